@@ -1,7 +1,7 @@
-//! What a benchmark leaves behind: nothing. This program has one test, so that descriptors, mappings
-//! and files are nobody's but its own.
+//! No benchmark leaves anything behind. This program has one test, so that all descriptors, mappings
+//! and files are its own.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(clippy::unwrap_used, reason = "a test panics where it fails")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,21 +29,21 @@ fn points(bench: &Bench) -> Vec<Point> {
     all.iter().map(|point| definition.without_implied(point)).collect()
 }
 
-/// Whether a point is quickly tried: no large file, no folder of thousands, nobody else's caches.
+/// Whether a point is quick to run: no large file, no directory of thousands, no eviction of all caches.
 fn is_small(point: &Point) -> bool {
     let most = |axis: &str, most| match point.get(axis) {
         Some(Value::Number(number)) => *number <= most,
         _ => true,
     };
-    // Of the many sizes of reads some are enough.
+    // Some of the many read sizes are enough.
     let sizes = [8, 4_096, 65_536].map(Value::Number);
     let is_usual = point.get("file_mib").is_none()
         || point.get("size").is_none_or(|size| sizes.contains(size));
     let others_are_left_alone = point.get("evict").is_none();
-    // What many descriptors do beside that, the family `event` looks at itself.
+    // The tests of the family `event` cover many descriptors.
     let few_fds = point.get("fds").is_none_or(|fds| [10, 100].map(Value::Number).contains(fds));
     let is_plain = ["position", "highest", "over"].iter().all(|&axis| point.get(axis).is_none());
-    // Messages of all sizes, in all buffers, go the same ways.
+    // Messages of all sizes and buffers use the same code.
     let unsaid = |axis: &str| point.get(axis).is_none();
     let is_usual_channel = (unsaid("peer_cpu") || most("size", 64))
         && (unsaid("size") || point.get("size") != Some(&Value::Number(4)))
@@ -60,7 +60,7 @@ fn is_small(point: &Point) -> bool {
         && others_are_left_alone
 }
 
-/// The descriptors of this process, each with what it leads to.
+/// The descriptors of this process, each with its target.
 fn descriptors() -> BTreeSet<String> {
     let folder = fs::read_dir("/proc/self/fd").unwrap();
     let each = folder.filter_map(|entry| {
@@ -68,17 +68,17 @@ fn descriptors() -> BTreeSet<String> {
         let leads_to = fs::read_link(&path).ok()?;
         Some(format!("{} -> {}", path.file_name()?.display(), leads_to.display()))
     });
-    // The folder itself was open while it was read.
+    // Without the directory itself, which is open while it is read.
     each.filter(|text| !text.contains("/fd")).collect()
 }
 
-/// Mappings of this process that its heap and its stack have no part in.
+/// The number of mappings of this process, without heap and stack.
 fn mappings() -> usize {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     maps.lines().filter(|line| !line.contains("[heap]") && !line.contains("[stack]")).count()
 }
 
-/// What this process has left among the temporary files.
+/// The files that this process has left in the temporary directory.
 fn temporary_files() -> Vec<String> {
     let ours = format!("oscost-{}-", std::process::id());
     let names = fs::read_dir(std::env::temp_dir()).unwrap();
@@ -86,7 +86,7 @@ fn temporary_files() -> Vec<String> {
     names.filter(|name| name.starts_with(&ours)).collect()
 }
 
-/// What this process has left where its user stands, in memory, and among control groups.
+/// What this process has left in the current directory, in shared memory, and in control groups.
 fn elsewhere() -> Vec<String> {
     let ours = format!("oscost-test-{}", std::process::id());
     let places = [".", "/dev/shm", "/sys/fs/cgroup", "/sys/fs/cgroup/memory"];
@@ -94,7 +94,7 @@ fn elsewhere() -> Vec<String> {
     paths.filter(|path| fs::exists(path).unwrap()).collect()
 }
 
-/// A worker that is pinned, beside another CPU where there is one; each half of the cases has its own.
+/// The context of a pinned worker, with another CPU if there is one; each half of the cases has its own.
 fn site(half: usize) -> Context {
     static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
     let allowed = ALLOWED.get_or_init(|| affinity::allowed_cpus(0).unwrap_or_default());
@@ -104,7 +104,7 @@ fn site(half: usize) -> Context {
     Context { cpu, other_cpu, ..Context::DEFAULT }
 }
 
-/// Hundreds of ops in some batches, or a few of those that take their time.
+/// Runs hundreds of ops in several batches, or one op if it is slow.
 fn exercise(bench: &Bench, point: &Point, half: usize) -> Result<(), Errno> {
     const DEAR: Duration = Duration::from_micros(500);
     let mut work = bench.work(point, site(half))?;
@@ -122,10 +122,10 @@ fn exercise(bench: &Bench, point: &Point, half: usize) -> Result<(), Errno> {
     Ok(())
 }
 
-/// In processes with one thread, as a worker is: a timer's signal finds nobody else. There are two,
-/// each with every other case, since one takes more than a minute.
+/// In single-threaded processes, like a worker: a timer's signal can reach no other thread. Two
+/// processes take every other case each, since one would take more than a minute.
 #[test]
-fn no_benchmark_leaves_a_descriptor_a_mapping_or_a_file_behind() {
+fn no_benchmark_leaves_a_descriptor_mapping_or_file_behind() {
     let halves = [0, 1].map(|half| {
         let all_of_it = || every_other_case_three_times(half);
         process::fork(|| i32::from(catch_unwind(AssertUnwindSafe(all_of_it)).is_err())).unwrap()
@@ -136,11 +136,11 @@ fn no_benchmark_leaves_a_descriptor_a_mapping_or_a_file_behind() {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "what this machine lacks is said in the test's output")]
+#[expect(clippy::print_stdout, reason = "what this machine lacks is printed")]
 fn every_other_case_three_times(half: usize) {
     const SLOW: Duration = Duration::from_millis(100);
     let mut after_pass = Vec::new();
-    // What takes its time, since it fills so much memory, is seen once.
+    // Slow cases, which fill much memory, run once.
     let mut slow = BTreeSet::new();
     for _ in 0..3 {
         let benches = FAMILIES.iter().flat_map(|family| family.benches);
@@ -166,6 +166,6 @@ fn every_other_case_three_times(half: usize) {
         }
         after_pass.push(mappings());
     }
-    // What is mapped for ever, as a second arena of the allocator, is mapped in the first pass.
+    // Permanent mappings, such as a second arena of the allocator, are created in the first pass.
     assert!(after_pass[2] <= after_pass[1], "mappings after each pass: {after_pass:?}");
 }

@@ -1,13 +1,13 @@
 //! The clock and the batches on the machine at hand: `make test-live` (docs/METHOD.md, section 10).
 //!
-//! They take minutes and want a machine that is left in peace; they compare clocks with each other,
-//! never with a figure of another machine.
+//! They take minutes and need an idle machine; they compare clocks with each other, never with figures
+//! of another machine.
 
 #![expect(unsafe_code, reason = "the kernel's own clock conversion is read from a perf page")]
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test may panic, and says what it found"
+    reason = "a test may panic, and prints what it found"
 )]
 
 use oscost_model::clock::Calibration;
@@ -26,7 +26,7 @@ use oscost_worker::kernel::cpu::increments::{Direction, Increments, Storage};
 use oscost_worker::kernel::cpu::{affinity, procedure};
 use oscost_worker::kernel::syscall;
 
-/// Pins to the last CPU; false, with a word, where the counter may not be used at all.
+/// Pins to the last CPU; false, with a message, if the counter is not usable.
 fn ready() -> bool {
     let cpu = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() as u32 - 1);
     affinity::pin(cpu).unwrap();
@@ -50,7 +50,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Half of what most medians of `values` would lie in: robust, for a tolerance.
+/// The half width of a 95 % interval of the median of `values`, from robust statistics.
 fn uncertainty(values: &[f64]) -> f64 {
     let middle = median(values.to_vec());
     let off = median(values.iter().map(|value| (value - middle).abs()).collect());
@@ -65,7 +65,7 @@ fn batches<C: Clock>(
     (turns, groups, seed): (u64, u32, u64),
 ) -> Vec<f64> {
     let copies = vec![1];
-    // As long as turns of 100 ns: between shorter ones the kernel would not be asked.
+    // As for ops of 100 ns: between batches of shorter ops no system calls would be made.
     let batch_ns = 100.0 * turns as f64;
     let plan = BatchPlan {
         mode: Mode::B,
@@ -113,7 +113,7 @@ fn l1_the_rate_repeats_and_agrees_with_the_kernels_own() {
             println!("the kernel converts with {kernel} ticks per ns: {off_ppm:.2} ppm off");
             assert!(off_ppm <= 50.0);
         }
-        None => println!("the kernel's own conversion is not to be had here"),
+        None => println!("the kernel's own conversion is not available here"),
     }
 }
 
@@ -149,7 +149,7 @@ fn kernels_rate() -> Option<f64> {
 }
 
 #[test]
-fn an_addition_of_registers_is_not_folded_away_and_takes_a_third_of_a_multiplication() {
+fn a_register_addition_is_not_optimised_away_and_takes_a_third_of_a_multiplication() {
     if !ready() {
         return;
     }
@@ -179,7 +179,7 @@ fn an_addition_of_registers_is_not_folded_away_and_takes_a_third_of_a_multiplica
 }
 
 #[test]
-fn l2_windows_are_linear_in_what_stands_in_them() {
+fn l2_windows_are_linear_in_their_content() {
     if !ready() {
         return;
     }
@@ -199,7 +199,7 @@ fn l2_windows_are_linear_in_what_stands_in_them() {
         });
         median(means.collect())
     };
-    // The rate of the core may move: of five rounds the straightest counts.
+    // The core's frequency may change: the best of five rounds counts.
     let lengths = [48u64, 96, 200, 400, 800];
     let worst = (0..5)
         .map(|_| {
@@ -236,10 +236,9 @@ fn l2_windows_are_linear_in_what_stands_in_them() {
 }
 
 #[test]
-fn l3_a_known_delay_is_measured_as_it_is() {
-    // Added to an op that does not enter the kernel: behind a system call the loop of the chain
-    // itself is predicted worse (70 ns on the machine where this was written), and the delay is not
-    // the known one any more.
+fn l3_a_known_delay_is_measured_correctly() {
+    // Added to an op without system call: after a system call the loop of the chain is predicted worse
+    // (70 ns on the development machine), and the delay is no longer known.
     if !ready() {
         return;
     }
@@ -270,7 +269,7 @@ fn l3_a_known_delay_is_measured_as_it_is() {
             let added =
                 batches(&mut collector, &mut delayed, &clock, (plan.iterations, 3, seed.bits()));
             let base = batches(&mut collector, &mut plain, &clock, (turns_plain, 3, seed.bits()));
-            // The truth: the same chain alone, in batches so long that neither clock nor loop shows.
+            // The reference: the same chain alone, in batches so long that clock and loop are negligible.
             let truth = batches(&mut collector, &mut chain, &clock, (long, 3, seed.bits()));
             if !(added.is_empty() || base.is_empty() || truth.is_empty()) {
                 measured.push(median(added) - median(base));
@@ -302,7 +301,7 @@ fn l3_a_known_delay_is_measured_as_it_is() {
 }
 
 #[test]
-fn l14_two_clocks_tell_the_same_figure() {
+fn l14_two_clocks_give_the_same_figure() {
     let (true, Ok(mut vdso)) = (ready(), Vdso::find()) else {
         println!("not tested: only one of the clocks can be used here");
         return;

@@ -234,7 +234,7 @@ impl CallCounter {
         if !self.ended_by_mark {
             let how = match self.traced_end {
                 Some(Termination::Killed(by)) => format!("was killed by {}", signal::name(by)),
-                Some(Termination::Exited(status)) => format!("ended with status {status}"),
+                Some(Termination::Exited(status)) => format!("exited with status {status}"),
                 None => "could not be traced".to_owned(),
             };
             return failure(id, format!("the counted copy {how} before its ops were done"));

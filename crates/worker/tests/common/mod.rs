@@ -1,7 +1,7 @@
-//! A session with the supervisor under test, held as the tool holds one.
+//! A session with the supervisor under test, as the tool runs one.
 //!
-//! Every test has its own temporary folder, and every process of its session stands in the folder
-//! that the supervisor makes there: so what is left behind can be looked for.
+//! Every test has its own temporary directory, and every process of its session has its working
+//! directory below it: so leftovers can be found.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +20,7 @@ use oscost_model::point::Point;
 use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
 
-/// No answer takes so long unless something hangs.
+/// No answer takes longer unless something hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program under test.
@@ -29,7 +29,7 @@ pub(crate) fn worker() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_oscost-worker").into(), PathBuf::from)
 }
 
-/// A folder of a test's own, removed with it.
+/// A temporary directory, removed with this value.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -53,10 +53,10 @@ impl Drop for Folder {
     }
 }
 
-/// What a supervisor may take to end by itself, before a test that is over ends it.
+/// The time that a supervisor may take to exit at the end of a test, before it is killed.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// A supervisor, what it says, and the folder that it may use.
+/// A supervisor, its output, and its temporary directory.
 pub(crate) struct Session {
     pub(crate) hello: Hello,
     child: Child,
@@ -66,19 +66,19 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session that has said hello.
+    /// A session that has sent `hello`.
     pub(crate) fn start() -> Self {
         let folder = Folder::new();
         let path = folder.path().to_owned();
         Self::start_in(folder, &path)
     }
 
-    /// A session whose temporary folder is another one than its own.
+    /// A session with this temporary directory.
     pub(crate) fn start_with(temporary: &Path) -> Self {
         Self::start_in(Folder::new(), temporary)
     }
 
-    /// A session whose shell has said `limits` before.
+    /// A session started by a shell that has run `limits`.
     pub(crate) fn limited(limits: &str) -> Self {
         let folder = Folder::new();
         let path = folder.path().to_owned();
@@ -88,16 +88,16 @@ impl Session {
         Self::started(command, folder, &path)
     }
 
-    /// A session of somebody who is not root.
+    /// A session of an unprivileged user.
     pub(crate) fn ordinary() -> Self {
-        /// Nobody, on most systems: what counts is that it is not root.
+        /// The user `nobody` on most systems; any user but root would do.
         const NOBODY: u32 = 65_534;
         let folder = Folder::new();
         let path = folder.path().to_owned();
         let program = path.join("oscost-worker");
-        // By another process: see the tool's tests, which do the same.
+        // Copied by another process: a file that this process has written may be busy in a fork.
         assert!(Command::new("cp").arg(worker()).arg(&program).status().unwrap().success());
-        // Both must be theirs to use.
+        // That user must be able to use both.
         let mut command = Command::new(&program);
         if fs::metadata(&program).unwrap().uid() == 0 {
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -146,7 +146,7 @@ impl Session {
         self.folder.path()
     }
 
-    /// The private folder of the supervisor.
+    /// The private directory of the supervisor.
     pub(crate) fn scratch(&self) -> PathBuf {
         PathBuf::from(self.hello.scratch_directory.as_deref().expect("there is no scratch folder"))
     }
@@ -155,13 +155,13 @@ impl Session {
         self.send_bytes(&serde_json::to_vec(order).unwrap());
     }
 
-    /// Sends a line as it is.
+    /// Sends a line verbatim.
     pub(crate) fn send_bytes(&mut self, line: &[u8]) {
         let input = self.input.as_mut().expect("the input was closed");
         input.write_all(&[line, b"\n"].concat()).unwrap();
     }
 
-    /// Sends bytes that may find nobody to read them.
+    /// Sends bytes; the supervisor may have exited.
     pub(crate) fn try_send(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the input was closed");
         let _ = input.write_all(bytes);
@@ -176,8 +176,8 @@ impl Session {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// Nothing is said for so long.
-    pub(crate) fn is_silent_for(&mut self, time: Duration) {
+    /// Fails if the supervisor sends anything within this time.
+    pub(crate) fn expect_silence(&mut self, time: Duration) {
         match self.lines.recv_timeout(time) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(line) => panic!("it should be silent, and says {line}"),
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// The next event, which must be `ready`; hands back the worker's process.
+    /// The next event, which must be `ready`; returns the worker's process number.
     pub(crate) fn ready(&mut self, id: u64) -> u32 {
         match self.event() {
             Event::Ready { id: of, pid, addr: None } if of == id => pid,
@@ -201,7 +201,7 @@ impl Session {
         self.send(&Order::Go { id, batches, arm: 0 });
     }
 
-    /// A whole conversation: the worker times `batches` groups and brings what it has.
+    /// A complete measurement: the worker times `batches` groups and sends its samples.
     pub(crate) fn measured(&mut self, id: u64, spec: WorkerSpec, batches: u32) -> Event {
         self.measure(id, spec);
         self.ready(id);
@@ -210,8 +210,8 @@ impl Session {
         self.event()
     }
 
-    /// Whether the session still does what it is asked.
-    pub(crate) fn still_answers(&mut self, id: u64) {
+    /// Fails unless the session still carries out orders.
+    pub(crate) fn check_responsive(&mut self, id: u64) {
         self.send(&Order::Calibrate { id, cpu: None, clock: ClockKind::Syscall });
         match self.event() {
             Event::Calibrated { id: of, .. } if of == id => {}
@@ -229,12 +229,12 @@ impl Session {
         status.unwrap()
     }
 
-    /// The processes of this session other than the supervisor: they stand in its folder.
+    /// The processes of this session other than the supervisor, by their working directory.
     pub(crate) fn workers(&self) -> Vec<u32> {
-        standing_below(self.folder.path())
+        processes_in(self.folder.path())
     }
 
-    /// What is left in the temporary folder.
+    /// The entries of the temporary directory.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
@@ -242,20 +242,20 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // At the end of its input it cleans up after itself, wherever its folder lies.
+        // At the end of its input it cleans up after itself.
         drop(self.input.take());
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begun.elapsed() < FAREWELL {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Its workers end with it.
+        // Its workers die with it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Processes whose working folder lies below `folder`; one that has ended has none.
-pub(crate) fn standing_below(folder: &Path) -> Vec<u32> {
+/// Processes whose working directory is below `folder`; a zombie has none.
+pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let name = entry.ok()?.file_name();
         name.to_str()?.parse::<u32>().ok()
@@ -266,12 +266,12 @@ pub(crate) fn standing_below(folder: &Path) -> Vec<u32> {
     .collect()
 }
 
-/// Waits until no process of the session stands but the supervisor.
-pub(crate) fn none_stands(session: &Session, whose: &str) {
+/// Waits until the session has no process but the supervisor.
+pub(crate) fn wait_until_gone(session: &Session, whose: &str) {
     until(&format!("the processes of {whose} are gone"), || session.workers().is_empty());
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -280,14 +280,14 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal, by the name that kill(1) gives it.
+/// Sends a signal, by its name in kill(1).
 pub(crate) fn signal(pid: u32, name: &str) {
     assert!(pid > 1, "{pid} is no process of ours");
     let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{name} {pid}")]).status();
     assert!(sent.unwrap().success(), "kill -{name} {pid}");
 }
 
-/// CPU time of a process in ticks of the kernel, as long as it is there.
+/// The CPU time of a process in kernel ticks; 0 if it does not exist.
 pub(crate) fn cpu_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
@@ -295,7 +295,7 @@ pub(crate) fn cpu_ticks(pid: u32) -> u64 {
     [11, 12].iter().filter_map(|&at| fields.get(at)?.parse::<u64>().ok()).sum()
 }
 
-/// How a worker times its ops when nothing else is said.
+/// A batch plan.
 pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
     let copies = copies.to_vec();
     BatchPlan {
@@ -308,7 +308,7 @@ pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> Batch
     }
 }
 
-/// A worker of `case`, left where the scheduler puts it.
+/// A worker of `case` that is not pinned.
 pub(crate) fn spec(case: &str, task: Task) -> WorkerSpec {
     WorkerSpec {
         subject: Subject::Case(Case::parse(case).unwrap()),
@@ -327,21 +327,20 @@ pub(crate) fn spec(case: &str, task: Task) -> WorkerSpec {
     }
 }
 
-/// A worker that times batches of a few turns.
+/// A worker that times batches of a few iterations.
 pub(crate) fn measuring(case: &str) -> WorkerSpec {
     spec(case, Task::Measure(plan(Mode::B, 100, &[1], 21)))
 }
 
-/// Groups of batches that a worker does not come to the end of within a test's time: each takes a
-/// millisecond.
+/// More groups than a worker can time within a test: each takes a millisecond.
 pub(crate) const ENDLESS: u32 = 100_001;
 
-/// A worker with room for so many.
+/// A worker with room for that many groups.
 pub(crate) fn endless() -> WorkerSpec {
     spec("syscall/getppid:via=raw", Task::Measure(plan(Mode::B, 10_000, &[1], ENDLESS)))
 }
 
-/// A clock that every machine has. Its figures stand for themselves: a worker hands on ticks.
+/// A clock that every machine has. Its calibration is arbitrary: a worker reports ticks.
 pub(crate) const CLOCK: Calibration = Calibration {
     kind: ClockKind::Syscall,
     ticks_per_ns: 1.0,
@@ -350,16 +349,16 @@ pub(crate) const CLOCK: Calibration = Calibration {
     pair_ticks: 200.0,
 };
 
-/// What a job that could not be done says.
-pub(crate) fn why(event: Event) -> String {
+/// The reason of a failed job.
+pub(crate) fn failure_reason(event: Event) -> String {
     match event {
         Event::Failed { reason: why, .. } => why,
         other => panic!("it should have failed: {other:?}"),
     }
 }
 
-/// Every case of the price list and beyond it, at its usual points.
-pub(crate) fn usual_cases(catalog: &Catalog) -> Vec<String> {
+/// Every case of the catalog at its default points.
+pub(crate) fn default_cases(catalog: &Catalog) -> Vec<String> {
     let cases = |definition: &Definition| -> Vec<String> {
         let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
             let with = |point: &Point| {

@@ -1,4 +1,4 @@
-//! Works of cases, built and run in the test's own process.
+//! The work of cases, built and run in the test's own process.
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Definition, Requirement};
@@ -9,7 +9,7 @@ use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
 use oscost_worker::kernel::machine::resources;
 
-/// What this place lacks for a case; `None` where it can be measured.
+/// Why a case cannot run on this machine; `None` if it can.
 fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.requirement).find_map(|what| match what {
@@ -19,7 +19,7 @@ fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     })
 }
 
-/// The work of a case, where a worker would stand; `None`, and a word, where it cannot be had.
+/// The work of a case as a worker builds it; `None`, with a message, if it is not available.
 pub(crate) fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
     let bench = benchmarks::find(&case.benchmark).unwrap();

@@ -1,5 +1,5 @@
-//! Channels between a worker and its peer: each means makes its calls and no others, and nothing of it
-//! is left, however either end ends.
+//! Channels between a worker and its peer: each kind makes its calls and no others, and leaves nothing
+//! behind, however either end exits.
 
 use std::fs;
 
@@ -9,12 +9,12 @@ use oscost_model::worker::{Mode, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 use oscost_worker::kernel::file::location::{leftover_name, queue_key};
 
-use crate::common::{ENDLESS, Session, none_stands, plan, signal, spec, until, why};
+use crate::common::{ENDLESS, Session, failure_reason, plan, signal, spec, until, wait_until_gone};
 
 const MEANS: [&str; 8] =
     ["pipe", "fifo", "vmsplice", "mq", "sysv-mq", "shm-futex", "shm-spin", "process-vm"];
 
-/// The spec of a case, pinned, with the best clock there is; none where nothing can be pinned.
+/// The spec of a case, pinned, with the best available clock; `None` if pinning is not possible.
 fn pinned(session: &Session, case: &str, task: Task) -> Option<WorkerSpec> {
     let mut of = spec(case, task);
     of.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
@@ -23,8 +23,8 @@ fn pinned(session: &Session, case: &str, task: Task) -> Option<WorkerSpec> {
     Some(of)
 }
 
-/// Starts a worker that times until it is ended; its process, and its peer's. None, and a word about
-/// it, where it cannot be.
+/// Starts a worker that times until it is killed; returns its process and that of its peer. `None`, with
+/// a message, if that is not possible.
 fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     let task = Task::Measure(plan(Mode::B, 1, &[1], ENDLESS));
     let of = pinned(session, case, task)?;
@@ -47,7 +47,7 @@ fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
 }
 
 fn cases(benchmark: &str) -> impl Iterator<Item = String> {
-    // Who waits awake needs a CPU of its own.
+    // A spinning waiter needs a CPU of its own.
     let cpu = |by: &str| if by == "shm-spin" { "other" } else { "same" };
     MEANS.iter().map(move |by| format!("pipe/{benchmark}:by={by},size=64,peer_cpu={}", cpu(by)))
 }
@@ -69,15 +69,15 @@ fn a_killed_worker_takes_its_peer_and_its_queues_along_and_a_killed_peer_fails_i
         assert!(!case.contains("sysv-mq") || queues(&session, pid) == 2, "{case}");
         session.go(id, ENDLESS);
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the worker was killed by SIGKILL", "{case}");
-        none_stands(&session, &case);
+        assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL", "{case}");
+        wait_until_gone(&session, &case);
         until("its queues are gone", || queues(&session, pid) == 0);
         let Some((pid, peer)) = started(&mut session, id + 1, &case) else { continue };
         session.go(id + 1, ENDLESS);
         signal(peer, "KILL");
-        let why = why(session.event());
+        let why = failure_reason(session.event());
         assert!(why.contains("the other end has died"), "{case}: {why}");
-        none_stands(&session, &case);
+        wait_until_gone(&session, &case);
         assert_eq!(queues(&session, pid), 0, "{case}");
     }
 }

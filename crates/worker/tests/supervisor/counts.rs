@@ -1,4 +1,4 @@
-//! Counted calls: exactly those of the definition, in exactly as many ops as were asked for.
+//! Counted calls: exactly those of the definition, in exactly the requested number of ops.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
-use crate::common::{Session, measuring, none_stands, spec, usual_cases, why};
+use crate::common::{Session, default_cases, failure_reason, measuring, spec, wait_until_gone};
 
 /// A prime, so that a call made in every second or third op cannot hide.
 const OPS: u64 = 23;
 
-/// What a count brings; `None`, and a word about it, where this machine forbids ptrace.
+/// The event of a count; `None`, with a message, if ptrace is forbidden here.
 fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event> {
     let mut spec = spec(case, Task::Count { warm_ops: 3, ops });
-    // Pinned and with the best clock, as a worker of a run: some ops need to know where they stand,
-    // and some read the clock themselves.
+    // Pinned and with the best clock, like a worker of a run: some ops need to know their CPU, and some
+    // read the clock themselves.
     let usable = session.hello.clocks.iter().find(|clock| clock.unusable_reason.is_none());
     spec.clock.kind = usable.map_or(spec.clock.kind, |clock| clock.kind);
     spec.cpu = session.hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
@@ -64,7 +64,7 @@ fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_defini
     let mut session = Session::start();
     let catalog = benchmarks::data();
     let survey = catalog.survey_cases().into_iter().map(|case| case.to_string());
-    let cases: BTreeSet<String> = usual_cases(&catalog).into_iter().chain(survey).collect();
+    let cases: BTreeSet<String> = default_cases(&catalog).into_iter().chain(survey).collect();
     for (id, text) in (1..).zip(cases) {
         let case = Case::parse(&text).unwrap();
         let definition = catalog.get(&case.benchmark).unwrap();
@@ -180,7 +180,7 @@ fn l13_an_empty_op_and_a_clock_read_enter_the_kernel_0_times_getppid_once_open_c
 }
 
 #[test]
-fn steps_are_counted_to_the_instruction_and_without_the_marks_around_them() {
+fn single_steps_are_exact_and_exclude_the_marks() {
     let mut session = Session::start();
     let mut instructions = Vec::new();
     for (id, args) in [(1, 0), (2, 4), (3, 7)] {
@@ -210,7 +210,7 @@ fn ops_that_share_a_call_make_exactly_their_share_wherever_the_count_begins() {
 }
 
 #[test]
-fn a_count_grows_with_the_ops_and_with_nothing_else() {
+fn a_count_is_proportional_to_the_number_of_ops() {
     let mut session = Session::start();
     for (id, ops) in [(1, 0), (2, 1), (3, 2), (4, 101)] {
         let Some(event) = counted(&mut session, id, "syscall/open-close:via=raw", ops) else {
@@ -220,18 +220,18 @@ fn a_count_grows_with_the_ops_and_with_nothing_else() {
         let calls: BTreeMap<_, _> = calls.into_iter().filter(|(_, times)| *times > 0).collect();
         assert_eq!(count_of(event).own, calls, "{ops} ops");
     }
-    none_stands(&session, "a counted copy");
+    wait_until_gone(&session, "a counted copy");
 }
 
 #[test]
-fn what_is_no_task_for_a_counter_is_refused() {
+fn a_task_other_than_counting_is_refused() {
     let mut session = Session::start();
     let wrong = measuring("syscall/getppid:via=raw");
     session.send(&Order::Count { id: 1, spec: Box::new(wrong) });
-    assert_eq!(why(session.event()), "the task of the order is not to count");
+    assert_eq!(failure_reason(session.event()), "the task of the order is not to count");
     let Some(event) = counted(&mut session, 2, "syscall/no-such-thing", OPS) else {
         return;
     };
-    let why = why(event);
+    let why = failure_reason(event);
     assert_eq!(why, "`syscall/no-such-thing` is not in this worker's catalog");
 }

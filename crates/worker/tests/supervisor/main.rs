@@ -1,9 +1,9 @@
-//! The supervisor from outside, as the tool drives it: JSON lines in, JSON lines out.
+//! Tests of the supervisor through its protocol, as the tool uses it: JSON lines in, JSON lines out.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a test panics where it fails, and prints what it skips"
 )]
 
 #[path = "../common/mod.rs"]
@@ -11,16 +11,16 @@ mod common;
 #[path = "../common/work.rs"]
 mod work;
 
-mod attached;
 mod channels;
-mod code;
-mod conversation;
+mod child_processes;
 mod counts;
-mod ends;
-mod far;
-mod files;
-mod makers;
-mod pages;
-mod program;
-mod treated;
-mod trial;
+mod file_leftovers;
+mod machine_code;
+mod page_faults;
+mod program_run;
+mod protocol;
+mod remote_peer;
+mod shutdown;
+mod subcommands;
+mod system_treatments;
+mod treatments;

@@ -1,4 +1,4 @@
-//! Two sessions, as on two machines: one serves, the other measures. And a machine that is taken.
+//! Two sessions, as on two machines: one serves, the other measures. And the machine lock.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Mode, RemoteEnd, Task, WorkerSpec};
 
-use crate::common::{Session, none_stands, plan, spec, until, why};
+use crate::common::{Session, failure_reason, plan, spec, until, wait_until_gone};
 
 const CASE: &str = "socket/round-trip:by=tcp,size=64,peer_cpu=other";
 const TOKEN: &str = "000102030405060708090a0b0c0d0e0f";
@@ -16,7 +16,7 @@ fn serving(case: &str, bind: &str, token: &str) -> Box<WorkerSpec> {
     Box::new(spec(case, task))
 }
 
-/// Starts a server; where it listens.
+/// Starts a server; returns its address.
 fn served(session: &mut Session, id: u64) -> String {
     session.send(&Order::Serve { id, spec: serving(CASE, "127.0.0.1", TOKEN) });
     match session.event() {
@@ -26,7 +26,7 @@ fn served(session: &mut Session, id: u64) -> String {
 }
 
 #[test]
-fn a_worker_is_served_by_another_session_and_strangers_are_counted() {
+fn a_worker_is_served_by_another_session_and_unauthorised_connections_are_counted() {
     let (mut peer, mut workers) = (Session::start(), Session::start());
     let addr = served(&mut peer, 1);
     let mut stranger = TcpStream::connect(&addr).unwrap();
@@ -42,21 +42,21 @@ fn a_worker_is_served_by_another_session_and_strangers_are_counted() {
         Event::Served { id: 1, unauthorised_connections: 1 } => {}
         other => panic!("one stranger knocked: {other:?}"),
     }
-    none_stands(&peer, "the peer");
+    wait_until_gone(&peer, "the peer");
 }
 
 #[test]
-fn a_server_that_nobody_waits_for_any_more_ends_at_once() {
+fn a_stopped_server_exits_at_once() {
     let mut peer = Session::start();
     let addr = served(&mut peer, 1);
     peer.send(&Order::Stop { id: 1 });
     until("its port is closed", || TcpStream::connect(&addr).is_err());
-    none_stands(&peer, "the peer");
-    peer.still_answers(2);
+    wait_until_gone(&peer, "the peer");
+    peer.check_responsive(2);
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_words() {
+fn a_spec_that_cannot_be_served_is_refused_with_a_reason() {
     let mut peer = Session::start();
     for (id, (case, bind, token, words)) in [
         ("timer/nothing", "127.0.0.1", TOKEN, "no peer that could run on another machine"),
@@ -69,24 +69,24 @@ fn what_cannot_be_served_is_refused_in_words() {
     .enumerate()
     {
         peer.send(&Order::Serve { id: id as u64, spec: serving(case, bind, token) });
-        let told = why(peer.event());
-        assert!(told.contains(words), "{case} at {bind}: {told}");
+        let why = failure_reason(peer.event());
+        assert!(why.contains(words), "{case} at {bind}: {why}");
     }
-    peer.still_answers(9);
+    peer.check_responsive(9);
 }
 
 #[test]
-fn a_worker_that_finds_nobody_says_what_may_be_between() {
+fn a_worker_without_its_remote_peer_suggests_a_firewall() {
     let mut workers = Session::start();
     let mut lost = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
     lost.remote_end = Some(RemoteEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
     workers.measure(1, lost);
-    let told = why(workers.event());
-    assert!(told.contains("is a firewall between?"), "{told}");
+    let why = failure_reason(workers.event());
+    assert!(why.contains("is a firewall between?"), "{why}");
 }
 
 #[test]
-fn a_machine_is_one_session_s_at_a_time() {
+fn only_one_session_at_a_time_holds_the_machine() {
     let (mut one, mut other) = (Session::start(), Session::start());
     one.send(&Order::Lock { id: 1, wait: false });
     match one.event() {
@@ -95,20 +95,20 @@ fn a_machine_is_one_session_s_at_a_time() {
             eprintln!("not tested: {by} is measuring on this machine");
             return;
         }
-        told => panic!("it was to be held: {told:?}"),
+        why => panic!("it was to be held: {why:?}"),
     }
     other.send(&Order::Lock { id: 2, wait: true });
     match other.event() {
         Event::Busy { id: 2, holder: by } => {
             assert!(by.starts_with(&format!("process {} ", one.pid())))
         }
-        told => panic!("the machine was given twice: {told:?}"),
+        why => panic!("the machine was given twice: {why:?}"),
     }
     one.send(&Order::Stop { id: 1 });
     match other.event() {
         Event::Ready { id: 2, .. } => {}
-        // A run of somebody else's was quicker.
+        // Another run was faster.
         Event::Busy { id: 2, holder: by } => eprintln!("not tested to its end: {by} was next"),
-        told => panic!("it was let go: {told:?}"),
+        why => panic!("it was let go: {why:?}"),
     }
 }

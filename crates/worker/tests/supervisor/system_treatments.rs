@@ -1,6 +1,6 @@
-//! What is attached to the system: that it is there, and that it is gone, however that ends.
+//! Treatments of the whole system: they are attached, and they are undone, however their job ends.
 //!
-//! It meets every process of the machine, other tests too: each is there for a moment.
+//! They affect every process of the machine, other tests included: each is attached for a moment.
 
 use std::fs;
 use std::os::unix::process::parent_id;
@@ -11,17 +11,17 @@ use oscost_model::monitor_report::MonitorReport;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::{AntagonistLoad, AttachedTreatment};
 
-use crate::common::{Session, none_stands, signal, until, why};
+use crate::common::{Session, failure_reason, signal, until, wait_until_gone};
 
 const EMPTY: AttachedTreatment = AttachedTreatment::Ebpf { counts: false };
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// How what is attached comes to its end.
+/// How an attached treatment ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The tool says `stop`.
+    /// The tool orders `stop`.
     Stop,
-    /// The tool is gone.
+    /// The tool exits.
     NoTool,
     /// The job is killed.
     JobKilled,
@@ -36,8 +36,8 @@ fn attach(session: &mut Session, id: u64, treatments: &[AttachedTreatment]) {
     session.send(&Order::Attach { id, treatments, cpu: None, other_cpu: None });
 }
 
-/// The process that holds what was attached; none, and a word about it, where this machine does not
-/// let us.
+/// Attaches treatments; returns the process of the job, or `None`, with a message, if that is not
+/// possible here.
 fn holder(session: &mut Session, id: u64, treatments: &[AttachedTreatment]) -> Option<u32> {
     attach(session, id, treatments);
     match session.event() {
@@ -51,7 +51,7 @@ fn holder(session: &mut Session, id: u64, treatments: &[AttachedTreatment]) -> O
     }
 }
 
-/// Has it end so, and waits for the end.
+/// Ends it this way, and waits for the end.
 fn end(mut session: Session, job: u32, how: End) {
     match how {
         End::Stop => {
@@ -64,11 +64,11 @@ fn end(mut session: Session, job: u32, how: End) {
         End::NoTool => session.close_input(),
         End::JobKilled => {
             signal(job, "KILL");
-            assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
+            assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
         }
         End::SupervisorKilled => signal(session.pid(), "KILL"),
     }
-    none_stands(&session, "what was attached");
+    wait_until_gone(&session, "what was attached");
 }
 
 /// The numbers of the programs that a process has attached to the entry of system calls.
@@ -92,7 +92,7 @@ fn is_attached(program: &str) -> bool {
 }
 
 #[test]
-fn a_program_that_counts_has_seen_every_call_that_was_made_meanwhile() {
+fn a_counting_program_counts_every_call_made_while_it_is_attached() {
     const CALLS: u64 = 20_000;
     let mut session = Session::start();
     let Some(pid) = holder(&mut session, 1, &[AttachedTreatment::Ebpf { counts: true }]) else {
@@ -108,11 +108,11 @@ fn a_program_that_counts_has_seen_every_call_that_was_made_meanwhile() {
         }
         other => panic!("{other:?}"),
     }
-    session.still_answers(2);
+    session.check_responsive(2);
 }
 
 #[test]
-fn a_program_is_gone_however_its_job_ends() {
+fn a_bpf_program_is_detached_however_its_job_ends() {
     for how in ENDS {
         let mut session = Session::start();
         let Some(job) = holder(&mut session, 1, &[EMPTY]) else { return };
@@ -136,7 +136,7 @@ fn instances(job: u32) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_tracing_instance_is_there_enabled_and_gone_however_its_job_ends() {
+fn a_tracing_instance_is_enabled_and_removed_however_its_job_ends() {
     for how in ENDS {
         let mut session = Session::start();
         let Some(job) = holder(&mut session, 1, &[AttachedTreatment::Ftrace]) else { return };
@@ -151,20 +151,20 @@ fn a_tracing_instance_is_there_enabled_and_gone_however_its_job_ends() {
 }
 
 #[test]
-fn what_a_doubly_killed_one_has_left_is_swept_by_the_next_session() {
+fn the_next_session_removes_what_a_killed_job_and_supervisor_left() {
     let mut session = Session::start();
     let Some(job) = holder(&mut session, 1, &[AttachedTreatment::Ftrace]) else { return };
-    // In one breath: else one of them would undo it.
+    // Both at once: otherwise one of them would undo it.
     let both = format!("kill -KILL {} {job}", session.pid());
     assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
     session.ended();
-    none_stands(&session, "two that were killed");
+    wait_until_gone(&session, "two that were killed");
     drop(Session::start());
     assert_eq!(instances(job), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn the_clock_source_is_what_it_was_however_its_job_ends() {
+fn the_clock_source_is_restored_however_its_job_ends() {
     let read = |file: &str| {
         let text = fs::read_to_string(format!("{CLOCKS}/{file}")).unwrap_or_default();
         text.trim_end().to_owned()
@@ -185,7 +185,7 @@ fn the_clock_source_is_what_it_was_however_its_job_ends() {
 }
 
 #[test]
-fn a_clock_source_that_is_not_there_is_told_with_those_that_are() {
+fn an_unknown_clock_source_is_refused_with_a_list_of_known_ones() {
     let mut session = Session::start();
     attach(
         &mut session,
@@ -196,11 +196,11 @@ fn a_clock_source_that_is_not_there_is_told_with_those_that_are() {
     if !missing.contains("eBPF") {
         assert!(missing.contains("`sun\\ndial`; it has "), "{missing}");
     }
-    none_stands(&session, "what could not be attached");
+    wait_until_gone(&session, "what could not be attached");
 }
 
 #[test]
-fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
+fn an_antagonist_runs_on_its_cpu_and_exits_however_its_job_ends() {
     let does = [
         AntagonistLoad::Cpu,
         AntagonistLoad::Memory,
@@ -225,13 +225,13 @@ fn a_neighbour_runs_where_it_is_put_and_is_gone_however_its_job_ends() {
     }
 }
 
-/// A holder of a monitor that has none.
+/// A monitor process that is a shell script.
 fn held_by(script: &str) -> AttachedTreatment {
     AttachedTreatment::Ph { monitor_command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec() }
 }
 
 #[test]
-fn a_holder_is_told_to_end_by_the_end_of_its_input_however_its_job_ends() {
+fn a_monitor_process_is_ended_by_the_end_of_its_input_however_its_job_ends() {
     for how in ENDS {
         let mut session = Session::start();
         let left = session.folder().join("undone");
@@ -252,14 +252,14 @@ fn a_holder_is_told_to_end_by_the_end_of_its_input_however_its_job_ends() {
                 );
                 assert!(left.exists());
             }
-            // Of whoever kills the job the group dies with it: a monitor's programs go with it.
+            // A killed job takes its process group along, monitor process included.
             End::JobKilled | End::SupervisorKilled | End::NoTool => end(session, job, how),
         }
     }
 }
 
 #[test]
-fn what_a_holder_lacks_or_leaves_out_is_told() {
+fn failures_of_a_monitor_process_are_reported() {
     let mut session = Session::start();
     let missing = "echo '{\"said\":\"missing\",\"why\":\"no BTF\"}'; exit 1";
     attach(&mut session, 1, &[held_by(missing)]);
@@ -268,20 +268,20 @@ fn what_a_holder_lacks_or_leaves_out_is_told() {
         other => panic!("{other:?}"),
     }
     attach(&mut session, 2, &[held_by("exit 0")]);
-    assert!(why(session.event()).contains("did not report that it is ready"));
+    assert!(failure_reason(session.event()).contains("did not report that it is ready"));
     attach(&mut session, 3, &[AttachedTreatment::Ph { monitor_command: vec!["/none".to_owned()] }]);
-    assert!(why(session.event()).contains("cannot start the monitor process"));
-    // It ends while it is to hold.
+    assert!(failure_reason(session.event()).contains("cannot start the monitor process"));
+    // It exits while it should stay attached.
     attach(&mut session, 4, &[held_by("echo '{\"said\":\"ready\"}'; exec sleep 0.1")]);
     session.ready(4);
     std::thread::sleep(std::time::Duration::from_millis(200));
     session.send(&Order::Stop { id: 4 });
-    assert!(why(session.event()).contains("ended before the measurement was over"));
-    none_stands(&session, "a holder");
+    assert!(failure_reason(session.event()).contains("ended before the measurement was over"));
+    wait_until_gone(&session, "a holder");
 }
 
 #[test]
-fn somebody_who_may_not_attach_is_told_what_it_takes() {
+fn an_unprivileged_user_is_told_what_attaching_needs() {
     let mut session = Session::ordinary();
     for (id, treatment, words) in [
         (1, EMPTY, "CAP_BPF"),

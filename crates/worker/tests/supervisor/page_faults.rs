@@ -1,5 +1,5 @@
-//! The families of pages, `fault` and `memory`, seen from outside their catalog: whether their
-//! faults are those of their definitions, and what they say where a place lacks something.
+//! The families `fault` and `memory`: their page faults are those of their definitions, and missing
+//! resources are reported.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,10 +14,12 @@ use oscost_worker::kernel::machine::resources;
 use oscost_worker::kernel::memory::region::{Access, PageKind, Region};
 use oscost_worker::kernel::process::usage;
 
-use crate::common::{ENDLESS, Session, cpu_ticks, none_stands, plan, signal, spec, until, why};
+use crate::common::{
+    ENDLESS, Session, cpu_ticks, failure_reason, plan, signal, spec, until, wait_until_gone,
+};
 use crate::work::{batch, work};
 
-/// Handlers and what is ruled out of huge pages are the whole process's: one work at a time.
+/// Signal handlers and the huge page setting are per process: one work at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -87,7 +89,7 @@ fn faults_per_op_are_those_of_the_definition() {
     assert!(looked_at > 25, "only {looked_at} cases could be built");
 }
 
-/// What smaps says of the mapping that begins at `address`, in KiB.
+/// A value of smaps for the mapping that begins at `address`, in KiB.
 fn smaps(address: usize, title: &str) -> usize {
     let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
     let begins = format!("{address:x}-");
@@ -97,7 +99,7 @@ fn smaps(address: usize, title: &str) -> usize {
 }
 
 #[test]
-fn pages_are_as_large_as_was_asked_for_and_none_is_there_before_it_is_touched() {
+fn pages_have_the_requested_size_and_none_is_resident_before_it_is_touched() {
     let _alone = alone();
     const BYTES: usize = 8 << 20;
     for (pages, huge) in [(PageKind::Small, 0), (PageKind::Transparent, BYTES >> 10)] {
@@ -120,7 +122,7 @@ fn pages_are_as_large_as_was_asked_for_and_none_is_there_before_it_is_touched() 
 }
 
 #[test]
-fn an_op_that_does_not_fault_as_it_claims_is_an_error_and_not_a_fast_figure() {
+fn an_op_that_does_not_fault_as_defined_is_an_error() {
     let _alone = alone();
     for case in [
         "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending",
@@ -144,7 +146,7 @@ fn an_op_that_does_not_fault_as_it_claims_is_an_error_and_not_a_fast_figure() {
     assert_eq!(work.prepare(ops), Err(OpError { op: 0, errno: Errno::E2BIG }));
 }
 
-/// What a pilot of a case answers.
+/// The answer of a pilot.
 fn piloted(session: &mut Session, id: u64, case: &str) -> Event {
     session.measure(id, spec(case, Task::Pilot { interruptions_per_s: 0.0 }));
     match session.event() {
@@ -157,7 +159,7 @@ fn piloted(session: &mut Session, id: u64, case: &str) -> Event {
 }
 
 #[test]
-fn a_pilot_keeps_to_the_ops_that_can_be_prepared_and_samples_count_pages() {
+fn a_pilot_respects_the_maximum_batch_and_samples_count_pages() {
     let mut session = Session::start();
     for (id, case, most, worth) in [
         (1, "fault/zero-fill:access=read,pages=4k,map=outside,order=ascending", 2_048, 1),
@@ -191,7 +193,7 @@ fn a_pilot_keeps_to_the_ops_that_can_be_prepared_and_samples_count_pages() {
 }
 
 #[test]
-fn a_count_is_made_in_pieces_where_a_batch_cannot_have_as_many_ops() {
+fn a_count_is_split_if_a_batch_cannot_have_all_ops() {
     let mut session = Session::start();
     let case = "fault/prefault:prefault=populate,chunk=pieces,cost=total";
     let spec = Box::new(spec(case, Task::Count { warm_ops: 3, ops: 23 * 512 }));
@@ -208,7 +210,7 @@ fn a_count_is_made_in_pieces_where_a_batch_cannot_have_as_many_ops() {
     }
 }
 
-/// A worker that times one op a batch until it is ended; hands back its process.
+/// Starts a worker that times one op per batch until it is killed; returns its process number.
 fn timing(session: &mut Session, id: u64, case: &str) -> u32 {
     session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
     let pid = session.ready(id);
@@ -218,7 +220,7 @@ fn timing(session: &mut Session, id: u64, case: &str) -> u32 {
 }
 
 #[test]
-fn the_children_of_a_killed_worker_end_with_it() {
+fn page_touching_children_of_a_killed_worker_exit() {
     let mut session = Session::start();
     for (id, case) in [
         (1, "fault/copy-on-write:child=lives,order=ascending"),
@@ -229,14 +231,14 @@ fn the_children_of_a_killed_worker_end_with_it() {
         // one is there.
         until("a worker and its child stand", || session.workers().len() > 1);
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the worker was killed by SIGKILL", "{case}");
-        none_stands(&session, case);
+        assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL", "{case}");
+        wait_until_gone(&session, case);
     }
-    session.still_answers(3);
+    session.check_responsive(3);
 }
 
 #[test]
-fn a_child_that_dies_is_a_failed_row_and_not_a_fast_figure() {
+fn a_child_that_dies_fails_the_case() {
     let mut session = Session::start();
     for (id, case, said) in [
         (1, "fault/copy-on-write:child=lives,order=ascending", "No child processes"),
@@ -253,9 +255,9 @@ fn a_child_that_dies_is_a_failed_row_and_not_a_fast_figure() {
             }
             !workers.contains(&pid)
         });
-        let why = why(session.event());
+        let why = failure_reason(session.event());
         assert!(why.contains(said), "{case}: {why}");
-        none_stands(&session, case);
+        wait_until_gone(&session, case);
     }
 }
 
@@ -268,17 +270,17 @@ fn skipped(session: &mut Session, id: u64, case: &str) -> String {
 }
 
 #[test]
-fn a_small_address_space_is_a_skipped_row_with_the_way_out() {
+fn a_small_address_space_skips_the_case_with_a_hint() {
     // Enough for the worker, and not for 80 MiB more.
     let mut session = Session::limited("ulimit -v 60000");
     let case = "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending";
     let missing = skipped(&mut session, 1, case);
     assert!(missing.contains("RLIMIT_AS leaves") && missing.contains("`ulimit -v unlimited`"));
-    session.still_answers(2);
+    session.check_responsive(2);
 }
 
 #[test]
-fn what_a_place_lacks_is_said_with_the_command_that_mends_it() {
+fn a_missing_resource_is_reported_with_the_command_that_provides_it() {
     let mut session = Session::start();
     for (id, case, offer, way_out) in [
         (1, "fault/swap-in", Resource::Swap, "swapon $d"),
@@ -300,7 +302,7 @@ fn what_a_place_lacks_is_said_with_the_command_that_mends_it() {
 }
 
 #[test]
-fn a_scratch_folder_that_cannot_be_used_is_a_skipped_row_with_the_way_out() {
+fn an_unusable_scratch_directory_skips_the_case_with_a_hint() {
     // In memory there is nothing to evict to.
     let shm = Path::new("/dev/shm");
     if !shm.is_dir() {

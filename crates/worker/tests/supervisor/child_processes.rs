@@ -1,4 +1,4 @@
-//! Workers that make processes, threads and namespaces: whatever ends them, nothing of that stays.
+//! Workers that create processes, threads and namespaces: none is left, however the worker ends.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use oscost_model::protocol::Event;
 use oscost_model::worker::{Mode, Task};
 
-use crate::common::{ENDLESS, Session, cpu_ticks, none_stands, plan, signal, spec, until, why};
+use crate::common::{
+    ENDLESS, Session, cpu_ticks, failure_reason, plan, signal, spec, until, wait_until_gone,
+};
 
 const CASES: &[&str] = &[
     "process/fork-exit:touched_mib=8,peer_cpu=same",
@@ -17,7 +19,7 @@ const CASES: &[&str] = &[
     "thread/kernel:thread=new",
 ];
 
-/// Starts a worker that makes what it makes until it is ended; `None` where it cannot be had here.
+/// Starts a worker that creates processes until it is killed; `None` if it is not available here.
 fn making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     let endless = plan(Mode::S, 1, &[1], ENDLESS);
     session.measure(id, spec(case, Task::Measure(endless)));
@@ -47,21 +49,21 @@ fn kernel_threads() -> usize {
 }
 
 #[test]
-fn a_killed_worker_takes_its_children_along() {
+fn the_children_of_a_killed_worker_exit() {
     let before = kernel_threads();
     let mut session = Session::start();
     for (id, case) in (1..).zip(CASES) {
         let Some(pid) = making(&mut session, id, case) else { continue };
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the worker was killed by SIGKILL", "{case}");
-        none_stands(&session, case);
+        assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL", "{case}");
+        wait_until_gone(&session, case);
     }
-    session.still_answers(99);
+    session.check_responsive(99);
     no_more_kernel_threads(before);
 }
 
 #[test]
-fn the_end_of_the_session_is_the_end_of_all_that_its_workers_have_made() {
+fn the_end_of_the_session_ends_the_children_of_its_workers() {
     let before = kernel_threads();
     for case in CASES {
         let mut session = Session::start();
@@ -70,7 +72,7 @@ fn the_end_of_the_session_is_the_end_of_all_that_its_workers_have_made() {
         }
         session.close_input();
         assert!(session.ended().success(), "{case}");
-        none_stands(&session, case);
+        wait_until_gone(&session, case);
         assert_eq!(session.leftovers(), Vec::<PathBuf>::new(), "{case}");
     }
     no_more_kernel_threads(before);

@@ -1,15 +1,15 @@
-//! The program's machine code: what was built to be timed is in the file that is shipped, whatever
-//! the optimiser of a release made of it.
+//! The program's machine code: the calls that are to be timed are in the released file, in spite of the
+//! optimiser.
 
 use std::fs;
 
 use crate::common::worker;
 
-/// The copies of an op in the four loops of mode U.
-const COPIES: usize = 1 + 2 + 4 + 8;
+/// The number of ops in the four loops of mode U.
+const UNROLLED_OPS: usize = 1 + 2 + 4 + 8;
 
-/// Where a callee begins in the file: behind its name, on the next cache line. The code lies in the
-/// file as it lies in memory, up to a shift by whole pages.
+/// The offset of a callee in the file: after its name, at the next cache line. Offsets in the file and
+/// addresses in memory differ by whole pages.
 fn begin(program: &[u8], callee: &str) -> Option<usize> {
     const LINE: usize = 64;
     let tag = format!("callee:{callee}\0");
@@ -17,9 +17,8 @@ fn begin(program: &[u8], callee: &str) -> Option<usize> {
     Some((at + tag.len()).next_multiple_of(LINE))
 }
 
-/// Where the program calls the callee directly: `call rel32`, which is the byte E8 and how far
-/// behind these five bytes the callee lies. That other bytes look like it is a matter of one in
-/// 2^32 for each of them.
+/// The offsets of direct calls of the callee: `call rel32` is the byte E8 and the distance from the end
+/// of these five bytes to the callee. Other bytes match with a probability of 2^-32 each.
 fn calls(program: &[u8], callee: usize) -> Vec<usize> {
     let leads_there = |at: usize| {
         let far = program.get(at + 1..at + 5)?;
@@ -31,18 +30,18 @@ fn calls(program: &[u8], callee: usize) -> Vec<usize> {
 }
 
 #[test]
-fn the_program_holds_each_copy_of_each_call_of_the_family_procedure() {
+fn the_program_contains_every_unrolled_call_of_the_family_procedure() {
     if !cfg!(target_arch = "x86_64") {
         eprintln!("not run here: this test reads the instructions of x86-64");
         return;
     }
     let program = fs::read(worker()).unwrap();
-    // With 0 to 7 arguments that wait for nothing, 1 to 7 that do; structs of one word and of two.
-    let mut expected = vec![("oscost_callee".to_owned(), (8 + 7 + 2) * COPIES)];
-    expected.push(("oscost_callee_struct".to_owned(), 4 * COPIES));
-    expected.push(("oscost_stub".to_owned(), 2 * COPIES));
-    // Whether it waits or not, code without optimisation is the same code.
-    expected.extend((0..=7).map(|args| (format!("oscost_plain_{args}"), COPIES)));
+    // 0 to 7 independent arguments, 1 to 7 dependent ones; structs of one word and of two.
+    let mut expected = vec![("oscost_callee".to_owned(), (8 + 7 + 2) * UNROLLED_OPS)];
+    expected.push(("oscost_callee_struct".to_owned(), 4 * UNROLLED_OPS));
+    expected.push(("oscost_stub".to_owned(), 2 * UNROLLED_OPS));
+    // Unoptimised code is the same for both.
+    expected.extend((0..=7).map(|args| (format!("oscost_plain_{args}"), UNROLLED_OPS)));
     for (callee, fewest) in expected {
         let begin = begin(&program, &callee).unwrap_or_else(|| panic!("there is no {callee}"));
         let found = calls(&program, begin).len();
@@ -51,7 +50,7 @@ fn the_program_holds_each_copy_of_each_call_of_the_family_procedure() {
 }
 
 #[test]
-fn a_call_that_is_missing_from_a_program_is_missed() {
+fn a_missing_call_is_noticed() {
     if !cfg!(target_arch = "x86_64") {
         eprintln!("not run here: this test reads the instructions of x86-64");
         return;
@@ -62,7 +61,7 @@ fn a_call_that_is_missing_from_a_program_is_missed() {
     let there = calls(&program, stub);
     program[there[0]] = 0x90; // nop
     assert_eq!(calls(&program, stub), there[1..]);
-    // The distance of a call to somewhere else.
+    // The distance of a call to another address.
     program[there[1] + 1] ^= 1;
     assert_eq!(calls(&program, stub), there[2..]);
 }

@@ -1,10 +1,10 @@
-//! Benchmarks that make processes and threads, at every point: built, run, dropped, and nothing of
-//! them is left. One test in a program of its own, since it counts what the whole process has.
+//! Benchmarks that create processes and threads leave nothing behind, at any point. One test in a
+//! program of its own, since it counts the resources of the whole process.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a test panics where it fails, and prints what it skips"
 )]
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use oscost_worker::kernel::process::{self, WaitTarget};
 
 const FAMILIES: &[&str] = &["process", "thread"];
 
-/// Points of this axis above this only take longer.
+/// Larger points of this axis only take longer.
 const MOST: (&str, u64) = ("touched_mib", 64);
 
 fn points(definition: &Definition) -> Vec<Point> {
@@ -40,7 +40,7 @@ fn points(definition: &Definition) -> Vec<Point> {
     })
 }
 
-/// Builds, runs and drops the work of every point; hands back how many were run.
+/// Builds, runs and drops the work of every point; returns the number of points that ran.
 fn run_all(site: Context) -> usize {
     let benches = benchmarks::FAMILIES.iter().filter(|family| FAMILIES.contains(&family.name));
     benches.flat_map(|family| family.benches).map(|bench| run_points(bench, site)).sum()
@@ -63,7 +63,7 @@ fn run_points(bench: &Bench, site: Context) -> usize {
             eprintln!("{case} cannot run here: {lacks}");
             continue;
         }
-        // More is prepared than is run, as when a worker is stopped in the middle.
+        // More ops are prepared than run, as when a worker is stopped in the middle.
         work.prepare(5).unwrap_or_else(|error| panic!("{case}: {error:?}"));
         work.run(3, 1).unwrap_or_else(|error| panic!("{case}: {error:?}"));
         ran += 1;
@@ -71,18 +71,18 @@ fn run_points(bench: &Bench, site: Context) -> usize {
     ran
 }
 
-/// What this process has: descriptors, threads, mappings.
-fn holdings() -> (BTreeSet<PathBuf>, usize, usize) {
+/// The resources of this process: descriptors, threads, mappings.
+fn resources() -> (BTreeSet<PathBuf>, usize, usize) {
     let entries = |folder: &str| fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
     let descriptors = entries("/proc/self/fd").filter_map(|fd| fs::read_link(fd).ok());
-    // The one that lists the folder is not meant.
+    // Without the descriptor that lists the directory.
     let descriptors = descriptors.filter(|file| !file.ends_with("fd")).collect();
     let threads = entries("/proc/self/task").count();
     let mappings = fs::read_to_string("/proc/self/maps").unwrap().lines().count();
     (descriptors, threads, mappings)
 }
 
-/// Kernel threads that serve a device of ours.
+/// Kernel threads of the network devices that benchmarks create.
 fn kernel_threads() -> usize {
     let names = fs::read_dir("/proc").unwrap().flatten();
     let names = names.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
@@ -90,9 +90,9 @@ fn kernel_threads() -> usize {
 }
 
 #[test]
-fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_namespace() {
+fn dropped_work_leaves_no_child_descriptor_thread_mapping_file_or_namespace() {
     let folder = std::env::temp_dir().join(format!("oscost-nothing-left-{}", std::process::id()));
-    // As the supervisor makes it: nothing is written into any other.
+    // As the supervisor creates it.
     fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
     std::env::set_current_dir(&folder).unwrap();
     let namespace = || fs::read_link("/proc/thread-self/ns/net").unwrap();
@@ -102,14 +102,14 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
     affinity::pin(allowed[0]).unwrap();
     let site =
         Context { cpu: Some(allowed[0]), other_cpu: allowed.get(1).copied(), ..Context::DEFAULT };
-    // The first time libraries keep something for the next: a stack, a buffer.
+    // The first pass initialises libraries: a cached stack, a buffer.
     let ran = run_all(site);
     assert!(ran > 20, "only {ran} cases could run");
-    let before = holdings();
+    let before = resources();
     assert_eq!(run_all(site), ran);
-    let after = holdings();
+    let after = resources();
 
-    // Of any thread, alive or not.
+    // Children of any thread.
     assert_eq!(process::wait(WaitTarget::Any, false), Err(Errno::ECHILD), "children");
     assert_eq!(after.0, before.0, "descriptors");
     assert_eq!(after.1, before.1, "threads");
@@ -117,12 +117,12 @@ fn work_that_was_dropped_leaves_no_child_descriptor_thread_mapping_file_or_names
     assert!(after.2 <= before.2 + 1, "{} mappings, and {} before", after.2, before.2);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "files");
     assert_eq!(namespace(), home);
-    // The kernel takes namespaces apart in its own time.
+    // The kernel destroys namespaces asynchronously.
     let deadline = Instant::now() + Duration::from_secs(20);
     while kernel_threads() > 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // A run of oscost beside this test may have one.
+    // A run of oscost at the same time may have one.
     if process_runs("oscost-worker") {
         eprintln!("a worker runs beside this test: kernel threads are not counted");
     } else {

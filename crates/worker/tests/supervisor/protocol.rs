@@ -1,4 +1,4 @@
-//! The supervisor's conversation: what it is told, what it answers, and what it refuses.
+//! The supervisor's protocol: orders, answers and refusals.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,8 @@ use oscost_model::worker::{BatchPlan, Mode, Sample, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
 use crate::common::{
-    ENDLESS, Session, cpu_ticks, endless, measuring, plan, spec, until, usual_cases, why, worker,
+    ENDLESS, Session, cpu_ticks, default_cases, endless, failure_reason, measuring, plan, spec,
+    until, worker,
 };
 
 /// Whether a batch's number of ops is within a tenth of the plan's, as the jitter is.
@@ -56,7 +57,7 @@ fn piloted(session: &mut Session, id: u64, case: &str) -> BatchPlan {
 }
 
 #[test]
-fn hello_says_who_speaks_and_where_it_stands() {
+fn hello_identifies_the_worker_and_describes_the_machine() {
     let session = Session::start();
     let hello = &session.hello;
     assert_eq!(hello.protocol, PROTOCOL);
@@ -76,7 +77,7 @@ fn hello_says_who_speaks_and_where_it_stands() {
 }
 
 #[test]
-fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() {
+fn a_short_op_is_batched_with_the_jittered_number_of_ops_of_its_pilot() {
     let mut session = Session::start();
     let plan = piloted(&mut session, 1, "syscall/getppid:via=raw");
     assert_eq!((plan.mode, plan.unroll_factors.as_slice()), (Mode::B, &[1][..]));
@@ -99,7 +100,7 @@ fn a_short_op_is_batched_with_the_jittered_number_of_ops_that_its_pilot_found() 
 }
 
 #[test]
-fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() {
+fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_unroll_factor() {
     let mut session = Session::start();
     let plan = piloted(&mut session, 1, "procedure/call:args=4,chain=independent");
     assert_eq!((plan.mode, plan.unroll_factors.as_slice()), (Mode::U, &[1, 2, 4, 8][..]));
@@ -124,7 +125,7 @@ fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_number_of_copies() 
 }
 
 #[test]
-fn a_worker_goes_as_often_as_it_is_told_and_brings_everything_at_the_stop() {
+fn a_worker_times_batches_at_each_go_and_sends_all_samples_at_stop() {
     let mut session = Session::start();
     session.measure(1, measuring("syscall/getppid:via=raw"));
     session.ready(1);
@@ -137,7 +138,7 @@ fn a_worker_goes_as_often_as_it_is_told_and_brings_everything_at_the_stop() {
 }
 
 #[test]
-fn the_same_seed_cuts_the_same_batches_and_another_cuts_others() {
+fn the_same_seed_gives_the_same_jitter_and_another_seed_another() {
     let mut session = Session::start();
     let mut ops = |id, seed| {
         let mut worker = measuring("syscall/getppid:via=raw");
@@ -182,7 +183,7 @@ fn fork_twins_share_the_number_of_ops_of_every_round() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_in_clear_words() {
+fn a_spec_that_cannot_be_measured_is_refused_with_a_reason() {
     let mut session = Session::start();
     type Spoil = fn(&mut WorkerSpec);
     let wrong: [(&str, Spoil); 8] = [
@@ -205,7 +206,7 @@ fn what_cannot_be_measured_is_refused_in_clear_words() {
         let mut worker = measuring("syscall/getppid:via=raw");
         spoil(&mut worker);
         session.measure(id, worker);
-        let why = why(session.event());
+        let why = failure_reason(session.event());
         assert!(why.contains(words), "`{words}` is not in `{why}`");
     }
     for (id, case) in (100..).zip([
@@ -217,20 +218,23 @@ fn what_cannot_be_measured_is_refused_in_clear_words() {
         "no-such/family",
     ]) {
         session.measure(id, measuring(case));
-        assert_eq!(why(session.event()), format!("`{case}` is not in this worker's catalog"));
+        assert_eq!(
+            failure_reason(session.event()),
+            format!("`{case}` is not in this worker's catalog")
+        );
     }
-    session.still_answers(1_000);
+    session.check_responsive(1_000);
 }
 
 #[test]
-fn more_groups_than_there_is_room_for_are_refused() {
+fn more_groups_than_planned_are_refused() {
     let mut session = Session::start();
     session.measure(1, measuring("syscall/getppid:via=raw"));
     session.ready(1);
     session.go(1, 20);
     session.go(1, 2);
-    assert_eq!(why(session.event()), "22 groups were requested; there is room for 21");
-    session.still_answers(2);
+    assert_eq!(failure_reason(session.event()), "22 groups were requested; there is room for 21");
+    session.check_responsive(2);
 }
 
 #[test]
@@ -248,7 +252,7 @@ fn a_case_whose_need_is_not_met_is_skipped_with_the_reason() {
 }
 
 #[test]
-fn a_worker_that_is_stopped_before_it_went_has_failed() {
+fn a_worker_that_is_stopped_before_its_first_go_has_failed() {
     let mut session = Session::start();
     for (id, arms) in [(1, 1), (2, 2)] {
         let mut worker = measuring("syscall/getppid:via=raw");
@@ -257,18 +261,20 @@ fn a_worker_that_is_stopped_before_it_went_has_failed() {
         session.ready(id);
         session.send(&Order::Stop { id });
         match (arms, session.event()) {
-            (1, event) => assert_eq!(why(event), "the worker was stopped before its first `go`"),
+            (1, event) => {
+                assert_eq!(failure_reason(event), "the worker was stopped before its first `go`")
+            }
             (_, event) => assert_eq!(samples(event), []),
         }
     }
     session.measure(3, spec("timer/nothing", Task::Pilot { interruptions_per_s: 0.0 }));
     session.ready(3);
     session.send(&Order::Stop { id: 3 });
-    assert_eq!(why(session.event()), "the pilot was stopped before its first `go`");
+    assert_eq!(failure_reason(session.event()), "the pilot was stopped before its first `go`");
 }
 
 #[test]
-fn nonsense_is_answered_and_the_session_goes_on() {
+fn an_invalid_order_is_answered_and_the_session_continues() {
     let mut session = Session::start();
     for line in [
         &b""[..],
@@ -289,31 +295,31 @@ fn nonsense_is_answered_and_the_session_goes_on() {
         };
         assert!(why.starts_with("cannot parse an order: "), "{why}");
     }
-    session.still_answers(1);
+    session.check_responsive(1);
 }
 
 #[test]
-fn orders_for_jobs_that_are_not_there_do_no_harm() {
+fn orders_for_unknown_jobs_are_harmless() {
     let mut session = Session::start();
     session.go(99, 1);
     session.send(&Order::Stop { id: 99 });
-    session.still_answers(1);
+    session.check_responsive(1);
     // Job 1 has just ended.
     session.go(1, 1);
     session.send(&Order::Stop { id: 1 });
-    session.still_answers(2);
+    session.check_responsive(2);
 }
 
 #[test]
-fn two_jobs_run_at_once_and_neither_hears_what_the_other_is_told() {
+fn two_jobs_run_at_once_and_get_only_their_own_orders() {
     let mut session = Session::start();
     for id in [1, 2] {
         session.measure(id, measuring("syscall/getppid:via=raw"));
         session.ready(id);
     }
-    // A number that is in use is not given away.
+    // A job number in use is refused.
     session.measure(1, measuring("syscall/getppid:via=raw"));
-    assert_eq!(why(session.event()), "job 1 is already running");
+    assert_eq!(failure_reason(session.event()), "job 1 is already running");
     for (id, batches) in [(2, 3), (1, 1), (1, 1), (2, 4)] {
         session.go(id, batches);
     }
@@ -326,7 +332,7 @@ fn two_jobs_run_at_once_and_neither_hears_what_the_other_is_told() {
 }
 
 #[test]
-fn more_jobs_than_any_tool_wants_are_refused() {
+fn too_many_jobs_are_refused() {
     let mut session = Session::start();
     for id in 1..=64 {
         session.measure(id, measuring("syscall/getppid:via=raw"));
@@ -334,15 +340,15 @@ fn more_jobs_than_any_tool_wants_are_refused() {
     let ready: BTreeSet<u64> = (1..=64).filter_map(|_| session.event().id()).collect();
     assert_eq!(ready, (1..=64).collect());
     session.measure(65, measuring("syscall/getppid:via=raw"));
-    assert_eq!(why(session.event()), "64 jobs are already running");
+    assert_eq!(failure_reason(session.event()), "64 jobs are already running");
     session.go(64, 1);
     session.send(&Order::Stop { id: 64 });
     assert_eq!(samples(session.event()).len(), 1);
-    session.still_answers(66);
+    session.check_responsive(66);
 }
 
 #[test]
-fn nothing_is_said_or_written_while_a_worker_is_timing() {
+fn a_worker_writes_nothing_while_it_is_timing() {
     let mut session = Session::start();
     session.measure(1, endless());
     let pid = session.ready(1);
@@ -355,13 +361,13 @@ fn nothing_is_said_or_written_while_a_worker_is_timing() {
     let before = writes();
     session.go(1, ENDLESS);
     until("the worker is timing", || cpu_ticks(pid) >= 5);
-    session.is_silent_for(Duration::from_millis(500));
+    session.expect_silence(Duration::from_millis(500));
     assert_eq!(writes(), before, "the worker has written while it was timing");
     assert!(session.workers().contains(&pid), "the worker has ended");
 }
 
 #[test]
-fn a_probe_sees_the_cpus_that_may_be_used_and_leaves_out_the_others() {
+fn a_probe_covers_the_allowed_cpus_and_leaves_out_the_others() {
     let mut session = Session::start();
     let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
     let cpus = vec![allowed[0], 4_095];
@@ -372,7 +378,7 @@ fn a_probe_sees_the_cpus_that_may_be_used_and_leaves_out_the_others() {
     assert!(cpus[0].spin_ns > 0 && cpus[0].lost_ns <= cpus[0].spin_ns, "{cpus:?}");
 }
 
-/// What a watch brought.
+/// The result of a watch.
 fn watched(event: Event) -> SystemActivity {
     match event {
         Event::Watched { activity: watch, .. } => *watch,
@@ -381,17 +387,17 @@ fn watched(event: Event) -> SystemActivity {
 }
 
 #[test]
-fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
+fn a_watch_sleeps_until_it_is_stopped_and_excludes_own_processes() {
     let mut session = Session::start();
     let tool = std::process::id();
     session.send(&Order::Watch { id: 1, excluded_pids: vec![tool] });
     let pid = session.ready(1);
-    // A probe of ours goes on beside it, and ends before it does.
+    // A probe of this session runs at the same time.
     let allowed = session.hello.facts.cpu.allowed_cpus.clone().unwrap();
     let cpus = allowed.clone();
     session.send(&Order::Probe { id: 2, cpus, spin_ms: 200, clock: ClockKind::Syscall });
     assert_eq!(session.event().id(), Some(2));
-    session.is_silent_for(Duration::from_millis(20));
+    session.expect_silence(Duration::from_millis(20));
     assert!(session.workers().contains(&pid), "the watch has ended by itself");
     session.send(&Order::Stop { id: 1 });
     let watch = watched(session.event());
@@ -403,15 +409,15 @@ fn a_watch_sleeps_until_it_is_stopped_and_leaves_out_what_is_ours() {
         assert!(process.pids.iter().all(|pid| !ours.contains(pid)), "{process:?}");
         assert!(!process.name.contains(char::is_control), "{process:?}");
     }
-    session.still_answers(3);
+    session.check_responsive(3);
 }
 
 #[test]
-fn a_watch_names_who_takes_the_cpu() {
+fn a_watch_names_the_processes_that_use_the_cpu() {
     let mut session = Session::start();
     session.send(&Order::Watch { id: 1, excluded_pids: vec![] });
     session.ready(1);
-    // A process of this test's, which is not of the session's.
+    // A process of this test, outside the session.
     let mut hog = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     until("it has taken some CPU time", || cpu_ticks(hog.id()) >= 20);
     session.send(&Order::Stop { id: 1 });
@@ -423,31 +429,31 @@ fn a_watch_names_who_takes_the_cpu() {
 }
 
 #[test]
-fn a_watch_that_is_told_anything_else_ends() {
+fn a_watch_that_gets_another_order_ends() {
     let mut session = Session::start();
     session.send(&Order::Watch { id: 1, excluded_pids: vec![] });
     session.ready(1);
     session.go(1, 1);
-    assert_eq!(why(session.event()), "a watch accepts no order but `stop`");
-    session.still_answers(2);
+    assert_eq!(failure_reason(session.event()), "a watch accepts no order but `stop`");
+    session.check_responsive(2);
 }
 
 #[test]
-fn a_clock_that_cannot_be_calibrated_says_why() {
+fn a_clock_that_cannot_be_calibrated_gives_the_reason() {
     let mut session = Session::start();
     let order = |id, cpu, clock| Order::Calibrate { id, cpu, clock };
     session.send(&order(1, Some(4_095), ClockKind::Syscall));
-    let told = why(session.event());
-    assert!(told.starts_with("pin to CPU 4095: "), "{told}");
+    let why = failure_reason(session.event());
+    assert!(why.starts_with("pin to CPU 4095: "), "{why}");
     session.send(&order(2, None, ClockKind::Instructions));
-    assert!(why(session.event()).contains("instructions"));
+    assert!(failure_reason(session.event()).contains("instructions"));
 }
 
 #[test]
-fn every_usual_case_is_measured_or_skipped_with_its_reason() {
+fn every_default_case_is_measured_or_skipped_with_a_reason() {
     let mut session = Session::start();
-    for (id, case) in (1..).zip(usual_cases(&benchmarks::data())) {
-        // One op a batch: some works can prepare no more.
+    for (id, case) in (1..).zip(default_cases(&benchmarks::data())) {
+        // One op per batch: some works can prepare no more.
         session.measure(id, spec(&case, Task::Measure(plan(Mode::B, 1, &[1], 21))));
         match session.event() {
             Event::Ready { .. } => {

@@ -1,10 +1,10 @@
-//! What the families of pages, `fault` and `memory`, leave behind: nothing. A program of its own,
-//! since whoever else runs in the process would show.
+//! The families `fault` and `memory` leave nothing behind. A test program of its own, since other tests
+//! in the process would disturb it.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a test panics where it fails, and prints what it skips"
 )]
 
 #[path = "common/work.rs"]
@@ -36,13 +36,13 @@ fn points(definition: &Definition) -> Vec<Point> {
     })
 }
 
-/// What a process has.
+/// The resources of a process.
 #[derive(Debug, PartialEq)]
 struct Belongings {
     children: BTreeSet<u32>,
     descriptors: usize,
     threads: usize,
-    /// SIGSEGV's handler and all others, and whether huge pages are ruled out.
+    /// Signal handlers, and whether huge pages are disabled.
     status: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Belongings {
     }
 }
 
-/// The children of every thread, ended ones too.
+/// The children of every thread, zombies included.
 fn children() -> BTreeSet<u32> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let lists = tasks
@@ -73,8 +73,8 @@ fn children() -> BTreeSet<u32> {
     lists.iter().flat_map(|list| list.split_whitespace()).map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Writable memory, in KiB, and the number of mappings. What the C library only reserves (64 MiB
-/// for the heap of the first other thread) does not count.
+/// Writable memory, in KiB, and the number of mappings. Address space that the C library only reserves
+/// (64 MiB for the heap of the first additional thread) does not count.
 fn mapped() -> (u64, usize) {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:")).unwrap();
@@ -83,8 +83,8 @@ fn mapped() -> (u64, usize) {
 }
 
 #[test]
-fn whatever_was_built_and_run_nothing_of_it_stays() {
-    /// Larger ones do nothing that smaller ones do not.
+fn no_case_leaves_memory_descriptors_children_or_handlers_behind() {
+    /// Larger sizes behave like smaller ones.
     const LARGEST_BYTES: u64 = 8 << 20;
     let mut before = None;
     let mut cases = 0;
@@ -103,8 +103,7 @@ fn whatever_was_built_and_run_nothing_of_it_stays() {
             }
             drop(work);
             cases += 1;
-            // What the first one has set up for all (a thread's stack is kept for the next one, the
-            // locale is read) is there from then on.
+            // One-time initialisation by the first case (a cached thread stack, the locale) stays.
             let now = Belongings::now();
             match &before {
                 None => before = Some((now, mapped())),
@@ -117,11 +116,11 @@ fn whatever_was_built_and_run_nothing_of_it_stays() {
     assert!(kib_now < kib + (8 << 10), "{cases} cases have left {} KiB", kib_now - kib);
     assert!(mappings_now < mappings + 16, "{mappings} mappings have become {mappings_now}");
     assert!(cases > 150, "only {cases} cases could be built");
-    is_bounded();
+    check_memory_bound();
 }
 
-/// What a work takes while it lives.
-fn is_bounded() {
+/// Checks the memory that works use while they exist.
+fn check_memory_bound() {
     for (case, most_kib) in [
         ("fault/zero-fill:access=write,pages=4k,map=outside,order=ascending", 16 << 10),
         ("fault/zero-fill:access=read,pages=thp,map=outside,order=ascending", 80 << 10),

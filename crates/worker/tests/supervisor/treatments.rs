@@ -1,4 +1,4 @@
-//! Workers under treatments, and arms that differ in theirs: counts and answers.
+//! Workers under treatments, and arms with different treatments.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -10,8 +10,8 @@ use oscost_model::worker::{Mode, Sample, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
 use crate::common::{
-    ENDLESS, Session, cpu_ticks, endless, measuring, none_stands, plan, signal, spec, until,
-    usual_cases, why,
+    ENDLESS, Session, cpu_ticks, default_cases, endless, failure_reason, measuring, plan, signal,
+    spec, until, wait_until_gone,
 };
 
 const GETPPID: &str = "syscall/getppid:via=raw";
@@ -34,7 +34,7 @@ fn allow() -> AppliedTreatment {
     filter(&[instruction(RETURN, 0, 0, ALLOW)])
 }
 
-/// A filter that does `what` with getppid(2) and lets all else through.
+/// A filter that returns `what` for getppid(2) and allows everything else.
 fn at_getppid(what: u32) -> AppliedTreatment {
     #[cfg(target_arch = "x86_64")]
     const NUMBER: u32 = 110;
@@ -51,7 +51,7 @@ fn at_getppid(what: u32) -> AppliedTreatment {
 const KILL: u32 = 0x8000_0000;
 const EPERM: u32 = 0x0005_0001;
 
-/// This worker on one CPU, as all are whose monitors must not be on another.
+/// This worker, pinned, so that its monitors share its CPU.
 fn pinned(session: &Session, worker: WorkerSpec) -> WorkerSpec {
     let cpus = session.hello.facts.cpu.allowed_cpus.as_ref();
     WorkerSpec { cpu: cpus.and_then(|cpus| cpus.last().copied()), ..worker }
@@ -67,7 +67,7 @@ fn arms(session: &Session, case: &str, treatments: &[&[AppliedTreatment]]) -> Wo
     arms_of(1, session, case, treatments)
 }
 
-/// The same with batches of so many turns.
+/// The same with batches of so many iterations.
 fn arms_of(
     turns: u64,
     session: &Session,
@@ -81,7 +81,7 @@ fn arms_of(
     }
 }
 
-/// Starts a worker and waits until it is ready; none, and a word, where this machine lacks something.
+/// Starts a worker and waits until it is ready; `None`, with a message, if the machine lacks something.
 fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<u32> {
     session.measure(id, worker);
     match session.event() {
@@ -94,7 +94,7 @@ fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<u32> {
     }
 }
 
-/// What a worker of this spec brings: its samples, and how often its monitors woke.
+/// Runs a worker of this spec; returns its samples, and how often its monitors woke.
 fn brought(
     session: &mut Session,
     id: u64,
@@ -124,7 +124,7 @@ fn nice(pid: u32) -> i32 {
 }
 
 #[test]
-fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
+fn a_treatment_applies_to_its_own_arm_only() {
     let mut session = Session::start();
     let treated = [allow(), AppliedTreatment::Nice { increment: 3 }, AppliedTreatment::Ptrace];
     let worker = arms(&session, GETPPID, &[&[], &treated]);
@@ -149,11 +149,11 @@ fn a_treatment_meets_the_arm_that_has_it_and_no_other() {
     };
     assert_eq!(samples.len(), 6);
     assert_eq!(seen, [None, Some(2.0)]);
-    none_stands(&session, "treated twins");
+    wait_until_gone(&session, "treated twins");
 }
 
 #[test]
-fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel() {
+fn a_monitor_wakes_as_often_as_its_kind_implies_and_never_without_a_system_call() {
     let mut session = Session::start();
     let kinds = [
         (AppliedTreatment::Ptrace, 2.0),
@@ -179,7 +179,7 @@ fn a_monitor_wakes_as_often_as_its_kind_says_and_never_for_what_enters_no_kernel
 }
 
 #[test]
-fn who_measures_alone_is_the_process_that_is_treated() {
+fn in_a_worker_of_one_arm_the_measuring_process_is_treated() {
     let mut session = Session::start();
     let worker = under(&session, GETPPID, &[AppliedTreatment::Ptrace, allow()]);
     let Some(pid) = ready(&mut session, 1, worker) else { return };
@@ -188,13 +188,13 @@ fn who_measures_alone_is_the_process_that_is_treated() {
 }
 
 #[test]
-fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
+fn a_filter_that_kills_fails_the_worker_and_one_that_forbids_skips_it() {
     let mut session = Session::start();
     let kills = under(&session, GETPPID, &[at_getppid(KILL)]);
     session.measure(1, kills);
-    let told = why(session.event());
+    let why = failure_reason(session.event());
     assert_eq!(
-        told,
+        why,
         "the worker was killed by SIGSYS under seccomp: a filter forbids a call that it makes"
     );
     let kills = arms(&session, GETPPID, &[&[], &[at_getppid(KILL)]]);
@@ -218,8 +218,8 @@ fn a_filter_that_kills_is_a_failure_and_one_that_forbids_is_a_lack() {
             other => panic!("it should be skipped: {other:?}"),
         }
     }
-    none_stands(&session, "workers that a filter has ended");
-    session.still_answers(5);
+    wait_until_gone(&session, "workers that a filter has ended");
+    session.check_responsive(5);
 }
 
 #[test]
@@ -238,8 +238,10 @@ fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
         }
         other => panic!("{other:?}"),
     }
-    assert!(why(count(2, AppliedTreatment::SeccompTrace)).contains("a tracer counts them"));
-    assert!(why(count(3, at_getppid(KILL))).contains("killed by SIGSYS"));
+    assert!(
+        failure_reason(count(2, AppliedTreatment::SeccompTrace)).contains("a tracer counts them")
+    );
+    assert!(failure_reason(count(3, at_getppid(KILL))).contains("killed by SIGSYS"));
 }
 
 /// Control groups that are named after a session.
@@ -260,7 +262,7 @@ fn groups(session: &Session) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
+fn a_control_group_contains_its_process_and_is_removed_however_that_ends() {
     let limited = [AppliedTreatment::Cgroup {
         limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { max: 50 }],
     }];
@@ -283,13 +285,13 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
             "killed worker" => {
                 session.go(1, ENDLESS - 5);
                 signal(pid, "KILL");
-                let told = why(session.event());
-                assert_eq!(told, "the worker was killed by SIGKILL under cgroup");
+                let why = failure_reason(session.event());
+                assert_eq!(why, "the worker was killed by SIGKILL under cgroup");
             }
             "killed job" => {
                 session.go(1, ENDLESS - 5);
                 signal(status(pid, "PPid").parse().unwrap(), "KILL");
-                assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
+                assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
             }
             _ => {
                 session.close_input();
@@ -308,24 +310,24 @@ fn a_control_group_holds_its_process_and_goes_with_it_however_that_ends() {
 }
 
 #[test]
-fn what_a_killed_session_left_of_groups_the_next_one_sweeps() {
+fn the_next_session_removes_the_groups_of_a_killed_one() {
     let mut first = Session::start();
     let group = vec![AppliedTreatment::Cgroup { limits: Vec::new() }];
     let worker = WorkerSpec { treatments: vec![group], ..endless() };
     let Some(pid) = ready(&mut first, 1, worker) else { return };
-    // It times, and does not hear that nobody is there any more.
+    // It is timing, and does not notice the end of its input.
     first.go(1, ENDLESS);
     until("it is timing", || cpu_ticks(pid) >= 3);
     signal(first.pid(), "KILL");
     assert_eq!(first.ended().signal(), Some(9));
-    none_stands(&first, "a killed supervisor");
+    wait_until_gone(&first, "a killed supervisor");
     assert!(!groups(&first).is_empty());
     let _next = Session::start_with(first.folder());
     assert_eq!(groups(&first), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn monitors_and_arms_are_gone_in_every_ending() {
+fn monitors_and_arms_exit_however_the_worker_ends() {
     let monitors = [
         vec![AppliedTreatment::Ptrace],
         vec![AppliedTreatment::SeccompNotify],
@@ -334,7 +336,7 @@ fn monitors_and_arms_are_gone_in_every_ending() {
     for monitor in &monitors {
         for end in ["measured", "monitor", "peer", "worker", "supervisor", "input"] {
             let mut session = Session::start();
-            // With a peer, which is treated too.
+            // With a peer, which is treated, too.
             let case = "pipe/round-trip:by=pipe,size=4,peer_cpu=same";
             let mut worker = arms(&session, case, &[monitor, &[]]);
             worker.task = Task::Measure(plan(Mode::B, 10, &[1], ENDLESS));
@@ -365,8 +367,8 @@ fn monitors_and_arms_are_gone_in_every_ending() {
             }
             match end {
                 "measured" | "monitor" | "worker" => {
-                    let told = why(session.event());
-                    assert!(told.contains("SIGKILL"), "{end} of {monitor:?}: {told}");
+                    let why = failure_reason(session.event());
+                    assert!(why.contains("SIGKILL"), "{end} of {monitor:?}: {why}");
                 }
                 "peer" => {
                     let event = session.event();
@@ -374,13 +376,13 @@ fn monitors_and_arms_are_gone_in_every_ending() {
                 }
                 _ => assert_eq!(session.ended().success(), end == "input"),
             }
-            none_stands(&session, &format!("{monitor:?} after the end of the {end}"));
+            wait_until_gone(&session, &format!("{monitor:?} after the end of the {end}"));
         }
     }
 }
 
 #[test]
-fn who_may_not_is_told_what_it_takes() {
+fn an_unprivileged_user_is_told_what_a_treatment_needs() {
     let mut session = Session::limited(
         "test $(id -u) = 0 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
          \"$0\" \"$@\"",
@@ -403,7 +405,7 @@ fn who_may_not_is_told_what_it_takes() {
             other => panic!("it should be skipped: {other:?}"),
         }
     }
-    // What needs no right works for anybody.
+    // Unprivileged treatments work for every user.
     for (id, applied) in [
         (3, vec![allow(), AppliedTreatment::Sud, AppliedTreatment::Nice { increment: 1 }]),
         (4, vec![AppliedTreatment::Ptrace]),
@@ -417,7 +419,7 @@ fn who_may_not_is_told_what_it_takes() {
 }
 
 #[test]
-fn a_worker_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
+fn a_toggled_worker_reports_each_block_and_jitters_both_arms_alike() {
     let mut session = Session::start();
     let worker = WorkerSpec { toggled: true, ..measuring(GETPPID) };
     session.measure(1, worker.clone());
@@ -447,13 +449,13 @@ fn a_worker_that_is_toggled_says_that_it_went_and_cuts_both_arms_alike() {
         assert_eq!(session.event(), Event::BatchesDone { id: 2 });
     }
     session.send(&Order::Go { id: 2, batches: 1, arm: 2 });
-    assert_eq!(why(session.event()), "`go` for arm 2: the worker has 2");
+    assert_eq!(failure_reason(session.event()), "`go` for arm 2: the worker has 2");
 }
 
 #[test]
-fn every_usual_case_comes_back_from_both_of_two_arms() {
+fn every_default_case_gives_samples_of_both_arms() {
     let mut session = Session::start();
-    for (id, case) in (1..).zip(usual_cases(&benchmarks::data())) {
+    for (id, case) in (1..).zip(default_cases(&benchmarks::data())) {
         let worker = arms(&session, &case, &[&[], &[allow()]]);
         session.measure(id, worker);
         match session.event() {
@@ -474,7 +476,7 @@ fn every_usual_case_comes_back_from_both_of_two_arms() {
 }
 
 #[test]
-fn peers_and_children_are_under_their_arms_monitor_too() {
+fn peers_and_children_are_monitored_like_their_arm() {
     let mut session = Session::start();
     let cases = [
         "pipe/round-trip:by=pipe,size=4,peer_cpu=same",
@@ -489,7 +491,7 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
         AppliedTreatment::SeccompNotify,
     ]) {
         for (id, case) in (10 * at..).zip(cases) {
-            // A peer's last two stops may come after the caller's last: of many turns they are few.
+            // A peer's last two stops may come after the caller's last: negligible in many iterations.
             let treatments = [&[][..], std::slice::from_ref(&monitor), &[allow()]];
             let worker = arms_of(16, &session, case, &treatments);
             let Some((samples, seen)) = brought(&mut session, id, worker) else { continue };
@@ -509,7 +511,7 @@ fn peers_and_children_are_under_their_arms_monitor_too() {
 }
 
 #[test]
-fn a_wrapper_that_never_reads_holds_up_nobody_however_long_its_order_is() {
+fn a_wrapper_that_never_reads_blocks_no_other_job() {
     let mut session = Session::start();
     let wrapper = ["sh", "-c", "exec sleep 1000"].map(str::to_owned).to_vec();
     // More than a pipe holds.
@@ -518,10 +520,10 @@ fn a_wrapper_that_never_reads_holds_up_nobody_however_long_its_order_is() {
     worker.timeout_ms = 2_000;
     worker.treatments = vec![vec![AppliedTreatment::Wrapper { command: wrapper }, filter]];
     session.measure(1, worker);
-    session.still_answers(2);
+    session.check_responsive(2);
     match session.event() {
         Event::TimedOut { id: 1, after_ms: 2_000, .. } => {}
         other => panic!("{other:?}"),
     }
-    none_stands(&session, "a wrapper that never read");
+    wait_until_gone(&session, "a wrapper that never read");
 }

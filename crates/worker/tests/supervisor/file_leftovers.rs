@@ -1,5 +1,5 @@
-//! Files and folders that are made where the user stands, in memory and among control groups: none
-//! is left, however a worker or a session ends.
+//! Files and directories that workers create in the user's directory, in shared memory and in control
+//! groups: none is left, however a worker or a session ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Mode, Task};
 
-use crate::common::{ENDLESS, Session, measuring, none_stands, plan, signal, spec, until, why};
+use crate::common::{
+    ENDLESS, Session, failure_reason, measuring, plan, signal, spec, until, wait_until_gone,
+};
 
-/// What the workers of a session have under names of their own, elsewhere than in its scratch folder.
+/// What the workers of a session have created outside its scratch directory.
 fn elsewhere(session: &Session) -> Vec<PathBuf> {
     let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
     let places = [".", "/dev/shm", "/sys/fs/cgroup", "/sys/fs/cgroup/memory"];
@@ -22,15 +24,15 @@ fn elsewhere(session: &Session) -> Vec<PathBuf> {
     paths.filter(is_ours).collect()
 }
 
-/// Cases whose work has a name somewhere; whether this place lets them be built is not ours to say.
+/// Cases whose work creates something with a name; not all can be built on every machine.
 const NAMED: [&str; 3] = [
     "file/stat:files=1000",
     "file/create-unlink:files=100,where=tmpfs",
     "file/reread:limit_mib=64,share_pct=25",
 ];
 
-/// Starts a worker that times until it is ended, and has made what has a name; `None`, and a word,
-/// where it cannot.
+/// Starts a worker that times until it is killed and has created its files; `None`, with a message, if
+/// it cannot be built.
 fn started(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
     match session.event() {
@@ -48,21 +50,21 @@ fn started(session: &mut Session, id: u64, case: &str) -> Option<u32> {
 }
 
 #[test]
-fn what_a_killed_worker_has_laid_outside_its_folder_is_removed_at_once() {
+fn files_of_a_killed_worker_outside_its_directory_are_removed_at_once() {
     let mut session = Session::start();
     for (id, case) in (1..).zip(NAMED) {
         let Some(pid) = started(&mut session, id, case) else { continue };
         signal(pid, "KILL");
-        assert!(why(session.event()).contains("SIGKILL"), "{case}");
-        none_stands(&session, case);
+        assert!(failure_reason(session.event()).contains("SIGKILL"), "{case}");
+        wait_until_gone(&session, case);
         until("its leavings are gone", || elsewhere(&session).is_empty());
     }
-    session.still_answers(9);
+    session.check_responsive(9);
 }
 
 #[test]
-fn whatever_ends_a_session_leaves_no_file_and_no_group() {
-    // The end of the input is what a tool leaves that was killed.
+fn no_end_of_a_session_leaves_a_file_or_a_group() {
+    // A killed tool shows as the end of input.
     for by in ["TERM", "the end of the input"] {
         for case in NAMED {
             let mut session = Session::start();
@@ -80,7 +82,7 @@ fn whatever_ends_a_session_leaves_no_file_and_no_group() {
 }
 
 #[test]
-fn a_worker_proves_what_was_cached_and_says_where_the_file_lay() {
+fn a_worker_verifies_what_was_cached_and_reports_the_file_system() {
     let mut session = Session::start();
     for (id, cache) in [(1, "warm"), (2, "cold")] {
         let case = format!("file/read:via=read,size=65536,cache={cache},file_mib=1");
@@ -106,7 +108,7 @@ fn a_worker_proves_what_was_cached_and_says_where_the_file_lay() {
 }
 
 #[test]
-fn calls_of_cold_passes_are_counted_by_the_read() {
+fn calls_of_cold_passes_are_counted_per_read() {
     let mut session = Session::start();
     let case = "file/read:via=fread,size=4096,cache=cold,file_mib=1";
     let spec = Box::new(spec(case, Task::Count { warm_ops: 3, ops: 23 }));

@@ -1,4 +1,4 @@
-//! How jobs and sessions end: whatever happens, it is said, and nothing is left behind.
+//! How jobs and sessions end: every end is reported, and nothing is left behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,18 +11,18 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::Task;
 
 use crate::common::{
-    ENDLESS, Folder, Session, cpu_ticks, endless, measuring, none_stands, signal, spec,
-    standing_below, until, why, worker,
+    ENDLESS, Folder, Session, cpu_ticks, endless, failure_reason, measuring, processes_in, signal,
+    spec, until, wait_until_gone, worker,
 };
 
-/// Starts a worker that times until it is ended; hands back its process.
+/// Starts a worker that times until it is killed; returns its process number.
 fn timing(session: &mut Session, id: u64, arms: u8) -> u32 {
     let mut worker = endless();
     worker.arms = arms;
     session.measure(id, worker);
     let pid = session.ready(id);
     session.go(id, ENDLESS);
-    // Twins time in processes of their own; the worker only hands them the token.
+    // Twins time in their own processes; the worker only passes the token.
     let whose = match arms {
         1 => vec![pid],
         _ => session.workers().into_iter().filter(|&other| other != pid).collect(),
@@ -31,9 +31,9 @@ fn timing(session: &mut Session, id: u64, arms: u8) -> u32 {
     pid
 }
 
-/// The session's processes and files are gone.
-fn nothing_is_left(session: &Session) {
-    none_stands(session, "a session that has ended");
+/// Checks that the session's processes and files are gone.
+fn check_nothing_left(session: &Session) {
+    wait_until_gone(session, "a session that has ended");
     assert_eq!(session.leftovers(), Vec::<PathBuf>::new());
 }
 
@@ -43,29 +43,29 @@ fn a_killed_worker_has_failed_with_its_signal() {
     for (id, name) in [(1, "KILL"), (2, "TERM"), (3, "ABRT"), (4, "QUIT")] {
         let pid = timing(&mut session, id, 1);
         signal(pid, name);
-        assert_eq!(why(session.event()), format!("the worker was killed by SIG{name}"));
+        assert_eq!(failure_reason(session.event()), format!("the worker was killed by SIG{name}"));
     }
-    // Before it is told to go, too.
+    // Also before its first `go`.
     session.measure(5, measuring("syscall/getppid:via=raw"));
     let pid = session.ready(5);
     signal(pid, "KILL");
-    assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
-    none_stands(&session, "a killed worker");
-    session.still_answers(6);
+    assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
+    wait_until_gone(&session, "a killed worker");
+    session.check_responsive(6);
 }
 
 #[test]
-fn a_killed_worker_takes_its_twins_along() {
+fn the_twins_of_a_killed_worker_exit() {
     let mut session = Session::start();
     let pid = timing(&mut session, 1, 3);
     assert_eq!(session.workers().len(), 4, "a worker and three arms");
     signal(pid, "KILL");
-    assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
-    none_stands(&session, "a killed worker");
+    assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
+    wait_until_gone(&session, "a killed worker");
 }
 
-/// Starts a worker of `case`, pinned, with a process beside it; hands back both. None, and a word
-/// about it, where this machine does not let a worker be pinned.
+/// Starts a pinned worker of `case`, which has a peer; returns both process numbers. `None`, with a
+/// message, if pinning is not possible here.
 fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     let mut worker = measuring(case);
     worker.cpu = session.hello.facts.cpu.allowed_cpus.as_ref()?.last().copied();
@@ -85,14 +85,14 @@ fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
 }
 
 #[test]
-fn a_killed_worker_takes_its_peer_along_and_a_killed_peer_fails_its_worker() {
+fn the_peer_of_a_killed_worker_exits_and_a_killed_peer_fails_its_worker() {
     let mut session = Session::start();
     for (id, by) in (1..).step_by(2).zip(["pipe", "signal", "futex", "eventfd", "yield"]) {
         let case = format!("switch/{by}:between=processes,peer_cpu=same");
         let Some((pid, _)) = with_peer(&mut session, id, &case) else { return };
         signal(pid, "KILL");
-        assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
-        none_stands(&session, "a killed worker");
+        assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
+        wait_until_gone(&session, "a killed worker");
         let Some((_, peer)) = with_peer(&mut session, id + 1, &case) else { return };
         signal(peer, "KILL");
         session.go(id + 1, 21);
@@ -101,12 +101,12 @@ fn a_killed_worker_takes_its_peer_along_and_a_killed_peer_fails_its_worker() {
             Event::Failed { at_op: Some(0), .. } => {}
             other => panic!("{case} should have failed: {other:?}"),
         }
-        none_stands(&session, "a worker without its peer");
+        wait_until_gone(&session, "a worker without its peer");
     }
 }
 
 #[test]
-fn peers_end_with_a_killed_supervisor_and_with_the_end_of_the_tool() {
+fn peers_exit_when_the_supervisor_is_killed_or_the_tool_exits() {
     let cases = [
         "switch/pipe:between=processes,peer_cpu=same",
         "switch/yield:between=processes,peer_cpu=same",
@@ -126,20 +126,20 @@ fn peers_end_with_a_killed_supervisor_and_with_the_end_of_the_tool() {
                 session.close_input();
             }
             assert_eq!(session.ended().signal(), is_killed.then_some(9), "{case}");
-            none_stands(&session, case);
+            wait_until_gone(&session, case);
         }
     }
 }
 
 #[test]
-fn a_killed_twin_is_the_end_of_its_worker() {
+fn a_killed_twin_fails_its_worker() {
     let mut session = Session::start();
     let pid = timing(&mut session, 1, 2);
     let twin = session.workers().into_iter().find(|&other| other != pid).unwrap();
     signal(twin, "KILL");
-    let why = why(session.event());
+    let why = failure_reason(session.event());
     assert!(why.starts_with("a twin exited: "), "{why}");
-    none_stands(&session, "a twin");
+    wait_until_gone(&session, "a twin");
 }
 
 #[test]
@@ -157,13 +157,13 @@ fn a_stopped_worker_has_timed_out() {
             Event::TimedOut { id: of, after_ms: 700, .. } if of == id => {}
             other => panic!("it should have timed out: {other:?}"),
         }
-        none_stands(&session, "a worker that has timed out");
+        wait_until_gone(&session, "a worker that has timed out");
     }
-    session.still_answers(3);
+    session.check_responsive(3);
 }
 
 #[test]
-fn a_worker_that_takes_too_long_has_timed_out_even_while_others_speak() {
+fn a_worker_that_takes_too_long_times_out_even_while_others_write() {
     let mut session = Session::start();
     let mut slow = endless();
     slow.timeout_ms = 500;
@@ -171,7 +171,7 @@ fn a_worker_that_takes_too_long_has_timed_out_even_while_others_speak() {
     session.ready(1);
     session.go(1, ENDLESS);
     let mut timed_out = false;
-    // Many times as long as its time.
+    // Many times its timeout.
     for id in 2..3_000 {
         session.measure(id, measuring("timer/nothing"));
         match session.event() {
@@ -194,7 +194,7 @@ fn a_worker_that_takes_too_long_has_timed_out_even_while_others_speak() {
 }
 
 #[test]
-fn the_end_of_the_input_is_the_end_of_everything() {
+fn the_end_of_input_ends_every_job() {
     for arms in [1, 2] {
         let mut session = Session::start();
         timing(&mut session, 1, arms);
@@ -203,42 +203,42 @@ fn the_end_of_the_input_is_the_end_of_everything() {
         fs::write(session.scratch().join("left-by-a-worker"), "some").unwrap();
         session.close_input();
         assert!(session.ended().success());
-        nothing_is_left(&session);
+        check_nothing_left(&session);
     }
 }
 
 #[test]
-fn what_a_killed_worker_has_made_goes_with_the_session() {
+fn files_of_a_killed_worker_are_removed_with_the_session() {
     let mut session = Session::start();
     let files = |session: &Session| fs::read_dir(session.scratch()).unwrap().count();
-    // Its work has a folder of its own, which no worker removes that is killed.
+    // Its work has a directory of its own, which a killed worker cannot remove.
     session.measure(1, measuring("syscall/open-depth:depth=8"));
     let pid = session.ready(1);
     assert_eq!(files(&session), 1, "the folder is below the supervisor's own");
     signal(pid, "KILL");
-    assert!(why(session.event()).contains("SIGKILL"));
+    assert!(failure_reason(session.event()).contains("SIGKILL"));
     assert_eq!(files(&session), 1);
-    // One that ends by itself takes its folder along.
+    // A worker that exits normally removes its directory.
     session.measured(2, measuring("syscall/getdents"), 1);
     until("the second worker has gone", || files(&session) == 1);
     session.close_input();
     assert!(session.ended().success());
-    nothing_is_left(&session);
+    check_nothing_left(&session);
 }
 
 #[test]
-fn a_session_that_is_asked_to_end_leaves_nothing_behind() {
+fn a_session_that_gets_a_signal_leaves_nothing_behind() {
     for name in ["TERM", "INT", "HUP"] {
         let mut session = Session::start();
         timing(&mut session, 1, 2);
         signal(session.pid(), name);
         assert!(session.ended().success(), "after SIG{name}");
-        nothing_is_left(&session);
+        check_nothing_left(&session);
     }
 }
 
 #[test]
-fn the_workers_of_a_killed_supervisor_end_with_it() {
+fn the_workers_of_a_killed_supervisor_exit() {
     let mut session = Session::start();
     timing(&mut session, 1, 2);
     session.measure(2, measuring("syscall/getppid:via=raw"));
@@ -246,21 +246,21 @@ fn the_workers_of_a_killed_supervisor_end_with_it() {
     assert_eq!(session.workers().len(), 4);
     signal(session.pid(), "KILL");
     assert_eq!(session.ended().signal(), Some(9));
-    none_stands(&session, "a killed supervisor");
+    wait_until_gone(&session, "a killed supervisor");
 }
 
 #[test]
-fn a_line_without_an_end_ends_the_session() {
+fn a_line_without_newline_ends_the_session() {
     let mut session = Session::start();
     timing(&mut session, 1, 1);
     let endless = vec![b'x'; (16 << 20) + (1 << 17)];
     session.try_send(&endless);
     assert_eq!(session.ended().code(), Some(1));
-    nothing_is_left(&session);
+    check_nothing_left(&session);
 }
 
 #[test]
-fn a_tool_that_no_longer_listens_ends_the_session() {
+fn a_closed_output_ends_the_session() {
     let folder = Folder::new();
     let mut child = Command::new(worker())
         .arg("supervise")
@@ -277,13 +277,13 @@ fn a_tool_that_no_longer_listens_ends_the_session() {
     // It may have met the end of its output before it reads this.
     let _ = std::io::Write::write_all(&mut input, &[line, vec![b'\n']].concat());
     until("the supervisor ends", || child.try_wait().unwrap().is_some());
-    assert_eq!(standing_below(folder.path()), Vec::<u32>::new());
+    assert_eq!(processes_in(folder.path()), Vec::<u32>::new());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a file was left behind");
     drop(input);
 }
 
 #[test]
-fn a_machine_without_room_for_a_folder_is_measured_all_the_same() {
+fn a_machine_without_a_writable_directory_can_be_measured() {
     let folder = Folder::new();
     let mut session = Session::start_with(&folder.path().join("no-such-folder"));
     assert_eq!(session.hello.scratch_directory, None);
@@ -292,21 +292,21 @@ fn a_machine_without_room_for_a_folder_is_measured_all_the_same() {
 }
 
 #[test]
-fn twenty_jobs_leave_no_descriptor_no_process_and_no_file() {
+fn twenty_jobs_leave_no_descriptor_process_or_file() {
     let mut session = Session::start();
     let fds = |session: &Session| -> BTreeSet<PathBuf> {
         let open = fs::read_dir(format!("/proc/{}/fd", session.pid())).unwrap();
         open.map(|entry| entry.unwrap().path()).collect()
     };
-    // One of each kind first, should any of them open something for good.
+    // One of each kind first, in case one of them opens something permanently.
     for round in 0..2 {
         let before = fds(&session);
         for id in (100 * round + 1)..=(100 * round + 20) {
             job(&mut session, id);
         }
         // Everything said before this has been done.
-        session.still_answers(100 * round + 99);
-        none_stands(&session, "twenty jobs");
+        session.check_responsive(100 * round + 99);
+        wait_until_gone(&session, "twenty jobs");
         until("the supervisor holds no descriptor of theirs", || fds(&session) == before);
     }
     let pid = session.pid();
@@ -316,7 +316,7 @@ fn twenty_jobs_leave_no_descriptor_no_process_and_no_file() {
     assert!(inside.is_empty(), "{inside:?}");
 }
 
-/// One job of some kind, from its first word to its last.
+/// Runs one job, whose kind depends on `id`.
 fn job(session: &mut Session, id: u64) {
     let getppid = "syscall/getppid:via=raw";
     match id % 5 {

@@ -1,4 +1,4 @@
-//! The program's other verbs.
+//! The program's other sub-commands.
 
 use std::process::{Command, Output, Stdio};
 
@@ -12,7 +12,7 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn it_prints_the_catalog_that_it_measures_by() {
+fn catalog_prints_the_definitions() {
     let output = run(&["catalog"]);
     assert!(output.status.success());
     let printed: Catalog = serde_json::from_slice(&output.stdout).unwrap();
@@ -20,13 +20,13 @@ fn it_prints_the_catalog_that_it_measures_by() {
 }
 
 #[test]
-fn it_says_its_version() {
+fn version_prints_the_version() {
     let words = String::from_utf8(run(&["--version"]).stdout).unwrap();
     assert_eq!(words, format!("oscost-worker {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn whoever_runs_it_by_hand_is_sent_to_the_tool() {
+fn wrong_usage_refers_to_the_tool() {
     for arguments in [&[][..], &["--help"], &["run"]] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -37,7 +37,7 @@ fn whoever_runs_it_by_hand_is_sent_to_the_tool() {
 }
 
 #[test]
-fn a_job_that_nobody_supervises_ends_and_says_nothing() {
+fn a_job_without_a_supervisor_exits_silently() {
     for verb in ["job", "traced-job"] {
         let output = run(&[verb]);
         assert!(!output.status.success(), "{output:?}");

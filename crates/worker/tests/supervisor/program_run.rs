@@ -1,4 +1,4 @@
-//! Programs as subjects: what a trial brings, how it fails, and that nothing of it is left.
+//! Programs as subjects: the result of a run, its failures, and that nothing of it is left.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -9,13 +9,13 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use crate::common::{Folder, Session, measuring, none_stands, signal, until, why};
+use crate::common::{Folder, Session, failure_reason, measuring, signal, until, wait_until_gone};
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// A command that has a shell do something.
+/// A command that runs a shell script.
 fn sh(script: &str) -> Vec<String> {
     words(&["sh", "-c", script])
 }
@@ -31,8 +31,8 @@ fn trial(program: Program) -> WorkerSpec {
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
 
-/// What a trial of this program comes to; whatever it is, nothing stands afterwards but the
-/// supervisor, and nothing lies in its folder.
+/// The answer for a run of this program. Afterwards only the supervisor must be left, and its directory
+/// must be empty.
 fn event(session: &mut Session, id: u64, program: Program) -> Event {
     event_of(session, id, trial(program))
 }
@@ -41,7 +41,7 @@ fn event_of(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
     session.measure(id, spec);
     let event = session.event();
     assert_eq!(event.id(), Some(id));
-    none_stands(session, "a trial");
+    wait_until_gone(session, "a trial");
     let says_it_itself = !matches!(event, Event::TimedOut { reason: None, .. });
     assert!(!says_it_itself || in_scratch(session).is_empty(), "after {event:?}");
     until("its folder is gone", || in_scratch(session).is_empty());
@@ -61,9 +61,9 @@ fn ran(event: Event) -> ProgramResult {
 }
 
 #[test]
-fn a_program_that_works_brings_its_time_its_account_and_its_output() {
+fn a_successful_program_reports_its_time_usage_and_output() {
     let mut session = Session::start();
-    // Some of it in a process of its own, which is waited for.
+    // Partly in a child process, which the shell waits for.
     let script = "echo one; echo two >&2; (dd if=/dev/zero bs=1M count=64 2>&-) | cat >/dev/null; \
                   printf three";
     let it = ran(event(&mut session, 1, program(script)));
@@ -75,7 +75,7 @@ fn a_program_that_works_brings_its_time_its_account_and_its_output() {
     let mut lines: Vec<&str> = it.output.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines.concat().len(), "onetwothree".len(), "{it:?}");
-    // Nobody reads its output but where that is asked for, or where nobody times it.
+    // Output is read only if that is requested, or in an untimed run.
     let silent = Program { captures_output: false, ..program("echo one; echo two >&2") };
     let it = ran(event(&mut session, 2, silent.clone()));
     assert_eq!((it.lines, it.output.as_str()), (None, "two\n"));
@@ -84,50 +84,50 @@ fn a_program_that_works_brings_its_time_its_account_and_its_output() {
 }
 
 #[test]
-fn of_much_output_the_end_is_kept_and_all_lines_are_counted() {
+fn of_long_output_the_end_is_kept_and_all_lines_are_counted() {
     let mut session = Session::start();
     let it = ran(event(&mut session, 1, program("seq 200000")));
     assert_eq!(it.lines, Some(200_000));
     assert!(it.output.ends_with("199999\n200000\n"));
-    // Of whole lines alone: half a number is another number.
+    // Complete lines only: half a number is another number.
     let numbers: Vec<u32> = it.output.lines().map(|line| line.parse().unwrap()).collect();
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{}", it.output);
     assert_eq!(numbers.len(), (16 << 10) / "200000\n".len(), "{}", numbers[0]);
 }
 
 #[test]
-fn output_that_is_no_text_is_read_and_shown_as_far_as_it_is() {
+fn binary_output_is_read_and_printed_safely() {
     let mut session = Session::start();
     let it = ran(event(&mut session, 1, program(r"printf 'a\377\000b\n'")));
     assert_eq!(it.output, "a\u{FFFD}\0b\n");
-    let told = why(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
-    assert!(told.ends_with("exited with status 1: a\u{FFFD}\\u{1b}[1mb"), "{told}");
+    let why = failure_reason(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
+    assert!(why.ends_with("exited with status 1: a\u{FFFD}\\u{1b}[1mb"), "{why}");
 }
 
 #[test]
-fn a_program_that_fails_is_told_with_its_last_words() {
+fn a_failed_program_is_reported_with_its_last_output() {
     let mut session = Session::start();
-    let told = why(event(&mut session, 1, program("seq 9; echo it is broken >&2; exit 2")));
-    assert!(
-        told.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` exited with status 2: ")
-    );
-    assert!(told.contains("it is broken") && !told.contains("1;"), "{told}");
-    let told = why(event(&mut session, 2, program("kill -SEGV $$")));
-    assert_eq!(told, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
+    let why =
+        failure_reason(event(&mut session, 1, program("seq 9; echo it is broken >&2; exit 2")));
+    assert!(why.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` exited with status 2: "));
+    assert!(why.contains("it is broken") && !why.contains("1;"), "{why}");
+    let why = failure_reason(event(&mut session, 2, program("kill -SEGV $$")));
+    assert_eq!(why, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
     for (id, command) in (3..).zip([words(&["no-such-program"]), words(&["./nor-here"]), vec![]]) {
-        let told = why(event(&mut session, id, Program { command, ..Program::default() }));
-        assert!(told.contains("cannot be started: No such file or directory"), "{told}");
+        let why =
+            failure_reason(event(&mut session, id, Program { command, ..Program::default() }));
+        assert!(why.contains("cannot be started: No such file or directory"), "{why}");
     }
-    // What is no failure to it is none.
+    // Its own success statuses are no failures.
     let well = Program { ok_statuses: vec![0, 3], ..program("exit 3") };
     ran(event(&mut session, 6, well.clone()));
-    let told = why(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
-    assert_eq!(told, "`sh -c exit 4` exited with status 4");
-    session.still_answers(8);
+    let why = failure_reason(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
+    assert_eq!(why, "`sh -c exit 4` exited with status 4");
+    session.check_responsive(8);
 }
 
 #[test]
-fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
+fn a_program_that_exceeds_a_limit_is_killed_and_the_limit_is_named() {
     let mut session = Session::start();
     let short = ProgramLimits { seconds: 1, ..ProgramLimits::default() };
     let hangs = Program { limits: short, ..program("echo so far; sleep 1000 & sleep 1000") };
@@ -141,28 +141,37 @@ fn what_exceeds_a_limit_is_ended_and_the_limit_is_named() {
     }
     let output_mib = ProgramLimits { output_mib: 1, ..ProgramLimits::default() };
     for (id, script) in [(2, "yes"), (3, "yes >&2 & setsid yes & wait")] {
-        let told = why(event(&mut session, id, Program { limits: output_mib, ..program(script) }));
-        assert_eq!(told, format!("`sh -c {script}` exceeded its output limit of 1 MiB"));
+        let why = failure_reason(event(
+            &mut session,
+            id,
+            Program { limits: output_mib, ..program(script) },
+        ));
+        assert_eq!(why, format!("`sh -c {script}` exceeded its output limit of 1 MiB"));
     }
     let file_mib = ProgramLimits { file_mib: Some(1), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=big bs=1M count=2";
-    let told = why(event(&mut session, 4, Program { limits: file_mib, ..program(script) }));
-    assert!(told.contains("SIGXFSZ: a file exceeded its limit of 1 MiB"), "{told}");
+    let why =
+        failure_reason(event(&mut session, 4, Program { limits: file_mib, ..program(script) }));
+    assert!(why.contains("SIGXFSZ: a file exceeded its limit of 1 MiB"), "{why}");
     let memory_mib = ProgramLimits { memory_mib: Some(100), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=/dev/null bs=200M count=1";
-    let told = why(event(&mut session, 5, Program { limits: memory_mib, ..program(script) }));
-    assert!(told.contains("exited with status 1"), "{told}");
+    let why =
+        failure_reason(event(&mut session, 5, Program { limits: memory_mib, ..program(script) }));
+    assert!(why.contains("exited with status 1"), "{why}");
 }
 
 #[test]
-fn who_leaves_processes_behind_has_failed_and_they_are_gone() {
+fn a_program_that_leaves_processes_behind_has_failed_and_they_are_killed() {
     let mut session = Session::start();
-    let told =
-        why(event(&mut session, 1, program("(setsid sleep 1000 &); sleep 1000 & sleep 0.1")));
-    assert!(told.ends_with(" left 2 processes running: `sleep`, `sleep`"), "{told}");
-    let told = why(event(&mut session, 2, program("setsid sh -c 'sleep 1000 & wait' &")));
-    assert!(told.contains(" left 2 processes running: `sh`, `sleep`"), "{told}");
-    // Who ends soon is no failure, and is in the account, also without being waited for.
+    let why = failure_reason(event(
+        &mut session,
+        1,
+        program("(setsid sleep 1000 &); sleep 1000 & sleep 0.1"),
+    ));
+    assert!(why.ends_with(" left 2 processes running: `sleep`, `sleep`"), "{why}");
+    let why = failure_reason(event(&mut session, 2, program("setsid sh -c 'sleep 1000 & wait' &")));
+    assert!(why.contains(" left 2 processes running: `sh`, `sleep`"), "{why}");
+    // A background process that exits soon is no failure, and its usage counts.
     let busy = "(i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo done) & exit 0";
     let it = ran(event(&mut session, 3, program(busy)));
     assert_eq!(it.output, "done\n");
@@ -170,7 +179,7 @@ fn who_leaves_processes_behind_has_failed_and_they_are_gone() {
 }
 
 #[test]
-fn a_trial_stands_in_a_folder_of_its_own_which_goes_with_it() {
+fn a_program_runs_in_a_private_directory_that_is_removed() {
     let mut session = Session::start();
     let script = "touch here $TMPDIR/there; mkdir closed; touch closed/in; chmod 0 closed; ls; \
                   stat -c %a . .. $TMPDIR; pwd; echo $TMPDIR";
@@ -180,7 +189,7 @@ fn a_trial_stands_in_a_folder_of_its_own_which_goes_with_it() {
     let scratch = session.scratch();
     assert!(lines[5..].iter().all(|folder| PathBuf::from(folder).starts_with(&scratch)));
     assert_ne!(lines[5], lines[6]);
-    // One that it was given stays.
+    // A given working directory is kept.
     let folder = Folder::new();
     let given = Some(folder.path().to_str().unwrap().to_owned());
     let it = ran(event(
@@ -191,13 +200,16 @@ fn a_trial_stands_in_a_folder_of_its_own_which_goes_with_it() {
     assert_eq!(it.output.trim_end(), folder.path().to_str().unwrap());
     assert!(folder.path().join("kept").exists());
     let nowhere = Some("/no/such/folder".to_owned());
-    let told =
-        why(event(&mut session, 3, Program { working_directory: nowhere, ..program("pwd") }));
-    assert!(told.contains("No such file or directory"), "{told}");
+    let why = failure_reason(event(
+        &mut session,
+        3,
+        Program { working_directory: nowhere, ..program("pwd") },
+    ));
+    assert!(why.contains("No such file or directory"), "{why}");
 }
 
 #[test]
-fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
+fn commands_before_and_after_run_in_order_and_must_succeed() {
     let mut session = Session::start();
     let folder = Folder::new();
     let log = || fs::read_to_string(folder.path().join("log")).unwrap_or_default();
@@ -211,8 +223,8 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
     };
     let it = ran(event(&mut session, 1, with(&["a", "b"], "cat log", &["c", "d"])));
     assert_eq!((it.output.as_str(), log().as_str()), ("a-x b-x ", "a-x b-x c-x d-x "));
-    // The first that fails is the last; what comes afterwards is done all the same.
-    for (id, before, script, after, told, logged) in [
+    // The first failure ends the run; the commands after it run nevertheless.
+    for (id, before, script, after, expected, logged) in [
         (
             2,
             &["bad", "b"][..],
@@ -233,11 +245,11 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
         (5, &["a"], "printf 'run ' >> log; exit 9", &["bad"], "`sh -c printf", "a-x run bad-x "),
     ] {
         fs::remove_file(folder.path().join("log")).unwrap();
-        let why = why(event(&mut session, id, with(before, script, after)));
-        assert!(why.starts_with(told) && why.contains(" exited with status "), "{id}: {why}");
+        let why = failure_reason(event(&mut session, id, with(before, script, after)));
+        assert!(why.starts_with(expected) && why.contains(" exited with status "), "{id}: {why}");
         assert_eq!(log(), logged, "{id}");
     }
-    // One that hangs meets the limit of the whole.
+    // A command that hangs is ended by the time limit of the run.
     let hangs = Program {
         before: vec![words(&["sleep", "1000"])],
         limits: ProgramLimits { seconds: 1, ..ProgramLimits::default() },
@@ -250,52 +262,52 @@ fn what_is_before_and_after_is_done_in_order_and_must_end_well() {
         other => panic!("{other:?}"),
     }
     assert!(log().ends_with("c-x "));
-    // What it needs may be started before it and run on until it has ended.
+    // A daemon may be started before it and run until it has exited.
     let daemon = Program { before: vec![sh("setsid sleep 1000 &")], ..program("true") };
     ran(event(&mut session, 7, daemon));
 }
 
 #[test]
-fn a_variable_that_cannot_be_is_refused() {
+fn an_invalid_variable_is_refused() {
     let mut session = Session::start();
     for (id, name, value) in [(1, "", "x"), (2, "a=b", "x"), (3, "a", "x\0y")] {
         let variables = [(name.to_owned(), value.to_owned())].into();
-        let told = why(event(&mut session, id, Program { variables, ..program("true") }));
-        assert_eq!(told, format!("cannot set the variable `{name}` to this value"));
+        let why = failure_reason(event(&mut session, id, Program { variables, ..program("true") }));
+        assert_eq!(why, format!("cannot set the variable `{name}` to this value"));
     }
 }
 
-/// What runs beside a program, and says this first.
+/// A companion that runs this script.
 fn beside(script: &str) -> Option<CompanionProgram> {
     let (variable, prefix) = ("ADDRESS".to_owned(), "at ".to_owned());
     Some(CompanionProgram { command: sh(script), variable, prefix })
 }
 
 #[test]
-fn what_runs_beside_a_program_gives_it_its_first_line_and_is_gone_with_it() {
+fn a_companion_passes_its_first_line_to_the_program_and_is_ended_with_it() {
     let mut session = Session::start();
-    // It writes on, more than a pipe holds, and has what nobody waits for.
+    // It keeps writing, more than a pipe holds, and leaves a background process.
     let script = "echo note >&2; echo port 7; seq 100000; seq 100000 >&2; echo > ready; \
                   setsid sleep 1000 & sleep 1000";
     let reader = "while ! [ -e ready ]; do sleep 0.01; done; echo $ADDRESS";
     let it = ran(event(&mut session, 1, Program { companion: beside(script), ..program(reader) }));
     assert_eq!(it.output, "at port 7\n");
-    // That it ends well before the program does is no failure; anything else is.
+    // A successful exit before the program's end is no failure; any other exit is.
     let until_gone = "while ! [ -e gone ]; do sleep 0.01; done; sleep 0.1";
     let ends = Program { companion: beside("echo 1; echo > gone"), ..program(until_gone) };
     ran(event(&mut session, 2, ends.clone()));
     let fails = Program { companion: beside("echo 1; echo > gone; exit 5"), ..ends };
-    let told = why(event(&mut session, 3, fails));
-    assert!(told.starts_with("companion: `sh -c echo 1; "), "{told}");
-    assert!(told.contains(" exited with status 5"), "{told}");
-    // It must say something.
+    let why = failure_reason(event(&mut session, 3, fails));
+    assert!(why.starts_with("companion: `sh -c echo 1; "), "{why}");
+    assert!(why.contains(" exited with status 5"), "{why}");
+    // It must write a line.
     for (id, script, what) in [
         (4, "echo no room >&2; exit 6", "exited with status 6: no room"),
         (5, "true", "exited without writing a line"),
     ] {
         let it = Program { companion: beside(script), ..program("true") };
-        let told = why(event(&mut session, id, it));
-        assert_eq!(told, format!("companion: `sh -c {script}` {what}"));
+        let why = failure_reason(event(&mut session, id, it));
+        assert_eq!(why, format!("companion: `sh -c {script}` {what}"));
     }
     let silent = Program {
         companion: beside("sleep 1000"),
@@ -313,8 +325,8 @@ fn sleepers(session: &Session) -> usize {
 }
 
 #[test]
-fn nothing_of_a_trial_is_left_whoever_is_killed() {
-    // Daemons beside and below it: in sessions of their own, and nobody's children.
+fn a_program_run_leaves_no_process_whichever_is_killed() {
+    // Daemons of the companion and of the program: in sessions of their own, reparented.
     let script = "(setsid sh -c 'sleep 1000 & sleep 1000' &); echo > up; sleep 1000";
     let folder = Folder::new();
     let done = folder.path().join("done");
@@ -343,24 +355,26 @@ fn nothing_of_a_trial_is_left_whoever_is_killed() {
             _ => signal(session.pid(), "KILL"),
         }
         match end {
-            "stop" => assert!(why(session.event()).contains("was stopped before it had exited")),
+            "stop" => assert!(
+                failure_reason(session.event()).contains("was stopped before it had exited")
+            ),
             "worker" | "treated worker" => {
-                assert_eq!(why(session.event()), "the worker was killed by SIGKILL");
+                assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
             }
             "supervisor" => assert_eq!(session.ended().signal(), Some(9)),
             _ => assert!(session.ended().success()),
         }
-        none_stands(&session, &format!("a trial after the end: {end}"));
+        wait_until_gone(&session, &format!("a trial after the end: {end}"));
         if !["input", "term"].contains(&end) {
             until("its folder is gone", || in_scratch(&session).is_empty());
         }
-        // But where the worker itself was killed.
+        // Except if the worker itself was killed.
         assert_eq!(fs::remove_file(&done).is_ok(), end != "worker", "{end}");
     }
 }
 
 #[test]
-fn a_trial_whose_worker_hangs_has_timed_out_and_leaves_nothing() {
+fn a_program_run_whose_worker_hangs_times_out_and_leaves_nothing() {
     let mut session = Session::start();
     let spec =
         WorkerSpec { timeout_ms: 700, ..trial(program("(setsid sleep 1000 &); sleep 1000")) };
@@ -368,18 +382,18 @@ fn a_trial_whose_worker_hangs_has_timed_out_and_leaves_nothing() {
         Event::TimedOut { after_ms: 700, reason: None, .. } => {}
         other => panic!("{other:?}"),
     }
-    session.still_answers(2);
+    session.check_responsive(2);
 }
 
-/// A trial of a program that is treated so.
+/// A run of a program with this treatment.
 fn treated(script: &str, applied: AppliedTreatment) -> WorkerSpec {
     WorkerSpec { treatments: vec![vec![applied]], ..trial(program(script)) }
 }
 
 #[test]
-fn a_program_is_treated_and_what_is_beside_it_is_not() {
+fn a_program_is_treated_and_its_companion_is_not() {
     let mut session = Session::start();
-    /// A filter that lets all through: one instruction of classic BPF.
+    /// A filter that allows everything: one instruction of classic BPF.
     const ALLOW: u64 = 0x06 << 48 | 0x7FFF_0000;
     let lines = "grep -E '^(Seccomp|TracerPid):' /proc/self/status | tr '\\t\\n' '  '";
     let own =
@@ -429,8 +443,8 @@ fn an_ordinary_user_runs_programs_too() {
     let script = "mkdir closed; touch closed/in; chmod 0 closed; id -u";
     let it = ran(event(&mut session, 1, program(script)));
     assert_eq!(it.lines, Some(1));
-    let told = why(event(&mut session, 2, program("(setsid sleep 1000 &)")));
-    assert!(told.ends_with(" left a process running: `sleep`"), "{told}");
+    let why = failure_reason(event(&mut session, 2, program("(setsid sleep 1000 &)")));
+    assert!(why.ends_with(" left a process running: `sleep`"), "{why}");
 }
 
 #[test]
@@ -441,7 +455,7 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
         let spec = WorkerSpec { task, ..trial(program(script)) };
         session.send(&Order::Count { id, spec: Box::new(spec) });
         let event = session.event();
-        none_stands(session, "a counted program");
+        wait_until_gone(session, "a counted program");
         event
     };
     let counted = |event: Event| match event {
@@ -452,15 +466,15 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
         }
         other => panic!("{other:?}"),
     };
-    // Of the shell and of what it starts, however many there are.
+    // The calls of the shell and of its children.
     let Some(one) = counted(count(&mut session, 1, "/bin/true; exit 0")) else { return };
     let Some(two) = counted(count(&mut session, 2, "/bin/true; /bin/true; exit 0")) else { return };
     assert_eq!((one.ops, one.peer.len()), (1, 0));
     assert_eq!((one.own.get("execve"), two.own.get("execve")), (Some(&1), Some(&2)));
     assert_eq!((one.own.get("exit_group"), two.own.get("exit_group")), (Some(&2), Some(&3)));
-    let told = why(count(&mut session, 3, "exit 7"));
-    assert!(told.contains("exited with status 7"), "{told}");
-    // What is left of it is not waited for, and one that hangs meets its limit.
+    let why = failure_reason(count(&mut session, 3, "exit 7"));
+    assert!(why.contains("exited with status 7"), "{why}");
+    // Leftover processes are not waited for, and a program that hangs is ended by its time limit.
     counted(count(&mut session, 4, "(setsid sleep 1000 &); exit 0"));
     let task = Task::Count { warm_ops: 0, ops: 1 };
     let hangs = Program { companion: beside("echo 1; sleep 1000"), ..program("sleep 1000") };
@@ -471,11 +485,11 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
         if id == 5 {
             let event = session.event();
             assert!(matches!(event, Event::TimedOut { after_ms: 1_000, .. }), "{event:?}");
-            none_stands(&session, "a count that has timed out");
+            wait_until_gone(&session, "a count that has timed out");
         }
     }
     until("all of it runs", || sleepers(&session) == 2);
     signal(session.pid(), "KILL");
     assert_eq!(session.ended().signal(), Some(9));
-    none_stands(&session, "a count whose supervisor was killed");
+    wait_until_gone(&session, "a count whose supervisor was killed");
 }
