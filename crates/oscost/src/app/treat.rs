@@ -97,7 +97,7 @@ fn read(treatments: &[Treatment], observer: &dyn Observer) -> anyhow::Result<Tre
 /// The worker's command line for these treatments; the command to treat follows.
 fn worker_with(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<Command> {
     let mut command = Command::new(&worker.path);
-    command.arg("treated").arg(serde_json::to_string(treated)?);
+    command.arg("treat").arg(serde_json::to_string(treated)?);
     Ok(command)
 }
 
