@@ -55,9 +55,9 @@ asm-check:
 studies: build
 	scripts/studies.sh
 
-# docs/catalog from the definitions, and the columns in docs/reference/EXPORTS.md.
+# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md.
 docs: worker
-	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages
+	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages --test documents
 
 # The documentation as a site, in target/book.
 book:

@@ -161,6 +161,18 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     found
 }
 
+/// Parses a command line as the program does; the first line of what is wrong with it.
+fn parse(words: &[String]) -> Result<(), String> {
+    match oscost::cli::command().try_get_matches_from(words) {
+        Err(error)
+            if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            Err(error.to_string().lines().next().unwrap_or_default().to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 #[test]
 fn every_command_of_the_documentation_is_one_that_the_command_line_accepts() {
     let mut refused = Vec::new();
@@ -168,17 +180,62 @@ fn every_command_of_the_documentation_is_one_that_the_command_line_accepts() {
     for page in pages() {
         for words in commands(&page.text) {
             tested += 1;
-            if let Err(error) = oscost::cli::command().try_get_matches_from(&words)
-                && !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
-            {
-                let why = error.to_string();
-                let why = why.lines().next().unwrap_or_default();
-                refused.push(format!("{}: {}\n    {why}", page.name(), words.join(" ")));
+            if let Err(error) = parse(&words) {
+                refused.push(format!("{}: {}\n    {error}", page.name(), words.join(" ")));
             }
         }
     }
     assert!(refused.is_empty(), "commands that are refused:\n{}", refused.join("\n"));
     assert!(tested > 100, "only {tested} commands were found");
+}
+
+/// The help of every verb, with those below it, as a command line prints it at 80 columns.
+fn help_texts() -> Vec<(String, String)> {
+    fn collect(command: &clap::Command, name: &str, texts: &mut Vec<(String, String)>) {
+        for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+            let name = format!("{name} {}", verb.get_name());
+            let help = verb.clone().term_width(80).render_long_help().to_string();
+            let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+            texts.push((name.clone(), lines.join("\n")));
+            collect(verb, &name, texts);
+        }
+    }
+    let mut command = oscost::cli::command();
+    command.build();
+    let mut texts = Vec::new();
+    collect(&command, "oscost", &mut texts);
+    texts
+}
+
+#[test]
+fn every_example_of_the_help_is_a_command_that_the_command_line_accepts() {
+    let mut refused = Vec::new();
+    for (name, help) in help_texts() {
+        for words in commands(&format!("```\n{help}\n```")) {
+            if let Err(error) = parse(&words) {
+                refused.push(format!("{name}: {}\n    {error}", words.join(" ")));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "examples that are refused:\n{}", refused.join("\n"));
+}
+
+#[test]
+fn the_page_of_the_command_line_is_the_help_of_the_program() {
+    const MARK: &str = "<!-- generated -->\n";
+    let path = root().join("docs/reference/CLI.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (prose, _) = page.split_once(MARK).unwrap();
+    let sections = help_texts().into_iter();
+    let sections: String = sections
+        .map(|(name, help)| format!("\n## {name}\n\n```text\n{}\n```\n", help.trim()))
+        .collect();
+    let generated = format!("{prose}{MARK}{sections}");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, generated).unwrap();
+    } else {
+        assert!(page == generated, "docs/reference/CLI.md is not the help; `make docs` writes it");
+    }
 }
 
 #[test]
@@ -204,6 +261,38 @@ fn every_selector_of_the_documentation_names_cases_of_the_catalog() {
         }
     }
     assert!(unknown.is_empty(), "selectors of no case:\n{}", unknown.join("\n"));
+}
+
+/// The lines of a diff's hunks that the files must have already, by file.
+fn context_of_hunks(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut hunks: Vec<(String, Vec<String>)> = Vec::new();
+    let (mut in_diff, mut file) = (false, String::new());
+    for line in text.lines() {
+        if line.starts_with("```") {
+            in_diff = line == "```diff";
+        } else if let Some(name) = line.strip_prefix("--- a/").filter(|_| in_diff) {
+            name.clone_into(&mut file);
+        } else if in_diff && line.starts_with("@@") {
+            hunks.push((file.clone(), Vec::new()));
+        } else if let Some(line) = line.strip_prefix([' ', '-']).filter(|_| in_diff)
+            && let Some((_, lines)) = hunks.last_mut()
+        {
+            lines.push(line.to_owned());
+        }
+    }
+    hunks
+}
+
+#[test]
+fn the_diff_of_the_contribution_guide_applies() {
+    let guide = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let hunks = context_of_hunks(&guide);
+    assert!(!hunks.is_empty(), "CONTRIBUTING.md has no diff");
+    for (file, lines) in hunks {
+        let text = fs::read_to_string(root().join(&file)).unwrap();
+        let context = lines.join("\n");
+        assert!(text.contains(context.trim_end()), "{file} has no such lines:\n{context}");
+    }
 }
 
 #[test]
