@@ -211,7 +211,8 @@ fn help_texts() -> Vec<(String, String)> {
 fn every_example_of_the_help_is_a_command_that_the_command_line_accepts() {
     let mut refused = Vec::new();
     for (name, help) in help_texts() {
-        for words in commands(&format!("```\n{help}\n```")) {
+        let Some((_, examples)) = help.split_once("\nExamples:\n") else { continue };
+        for words in commands(&format!("```\n{examples}\n```")) {
             if let Err(error) = parse(&words) {
                 refused.push(format!("{name}: {}\n    {error}", words.join(" ")));
             }
