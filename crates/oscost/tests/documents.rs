@@ -163,7 +163,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
 
 /// Parses a command line as the program does; the first line of what is wrong with it.
 fn parse(words: &[String]) -> Result<(), String> {
-    match oscost::cli::command().try_get_matches_from(words) {
+    match oscost::cli::check(words.iter().map(Into::into)) {
         Err(error)
             if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
         {

@@ -149,6 +149,11 @@ pub fn command() -> clap::Command {
     Arguments::command()
 }
 
+/// Parses a command line as [`main`] does, and does nothing.
+pub fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), clap::Error> {
+    Arguments::try_parse_from(with_gate_values(arguments)).map(drop)
+}
+
 /// Joins `--gate` with the threshold that follows it (`--gate 5`): its value is optional, and without
 /// this the option would take a selector for its value.
 fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

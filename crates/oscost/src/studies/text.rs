@@ -1,4 +1,4 @@
-//! The file of a study (TOML): docs/STUDY-FILES.md says what stands in one.
+//! The file of a study (TOML): docs/reference/STUDY-FILES.md says what stands in one.
 //!
 //! It may come from anybody. Its size, the number of its rows and the length of its texts are
 //! bounded, an unknown key is refused, and a refusal names the line.

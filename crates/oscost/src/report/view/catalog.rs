@@ -65,13 +65,13 @@ pub fn explain(definition: &Definition) -> String {
                 true => {
                     "One run ahead, then trials in fresh processes, on all CPUs, those of compared \
                      places in turns; the median over trials with its order-statistic interval \
-                     (docs/METHOD.md, section 13). `oscost run --calls` counts its system calls."
+                     (docs/explanation/METHOD.md, section 13). `oscost run --calls` counts its system calls."
                 }
                 false => {
                     "In fresh processes, pinned to one CPU, spread over the run in random order; \
                      batches between two clock reads; the median of each process's undisturbed \
                      batches; the median over processes with its order-statistic interval \
-                     (docs/METHOD.md)."
+                     (docs/explanation/METHOD.md)."
                 }
             }
             .to_owned(),
