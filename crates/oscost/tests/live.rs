@@ -80,7 +80,8 @@ fn l9_a_loaded_machine_moves_the_median_by_at_most_two_per_cent() {
         let record = run(&mode_b);
         drop(hogs);
         loaded.extend(median(&record, CASE));
-        for row in record.results.iter().filter(|row| !row.flags.contains(&"ANCHOR".to_owned())) {
+        for row in record.results.iter().filter(|row| !row.flags.contains(&"REFERENCE".to_owned()))
+        {
             rows += 1;
             unmeasurable += u32::from(row.outcome != RowOutcome::Measured);
         }
@@ -146,7 +147,7 @@ fn l11_ten_runs_agree_as_often_as_their_intervals_say() {
 fn rows(record: &Record) -> Vec<Comparison> {
     let asked = |it: &&Comparison| {
         let flags = &record.results[it.base as usize].flags;
-        !it.control && !flags.iter().any(|flag| flag == "ANCHOR" || flag == "PRIMITIVE")
+        !it.control && !flags.iter().any(|flag| flag == "REFERENCE" || flag == "PRIMITIVE")
     };
     record.comparisons.iter().filter(asked).cloned().collect()
 }

@@ -92,7 +92,7 @@ struct Gathered<'a> {
 /// Rows that were asked for and differ in one axis alone, where these are enough for a curve.
 fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
     let mut found: Vec<Gathered<'a>> = Vec::new();
-    let beside = |flag: &String| flag == "ANCHOR" || flag == "PRIMITIVE";
+    let beside = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
     // A law weighs its points by their spread, which counts have none of.
     let counted = |row: &Row| row.unit == Unit::InstructionsPerOp;
     let asked = |row: &Row| !row.flags.iter().any(beside) && !counted(row);

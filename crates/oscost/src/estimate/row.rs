@@ -365,7 +365,7 @@ impl RowState {
                 flags.push(name.to_owned());
             }
         };
-        flag("ANCHOR", self.planned.is_reference && !self.planned.requested);
+        flag("REFERENCE", self.planned.is_reference && !self.planned.requested);
         flag("PRIMITIVE", !self.planned.is_reference && !self.planned.requested);
         flag("ADDED", self.planned.is_refinement);
         flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));

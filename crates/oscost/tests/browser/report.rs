@@ -93,7 +93,7 @@ fn words(page: &Page, selector: &str) -> String {
 
 /// The rows that the user asked for.
 fn asked(record: &Value) -> Vec<&Value> {
-    let is_beside = |flag: &Value| flag == "ANCHOR" || flag == "PRIMITIVE";
+    let is_beside = |flag: &Value| flag == "REFERENCE" || flag == "PRIMITIVE";
     let is_asked = |row: &&Value| !row["flags"].as_array().unwrap().iter().any(is_beside);
     rows(record).iter().filter(is_asked).collect()
 }
@@ -465,7 +465,11 @@ fn a_comparison_is_a_forest_of_ratios_with_verdicts() {
         .filter(|it| it["control"] == false)
         .filter(|it| {
             let base = &rows(&record)[it["base"].as_u64().unwrap() as usize];
-            !base["flags"].as_array().unwrap().iter().any(|it| it == "ANCHOR" || it == "PRIMITIVE")
+            !base["flags"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|it| it == "REFERENCE" || it == "PRIMITIVE")
         })
         .collect();
     assert!(compared.len() >= 3);

@@ -293,7 +293,7 @@ fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() 
     assert!(shown.contains("measured at other targets too (--at): local"), "{shown}");
 
     // Reference cases, which nobody asked for, are in no table; named they are shown.
-    let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["ANCHOR"]));
+    let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["REFERENCE"]));
     let all = sandbox.oscost(&["history", "--json", "-"]).exits(0).json();
     let cases: Vec<&Value> =
         all["series"].as_array().unwrap().iter().map(|it| &it["case"]).collect();

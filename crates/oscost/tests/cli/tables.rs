@@ -144,7 +144,7 @@ fn a_failed_reference_case_that_nobody_asked_for_fails_nothing() {
     let ran = sandbox.oscost(&["run", "--at", &target, "--json", "-", "syscall"]).exits(0);
     let reference_case = row(&ran.json(), "timer/nothing").clone();
     assert_eq!(reference_case["outcome"], "failed");
-    assert!(has_flag(&reference_case, "ANCHOR"));
+    assert!(has_flag(&reference_case, "REFERENCE"));
     sandbox.oscost(&["run", "--at", &target, "timer/nothing"]).exits(1);
 }
 

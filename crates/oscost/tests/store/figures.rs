@@ -26,7 +26,7 @@ fn figure(case: &str, median: f64) -> Figure {
         subject: Some("cc".to_owned()),
         file: Some("ext4 (disk)".to_owned()),
         monitor: Some("normal".to_owned()),
-        flags: vec!["ANCHOR".to_owned(), "DRIFT".to_owned()],
+        flags: vec!["REFERENCE".to_owned(), "DRIFT".to_owned()],
         median,
         interval: Some([median * 0.99, median * 1.01]),
     }

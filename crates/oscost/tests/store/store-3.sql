@@ -114,7 +114,7 @@ INSERT INTO word VALUES (18, 'syscall/getppid:via=raw');
 INSERT INTO word VALUES (19, 'local');
 INSERT INTO word VALUES (20, 'ns/op');
 INSERT INTO word VALUES (21, 'B');
-INSERT INTO word VALUES (22, 'ANCHOR DRIFT');
+INSERT INTO word VALUES (22, 'REFERENCE DRIFT');
 INSERT INTO word VALUES (23, 'cc');
 INSERT INTO word VALUES (24, 'ext4 (disk)');
 INSERT INTO word VALUES (25, 'normal');

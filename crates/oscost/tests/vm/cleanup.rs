@@ -82,7 +82,7 @@ fn a_machine_that_is_killed_costs_what_was_not_yet_counted() {
         assert!(row["reason"].as_str().unwrap().contains(told), "{row}");
     }
     // Where it has cost what was asked for repetitions alone, no row of that says so.
-    let is_asked = |row: &&Value| !has_flag(row, "ANCHOR") && !has_flag(row, "PRIMITIVE");
+    let is_asked = |row: &&Value| !has_flag(row, "REFERENCE") && !has_flag(row, "PRIMITIVE");
     if !lost.into_iter().any(|row| is_asked(&row)) {
         ran.tells(told);
     }

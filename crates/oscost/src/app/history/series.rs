@@ -75,7 +75,7 @@ pub(super) fn history(kept: &[Kept], query: &Query<'_>, without: Vec<LeftOut>) -
 
 /// Whether the user asked for the case; reference cases and parts of floors are measured anyway.
 fn was_requested(it: &RunFigure<'_>) -> bool {
-    !it.has("ANCHOR") && !it.has("PRIMITIVE")
+    !it.has("REFERENCE") && !it.has("PRIMITIVE")
 }
 
 fn counted(left: Left<'_>) -> Vec<LeftOut> {

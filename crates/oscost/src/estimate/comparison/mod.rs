@@ -408,7 +408,7 @@ fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
 /// Whether anybody asked for the case, on either side: reference cases and parts of floors are measured all
 /// the same.
 fn asked<'a>(mut rows: impl Iterator<Item = Found<'a>>) -> bool {
-    rows.any(|it| !has(it.row, "ANCHOR") && !has(it.row, "PRIMITIVE"))
+    rows.any(|it| !has(it.row, "REFERENCE") && !has(it.row, "PRIMITIVE"))
 }
 
 /// Why a case at a place has no partner.

@@ -309,7 +309,7 @@ fn few_points_make_no_curve_or_one_without_breaks() {
     let curve = only(&costs, &sweep(&costs, &NINE[..7], |n| n));
     assert_eq!((curve.breaks, curve.scaling), (None, None));
     let mut reference_cases = sweep(&costs, &NINE, |n| n);
-    reference_cases[0].flags.push("ANCHOR".into());
+    reference_cases[0].flags.push("REFERENCE".into());
     assert_eq!(only(&costs, &reference_cases).points.len(), 8, "what nobody asked for is no point");
 }
 

@@ -171,7 +171,7 @@ fn figure(out: &mut String, last: &Last) {
     }
     paragraph(out, "    ", &format!("last figure: {text}"));
     // Whether somebody asked for it then says nothing of the figure.
-    let says = |flag: &&str| !["ADDED", "ANCHOR", "PRIMITIVE"].contains(flag);
+    let says = |flag: &&str| !["ADDED", "REFERENCE", "PRIMITIVE"].contains(flag);
     let flags: Vec<&str> = row.flags.iter().map(String::as_str).filter(says).collect();
     let multiples = row.multiples.iter().filter(|(base, _)| **base != row.case);
     let multiples = multiples.map(|(base, ratio)| format!("{} times {base}", times(*ratio)));

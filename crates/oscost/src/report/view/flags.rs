@@ -4,7 +4,7 @@
 pub fn of_row(flag: &str) -> &'static str {
     match flag {
         "ADDED" => "measured to place a break of a curve: see `curves`",
-        "ANCHOR" => "measured in every round although not asked for",
+        "REFERENCE" => "measured in every round although not asked for",
         "PRIMITIVE" => "measured although not asked for: what was asked for cannot cost less",
         "CALLS_UNEXPECTED" => "it does not make the system calls that its definition names",
         "CALLS_UNCOUNTED" => "its system calls could not be counted here",

@@ -223,14 +223,14 @@ fn what_is_worked_out_is_as_the_page_says() {
     let mut record = record();
     let row = &mut record.results[0];
     row.target.treatments = vec!["seccomp=docker".to_owned(), "nice=5".to_owned()];
-    row.flags = vec!["ANCHOR".to_owned(), "DRIFT".to_owned()];
+    row.flags = vec!["REFERENCE".to_owned(), "DRIFT".to_owned()];
     if let Some(calls) = &mut row.calls {
         calls.per_op = [("read".to_owned(), 1.5), ("write".to_owned(), 1.0)].into();
         calls.peer_per_op.clear();
     }
     let sheet = Sheet::rows(&record);
     assert_eq!(cell(&sheet, 0, "treatments"), "seccomp=docker+nice=5".into());
-    assert_eq!(cell(&sheet, 0, "flags"), "ANCHOR DRIFT".into());
+    assert_eq!(cell(&sheet, 0, "flags"), "REFERENCE DRIFT".into());
     assert_eq!(cell(&sheet, 0, "asked"), Value::Truth(false));
     assert_eq!(cell(&sheet, 0, "family"), "syscall".into());
     assert_eq!(cell(&sheet, 0, "point"), "via=raw".into());
