@@ -1,4 +1,4 @@
-//! The clock and the batches on the machine at hand: `make test-live` (docs/METHOD.md, section 10).
+//! The clock and the batches on the machine at hand: `make test-live` (docs/explanation/METHOD.md, section 10).
 //!
 //! They take minutes and need an idle machine; they compare clocks with each other, never with figures
 //! of another machine.
