@@ -4,8 +4,7 @@ use super::prelude::*;
 use crate::bench::When;
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 
-mod crowd;
-mod lowest;
+mod lowest_descriptor;
 mod quirks;
 mod register;
 pub mod server;
@@ -14,9 +13,10 @@ mod set;
 mod tests;
 mod timeout;
 mod wait;
+mod waiters;
 
-use crowd::Figure;
 use set::Part;
+use waiters::Figure;
 
 pub(super) const FAMILY: Family = Family {
     name: "event",
@@ -24,10 +24,10 @@ pub(super) const FAMILY: Family = Family {
     benches: BENCHES,
 };
 
-const DOOR: &str = "syscall/getppid:via=raw";
+const NULL_CALL: &str = "syscall/getppid:via=raw";
 /// Kernel entry and exit alone: epoll_wait(2) on a set without ready descriptors does less than
 /// getppid(2).
-const ENTRY: &str = "syscall/invalid";
+const KERNEL_ENTRY: &str = "syscall/invalid";
 
 /// The system call behind `method=select`.
 #[cfg(target_arch = "x86_64")]
@@ -138,16 +138,16 @@ const BY_RING: When = &[("method", "io-uring-poll")];
 const BY_MULTISHOT: When = &[("method", "io-uring-multishot")];
 
 /// Without ready descriptors the axis `position` does not apply.
-const NOWHERE: &str = "none of them is ready, so position does not apply";
+const NO_POSITION: &str = "none of them is ready, so position does not apply";
 /// Only epoll can wake some of several waiters.
-const OF_EPOLL: &str = "only epoll(7) can wake fewer than all waiters (EPOLLEXCLUSIVE)";
+const EPOLL_ONLY: &str = "only epoll(7) can wake fewer than all waiters (EPOLLEXCLUSIVE)";
 
 /// Upper bound of setup and teardown per descriptor: for connections whose every call is stopped by
 /// a tracer while calls are counted.
 const SETUP: When = &[("fds", "500")];
 
 /// The defaults of this family.
-const MANY: Bench = Bench { in_price_list: false, setup_us: SETUP, ..Bench::DEFAULT };
+const DEFAULTS: Bench = Bench { in_price_list: false, setup_us: SETUP, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -191,7 +191,7 @@ const BENCHES: &[Bench] = &[
             up_to("read", 100_000).when(&[("method", "io-uring-multishot"), ("ready", "10pct")]),
             up_to("write", 100_000).when(&[("method", "io-uring-multishot"), ("ready", "10pct")]),
         ],
-        floor: &[at_least(1, ENTRY)],
+        floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[
             Axis {
                 default_points: Points::WithPriceList {
@@ -209,14 +209,14 @@ const BENCHES: &[Bench] = &[
         needs: &[
             Need::io_uring().when(BY_RING),
             Need::io_uring().when(BY_MULTISHOT),
-            Need::not_applicable(NOWHERE).when(&[("ready", "none"), ("position", "first")]),
-            Need::not_applicable(NOWHERE).when(&[("ready", "none"), ("position", "last")]),
+            Need::not_applicable(NO_POSITION).when(&[("ready", "none"), ("position", "first")]),
+            Need::not_applicable(NO_POSITION).when(&[("ready", "none"), ("position", "last")]),
         ],
         source: "study cs161-syscalls, The C10K problem; select(2), poll(2), epoll(7), \
                  io_uring_enter(2); fs/select.c, fs/eventpoll.c, io_uring/poll.c",
         in_price_list: true,
-        build: |at| or_refused(wait::asks(at, Part::Whole)),
-        ..MANY
+        build: |params| or_unavailable(wait::wait_work(params, Part::Whole)),
+        ..DEFAULTS
     },
     Bench {
         id: "event/caller",
@@ -253,8 +253,8 @@ const BENCHES: &[Bench] = &[
             OVER,
         ],
         source: "study cs161-syscalls, The C10K problem; select(2), poll(2)",
-        build: |at| or_refused(wait::asks(at, Part::Caller)),
-        ..MANY
+        build: |params| or_unavailable(wait::wait_work(params, Part::Caller)),
+        ..DEFAULTS
     },
     Bench {
         id: "event/idle",
@@ -300,8 +300,8 @@ const BENCHES: &[Bench] = &[
             },
         ],
         source: "study cs161-syscalls, The C10K problem; select(2), poll(2); fs/select.c",
-        build: |at| or_refused(wait::shares(at)),
-        ..MANY
+        build: |params| or_unavailable(wait::share_work(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "event/wakeup",
@@ -319,8 +319,8 @@ const BENCHES: &[Bench] = &[
               4). Joining the queues happened before it slept, and is not part of this; event/idle \
               shows it. With several waiters all are woken, unless they ask not to be; this figure \
               is the first one to run, and event/herd is how many do.",
-        calls: ONE_EVENT,
-        floor: &[at_least(1, ENTRY)],
+        calls: EVENT_CALLS,
+        floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[
             Axis {
                 default_points: Points::WithPriceList {
@@ -340,13 +340,13 @@ const BENCHES: &[Bench] = &[
             WAITERS,
             HERD,
         ],
-        needs: HERDS,
+        needs: WAITER_NEEDS,
         in_price_list: true,
         switches: true,
         source: "study cs161-syscalls, The C10K problem; epoll_ctl(2), socket(7); fs/select.c, \
                  fs/eventpoll.c",
-        build: |at| or_refused(crowd::wakes(at, Figure::First)),
-        ..MANY
+        build: |params| or_unavailable(waiters::wake_ups(params, Figure::FirstWakeUp)),
+        ..DEFAULTS
     },
     Bench {
         id: "event/herd",
@@ -359,7 +359,7 @@ const BENCHES: &[Bench] = &[
               the byte and the others find nothing: a thundering herd. With EPOLLEXCLUSIVE the \
               descriptor wakes one of the sets that asked for it, perhaps more; with SO_REUSEPORT \
               each waiter has its own socket, and the kernel selects one for each connection.",
-        calls: ONE_EVENT,
+        calls: EVENT_CALLS,
         unit: oscost_model::unit::Unit::TimesPerOp,
         axes: &[
             Axis { default_points: Points::Words(&["epoll"]), ..METHOD },
@@ -368,11 +368,11 @@ const BENCHES: &[Bench] = &[
             Axis { default_points: Points::Numbers(&[8]), ..WAITERS },
             Axis { default_points: Points::Words(&["all", "exclusive", "reuseport"]), ..HERD },
         ],
-        needs: HERDS,
+        needs: WAITER_NEEDS,
         switches: true,
         source: "epoll_ctl(2), socket(7); fs/eventpoll.c, kernel/sched/wait.c",
-        build: |at| or_refused(crowd::wakes(at, Figure::Woken)),
-        ..MANY
+        build: |params| or_unavailable(waiters::wake_ups(params, Figure::WokenCount)),
+        ..DEFAULTS
     },
     Bench {
         id: "event/register",
@@ -407,7 +407,7 @@ const BENCHES: &[Bench] = &[
             // The event buffer of a set, for which libc may extend the heap.
             up_to("brk", 1).when(&[("act", "build")]),
         ],
-        floor: &[at_least(1, DOOR)],
+        floor: &[at_least(1, NULL_CALL)],
         axes: &[
             Axis {
                 name: "act",
@@ -430,8 +430,8 @@ const BENCHES: &[Bench] = &[
         needs: &[Need::io_uring().when(BY_RING)],
         source: "study cs161-syscalls, The C10K problem; epoll_ctl(2), io_uring_enter(2); \
                  fs/eventpoll.c, io_uring/poll.c",
-        build: |at| or_refused(register::changes(at)),
-        ..MANY
+        build: |params| or_unavailable(register::changes(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "event/lowest-descriptor",
@@ -455,7 +455,7 @@ const BENCHES: &[Bench] = &[
             exactly("accept4", 2).when(&[("call", "accept")]),
             exactly("close", 2),
         ],
-        floor: &[at_least(4, DOOR)],
+        floor: &[at_least(4, NULL_CALL)],
         axes: &[
             Axis {
                 name: "call",
@@ -482,12 +482,12 @@ const BENCHES: &[Bench] = &[
         ],
         needs: &[Need::readable("/dev/null")],
         source: "study cs161-syscalls, The C10K problem; dup(2); fs/file.c: alloc_fd",
-        build: |at| or_refused(lowest::opened(at)),
-        ..MANY
+        build: |params| or_unavailable(lowest_descriptor::open_close(params)),
+        ..DEFAULTS
     },
     timeout::ERROR,
     timeout::EARLY,
-    timeout::TURNS,
+    timeout::CALL_COUNT,
     quirks::QUIRKS,
     quirks::COUNTS,
     quirks::NESTED,
@@ -499,7 +499,7 @@ const BUILD_1000: When = &[("act", "build"), ("method", "epoll"), ("fds", "1000"
 const BUILD_10000: When = &[("act", "build"), ("method", "epoll"), ("fds", "10000")];
 
 /// The calls that trigger an event, and wait until it has been handled and all sleep again.
-const ONE_EVENT: &[ExpectedCall] = &[
+const EVENT_CALLS: &[ExpectedCall] = &[
     up_to("write", 1),
     up_to("pread64", 100_000),
     up_to("sched_yield", 100_000),
@@ -514,15 +514,16 @@ const ONE_EVENT: &[ExpectedCall] = &[
 ];
 
 /// The needs of benchmarks with several waiters.
-const HERDS: &[Need] = &[
+const WAITER_NEEDS: &[Need] = &[
     Need::io_uring().when(BY_RING),
     Need::io_uring().when(BY_MULTISHOT),
-    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "select")]),
-    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "pselect")]),
-    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "poll")]),
-    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "ppoll")]),
+    Need::not_applicable(EPOLL_ONLY).when(&[("herd", "exclusive"), ("method", "select")]),
+    Need::not_applicable(EPOLL_ONLY).when(&[("herd", "exclusive"), ("method", "pselect")]),
+    Need::not_applicable(EPOLL_ONLY).when(&[("herd", "exclusive"), ("method", "poll")]),
+    Need::not_applicable(EPOLL_ONLY).when(&[("herd", "exclusive"), ("method", "ppoll")]),
     Need::not_applicable("EPOLLEXCLUSIVE and EPOLLONESHOT exclude each other")
         .when(&[("herd", "exclusive"), ("method", "epoll-oneshot")]),
-    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "io-uring-poll")]),
-    Need::not_applicable(OF_EPOLL).when(&[("herd", "exclusive"), ("method", "io-uring-multishot")]),
+    Need::not_applicable(EPOLL_ONLY).when(&[("herd", "exclusive"), ("method", "io-uring-poll")]),
+    Need::not_applicable(EPOLL_ONLY)
+        .when(&[("herd", "exclusive"), ("method", "io-uring-multishot")]),
 ];

@@ -9,33 +9,33 @@
 use super::prelude::*;
 pub(super) use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
 
+mod channel;
 mod content;
 mod end;
-mod held;
+mod message_file;
 mod peer;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod two;
 
-pub(super) use content::{From, Room, fill};
-pub(super) use end::{ACKNOWLEDGEMENT, End, LARGEST, whole};
-pub(super) use held::Held;
+pub(super) use channel::{Channel, Direction, TripMode};
+pub(super) use content::{MessageBuffer, Sender, fill_message};
+pub(super) use end::{ACK_BYTES, End, MAX_MESSAGE_BYTES, check_length};
+pub(super) use message_file::MessageFile;
 pub(super) use peer::serve;
-pub(super) use stream::{Stream, go_on};
-pub(super) use two::{Trips, Two, Way};
+pub(super) use stream::{Stream, transfer_rest};
 
 /// The message sizes of study cs736-2019.
-pub(super) const SIZES: &[u64] = &[4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144, 524_288];
+pub(super) const MESSAGE_SIZES: &[u64] = &[4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144, 524_288];
 
 /// Messages of all sizes, of which the price list has some.
 pub(super) const fn size(in_price_list: &'static Points) -> Axis {
     Axis {
         name: "size",
         sets: "message size in bytes",
-        points: Points::Range { min: 1, max: LARGEST, points: SIZES },
+        points: Points::Range { min: 1, max: MAX_MESSAGE_BYTES, points: MESSAGE_SIZES },
         default_points: Points::WithPriceList {
-            points: &Points::Numbers(SIZES),
+            points: &Points::Numbers(MESSAGE_SIZES),
             price_list: in_price_list,
         },
     }
@@ -54,7 +54,7 @@ pub(super) const SIZE_ONE_WAY: Axis =
     Axis { default_points: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) };
 
 /// A null system call, the floor of every call.
-pub(super) const GETPPID: &str = "syscall/getppid:via=raw";
+pub(super) const NULL_CALL: &str = "syscall/getppid:via=raw";
 
 /// Where the peer is pinned.
 pub(super) const PEER_CPU: Axis = Axis {
@@ -66,18 +66,18 @@ pub(super) const PEER_CPU: Axis = Axis {
 
 /// The CPU of the peer, if time stamps of both ends are comparable; or a skipped row that says why
 /// they are not.
-pub(super) fn cpu_of_timed_peer(at: Params<'_>) -> Result<u32, Work> {
-    let cpu = cpu_of_peer(at)?;
-    let one_clock = at.context.cpu == Some(cpu) || at.context.clock.agrees_across_cpus();
-    if one_clock { Ok(cpu) } else { Err(clocks_apart()) }
+pub(super) fn cpu_of_timed_peer(params: Params<'_>) -> Result<u32, Work> {
+    let cpu = cpu_of_peer(params)?;
+    let one_clock = params.context.cpu == Some(cpu) || params.context.clock.agrees_across_cpus();
+    if one_clock { Ok(cpu) } else { Err(incomparable_clocks()) }
 }
 
 /// The CPU of the peer; or a skipped row that says why it is unavailable.
-pub(super) fn cpu_of_peer(at: Params<'_>) -> Result<u32, Work> {
+pub(super) fn cpu_of_peer(params: Params<'_>) -> Result<u32, Work> {
     // An unpinned process might be moved to the peer's CPU.
-    let own = at.context.cpu.ok_or_else(unpinned)?;
-    match at.word("peer_cpu") {
-        "other" => at.context.other_cpu.ok_or_else(|| {
+    let own = params.context.cpu.ok_or_else(unpinned_work)?;
+    match params.word("peer_cpu") {
+        "other" => params.context.other_cpu.ok_or_else(|| {
             Work::unavailable(
                 "the peer needs a second CPU: this machine has one, or taskset(1) or a cpuset \
                  allows only one",

@@ -4,8 +4,8 @@ use crate::kernel::memory::protection_fault::ProtectedPage;
 
 use super::prelude::*;
 
-mod claim;
 mod cold;
+mod expected_faults;
 mod prefault;
 mod walk;
 
@@ -348,8 +348,8 @@ struct Protection {
 }
 
 impl WorkBody for Protection {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let faults = turns * u64::from(copies);
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let faults = iterations * u64::from(unroll);
         match self.page.fault(faults) {
             0 => Ok(()),
             left => Err(OpError { op: faults - left, errno: Errno::UNVERIFIED }),

@@ -14,7 +14,7 @@ mod body;
 #[cfg(test)]
 mod tests;
 
-use body::{Again, Among, Copies, Writes, place, reads};
+use body::{Copies, DirectoryOps, Rereads, Writes, place, reads};
 
 pub(super) const FAMILY: Family = Family {
     name: "file",
@@ -23,9 +23,9 @@ pub(super) const FAMILY: Family = Family {
 };
 
 /// A slow disk takes a file at 25 MB/s, and it is written and read a few times.
-const LAYING: When = &[("file_mib", "100000")];
+const FILE_SETUP: When = &[("file_mib", "100000")];
 /// A slow disk takes a millisecond to create and unlink a file.
-const MAKING: When = &[("files", "1000")];
+const DIRECTORY_SETUP: When = &[("files", "1000")];
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const NO_COLD_MEMORY: Need =
     Need::not_applicable("a file in memory cannot be cold").when(&[("where", "tmpfs"), COLD]);
@@ -65,7 +65,7 @@ fn order(pieces: usize) -> Vec<u32> {
     (0..pieces as u64).map(|piece| order.nth(piece) as u32).collect()
 }
 
-const PAST: &str = "O_DIRECT bypasses the cache, warm or cold: select cache=cold";
+const DIRECT_IS_UNCACHED: &str = "O_DIRECT bypasses the cache, warm or cold: select cache=cold";
 const NEVER_MAPPED: &str = "mapped pages are in memory: select via=mmap to read a cold file";
 const NOT_EVICTED: &str = "a warm cache is not evicted";
 const DIRECT: (&str, &str) = ("via", "direct");
@@ -138,16 +138,16 @@ const BENCHES: &[Bench] = &[
             NO_COLD_MEMORY,
             Need::not_applicable(NOT_EVICTED).when(&[WARM, ("evict", "drop")]),
             Need::not_applicable(NOT_EVICTED).when(&[WARM, ("evict", "fill")]),
-            Need::not_applicable(PAST).when(&[DIRECT, WARM]),
+            Need::not_applicable(DIRECT_IS_UNCACHED).when(&[DIRECT, WARM]),
             Need::not_applicable(NEVER_MAPPED).when(&[("via", "mapped"), COLD]),
             Need::io_uring().when(&[("via", "io-uring")]),
         ],
         major_faults: true,
         bytes_axis: "size",
-        setup_us: LAYING,
+        setup_us: FILE_SETUP,
         source: "study sunos-1999, section 6 (figures 1 and 2); lmbench bw_file_rd",
-        build: |at| {
-            let via = match at.word("via") {
+        build: |params| {
+            let via = match params.word("via") {
                 "fread" => ReadMethod::Fread,
                 "mmap" => ReadMethod::Mmap,
                 "mapped" => ReadMethod::Mapped,
@@ -157,7 +157,7 @@ const BENCHES: &[Bench] = &[
                 "io-uring" => ReadMethod::Ring,
                 _ => ReadMethod::Read,
             };
-            reads(at, via, false)
+            reads(params, via, false)
         },
         ..Bench::DEFAULT
     },
@@ -209,22 +209,22 @@ const BENCHES: &[Bench] = &[
             SMALL_PAGES,
             NO_COLD_MEMORY,
             Need::not_applicable(NOT_EVICTED).when(&[WARM, ("evict", "drop")]),
-            Need::not_applicable(PAST).when(&[DIRECT, WARM]),
+            Need::not_applicable(DIRECT_IS_UNCACHED).when(&[DIRECT, WARM]),
             Need::io_uring().when(&[("via", "io-uring")]),
         ],
         in_price_list: false,
         major_faults: true,
         bytes_axis: "size",
-        setup_us: LAYING,
+        setup_us: FILE_SETUP,
         source: "fio randread; study sunos-1999, section 6, reads in order only",
-        build: |at| {
-            let via = match at.word("via") {
+        build: |params| {
+            let via = match params.word("via") {
                 "mmap" => ReadMethod::Mmap,
                 "direct" => ReadMethod::Direct,
                 "io-uring" => ReadMethod::Ring,
                 _ => ReadMethod::Pread,
             };
-            reads(at, via, true)
+            reads(params, via, true)
         },
         ..Bench::DEFAULT
     },
@@ -254,12 +254,14 @@ const BENCHES: &[Bench] = &[
             at_least(1, "syscall/invalid").when(&[("via", "pwrite")]),
             at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "write"), SIZE_4K]),
         ],
-        axes: &[PUT, WRITE_SIZE, ONTO, WHERE, FILE_MIB],
+        axes: &[WRITE_VIA, WRITE_SIZE, ONTO, WHERE, FILE_MIB],
         needs: &[SMALL_PAGES],
         bytes_axis: "size",
-        setup_us: LAYING,
+        setup_us: FILE_SETUP,
         source: "write(2), fwrite(3); lmbench bw_file_wr",
-        build: |at| writer(at, SyncMethod::None, at.word("onto") == "new", Shape::WithLoop),
+        build: |params| {
+            writer_work(params, SyncMethod::None, params.word("onto") == "new", Shape::WithLoop)
+        },
         ..Bench::DEFAULT
     },
     Bench {
@@ -280,7 +282,7 @@ const BENCHES: &[Bench] = &[
         ],
         floor: &[at_least(2, "syscall/invalid")],
         axes: &[
-            PUT,
+            WRITE_VIA,
             Axis {
                 name: "size",
                 sets: "write size in bytes",
@@ -300,11 +302,12 @@ const BENCHES: &[Bench] = &[
         in_price_list: false,
         switches: true,
         bytes_axis: "size",
-        setup_us: LAYING,
+        setup_us: FILE_SETUP,
         source: "fsync(2); fio --fsync=1",
-        build: |at| {
-            let sync = if at.word("sync") == "fsync" { SyncMethod::All } else { SyncMethod::Data };
-            writer(at, sync, false, Shape::SingleShot)
+        build: |params| {
+            let sync =
+                if params.word("sync") == "fsync" { SyncMethod::All } else { SyncMethod::Data };
+            writer_work(params, sync, false, Shape::SingleShot)
         },
         ..Bench::DEFAULT
     },
@@ -355,17 +358,17 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES],
         in_price_list: false,
         bytes_axis: "size",
-        setup_us: LAYING,
+        setup_us: FILE_SETUP,
         source: "copy_file_range(2), sendfile(2), splice(2)",
-        build: |at| {
-            let carry = match at.word("via") {
+        build: |params| {
+            let carry = match params.word("via") {
                 "copy-file-range" => CopyMethod::CopyFileRange,
                 "sendfile" => CopyMethod::Sendfile,
                 "splice" => CopyMethod::Splice,
                 _ => CopyMethod::ReadWrite,
             };
-            let size = at.number("size") as usize;
-            let copier = Copier::new(place(at), at.number("file_mib") << 20, carry, size)?;
+            let size = params.number("size") as usize;
+            let copier = Copier::new(place(params), params.number("file_mib") << 20, carry, size)?;
             let most = copier.pieces();
             Ok(Work::from_prepared_body(Shape::WithLoop, Copies(copier)).with_max_batch_ops(most))
         },
@@ -387,9 +390,9 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, "syscall/invalid")],
         axes: &[FILES, WHERE],
-        setup_us: MAKING,
+        setup_us: DIRECTORY_SETUP,
         source: "open(2), unlink(2); lmbench lat_fs",
-        build: |at| many(at, FileOperation::CreateUnlink),
+        build: |params| directory_work(params, FileOperation::CreateUnlink),
         ..Bench::DEFAULT
     },
     Bench {
@@ -404,9 +407,9 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[FILES, WHERE],
         in_price_list: false,
-        setup_us: MAKING,
+        setup_us: DIRECTORY_SETUP,
         source: "rename(2)",
-        build: |at| many(at, FileOperation::Rename),
+        build: |params| directory_work(params, FileOperation::Rename),
         ..Bench::DEFAULT
     },
     Bench {
@@ -422,9 +425,9 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, "syscall/invalid")],
         axes: &[FILES, WHERE],
         in_price_list: false,
-        setup_us: MAKING,
+        setup_us: DIRECTORY_SETUP,
         source: "stat(2)",
-        build: |at| many(at, FileOperation::Stat),
+        build: |params| directory_work(params, FileOperation::Stat),
         ..Bench::DEFAULT
     },
     Bench {
@@ -467,7 +470,7 @@ const BENCHES: &[Bench] = &[
         switches: true,
         setup_us: &[("limit_mib", "60000")],
         source: "study sunos-1999, section 6: what is read again comes from the cache",
-        build: |at| Again::work(at.number("limit_mib"), at.number("share_pct")),
+        build: |params| Rereads::work(params.number("limit_mib"), params.number("share_pct")),
         ..Bench::DEFAULT
     },
 ];
@@ -490,7 +493,7 @@ const READ_FLOOR: &[Floor] = &[
     at_least(1, "memory/copy:size=65536,by=string").when(&[("via", "read"), ("size", "65536")]),
 ];
 
-const PUT: Axis = Axis {
+const WRITE_VIA: Axis = Axis {
     name: "via",
     sets: "how it is written",
     points: Points::Words(&["write", "fwrite", "pwrite"]),
@@ -515,17 +518,22 @@ const FILES: Axis = Axis {
     default_points: Points::Numbers(&[100]),
 };
 
-fn many(at: Params<'_>, act: FileOperation) -> Result<Work, Errno> {
-    let many = PopulatedFolder::new(place(at), at.number("files") as usize, act)?;
-    Ok(Work::from_body(Shape::WithLoop, Among(many, act)))
+fn directory_work(params: Params<'_>, act: FileOperation) -> Result<Work, Errno> {
+    let many = PopulatedFolder::new(place(params), params.number("files") as usize, act)?;
+    Ok(Work::from_body(Shape::WithLoop, DirectoryOps(many, act)))
 }
 
-fn writer(at: Params<'_>, sync: SyncMethod, anew: bool, shape: Shape) -> Result<Work, Errno> {
-    let put = match at.word("via") {
+fn writer_work(
+    params: Params<'_>,
+    sync: SyncMethod,
+    anew: bool,
+    shape: Shape,
+) -> Result<Work, Errno> {
+    let put = match params.word("via") {
         "fwrite" => WriteMethod::Fwrite,
         "pwrite" => WriteMethod::Pwrite,
         _ => WriteMethod::Write,
     };
-    let laid = ScratchFile::new(place(at), at.number("file_mib") << 20, false)?;
-    Ok(Writes(Writer::new(laid, put, sync, at.number("size") as usize, anew)?).work(shape))
+    let laid = ScratchFile::new(place(params), params.number("file_mib") << 20, false)?;
+    Ok(Writes(Writer::new(laid, put, sync, params.number("size") as usize, anew)?).work(shape))
 }

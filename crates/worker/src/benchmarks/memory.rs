@@ -46,8 +46,8 @@ const BENCHES: &[Bench] = &[
         axes: &[call_size("bytes mapped")],
         needs: &[SMALL_PAGES, ROOM],
         source: "mmap(2); lmbench lat_mmap",
-        build: |at| {
-            let bytes = at.number("size") as usize;
+        build: |params| {
+            let bytes = params.number("size") as usize;
             Ok(Work::with_loop(move || Region::at_hint(0, bytes, PageKind::Small, 0)?.unmap()))
         },
         ..Bench::DEFAULT
@@ -67,8 +67,8 @@ const BENCHES: &[Bench] = &[
         axes: &[call_size("bytes whose right changes")],
         needs: &[SMALL_PAGES, ROOM],
         source: "mprotect(2); mm/mprotect.c",
-        build: |at| {
-            let region = body::touched(at.number("size") as usize)?;
+        build: |params| {
+            let region = body::touched(params.number("size") as usize)?;
             Ok(Work::with_loop(move || {
                 region.set_writable(false)?;
                 region.set_writable(true)
@@ -90,8 +90,8 @@ const BENCHES: &[Bench] = &[
         axes: &[call_size("bytes by which it grows")],
         needs: &[SMALL_PAGES, ROOM],
         source: "brk(2); mm/mmap.c",
-        build: |at| {
-            let bytes = at.number("size");
+        build: |params| {
+            let bytes = params.number("size");
             // The end is looked up before each batch: libc may have moved it since.
             let heap = Rc::new(Cell::new(Heap::current()?));
             heap.get().grow_and_shrink(bytes)?;
@@ -117,7 +117,7 @@ const BENCHES: &[Bench] = &[
         axes: &[call_size("bytes given back")],
         needs: &[SMALL_PAGES, ROOM],
         source: "madvise(2); mm/madvise.c",
-        build: |at| body::dontneed(at.number("size") as usize),
+        build: |params| body::dontneed(params.number("size") as usize),
         ..Bench::DEFAULT
     },
     Bench {
@@ -136,7 +136,7 @@ const BENCHES: &[Bench] = &[
         axes: &[call_size("bytes moved")],
         needs: &[SMALL_PAGES, ROOM],
         source: "mremap(2); mm/mremap.c",
-        build: |at| body::mremap(at.number("size") as usize),
+        build: |params| body::mremap(params.number("size") as usize),
         ..Bench::DEFAULT
     },
     Bench {
@@ -165,10 +165,13 @@ const BENCHES: &[Bench] = &[
         ],
         needs: &[SMALL_PAGES, Need::resource(Resource::Memory(160)).when(&[("size", "67108864")])],
         source: "memset(3); arch/x86/lib/clear_page_64.S",
-        build: |at| {
-            let mut blocks = Blocks::new(at.number("size") as usize)?;
-            let by =
-                if at.word("by") == "library" { CopyMethod::Library } else { CopyMethod::String };
+        build: |params| {
+            let mut blocks = Blocks::new(params.number("size") as usize)?;
+            let by = if params.word("by") == "library" {
+                CopyMethod::Library
+            } else {
+                CopyMethod::String
+            };
             Ok(Work::with_loop(move || {
                 blocks.clear(by);
                 Ok(())
@@ -272,7 +275,9 @@ const BENCHES: &[Bench] = &[
         ],
         in_price_list: false,
         source: "lmbench lat_mem_rd; Drepper, What every programmer should know about memory, 2007",
-        build: |at| body::latency(at.number("size") as usize, at.word("pages") == "thp"),
+        build: |params| {
+            body::latency(params.number("size") as usize, params.word("pages") == "thp")
+        },
         ..Bench::DEFAULT
     },
     Bench {
@@ -310,9 +315,9 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES, Need::resource(Resource::Memory(160)).when(&[("size", "67108864")])],
         in_price_list: false,
         source: "lmbench bw_mem; STREAM (McCalpin 1995)",
-        build: |at| {
-            let mut blocks = Blocks::new(at.number("size") as usize)?;
-            let act = match at.word("act") {
+        build: |params| {
+            let mut blocks = Blocks::new(params.number("size") as usize)?;
+            let act = match params.word("act") {
                 "read" => BlockOperation::Read,
                 "write" => BlockOperation::Write,
                 "copy" => BlockOperation::Copy,
@@ -329,9 +334,9 @@ const BENCHES: &[Bench] = &[
 
 /// by=string, the floor of other copies, is compiled separately and unrolled: next to a copy of 8
 /// bytes a branch per op would show.
-fn copy(at: Params<'_>) -> Result<Work, Errno> {
-    let mut blocks = Blocks::new(at.number("size") as usize)?;
-    let by = match at.word("by") {
+fn copy(params: Params<'_>) -> Result<Work, Errno> {
+    let mut blocks = Blocks::new(params.number("size") as usize)?;
+    let by = match params.word("by") {
         "library" => CopyMethod::Library,
         "registers" => CopyMethod::Registers,
         "stream" => CopyMethod::Stream,

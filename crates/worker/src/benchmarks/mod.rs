@@ -25,7 +25,7 @@ mod timer;
 
 /// What the file of every family imports.
 mod prelude {
-    pub(super) use super::{clocks_apart, or_refused, unpinned};
+    pub(super) use super::{incomparable_clocks, or_unavailable, unpinned_work};
     pub(super) use oscost_model::resource::Resource;
 
     pub(super) use crate::bench::{
@@ -45,14 +45,14 @@ mod prelude {
 }
 
 /// A skipped row whose processes cannot be pinned.
-fn unpinned() -> Work {
+fn unpinned_work() -> Work {
     Work::unavailable(
         "each process must stay on its CPU, and sched_setaffinity(2) is not permitted here",
     )
 }
 
 /// A skipped row that would compare time stamps of two CPUs whose clocks are not known to agree.
-fn clocks_apart() -> Work {
+fn incomparable_clocks() -> Work {
     Work::unavailable(
         "time stamps of two CPUs are compared by the cycle counter, and the kernel does not use it \
          as clocksource here: select peer_cpu=same",
@@ -60,7 +60,7 @@ fn clocks_apart() -> Work {
 }
 
 /// The work; or, if the system lacks a resource or a feature, a skipped row that says so.
-fn or_refused(work: Result<Work, Errno>) -> Result<Work, Errno> {
+fn or_unavailable(work: Result<Work, Errno>) -> Result<Work, Errno> {
     match work {
         Err(Errno::EAGAIN) => Ok(Work::unavailable(
             "no further process or thread can be created here: `ulimit -u` or a pids cgroup sets \

@@ -5,12 +5,13 @@
 //! `switch/eventfd`.
 
 use super::exchange::{
-    GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, Two, WAY, Way, cpu_of_peer, cpu_of_timed_peer, size,
+    Channel, Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, cpu_of_peer,
+    cpu_of_timed_peer, size,
 };
 use super::prelude::*;
 use crate::bench::{When, each_end};
 
-mod ends;
+mod mechanisms;
 #[cfg(test)]
 mod tests;
 
@@ -40,7 +41,7 @@ const BY: Axis = Axis {
 };
 
 /// The mechanisms for throughput.
-const BY_MANY: Axis = Axis {
+const BY_FOR_THROUGHPUT: Axis = Axis {
     sets: "the mechanism: a pipe; a FIFO; a pipe that is given references to the sender's pages \
            (vmsplice(2)) or to those of a memory file (splice(2)); POSIX or System V message \
            queues; a ring in shared memory, whose waiter sleeps (futex(2)) or spins; the sender's \
@@ -89,7 +90,7 @@ const SPINNING: Need = Need::not_applicable(
 .when(&[("by", "shm-spin"), ("peer_cpu", "same")]);
 
 /// The defaults of this family.
-const MOVING: Bench =
+const DEFAULTS: Bench =
     Bench { switches: true, bytes_axis: "size", needs: &[SPINNING], ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
@@ -136,18 +137,18 @@ const BENCHES: &[Bench] = &[
         floor: &[
             at_least(1, "switch/pipe:between=processes,peer_cpu=none")
                 .when(&[("by", "pipe"), ("peer_cpu", "same")]),
-            at_least(2, GETPPID).when(&[("by", "pipe"), ("peer_cpu", "other")]),
-            at_least(2, GETPPID).when(FIFO),
-            at_least(2, GETPPID).when(VMSPLICE),
-            at_least(2, GETPPID).when(MQ),
-            at_least(2, GETPPID).when(SYSV_MQ),
-            at_least(3, GETPPID).when(PROCESS_VM),
+            at_least(2, NULL_CALL).when(&[("by", "pipe"), ("peer_cpu", "other")]),
+            at_least(2, NULL_CALL).when(FIFO),
+            at_least(2, NULL_CALL).when(VMSPLICE),
+            at_least(2, NULL_CALL).when(MQ),
+            at_least(2, NULL_CALL).when(SYSV_MQ),
+            at_least(3, NULL_CALL).when(PROCESS_VM),
         ],
         axes: &[BY, size(&Points::Numbers(&[64])), PEER_CPU, CAPACITY],
         source: "pipe(7), fifo(7), mq_overview(7), sysvipc(7), vmsplice(2), process_vm_readv(2), \
                  futex(2); study cs736-2019, sections 3.1 and 4.3",
-        build: |at| or_refused(round_trips(at)),
-        ..MOVING
+        build: |params| or_unavailable(round_trips(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "pipe/throughput",
@@ -204,10 +205,10 @@ const BENCHES: &[Bench] = &[
             up_to("sendto", 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
         ],
-        axes: &[BY_MANY, size(&Points::Numbers(&[65_536])), PEER_CPU, CAPACITY],
+        axes: &[BY_FOR_THROUGHPUT, size(&Points::Numbers(&[65_536])), PEER_CPU, CAPACITY],
         source: "pipe(7), splice(2), vmsplice(2); study cs736-2019, sections 3.1 and 4.3",
-        build: |at| or_refused(throughput(at)),
-        ..MOVING
+        build: |params| or_unavailable(throughput(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "pipe/one-way",
@@ -268,63 +269,63 @@ const BENCHES: &[Bench] = &[
             up_to("clock_gettime", 2).by_peer(),
         ],
         floor: &[
-            at_least(1, GETPPID).when(PIPE),
-            at_least(1, GETPPID).when(FIFO),
-            at_least(1, GETPPID).when(VMSPLICE),
-            at_least(1, GETPPID).when(MQ),
-            at_least(1, GETPPID).when(SYSV_MQ),
-            at_least(1, GETPPID).when(PROCESS_VM),
+            at_least(1, NULL_CALL).when(PIPE),
+            at_least(1, NULL_CALL).when(FIFO),
+            at_least(1, NULL_CALL).when(VMSPLICE),
+            at_least(1, NULL_CALL).when(MQ),
+            at_least(1, NULL_CALL).when(SYSV_MQ),
+            at_least(1, NULL_CALL).when(PROCESS_VM),
         ],
         axes: &[BY, WAY, SIZE_ONE_WAY, PEER_CPU, CAPACITY],
         source: "study cs736-2019, section 3.2",
         in_price_list: false,
-        build: |at| or_refused(one_way(at)),
-        ..MOVING
+        build: |params| or_unavailable(one_way(params)),
+        ..DEFAULTS
     },
 ];
 
 /// Both ends at a point, and the capacity of the channel; or a skipped row with the reason.
-fn two(at: Params<'_>) -> Result<Result<(Two, u64), Work>, Errno> {
-    let cpu = match cpu_of_peer(at) {
+fn open_channel(params: Params<'_>) -> Result<Result<(Channel, u64), Work>, Errno> {
+    let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(Err(lacking)),
     };
-    let ends = ends::ends(at, at.number("size"))?;
-    let capacity = ends.0.seen().capacity_bytes.unwrap_or(0);
-    Ok(Ok((Two::here(cpu, at.context.clock, ends)?, capacity)))
+    let ends = mechanisms::make_ends(params, params.number("size"))?;
+    let capacity = ends.0.observation().capacity_bytes.unwrap_or(0);
+    Ok(Ok((Channel::with_child(cpu, params.context.clock, ends)?, capacity)))
 }
 
 /// A spinning end is told how many messages come, and sleeps between batches.
-fn trips(at: Params<'_>) -> Trips {
-    if at.word("by") == "shm-spin" { Trips::Announced } else { Trips::Freely }
+fn trip_mode(params: Params<'_>) -> TripMode {
+    if params.word("by") == "shm-spin" { TripMode::Announced } else { TripMode::Unlimited }
 }
 
-fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
-    match two(at)? {
-        Ok((two, _)) => two.round_trips(at.number("size"), trips(at)),
+fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
+    match open_channel(params)? {
+        Ok((two, _)) => two.round_trips(params.number("size"), trip_mode(params)),
         Err(lacking) => Ok(lacking),
     }
 }
 
-fn throughput(at: Params<'_>) -> Result<Work, Errno> {
+fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     /// A batch has at least this many fills of the channel,
     const FILLS: u64 = 4;
     /// and this many messages: with fewer large ones, waking the other end would dominate.
     const MESSAGES: u64 = 16;
-    let size = at.number("size");
-    match two(at)? {
+    let size = params.number("size");
+    match open_channel(params)? {
         Ok((two, capacity)) => two.throughput(size, (FILLS * capacity / size).max(MESSAGES)),
         Err(lacking) => Ok(lacking),
     }
 }
 
-fn one_way(at: Params<'_>) -> Result<Work, Errno> {
-    let way = if at.word("way") == "there" { Way::There } else { Way::Back };
-    if let Err(lacking) = cpu_of_timed_peer(at) {
+fn one_way(params: Params<'_>) -> Result<Work, Errno> {
+    let way = if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
+    if let Err(lacking) = cpu_of_timed_peer(params) {
         return Ok(lacking);
     }
-    match two(at)? {
-        Ok((two, _)) => two.one_way(at.number("size"), way, at.context.clock),
+    match open_channel(params)? {
+        Ok((two, _)) => two.one_way(params.number("size"), way, params.context.clock),
         Err(lacking) => Ok(lacking),
     }
 }

@@ -82,9 +82,9 @@ const BENCHES: &[Bench] = &[
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 3.2",
-        build: |at| {
+        build: |params| {
             let pointer = FunctionPointer::new();
-            Ok(match Chain::of(at) {
+            Ok(match Chain::of(params) {
                 Chain::Independent => always(move || pointer.call()),
                 Chain::Dependent => chained(move |last| pointer.call_after(last)),
             })
@@ -107,9 +107,9 @@ const BENCHES: &[Bench] = &[
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
         source: "The Rust Reference, trait objects",
-        build: |at| {
+        build: |params| {
             let object = TraitObject::new();
-            Ok(match Chain::of(at) {
+            Ok(match Chain::of(params) {
                 Chain::Independent => always(move || object.call()),
                 Chain::Dependent => chained(move |last| object.call_after(last)),
             })
@@ -132,8 +132,8 @@ const BENCHES: &[Bench] = &[
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 5.2",
-        build: |at| {
-            Ok(match Chain::of(at) {
+        build: |params| {
+            Ok(match Chain::of(params) {
                 Chain::Independent => always(procedure::call_stub),
                 Chain::Dependent => chained(procedure::call_stub_after),
             })
@@ -162,8 +162,8 @@ const BENCHES: &[Bench] = &[
         }],
         floor: &[at_least(1, "timer/nothing")],
         source: "System V ABI for x86-64, section 3.2.3",
-        build: |at| {
-            Ok(match at.number("size") {
+        build: |params| {
+            Ok(match params.number("size") {
                 8 => with_words::<1>(),
                 16 => with_words::<2>(),
                 32 => with_words::<4>(),
@@ -184,8 +184,8 @@ enum Chain {
 }
 
 impl Chain {
-    fn of(at: Params<'_>) -> Self {
-        if at.word("chain") == "dependent" { Self::Dependent } else { Self::Independent }
+    fn of(params: Params<'_>) -> Self {
+        if params.word("chain") == "dependent" { Self::Dependent } else { Self::Independent }
     }
 }
 
@@ -195,10 +195,10 @@ enum Code {
     Plain,
 }
 
-fn call(at: Params<'_>) -> Result<Work, Errno> {
-    let code = if at.word("code") == "plain" { Code::Plain } else { Code::Optimised };
-    let chain = Chain::of(at);
-    Ok(match at.number("args") {
+fn call(params: Params<'_>) -> Result<Work, Errno> {
+    let code = if params.word("code") == "plain" { Code::Plain } else { Code::Optimised };
+    let chain = Chain::of(params);
+    Ok(match params.number("args") {
         0 => with::<0>(chain, code),
         1 => with::<1>(chain, code),
         2 => with::<2>(chain, code),

@@ -36,14 +36,14 @@ const WRITTEN: Axis = Axis {
     default_points: Points::Implied("once"),
 };
 
-const NOTHING_WRITTEN: Need = Need::not_applicable("there is no memory to write again")
+const NOTHING_TO_WRITE: Need = Need::not_applicable("there is no memory to write again")
     .when(&[("touched_mib", "0"), ("written", "anew")]);
 
 /// What the C library does in the child before fork(3) returns there.
-const LIBRARY: ExpectedCall = up_to("set_robust_list", 1);
+const LIBC_CALLS: ExpectedCall = up_to("set_robust_list", 1);
 
 /// The calls of an op that takes its own time stamps, where the clock is a system call.
-pub(super) const STAMPS: ExpectedCall = up_to("clock_gettime", 2);
+pub(super) const CLOCK_CALLS: ExpectedCall = up_to("clock_gettime", 2);
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -71,8 +71,8 @@ const BENCHES: &[Bench] = &[
             exactly("clone", 1),
             exactly("exit_group", 1),
             exactly("wait4", 1),
-            LIBRARY,
-            STAMPS,
+            LIBC_CALLS,
+            CLOCK_CALLS,
         ],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[
@@ -91,11 +91,11 @@ const BENCHES: &[Bench] = &[
             TOUCHED,
             WRITTEN,
         ],
-        needs: &[NOTHING_WRITTEN],
+        needs: &[NOTHING_TO_WRITE],
         switches: true,
         source: "fork(2), clone(2); kernel/fork.c; studies cse221-2014 section 3.4, ph-2000 table \
                  2",
-        build: |at| with_touched(at, fork),
+        build: |params| with_touched(params, fork),
         ..Bench::DEFAULT
     },
     Bench {
@@ -115,7 +115,7 @@ const BENCHES: &[Bench] = &[
             exactly("clone", 1),
             exactly("exit_group", 1),
             exactly("wait4", 1),
-            LIBRARY,
+            LIBC_CALLS,
             exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]),
             up_to("sched_yield", 1_000).when(&[("peer_cpu", "other")]),
         ],
@@ -134,11 +134,11 @@ const BENCHES: &[Bench] = &[
             },
             WRITTEN,
         ],
-        needs: &[NOTHING_WRITTEN],
+        needs: &[NOTHING_TO_WRITE],
         switches: true,
         source: "fork(2), _exit(2), waitpid(2); studies cse221-2014 section 3.4, ph-2000 table 2 \
                  (null)",
-        build: |at| with_touched(at, fork_exit),
+        build: |params| with_touched(params, fork_exit),
         ..Bench::DEFAULT
     },
     Bench {
@@ -159,7 +159,7 @@ const BENCHES: &[Bench] = &[
             exactly("execve", 1),
             exactly("exit_group", 1),
             exactly("wait4", 1),
-            LIBRARY.when(&[("link", "static")]),
+            LIBC_CALLS.when(&[("link", "static")]),
             other_calls(100).when(&[("link", "dynamic")]),
         ],
         floor: &[at_least(1, "process/fork-exit:touched_mib=0,peer_cpu=same")],
@@ -171,8 +171,8 @@ const BENCHES: &[Bench] = &[
         }],
         switches: true,
         source: "execve(2), ld.so(8), elf(5); study ph-2000 table 2 (simple)",
-        build: |at| {
-            let link = if at.word("link") == "dynamic" { Link::Dynamic } else { Link::Static };
+        build: |params| {
+            let link = if params.word("link") == "dynamic" { Link::Dynamic } else { Link::Static };
             with_program(link, |program| {
                 Work::with_loop(move || spawn::reap(process::fork(|| program.exec())?))
             })
@@ -244,7 +244,7 @@ const BENCHES: &[Bench] = &[
         in_price_list: false,
         switches: true,
         source: "clone(2)",
-        build: |_| tried(Work::with_loop(|| spawn::reap(spawn::clone_vm()?))),
+        build: |_| try_once(Work::with_loop(|| spawn::reap(spawn::clone_vm()?))),
         ..Bench::DEFAULT
     },
     Bench {
@@ -288,15 +288,15 @@ const BENCHES: &[Bench] = &[
             exactly("waitid", 1),
             exactly("wait4", 1),
             up_to("sched_yield", 1_000),
-            LIBRARY,
-            STAMPS,
+            LIBC_CALLS,
+            CLOCK_CALLS,
         ],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[TOUCHED],
         in_price_list: false,
         switches: true,
         source: "_exit(2), waitid(2); kernel/exit.c",
-        build: |at| with_touched(at, exit),
+        build: |params| with_touched(params, exit),
         ..Bench::DEFAULT
     },
     Bench {
@@ -313,7 +313,7 @@ const BENCHES: &[Bench] = &[
             let zombies = Rc::new(RefCell::new(Zombies::default()));
             let morgue = Rc::clone(&zombies);
             let work = Work::with_loop(move || spawn::reap(zombies.borrow_mut().take()?));
-            tried(
+            try_once(
                 work.with_preparation(move |ops| morgue.borrow_mut().add(ops))
                     .with_max_batch_ops(128),
             )
@@ -323,23 +323,23 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// Memory that a child shares with its parent, for a time stamp that one passes to the other.
-struct Slot {
+struct SharedTime {
     words: SharedTable<u64>,
     watch: Stopwatch,
 }
 
-impl Slot {
+impl SharedTime {
     fn new(watch: Stopwatch) -> Result<Self, Errno> {
         Ok(Self { words: SharedTable::new(2)?, watch })
     }
 
     /// Stores a time stamp; returns the exit status of the child, which ends with this.
-    fn keep(&mut self, ticks: u64) -> i32 {
+    fn store(&mut self, ticks: u64) -> i32 {
         self.words.set(0, ticks).map_or_else(|error| error.0, |()| 0)
     }
 
     /// The time stamp; an error if none was stored.
-    fn kept(&self) -> Result<u64, Errno> {
+    fn load(&self) -> Result<u64, Errno> {
         self.words.get(0).filter(|&ticks| ticks > 0).ok_or(Errno::ECHILD)
     }
 
@@ -359,31 +359,31 @@ fn ticks(start: u64, stop: u64) -> i64 {
 
 /// Work on top of memory that was written before, or the reason why it is unavailable.
 fn with_touched(
-    at: Params<'_>,
+    params: Params<'_>,
     build: fn(Params<'_>, Option<ResidentMemory>) -> Result<Work, Errno>,
 ) -> Result<Work, Errno> {
-    let mib = at.number("touched_mib");
+    let mib = params.number("touched_mib");
     match ResidentMemory::unavailable_reason(mib) {
         Some(why) => Ok(Work::unavailable(why)),
-        None => tried(build(at, ResidentMemory::new(mib)?)?),
+        None => try_once(build(params, ResidentMemory::new(mib)?)?),
     }
 }
 
 /// Writes the memory once more if the point says so.
-fn written(at: Params<'_>, touched: Option<ResidentMemory>) -> impl Fn() + 'static {
-    let anew = at.word("written") == "anew";
+fn written(params: Params<'_>, touched: Option<ResidentMemory>) -> impl Fn() + 'static {
+    let anew = params.word("written") == "anew";
     move || touched.iter().filter(|_| anew).for_each(ResidentMemory::touch)
 }
 
-fn fork(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
+fn fork(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
     // On another CPU than its parent's the child would run in parallel with the parent.
-    if at.context.cpu.is_none() && at.word("until") == "runs" {
-        return Ok(unpinned());
+    if params.context.cpu.is_none() && params.word("until") == "runs" {
+        return Ok(unpinned_work());
     }
-    let watch = at.context.clock;
-    let raw = at.word("via") == "raw";
-    let write = written(at, touched);
-    if at.word("until") == "returns" {
+    let watch = params.context.clock;
+    let raw = params.word("via") == "raw";
+    let write = written(params, touched);
+    if params.word("until") == "returns" {
         return Ok(Work::own_ticks(move || {
             write();
             let start = watch.start();
@@ -393,36 +393,36 @@ fn fork(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> 
             Ok(ticks(start, stop))
         }));
     }
-    let mut slot = Slot::new(watch)?;
+    let mut slot = SharedTime::new(watch)?;
     Ok(Work::own_ticks(move || {
         write();
-        slot.keep(0);
+        slot.store(0);
         let start = watch.start();
         let child = if raw {
-            spawn::raw_fork(watch, |began| slot.keep(began))?
+            spawn::raw_fork(watch, |began| slot.store(began))?
         } else {
-            process::fork(|| slot.keep(watch.stop()))?
+            process::fork(|| slot.store(watch.stop()))?
         };
         spawn::reap(child)?;
-        Ok(ticks(start, slot.kept()?))
+        Ok(ticks(start, slot.load()?))
     }))
 }
 
-fn fork_exit(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
-    if at.context.cpu.is_none() {
-        return Ok(unpinned());
+fn fork_exit(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
+    if params.context.cpu.is_none() {
+        return Ok(unpinned_work());
     }
-    let anew = at.word("written") == "anew";
-    let write = Rc::new(written(at, touched));
+    let anew = params.word("written") == "anew";
+    let write = Rc::new(written(params, touched));
     // The written memory stays mapped for as long as the work lives.
     let held = Rc::clone(&write);
-    let work = if at.word("peer_cpu") == "same" {
+    let work = if params.word("peer_cpu") == "same" {
         Work::with_loop(move || {
             let _held = &held;
             spawn::reap(process::fork(|| 0)?)
         })
     } else {
-        let (Some(home), Some(other)) = (at.context.cpu, at.context.other_cpu) else {
+        let (Some(home), Some(other)) = (params.context.cpu, params.context.other_cpu) else {
             return Ok(Work::unavailable(NO_OTHER_CPU));
         };
         Work::with_loop(move || {
@@ -449,20 +449,20 @@ fn fork_exit(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Er
     Ok(work)
 }
 
-fn exit(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
-    if at.context.cpu.is_none() {
-        return Ok(unpinned());
+fn exit(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
+    if params.context.cpu.is_none() {
+        return Ok(unpinned_work());
     }
-    let mut slot = Slot::new(at.context.clock)?;
+    let mut slot = SharedTime::new(params.context.clock)?;
     Ok(Work::own_ticks(move || {
         let _held = &touched;
         slot.sleeping(false)?;
         let child = process::fork(|| {
             // The first write faults: fork does not copy page tables that can be rebuilt by faults.
-            slot.keep(0);
+            slot.store(0);
             // A parent still on its way to sleep would put that time into the figure.
             match spawn::yield_until(|| slot.parent_sleeps()) {
-                0 => slot.keep(slot.watch.start()),
+                0 => slot.store(slot.watch.start()),
                 error => error,
             }
         })?;
@@ -470,7 +470,7 @@ fn exit(at: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> 
         spawn::wait_without_reaping(child)?;
         let stop = slot.watch.stop();
         spawn::reap(child)?;
-        Ok(ticks(slot.kept()?, stop))
+        Ok(ticks(slot.load()?, stop))
     }))
 }
 
@@ -515,8 +515,8 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
         }
     };
     // A first start by posix_spawn, whatever starts it later, so that its errors are reported here.
-    match patiently(|| spawn::reap(program.posix_spawn()?)) {
-        Ok(()) => tried(build(program)),
+    match retry_while_busy(|| spawn::reap(program.posix_spawn()?)) {
+        Ok(()) => try_once(build(program)),
         Err(Errno::EACCES) => Ok(Work::unavailable(
             "programs in the scratch directory cannot be executed (mounted noexec): set TMPDIR to \
              a directory that allows it",
@@ -526,25 +526,26 @@ fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
             "the loader of this system does not start a program that needs only the C library: \
              select link=static",
         )),
-        Err(error) => limited(error),
+        Err(error) => limit_or_error(error),
     }
 }
 
 /// Work that was run once, so that a resource limit is reported as a reason with a way out instead
 /// of a failure.
-pub(super) fn tried(mut work: Work) -> Result<Work, Errno> {
+pub(super) fn try_once(mut work: Work) -> Result<Work, Errno> {
     if work.unavailable_reason().is_some() {
         return Ok(work);
     }
     // As many ops as a batch may have, if that is bounded: each needs something prepared for it.
     let ops = Some(work.max_batch_ops()).filter(|&most| most < u64::MAX).unwrap_or(1);
-    let done =
-        patiently(|| work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.errno));
-    done.map_or_else(limited, |()| Ok(work))
+    let done = retry_while_busy(|| {
+        work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.errno)
+    });
+    done.map_or_else(limit_or_error, |()| Ok(work))
 }
 
 /// Reports a resource limit as the reason why the work is unavailable; anything else is an error.
-fn limited(error: Errno) -> Result<Work, Errno> {
+fn limit_or_error(error: Errno) -> Result<Work, Errno> {
     match error {
         Errno::EAGAIN => Ok(Work::unavailable(
             "no further process or thread can be created here: raise RLIMIT_NPROC (`ulimit -u`), \
@@ -560,7 +561,7 @@ fn limited(error: Errno) -> Result<Work, Errno> {
 
 /// Retries an act that may fail because the file is still open for writing: another process may
 /// hold it that inherited it by a fork.
-fn patiently(mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+fn retry_while_busy(mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
         match act() {

@@ -3,20 +3,22 @@
 //! Over TCP and UDP the peer listens for an authenticated connection, on this machine as on another
 //! one: the same code, the same token, another address. AF_UNIX sockets cannot leave a machine.
 
-use super::exchange::{GETPPID, PEER_CPU, SIZE_ONE_WAY, Trips, WAY, Way, cpu_of_timed_peer, size};
+use super::exchange::{
+    Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, cpu_of_timed_peer, size,
+};
 use super::prelude::*;
 use crate::bench::{ServeFn, When, each_end};
 
 mod connect;
 mod endpoint;
-mod ends;
 mod packet;
+mod setup;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod udp;
 
-use connect::What;
+use connect::Op;
 
 pub(super) const FAMILY: Family = Family {
     name: "socket",
@@ -70,7 +72,7 @@ const fn via(points: &'static [&'static str]) -> Axis {
 }
 
 /// By default the peer is on either CPU, in the price list on the same one.
-const PLACED: Axis = Axis {
+const PEER_CPU_BOTH: Axis = Axis {
     default_points: Points::WithPriceList {
         points: &Points::Words(&["same", "other"]),
         price_list: &Points::Words(&["same"]),
@@ -79,12 +81,12 @@ const PLACED: Axis = Axis {
 };
 
 const UDP: When = &[("by", "udp")];
-const RINGED: When = &[("via", "io-uring")];
-const SENT_FILE: When = &[("via", "sendfile")];
-const LENT: When = &[("via", "zerocopy")];
-const COPIED_TCP: When = &[("by", "tcp"), ("via", "copy")];
-const COPIED_STREAM: When = &[("by", "unix-stream"), ("via", "copy")];
-const COPIED_PAIR: When = &[("by", "socketpair"), ("via", "copy")];
+const IO_URING: When = &[("via", "io-uring")];
+const SENDFILE: When = &[("via", "sendfile")];
+const ZEROCOPY: When = &[("via", "zerocopy")];
+const COPY_TCP: When = &[("by", "tcp"), ("via", "copy")];
+const COPY_STREAM: When = &[("by", "unix-stream"), ("via", "copy")];
+const COPY_PAIR: When = &[("by", "socketpair"), ("via", "copy")];
 const DGRAM: When = &[("by", "unix-dgram")];
 const SEQPACKET: When = &[("by", "unix-seqpacket")];
 const TCP: When = &[("by", "tcp")];
@@ -94,17 +96,17 @@ const SAME: When = &[("peer_cpu", "same")];
 const OTHER: When = &[("peer_cpu", "other")];
 
 /// The payload of a UDP datagram: a larger message takes several.
-const DATAGRAM: u64 = 65_507;
+const DATAGRAM_BYTES: u64 = 65_507;
 
 const NO_NAGLE: &str = "nodelay applies to TCP only";
-const NO_LENDING: &str =
+const NO_ZEROCOPY: &str =
     "MSG_ZEROCOPY is measured over TCP only: AF_UNIX and UDP are measured by copy";
-const NO_SENT_FILE: &str = "sendfile(2) is measured on streams only: datagrams are measured by \
+const NO_SENDFILE: &str = "sendfile(2) is measured on streams only: datagrams are measured by \
                             copy";
 const NO_RING: &str = "io_uring is measured on streams only: datagrams are measured by copy";
 
 /// Only TCP has a delay to switch off.
-const OF_TCP: [Need; 5] = [
+const NODELAY_NEEDS: [Need; 5] = [
     Need::not_applicable(NO_NAGLE).when(&[("by", "udp"), ("nodelay", "off")]),
     Need::not_applicable(NO_NAGLE).when(&[("by", "unix-stream"), ("nodelay", "off")]),
     Need::not_applicable(NO_NAGLE).when(&[("by", "unix-dgram"), ("nodelay", "off")]),
@@ -113,27 +115,27 @@ const OF_TCP: [Need; 5] = [
 ];
 
 /// The sockets that io_uring is measured on.
-const OF_RINGS: [Need; 4] = [
+const IO_URING_NEEDS: [Need; 4] = [
     Need::not_applicable(NO_RING).when(&[("by", "udp"), ("via", "io-uring")]),
     Need::not_applicable(NO_RING).when(&[("by", "unix-dgram"), ("via", "io-uring")]),
     Need::not_applicable(NO_RING).when(&[("by", "unix-seqpacket"), ("via", "io-uring")]),
-    Need::io_uring().when(RINGED),
+    Need::io_uring().when(IO_URING),
 ];
 
 /// The sockets that sendfile(2) and MSG_ZEROCOPY are measured on.
-const OF_BULK: [Need; 8] = [
-    Need::not_applicable(NO_SENT_FILE).when(&[("by", "udp"), ("via", "sendfile")]),
-    Need::not_applicable(NO_SENT_FILE).when(&[("by", "unix-dgram"), ("via", "sendfile")]),
-    Need::not_applicable(NO_SENT_FILE).when(&[("by", "unix-seqpacket"), ("via", "sendfile")]),
-    Need::not_applicable(NO_LENDING).when(&[("by", "udp"), ("via", "zerocopy")]),
-    Need::not_applicable(NO_LENDING).when(&[("by", "unix-stream"), ("via", "zerocopy")]),
-    Need::not_applicable(NO_LENDING).when(&[("by", "unix-dgram"), ("via", "zerocopy")]),
-    Need::not_applicable(NO_LENDING).when(&[("by", "unix-seqpacket"), ("via", "zerocopy")]),
-    Need::not_applicable(NO_LENDING).when(&[("by", "socketpair"), ("via", "zerocopy")]),
+const BULK_NEEDS: [Need; 8] = [
+    Need::not_applicable(NO_SENDFILE).when(&[("by", "udp"), ("via", "sendfile")]),
+    Need::not_applicable(NO_SENDFILE).when(&[("by", "unix-dgram"), ("via", "sendfile")]),
+    Need::not_applicable(NO_SENDFILE).when(&[("by", "unix-seqpacket"), ("via", "sendfile")]),
+    Need::not_applicable(NO_ZEROCOPY).when(&[("by", "udp"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_ZEROCOPY).when(&[("by", "unix-stream"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_ZEROCOPY).when(&[("by", "unix-dgram"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_ZEROCOPY).when(&[("by", "unix-seqpacket"), ("via", "zerocopy")]),
+    Need::not_applicable(NO_ZEROCOPY).when(&[("by", "socketpair"), ("via", "zerocopy")]),
 ];
 
 /// Concatenates two lists.
-const fn both<const N: usize>(one: &[Need], other: &[Need]) -> [Need; N] {
+const fn concat<const N: usize>(one: &[Need], other: &[Need]) -> [Need; N] {
     let mut all = [one[0]; N];
     let mut at = 1;
     while at < N {
@@ -143,12 +145,12 @@ const fn both<const N: usize>(one: &[Need], other: &[Need]) -> [Need; N] {
     all
 }
 
-const MEANINGFUL: &[Need] = &both::<9>(&OF_TCP, &OF_RINGS);
-const MEANINGFUL_IN_BULK: &[Need] = &both::<17>(MEANINGFUL, &OF_BULK);
+const ROUND_TRIP_NEEDS: &[Need] = &concat::<9>(&NODELAY_NEEDS, &IO_URING_NEEDS);
+const THROUGHPUT_NEEDS: &[Need] = &concat::<17>(ROUND_TRIP_NEEDS, &BULK_NEEDS);
 
 /// The defaults of this family.
-const MOVING: Bench =
-    Bench { switches: true, bytes_axis: "size", needs: MEANINGFUL, ..Bench::DEFAULT };
+const DEFAULTS: Bench =
+    Bench { switches: true, bytes_axis: "size", needs: ROUND_TRIP_NEEDS, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -169,41 +171,41 @@ const BENCHES: &[Bench] = &[
               the buffers make the sender sleep in the middle.",
         compare_with: &["switch/unix:between=processes,peer_cpu=same"],
         calls: &[
-            each_end("sendto", 1).when(COPIED_TCP),
-            each_end("recvfrom", 1).when(COPIED_TCP),
-            each_end("sendto", 1).when(COPIED_STREAM),
-            each_end("recvfrom", 1).when(COPIED_STREAM),
-            each_end("sendto", 1).when(COPIED_PAIR),
-            each_end("recvfrom", 1).when(COPIED_PAIR),
+            each_end("sendto", 1).when(COPY_TCP),
+            each_end("recvfrom", 1).when(COPY_TCP),
+            each_end("sendto", 1).when(COPY_STREAM),
+            each_end("recvfrom", 1).when(COPY_STREAM),
+            each_end("sendto", 1).when(COPY_PAIR),
+            each_end("recvfrom", 1).when(COPY_PAIR),
             each_end("sendto", 1).when(DGRAM),
             each_end("recvfrom", 1).when(DGRAM),
             each_end("sendto", 1).when(SEQPACKET),
             each_end("recvfrom", 1).when(SEQPACKET),
-            exactly("sendto", 1).in_parts("size", DATAGRAM).when(UDP),
+            exactly("sendto", 1).in_parts("size", DATAGRAM_BYTES).when(UDP),
             // A message that did not arrive completely is not sent back.
-            up_to("sendto", 1).in_parts("size", DATAGRAM).by_peer().when(UDP),
+            up_to("sendto", 1).in_parts("size", DATAGRAM_BYTES).by_peer().when(UDP),
             // A call that takes as long as under a tracer is interrupted and given up.
-            up_to("recvfrom", 2).in_parts("size", DATAGRAM).when(UDP),
-            up_to("recvfrom", 2).in_parts("size", DATAGRAM).by_peer().when(UDP),
+            up_to("recvfrom", 2).in_parts("size", DATAGRAM_BYTES).when(UDP),
+            up_to("recvfrom", 2).in_parts("size", DATAGRAM_BYTES).by_peer().when(UDP),
             // A message in parts is lost with any of them, and each loss is waited for.
-            up_to("rt_sigreturn", 1).in_parts("size", DATAGRAM).when(UDP),
-            up_to("rt_sigreturn", 1).in_parts("size", DATAGRAM).by_peer().when(UDP),
-            up_to("waitid", 1).in_parts("size", DATAGRAM).when(UDP),
-            each_end("io_uring_enter", 2).when(RINGED),
+            up_to("rt_sigreturn", 1).in_parts("size", DATAGRAM_BYTES).when(UDP),
+            up_to("rt_sigreturn", 1).in_parts("size", DATAGRAM_BYTES).by_peer().when(UDP),
+            up_to("waitid", 1).in_parts("size", DATAGRAM_BYTES).when(UDP),
+            each_end("io_uring_enter", 2).when(IO_URING),
         ],
-        floor: &[at_least(4, GETPPID).when(SAME), at_least(2, GETPPID).when(OTHER)],
+        floor: &[at_least(4, NULL_CALL).when(SAME), at_least(2, NULL_CALL).when(OTHER)],
         axes: &[
             BY,
             size(&Points::Numbers(&[64])),
-            PLACED,
+            PEER_CPU_BOTH,
             NODELAY,
             BUFFER,
             via(&["copy", "io-uring"]),
         ],
         source: "socket(7), tcp(7), udp(7), unix(7); study cs736-2019, sections 3.2, 3.3, 4.4, 4.5",
-        build: |at| or_refused(round_trips(at)),
+        build: |params| or_unavailable(round_trips(params)),
         serve: Some(SERVE),
-        ..MOVING
+        ..DEFAULTS
     },
     Bench {
         id: "socket/throughput",
@@ -227,24 +229,24 @@ const BENCHES: &[Bench] = &[
               copy on the sending side.",
         unit: oscost_model::unit::Unit::BytesPerSecond,
         calls: &[
-            exactly("sendto", 1).when(COPIED_TCP),
-            exactly("sendto", 1).when(COPIED_STREAM),
-            exactly("sendto", 1).when(COPIED_PAIR),
+            exactly("sendto", 1).when(COPY_TCP),
+            exactly("sendto", 1).when(COPY_STREAM),
+            exactly("sendto", 1).when(COPY_PAIR),
             exactly("sendto", 1).when(DGRAM),
             exactly("sendto", 1).when(SEQPACKET),
-            exactly("sendto", 1).when(LENT),
-            up_to("recvmsg", 1).when(LENT),
-            exactly("sendfile", 1).when(SENT_FILE),
-            exactly("io_uring_enter", 1).when(RINGED),
+            exactly("sendto", 1).when(ZEROCOPY),
+            up_to("recvmsg", 1).when(ZEROCOPY),
+            exactly("sendfile", 1).when(SENDFILE),
+            exactly("io_uring_enter", 1).when(IO_URING),
             // It sends the end marker, waits for the answer, and repeats it: often, if a tracer
             // delays the peer.
-            up_to("sendto", 8).in_parts("size", DATAGRAM).when(UDP),
+            up_to("sendto", 8).in_parts("size", DATAGRAM_BYTES).when(UDP),
             up_to("ppoll", 8).when(UDP),
             up_to("recvfrom", 1),
             // Its acknowledgement and its report, and its wait for the next command.
-            up_to("io_uring_enter", 2).by_peer().when(RINGED),
+            up_to("io_uring_enter", 2).by_peer().when(IO_URING),
             up_to("sendto", 1).by_peer(),
-            up_to("recvfrom", 3).in_parts("size", DATAGRAM).by_peer(),
+            up_to("recvfrom", 3).in_parts("size", DATAGRAM_BYTES).by_peer(),
         ],
         floor: &[],
         axes: &[
@@ -256,17 +258,17 @@ const BENCHES: &[Bench] = &[
                 ..BY
             },
             size(&Points::Numbers(&[65_536])),
-            PLACED,
+            PEER_CPU_BOTH,
             NODELAY,
             BUFFER,
             via(&["copy", "zerocopy", "sendfile", "io-uring"]),
         ],
-        needs: MEANINGFUL_IN_BULK,
+        needs: THROUGHPUT_NEEDS,
         source: "socket(7), tcp(7), udp(7), unix(7), sendfile(2); \
                  Documentation/networking/msg_zerocopy.rst; study cs736-2019, sections 3.2 and 3.3",
-        build: |at| or_refused(throughput(at)),
+        build: |params| or_unavailable(throughput(params)),
         serve: Some(SERVE),
-        ..MOVING
+        ..DEFAULTS
     },
     Bench {
         id: "socket/one-way",
@@ -286,21 +288,21 @@ const BENCHES: &[Bench] = &[
             exactly("sendto", 2).when(DGRAM),
             exactly("sendto", 2).when(SEQPACKET),
             // Those are requested, by a datagram and a command.
-            up_to("sendto", 3).in_parts("size", DATAGRAM).when(UDP),
+            up_to("sendto", 3).in_parts("size", DATAGRAM_BYTES).when(UDP),
             up_to("setitimer", 1).when(UDP),
-            up_to("recvfrom", 3).in_parts("size", DATAGRAM),
-            up_to("sendto", 3).in_parts("size", DATAGRAM).by_peer(),
-            up_to("recvfrom", 5).in_parts("size", DATAGRAM).by_peer(),
+            up_to("recvfrom", 3).in_parts("size", DATAGRAM_BYTES),
+            up_to("sendto", 3).in_parts("size", DATAGRAM_BYTES).by_peer(),
+            up_to("recvfrom", 5).in_parts("size", DATAGRAM_BYTES).by_peer(),
             up_to("clock_gettime", 2),
             up_to("clock_gettime", 2).by_peer(),
         ],
-        floor: &[at_least(1, GETPPID)],
+        floor: &[at_least(1, NULL_CALL)],
         axes: &[BY, WAY, SIZE_ONE_WAY, PEER_CPU, NODELAY, BUFFER],
-        needs: &OF_TCP,
+        needs: &NODELAY_NEEDS,
         source: "study cs736-2019, section 3.2",
         in_price_list: false,
-        build: |at| or_refused(one_way(at)),
-        ..MOVING
+        build: |params| or_unavailable(one_way(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "socket/connect",
@@ -329,7 +331,7 @@ const BENCHES: &[Bench] = &[
             up_to("recvfrom", 1).by_peer(),
             up_to("sendto", 1).by_peer(),
         ],
-        floor: &[at_least(5, GETPPID).when(TCP), at_least(4, GETPPID).when(UNIX)],
+        floor: &[at_least(5, NULL_CALL).when(TCP), at_least(4, NULL_CALL).when(UNIX)],
         axes: &[
             Axis {
                 points: Points::Words(&["tcp", "unix-stream"]),
@@ -339,14 +341,14 @@ const BENCHES: &[Bench] = &[
                 },
                 ..BY
             },
-            PLACED,
+            PEER_CPU_BOTH,
         ],
         source: "connect(2), accept(2), tcp(7); lmbench lat_connect",
         needs: &[],
         bytes_axis: "",
-        build: |at| or_refused(connected(at, What::Whole)),
-        serve: Some(connect::serve_whole),
-        ..MOVING
+        build: |params| or_unavailable(connections(params, Op::Connection)),
+        serve: Some(connect::serve_connection),
+        ..DEFAULTS
     },
     Bench {
         id: "socket/first-byte",
@@ -367,76 +369,82 @@ const BENCHES: &[Bench] = &[
             up_to("poll", 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
         ],
-        floor: &[at_least(2, GETPPID)],
+        floor: &[at_least(2, NULL_CALL)],
         axes: &[
             Axis {
                 points: Points::Words(&["tcp", "unix-stream"]),
                 default_points: Points::Words(&["tcp", "unix-stream"]),
                 ..BY
             },
-            PLACED,
+            PEER_CPU_BOTH,
         ],
         source: "connect(2), accept(2), tcp(7)",
         needs: &[],
         bytes_axis: "",
         in_price_list: false,
-        build: |at| or_refused(connected(at, What::FirstByte)),
+        build: |params| or_unavailable(connections(params, Op::FirstByte)),
         serve: Some(connect::serve_first_byte),
-        ..MOVING
+        ..DEFAULTS
     },
 ];
 
 /// The peer of messages, for a remote worker.
-const SERVE: ServeFn = |at, door| match at.word("by") {
-    "tcp" => ends::serve_tcp(at, door),
-    "udp" => udp::serve(at, door),
-    _ => Err(Errno::unavailable(STAYS_HERE.to_owned())),
+const SERVE: ServeFn = |params, door| match params.word("by") {
+    "tcp" => setup::serve_tcp(params, door),
+    "udp" => udp::serve(params, door),
+    _ => Err(Errno::unavailable(LOCAL_ONLY.to_owned())),
 };
 
-const STAYS_HERE: &str = "AF_UNIX does not reach another machine: select by=tcp or by=udp";
+const LOCAL_ONLY: &str = "AF_UNIX does not reach another machine: select by=tcp or by=udp";
 const NO_COMMON_CLOCK: &str = "one way cannot be timed between two machines, which share no clock: use \
                                socket/round-trip (assuming that half of it is one way)";
 
-fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
-    match at.word("by") {
-        "tcp" => ends::tcp(at)?.round_trips(at.number("size"), Trips::Freely),
-        "udp" => udp::round_trips(at),
-        _ if at.context.remote_peer.is_some() => Ok(Work::unavailable(STAYS_HERE)),
-        _ => ends::here(at)?.round_trips(at.number("size"), Trips::Freely),
+fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
+    match params.word("by") {
+        "tcp" => {
+            setup::tcp_channel(params)?.round_trips(params.number("size"), TripMode::Unlimited)
+        }
+        "udp" => udp::round_trips(params),
+        _ if params.context.remote_peer.is_some() => Ok(Work::unavailable(LOCAL_ONLY)),
+        _ => setup::local_channel(params)?.round_trips(params.number("size"), TripMode::Unlimited),
     }
 }
 
-fn throughput(at: Params<'_>) -> Result<Work, Errno> {
+fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     /// Several fills of the usual socket buffers.
     const LEAST: u64 = 2 << 20;
-    let size = at.number("size");
+    let size = params.number("size");
     let least = (LEAST / size).max(4);
-    match at.word("by") {
-        "tcp" => ends::tcp(at)?.throughput(size, least),
-        "udp" => udp::throughput(at),
-        _ if at.context.remote_peer.is_some() => Ok(Work::unavailable(STAYS_HERE)),
-        _ => ends::here(at)?.throughput(size, least),
+    match params.word("by") {
+        "tcp" => setup::tcp_channel(params)?.throughput(size, least),
+        "udp" => udp::throughput(params),
+        _ if params.context.remote_peer.is_some() => Ok(Work::unavailable(LOCAL_ONLY)),
+        _ => setup::local_channel(params)?.throughput(size, least),
     }
 }
 
-fn one_way(at: Params<'_>) -> Result<Work, Errno> {
-    let way = if at.word("way") == "there" { Way::There } else { Way::Back };
-    if at.context.remote_peer.is_some() {
+fn one_way(params: Params<'_>) -> Result<Work, Errno> {
+    let way = if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
+    if params.context.remote_peer.is_some() {
         return Ok(Work::unavailable(NO_COMMON_CLOCK));
     }
-    if let Err(unavailable) = cpu_of_timed_peer(at) {
+    if let Err(unavailable) = cpu_of_timed_peer(params) {
         return Ok(unavailable);
     }
-    match at.word("by") {
-        "tcp" => ends::tcp(at)?.one_way(at.number("size"), way, at.context.clock),
-        "udp" => udp::one_way(at),
-        _ => ends::here(at)?.one_way(at.number("size"), way, at.context.clock),
+    match params.word("by") {
+        "tcp" => {
+            setup::tcp_channel(params)?.one_way(params.number("size"), way, params.context.clock)
+        }
+        "udp" => udp::one_way(params),
+        _ => {
+            setup::local_channel(params)?.one_way(params.number("size"), way, params.context.clock)
+        }
     }
 }
 
-fn connected(at: Params<'_>, what: What) -> Result<Work, Errno> {
-    if at.context.remote_peer.is_some() && at.word("by") != "tcp" {
+fn connections(params: Params<'_>, what: Op) -> Result<Work, Errno> {
+    if params.context.remote_peer.is_some() && params.word("by") != "tcp" {
         return Ok(Work::unavailable("AF_UNIX does not reach another machine: select by=tcp"));
     }
-    connect::work(at, what)
+    connect::work(params, what)
 }

@@ -7,12 +7,12 @@ use super::prelude::*;
 use crate::bench::{ExpectedCall, When, each_end};
 
 mod handoff;
+mod mechanisms;
 mod one_way;
 mod pair;
 pub(super) mod placement;
 mod quantum;
 mod ring;
-mod sides;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +38,7 @@ const PEER_CPU: Axis = Axis {
 };
 
 /// The axes of most round trips.
-const SIDES: &[Axis] = &[BETWEEN, PEER_CPU];
+const ENDS: &[Axis] = &[BETWEEN, PEER_CPU];
 
 /// The calls of an end that sends and receives bytes.
 const WRITE_AND_READ: &[ExpectedCall] = &[each_end("write", 1), each_end("read", 1)];
@@ -67,7 +67,7 @@ macro_rules! calls_below {
 }
 
 /// What the benchmarks of this family are unless they say otherwise.
-const SWITCHING: Bench = Bench { switches: true, in_price_list: false, ..Bench::DEFAULT };
+const DEFAULTS: Bench = Bench { switches: true, in_price_list: false, ..Bench::DEFAULT };
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -95,8 +95,8 @@ const BENCHES: &[Bench] = &[
         ],
         source: "pipe(7); study sunos-1999, section 4; study cse221-2014, section 3.5",
         in_price_list: true,
-        build: |at| or_refused(pair::round_trips(at, sides::pipes)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::pipes)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/signal",
@@ -128,11 +128,11 @@ const BENCHES: &[Bench] = &[
             each_end("rt_sigreturn", 1),
         ],
         floor: calls_below!("switch/signal", 3),
-        axes: SIDES,
+        axes: ENDS,
         source: "signal(7), sigsuspend(2); study sunos-1999, section 4",
         in_price_list: true,
-        build: |at| or_refused(pair::round_trips(at, sides::handled_signals)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::handled_signals)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/sigwaitinfo",
@@ -148,10 +148,10 @@ const BENCHES: &[Bench] = &[
             each_end("rt_sigtimedwait", 1),
         ],
         floor: calls_below!("switch/sigwaitinfo", 2),
-        axes: SIDES,
+        axes: ENDS,
         source: "sigwaitinfo(2); study sunos-1999, section 4",
-        build: |at| or_refused(pair::round_trips(at, sides::awaited_signals)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::awaited_signals)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/futex",
@@ -166,11 +166,11 @@ const BENCHES: &[Bench] = &[
         expected: "a little less than a pipe: no byte is copied and no file is looked up",
         calls: &[each_end("futex", 2)],
         floor: calls_below!("switch/futex", 2),
-        axes: SIDES,
+        axes: ENDS,
         source: "futex(2)",
-        build: |at| or_refused(pair::round_trips(at, sides::futexes)),
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::futexes)),
         rev: 2,
-        ..SWITCHING
+        ..DEFAULTS
     },
     Bench {
         id: "switch/eventfd",
@@ -182,10 +182,10 @@ const BENCHES: &[Bench] = &[
         expected: "the same as a futex: the counter is in the kernel, and there is no buffer",
         calls: WRITE_AND_READ,
         floor: calls_below!("switch/eventfd", 2),
-        axes: SIDES,
+        axes: ENDS,
         source: "eventfd(2)",
-        build: |at| or_refused(pair::round_trips(at, sides::counters)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::counters)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/unix",
@@ -201,10 +201,10 @@ const BENCHES: &[Bench] = &[
               waits for an answer (unix_write_space).",
         calls: WRITE_AND_READ,
         floor: calls_below!("switch/unix", 2),
-        axes: SIDES,
+        axes: ENDS,
         source: "unix(7), socketpair(2); net/unix/af_unix.c",
-        build: |at| or_refused(pair::round_trips(at, sides::sockets)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::sockets)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/yield",
@@ -234,8 +234,8 @@ const BENCHES: &[Bench] = &[
         axes: &[BETWEEN, Axis { points: Points::Words(&["same", "none"]), ..PEER_CPU }],
         source: "sched_yield(2); kernel/sched/fair.c: yield_task_fair",
         in_price_list: true,
-        build: |at| or_refused(pair::round_trips(at, sides::turns)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::round_trips(params, mechanisms::yields)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/half",
@@ -276,8 +276,8 @@ const BENCHES: &[Bench] = &[
         ],
         source: "study sunos-1999, section 4; study cse221-2014, section 3.5",
         needs: &[Need::time()],
-        build: |at| or_refused(pair::halves(at)),
-        ..SWITCHING
+        build: |params| or_unavailable(pair::half_round_trips(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/one-way",
@@ -332,8 +332,8 @@ const BENCHES: &[Bench] = &[
             },
         ],
         source: "study cse221-2014, section 3.5",
-        build: |at| or_refused(one_way::stamps(at)),
-        ..SWITCHING
+        build: |params| or_unavailable(one_way::time_stamps(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/ring",
@@ -382,8 +382,8 @@ const BENCHES: &[Bench] = &[
             },
         ],
         source: "pipe(7); lmbench lat_ctx; study sunos-1999, section 4",
-        build: |at| or_refused(ring::laps(at)),
-        ..SWITCHING
+        build: |params| or_unavailable(ring::laps(params)),
+        ..DEFAULTS
     },
     Bench {
         id: "switch/quantum",
@@ -413,8 +413,8 @@ const BENCHES: &[Bench] = &[
         calls: &[up_to("write", 1)],
         source: "sched(7); kernel/sched/fair.c; study sunos-1999, section 4",
         needs: &[Need::time().when(&[("figure", "slice")])],
-        build: |at| or_refused(quantum::absences(at)),
-        ..SWITCHING
+        build: |params| or_unavailable(quantum::absences(params)),
+        ..DEFAULTS
     },
 ];
 

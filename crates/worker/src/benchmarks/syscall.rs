@@ -8,7 +8,7 @@ use crate::kernel::cpu::black_box::consume;
 use crate::kernel::cpu::eviction::Eviction;
 
 mod descriptors;
-mod door;
+mod entry;
 mod memory;
 mod paths;
 mod waiting;
@@ -20,25 +20,25 @@ pub(super) const FAMILY: Family = Family {
 };
 
 const BENCHES: &[Bench] = &[
-    door::FUNCTION,
-    door::SBRK_0,
-    door::INVALID,
-    door::GETCPU,
-    door::GETUID,
-    door::BRK,
+    entry::FUNCTION,
+    entry::SBRK_0,
+    entry::INVALID,
+    entry::GETCPU,
+    entry::GETUID,
+    entry::BRK,
     waiting::EPOLL_WAIT,
-    door::GETPID,
-    door::GETTID,
-    door::GETPPID,
+    entry::GETPID,
+    entry::GETTID,
+    entry::GETPPID,
     descriptors::LSEEK,
     descriptors::FCNTL,
     descriptors::CLOSE_CLOSED,
     waiting::SIGACTION,
-    door::UNAME,
+    entry::UNAME,
     descriptors::WRITE,
     waiting::FUTEX_WAKE,
     descriptors::READ,
-    door::PRCTL,
+    entry::PRCTL,
     waiting::POLL,
     descriptors::FSTAT,
     descriptors::DUP_CLOSE,
@@ -76,14 +76,14 @@ const STATE: Axis = Axis {
 };
 
 /// A null system call: a number that no call has, rejected as soon as it is looked up.
-const DOOR: &str = "syscall/invalid";
+const NULL_CALL: &str = "syscall/invalid";
 
 /// The work in the state that the point selects.
 ///
 /// Cold: a walk through twice the last-level cache of this CPU, at most 256 MiB, and a run of
 /// branches; see [`Eviction`].
-fn in_state(at: Params<'_>, work: Work) -> Result<Work, Errno> {
-    if at.word("state") != "cold" {
+fn in_state(params: Params<'_>, work: Work) -> Result<Work, Errno> {
+    if params.word("state") != "cold" {
         return Ok(work);
     }
     let mut eviction = Eviction::for_current_cpu()?;
@@ -94,6 +94,6 @@ fn in_state(at: Params<'_>, work: Work) -> Result<Work, Errno> {
 }
 
 /// Whether the point selects the raw instruction.
-fn is_raw(at: Params<'_>) -> bool {
-    at.word("via") == "raw"
+fn is_raw(params: Params<'_>) -> bool {
+    params.word("via") == "raw"
 }

@@ -4,7 +4,7 @@ use kernel::process::kernel_thread::KernelThread;
 use kernel::process::thread::{self, ThreadKind, ThreadMaker};
 
 use super::prelude::*;
-use super::process::{NO_OTHER_CPU, STAMPS, tried};
+use super::process::{CLOCK_CALLS, NO_OTHER_CPU, try_once};
 
 pub(super) const FAMILY: Family = Family {
     name: "thread",
@@ -21,14 +21,14 @@ const PEER_CPU: Axis = Axis {
 
 /// What the C library does around its clone and in its thread: it blocks signals and releases the
 /// memory of a stack.
-const LIBRARY: ExpectedCall = up_to("madvise|rseq|rt_sigprocmask|set_robust_list", 7);
+const LIBC_CALLS: ExpectedCall = up_to("madvise|rseq|rt_sigprocmask|set_robust_list", 7);
 
 /// The wait for a thread's exit, unless it has already exited; and a thread that waits until it was
 /// moved to its CPU.
-const FUTEX: ExpectedCall = up_to("futex", 4);
+const FUTEX_CALLS: ExpectedCall = up_to("futex", 4);
 
 /// Moves a thread to another CPU.
-const ELSEWHERE: ExpectedCall = exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]);
+const MOVE_CALLS: ExpectedCall = exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]);
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -48,11 +48,11 @@ const BENCHES: &[Bench] = &[
         calls: &[
             exactly("clone|clone3", 1),
             exactly("exit", 1),
-            LIBRARY,
-            FUTEX,
-            ELSEWHERE,
+            LIBC_CALLS,
+            FUTEX_CALLS,
+            MOVE_CALLS,
             up_to("getpid|gettid|sched_yield|tgkill", 3_000).when(&[("state", "detached")]),
-            STAMPS,
+            CLOCK_CALLS,
         ],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[
@@ -88,9 +88,9 @@ const BENCHES: &[Bench] = &[
         calls: &[
             exactly("clone|clone3", 1),
             exactly("exit", 1),
-            LIBRARY.when(&[("via", "libc")]),
-            FUTEX,
-            ELSEWHERE,
+            LIBC_CALLS.when(&[("via", "libc")]),
+            FUTEX_CALLS,
+            MOVE_CALLS,
         ],
         floor: &[
             at_least(3, "syscall/getppid:via=raw").when(&[("via", "raw")]),
@@ -140,7 +140,7 @@ const BENCHES: &[Bench] = &[
             exactly("ioctl", 2).when(&[("thread", "new")]),
             exactly("pread64", 1).when(&[("thread", "new")]),
             exactly("pwrite64", 1).when(&[("thread", "there")]),
-            STAMPS.when(&[("thread", "new")]),
+            CLOCK_CALLS.when(&[("thread", "new")]),
         ],
         floor: &[
             at_least(1, "thread/kernel:thread=there").when(&[("thread", "new")]),
@@ -162,36 +162,36 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// A creator of threads of that kind on the CPU of the point, or the reason why it is unavailable.
-fn maker(at: Params<'_>, kind: ThreadKind) -> Result<Result<ThreadMaker, Work>, Errno> {
-    if at.context.cpu.is_none() {
-        return Ok(Err(unpinned()));
+fn maker(params: Params<'_>, kind: ThreadKind) -> Result<Result<ThreadMaker, Work>, Errno> {
+    if params.context.cpu.is_none() {
+        return Ok(Err(unpinned_work()));
     }
-    let cpu = match at.word("peer_cpu") {
-        "other" => match at.context.other_cpu {
+    let cpu = match params.word("peer_cpu") {
+        "other" => match params.context.other_cpu {
             Some(cpu) => Some(cpu),
             None => return Ok(Err(Work::unavailable(NO_OTHER_CPU))),
         },
         _ => None,
     };
-    ThreadMaker::new(kind, cpu, at.context.clock).map(Ok)
+    ThreadMaker::new(kind, cpu, params.context.clock).map(Ok)
 }
 
-fn create(at: Params<'_>) -> Result<Work, Errno> {
-    let watch = at.context.clock;
-    let until_it_runs = at.word("until") == "runs";
-    if until_it_runs && at.word("peer_cpu") == "other" && !watch.agrees_across_cpus() {
-        return Ok(clocks_apart());
+fn create(params: Params<'_>) -> Result<Work, Errno> {
+    let watch = params.context.clock;
+    let until_it_runs = params.word("until") == "runs";
+    if until_it_runs && params.word("peer_cpu") == "other" && !watch.agrees_across_cpus() {
+        return Ok(incomparable_clocks());
     }
-    let kind = match at.word("state") {
+    let kind = match params.word("state") {
         "detached" => ThreadKind::Detached,
         _ if until_it_runs => ThreadKind::Timestamping,
         _ => ThreadKind::Plain,
     };
-    let mut maker = match maker(at, kind)? {
+    let mut maker = match maker(params, kind)? {
         Ok(maker) => maker,
         Err(lacking) => return Ok(lacking),
     };
-    tried(Work::own_ticks(move || {
+    try_once(Work::own_ticks(move || {
         let start = watch.start();
         maker.create()?;
         let returned = if until_it_runs { 0 } else { watch.stop() };
@@ -201,25 +201,25 @@ fn create(at: Params<'_>) -> Result<Work, Errno> {
     }))
 }
 
-fn create_join(at: Params<'_>) -> Result<Work, Errno> {
-    if at.context.cpu.is_none() {
-        return Ok(unpinned());
+fn create_join(params: Params<'_>) -> Result<Work, Errno> {
+    if params.context.cpu.is_none() {
+        return Ok(unpinned_work());
     }
-    if at.word("via") == "raw" {
-        return tried(Work::with_loop(thread::raw_create_join));
+    if params.word("via") == "raw" {
+        return try_once(Work::with_loop(thread::raw_create_join));
     }
-    let mut maker = match maker(at, ThreadKind::Plain)? {
+    let mut maker = match maker(params, ThreadKind::Plain)? {
         Ok(maker) => maker,
         Err(lacking) => return Ok(lacking),
     };
-    tried(Work::with_loop(move || {
+    try_once(Work::with_loop(move || {
         maker.create()?;
         maker.wait()
     }))
 }
 
-fn kernel(at: Params<'_>) -> Result<Work, Errno> {
-    let watch = at.context.clock;
+fn kernel(params: Params<'_>) -> Result<Work, Errno> {
+    let watch = params.context.clock;
     let device = match KernelThread::prepare() {
         Ok(device) => device,
         Err(error) => {
@@ -229,7 +229,7 @@ fn kernel(at: Params<'_>) -> Result<Work, Errno> {
             )));
         }
     };
-    if at.word("thread") == "there" {
+    if params.word("thread") == "there" {
         device.create()?;
         return Ok(Work::with_loop(move || device.create()));
     }

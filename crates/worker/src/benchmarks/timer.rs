@@ -6,7 +6,7 @@ mod meter;
 mod resolution;
 mod staircase;
 mod survey;
-mod waits;
+mod timed_wait;
 
 use kernel::time::clock::{ClockId, gettime};
 use kernel::time::vdso::ClockGettime;
@@ -47,7 +47,7 @@ pub(super) const FAMILY: Family = Family {
         resolution::RESOLUTION,
         resolution::QUANTUM,
         resolution::PRECISION,
-        waits::WAIT,
+        timed_wait::WAIT,
     ],
 };
 
@@ -115,9 +115,9 @@ const CLOCK_GETTIME: Bench = Bench {
     ..Bench::DEFAULT
 };
 
-fn clock_gettime(at: Params<'_>) -> Result<Work, Errno> {
-    let clock = ClockId::by_name(at.word("clock")).ok_or(Errno::EINVAL)?;
-    Ok(match at.word("via") {
+fn clock_gettime(params: Params<'_>) -> Result<Work, Errno> {
+    let clock = ClockId::by_name(params.word("clock")).ok_or(Errno::EINVAL)?;
+    Ok(match params.word("via") {
         "raw" => Work::repeat(move || {
             kernel::syscall::clock_gettime(clock).map(kernel::cpu::black_box::consume)
         }),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use super::super::prelude::*;
-use super::ENTRY;
+use super::KERNEL_ENTRY;
 use crate::bench::When;
 use crate::kernel::event::io_uring::{PollMode, Ring};
 use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE, WaitLimit};
@@ -61,19 +61,19 @@ pub(super) const QUIRKS: Bench = Bench {
                is closed, and nothing is reported; guess-add-or-mod: ADD of a present and MOD of \
                an absent descriptor are errors; call-per-change: 16 changes are 16 calls; \
                io-uring-batches: 16 polls are one call; nested: a set in a set reports",
-        points: WORDS,
-        default_points: WORDS,
+        points: QUIRK_NAMES,
+        default_points: QUIRK_NAMES,
     }],
     needs: &[Need::io_uring().when(BATCHES)],
     in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; libev's manual, portability notes; epoll(7), \
              epoll_ctl(2); fs/eventpoll.c",
-    build: |at| or_refused(proves(at)),
+    build: |params| or_unavailable(demonstrate(params)),
     ..Bench::DEFAULT
 };
 
-const WORDS: Points = Points::Words(&[
+const QUIRK_NAMES: Points = Points::Words(&[
     "dup-reports",
     "cannot-remove",
     "other-file",
@@ -111,17 +111,17 @@ pub(super) const COUNTS: Bench = Bench {
         sets: "nesting-depth: sets in a chain before the kernel refuses another; \
                spurious-wake-ups: calls that reported a byte to two waiters although one had \
                already read it",
-        points: COUNTED,
-        default_points: COUNTED,
+        points: COUNT_NAMES,
+        default_points: COUNT_NAMES,
     }],
     in_price_list: false,
     switches: true,
     source: "study cs161-syscalls, The C10K problem; epoll(7), epoll_ctl(2); fs/eventpoll.c",
-    build: |at| or_refused(proves(at)),
+    build: |params| or_unavailable(demonstrate(params)),
     ..Bench::DEFAULT
 };
 
-const COUNTED: Points = Points::Words(&["nesting-depth", "spurious-wake-ups"]);
+const COUNT_NAMES: Points = Points::Words(&["nesting-depth", "spurious-wake-ups"]);
 
 pub(super) const NESTED: Bench = Bench {
     id: "event/nested",
@@ -133,7 +133,7 @@ pub(super) const NESTED: Bench = Bench {
           own ready list, and of each file there: a set further inside, and finally the pipe. \
           Every call descends to the innermost set.",
     calls: &[exactly(EPOLL_WAIT, 1)],
-    floor: &[at_least(1, ENTRY)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[Axis {
         name: "depth",
         sets: "number of sets from the one that is waited on to the one that holds the pipe, both \
@@ -143,7 +143,7 @@ pub(super) const NESTED: Bench = Bench {
     }],
     in_price_list: false,
     source: "study cs161-syscalls, The C10K problem; epoll(7); fs/eventpoll.c: ep_item_poll",
-    build: |at| or_refused(asks_the_outermost(at)),
+    build: |params| or_unavailable(wait_on_outermost(params)),
     ..Bench::DEFAULT
 };
 
@@ -151,42 +151,42 @@ pub(super) const NESTED: Bench = Bench {
 const CHANGES: usize = 16;
 
 /// The deepest chain tried: the kernel allows five.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
-fn proves(at: Params<'_>) -> Result<Work, Errno> {
-    let program: fn() -> Result<i64, Errno> = match at.word("quirk") {
-        "dup-reports" => || yes(Copied::new()?.is_reported()),
+fn demonstrate(params: Params<'_>) -> Result<Work, Errno> {
+    let program: fn() -> Result<i64, Errno> = match params.word("quirk") {
+        "dup-reports" => || yes_or_no(DuplicatedPipe::new()?.is_reported()),
         "cannot-remove" => cannot_remove,
         "other-file" => other_file,
         "dropped-on-close" => dropped_on_close,
-        "guess-add-or-mod" => expected,
+        "guess-add-or-mod" => guess_add_or_mod,
         "call-per-change" => call_per_change,
         "io-uring-batches" => io_uring_batches,
         "nested" => || Chain::of(2)?.reports(),
         "nesting-depth" => nesting_depth,
         _ => {
-            let mut waiters = spurious::Waiters::new(at.context)?;
+            let mut waiters = spurious::Waiters::new(params.context)?;
             return Ok(Work::own_value(move || waiters.spurious().map(|times| 1_000 * times)));
         }
     };
     Ok(Work::own_value(move || program().map(|figure| 1_000 * figure)))
 }
 
-fn asks_the_outermost(at: Params<'_>) -> Result<Work, Errno> {
-    let mut chain = Chain::of(at.number("depth") as usize)?;
+fn wait_on_outermost(params: Params<'_>) -> Result<Work, Errno> {
+    let mut chain = Chain::of(params.number("depth") as usize)?;
     Ok(Work::repeat(move || match chain.reports()? {
         1 => Ok(()),
         _ => Err(Errno::EPROTO),
     }))
 }
 
-fn yes(seen: Result<bool, Errno>) -> Result<i64, Errno> {
+fn yes_or_no(seen: Result<bool, Errno>) -> Result<i64, Errno> {
     seen.map(i64::from)
 }
 
 /// Whether a set reports, without blocking, `token` and nothing else; `false` if it reports
 /// nothing.
-fn tells_of(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
+fn reports_only(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
     let count = set.wait(WaitLimit::Immediate)?;
     let mut strangers = false;
     set.each(count, |told| strangers |= told != token);
@@ -199,14 +199,14 @@ fn tells_of(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
 
 /// A pipe's read end that was added to a set and then closed, while a duplicate exists; a byte is
 /// readable.
-struct Copied {
+struct DuplicatedPipe {
     set: Epoll,
     number: i32,
     _copy: File,
     _other: File,
 }
 
-impl Copied {
+impl DuplicatedPipe {
     fn new() -> Result<Self, Errno> {
         let (from, to) = pipe()?;
         let number = from.as_raw_fd();
@@ -219,11 +219,11 @@ impl Copied {
     }
 
     fn is_reported(&mut self) -> Result<bool, Errno> {
-        tells_of(&mut self.set, self.number as u64)
+        reports_only(&mut self.set, self.number as u64)
     }
 
     /// Whether removing its number fails with this error, and it is still reported.
-    fn stays(&mut self, because: Errno) -> Result<bool, Errno> {
+    fn removal_fails_with(&mut self, because: Errno) -> Result<bool, Errno> {
         match self.set.change(EpollChange::Delete, self.number, 0, 0) {
             Ok(()) => Ok(false),
             Err(error) if error == because => self.is_reported(),
@@ -233,11 +233,11 @@ impl Copied {
 }
 
 fn cannot_remove() -> Result<i64, Errno> {
-    yes(Copied::new()?.stays(Errno::EBADF))
+    yes_or_no(DuplicatedPipe::new()?.removal_fails_with(Errno::EBADF))
 }
 
 fn other_file() -> Result<i64, Errno> {
-    let mut copied = Copied::new()?;
+    let mut copied = DuplicatedPipe::new()?;
     // Each new descriptor gets the lowest free number, and the closed one is free.
     let mut counters = Vec::new();
     while counters.last().is_none_or(|last: &File| last.as_raw_fd() < copied.number) {
@@ -247,7 +247,7 @@ fn other_file() -> Result<i64, Errno> {
         return Err(Errno::EPROTO);
     }
     // The counter with that number is at 0, and was never added.
-    yes(copied.stays(Errno::ENOENT))
+    yes_or_no(copied.removal_fails_with(Errno::ENOENT))
 }
 
 fn dropped_on_close() -> Result<i64, Errno> {
@@ -256,20 +256,20 @@ fn dropped_on_close() -> Result<i64, Errno> {
     set.change(EpollChange::Add, from.as_raw_fd(), READABLE, 7)?;
     context_switch::write(&to, &[1])?;
     drop(from);
-    yes(tells_of(&mut set, 7).map(|told| !told))
+    yes_or_no(reports_only(&mut set, 7).map(|told| !told))
 }
 
-fn expected() -> Result<i64, Errno> {
+fn guess_add_or_mod() -> Result<i64, Errno> {
     let (from, _to) = pipe()?;
     let set = Epoll::new(1)?;
     let change = |what| set.change(what, from.as_raw_fd(), READABLE, 0);
-    let unknown = refused_for(change(EpollChange::Modify), Errno::ENOENT)?;
+    let unknown = fails_with(change(EpollChange::Modify), Errno::ENOENT)?;
     change(EpollChange::Add)?;
-    let known = refused_for(change(EpollChange::Add), Errno(libc::EEXIST))?;
+    let known = fails_with(change(EpollChange::Add), Errno(libc::EEXIST))?;
     Ok(i64::from(unknown && known))
 }
 
-fn refused_for(done: Result<(), Errno>, because: Errno) -> Result<bool, Errno> {
+fn fails_with(done: Result<(), Errno>, because: Errno) -> Result<bool, Errno> {
     match done {
         Ok(()) => Ok(false),
         Err(error) if error == because => Ok(true),
@@ -326,12 +326,12 @@ impl Chain {
         let (from, to) = pipe()?;
         context_switch::write(&to, &[1])?;
         let mut chain = Self { sets: Vec::new(), pipe: (from, to) };
-        (0..depth).try_for_each(|_| chain.grow())?;
+        (0..depth).try_for_each(|_| chain.add_set())?;
         Ok(chain)
     }
 
     /// Adds a set around them.
-    fn grow(&mut self) -> Result<(), Errno> {
+    fn add_set(&mut self) -> Result<(), Errno> {
         let set = Epoll::new(2)?;
         let inner = self.sets.last().map_or(self.pipe.0.as_raw_fd(), Epoll::fd);
         set.change(EpollChange::Add, inner, READABLE, inner as u64)?;
@@ -347,14 +347,14 @@ impl Chain {
             _ => self.pipe.0.as_raw_fd(),
         };
         let outermost = self.sets.last_mut().ok_or(Errno::EINVAL)?;
-        yes(tells_of(outermost, inner as u64))
+        yes_or_no(reports_only(outermost, inner as u64))
     }
 }
 
 fn nesting_depth() -> Result<i64, Errno> {
     let mut chain = Chain::of(0)?;
-    for depth in 0..DEEPEST {
-        match chain.grow() {
+    for depth in 0..MAX_DEPTH {
+        match chain.add_set() {
             Ok(()) => {}
             // A set that cannot be waited on does not count.
             Err(Errno(libc::ELOOP | libc::EINVAL)) if depth > 0 && chain.reports()? == 1 => {

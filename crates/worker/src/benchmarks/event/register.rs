@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::super::prelude::*;
-use super::set::{Asked, Method};
+use super::set::{Method, WaitState};
 use crate::kernel::event::descriptor_set::{DescriptorKind, DescriptorSet, explain_error};
 use crate::kernel::event::readiness::{EpollChange, URGENT};
 
 /// Descriptors besides those of the set, for ops that add or remove one: the maximum per batch.
-const SPARE: u64 = 256;
+const SPARE_DESCRIPTORS: u64 = 256;
 
 /// The change to a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,28 +20,29 @@ enum Act {
 }
 
 /// The work at a point.
-pub(super) fn changes(at: Params<'_>) -> Result<Work, Errno> {
-    let act = match at.word("act") {
+pub(super) fn changes(params: Params<'_>) -> Result<Work, Errno> {
+    let act = match params.word("act") {
         "add" => Act::Add,
         "modify" => Act::Modify,
         "delete" => Act::Delete,
         _ => Act::Build,
     };
-    let (method, fds) = (Method::of(at), at.number("fds"));
-    let many = DescriptorSet::new(fds + SPARE, DescriptorKind::Pipe, 0..0, None)?;
+    let (method, fds) = (Method::of(params), params.number("fds"));
+    let many = DescriptorSet::new(fds + SPARE_DESCRIPTORS, DescriptorKind::Pipe, 0..0, None)?;
     let fds = fds as usize;
-    let mut body = Body { many, method, act, fds, set: None, inside: fds..fds, changed: 0 };
+    let mut body =
+        Body { many, method, act, fds, set: None, spare_in_set: fds..fds, changes_made: 0 };
     if act == Act::Build {
         return Ok(Work::from_prepared_body(Shape::SingleShot, body).with_max_batch_ops(1));
     }
-    let mut set = Asked::empty(method, 1)?;
+    let mut set = WaitState::empty(method, 1)?;
     (0..body.fds)
         .try_for_each(|place| body.add(&mut set, place))
         .map_err(|why| explain_error(why, fds as u64, DescriptorKind::Pipe))?;
     body.set = Some(set);
     Ok(match act {
         Act::Modify => Work::from_body(Shape::WithLoop, body),
-        _ => Work::from_prepared_body(Shape::WithLoop, body).with_max_batch_ops(SPARE),
+        _ => Work::from_prepared_body(Shape::WithLoop, body).with_max_batch_ops(SPARE_DESCRIPTORS),
     })
 }
 
@@ -51,20 +52,20 @@ struct Body {
     method: Method,
     act: Act,
     fds: usize,
-    set: Option<Asked>,
+    set: Option<WaitState>,
     /// The spare ones that are in the set.
-    inside: Range<usize>,
+    spare_in_set: Range<usize>,
     /// Changes so far.
-    changed: usize,
+    changes_made: usize,
 }
 
 impl Body {
     #[inline(always)]
-    fn add(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
+    fn add(&self, set: &mut WaitState, place: usize) -> Result<(), Errno> {
         let fd = self.many.fd(place);
         match set {
-            Asked::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place as u64),
-            Asked::Ring(shots, ring) => {
+            WaitState::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place as u64),
+            WaitState::Ring(shots, ring) => {
                 ring.queue_poll(fd, place as u64, *shots)?;
                 ring.wait_for(0)?;
                 // A pending poll has no completion yet.
@@ -76,15 +77,16 @@ impl Body {
     }
 
     #[inline(always)]
-    fn delete(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
+    fn delete(&self, set: &mut WaitState, place: usize) -> Result<(), Errno> {
         match set {
-            Asked::Epoll(_, set) => set.change(EpollChange::Delete, self.many.fd(place), 0, 0),
-            Asked::Ring(_, ring) => {
-                ring.queue_removal(place as u64, ANSWER)?;
+            WaitState::Epoll(_, set) => set.change(EpollChange::Delete, self.many.fd(place), 0, 0),
+            WaitState::Ring(_, ring) => {
+                ring.queue_removal(place as u64, REPLY_TOKEN)?;
                 ring.wait_for(2)?;
                 let (one, other) = (ring.take_completion(), ring.take_completion());
                 let [Some(one), Some(other)] = [one, other] else { return Err(Errno::EPROTO) };
-                let (answer, gone) = if one.token == ANSWER { (one, other) } else { (other, one) };
+                let (answer, gone) =
+                    if one.token == REPLY_TOKEN { (one, other) } else { (other, one) };
                 let right = answer.result == 0 && gone.token == place as u64 && !gone.more;
                 if right { Ok(()) } else { Err(Errno::EPROTO) }
             }
@@ -94,17 +96,17 @@ impl Body {
 
     /// Requests other events than before, each time.
     #[inline(always)]
-    fn modify(&self, set: &mut Asked, place: usize) -> Result<(), Errno> {
-        let more = if (self.changed / self.fds).is_multiple_of(2) { URGENT } else { 0 };
+    fn modify(&self, set: &mut WaitState, place: usize) -> Result<(), Errno> {
+        let more = if (self.changes_made / self.fds).is_multiple_of(2) { URGENT } else { 0 };
         match set {
-            Asked::Epoll(flags, set) => {
+            WaitState::Epoll(flags, set) => {
                 set.change(EpollChange::Modify, self.many.fd(place), *flags | more, place as u64)
             }
-            Asked::Ring(_, ring) => {
-                ring.queue_update(place as u64, more, ANSWER)?;
+            WaitState::Ring(_, ring) => {
+                ring.queue_update(place as u64, more, REPLY_TOKEN)?;
                 ring.wait_for(1)?;
                 match ring.take_completion() {
-                    Some(done) if done.token == ANSWER && done.result == 0 => Ok(()),
+                    Some(done) if done.token == REPLY_TOKEN && done.result == 0 => Ok(()),
                     _ => Err(Errno::EPROTO),
                 }
             }
@@ -113,19 +115,19 @@ impl Body {
     }
 
     #[inline(always)]
-    fn change(&mut self, set: &mut Asked) -> Result<(), Errno> {
+    fn change(&mut self, set: &mut WaitState) -> Result<(), Errno> {
         match self.act {
             Act::Modify => {
-                self.modify(set, self.changed % self.fds)?;
-                self.changed += 1;
+                self.modify(set, self.changes_made % self.fds)?;
+                self.changes_made += 1;
             }
-            Act::Add if self.inside.end < self.many.len() => {
-                self.add(set, self.inside.end)?;
-                self.inside.end += 1;
+            Act::Add if self.spare_in_set.end < self.many.len() => {
+                self.add(set, self.spare_in_set.end)?;
+                self.spare_in_set.end += 1;
             }
-            Act::Delete if !self.inside.is_empty() => {
-                self.delete(set, self.inside.start)?;
-                self.inside.start += 1;
+            Act::Delete if !self.spare_in_set.is_empty() => {
+                self.delete(set, self.spare_in_set.start)?;
+                self.spare_in_set.start += 1;
             }
             _ => return Err(Errno::E2BIG),
         }
@@ -133,22 +135,22 @@ impl Body {
     }
 
     /// A new set of all `fds`, filled in as few calls as possible.
-    fn built(&self) -> Result<Asked, Errno> {
-        let mut set = Asked::empty(self.method, 1)?;
+    fn build_set(&self) -> Result<WaitState, Errno> {
+        let mut set = WaitState::empty(self.method, 1)?;
         set.fill(&mut (0..self.fds).map(|place| self.many.fd(place)), 0)?;
         Ok(set)
     }
 }
 
 /// The token of the completion of a removal or a change.
-const ANSWER: u64 = u64::MAX;
+const REPLY_TOKEN: u64 = u64::MAX;
 
 impl WorkBody for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let ops = turns * u64::from(copies);
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let ops = iterations * u64::from(unroll);
         if self.act == Act::Build {
             for op in 0..ops {
-                self.set = Some(self.built().map_err(|why| OpError { op, errno: why })?);
+                self.set = Some(self.build_set().map_err(|why| OpError { op, errno: why })?);
             }
             return Ok(());
         }
@@ -168,10 +170,10 @@ impl WorkBody for Body {
         let Some(mut set) = self.set.take().filter(|_| self.act != Act::Build) else {
             return Ok(());
         };
-        self.inside.clone().try_for_each(|place| self.delete(&mut set, place))?;
+        self.spare_in_set.clone().try_for_each(|place| self.delete(&mut set, place))?;
         let ready = if self.act == Act::Delete { ops as usize } else { 0 };
-        self.inside = self.fds..self.fds + ready;
-        self.inside.clone().try_for_each(|place| self.add(&mut set, place))?;
+        self.spare_in_set = self.fds..self.fds + ready;
+        self.spare_in_set.clone().try_for_each(|place| self.add(&mut set, place))?;
         self.set = Some(set);
         Ok(())
     }

@@ -22,29 +22,29 @@ use crate::kernel::process::minimise_timer_slack;
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 use crate::kernel::time::clock::monotonic_raw_ns;
 
+mod connections;
 pub mod http;
 mod load;
-mod serving;
 #[cfg(test)]
 mod tests;
-mod waiting;
+mod wait_set;
 
-use load::{ADMITTED, ALL_THERE, ASKING, Load, PORTS, Pace, Wish, address};
-use serving::Server;
+use connections::Server;
+use load::{ACCEPTED, ACTIVE, ALL_CONNECTED, Load, LoadSpec, PORTS, Pace, address};
 
 const BY_RING: When = &[("method", "io-uring")];
 
 /// Requests of a burst in a closed loop: eight per connection, so that the first and last requests,
 /// during which not all connections are busy, are a small part.
-const BURST: u64 = 64;
+const BURST_REQUESTS: u64 = 64;
 /// The length of a burst with scheduled load, if that is fewer requests.
 const BURST_MS: u64 = 20;
 
 /// Connections that a server has room for besides the expected ones.
-const STRANGERS: u64 = 64;
+const SPARE_CONNECTIONS: u64 = 64;
 
 /// Bursts that are excluded from the quantiles, while server and load settle.
-const SETTLING: u32 = 2;
+const SETTLING_BURSTS: u32 = 2;
 
 pub(super) const SERVER: Bench = Bench {
     id: "event/server",
@@ -71,7 +71,7 @@ pub(super) const SERVER: Bench = Bench {
         up_to(POLL, 2).when(BY_POLL),
         up_to(EPOLL_WAIT, 2).when(BY_EPOLL),
         up_to("io_uring_enter", 2).when(BY_RING),
-        exactly("recvfrom", 1).when(QUIET),
+        exactly("recvfrom", 1).when(NO_CHURN),
         exactly("sendto", 1),
         // Connections that are closed and reopened.
         up_to("recvfrom", 8).when(&[("churn", "100")]),
@@ -132,15 +132,15 @@ pub(super) const SERVER: Bench = Bench {
     source: "study cs161-syscalls, The C10K problem; Banga and Mogul, USENIX ATC 1998; Banga, \
              Mogul and Druschel, USENIX ATC 1999; RFC 9112; select(2), poll(2), epoll(7), \
              io_uring(7)",
-    build: |at| or_refused(serves(at)),
+    build: |params| or_unavailable(server_work(params)),
     ..Bench::DEFAULT
 };
 
-const QUIET: When = &[("churn", "0")];
+const NO_CHURN: When = &[("churn", "0")];
 
 /// The work at a point: an op is a burst.
-fn serves(at: Params<'_>) -> Result<Work, Errno> {
-    let made = body(at)?;
+fn server_work(params: Params<'_>) -> Result<Work, Errno> {
+    let made = start_server(params)?;
     Ok(made.map_or_else(
         |unavailable| unavailable,
         |body| {
@@ -151,29 +151,29 @@ fn serves(at: Params<'_>) -> Result<Work, Errno> {
 }
 
 /// Server and load generator at a point, after their first burst; or a skipped row with the reason.
-fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
-    let cpu = match cpu_of_peer(at) {
+fn start_server(params: Params<'_>) -> Result<Result<Body, Work>, Errno> {
+    let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(Err(unavailable)),
     };
-    let (idle, churn) = (at.number("idle"), at.number("churn"));
-    let (pace, burst) = match at.value("load") {
+    let (idle, churn) = (params.number("idle"), params.number("churn"));
+    let (pace, burst) = match params.value("load") {
         Some(&Value::Number(rate)) => {
-            (Pace::Scheduled(rate), (rate * BURST_MS / 1_000).clamp(1, BURST))
+            (Pace::Scheduled(rate), (rate * BURST_MS / 1_000).clamp(1, BURST_REQUESTS))
         }
-        _ => (Pace::Closed, BURST),
+        _ => (Pace::Closed, BURST_REQUESTS),
     };
-    let wanted = idle + ASKING as u64 + STRANGERS + OTHERS;
+    let wanted = idle + ACTIVE as u64 + SPARE_CONNECTIONS + OTHER_DESCRIPTORS;
     if limits::raise_descriptor_limit_to(wanted)? < wanted {
         return Err(explain_error(Errno::EMFILE, idle, DescriptorKind::Tcp));
     }
     check_memory(idle, DescriptorKind::Tcp)?;
-    let most = (idle + ASKING as u64 + STRANGERS) as usize;
-    let server = Server::new(at.word("method"), most)
+    let most = (idle + ACTIVE as u64 + SPARE_CONNECTIONS) as usize;
+    let server = Server::new(params.word("method"), most)
         .map_err(|why| explain_error(why, idle, DescriptorKind::Tcp))?;
-    let wish = Wish { at: server.at(), idle, churn, pace };
+    let wish = LoadSpec { server_address: server.at(), idle, churn, pace };
     let mut body = Body::new(server, wish, cpu, burst).map_err(|why| match why {
-        Errno::EINVAL if at.word("method") == "io-uring" => Errno::unavailable(
+        Errno::EINVAL if params.word("method") == "io-uring" => Errno::unavailable(
             "multishot polls of io_uring need Linux 5.13: select \
              method=epoll"
                 .to_owned(),
@@ -185,7 +185,7 @@ fn body(at: Params<'_>) -> Result<Result<Body, Work>, Errno> {
 }
 
 /// Descriptors of a process that are not connections.
-const OTHERS: u64 = 64;
+const OTHER_DESCRIPTORS: u64 = 64;
 
 /// The server, and the load generator.
 struct Body {
@@ -197,12 +197,12 @@ struct Body {
     burst: u64,
     bursts: u32,
     /// The latency of each request.
-    took_ns: Vec<u64>,
+    latencies_ns: Vec<u64>,
     last: i64,
 }
 
 impl Body {
-    fn new(server: Server, wish: Wish, cpu: Option<u32>, burst: u64) -> Result<Self, Errno> {
+    fn new(server: Server, wish: LoadSpec, cpu: Option<u32>, burst: u64) -> Result<Self, Errno> {
         let words = SharedWords::new()?;
         let ((from_us, orders), (reports, to_us)) = (pipe()?, pipe()?);
         let mut ours = Some((server, orders, reports));
@@ -217,23 +217,33 @@ impl Body {
         // Taken only in the child.
         let (server, orders, reports) = ours.ok_or(Errno::EINVAL)?;
         let (took_ns, last) = (Vec::new(), 0);
-        let mut body = Self { server, load, orders, reports, cpu, burst, bursts: 0, took_ns, last };
-        body.admit_all(wish.idle as usize + ASKING, &words)?;
+        let mut body = Self {
+            server,
+            load,
+            orders,
+            reports,
+            cpu,
+            burst,
+            bursts: 0,
+            latencies_ns: took_ns,
+            last,
+        };
+        body.accept_all(wish.idle as usize + ACTIVE, &words)?;
         Ok(body)
     }
 
     /// Accepts the load's connections, and learns which of them are active.
-    fn admit_all(&mut self, expected: usize, words: &SharedWords) -> Result<(), Errno> {
+    fn accept_all(&mut self, expected: usize, words: &SharedWords) -> Result<(), Errno> {
         let (mut admitted, mut heard_ns) = (0, monotonic_raw_ns());
         loop {
-            let all_there = words.word(ALL_THERE).load(Ordering::Acquire) == 1;
-            self.server.turn(WaitLimit::Immediate)?;
+            let all_there = words.word(ALL_CONNECTED).load(Ordering::Acquire) == 1;
+            self.server.run_once(WaitLimit::Immediate)?;
             if all_there && self.server.guests() >= expected {
                 break;
             }
-            if self.server.seen.admitted != admitted {
-                (admitted, heard_ns) = (self.server.seen.admitted, monotonic_raw_ns());
-                words.word(ADMITTED).store(admitted, Ordering::Release);
+            if self.server.counters.accepted != admitted {
+                (admitted, heard_ns) = (self.server.counters.accepted, monotonic_raw_ns());
+                words.word(ACCEPTED).store(admitted, Ordering::Release);
             } else {
                 self.load.check_running()?;
                 if monotonic_raw_ns() - heard_ns > kernel::PEER_TIMEOUT.as_nanos() as u64 {
@@ -244,12 +254,12 @@ impl Body {
         }
         let port = |at: usize| words.word(PORTS + at).load(Ordering::Relaxed) as u16;
         let asking: Vec<SocketAddr> =
-            (0..ASKING).map(|at| SocketAddr::new(address(0), port(at))).collect();
-        if self.server.befriend(&asking) == ASKING { Ok(()) } else { Err(Errno::EPROTO) }
+            (0..ACTIVE).map(|at| SocketAddr::new(address(0), port(at))).collect();
+        if self.server.mark_active(&asking) == ACTIVE { Ok(()) } else { Err(Errno::EPROTO) }
     }
 
     /// Why the load generator sends no more requests.
-    fn has_ended(&self) -> Errno {
+    fn end_cause(&self) -> Errno {
         match self.load.check_running() {
             // It may be about to exit.
             Ok(()) | Err(Errno::ESRCH) => Errno::check_failed(
@@ -263,19 +273,19 @@ impl Body {
 
     /// Runs one burst: the mean time per request, in thousandths of a nanosecond.
     fn burst(&mut self) -> Result<i64, Errno> {
-        let until = self.server.seen.answered + self.burst;
+        let until = self.server.counters.answered + self.burst;
         context_switch::write(&self.orders, &self.burst.to_ne_bytes())?;
-        while self.server.seen.answered < until {
-            self.server.turn(WaitLimit::Infinite)?;
-            if self.server.seen.friends_gone > 0 {
-                return Err(self.has_ended());
+        while self.server.counters.answered < until {
+            self.server.run_once(WaitLimit::Infinite)?;
+            if self.server.counters.active_closed > 0 {
+                return Err(self.end_cause());
             }
         }
         let mut report = vec![0; (1 + self.burst as usize) * size_of::<u64>()];
         let mut come = 0;
         while come < report.len() {
             match context_switch::read(&self.reports, &mut report[come..])? {
-                0 => return Err(self.has_ended()),
+                0 => return Err(self.end_cause()),
                 given => come += given,
             }
         }
@@ -284,16 +294,16 @@ impl Body {
             .map(|word| word.try_into().map_or(0, u64::from_ne_bytes));
         let whole_ns = words.next().unwrap_or(0);
         self.bursts += 1;
-        if self.bursts > SETTLING {
-            self.took_ns.extend(words);
+        if self.bursts > SETTLING_BURSTS {
+            self.latencies_ns.extend(words);
         }
         Ok((1_000 * whole_ns / self.burst) as i64)
     }
 }
 
 impl WorkBody for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        for op in 0..turns * u64::from(copies) {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        for op in 0..iterations * u64::from(unroll) {
             self.last = self.burst().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
@@ -304,9 +314,9 @@ impl WorkBody for Body {
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        let seen = self.server.seen;
-        let requests = Requests::from_durations_ns(self.took_ns.clone());
-        let of_others = seen.of_others + seen.turned_away;
+        let seen = self.server.counters;
+        let requests = Requests::from_durations_ns(self.latencies_ns.clone());
+        let of_others = seen.answered_others + seen.refused;
         let requests = requests.map(|requests| Requests { other_clients: of_others, ..requests });
         Some(ChannelObservation { peer_cpu: self.cpu, requests, ..ChannelObservation::default() })
     }

@@ -25,8 +25,8 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn of(at: Params<'_>) -> Self {
-        match at.word("method") {
+    pub(super) fn of(params: Params<'_>) -> Self {
+        match params.word("method") {
             "select" => Method::Select(CallVariant::Plain),
             "pselect" => Method::Select(CallVariant::WithMask),
             "poll" => Method::Poll(CallVariant::Plain),
@@ -53,7 +53,7 @@ impl Method {
     }
 
     /// Whether only new events are reported: then each op has to trigger one.
-    fn wants_edges(self) -> bool {
+    fn needs_new_events(self) -> bool {
         match self {
             Method::Epoll(flags) => flags & EDGE != 0,
             Method::Ring(shots) => shots == PollMode::MultiShot,
@@ -65,7 +65,7 @@ impl Method {
 /// The descriptors, and the mechanism that waits for them.
 pub(super) struct Set {
     pub(super) many: DescriptorSet,
-    pub(super) asked: Asked,
+    pub(super) state: WaitState,
     pub(super) ready: Ready,
 }
 
@@ -86,7 +86,7 @@ impl Ready {
             first: places.start as usize,
             count: (places.end - places.start) as usize,
             sum: places.sum(),
-            edges: method.wants_edges(),
+            edges: method.needs_new_events(),
         }
     }
 
@@ -100,39 +100,39 @@ impl Ready {
 }
 
 /// The result of a call.
-struct Told {
+struct Report {
     ready: Ready,
     sum: u64,
     count: usize,
-    strangers: bool,
+    unexpected: bool,
 }
 
-impl Told {
+impl Report {
     #[inline(always)]
     fn of(ready: Ready) -> Self {
-        Self { ready, sum: 0, count: 0, strangers: false }
+        Self { ready, sum: 0, count: 0, unexpected: false }
     }
 
     #[inline(always)]
-    fn saw(&mut self, place: usize) {
+    fn record(&mut self, place: usize) {
         self.sum += place as u64;
         self.count += 1;
-        self.strangers |= place.wrapping_sub(self.ready.first) >= self.ready.count;
+        self.unexpected |= place.wrapping_sub(self.ready.first) >= self.ready.count;
     }
 
     /// Whether it reported the ready ones, each once, and no others.
     #[inline(always)]
-    fn is_right(&self) -> Result<(), Errno> {
+    fn check(&self) -> Result<(), Errno> {
         let right = self.count == self.ready.count && self.sum == self.ready.sum;
-        if right && !self.strangers { Ok(()) } else { Err(Errno::EPROTO) }
+        if right && !self.unexpected { Ok(()) } else { Err(Errno::EPROTO) }
     }
 }
 
 /// The descriptor numbers, in order of position.
-pub(super) type Fds<'a> = &'a mut dyn Iterator<Item = i32>;
+pub(super) type DescriptorNumbers<'a> = &'a mut dyn Iterator<Item = i32>;
 
 /// A mechanism with its state.
-pub(super) enum Asked {
+pub(super) enum WaitState {
     Select(CallVariant, SelectSet),
     Poll(CallVariant, PollSet),
     Epoll(u32, Epoll),
@@ -140,33 +140,37 @@ pub(super) enum Asked {
 }
 
 /// Maximum number of ring submissions that are submitted together.
-const TOGETHER: u64 = 256;
+const SUBMIT_BATCH: u64 = 256;
 
 /// Maximum number of submission entries of a ring (IORING_MAX_ENTRIES).
-const MOST_ENTRIES: u64 = 32_768;
+const MAX_ENTRIES: u64 = 32_768;
 
-impl Asked {
+impl WaitState {
     /// An empty kernel-resident set, for `ready` events at once.
     pub(super) fn empty(method: Method, ready: u64) -> Result<Self, Errno> {
         match method {
-            Method::Epoll(flags) => Ok(Asked::Epoll(flags, Epoll::new(ready as usize + 1)?)),
-            Method::Ring(_) if ready > MOST_ENTRIES => Err(Errno::unavailable(format!(
-                "an io_uring takes {MOST_ENTRIES} submissions at once, and {ready} are ready: \
+            Method::Epoll(flags) => Ok(WaitState::Epoll(flags, Epoll::new(ready as usize + 1)?)),
+            Method::Ring(_) if ready > MAX_ENTRIES => Err(Errno::unavailable(format!(
+                "an io_uring takes {MAX_ENTRIES} submissions at once, and {ready} are ready: \
                  select smaller fds"
             ))),
             Method::Ring(shots) => {
-                let entries = ready.max(TOGETHER).next_power_of_two();
-                Ok(Asked::Ring(shots, Ring::new(entries as u32)?))
+                let entries = ready.max(SUBMIT_BATCH).next_power_of_two();
+                Ok(WaitState::Ring(shots, Ring::new(entries as u32)?))
             }
             _ => Err(Errno::EINVAL),
         }
     }
 
     /// The set of these descriptors.
-    pub(super) fn of(method: Method, fds: Fds<'_>, ready: u64) -> Result<Self, Errno> {
+    pub(super) fn of(
+        method: Method,
+        fds: DescriptorNumbers<'_>,
+        ready: u64,
+    ) -> Result<Self, Errno> {
         match method {
-            Method::Select(by) => Ok(Asked::Select(by, SelectSet::new(fds))),
-            Method::Poll(by) => Ok(Asked::Poll(by, PollSet::new(fds))),
+            Method::Select(by) => Ok(WaitState::Select(by, SelectSet::new(fds))),
+            Method::Poll(by) => Ok(WaitState::Poll(by, PollSet::new(fds))),
             _ => {
                 let mut set = Self::empty(method, ready)?;
                 set.fill(fds, 0)?;
@@ -176,11 +180,11 @@ impl Asked {
     }
 
     /// Adds descriptors to a kernel-resident set, each under its position plus `beyond`.
-    pub(super) fn fill(&mut self, fds: Fds<'_>, beyond: u64) -> Result<(), Errno> {
+    pub(super) fn fill(&mut self, fds: DescriptorNumbers<'_>, beyond: u64) -> Result<(), Errno> {
         for (place, fd) in (beyond..).zip(fds) {
             match self {
-                Asked::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place)?,
-                Asked::Ring(shots, ring) => {
+                WaitState::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place)?,
+                WaitState::Ring(shots, ring) => {
                     ring.queue_poll(fd, place, *shots)?;
                     if ring.is_full() {
                         ring.wait_for(0)?;
@@ -190,7 +194,7 @@ impl Asked {
             }
         }
         match self {
-            Asked::Ring(_, ring) => ring.wait_for(0),
+            WaitState::Ring(_, ring) => ring.wait_for(0),
             _ => Ok(()),
         }
     }
@@ -199,23 +203,23 @@ impl Asked {
     #[inline(always)]
     pub(super) fn wait(&mut self) -> Result<usize, Errno> {
         match self {
-            Asked::Select(by, bits) => {
+            WaitState::Select(by, bits) => {
                 bits.rebuild();
                 bits.wait(*by, WaitLimit::Infinite)
             }
-            Asked::Poll(by, entries) => entries.wait(*by, WaitLimit::Infinite),
-            Asked::Epoll(_, set) => set.wait(WaitLimit::Infinite),
-            Asked::Ring(_, ring) => ring.wait_for(1).map(|()| 1),
+            WaitState::Poll(by, entries) => entries.wait(*by, WaitLimit::Infinite),
+            WaitState::Epoll(_, set) => set.wait(WaitLimit::Infinite),
+            WaitState::Ring(_, ring) => ring.wait_for(1).map(|()| 1),
         }
     }
 
     /// Rearms a descriptor that was just reported.
-    pub(super) fn again(&mut self, fd: i32, place: u64) -> Result<(), Errno> {
+    pub(super) fn rearm(&mut self, fd: i32, place: u64) -> Result<(), Errno> {
         match self {
-            Asked::Epoll(flags, set) if *flags & ONESHOT != 0 => {
+            WaitState::Epoll(flags, set) if *flags & ONESHOT != 0 => {
                 set.change(EpollChange::Modify, fd, *flags, place)
             }
-            Asked::Ring(shots, ring) => {
+            WaitState::Ring(shots, ring) => {
                 while let Some(done) = ring.take_completion() {
                     if done.result < 0 || done.token != place {
                         return Err(Errno::EPROTO);
@@ -231,8 +235,8 @@ impl Asked {
     }
 
     /// Continues after the submissions of another process.
-    pub(super) fn follow(&mut self) {
-        if let Asked::Ring(_, ring) = self {
+    pub(super) fn skip_foreign_entries(&mut self) {
+        if let WaitState::Ring(_, ring) = self {
             ring.resync();
         }
     }
@@ -250,14 +254,18 @@ pub(super) enum Part {
 impl Set {
     /// Repeats `part` `ops` times; each must report the ready descriptors and no others.
     pub(super) fn run(&mut self, part: Part, ops: u64) -> Result<(), OpError> {
-        let Self { many, asked, ready } = self;
+        let Self { many, state: asked, ready } = self;
         let ready = *ready;
         // Dispatched once per batch.
         match asked {
-            Asked::Select(by, bits) => times(ops, || by_select(*by, bits, many, ready, part)),
-            Asked::Poll(by, entries) => times(ops, || by_poll(*by, entries, ready, part)),
-            Asked::Epoll(flags, set) => times(ops, || by_epoll(*flags, set, many, ready, part)),
-            Asked::Ring(shots, ring) => times(ops, || by_ring(*shots, ring, many, ready)),
+            WaitState::Select(by, bits) => {
+                repeat_op(ops, || by_select(*by, bits, many, ready, part))
+            }
+            WaitState::Poll(by, entries) => repeat_op(ops, || by_poll(*by, entries, ready, part)),
+            WaitState::Epoll(flags, set) => {
+                repeat_op(ops, || by_epoll(*flags, set, many, ready, part))
+            }
+            WaitState::Ring(shots, ring) => repeat_op(ops, || by_ring(*shots, ring, many, ready)),
         }
     }
 
@@ -269,7 +277,7 @@ impl Set {
 
 /// Repeats an op. Loop overhead is negligible compared with a call.
 #[inline(always)]
-fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
+fn repeat_op(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
     for op_now in 0..ops {
         op().map_err(|why| OpError { op: op_now, errno: why })?;
     }
@@ -279,7 +287,7 @@ fn times(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpEr
 /// The count of the last call, made opaque: the compiler must not hoist work on the same results
 /// out of the loop.
 #[inline(always)]
-fn told_before(ready: Ready) -> usize {
+fn repeated_count(ready: Ready) -> usize {
     opaque(ready.count as u64) as usize
 }
 
@@ -298,23 +306,23 @@ fn by_select(
         }
         Part::Caller => {
             bits.rebuild_spare();
-            told_before(ready)
+            repeated_count(ready)
         }
     };
-    let mut told = Told::of(ready);
-    bits.each(count, |fd| told.saw(many.place_of(fd)));
-    told.is_right()
+    let mut told = Report::of(ready);
+    bits.each(count, |fd| told.record(many.place_of(fd)));
+    told.check()
 }
 
 #[inline(always)]
 fn by_poll(by: CallVariant, entries: &mut PollSet, ready: Ready, part: Part) -> Result<(), Errno> {
     let count = match part {
         Part::Whole => entries.wait(by, ready.patience())?,
-        Part::Caller => told_before(ready),
+        Part::Caller => repeated_count(ready),
     };
-    let mut told = Told::of(ready);
-    entries.each(count, |place| told.saw(place));
-    told.is_right()
+    let mut told = Report::of(ready);
+    entries.each(count, |place| told.record(place));
+    told.check()
 }
 
 #[inline(always)]
@@ -327,17 +335,17 @@ fn by_epoll(
 ) -> Result<(), Errno> {
     let count = match part {
         Part::Whole => set.wait(ready.patience())?,
-        Part::Caller => told_before(ready),
+        Part::Caller => repeated_count(ready),
     };
-    let mut told = Told::of(ready);
-    set.each(count, |place| told.saw(place as usize));
-    told.is_right()?;
+    let mut told = Report::of(ready);
+    set.each(count, |place| told.record(place as usize));
+    told.check()?;
     if flags & ONESHOT != 0 {
         for place in ready.places() {
             set.change(EpollChange::Modify, many.fd(place), flags, place as u64)?;
         }
     }
-    anew(many, ready)
+    retrigger(many, ready)
 }
 
 #[inline(always)]
@@ -348,26 +356,26 @@ fn by_ring(
     ready: Ready,
 ) -> Result<(), Errno> {
     ring.wait_for(ready.count as u32)?;
-    let mut told = Told::of(ready);
+    let mut told = Report::of(ready);
     while let Some(done) = ring.take_completion() {
         if done.result < 0 {
             return Err(Errno(-done.result));
         }
-        told.strangers |= done.more != (shots == PollMode::MultiShot);
-        told.saw(done.token as usize);
+        told.unexpected |= done.more != (shots == PollMode::MultiShot);
+        told.record(done.token as usize);
     }
-    told.is_right()?;
+    told.check()?;
     if shots == PollMode::OneShot {
         for place in ready.places() {
             ring.queue_poll(many.fd(place), place as u64, shots)?;
         }
     }
-    anew(many, ready)
+    retrigger(many, ready)
 }
 
 /// Drains the ready descriptors and makes them ready again, if only new events are reported.
 #[inline(always)]
-fn anew(many: &DescriptorSet, ready: Ready) -> Result<(), Errno> {
+fn retrigger(many: &DescriptorSet, ready: Ready) -> Result<(), Errno> {
     if ready.edges {
         for place in ready.places() {
             many.drain(place)?;

@@ -9,7 +9,7 @@ use oscost_model::point::{Point, Value};
 
 use super::super::tests::{all_points, site};
 use super::BENCHES;
-use super::set::{Asked, Method, Part, Ready, Set};
+use super::set::{Method, Part, Ready, Set, WaitState};
 use crate::bench::{Bench, Context, Work};
 use crate::kernel::Errno;
 use crate::kernel::event::descriptor_set::{DescriptorKind, DescriptorSet};
@@ -113,9 +113,9 @@ fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
 /// A set of ten pipes of which `ready` is expected to be ready, and those in `woken` are.
 fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
     let many = DescriptorSet::new(10, DescriptorKind::Pipe, 0..10, None).unwrap();
-    let asked = Asked::of(method, &mut many.fds(), 10).unwrap();
+    let asked = WaitState::of(method, &mut many.fds(), 10).unwrap();
     woken.iter().for_each(|&place| many.make_ready(place).unwrap());
-    Set { many, asked, ready: Ready::of(ready..ready + 1, method) }
+    Set { many, state: asked, ready: Ready::of(ready..ready + 1, method) }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use oscost_model::unit::Unit;
 const BY_PWAIT2: When = &[("method", "epoll-pwait2")];
 const BY_RING: When = &[("method", "io-uring")];
 
-const HOW: Axis = Axis {
+const METHOD: Axis = Axis {
     name: "method",
     sets: "the call that waits: select in microseconds, poll and epoll in whole milliseconds, the \
            others in nanoseconds",
@@ -43,10 +43,10 @@ const ROUNDING: Axis = Axis {
 };
 
 /// The call that the complaint is about, and the one that it is compared with.
-const ACCUSED: Points = Points::Words(&["select", "epoll"]);
+const COMPARED: Points = Points::Words(&["select", "epoll"]);
 
 /// The calls of an op that waits `times` times.
-const fn waits(times: u32) -> [ExpectedCall; 7] {
+const fn wait_calls(times: u32) -> [ExpectedCall; 7] {
     [
         exactly(SELECT, times).when(BY_SELECT),
         exactly("pselect6", times).when(BY_PSELECT),
@@ -59,18 +59,18 @@ const fn waits(times: u32) -> [ExpectedCall; 7] {
 }
 
 /// Why most calls do not round.
-const FINE: &str = "only poll(2) and epoll_wait(2) count in milliseconds: no rounding here";
+const NO_ROUNDING: &str = "only poll(2) and epoll_wait(2) count in milliseconds: no rounding here";
 /// The defaults of the benchmarks here.
-const TIMED: Bench = Bench {
-    axes: &[HOW, US, ROUNDING],
+const DEFAULTS: Bench = Bench {
+    axes: &[METHOD, US, ROUNDING],
     needs: &[
         Need::time(),
         Need::io_uring().when(BY_RING),
-        Need::not_applicable(FINE).when(&[("method", "select"), ("rounding", "down")]),
-        Need::not_applicable(FINE).when(&[("method", "pselect"), ("rounding", "down")]),
-        Need::not_applicable(FINE).when(&[("method", "ppoll"), ("rounding", "down")]),
-        Need::not_applicable(FINE).when(&[("method", "epoll-pwait2"), ("rounding", "down")]),
-        Need::not_applicable(FINE).when(&[("method", "io-uring"), ("rounding", "down")]),
+        Need::not_applicable(NO_ROUNDING).when(&[("method", "select"), ("rounding", "down")]),
+        Need::not_applicable(NO_ROUNDING).when(&[("method", "pselect"), ("rounding", "down")]),
+        Need::not_applicable(NO_ROUNDING).when(&[("method", "ppoll"), ("rounding", "down")]),
+        Need::not_applicable(NO_ROUNDING).when(&[("method", "epoll-pwait2"), ("rounding", "down")]),
+        Need::not_applicable(NO_ROUNDING).when(&[("method", "io-uring"), ("rounding", "down")]),
     ],
     in_price_list: false,
     switches: true,
@@ -94,13 +94,13 @@ pub(super) const ERROR: Bench = Bench {
           timeout if that is more. The accuracies of 0.1 ms for select and 5 ms for epoll that the \
           study quotes were those of kernels whose timers ran on the tick. What remains is the \
           unit: a call that counts in milliseconds cannot express less. epoll_pwait2(2) can.",
-    calls: &waits(1),
-    build: |at| or_refused(found(at, error)),
-    ..TIMED
+    calls: &wait_calls(1),
+    build: |params| or_unavailable(timeout_work(params, error)),
+    ..DEFAULTS
 };
 
 /// Waits per op: few enough that 10 ms each stay well below a second.
-const MANY: u32 = 5;
+const WAITS_PER_OP: u32 = 5;
 
 pub(super) const EARLY: Bench = Bench {
     id: "event/timeout-early",
@@ -112,14 +112,14 @@ pub(super) const EARLY: Bench = Bench {
     why: "The complaint that the study quotes: a call returns too early, and its caller has to \
           wait once more. It was true while timeouts were kept in ticks and a tick that had begun \
           counted as a whole one. A high-resolution timer never fires before its time.",
-    calls: &waits(MANY),
+    calls: &wait_calls(WAITS_PER_OP),
     unit: Unit::TimesPerOp,
-    axes: &[Axis { default_points: ACCUSED, ..HOW }, US, ROUNDING],
-    build: |at| or_refused(found(at, early)),
-    ..TIMED
+    axes: &[Axis { default_points: COMPARED, ..METHOD }, US, ROUNDING],
+    build: |params| or_unavailable(timeout_work(params, early)),
+    ..DEFAULTS
 };
 
-pub(super) const TURNS: Bench = Bench {
+pub(super) const CALL_COUNT: Bench = Bench {
     id: "event/timeout-turns",
     asks: "How many calls does it take to wait until a given moment?",
     op: "the calls that a loop makes until a moment has passed: it reads CLOCK_MONOTONIC, and \
@@ -130,30 +130,30 @@ pub(super) const TURNS: Bench = Bench {
           rounds up is late by as much. poll(2) and epoll_wait(2) leave that choice; the others \
           need none.",
     calls: &[
-        up_to(SELECT, MOST_TURNS).when(BY_SELECT),
-        up_to("pselect6", MOST_TURNS).when(BY_PSELECT),
-        up_to(POLL, MOST_TURNS).when(BY_POLL),
-        up_to("ppoll", MOST_TURNS).when(BY_PPOLL),
-        up_to(EPOLL_WAIT, MOST_TURNS).when(BY_EPOLL),
-        up_to("epoll_pwait2", MOST_TURNS).when(BY_PWAIT2),
-        up_to("io_uring_enter", MOST_TURNS).when(BY_RING),
+        up_to(SELECT, MAX_CALLS).when(BY_SELECT),
+        up_to("pselect6", MAX_CALLS).when(BY_PSELECT),
+        up_to(POLL, MAX_CALLS).when(BY_POLL),
+        up_to("ppoll", MAX_CALLS).when(BY_PPOLL),
+        up_to(EPOLL_WAIT, MAX_CALLS).when(BY_EPOLL),
+        up_to("epoll_pwait2", MAX_CALLS).when(BY_PWAIT2),
+        up_to("io_uring_enter", MAX_CALLS).when(BY_RING),
         // Only where reading a clock takes a system call.
-        up_to("clock_gettime", MOST_TURNS),
+        up_to("clock_gettime", MAX_CALLS),
     ],
     unit: Unit::TimesPerOp,
-    axes: &[Axis { default_points: ACCUSED, ..HOW }, US, ROUNDING],
-    build: |at| or_refused(found(at, turns)),
-    ..TIMED
+    axes: &[Axis { default_points: COMPARED, ..METHOD }, US, ROUNDING],
+    build: |params| or_unavailable(timeout_work(params, call_count)),
+    ..DEFAULTS
 };
 
 /// More iterations than fit into a millisecond.
-const MOST_TURNS: u32 = 100_000;
+const MAX_CALLS: u32 = 100_000;
 
 /// The figure of an op for a requested time and its rounding, in thousandths.
 type Figure = fn(&mut Timeout, u64, Rounding) -> Result<i64, Errno>;
 
-fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
-    let by = match at.word("method") {
+fn timeout_work(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
+    let by = match params.word("method") {
         "select" => TimeoutCall::Select,
         "pselect" => TimeoutCall::Pselect,
         "poll" => TimeoutCall::Poll,
@@ -162,8 +162,8 @@ fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
         "epoll-pwait2" => TimeoutCall::EpollPwait2,
         _ => TimeoutCall::Ring,
     };
-    let rounding = if at.word("rounding") == "down" { Rounding::Down } else { Rounding::Up };
-    let asked_ns = 1_000 * at.number("us");
+    let rounding = if params.word("rounding") == "down" { Rounding::Down } else { Rounding::Up };
+    let asked_ns = 1_000 * params.number("us");
     let mut timeout = Timeout::new(by)?;
     match timeout.wait(1_000, Rounding::Up) {
         Err(Errno::ENOSYS | Errno::EINVAL)
@@ -179,7 +179,7 @@ fn found(at: Params<'_>, figure: Figure) -> Result<Work, Errno> {
 }
 
 /// The overshoot of one wait.
-fn excess_ns(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
+fn overshoot_ns(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
     let before = gettime(ClockId::MONOTONIC)?;
     timeout.wait(asked_ns, rounding)?;
     let after = gettime(ClockId::MONOTONIC)?;
@@ -187,18 +187,18 @@ fn excess_ns(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result
 }
 
 fn error(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
-    excess_ns(timeout, asked_ns, rounding).map(|ns| 1_000 * ns)
+    overshoot_ns(timeout, asked_ns, rounding).map(|ns| 1_000 * ns)
 }
 
 fn early(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
     let mut early = 0;
-    for _ in 0..MANY {
-        early += i64::from(excess_ns(timeout, asked_ns, rounding)? < 0);
+    for _ in 0..WAITS_PER_OP {
+        early += i64::from(overshoot_ns(timeout, asked_ns, rounding)? < 0);
     }
-    Ok(1_000 * early / i64::from(MANY))
+    Ok(1_000 * early / i64::from(WAITS_PER_OP))
 }
 
-fn turns(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
+fn call_count(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
     let until = gettime(ClockId::MONOTONIC)? + asked_ns;
     let mut turns = 0;
     loop {

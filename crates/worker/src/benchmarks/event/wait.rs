@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::prelude::*;
-use super::set::{Asked, Method, Part, Ready, Set};
+use super::set::{Method, Part, Ready, Set, WaitState};
 use crate::kernel::event::descriptor_set::{
     ChildFiller, DescriptorKind, DescriptorSet, explain_error, max_descriptors,
 };
@@ -11,8 +11,8 @@ use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::process::limits;
 
 /// The type of the descriptors.
-pub(super) fn over(at: Params<'_>) -> DescriptorKind {
-    match at.word("over") {
+pub(super) fn descriptor_type(params: Params<'_>) -> DescriptorKind {
+    match params.word("over") {
         "pipe" => DescriptorKind::Pipe,
         "socketpair" => DescriptorKind::SocketPair,
         "tcp" => DescriptorKind::Tcp,
@@ -21,7 +21,7 @@ pub(super) fn over(at: Params<'_>) -> DescriptorKind {
 }
 
 /// What a point selects.
-struct Wanted {
+struct SetSpec {
     method: Method,
     over: DescriptorKind,
     fds: u64,
@@ -55,12 +55,12 @@ impl Position {
     }
 }
 
-impl Wanted {
-    fn at(at: Params<'_>) -> Self {
+impl SetSpec {
+    fn params(at: Params<'_>) -> Self {
         let fds = at.number("fds");
         Self {
             method: Method::of(at),
-            over: over(at),
+            over: descriptor_type(at),
             fds,
             ready: match at.word("ready") {
                 "none" => 0,
@@ -82,27 +82,27 @@ impl Wanted {
 }
 
 /// The work at a point: an op is `part` of one wait.
-pub(super) fn asks(at: Params<'_>, part: Part) -> Result<Work, Errno> {
-    asked(Wanted::at(at), part)
+pub(super) fn wait_work(params: Params<'_>, part: Part) -> Result<Work, Errno> {
+    build(SetSpec::params(params), part)
 }
 
 /// The work at a point: an op is the share of one descriptor in one wait.
-pub(super) fn shares(at: Params<'_>) -> Result<Work, Errno> {
-    let fds = at.number("fds");
-    let wanted = Wanted {
-        method: Method::of(at),
+pub(super) fn share_work(params: Params<'_>) -> Result<Work, Errno> {
+    let fds = params.number("fds");
+    let wanted = SetSpec {
+        method: Method::of(params),
         over: DescriptorKind::Pipe,
         fds,
         // The call has added itself to the wait queues of all others before it finds this one.
-        ready: u64::from(at.word("step") == "block"),
+        ready: u64::from(params.word("step") == "block"),
         highest: None,
         position: Position::Last,
     };
-    asked(wanted, Part::Whole).map(|work| work.with_op_count(fds))
+    build(wanted, Part::Whole).map(|work| work.with_op_count(fds))
 }
 
-fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
-    let Wanted { method, over, fds, ready, highest, .. } = wanted;
+fn build(wanted: SetSpec, part: Part) -> Result<Work, Errno> {
+    let SetSpec { method, over, fds, ready, highest, .. } = wanted;
     if highest.is_some_and(|highest| highest < fds + 64) {
         return Err(Errno::unavailable(
             "that many descriptors exceed this number by themselves: select smaller \
@@ -120,13 +120,13 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
         )));
     }
     let (set, helpers) = if fds > max_descriptors(over, limit) && method.is_shared() {
-        shared(&wanted, limit)?
+        shared_set(&wanted, limit)?
     } else {
         let places = wanted.position.places(fds, ready);
         let many = DescriptorSet::new(fds, over, places.clone(), highest)?;
-        let asked = Asked::of(method, &mut many.fds(), ready)
+        let asked = WaitState::of(method, &mut many.fds(), ready)
             .map_err(|why| explain_error(why, fds, over))?;
-        (Set { many, asked, ready: Ready::of(places, method) }, Vec::new())
+        (Set { many, state: asked, ready: Ready::of(places, method) }, Vec::new())
     };
     set.wake()?;
     let mut body = Body { set, part: Part::Whole, _helpers: helpers };
@@ -139,25 +139,25 @@ fn asked(wanted: Wanted, part: Part) -> Result<Work, Errno> {
 
 /// A set that does not fit into one process: a kernel-resident set may contain descriptors of any
 /// process that inherited it.
-fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno> {
+fn shared_set(wanted: &SetSpec, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno> {
     /// A process's other descriptors, with a margin.
     const OTHERS: u64 = 320;
-    let &Wanted { method, over, fds, ready, .. } = wanted;
+    let &SetSpec { method, over, fds, ready, .. } = wanted;
     let ends = if over == DescriptorKind::Eventfd { 1 } else { 2 };
     let each = limit.saturating_sub(OTHERS) / ends;
     // The write ends of those that are made ready belong to this process, too.
     let own = if over == DescriptorKind::Eventfd { each } else { each.saturating_sub(ready) };
-    if own < ready.max(1) || fds / each.max(1) > MOST_HELPERS || wanted.highest.is_some() {
+    if own < ready.max(1) || fds / each.max(1) > MAX_HELPERS || wanted.highest.is_some() {
         return Err(explain_error(Errno::EMFILE, fds, over));
     }
-    let mut asked = Asked::empty(method, ready)?;
+    let mut asked = WaitState::empty(method, ready)?;
     let mut fillers = Vec::new();
     let mut left = fds - own;
     while left > 0 {
         let count = left.min(each);
         let beyond = own + left - count;
         let fill = |many: &DescriptorSet| {
-            asked.follow();
+            asked.skip_foreign_entries();
             asked.fill(&mut many.fds(), beyond)
         };
         fillers.push((ChildFiller::start(count, over, 1 + fillers.len() as u32, fill)?, count));
@@ -171,18 +171,18 @@ fn shared(wanted: &Wanted, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno>
     }
     let places = wanted.position.places(own, ready);
     let many = DescriptorSet::new(own, over, places.clone(), None)?;
-    asked.follow();
+    asked.skip_foreign_entries();
     asked.fill(&mut many.fds(), 0).map_err(|why| explain_error(why, fds, over))?;
     for (filler, count) in later {
         helpers.push(filler.fill(count, over)?);
     }
-    asked.follow();
-    Ok((Set { many, asked, ready: Ready::of(places, method) }, helpers))
+    asked.skip_foreign_entries();
+    Ok((Set { many, state: asked, ready: Ready::of(places, method) }, helpers))
 }
 
 /// Maximum number of helper processes that fill a set: enough for 100,000 pipes where a process may
 /// have 4,096 descriptors.
-const MOST_HELPERS: u64 = 64;
+const MAX_HELPERS: u64 = 64;
 
 /// A set, and the helpers that filled part of it.
 struct Body {
@@ -192,7 +192,7 @@ struct Body {
 }
 
 impl WorkBody for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.set.run(self.part, turns * u64::from(copies))
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.set.run(self.part, iterations * u64::from(unroll))
     }
 }

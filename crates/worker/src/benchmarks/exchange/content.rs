@@ -6,13 +6,13 @@ use oscost_model::seed::Seed;
 const PAGE: usize = 4_096;
 
 /// A page-aligned buffer for a message.
-pub(in super::super) struct Room {
+pub(in super::super) struct MessageBuffer {
     bytes: Vec<u8>,
     from: usize,
     size: usize,
 }
 
-impl Room {
+impl MessageBuffer {
     /// A buffer of `size` bytes, each written once: none of its pages faults later.
     pub(in super::super) fn new(size: usize) -> Self {
         let mut bytes = vec![0; size + PAGE];
@@ -34,7 +34,7 @@ impl Room {
 
 /// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum From {
+pub(in super::super) enum Sender {
     /// The measured process.
     Own,
     /// Its peer.
@@ -42,9 +42,9 @@ pub(in super::super) enum From {
 }
 
 /// Fills a message: different bytes for each size, number and sender.
-pub(in super::super) fn fill(message: &mut [u8], number: u64, from: From) {
+pub(in super::super) fn fill_message(message: &mut [u8], number: u64, from: Sender) {
     let mut seed =
-        Seed::new((message.len() as u64) << 8 | number << 1 | u64::from(from == From::Own));
+        Seed::new((message.len() as u64) << 8 | number << 1 | u64::from(from == Sender::Own));
     for piece in message.chunks_mut(8) {
         let word = seed.bits().to_le_bytes();
         piece.copy_from_slice(&word[..piece.len()]);
@@ -52,7 +52,7 @@ pub(in super::super) fn fill(message: &mut [u8], number: u64, from: From) {
 }
 
 /// A checksum in which each byte and its position count.
-pub(super) fn sum(message: &[u8]) -> u64 {
+pub(super) fn checksum(message: &[u8]) -> u64 {
     /// An odd number with as many ones as zeros: multiplication by it loses no bits of a word.
     const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
     let words = message

@@ -7,10 +7,10 @@ use crate::kernel::net::control_stream::OnInterrupt;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The largest message, which limits the peer's buffers whatever size is requested.
-pub(in super::super) const LARGEST: u64 = 16 << 20;
+pub(in super::super) const MAX_MESSAGE_BYTES: u64 = 16 << 20;
 
 /// The size of the message that acknowledges all others.
-pub(in super::super) const ACKNOWLEDGEMENT: usize = 4;
+pub(in super::super) const ACK_BYTES: usize = 4;
 
 /// One end of a message channel.
 ///
@@ -26,7 +26,7 @@ pub(in super::super) trait End {
     fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno>;
 
     /// Sends `trips` messages and receives the answer to each.
-    fn trips(
+    fn round_trips(
         &mut self,
         trips: u64,
         (message, into): (&[u8], &mut [u8]),
@@ -34,7 +34,7 @@ pub(in super::super) trait End {
     ) -> Result<(), OpError> {
         for op in 0..trips {
             let back = self.send(message, gone).and_then(|()| self.receive(into, gone));
-            back.and_then(|bytes| whole(bytes, into.len()))
+            back.and_then(|bytes| check_length(bytes, into.len()))
                 .map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
@@ -43,14 +43,14 @@ pub(in super::super) trait End {
     /// Sends back each of `trips` messages.
     fn echo(&mut self, trips: u64, message: &mut [u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         for _ in 0..trips {
-            whole(self.receive(message, gone)?, message.len())?;
+            check_length(self.receive(message, gone)?, message.len())?;
             self.send(message, gone)?;
         }
         Ok(())
     }
 
     /// Sends `messages` messages, and waits until the other end acknowledges the last.
-    fn pour(
+    fn send_many(
         &mut self,
         messages: u64,
         message: &[u8],
@@ -59,15 +59,15 @@ pub(in super::super) trait End {
         for op in 0..messages {
             self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
-        let acknowledged = self.receive(&mut [0; ACKNOWLEDGEMENT], gone);
+        let acknowledged = self.receive(&mut [0; ACK_BYTES], gone);
         acknowledged
-            .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
+            .and_then(|bytes| check_length(bytes, ACK_BYTES))
             .map_err(|why| OpError { op: messages, errno: why })
     }
 
     /// Receives `messages` messages, acknowledges the last, and returns their number and their
     /// bytes.
-    fn drain(
+    fn receive_many(
         &mut self,
         messages: u64,
         into: &mut [u8],
@@ -77,15 +77,15 @@ pub(in super::super) trait End {
         for _ in 0..messages {
             bytes += self.receive(into, gone)? as u64;
         }
-        self.send(&[0; ACKNOWLEDGEMENT], gone)?;
+        self.send(&[0; ACK_BYTES], gone)?;
         Ok((messages, bytes))
     }
 
     /// Stores the process ID of the other end, if the mechanism needs it.
-    fn meet(&mut self, _peer: u32) {}
+    fn set_peer(&mut self, _peer: u32) {}
 
     /// What the system reports about the channel at this end.
-    fn seen(&self) -> ChannelObservation {
+    fn observation(&self) -> ChannelObservation {
         ChannelObservation::default()
     }
 
@@ -106,7 +106,7 @@ pub(super) fn timed_trip(
     end.send(message, gone)?;
     let bytes = end.receive(into, gone)?;
     let had = watch.stop();
-    whole(bytes, into.len())?;
+    check_length(bytes, into.len())?;
     Ok((sent, had))
 }
 
@@ -120,13 +120,13 @@ pub(super) fn timed_echo(
 ) -> Result<(u64, u64), Errno> {
     let bytes = end.receive(message, gone)?;
     let had = watch.stop();
-    whole(bytes, message.len())?;
+    check_length(bytes, message.len())?;
     let sent = watch.start();
     end.send(message, gone)?;
     Ok((had, sent))
 }
 
 /// Fails unless a message has the expected length.
-pub(in super::super) fn whole(bytes: usize, wanted: usize) -> Result<(), Errno> {
+pub(in super::super) fn check_length(bytes: usize, wanted: usize) -> Result<(), Errno> {
     if bytes == wanted { Ok(()) } else { Err(Errno::EPROTO) }
 }

@@ -1,14 +1,14 @@
 //! The peer: executes commands from the control stream until it is closed.
 
-use super::content::{From, Room, fill, sum};
-use super::end::{End, LARGEST, timed_echo};
+use super::content::{MessageBuffer, Sender, checksum, fill_message};
+use super::end::{End, MAX_MESSAGE_BYTES, timed_echo};
 use crate::kernel::Errno;
 use crate::kernel::net::control_stream::ControlStream;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Commands: the first number selects one, the second is the message size, the third the number of
 /// messages.
-pub(super) mod order {
+pub(super) mod command {
     /// Verify that many messages, report the result, and send as many back.
     pub(crate) const VERIFY: u64 = 1;
     /// Send each message back.
@@ -31,23 +31,23 @@ pub(in super::super) fn serve(
     // On this machine the death of the parent ends this process, elsewhere the end of its
     // connections.
     let wait = |_| Ok(());
-    let mut room = Room::new(0);
+    let mut room = MessageBuffer::new(0);
     loop {
         let [what, size, messages, _] = match control.receive(&wait) {
             Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => return Ok(()),
             heard => heard?,
         };
-        if !(1..=LARGEST).contains(&size) {
+        if !(1..=MAX_MESSAGE_BYTES).contains(&size) {
             return Err(Errno::EINVAL);
         }
         if room.get().len() as u64 != size {
-            room = Room::new(size as usize);
+            room = MessageBuffer::new(size as usize);
         }
         let into = room.get_mut();
         match what {
-            order::VERIFY => verify(end, control, into, messages)?,
-            order::ECHO => {
-                control.send([order::READY, 0, 0, 0], &wait)?;
+            command::VERIFY => verify(end, control, into, messages)?,
+            command::ECHO => {
+                control.send([command::READY, 0, 0, 0], &wait)?;
                 match end.echo(messages, into, &wait) {
                     // The number of messages is unlimited: the end of the channel is the end.
                     Err(Errno::EPIPE | Errno(libc::ECONNRESET)) if messages == u64::MAX => {
@@ -56,13 +56,13 @@ pub(in super::super) fn serve(
                     done => done?,
                 }
             }
-            order::DRAIN => {
-                control.send([order::READY, 0, 0, 0], &wait)?;
-                let (came, bytes) = end.drain(messages, into, &wait)?;
+            command::DRAIN => {
+                control.send([command::READY, 0, 0, 0], &wait)?;
+                let (came, bytes) = end.receive_many(messages, into, &wait)?;
                 control.send([came, bytes, 0, 0], &wait)?;
             }
-            order::TIME => {
-                control.send([order::READY, 0, 0, 0], &wait)?;
+            command::TIME => {
+                control.send([command::READY, 0, 0, 0], &wait)?;
                 end.echo(messages.saturating_sub(2), into, &wait)?;
                 let (had, sent) = timed_echo(end, watch, into, &wait)?;
                 // Wait for the next message at once, as in a series: doing anything else first
@@ -84,20 +84,20 @@ fn verify(
     messages: u64,
 ) -> Result<(), Errno> {
     let wait = |_| Ok(());
-    let mut wanted = Room::new(into.len());
+    let mut wanted = MessageBuffer::new(into.len());
     let (mut good, mut bytes, mut sums) = (0, 0, 0u64);
     for number in 0..messages {
         let came = end.receive(into, &wait)?;
         bytes += came as u64;
-        fill(wanted.get_mut(), number, From::Own);
+        fill_message(wanted.get_mut(), number, Sender::Own);
         good += u64::from(came == into.len() && into == wanted.get());
-        sums = sums.wrapping_add(sum(into));
+        sums = sums.wrapping_add(checksum(into));
     }
     control.send([good, bytes, sums, 0], &wait)?;
-    let mut back: Vec<Room> = Vec::new();
+    let mut back: Vec<MessageBuffer> = Vec::new();
     for number in 0..messages {
-        let mut room = Room::new(into.len());
-        fill(room.get_mut(), number, From::Peer);
+        let mut room = MessageBuffer::new(into.len());
+        fill_message(room.get_mut(), number, Sender::Peer);
         back.push(room);
     }
     for room in &back {

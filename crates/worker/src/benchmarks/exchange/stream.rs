@@ -13,13 +13,13 @@ use crate::kernel::net::control_stream::OnInterrupt;
 pub(in super::super) struct Stream {
     to: File,
     from: File,
-    seen: ChannelObservation,
+    observation: ChannelObservation,
 }
 
 impl Stream {
     /// An end of these files, with what was observed of the channel.
     pub(in super::super) fn new(to: File, from: File, seen: ChannelObservation) -> Self {
-        Self { to, from, seen }
+        Self { to, from, observation: seen }
     }
 }
 
@@ -30,7 +30,7 @@ impl End for Stream {
             Ok(taken) if taken == message.len() => Ok(()),
             partly => {
                 let more = |done: usize| write(&self.to, &message[done..]);
-                go_on(message.len(), partly, gone, more).map(drop)
+                transfer_rest(message.len(), partly, gone, more).map(drop)
             }
         }
     }
@@ -39,19 +39,21 @@ impl End for Stream {
     fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         match read(&self.from, into) {
             Ok(given) if given == into.len() => Ok(given),
-            partly => go_on(into.len(), partly, gone, |done| read(&self.from, &mut into[done..])),
+            partly => {
+                transfer_rest(into.len(), partly, gone, |done| read(&self.from, &mut into[done..]))
+            }
         }
     }
 
-    fn seen(&self) -> ChannelObservation {
-        self.seen
+    fn observation(&self) -> ChannelObservation {
+        self.observation
     }
 }
 
 /// Transfers the rest of a message after a first call: `more` continues after that many bytes. An
 /// interrupted wait calls `gone`, and continues.
 #[inline(never)]
-pub(in super::super) fn go_on(
+pub(in super::super) fn transfer_rest(
     length: usize,
     first: Result<usize, Errno>,
     gone: OnInterrupt<'_>,

@@ -1,6 +1,6 @@
 //! Properties of messages, by any mechanism.
 
-use super::content::{From, fill, sum};
+use super::content::{Sender, checksum, fill_message};
 use super::*;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::in_own_process;
@@ -13,8 +13,8 @@ fn pipes() -> (Box<dyn End>, Box<dyn End>) {
     (end(to_peer, from_peer), end(to_own, from_own))
 }
 
-fn two() -> Two {
-    Two::here(0, Stopwatch::Syscall, pipes()).unwrap()
+fn two() -> Channel {
+    Channel::with_child(0, Stopwatch::Syscall, pipes()).unwrap()
 }
 
 #[test]
@@ -22,12 +22,12 @@ fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
     let mut sums = std::collections::BTreeSet::new();
     for size in [4, 7, 64, 4_096] {
         for number in 0..3 {
-            for from in [From::Own, From::Peer] {
+            for from in [Sender::Own, Sender::Peer] {
                 let mut message = vec![0; size];
-                fill(&mut message, number, from);
-                assert!(sums.insert(sum(&message)));
+                fill_message(&mut message, number, from);
+                assert!(sums.insert(checksum(&message)));
                 message.swap(0, 1);
-                assert!(message[0] == message[1] || sums.insert(sum(&message)));
+                assert!(message[0] == message[1] || sums.insert(checksum(&message)));
             }
         }
     }
@@ -37,12 +37,12 @@ fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
 fn messages_make_round_trips_whole_and_verified() {
     in_own_process(|| {
         for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
-            let mut work = two().round_trips(size, Trips::Freely).unwrap();
+            let mut work = two().round_trips(size, TripMode::Unlimited).unwrap();
             work.run(5, 2).unwrap();
             let seen = work.channel_observation().unwrap();
             assert!(seen.verified >= 4, "{seen:?}");
             assert_eq!(seen.peer_cpu, Some(0));
-            let mut work = two().round_trips(size, Trips::Announced).unwrap();
+            let mut work = two().round_trips(size, TripMode::Announced).unwrap();
             work.prepare(10).unwrap();
             work.run(5, 2).unwrap();
             let mut work = two().throughput(size, 1).unwrap();
@@ -51,7 +51,7 @@ fn messages_make_round_trips_whole_and_verified() {
                 work.run(messages, 1).unwrap();
                 work.verify().unwrap();
             }
-            for way in [Way::There, Way::Back] {
+            for way in [Direction::ToPeer, Direction::FromPeer] {
                 let mut work = two().one_way(size, way, Stopwatch::Syscall).unwrap();
                 for _ in 0..3 {
                     work.prepare(1).unwrap();

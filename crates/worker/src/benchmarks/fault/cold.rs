@@ -5,7 +5,7 @@ use std::fs::File;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region, drop_page_cache};
 
 use super::super::prelude::*;
-use super::claim::{Claim, Kind};
+use super::expected_faults::{ExpectedFaults, FaultKind};
 use super::walk;
 
 /// The size of the mapping: small enough to be written and evicted quickly, and large enough that
@@ -21,18 +21,24 @@ enum Disk {
 }
 
 /// One page at a time, evicted before it is touched.
-struct Cold {
+struct ColdPages {
     region: Region,
     disk: Disk,
     order: Vec<u32>,
     at: usize,
-    claim: Claim,
+    expected_faults: ExpectedFaults,
 }
 
-impl Cold {
+impl ColdPages {
     fn work(region: Region, disk: Disk) -> Result<Work, Errno> {
-        let order = walk::order(BYTES / PAGE_BYTES, "random");
-        let mut cold = Self { region, disk, order, at: 0, claim: Claim::new(Kind::Major) };
+        let order = walk::touch_order(BYTES / PAGE_BYTES, "random");
+        let mut cold = Self {
+            region,
+            disk,
+            order,
+            at: 0,
+            expected_faults: ExpectedFaults::new(FaultKind::Major),
+        };
         // If a page cannot be evicted, the case is unsupported.
         match cold.evict() {
             Err(Errno::UNVERIFIED) => Err(Errno::EOPNOTSUPP),
@@ -68,19 +74,19 @@ impl Cold {
     }
 }
 
-impl WorkBody for Cold {
+impl WorkBody for ColdPages {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.at += 1;
         self.evict()?;
-        self.claim.open(ops)
+        self.expected_faults.expect(ops)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        self.claim.settle()
+        self.expected_faults.check()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        if turns * u64::from(copies) == 0 {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        if iterations * u64::from(unroll) == 0 {
             return Ok(());
         }
         self.region
@@ -90,18 +96,18 @@ impl WorkBody for Cold {
 }
 
 /// A page of a file that is not in the page cache.
-pub(super) fn evicted_file(at: Params<'_>) -> Result<Work, Errno> {
-    let file = walk::file(BYTES)?;
+pub(super) fn evicted_file(params: Params<'_>) -> Result<Work, Errno> {
+    let file = walk::filled_file(BYTES)?;
     // A dirty page is not dropped.
     file.sync_all()?;
     let region = Region::private_file(file.try_clone()?, BYTES)?;
-    if at.word("readahead") == "off" {
+    if params.word("readahead") == "off" {
         region.advise(libc::MADV_RANDOM)?;
     }
-    Cold::work(region, Disk::File(file))
+    ColdPages::work(region, Disk::File(file))
 }
 
 /// A page that was swapped out.
 pub(super) fn swap_in(_at: Params<'_>) -> Result<Work, Errno> {
-    Cold::work(Region::anonymous(BYTES, PageKind::Small)?, Disk::Swap)
+    ColdPages::work(Region::anonymous(BYTES, PageKind::Small)?, Disk::Swap)
 }

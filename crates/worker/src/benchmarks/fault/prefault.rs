@@ -8,34 +8,34 @@ use crate::kernel::memory::region::{
 };
 
 use super::super::prelude::*;
-use super::claim::{Claim, Kind};
-use super::walk::{WHOLE_BYTES as BYTES, backed};
+use super::expected_faults::{ExpectedFaults, FaultKind};
+use super::walk::{WHOLE_BYTES as BYTES, ensure_backed};
 
 /// Pages of the mapping.
 const PAGES: usize = BYTES / PAGE_BYTES;
 /// Pages of a piece.
-const PIECE: usize = 16;
+const PIECE_PAGES: usize = 16;
 /// With pages already present, touching those of one mapping takes only some microseconds: a batch
 /// has up to this many mappings.
-const MOST_OPS: usize = 4;
+const MAX_OPS: usize = 4;
 /// Without root 8 MiB may be locked on many systems.
-const MOST_LOCKED: u64 = 3;
+const MAX_LOCKED_OPS: u64 = 3;
 
 /// How pages are made present before they are used.
-enum How {
+enum Technique {
     /// They are not.
-    Not,
+    Off,
     /// A helper touches them; a process can do so only for those of a file.
-    Helped(PageToucher, Option<File>),
+    Helper(PageToucher, Option<File>),
     /// By mmap(2) itself (MAP_POPULATE).
-    Populated,
+    Populate,
     /// By mlock(2).
-    Locked,
+    Mlock,
 }
 
 /// 2 MiB that are mapped, prefaulted and touched.
 struct Prefault {
-    how: How,
+    technique: Technique,
     /// Bytes mapped at a time.
     piece: usize,
     /// Whether prefaulting is timed too.
@@ -43,33 +43,36 @@ struct Prefault {
     regions: Vec<Region>,
     /// Faults that the kernel counts for this thread in the timed part.
     faults: u64,
-    claim: Claim,
+    expected_faults: ExpectedFaults,
     _small: HugePagesDisabled,
 }
 
-pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
-    backed(MOST_OPS * BYTES)?;
+pub(super) fn prefault(params: Params<'_>) -> Result<Work, Errno> {
+    ensure_backed(MAX_OPS * BYTES)?;
     // Before the helper is created, which must not have huge pages either.
     let small = HugePagesDisabled::new()?;
-    let beside = at.context.other_cpu.or(at.context.cpu);
-    let how = match at.word("prefault") {
-        "thread" => How::Helped(PageToucher::start_thread(beside)?, None),
+    let beside = params.context.other_cpu.or(params.context.cpu);
+    let how = match params.word("prefault") {
+        "thread" => Technique::Helper(PageToucher::start_thread(beside)?, None),
         "process" => {
-            let file = memory_file((MOST_OPS * BYTES) as u64)?;
-            How::Helped(PageToucher::start_process(&file, MOST_OPS * BYTES, beside)?, Some(file))
+            let file = memory_file((MAX_OPS * BYTES) as u64)?;
+            Technique::Helper(
+                PageToucher::start_process(&file, MAX_OPS * BYTES, beside)?,
+                Some(file),
+            )
         }
-        "populate" => How::Populated,
-        "mlock" => How::Locked,
-        _ => How::Not,
+        "populate" => Technique::Populate,
+        "mlock" => Technique::Mlock,
+        _ => Technique::Off,
     };
-    let most = if matches!(how, How::Locked) { MOST_LOCKED } else { MOST_OPS as u64 };
-    let total = at.word("cost") == "total";
+    let most = if matches!(how, Technique::Mlock) { MAX_LOCKED_OPS } else { MAX_OPS as u64 };
+    let total = params.word("cost") == "total";
     let faults = match &how {
         // A page that a process has touched is in memory, but not in this process's page table.
-        How::Not | How::Helped(_, Some(_)) => PAGES as u64,
-        How::Helped(_, None) => 0,
+        Technique::Off | Technique::Helper(_, Some(_)) => PAGES as u64,
+        Technique::Helper(_, None) => 0,
         // The kernel counts what it maps for this thread as its faults, although none trapped.
-        How::Populated | How::Locked => {
+        Technique::Populate | Technique::Mlock => {
             if total {
                 PAGES as u64
             } else {
@@ -77,14 +80,14 @@ pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
             }
         }
     };
-    let piece = if at.word("chunk") == "all" { BYTES } else { PIECE * PAGE_BYTES };
+    let piece = if params.word("chunk") == "all" { BYTES } else { PIECE_PAGES * PAGE_BYTES };
     let prefault = Prefault {
-        how,
+        technique: how,
         piece,
         total,
-        regions: Vec::with_capacity(MOST_OPS * BYTES / piece),
+        regions: Vec::with_capacity(MAX_OPS * BYTES / piece),
         faults,
-        claim: Claim::new(Kind::Any),
+        expected_faults: ExpectedFaults::new(FaultKind::Any),
         _small: small,
     };
     Ok(Work::from_prepared_body(Shape::WithLoop, prefault)
@@ -94,17 +97,17 @@ pub(super) fn prefault(at: Params<'_>) -> Result<Work, Errno> {
 
 impl Prefault {
     /// Maps the piece that begins at `from`, and prefaults it.
-    fn ready(&mut self, from: usize) -> Result<Region, Errno> {
+    fn map_piece(&mut self, from: usize) -> Result<Region, Errno> {
         let private = |flags| Region::at_hint(0, self.piece, PageKind::Small, flags);
-        match &mut self.how {
-            How::Not => private(0),
-            How::Populated => private(libc::MAP_POPULATE),
-            How::Locked => {
+        match &mut self.technique {
+            Technique::Off => private(0),
+            Technique::Populate => private(libc::MAP_POPULATE),
+            Technique::Mlock => {
                 let region = private(0)?;
                 region.lock()?;
                 Ok(region)
             }
-            How::Helped(helper, file) => {
+            Technique::Helper(helper, file) => {
                 let region = match file {
                     Some(file) => Region::shared(file, from as u64, self.piece)?,
                     None => private(0)?,
@@ -119,32 +122,32 @@ impl Prefault {
 impl WorkBody for Prefault {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.regions.clear();
-        if let How::Helped(helper, file) = &self.how {
+        if let Technique::Helper(helper, file) = &self.technique {
             helper.check_owner()?;
             if let Some(file) = file {
                 // This frees all its pages.
                 file.set_len(0)?;
-                file.set_len((MOST_OPS * BYTES) as u64)?;
+                file.set_len((MAX_OPS * BYTES) as u64)?;
             }
         }
         if !self.total {
             for from in (0..ops as usize * BYTES).step_by(self.piece) {
-                let region = self.ready(from)?;
+                let region = self.map_piece(from)?;
                 self.regions.push(region);
             }
         }
-        self.claim.open(ops * self.faults)
+        self.expected_faults.expect(ops * self.faults)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        self.claim.settle()
+        self.expected_faults.check()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let bytes = (turns * u64::from(copies)) as usize * BYTES;
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let bytes = (iterations * u64::from(unroll)) as usize * BYTES;
         for (piece, from) in (0..bytes).step_by(self.piece).enumerate() {
             if self.total {
-                let ready = self.ready(from);
+                let ready = self.map_piece(from);
                 self.regions
                     .push(ready.map_err(|why| OpError { op: (from / BYTES) as u64, errno: why })?);
             }

@@ -10,7 +10,7 @@ use crate::kernel::memory::userfaultfd::HandledRegion;
 use crate::kernel::process::{self, WaitTarget};
 
 use super::super::prelude::*;
-use super::claim::{Claim, Kind};
+use super::expected_faults::{ExpectedFaults, FaultKind};
 
 /// The size of the study's mapping: 8 MiB, 2048 pages, a page table of four pages.
 const BYTES: usize = 8 << 20;
@@ -21,10 +21,10 @@ pub(super) const WHOLE_BYTES: usize = HUGE_BYTES;
 /// Huge pages that are only read cost no memory and hardly any time: a batch takes more of them.
 const BYTES_READ: usize = 64 << 20;
 /// Pages that the kernel maps at once around a cached one (`fault_around_bytes`).
-const AROUND: usize = 16;
+const FAULT_AROUND_PAGES: usize = 16;
 
 /// The order in which pages are touched, as the axis names it.
-pub(super) fn order(pieces: usize, named: &str) -> Vec<u32> {
+pub(super) fn touch_order(pieces: usize, named: &str) -> Vec<u32> {
     let order = ScrambledOrder::with_bits(pieces.ilog2());
     (0..pieces as u32)
         .map(|piece| match named {
@@ -35,7 +35,7 @@ pub(super) fn order(pieces: usize, named: &str) -> Vec<u32> {
 }
 
 /// The page size, as the axis names it.
-pub(super) fn pages(named: &str) -> PageKind {
+pub(super) fn page_size(named: &str) -> PageKind {
     match named {
         "thp" => PageKind::Transparent,
         "hugetlb" => PageKind::Huge,
@@ -50,30 +50,30 @@ fn access(named: &str) -> Access {
 /// How the pages of a walk become fresh again when all have been touched.
 enum Source {
     /// They are remapped.
-    Renewed(Region),
+    Remapped(Region),
     /// They are remapped, from a file whose pages must all be cached.
     Cached(Region),
     /// A child is forked, which shares them, and which exits at once unless it `lives`.
     Forked { region: Region, lives: bool, child: Option<u32> },
     /// They are dropped, and a handler thread fills them in; `filled` is the expected number so
     /// far.
-    Handled { region: HandledRegion, filled: u64 },
+    Userfaultfd { region: HandledRegion, filled: u64 },
 }
 
 impl Source {
     fn region(&self) -> &Region {
         match self {
-            Source::Renewed(region) | Source::Cached(region) | Source::Forked { region, .. } => {
+            Source::Remapped(region) | Source::Cached(region) | Source::Forked { region, .. } => {
                 region
             }
-            Source::Handled { region, .. } => region.region(),
+            Source::Userfaultfd { region, .. } => region.region(),
         }
     }
 }
 
 /// Kills a waiting child and reaps it, unless it belongs to another process: the work of a twin was
 /// built by its parent.
-fn end(child: &mut Option<u32>) -> Result<(), Errno> {
+fn end_child(child: &mut Option<u32>) -> Result<(), Errno> {
     let Some(pid) = child.take() else { return Ok(()) };
     process::kill(pid);
     match process::wait(WaitTarget::Child(pid), true) {
@@ -83,7 +83,7 @@ fn end(child: &mut Option<u32>) -> Result<(), Errno> {
 }
 
 /// Fails if the child has exited by itself: then its pages are no longer shared.
-fn still_lives(child: Option<u32>) -> Result<(), Errno> {
+fn check_child_alive(child: Option<u32>) -> Result<(), Errno> {
     match child.map(|pid| process::wait(WaitTarget::Child(pid), false)) {
         Some(Ok(Some(_))) => Err(Errno::ECHILD),
         _ => Ok(()),
@@ -97,7 +97,7 @@ struct Walk {
     at: usize,
     pages: usize,
     access: Access,
-    claim: Claim,
+    expected_faults: ExpectedFaults,
 }
 
 impl Walk {
@@ -105,7 +105,14 @@ impl Walk {
     fn new(source: Source, order: Vec<u32>, pages: usize, access: Access) -> Self {
         // As if all had been touched: the first batch makes them fresh.
         let at = order.len();
-        Self { source, order, at, pages, access, claim: Claim::new(Kind::Any) }
+        Self {
+            source,
+            order,
+            at,
+            pages,
+            access,
+            expected_faults: ExpectedFaults::new(FaultKind::Any),
+        }
     }
 
     fn work(self, worth: u64) -> Work {
@@ -117,17 +124,17 @@ impl Walk {
             .with_op_count(worth)
     }
 
-    fn freshen(&mut self) -> Result<(), Errno> {
+    fn renew(&mut self) -> Result<(), Errno> {
         self.at = 0;
         match &mut self.source {
-            Source::Renewed(region) => region.remap(),
+            Source::Remapped(region) => region.remap(),
             Source::Cached(region) => {
                 let cached = region.resident_pages()? * PAGE_BYTES == region.bytes();
                 if cached { region.remap() } else { Err(Errno::UNVERIFIED) }
             }
-            Source::Handled { region, .. } => region.region().advise(libc::MADV_DONTNEED),
+            Source::Userfaultfd { region, .. } => region.region().advise(libc::MADV_DONTNEED),
             Source::Forked { lives, child, .. } => {
-                end(child)?;
+                end_child(child)?;
                 let parent = std::process::id();
                 *child = Some(process::fork(|| {
                     if process::die_with_parent(parent).is_err() {
@@ -136,7 +143,7 @@ impl Walk {
                     process::pause_forever()
                 })?);
                 if !*lives {
-                    end(child)?;
+                    end_child(child)?;
                 }
                 // The fork has made the stack and heap of this process copy-on-write too: executing
                 // the path once resolves that, untimed.
@@ -155,29 +162,29 @@ impl Walk {
 
 impl WorkBody for Walk {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        if let Source::Handled { filled, .. } = &mut self.source {
+        if let Source::Userfaultfd { filled, .. } = &mut self.source {
             *filled += ops;
         }
         if self.at + ops as usize > self.order.len() {
-            self.freshen()?;
+            self.renew()?;
         }
-        self.claim.open(ops)
+        self.expected_faults.expect(ops)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
         match &self.source {
             // Only the handler thread fills in what is touched.
-            Source::Handled { region, filled } if region.handled_faults() != *filled => {
+            Source::Userfaultfd { region, filled } if region.handled_faults() != *filled => {
                 return Err(Errno::UNVERIFIED);
             }
-            Source::Forked { child, .. } => still_lives(*child)?,
+            Source::Forked { child, .. } => check_child_alive(*child)?,
             _ => {}
         }
-        self.claim.settle()
+        self.expected_faults.check()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let pieces = (turns * u64::from(copies)) as usize;
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let pieces = (iterations * u64::from(unroll)) as usize;
         self.step(pieces).map_err(|why| OpError { op: 0, errno: why })
     }
 }
@@ -186,7 +193,7 @@ impl Drop for Walk {
     fn drop(&mut self) {
         if let Source::Forked { child, .. } = &mut self.source {
             // A drop cannot report an error.
-            let _ = end(child);
+            let _ = end_child(child);
         }
     }
 }
@@ -194,15 +201,15 @@ impl Drop for Walk {
 /// Touches this many bytes once and frees them. Memory that a guest kernel has had free for some
 /// seconds may be returned to its hypervisor (free page reporting), and the first touch is then a
 /// fault of the host too; recently freed memory is allocated first, and is backed.
-pub(super) fn backed(bytes: usize) -> Result<(), Errno> {
+pub(super) fn ensure_backed(bytes: usize) -> Result<(), Errno> {
     Region::anonymous(bytes, PageKind::Small).map(|region| region.touch_all(Access::Write))
 }
 
 /// Fresh zero-filled pages.
-pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
-    let (pages, access) = (pages(at.word("pages")), access(at.word("access")));
-    if at.word("map") == "inside" {
-        return whole(pages, access, at.word("order"));
+pub(super) fn zero_fill(params: Params<'_>) -> Result<Work, Errno> {
+    let (pages, access) = (page_size(params.word("pages")), access(params.word("access")));
+    if params.word("map") == "inside" {
+        return whole_mappings(pages, access, params.word("order"));
     }
     let huge = pages != PageKind::Small;
     let bytes = match (pages, access) {
@@ -210,46 +217,47 @@ pub(super) fn zero_fill(at: Params<'_>) -> Result<Work, Errno> {
         _ => BYTES,
     };
     let piece = if huge { HUGE_BYTES / PAGE_BYTES } else { 1 };
-    let order = order(bytes / PAGE_BYTES / piece, at.word("order"));
+    let order = touch_order(bytes / PAGE_BYTES / piece, params.word("order"));
     let region = Region::anonymous(bytes, pages)?;
     if access == Access::Write {
         // Like backed(), with pages of this size.
         region.touch_all(access);
     }
-    let source = Source::Renewed(region);
+    let source = Source::Remapped(region);
     Ok(Walk::new(source, order, piece, access).work(piece as u64))
 }
 
 /// Pages that a child shares, or has shared.
-pub(super) fn copy_on_write(at: Params<'_>) -> Result<Work, Errno> {
+pub(super) fn copy_on_write(params: Params<'_>) -> Result<Work, Errno> {
     let region = Region::anonymous(BYTES, PageKind::Small)?;
     region.touch_all(Access::Write);
-    backed(BYTES)?;
-    let lives = at.word("child") == "lives";
+    ensure_backed(BYTES)?;
+    let lives = params.word("child") == "lives";
     let source = Source::Forked { region, lives, child: None };
-    let order = order(BYTES / PAGE_BYTES, at.word("order"));
+    let order = touch_order(BYTES / PAGE_BYTES, params.word("order"));
     Ok(Walk::new(source, order, 1, Access::Write).work(1))
 }
 
 /// Pages of a cached file.
-pub(super) fn cached_file(at: Params<'_>) -> Result<Work, Errno> {
-    let region = Region::private_file(file(BYTES)?, BYTES)?;
+pub(super) fn cached_file(params: Params<'_>) -> Result<Work, Errno> {
+    let region = Region::private_file(filled_file(BYTES)?, BYTES)?;
     let source = Source::Cached(region);
-    let pieces = BYTES / PAGE_BYTES / AROUND;
-    Ok(match at.number("stride") {
+    let pieces = BYTES / PAGE_BYTES / FAULT_AROUND_PAGES;
+    Ok(match params.number("stride") {
         4_096 => {
-            Walk::new(source, order(pieces, "ascending"), AROUND, Access::Read).work(AROUND as u64)
+            Walk::new(source, touch_order(pieces, "ascending"), FAULT_AROUND_PAGES, Access::Read)
+                .work(FAULT_AROUND_PAGES as u64)
         }
         _ => {
-            let order = order(pieces, "ascending").into_iter();
-            let order = order.map(|piece| piece * AROUND as u32).collect();
+            let order = touch_order(pieces, "ascending").into_iter();
+            let order = order.map(|piece| piece * FAULT_AROUND_PAGES as u32).collect();
             Walk::new(source, order, 1, Access::Read).work(1)
         }
     })
 }
 
 /// An unnamed file with this many bytes in it.
-pub(super) fn file(bytes: usize) -> Result<File, Errno> {
+pub(super) fn filled_file(bytes: usize) -> Result<File, Errno> {
     use std::io::Write;
     let mut file = unnamed_file()?;
     let piece = vec![1u8; 64 << 10];
@@ -260,48 +268,48 @@ pub(super) fn file(bytes: usize) -> Result<File, Errno> {
 }
 
 /// Pages that a handler thread fills in.
-pub(super) fn userfaultfd(at: Params<'_>) -> Result<Work, Errno> {
-    let cpu = match at.word("peer_cpu") {
-        "other" => Some(at.context.other_cpu.ok_or(Errno::EOPNOTSUPP)?),
-        _ => at.context.cpu,
+pub(super) fn userfaultfd(params: Params<'_>) -> Result<Work, Errno> {
+    let cpu = match params.word("peer_cpu") {
+        "other" => Some(params.context.other_cpu.ok_or(Errno::EOPNOTSUPP)?),
+        _ => params.context.cpu,
     };
-    backed(BYTES)?;
+    ensure_backed(BYTES)?;
     let region = HandledRegion::new(Region::anonymous(BYTES, PageKind::Small)?, cpu)?;
-    let mut order = order(BYTES / PAGE_BYTES, "ascending");
+    let mut order = touch_order(BYTES / PAGE_BYTES, "ascending");
     // The last page tells the handler to end.
     order.pop();
-    let source = Source::Handled { region, filled: 0 };
+    let source = Source::Userfaultfd { region, filled: 0 };
     Ok(Walk::new(source, order, 1, Access::Write).work(1))
 }
 
 /// A mapping that is created, touched from end to end, and removed.
-struct Whole {
+struct WholeMapping {
     hint: usize,
     pages: PageKind,
     order: Vec<u32>,
     access: Access,
-    claim: Claim,
+    expected_faults: ExpectedFaults,
     /// Huge pages are disabled once for the process, since a call for each mapping would be part of
     /// the op.
     _small: Option<HugePagesDisabled>,
 }
 
-fn whole(pages: PageKind, access: Access, named: &str) -> Result<Work, Errno> {
+fn whole_mappings(pages: PageKind, access: Access, named: &str) -> Result<Work, Errno> {
     let small = (pages == PageKind::Small).then(HugePagesDisabled::new).transpose()?;
-    let whole = Whole {
+    let whole = WholeMapping {
         hint: free_range(WHOLE_BYTES, HUGE_BYTES)?,
         pages,
-        order: order(WHOLE_BYTES / PAGE_BYTES, named),
+        order: touch_order(WHOLE_BYTES / PAGE_BYTES, named),
         access,
-        claim: Claim::new(Kind::Any),
+        expected_faults: ExpectedFaults::new(FaultKind::Any),
         _small: small,
     };
     Ok(Work::from_prepared_body(Shape::WithLoop, whole)
         .with_op_count((WHOLE_BYTES / PAGE_BYTES) as u64))
 }
 
-impl Whole {
-    fn once(&self) -> Result<(), Errno> {
+impl WholeMapping {
+    fn run_once(&self) -> Result<(), Errno> {
         let region = Region::at_hint(self.hint, WHOLE_BYTES, self.pages, 0)?;
         if self.pages == PageKind::Transparent {
             region.advise(libc::MADV_HUGEPAGE)?;
@@ -311,19 +319,19 @@ impl Whole {
     }
 }
 
-impl WorkBody for Whole {
+impl WorkBody for WholeMapping {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         let each = if self.pages == PageKind::Small { PAGE_BYTES } else { HUGE_BYTES };
-        self.claim.open(ops * (WHOLE_BYTES / each) as u64)
+        self.expected_faults.expect(ops * (WHOLE_BYTES / each) as u64)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        self.claim.settle()
+        self.expected_faults.check()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        for op in 0..turns * u64::from(copies) {
-            self.once().map_err(|why| OpError { op, errno: why })?;
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        for op in 0..iterations * u64::from(unroll) {
+            self.run_once().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }

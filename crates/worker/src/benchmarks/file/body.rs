@@ -12,18 +12,18 @@ use crate::kernel::file::write::Writer;
 
 use super::super::prelude::*;
 
-fn at_op((op, why): (u64, Errno)) -> OpError {
+fn op_error((op, why): (u64, Errno)) -> OpError {
     OpError { op, errno: why }
 }
 
 /// The place that an axis selects.
-pub(super) fn place(at: Params<'_>) -> Location {
-    if at.word("where") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
+pub(super) fn place(params: Params<'_>) -> Location {
+    if params.word("where") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
 }
 
 /// How a file is evicted, as the axis selects.
-fn evict(at: Params<'_>) -> EvictMethod {
-    match at.word("evict") {
+fn evict(params: Params<'_>) -> EvictMethod {
+    match params.word("evict") {
         "drop" => EvictMethod::Drop,
         "fill" => EvictMethod::Fill,
         _ => EvictMethod::Advice,
@@ -31,15 +31,15 @@ fn evict(at: Params<'_>) -> EvictMethod {
 }
 
 /// Reads that continue through a warm file, with an untimed rewind between batches.
-struct Warm(Reader);
+struct WarmReads(Reader);
 
-impl WorkBody for Warm {
+impl WorkBody for WarmReads {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.0.rewind_if_needed(ops)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.0.read(turns * u64::from(copies)).map_err(at_op)
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.0.read(iterations * u64::from(unroll)).map_err(op_error)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
@@ -52,12 +52,12 @@ impl WorkBody for Warm {
 }
 
 /// Whole passes over a file, each of them after an eviction, or warm.
-struct Passes {
+struct WholePasses {
     reader: Reader,
     evict: Option<EvictMethod>,
 }
 
-impl WorkBody for Passes {
+impl WorkBody for WholePasses {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         match self.evict {
             Some(how) => self.reader.rewind_cold(how),
@@ -65,10 +65,10 @@ impl WorkBody for Passes {
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        match turns * u64::from(copies) {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        match iterations * u64::from(unroll) {
             0 => Ok(()),
-            _ => self.reader.read(self.reader.pieces()).map_err(at_op),
+            _ => self.reader.read(self.reader.pieces()).map_err(op_error),
         }
     }
 
@@ -85,10 +85,10 @@ impl WorkBody for Passes {
 const BLOCK_BYTES: usize = 512;
 
 /// Reads of a file, warm or cold as the point selects.
-pub(super) fn reads(at: Params<'_>, via: ReadMethod, random: bool) -> Result<Work, Errno> {
-    let (place, size) = (place(at), at.number("size") as usize);
-    let cold = at.word("cache") == "cold";
-    let laid = ScratchFile::new(place, at.number("file_mib") << 20, cold)?;
+pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result<Work, Errno> {
+    let (place, size) = (place(params), params.number("size") as usize);
+    let cold = params.word("cache") == "cold";
+    let laid = ScratchFile::new(place, params.number("file_mib") << 20, cold)?;
     if cold && laid.is_in_memory() {
         return Err(Errno::unavailable(
             "a file of a tmpfs is in memory and cannot be cold: start oscost in a directory on a \
@@ -109,12 +109,12 @@ pub(super) fn reads(at: Params<'_>, via: ReadMethod, random: bool) -> Result<Wor
     Ok(match whole {
         true => {
             let shape = if cold { Shape::Cold } else { Shape::SingleShot };
-            let evict = cold.then(|| evict(at));
-            Work::from_prepared_body(shape, Passes { reader, evict })
+            let evict = cold.then(|| evict(params));
+            Work::from_prepared_body(shape, WholePasses { reader, evict })
                 .with_op_count(pieces as u64)
                 .with_max_batch_ops(1)
         }
-        false => Work::from_prepared_body(Shape::WithLoop, Warm(reader))
+        false => Work::from_prepared_body(Shape::WithLoop, WarmReads(reader))
             .with_max_batch_ops(pieces as u64),
     })
 }
@@ -127,8 +127,8 @@ impl WorkBody for Writes {
         self.0.rewind_if_needed(ops)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.0.write(turns * u64::from(copies)).map_err(at_op)
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.0.write(iterations * u64::from(unroll)).map_err(op_error)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
@@ -156,8 +156,8 @@ impl WorkBody for Copies {
         self.0.rewind_if_needed(ops)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.0.copy(turns * u64::from(copies)).map_err(at_op)
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.0.copy(iterations * u64::from(unroll)).map_err(op_error)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
@@ -170,30 +170,30 @@ impl WorkBody for Copies {
 }
 
 /// Operations on one file after another among many.
-pub(super) struct Among(pub(super) PopulatedFolder, pub(super) FileOperation);
+pub(super) struct DirectoryOps(pub(super) PopulatedFolder, pub(super) FileOperation);
 
-impl WorkBody for Among {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.0.run(self.1, turns * u64::from(copies)).map_err(at_op)
+impl WorkBody for DirectoryOps {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.0.run(self.1, iterations * u64::from(unroll)).map_err(op_error)
     }
 }
 
 /// Bytes of a read of [`Again`].
-const AGAIN_BYTES: usize = 65_536;
+const REREAD_BYTES: usize = 65_536;
 /// What a process and its caches need besides a file, in a group whose memory is limited.
-const LEAST_LIMIT_MIB: u64 = 64;
+const MIN_LIMIT_MIB: u64 = 64;
 
 /// A file that is read repeatedly in a control group with limited memory.
-pub(super) struct Again {
+pub(super) struct Rereads {
     // Dropped in this order: the file's pages are freed before the group is left.
     reader: Reader,
     _group: MemoryCgroup,
 }
 
-impl Again {
+impl Rereads {
     /// A file of a share of the group's memory.
     pub(super) fn work(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
-        let group = MemoryCgroup::enter(limit_mib.max(LEAST_LIMIT_MIB) << 20)?;
+        let group = MemoryCgroup::enter(limit_mib.max(MIN_LIMIT_MIB) << 20)?;
         let bytes = (limit_mib * share_pct / 100) << 20;
         let laid = ScratchFile::new(Location::UserFolder, bytes, false)?;
         if laid.is_in_memory() {
@@ -203,7 +203,7 @@ impl Again {
                     .to_owned(),
             ));
         }
-        let reader = Reader::new(laid, ReadMethod::Read, AGAIN_BYTES, None)?;
+        let reader = Reader::new(laid, ReadMethod::Read, REREAD_BYTES, None)?;
         let pieces = reader.pieces();
         let again = Self { reader, _group: group };
         Ok(Work::from_prepared_body(Shape::SingleShot, again)
@@ -212,15 +212,15 @@ impl Again {
     }
 }
 
-impl WorkBody for Again {
+impl WorkBody for Rereads {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         self.reader.restart()
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        match turns * u64::from(copies) {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        match iterations * u64::from(unroll) {
             0 => Ok(()),
-            _ => self.reader.read(self.reader.pieces()).map_err(at_op),
+            _ => self.reader.read(self.reader.pieces()).map_err(op_error),
         }
     }
 

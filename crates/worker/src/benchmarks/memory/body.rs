@@ -19,7 +19,7 @@ pub(super) fn touched(bytes: usize) -> Result<Region, Errno> {
 }
 
 /// Pages that are freed, piece by piece.
-struct Forget {
+struct Discard {
     region: Region,
     piece: usize,
     at: usize,
@@ -33,11 +33,11 @@ pub(super) fn dontneed(piece: usize) -> Result<Work, Errno> {
     const MOST_OPS: usize = 1_024;
     let bytes = BYTES.min(MOST_OPS * piece);
     let region = Region::anonymous(bytes, PageKind::Small)?;
-    let work = Work::from_prepared_body(Shape::WithLoop, Forget { region, piece, at: 0 });
+    let work = Work::from_prepared_body(Shape::WithLoop, Discard { region, piece, at: 0 });
     Ok(work.with_max_batch_ops((bytes / piece) as u64))
 }
 
-impl WorkBody for Forget {
+impl WorkBody for Discard {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.at = 0;
         self.region.touch_part(0, ops as usize * self.piece, Access::Write)
@@ -50,8 +50,8 @@ impl WorkBody for Forget {
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        for op in 0..turns * u64::from(copies) {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        for op in 0..iterations * u64::from(unroll) {
             let given = self.region.advise_part(self.at, self.piece, libc::MADV_DONTNEED);
             given.map_err(|why| OpError { op, errno: why })?;
             self.at += self.piece;
@@ -61,7 +61,7 @@ impl WorkBody for Forget {
 }
 
 /// Pages that move back and forth between two mappings.
-struct Move {
+struct PageMove {
     here: Region,
     there: Region,
 }
@@ -69,22 +69,22 @@ struct Move {
 /// `mremap(2)` of this many bytes.
 pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
     let there = Region::anonymous(bytes, PageKind::Small)?;
-    let mut moves = Move { here: touched(bytes)?, there };
-    match moves.once() {
+    let mut moves = PageMove { here: touched(bytes)?, there };
+    match moves.run_once() {
         // MREMAP_DONTUNMAP requires Linux 5.7.
         Err(Errno::EINVAL) => Err(Errno::EOPNOTSUPP),
         other => other.map(|()| Work::from_body(Shape::WithLoop, moves)),
     }
 }
 
-impl Move {
+impl PageMove {
     #[inline(always)]
-    fn once(&mut self) -> Result<(), Errno> {
+    fn run_once(&mut self) -> Result<(), Errno> {
         self.here.swap_by_mremap(&mut self.there)
     }
 }
 
-impl WorkBody for Move {
+impl WorkBody for PageMove {
     fn verify(&mut self) -> Result<(), Errno> {
         // They are where they should be, and nowhere else.
         let pages = self.here.bytes() / PAGE_BYTES;
@@ -92,9 +92,9 @@ impl WorkBody for Move {
         if moved && self.here.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNVERIFIED) }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        for op in 0..turns * u64::from(copies) {
-            self.once().map_err(|why| OpError { op, errno: why })?;
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        for op in 0..iterations * u64::from(unroll) {
+            self.run_once().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
     }
@@ -119,8 +119,8 @@ pub(super) fn latency(bytes: usize, huge: bool) -> Result<Work, Errno> {
 }
 
 impl WorkBody for Walk {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.0.step(turns, copies);
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.0.step(iterations, unroll);
         Ok(())
     }
 }

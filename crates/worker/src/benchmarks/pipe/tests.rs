@@ -6,7 +6,7 @@ use std::fs;
 use oscost_model::case::Case;
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{ControlStream, End, OnInterrupt, SIZES, serve};
+use super::super::exchange::{ControlStream, End, MESSAGE_SIZES, OnInterrupt, serve};
 use super::super::tests::{all_points, site};
 use super::*;
 use crate::bench::Context;
@@ -59,7 +59,7 @@ fn done(work: &mut Work, ops: u64) -> Result<(), OpError> {
 fn every_point_carries_verified_messages_and_describes_its_channel() {
     in_own_process(|| {
         let site = site();
-        for (bench, case) in cases(SIZES) {
+        for (bench, case) in cases(MESSAGE_SIZES) {
             let Some(mut work) = built(bench, &case, site) else { continue };
             for ops in [1, 3].map(|ops| work.max_batch_ops().min(ops)) {
                 assert_eq!(done(&mut work, ops), Ok(()), "{case}");
@@ -162,13 +162,13 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
 }
 
 /// An end that reports less than it received, or flips a bit.
-struct Liar {
+struct CorruptingEnd {
     end: Box<dyn End>,
     short: bool,
     good: u32,
 }
 
-impl End for Liar {
+impl End for CorruptingEnd {
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         self.end.send(message, gone)
     }
@@ -185,13 +185,13 @@ impl End for Liar {
 }
 
 /// The work of two ends of which the peer lies after this many messages.
-fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
+fn with_corrupting_peer(short: bool, good: u32) -> Result<Work, Errno> {
     let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
     let at = Params::new(&point, site());
-    let (own, end) = ends::ends(at, 64)?;
-    let peer = Box::new(Liar { end, short, good });
+    let (own, end) = mechanisms::make_ends(at, 64)?;
+    let peer = Box::new(CorruptingEnd { end, short, good });
     let cpu = at.context.cpu.unwrap_or(0);
-    let two = Two::here_by(cpu, own, peer, |mut end, control: ControlStream| {
+    let two = Channel::with_child_running(cpu, own, peer, |mut end, control: ControlStream| {
         serve(&mut *end, &control, Stopwatch::Syscall)
     })?;
     two.throughput(64, 1)
@@ -200,7 +200,7 @@ fn with_liar(short: bool, good: u32) -> Result<Work, Errno> {
 #[test]
 fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
     in_own_process(|| {
-        let mut work = with_liar(true, 3 + 5).unwrap();
+        let mut work = with_corrupting_peer(true, 3 + 5).unwrap();
         done(&mut work, 5).unwrap();
         assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::CHECK_FAILED);
         assert!(Errno::reason().contains("got 5, 315 bytes"), "{}", Errno::reason());
@@ -210,7 +210,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
 #[test]
 fn a_corrupted_byte_fails_before_anything_is_timed() {
     in_own_process(|| {
-        assert_eq!(with_liar(false, 2).map(drop), Err(Errno::CHECK_FAILED));
+        assert_eq!(with_corrupting_peer(false, 2).map(drop), Err(Errno::CHECK_FAILED));
         assert!(Errno::reason().contains("got 2 as they were sent"), "{}", Errno::reason());
     });
 }
@@ -220,12 +220,13 @@ fn a_silent_peer_times_out() {
     in_own_process(|| {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
         let at = Params::new(&point, site());
-        let (own, end) = ends::ends(at, 64).unwrap();
-        let two = Two::here_by(at.context.cpu.unwrap_or(0), own, end, |end, control| {
-            // Both are kept open, so that the channel is not closed.
-            let _held = (end, control);
-            crate::kernel::process::pause_forever()
-        });
+        let (own, end) = mechanisms::make_ends(at, 64).unwrap();
+        let two =
+            Channel::with_child_running(at.context.cpu.unwrap_or(0), own, end, |end, control| {
+                // Both are kept open, so that the channel is not closed.
+                let _held = (end, control);
+                crate::kernel::process::pause_forever()
+            });
         assert_eq!(two.unwrap().throughput(64, 1).map(drop), Err(Errno::PEER_TIMED_OUT));
     });
 }

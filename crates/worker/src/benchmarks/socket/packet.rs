@@ -8,9 +8,9 @@ use super::endpoint::Socket;
 use crate::kernel::net::socket;
 
 /// send(2) and recv(2), one packet per message.
-pub(super) struct Packets(pub(super) Socket);
+pub(super) struct PacketEnd(pub(super) Socket);
 
-impl End for Packets {
+impl End for PacketEnd {
     #[inline(always)]
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut times = 0;
@@ -44,7 +44,7 @@ impl End for Packets {
         }
     }
 
-    fn seen(&self) -> ChannelObservation {
-        self.0.seen()
+    fn observation(&self) -> ChannelObservation {
+        self.0.observation()
     }
 }

@@ -4,16 +4,18 @@ use std::fs::File;
 
 use oscost_model::channel::ChannelObservation;
 
-use super::super::exchange::{ACKNOWLEDGEMENT, End, Held, OnInterrupt, go_on, whole};
+use super::super::exchange::{
+    ACK_BYTES, End, MessageFile, OnInterrupt, check_length, transfer_rest,
+};
 use super::super::prelude::*;
 use super::endpoint::Socket;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::net::socket;
 
 /// send(2) and recv(2).
-pub(super) struct Copied(pub(super) Socket);
+pub(super) struct CopyEnd(pub(super) Socket);
 
-impl End for Copied {
+impl End for CopyEnd {
     #[inline(always)]
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         send_all(message, gone, |rest| socket::send(&self.0.file, rest))
@@ -24,8 +26,8 @@ impl End for Copied {
         receive_all(&self.0.file, into, gone)
     }
 
-    fn seen(&self) -> ChannelObservation {
-        self.0.seen()
+    fn observation(&self) -> ChannelObservation {
+        self.0.observation()
     }
 }
 
@@ -38,7 +40,7 @@ fn send_all(
 ) -> Result<(), Errno> {
     match send(message) {
         Ok(taken) if taken == message.len() => Ok(()),
-        first => go_on(message.len(), first, gone, |done| send(&message[done..])).map(drop),
+        first => transfer_rest(message.len(), first, gone, |done| send(&message[done..])).map(drop),
     }
 }
 
@@ -47,25 +49,25 @@ fn send_all(
 fn receive_all(from: &File, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
     match socket::receive_all(from, into) {
         Ok(given) if given == into.len() => Ok(given),
-        first => {
-            go_on(into.len(), first, gone, |done| socket::receive_all(from, &mut into[done..]))
-        }
+        first => transfer_rest(into.len(), first, gone, |done| {
+            socket::receive_all(from, &mut into[done..])
+        }),
     }
 }
 
 /// io_uring: one submission per message, which is waited for.
-pub(super) struct Ringed {
+pub(super) struct IoUringEnd {
     socket: Socket,
     ring: Ring,
 }
 
-impl Ringed {
+impl IoUringEnd {
     pub(super) fn new(socket: Socket) -> Result<Self, Errno> {
         Ok(Self { socket, ring: Ring::new(1)? })
     }
 }
 
-impl End for Ringed {
+impl End for IoUringEnd {
     #[inline(always)]
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
         match self.ring.send(&self.socket.file, message, gone)? {
@@ -82,7 +84,7 @@ impl End for Ringed {
         }
     }
 
-    fn pour(
+    fn send_many(
         &mut self,
         messages: u64,
         message: &[u8],
@@ -91,102 +93,103 @@ impl End for Ringed {
         for op in 0..messages {
             self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
-        acknowledged(&self.socket.file, messages, gone)
+        wait_for_ack(&self.socket.file, messages, gone)
     }
 
-    fn seen(&self) -> ChannelObservation {
-        self.socket.seen()
+    fn observation(&self) -> ChannelObservation {
+        self.socket.observation()
     }
 }
 
 /// Waits for the acknowledgement of `messages` messages.
-fn acknowledged(from: &File, messages: u64, gone: OnInterrupt<'_>) -> Result<(), OpError> {
-    receive_all(from, &mut [0; ACKNOWLEDGEMENT], gone)
-        .and_then(|bytes| whole(bytes, ACKNOWLEDGEMENT))
+fn wait_for_ack(from: &File, messages: u64, gone: OnInterrupt<'_>) -> Result<(), OpError> {
+    receive_all(from, &mut [0; ACK_BYTES], gone)
+        .and_then(|bytes| check_length(bytes, ACK_BYTES))
         .map_err(|why| OpError { op: messages, errno: why })
 }
 
 /// sendfile(2), from a memory file.
-pub(super) struct FromFile {
+pub(super) struct SendfileEnd {
     socket: Socket,
-    held: Held,
+    messages: MessageFile,
 }
 
-impl FromFile {
+impl SendfileEnd {
     pub(super) fn new(socket: Socket) -> Result<Self, Errno> {
-        Ok(Self { socket, held: Held::new()? })
+        Ok(Self { socket, messages: MessageFile::new()? })
     }
 
     /// Sends the message in the file, which has the length of `message`.
     #[inline(always)]
-    fn send_held(&self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        let (to, held) = (&self.socket.file, &self.held);
+    fn send_from_file(&self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+        let (to, held) = (&self.socket.file, &self.messages);
         send_all(message, gone, |rest| {
-            socket::send_file(to, &held.file, held.place(message.len() - rest.len()), rest.len())
+            socket::send_file(to, &held.file, held.offset(message.len() - rest.len()), rest.len())
         })
     }
 }
 
-impl End for FromFile {
+impl End for SendfileEnd {
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        self.held.hold(message)?;
-        self.send_held(message, gone)
+        self.messages.write_message(message)?;
+        self.send_from_file(message, gone)
     }
 
     fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
         receive_all(&self.socket.file, into, gone)
     }
 
-    fn pour(
+    fn send_many(
         &mut self,
         messages: u64,
         message: &[u8],
         gone: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
-        self.held.hold_as_long(message)?;
+        self.messages.ensure_length(message)?;
         for op in 0..messages {
-            self.send_held(message, gone).map_err(|why| OpError { op, errno: why })?;
+            self.send_from_file(message, gone).map_err(|why| OpError { op, errno: why })?;
         }
-        acknowledged(&self.socket.file, messages, gone)
+        wait_for_ack(&self.socket.file, messages, gone)
     }
 
-    fn seen(&self) -> ChannelObservation {
-        self.socket.seen()
+    fn observation(&self) -> ChannelObservation {
+        self.socket.observation()
     }
 }
 
 /// MSG_ZEROCOPY: the kernel sends user pages, and reports afterwards when it has finished with
 /// them.
-pub(super) struct Lent {
+pub(super) struct ZerocopyEnd {
     socket: Socket,
     /// Sends for which the kernel has not reported completion.
-    out: u64,
+    pending: u64,
 }
 
 /// After this many sends the completions are read: each takes a notification in limited memory
 /// (`net.core.optmem_max`).
-const ASKED_AFTER: u64 = 16;
+const MAX_PENDING: u64 = 16;
 
-impl Lent {
+impl ZerocopyEnd {
     pub(super) fn new(socket: Socket) -> Result<Self, Errno> {
         socket::set(&socket.file, socket::SocketOption::ZeroCopy, 1)?;
-        Ok(Self { socket, out: 0 })
+        Ok(Self { socket, pending: 0 })
     }
 
     /// Reads the completions.
-    fn ask(&mut self) -> Result<(), Errno> {
-        self.out = self.out.saturating_sub(socket::completed_zerocopy_sends(&self.socket.file)?);
+    fn read_completions(&mut self) -> Result<(), Errno> {
+        self.pending =
+            self.pending.saturating_sub(socket::completed_zerocopy_sends(&self.socket.file)?);
         Ok(())
     }
 }
 
-impl End for Lent {
+impl End for ZerocopyEnd {
     #[inline(always)]
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        if self.out >= ASKED_AFTER {
-            self.ask()?;
+        if self.pending >= MAX_PENDING {
+            self.read_completions()?;
         }
-        self.out += 1;
+        self.pending += 1;
         send_all(message, gone, |rest| match socket::send_zerocopy(&self.socket.file, rest) {
             // No memory for another notification: copy this one, and read the completions later.
             Err(Errno(libc::ENOBUFS)) => socket::send(&self.socket.file, rest),
@@ -199,7 +202,7 @@ impl End for Lent {
         receive_all(&self.socket.file, into, gone)
     }
 
-    fn seen(&self) -> ChannelObservation {
-        self.socket.seen()
+    fn observation(&self) -> ChannelObservation {
+        self.socket.observation()
     }
 }

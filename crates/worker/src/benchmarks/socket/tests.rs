@@ -8,7 +8,7 @@ use std::time::Duration;
 use oscost_model::channel::{ChannelObservation, Datagrams};
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{ControlStream, From, fill};
+use super::super::exchange::{ControlStream, Sender, fill_message};
 use super::super::tests::site;
 use super::*;
 use crate::bench::Context;
@@ -97,7 +97,7 @@ fn messages_of_every_kind_are_verified_and_leave_nothing() {
 }
 
 /// A peer with its own listener, like a remote worker, in a process that ends with the value.
-fn elsewhere(
+fn remote_peer(
     id: &str,
     at: &str,
     here: IpAddr,
@@ -127,7 +127,7 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
                 ("socket/connect", "by=tcp,peer_cpu=other"),
                 ("socket/first-byte", "by=tcp,peer_cpu=other"),
             ] {
-                let (site, peer) = elsewhere(id, at, here, bench(id).serve.unwrap());
+                let (site, peer) = remote_peer(id, at, here, bench(id).serve.unwrap());
                 let seen = batches(id, at, site).unwrap_or_else(|why| panic!("{id}:{at}: {why}"));
                 assert!(seen.unwrap().verified > 0, "{id}:{at}");
                 // The measured process has closed its connections: the peer ends by itself, without
@@ -135,7 +135,7 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
                 assert_eq!(peer.join(), Ok(()), "{id}:{at} at {here}");
             }
             let at = "by=unix-stream,size=64,peer_cpu=other";
-            let (site, _peer) = elsewhere("socket/round-trip", at, here, |_, _| Ok(()));
+            let (site, _peer) = remote_peer("socket/round-trip", at, here, |_, _| Ok(()));
             let work = bench("socket/round-trip").work(&point(at), site).unwrap();
             assert!(
                 work.unavailable_reason().unwrap().contains("does not reach"),
@@ -224,10 +224,10 @@ fn a_peer_that_dies_is_reported_and_not_waited_for() {
 
 /// A UDP peer that treats datagrams like an unreliable network: it speaks the protocol of the
 /// control stream and misbehaves as `act` says.
-fn mischief(
-    at: Params<'_>,
+fn unreliable_peer(
+    params: Params<'_>,
     door: &mut TokenListener,
-    act: fn(&mut Mischief, &[u8]),
+    act: fn(&mut UnreliablePeer, &[u8]),
 ) -> Result<(), Errno> {
     let control = door.accept_peer()?;
     let here = control.local_addr()?.ip();
@@ -238,7 +238,7 @@ fn mischief(
     let [port, ..] = control.receive(&wait)?;
     socket.connect((here, port as u16))?;
     control.send([u64::from(socket.local_addr()?.port()), 0, 0, 0], &wait)?;
-    let mut peer = Mischief {
+    let mut peer = UnreliablePeer {
         socket,
         number: 0,
         arrived: 0,
@@ -246,7 +246,7 @@ fn mischief(
         kept: Vec::new(),
         first: 0,
         messages: 0,
-        size: at.number("size") as usize,
+        size: params.number("size") as usize,
     };
     let mut what = 0;
     let mut datagram = [0; 1 << 16];
@@ -275,7 +275,7 @@ fn mischief(
             1 => {
                 let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
                 let mut message = vec![0; peer.size];
-                fill(&mut message, u64::from(id.wrapping_sub(peer.first)), From::Peer);
+                fill_message(&mut message, u64::from(id.wrapping_sub(peer.first)), Sender::Peer);
                 message[..4].copy_from_slice(&id.to_le_bytes());
                 peer.socket.send(&message)?;
             }
@@ -284,7 +284,7 @@ fn mischief(
     }
 }
 
-struct Mischief {
+struct UnreliablePeer {
     socket: UdpSocket,
     number: u64,
     arrived: u64,
@@ -295,17 +295,17 @@ struct Mischief {
     size: usize,
 }
 
-impl Mischief {
+impl UnreliablePeer {
     fn send(&self, datagram: &[u8]) {
         self.socket.send(datagram).unwrap();
     }
 }
 
 /// One round trip per batch, `count` batches; returns the number of samples, and the counters.
-fn trips_with(count: u64, act: fn(&mut Mischief, &[u8])) -> (u64, Datagrams) {
+fn trips_with(count: u64, act: fn(&mut UnreliablePeer, &[u8])) -> (u64, Datagrams) {
     let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let (site, _peer) = elsewhere(id, at, here, |at, door| mischief(at, door, act));
+    let (site, _peer) = remote_peer(id, at, here, |at, door| unreliable_peer(at, door, act));
     let mut work = bench(id).work(&point(at), site).unwrap();
     let mut samples = 0;
     for _ in 0..count {
@@ -382,7 +382,8 @@ fn a_silent_peer_is_timed_out() {
     in_own_process(|| {
         let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let (site, _peer) = elsewhere(id, at, here, |at, door| mischief(at, door, |_, _| ()));
+        let (site, _peer) =
+            remote_peer(id, at, here, |at, door| unreliable_peer(at, door, |_, _| ()));
         let mut work = bench(id).work(&point(at), site).unwrap();
         let silent = (0..100).find_map(|_| {
             work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.errno)
@@ -395,7 +396,7 @@ fn a_silent_peer_is_timed_out() {
 fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowledged() {
     in_own_process(|| {
         let (id, at) = ("socket/throughput", "by=udp,size=64,peer_cpu=other");
-        let act = |peer: &mut Mischief, datagram: &[u8]| {
+        let act = |peer: &mut UnreliablePeer, datagram: &[u8]| {
             let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
             if u64::from(id.wrapping_sub(peer.first)) < peer.messages {
                 // Every other one is lost.
@@ -410,7 +411,8 @@ fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowled
             }
         };
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let (site, _peer) = elsewhere(id, at, here, move |at, door| mischief(at, door, act));
+        let (site, _peer) =
+            remote_peer(id, at, here, move |at, door| unreliable_peer(at, door, act));
         let mut work = bench(id).work(&point(at), site).unwrap();
         for batch in 1..=2 {
             let done = work.prepare(10).and_then(|()| work.run(10, 1));

@@ -7,10 +7,10 @@
 //! Both ends receive datagrams only: an empty one announces a message on the reliable control
 //! stream. So nothing but the message is transferred in an op.
 
+mod client;
 mod datagram;
-mod line;
-mod own;
+mod link;
 mod peer;
 
-pub(super) use line::serve;
-pub(super) use own::{one_way, round_trips, throughput};
+pub(super) use client::{one_way, round_trips, throughput};
+pub(super) use link::serve;

@@ -3,23 +3,23 @@
 use crate::kernel::Errno;
 
 /// Checks whether the other end has gone; called only when a wait returned without a reason.
-pub(super) type Gone<'a> = &'a dyn Fn() -> Result<(), Errno>;
+pub(super) type PeerCheck<'a> = &'a dyn Fn() -> Result<(), Errno>;
 
 /// A mechanism that wakes the other end, and waits until the other end wakes this one.
-pub(super) trait Means {
+pub(super) trait Handoff {
     /// Wakes the other end.
     fn wake(&self) -> Result<(), Errno>;
 
     /// Waits until the other end has woken this one.
-    fn wait(&self, gone: Gone<'_>) -> Result<(), Errno>;
+    fn wait(&self, gone: PeerCheck<'_>) -> Result<(), Errno>;
 }
 
 /// What the ends are created for.
-pub(super) struct Setting {
+pub(super) struct EndSetup {
     /// Whether they are threads of one process, or two processes.
     pub(super) threads: bool,
     /// Whether one process is both of them.
-    pub(super) alone: bool,
+    pub(super) single_process: bool,
     /// The signal mask during a wait, under which the signal is delivered.
-    pub(super) mask: u64,
+    pub(super) wait_mask: u64,
 }

@@ -10,22 +10,22 @@ use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The work at a point: an op is one time stamp sent and received.
-pub(super) fn stamps(at: Params<'_>) -> Result<Work, Errno> {
-    let cpu = match cpu_of_peer(at) {
+pub(super) fn time_stamps(params: Params<'_>) -> Result<Work, Errno> {
+    let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
-    if cpu != at.context.cpu && !at.context.clock.agrees_across_cpus() {
-        return Ok(clocks_apart());
+    if cpu != params.context.cpu && !params.context.clock.agrees_across_cpus() {
+        return Ok(incomparable_clocks());
     }
-    match at.word("peer") {
-        "stays" => stays(cpu, at.context.clock),
-        _ => exits(cpu, at.context.clock),
+    match params.word("peer") {
+        "stays" => persistent_peer(cpu, params.context.clock),
+        _ => forked_peer(cpu, params.context.clock),
     }
 }
 
 /// A persistent peer: it is asked, and sends the time.
-fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
+fn persistent_peer(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
     let mut ends = Some((to_peer, from_peer));
     let peer = {
@@ -55,7 +55,7 @@ fn stays(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
 }
 
 /// A peer that is forked for each op, sends the time and exits; the reader has waited for its exit.
-fn exits(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
+fn forked_peer(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let (from_peer, to_own) = pipe()?;
     let meet = move || {
         PeerProcess::start(cpu, || send(&to_own, watch))?.join()?;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
-use super::handoff::{Gone, Means, Setting};
+use super::handoff::{EndSetup, Handoff, PeerCheck};
+use super::mechanisms::{Endpoint, handled_signals, pipes};
 use super::placement::cpu_of_peer;
-use super::sides::{Side, handled_signals, pipes};
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{
@@ -17,15 +17,15 @@ use crate::kernel::ipc::context_switch::{
 use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Creates both ends.
-pub(super) type Sides = fn(&Setting) -> Result<(Side, Side), Errno>;
+pub(super) type MakeEnds = fn(&EndSetup) -> Result<(Endpoint, Endpoint), Errno>;
 
 /// The work of a benchmark between two ends: an op is a round trip.
-pub(super) fn round_trips(at: Params<'_>, sides: Sides) -> Result<Work, Errno> {
-    let cpu = match cpu_of_peer(at) {
+pub(super) fn round_trips(params: Params<'_>, sides: MakeEnds) -> Result<Work, Errno> {
+    let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(lacking) => return Ok(lacking),
     };
-    let pair = pair(at, sides, cpu)?;
+    let pair = pair(params, sides, cpu)?;
     let own = Arc::clone(&pair.own);
     let work = Work::from_body(Shape::Repeat, pair);
     // Without an announcement nothing runs before a batch, and the kernel's accounting covers the
@@ -40,30 +40,31 @@ pub(super) fn round_trips(at: Params<'_>, sides: Sides) -> Result<Work, Errno> {
 /// Round trips in one op of [`halves`]: 0.1 to 0.2 ms, so that two clock reads are a few parts in a
 /// thousand. The 1000 of study cse221-2014 take so long that each window contains ticks and
 /// preemptions.
-const TRIPS: u64 = 20;
+const TRIPS_PER_OP: u64 = 20;
 
 /// The work of a benchmark that reports half of a round trip, on one CPU.
-pub(super) fn halves(at: Params<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
-    let by_pipe = at.word("by") == "pipe";
-    let mut pair = pair(at, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
+pub(super) fn half_round_trips(params: Params<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = params.context.cpu else { return Ok(unpinned_work()) };
+    let by_pipe = params.word("by") == "pipe";
+    let mut pair = pair(params, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
     Ok(Work::own_value(move || {
         let began = monotonic_raw_ns();
-        pair.run(TRIPS, 1).map_err(|error| error.errno)?;
+        pair.run(TRIPS_PER_OP, 1).map_err(|error| error.errno)?;
         let took = monotonic_raw_ns() - began;
-        Ok((1_000 * took / (2 * TRIPS)) as i64)
+        Ok((1_000 * took / (2 * TRIPS_PER_OP)) as i64)
     }))
 }
 
 /// Two ends, the peer on `cpu`; or one process that is both.
-fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
-    let threads = at.word("between") == "threads";
+fn pair(params: Params<'_>, sides: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
+    let threads = params.word("between") == "threads";
     let ear = SignalReceiver::install()?;
-    let setting = Setting { threads, alone: cpu.is_none(), mask: ear.receiving_mask() };
+    let setting =
+        EndSetup { threads, single_process: cpu.is_none(), wait_mask: ear.receiving_mask() };
     let (own, peer) = sides(&setting)?;
     let mut own = Some(Arc::new(own));
     let peer = match cpu {
-        None => Peer::Itself(peer),
+        None => Peer::SameProcess(peer),
         Some(cpu) if threads => Peer::Thread(PeerThread::start(cpu, peer)?),
         Some(cpu) => {
             let own = &mut own;
@@ -75,8 +76,8 @@ fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
         }
     };
     let own = own.ok_or(Errno::EINVAL)?; // Taken only in the child.
-    own.meet(peer.id());
-    let alarm = if setting.alone { None } else { Some(Alarm::start()?) };
+    own.set_peer(peer.id());
+    let alarm = if setting.single_process { None } else { Some(Alarm::start()?) };
     let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _ear: ear };
     // A first round trip, so that the peer is on its CPU before anything is timed.
     own.announce(1)?;
@@ -85,16 +86,16 @@ fn pair(at: Params<'_>, sides: Sides, cpu: Option<u32>) -> Result<Pair, Errno> {
 }
 
 /// What the peer does until it is asked to end.
-fn serve(side: &Side, quit: &AtomicBool) -> Result<(), Errno> {
+fn serve(side: &Endpoint, quit: &AtomicBool) -> Result<(), Errno> {
     match side {
-        Side::Bytes(side) => answer(side, quit),
-        Side::Futex(side) => answer(side, quit),
-        Side::Signal(side) => answer(side, quit),
-        Side::Turns(side) => answer(side, quit),
+        Endpoint::Bytes(side) => answer(side, quit),
+        Endpoint::Futex(side) => answer(side, quit),
+        Endpoint::Signal(side) => answer(side, quit),
+        Endpoint::Yield(side) => answer(side, quit),
     }
 }
 
-fn answer<M: Means>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
+fn answer<M: Handoff>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
     let told = || if quit.load(Ordering::Relaxed) { Err(Errno::ESRCH) } else { Ok(()) };
     loop {
         side.wait(&told)?;
@@ -105,7 +106,7 @@ fn answer<M: Means>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
 
 /// Both ends, as held by the measured process.
 struct Pair {
-    own: Arc<Side>,
+    own: Arc<Endpoint>,
     peer: Peer,
     /// The CPU that the peer is pinned to.
     cpu: Option<u32>,
@@ -116,7 +117,7 @@ struct Pair {
 /// The peer.
 enum Peer {
     /// The same process.
-    Itself(Side),
+    SameProcess(Endpoint),
     /// A child.
     Process(PeerProcess),
     /// A thread.
@@ -126,39 +127,47 @@ enum Peer {
 impl Peer {
     fn id(&self) -> u32 {
         match self {
-            Peer::Itself(_) => thread_id(),
+            Peer::SameProcess(_) => thread_id(),
             Peer::Process(process) => process.id(),
             Peer::Thread(thread) => thread.id,
         }
     }
 
-    fn is_there(&self) -> Result<(), Errno> {
+    fn check_alive(&self) -> Result<(), Errno> {
         match self {
-            Peer::Itself(_) => Ok(()),
+            Peer::SameProcess(_) => Ok(()),
             Peer::Process(process) => process.check_running(),
-            Peer::Thread(thread) => thread.is_there(),
+            Peer::Thread(thread) => thread.check_alive(),
         }
     }
 }
 
 impl WorkBody for Pair {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let ops = turns * u64::from(copies);
-        let gone = || self.peer.is_there();
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let ops = iterations * u64::from(unroll);
+        let gone = || self.peer.check_alive();
         let other = match &self.peer {
-            Peer::Itself(side) => Some(side),
+            Peer::SameProcess(side) => Some(side),
             _ => None,
         };
         // Dispatched once per batch.
         match (&*self.own, other) {
-            (Side::Bytes(own), None) => trips(own, None, &gone, ops),
-            (Side::Futex(own), None) => trips(own, None, &gone, ops),
-            (Side::Signal(own), None) => trips(own, None, &gone, ops),
-            (Side::Turns(own), None) => trips(own, None, &gone, ops),
-            (Side::Bytes(own), Some(Side::Bytes(other))) => trips(own, Some(other), &gone, ops),
-            (Side::Futex(own), Some(Side::Futex(other))) => trips(own, Some(other), &gone, ops),
-            (Side::Signal(own), Some(Side::Signal(other))) => trips(own, Some(other), &gone, ops),
-            (Side::Turns(own), Some(Side::Turns(other))) => trips(own, Some(other), &gone, ops),
+            (Endpoint::Bytes(own), None) => trips(own, None, &gone, ops),
+            (Endpoint::Futex(own), None) => trips(own, None, &gone, ops),
+            (Endpoint::Signal(own), None) => trips(own, None, &gone, ops),
+            (Endpoint::Yield(own), None) => trips(own, None, &gone, ops),
+            (Endpoint::Bytes(own), Some(Endpoint::Bytes(other))) => {
+                trips(own, Some(other), &gone, ops)
+            }
+            (Endpoint::Futex(own), Some(Endpoint::Futex(other))) => {
+                trips(own, Some(other), &gone, ops)
+            }
+            (Endpoint::Signal(own), Some(Endpoint::Signal(other))) => {
+                trips(own, Some(other), &gone, ops)
+            }
+            (Endpoint::Yield(own), Some(Endpoint::Yield(other))) => {
+                trips(own, Some(other), &gone, ops)
+            }
             // Ends are created in pairs of one mechanism.
             _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
         }
@@ -171,8 +180,13 @@ impl WorkBody for Pair {
 }
 
 /// `ops` round trips with a peer that answers, or the calls of both ends if that is `other`.
-fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Result<(), OpError> {
-    times(ops, || {
+fn trips<M: Handoff>(
+    own: &M,
+    other: Option<&M>,
+    gone: PeerCheck<'_>,
+    ops: u64,
+) -> Result<(), OpError> {
+    repeat_op(ops, || {
         own.wake()?;
         if let Some(other) = other {
             other.wait(gone)?;
@@ -184,7 +198,10 @@ fn trips<M: Means>(own: &M, other: Option<&M>, gone: Gone<'_>, ops: u64) -> Resu
 
 /// Repeats an op. All these ops are so long that loop overhead is negligible.
 #[inline(always)]
-pub(super) fn times(ops: u64, mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
+pub(super) fn repeat_op(
+    ops: u64,
+    mut act: impl FnMut() -> Result<(), Errno>,
+) -> Result<(), OpError> {
     for op in 0..ops {
         act().map_err(|why| OpError { op, errno: why })?;
     }
@@ -202,13 +219,13 @@ impl Drop for Pair {
 /// A peer thread, which pins itself to its CPU.
 struct PeerThread {
     id: u32,
-    shared: Arc<Told>,
+    state: Arc<PeerThreadState>,
     thread: Option<kernel::ipc::context_switch::Thread>,
 }
 
 /// What a peer thread and its creator share.
 #[derive(Default)]
-struct Told {
+struct PeerThreadState {
     /// Its thread ID, once it is on its CPU.
     id: AtomicU32,
     /// Asks it to end.
@@ -218,8 +235,8 @@ struct Told {
 }
 
 impl PeerThread {
-    fn start(cpu: u32, side: Side) -> Result<Self, Errno> {
-        let shared = Arc::new(Told::default());
+    fn start(cpu: u32, side: Endpoint) -> Result<Self, Errno> {
+        let shared = Arc::new(PeerThreadState::default());
         let told = Arc::clone(&shared);
         let thread = kernel::ipc::context_switch::Thread::start(Box::new(move || {
             let done = affinity::pin(cpu).and_then(|()| {
@@ -229,28 +246,28 @@ impl PeerThread {
             let error = done.err().unwrap_or(Errno::ESRCH);
             told.ended.store(error.0, Ordering::Release);
         }))?;
-        let mut peer = Self { id: 0, shared, thread: Some(thread) };
+        let mut peer = Self { id: 0, state: shared, thread: Some(thread) };
         while peer.id == 0 {
-            peer.is_there()?;
+            peer.check_alive()?;
             sched_yield()?;
-            peer.id = peer.shared.id.load(Ordering::Acquire);
+            peer.id = peer.state.id.load(Ordering::Acquire);
         }
         Ok(peer)
     }
 
-    fn is_there(&self) -> Result<(), Errno> {
-        match self.shared.ended.load(Ordering::Acquire) {
+    fn check_alive(&self) -> Result<(), Errno> {
+        match self.state.ended.load(Ordering::Acquire) {
             0 => Ok(()),
             error => Err(Errno(error)),
         }
     }
 
     /// Asks it to end, wakes it, and waits until it has ended.
-    fn end(&mut self, by: &Side) {
-        self.shared.quit.store(true, Ordering::Relaxed);
+    fn end(&mut self, by: &Endpoint) {
+        self.state.quit.store(true, Ordering::Relaxed);
         let woken = by.announce(1).and_then(|()| by.wake());
         if let Some(thread) = self.thread.take()
-            && (woken.is_ok() || self.is_there().is_err())
+            && (woken.is_ok() || self.check_alive().is_err())
         {
             thread.join();
         }

@@ -15,12 +15,12 @@ use crate::kernel::time::clock::monotonic_raw_ns;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Iterations of a spinner between two checks of the wall clock: some 100 us.
-const TURNS: u32 = 1 << 12;
+const ITERATIONS_PER_CHECK: u32 = 1 << 12;
 /// How long an op may wait for the scheduler, in nanoseconds. Slices are some milliseconds.
-const PATIENCE: u64 = 2_000_000_000;
+const MAX_WAIT_NS: u64 = 2_000_000_000;
 /// How long the peer keeps spinning after the other process has stopped, in nanoseconds: a few
 /// slices.
-const ALONE: u64 = 50_000_000;
+const MAX_ALONE_NS: u64 = 50_000_000;
 
 /// Indices of the shared words.
 const OWN_LAST: usize = 0;
@@ -47,16 +47,16 @@ struct Absence {
 }
 
 /// The work at a point: an op waits until the process has been preempted once.
-pub(super) fn absences(at: Params<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
-    if matches!(at.context.clock, Stopwatch::Syscall) {
+pub(super) fn absences(params: Params<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = params.context.cpu else { return Ok(unpinned_work()) };
+    if matches!(params.context.clock, Stopwatch::Syscall) {
         return Ok(Work::unavailable(
             "a spinning process reads a clock in each iteration, and here that is a system call: \
              neither the cycle counter nor the vDSO clocks can be used",
         ));
     }
-    let slice = at.word("figure") == "slice";
-    let (watch, words) = (at.context.clock, Arc::new(SharedWords::new()?));
+    let slice = params.word("figure") == "slice";
+    let (watch, words) = (params.context.clock, Arc::new(SharedWords::new()?));
     let (orders, go) = pipe()?;
     words.word64(PARKED).store(1, Relaxed);
     let mut go = Some(go);
@@ -112,8 +112,8 @@ impl Spinner {
             }
             own.store(now, Relaxed);
             turn += 1;
-            if turn.is_multiple_of(TURNS) {
-                if monotonic_raw_ns() - begun > PATIENCE {
+            if turn.is_multiple_of(ITERATIONS_PER_CHECK) {
+                if monotonic_raw_ns() - begun > MAX_WAIT_NS {
                     self.peer.check_running()?;
                     return Err(Errno::ETIME);
                 }
@@ -150,11 +150,11 @@ fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errn
             }
             last.store(now, Relaxed);
             turn = turn.wrapping_add(1);
-            if turn.is_multiple_of(TURNS) {
+            if turn.is_multiple_of(ITERATIONS_PER_CHECK) {
                 let wall = monotonic_raw_ns();
                 if others != looked {
                     (looked, looked_at) = (others, wall);
-                } else if wall - looked_at > ALONE {
+                } else if wall - looked_at > MAX_ALONE_NS {
                     break;
                 }
             }

@@ -3,14 +3,14 @@
 use std::fs::File;
 
 use super::super::prelude::*;
-use super::pair::times;
+use super::pair::repeat_op;
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::black_box;
 use crate::kernel::ipc::context_switch::{self, PeerProcess};
 use crate::kernel::ipc::pipe::pipe;
 
 /// Cache line size: reading one byte loads the whole line.
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// The member that starts each lap, and the others.
 struct Ring {
@@ -26,10 +26,10 @@ struct Member {
 }
 
 /// The work at a point: an op is a lap.
-pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
-    let Some(cpu) = at.context.cpu else { return Ok(unpinned()) };
-    let members = at.number("ring") as usize;
-    let mut memory = vec![1; at.number("footprint") as usize];
+pub(super) fn laps(params: Params<'_>) -> Result<Work, Errno> {
+    let Some(cpu) = params.context.cpu else { return Ok(unpinned_work()) };
+    let members = params.number("ring") as usize;
+    let mut memory = vec![1; params.number("footprint") as usize];
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for _ in 0..members {
         let (read, write) = pipe()?;
@@ -49,7 +49,7 @@ pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
             let (Some(from), Some(to)) = ends else { return Err(Errno::EINVAL) };
             let member = Member { from, to, memory: std::mem::take(memory) };
             loop {
-                member.take()?;
+                member.receive()?;
                 member.pass()?;
             }
         })?);
@@ -65,9 +65,12 @@ pub(super) fn laps(at: Params<'_>) -> Result<Work, Errno> {
 
 impl Member {
     /// Waits for the token, and reads all the memory.
-    fn take(&self) -> Result<(), Errno> {
+    fn receive(&self) -> Result<(), Errno> {
         match context_switch::read(&self.from, &mut [0])? {
-            1 => self.memory.chunks(LINE).for_each(|line| black_box::consume(u64::from(line[0]))),
+            1 => self
+                .memory
+                .chunks(CACHE_LINE_BYTES)
+                .for_each(|line| black_box::consume(u64::from(line[0]))),
             _ => return Err(Errno::EPIPE),
         }
         Ok(())
@@ -80,8 +83,8 @@ impl Member {
 }
 
 impl WorkBody for Ring {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let member = &self.member;
-        times(turns * u64::from(copies), || member.pass().and_then(|()| member.take()))
+        repeat_op(iterations * u64::from(unroll), || member.pass().and_then(|()| member.receive()))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use super::{DOOR, VIA, is_raw};
+use super::{NULL_CALL, VIA, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::syscall::{libc_wrappers, prepared};
@@ -21,8 +21,8 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
     source: "close(2); fs/file.c; study cs161-syscalls, option -x",
-    build: |at| {
-        if is_raw(at) {
+    build: |params| {
+        if is_raw(params) {
             return prepared::close_closed_descriptor().map(Work::raw);
         }
         let closed = libc_wrappers::ClosedDescriptor::find()?;
@@ -69,12 +69,12 @@ pub(super) const WRITE: Bench = Bench {
           write pays before it reaches a driver: the descriptor lookup, the checks of mode and \
           range, the security hooks, the fsnotify check, and the indirect call of the driver.",
     calls: &[exactly("write", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     axes: &[VIA],
     needs: &[Need::readable("/dev/null")],
     source: "write(2), null(4); fs/read_write.c; lmbench lat_syscall write",
-    build: |at| {
-        if is_raw(at) {
+    build: |params| {
+        if is_raw(params) {
             return prepared::write().map(Work::raw);
         }
         let file = File::options().write(true).open("/dev/null")?;
@@ -90,12 +90,12 @@ pub(super) const READ: Bench = Bench {
     expected: "60 ns above a null system call: the cost of a write, and clearing a byte in user \
                memory",
     calls: &[exactly("read", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     axes: &[VIA],
     needs: &[Need::readable("/dev/zero")],
     source: "read(2), zero(4); fs/read_write.c; lmbench lat_syscall read",
-    build: |at| {
-        if is_raw(at) {
+    build: |params| {
+        if is_raw(params) {
             return prepared::read().map(Work::raw);
         }
         let file = File::open("/dev/zero")?;
@@ -112,7 +112,7 @@ pub(super) const PREAD: Bench = Bench {
     expected: "twice a null system call: the page is looked up in the page cache and pinned during \
                the copy",
     calls: &[exactly("pread64", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     in_price_list: false,
     source: "pread(2); mm/shmem.c",
     build: |_| prepared::pread().map(Work::raw),
@@ -132,12 +132,12 @@ pub(super) const FSTAT: Bench = Bench {
         up_to("fstat", 1).when(&[("via", "libc")]),
         up_to("newfstatat", 1).when(&[("via", "libc")]),
     ],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     axes: &[VIA],
     needs: &[Need::readable("/dev/null")],
     source: "fstat(2); fs/stat.c; lmbench lat_syscall fstat",
-    build: |at| {
-        if is_raw(at) {
+    build: |params| {
+        if is_raw(params) {
             return prepared::fstat().map(Work::raw);
         }
         let file = File::open("/dev/null")?;
@@ -171,7 +171,7 @@ pub(super) const GETDENTS: Bench = Bench {
     expected: "five times a null system call: two kernel entries, the directory lock, four entries \
                copied out",
     calls: &[exactly("lseek", 1), exactly("getdents64", 1)],
-    floor: &[at_least(1, "syscall/lseek"), at_least(1, DOOR)],
+    floor: &[at_least(1, "syscall/lseek"), at_least(1, NULL_CALL)],
     in_price_list: false,
     source: "getdents(2); fs/readdir.c",
     build: |_| prepared::getdents(TempFolder::new()?).map(Work::raw_pair),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use super::{DOOR, STATE, VIA, in_state, is_raw};
+use super::{NULL_CALL, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::process::limits;
@@ -21,7 +21,7 @@ pub(super) const ACCESS: Bench = Bench {
     expected: "three times a null system call: a walk of two path components, and credentials \
                prepared for the check",
     calls: &[exactly("faccessat", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "access(2); fs/open.c",
@@ -43,16 +43,16 @@ pub(super) const STAT: Bench = Bench {
           read, and its attributes are formatted and copied to the caller. Nothing is locked, and \
           only the buffer for the path is allocated.",
     calls: &[exactly("newfstatat", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     axes: &[VIA, STATE],
     needs: &[Need::readable("/dev/null")],
     source: "stat(2); fs/stat.c, fs/namei.c; lmbench lat_syscall stat",
-    build: |at| {
-        let work = match is_raw(at) {
+    build: |params| {
+        let work = match is_raw(params) {
             true => Work::raw(prepared::stat(NULL)),
             false => Work::with_loop(|| libc_wrappers::stat(NULL)),
         };
-        in_state(at, work)
+        in_state(params, work)
     },
     ..Bench::DEFAULT
 };
@@ -70,17 +70,17 @@ pub(super) const OPEN: Bench = Bench {
           installs the file in the slot: three allocations and half a dozen atomic reference \
           counts, which close releases.",
     calls: &[exactly("openat", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "open(2); fs/open.c, fs/namei.c, fs/file.c",
     build: |_| {
-        let shelf = Rc::new(Shelf::new()?);
+        let shelf = Rc::new(DescriptorStack::new()?);
         let emptied = Rc::clone(&shelf);
-        let most = shelf.room();
-        let open = move || shelf.put(syscall::open(NULL)?);
+        let most = shelf.capacity();
+        let open = move || shelf.push(syscall::open(NULL)?);
         Ok(Work::with_loop(open)
-            .with_preparation(move |_| emptied.clear())
+            .with_preparation(move |_| emptied.close_all())
             .with_max_batch_ops(most))
     },
     ..Bench::DEFAULT
@@ -98,19 +98,19 @@ pub(super) const CLOSE: Bench = Bench {
           does none of this (see syscall/dup-close), nor does a close that fails \
           (syscall/close-closed).",
     calls: &[exactly("close", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "close(2); fs/file.c, fs/file_table.c",
     build: |_| {
-        let shelf = Rc::new(Shelf::new()?);
+        let shelf = Rc::new(DescriptorStack::new()?);
         let filled = Rc::clone(&shelf);
-        let most = shelf.room();
+        let most = shelf.capacity();
         let fill = move |ops| {
-            filled.clear()?;
-            (0..ops).try_for_each(|_| filled.put(syscall::open(NULL)?))
+            filled.close_all()?;
+            (0..ops).try_for_each(|_| filled.push(syscall::open(NULL)?))
         };
-        let close = move || syscall::close(shelf.take().ok_or(Errno::EBADF)?).map(drop);
+        let close = move || syscall::close(shelf.pop().ok_or(Errno::EBADF)?).map(drop);
         Ok(Work::with_loop(close).with_preparation(fill).with_max_batch_ops(most))
     },
     ..Bench::DEFAULT
@@ -130,19 +130,19 @@ pub(super) const OPEN_CLOSE: Bench = Bench {
           that. Study cs161-syscalls found 754 times an empty function for the pair, and 136 for a \
           close that fails, which changes nothing.",
     calls: &[exactly("openat", 1), exactly("close", 1)],
-    floor: &[at_least(2, DOOR)],
+    floor: &[at_least(2, NULL_CALL)],
     axes: &[VIA, STATE],
     needs: &[Need::readable("/dev/null")],
     source: "open(2), close(2); study cs161-syscalls, option -o",
-    build: |at| {
-        let work = match is_raw(at) {
+    build: |params| {
+        let work = match is_raw(params) {
             true => Work::repeat(|| {
                 let fd = syscall::open(NULL)?;
                 syscall::close(fd).map(drop)
             }),
             false => Work::repeat(|| syscall::libc_open_close(NULL)),
         };
-        in_state(at, work)
+        in_state(params, work)
     },
     ..Bench::DEFAULT
 };
@@ -158,7 +158,7 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
           component is hashed, found in the cache under RCU, and the permission of its directory \
           is checked. The difference of the two rows is seven such steps.",
     calls: &[exactly("openat", 1), exactly("close", 1)],
-    floor: &[at_least(2, DOOR)],
+    floor: &[at_least(2, NULL_CALL)],
     axes: &[Axis {
         name: "depth",
         sets: "number of components in the path",
@@ -167,64 +167,69 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
     }],
     in_price_list: false,
     source: "open(2), path_resolution(7); fs/namei.c",
-    build: |at| {
-        let path =
-            if at.number("depth") == 1 { TempFolder::SHALLOW_PATH } else { TempFolder::DEEP_PATH };
+    build: |params| {
+        let path = if params.number("depth") == 1 {
+            TempFolder::SHALLOW_PATH
+        } else {
+            TempFolder::DEEP_PATH
+        };
         prepared::open_close_in(TempFolder::new()?, path).map(Work::raw_pair)
     },
     ..Bench::DEFAULT
 };
 
 /// Descriptors that the ops of a batch open or close one by one.
-struct Shelf {
+struct DescriptorStack {
     fds: Vec<Cell<i64>>,
-    held: Cell<usize>,
+    used: Cell<usize>,
 }
 
-impl Shelf {
+impl DescriptorStack {
     /// Batches of this many ops last more than 50 us; more descriptors would only add untimed work.
-    const MOST: u64 = 256;
+    const MAX_DESCRIPTORS: u64 = 256;
     /// An upper bound, with a margin, of the descriptors that the worker itself has open.
-    const OTHERS: u64 = 32;
+    const RESERVED_DESCRIPTORS: u64 = 32;
 
     /// Capacity as far as the descriptor limit of this process allows.
     fn new() -> Result<Self, Errno> {
-        let room = limits::raise_descriptor_limit()?.saturating_sub(Self::OTHERS).min(Self::MOST);
+        let room = limits::raise_descriptor_limit()?
+            .saturating_sub(Self::RESERVED_DESCRIPTORS)
+            .min(Self::MAX_DESCRIPTORS);
         if room == 0 {
             return Err(Errno::EMFILE);
         }
-        Ok(Self { fds: (0..room).map(|_| Cell::new(0)).collect(), held: Cell::new(0) })
+        Ok(Self { fds: (0..room).map(|_| Cell::new(0)).collect(), used: Cell::new(0) })
     }
 
-    fn room(&self) -> u64 {
+    fn capacity(&self) -> u64 {
         self.fds.len() as u64
     }
 
-    fn put(&self, fd: i64) -> Result<(), Errno> {
-        let held = self.held.get();
+    fn push(&self, fd: i64) -> Result<(), Errno> {
+        let held = self.used.get();
         self.fds.get(held).ok_or(Errno::E2BIG)?.set(fd);
-        self.held.set(held + 1);
+        self.used.set(held + 1);
         Ok(())
     }
 
-    fn take(&self) -> Option<i64> {
-        let last = self.held.get().checked_sub(1)?;
-        self.held.set(last);
+    fn pop(&self) -> Option<i64> {
+        let last = self.used.get().checked_sub(1)?;
+        self.used.set(last);
         self.fds.get(last).map(Cell::get)
     }
 
     /// Closes all descriptors that it holds.
-    fn clear(&self) -> Result<(), Errno> {
-        while let Some(fd) = self.take() {
+    fn close_all(&self) -> Result<(), Errno> {
+        while let Some(fd) = self.pop() {
             syscall::close(fd)?;
         }
         Ok(())
     }
 }
 
-impl Drop for Shelf {
+impl Drop for DescriptorStack {
     fn drop(&mut self) {
         // Each descriptor was opened here, and a drop cannot report an error.
-        let _ = self.clear();
+        let _ = self.close_all();
     }
 }

@@ -51,8 +51,8 @@ pub(super) const CLOCK_GETTIME_RARE: Bench = Bench {
         Need::readable("/sys/kernel/time/aux_clocks/0/aux_clock_enable").when(&[("clock", "aux0")]),
     ],
     source: "clock_gettime(2); kernel/time/alarmtimer.c",
-    build: |at| {
-        let clock = ClockId::by_name(at.word("clock")).ok_or(Errno::EINVAL)?;
+    build: |params| {
+        let clock = ClockId::by_name(params.word("clock")).ok_or(Errno::EINVAL)?;
         let call = TimeCall::clock_gettime(clock);
         // A clock that does not exist is not a failure of the call.
         call.make().map_err(|_| Errno::EOPNOTSUPP)?;
@@ -77,8 +77,8 @@ pub(super) const GETTIMEOFDAY: Bench = Bench {
     axes: &[VIA],
     needs: &[Need::vdso("gettimeofday").when(&[("via", "vdso")])],
     source: "gettimeofday(2), vdso(7); study cs161-syscalls, option -g",
-    build: |at| {
-        Ok(match at.word("via") {
+    build: |params| {
+        Ok(match params.word("via") {
             "raw" => repeated(TimeCall::gettimeofday()),
             "libc" => Work::repeat(|| clock::libc_gettimeofday().map(consume)),
             _ => {
@@ -101,8 +101,8 @@ pub(super) const TIME: Bench = Bench {
     axes: &[VIA],
     needs: &[Need::vdso("time").when(&[("via", "vdso")])],
     source: "time(2), vdso(7); study cs161-syscalls, option -t",
-    build: |at| {
-        Ok(match at.word("via") {
+    build: |params| {
+        Ok(match params.word("via") {
             "raw" => repeated(TimeCall::time()?),
             "libc" => Work::repeat(|| clock::libc_time().map(consume)),
             _ => {
@@ -278,8 +278,8 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
         default_points: Points::Words(&["argument", "permission"]),
     }],
     source: "clock_settime(2); kernel/time/time.c",
-    build: |at| {
-        Ok(repeated(match at.word("refused") {
+    build: |params| {
+        Ok(repeated(match params.word("refused") {
             "argument" => TimeCall::clock_settime_invalid(),
             _ => TimeCall::clock_settime_unprivileged()?,
         }))

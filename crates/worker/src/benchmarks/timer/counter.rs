@@ -10,8 +10,8 @@ use crate::bench::{OpError, Shape, WorkBody};
 use oscost_model::unit::Unit;
 
 /// Where the variables of an op live, as the axis [`CODE`] says.
-pub(super) fn code(at: Params<'_>) -> Storage {
-    if at.word("code") == "plain" { Storage::Memory } else { Storage::Register }
+pub(super) fn code(params: Params<'_>) -> Storage {
+    if params.word("code") == "plain" { Storage::Memory } else { Storage::Register }
 }
 
 pub(super) const LOOP: Bench = Bench {
@@ -29,8 +29,8 @@ pub(super) const LOOP: Bench = Bench {
           cycles that way, and subtracted them from code that overlaps with them.",
     axes: &[CODE],
     source: "study cse221-2014, section 3.1",
-    build: |at| {
-        let code = code(at);
+    build: |params| {
+        let code = code(params);
         Ok(Work::from_body(Shape::Repeat, Loop(code)))
     },
     ..Bench::DEFAULT
@@ -40,8 +40,8 @@ pub(super) const LOOP: Bench = Bench {
 struct Loop(Storage);
 
 impl WorkBody for Loop {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let ops = turns * u64::from(copies);
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let ops = iterations * u64::from(unroll);
         if ops > 0 {
             increments::empty_loop(opaque(ops), self.0);
         }
@@ -62,8 +62,8 @@ pub(super) const ADD: Bench = Bench {
           addition was not folded: the live tests check that.",
     axes: &[CODE],
     source: "study sunos-1999, section 2; uops.info",
-    build: |at| {
-        Ok(match code(at) {
+    build: |params| {
+        Ok(match code(params) {
             Storage::Register => {
                 let (mut sum, one) = (0, opaque(1));
                 Work::repeat(move || {
@@ -146,12 +146,12 @@ pub(super) const TSC: Bench = Bench {
     needs: &[Need::counter()],
     in_price_list: false,
     source: "study cse736-2019, section 2.1; Paoloni, Intel 324264 (2010); METHOD section 1",
-    build: |at| {
+    build: |params| {
         fn kept(ticks: u64) -> Result<(), Errno> {
             consume(ticks);
             Ok(())
         }
-        Ok(match at.word("read") {
+        Ok(match params.word("read") {
             "rdtsc" => Work::repeat(|| kept(counter::plain())),
             "rdtscp" => Work::repeat(|| kept(counter::read_after_earlier())),
             "fenced-rdtsc" => Work::repeat(|| kept(counter::start())),

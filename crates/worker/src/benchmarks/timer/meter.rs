@@ -33,25 +33,25 @@ pub(super) const NAMES: &[&str] = &[
 ];
 
 /// A timer and the length of its unit in picoseconds.
-pub(super) struct Measured {
+pub(super) struct TimerMeter {
     pub(super) meter: Box<dyn Meter>,
     pub(super) unit_ps: f64,
 }
 
 /// The timer of that name, with work of that kind between its readings.
-pub(super) fn of(timer: &str, way: Direction, code: Storage) -> Result<Measured, Errno> {
+pub(super) fn for_timer(timer: &str, way: Direction, code: Storage) -> Result<TimerMeter, Errno> {
     /// A clock's nanoseconds, converted from another counter: rounding may make them differ by one.
     const CONVERTED: u64 = 2;
     let steps = || Increments::new(way, code);
-    let in_ns = |meter: Box<dyn Meter>| Ok(Measured { meter, unit_ps: 1_000.0 });
-    let called = |call: TimeCall, blur: u64| in_ns(Window::of(call, steps(), blur, SLOW));
+    let in_ns = |meter: Box<dyn Meter>| Ok(TimerMeter { meter, unit_ps: 1_000.0 });
+    let called = |call: TimeCall, blur: u64| in_ns(Window::of(call, steps(), blur, SLOW_WINDOWS));
     match timer {
         "tsc" => {
             let unit_ps = 1_000.0 / ticks_per_ns().ok_or(Errno::ETIME)?;
-            Ok(Measured { meter: Window::of(Counter, steps(), CONVERTED, FAST), unit_ps })
+            Ok(TimerMeter { meter: Window::of(Counter, steps(), CONVERTED, FAST_WINDOWS), unit_ps })
         }
-        "gettimeofday" => in_ns(Window::of(Gettimeofday, steps(), 0, FAST)),
-        "clock" => in_ns(Window::of(ClockOfLibc, steps(), 0, SLOW)),
+        "gettimeofday" => in_ns(Window::of(Gettimeofday, steps(), 0, FAST_WINDOWS)),
+        "clock" => in_ns(Window::of(ClockOfLibc, steps(), 0, SLOW_WINDOWS)),
         "times" => called(TimeCall::times(), 0),
         "getrusage" => called(TimeCall::getrusage(), 0),
         "getitimer" => called(TimeCall::getitimer()?, 0),
@@ -60,20 +60,20 @@ pub(super) fn of(timer: &str, way: Direction, code: Storage) -> Result<Measured,
         "adjtimex" => called(TimeCall::adjtimex()?, CONVERTED),
         name => {
             let clock = ClockId::by_name(name).ok_or(Errno::EINVAL)?;
-            let windows = if name.ends_with("cputime") { SLOW } else { FAST };
+            let windows = if name.ends_with("cputime") { SLOW_WINDOWS } else { FAST_WINDOWS };
             in_ns(Window::of(Clock(clock), steps(), CONVERTED, windows))
         }
     }
 }
 
 /// Windows for timers that are read in user space: a tenth of a millisecond in all.
-const FAST: usize = 1_000;
+const FAST_WINDOWS: usize = 1_000;
 /// Windows for timers that enter the kernel, where each takes ten times as long, and a hundred
 /// times as long when its calls are counted.
-const SLOW: usize = 250;
+const SLOW_WINDOWS: usize = 250;
 
 /// A clock that can be read.
-trait Shows {
+trait ClockRead {
     /// Reads the clock to open a window.
     fn open(&self) -> Result<i64, Errno>;
 
@@ -87,7 +87,7 @@ trait Shows {
 /// The cycle counter, with the same fences as oscost's own windows.
 struct Counter;
 
-impl Shows for Counter {
+impl ClockRead for Counter {
     #[inline(always)]
     fn open(&self) -> Result<i64, Errno> {
         Ok(counter::start() as i64)
@@ -101,7 +101,7 @@ impl Shows for Counter {
 
 struct Clock(ClockId);
 
-impl Shows for Clock {
+impl ClockRead for Clock {
     #[inline(always)]
     fn open(&self) -> Result<i64, Errno> {
         gettime(self.0).map(|ns| ns as i64)
@@ -110,7 +110,7 @@ impl Shows for Clock {
 
 struct Gettimeofday;
 
-impl Shows for Gettimeofday {
+impl ClockRead for Gettimeofday {
     #[inline(always)]
     fn open(&self) -> Result<i64, Errno> {
         clock::libc_gettimeofday().map(|us| 1_000 * us as i64)
@@ -119,14 +119,14 @@ impl Shows for Gettimeofday {
 
 struct ClockOfLibc;
 
-impl Shows for ClockOfLibc {
+impl ClockRead for ClockOfLibc {
     #[inline(always)]
     fn open(&self) -> Result<i64, Errno> {
         clock::libc_clock().map(|us| 1_000 * us as i64)
     }
 }
 
-impl Shows for TimeCall {
+impl ClockRead for TimeCall {
     #[inline(always)]
     fn open(&self) -> Result<i64, Errno> {
         self.now_ns()
@@ -134,28 +134,28 @@ impl Shows for TimeCall {
 }
 
 struct Window<S> {
-    shows: S,
+    clock: S,
     steps: Increments,
     blur: u64,
     windows: usize,
 }
 
-impl<S: Shows + 'static> Window<S> {
+impl<S: ClockRead + 'static> Window<S> {
     fn of(shows: S, steps: Increments, blur: u64, windows: usize) -> Box<dyn Meter> {
-        Box::new(Self { shows, steps, blur, windows })
+        Box::new(Self { clock: shows, steps, blur, windows })
     }
 }
 
-impl<S: Shows> Meter for Window<S> {
+impl<S: ClockRead> Meter for Window<S> {
     fn read(&mut self) -> Result<i64, Errno> {
-        self.shows.open()
+        self.clock.open()
     }
 
     fn window(&mut self, steps: u64) -> Result<i64, Errno> {
         let stride = self.steps.prepare(steps);
-        let opened = self.shows.open();
+        let opened = self.clock.open();
         self.steps.run(stride);
-        let closed = self.shows.close();
+        let closed = self.clock.close();
         Ok(closed?.wrapping_sub(opened?))
     }
 
@@ -168,7 +168,7 @@ impl<S: Shows> Meter for Window<S> {
         monotonic_raw_ns()
     }
 
-    fn blur(&self) -> u64 {
+    fn rounding(&self) -> u64 {
         self.blur
     }
 
@@ -180,13 +180,13 @@ impl<S: Shows> Meter for Window<S> {
 /// The rate of the counter, accurate to about 20 ppm: the worker that runs this is not given it.
 pub(super) fn ticks_per_ns() -> Option<f64> {
     const BASELINE_NS: u64 = 3_000_000;
-    let first = moment();
+    let first = sync_reading();
     while monotonic_raw_ns().saturating_sub(first.raw_ns) < BASELINE_NS {}
-    first.ticks_per_ns(&moment())
+    first.ticks_per_ns(&sync_reading())
 }
 
 /// A reading of both clocks at the same moment: the narrowest of 50 readings.
-fn moment() -> ClockSync {
+fn sync_reading() -> ClockSync {
     let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
     for _ in 0..50 {
         let before = counter::start();

@@ -6,7 +6,7 @@ use kernel::time::timers::TimeCall;
 
 use super::super::prelude::*;
 use super::counter::code;
-use super::meter::{self, Measured};
+use super::meter::{self, TimerMeter};
 use super::staircase;
 use crate::bench::{ExpectedCall, up_to};
 
@@ -35,8 +35,9 @@ pub(super) const RESOLUTION: Bench = Bench {
     in_price_list: false,
     source: "clock_getres(2)",
     needs: &[Need::time()],
-    build: |at| {
-        let call = TimeCall::clock_getres(ClockId::by_name(at.word("timer")).ok_or(Errno::EINVAL)?);
+    build: |params| {
+        let call =
+            TimeCall::clock_getres(ClockId::by_name(params.word("timer")).ok_or(Errno::EINVAL)?);
         Ok(Work::own_value(move || call.now_ns().map(|ns| 1_000 * ns)))
     },
     ..Bench::DEFAULT
@@ -63,20 +64,20 @@ const TIMER: Axis = Axis {
 
 /// Readings of a timer that enters the kernel: as many as the method takes, and no other calls.
 const READINGS: &[ExpectedCall] = &[
-    up_to("clock_gettime", MOST).when(&[("timer", "process-cputime")]),
-    up_to("clock_gettime", MOST).when(&[("timer", "thread-cputime")]),
-    up_to("clock_gettime", MOST).when(&[("timer", "clock")]),
-    up_to("times", MOST_OF_TIMES).when(&[("timer", "times")]),
-    up_to("getrusage", MOST).when(&[("timer", "getrusage")]),
-    up_to("getitimer", MOST).when(&[("timer", "getitimer")]),
-    up_to("timer_gettime", MOST).when(&[("timer", "timer-gettime")]),
-    up_to("timerfd_gettime", MOST).when(&[("timer", "timerfd-gettime")]),
-    up_to("adjtimex", MOST).when(&[("timer", "adjtimex")]),
+    up_to("clock_gettime", MAX_READINGS).when(&[("timer", "process-cputime")]),
+    up_to("clock_gettime", MAX_READINGS).when(&[("timer", "thread-cputime")]),
+    up_to("clock_gettime", MAX_READINGS).when(&[("timer", "clock")]),
+    up_to("times", MAX_TIMES_CALLS).when(&[("timer", "times")]),
+    up_to("getrusage", MAX_READINGS).when(&[("timer", "getrusage")]),
+    up_to("getitimer", MAX_READINGS).when(&[("timer", "getitimer")]),
+    up_to("timer_gettime", MAX_READINGS).when(&[("timer", "timer-gettime")]),
+    up_to("timerfd_gettime", MAX_READINGS).when(&[("timer", "timerfd-gettime")]),
+    up_to("adjtimex", MAX_READINGS).when(&[("timer", "adjtimex")]),
 ];
 /// The staircase method tries about fifty step counts with eight windows each; twice if necessary.
-const MOST: u32 = 4_000;
+const MAX_READINGS: u32 = 4_000;
 /// It waits for two ticks of 10 ms, calling back to back.
-const MOST_OF_TIMES: u32 = 1_000_000;
+const MAX_TIMES_CALLS: u32 = 1_000_000;
 
 pub(super) const QUANTUM: Bench = Bench {
     id: "timer/quantum",
@@ -103,9 +104,9 @@ pub(super) const QUANTUM: Bench = Bench {
     // frequent.
     switches: true,
     source: "METHOD section 2; study cse736-2019, section 2.1",
-    build: |at| {
-        let measured = meter::of(at.word("timer"), Direction::Up, Storage::Register)?;
-        Ok(found(measured, staircase::quantum))
+    build: |params| {
+        let measured = meter::for_timer(params.word("timer"), Direction::Up, Storage::Register)?;
+        Ok(method_work(measured, staircase::quantum))
     },
     ..Bench::DEFAULT
 };
@@ -166,14 +167,14 @@ pub(super) const PRECISION: Bench = Bench {
     // frequent.
     switches: true,
     source: "study cse736-2019, section 2.1; study cse221-2014, section 3.1; METHOD section 2",
-    build: |at| {
-        let (way, method): (Direction, Method) = match at.word("method") {
+    build: |params| {
+        let (way, method): (Direction, Method) = match params.word("method") {
             "increments" => (Direction::Up, staircase::staircase),
             "decrements" => (Direction::Down, staircase::staircase),
             "back-to-back" => (Direction::Up, staircase::back_to_back),
             _ => (Direction::Up, staircase::minimum),
         };
-        Ok(found(meter::of(at.word("timer"), way, code(at))?, method))
+        Ok(method_work(meter::for_timer(params.word("timer"), way, code(params))?, method))
     },
     ..Bench::DEFAULT
 };
@@ -181,7 +182,7 @@ pub(super) const PRECISION: Bench = Bench {
 type Method = fn(&mut dyn staircase::Meter) -> Result<f64, Errno>;
 
 /// Work whose figure is the result of a method.
-fn found(measured: Measured, method: Method) -> Work {
-    let Measured { mut meter, unit_ps } = measured;
+fn method_work(measured: TimerMeter, method: Method) -> Work {
+    let TimerMeter { mut meter, unit_ps } = measured;
     Work::own_value(move || Ok((method(&mut *meter)? * unit_ps).round() as i64))
 }

@@ -25,23 +25,23 @@ pub(super) trait Meter {
 
     /// Readings that differ by no more than this may differ by rounding only: 2 where a fine clock
     /// is converted to whole nanoseconds, or a counter to whole ticks; otherwise 0.
-    fn blur(&self) -> u64;
+    fn rounding(&self) -> u64;
 
     /// The number of windows to take: fewer where each of them enters the kernel.
     fn windows(&self) -> usize;
 }
 
 /// A kernel tick is at most 10 ms; a clock that has not advanced for this long stands still.
-const STANDS_STILL_NS: u64 = 50_000_000;
+const MAX_STEP_NS: u64 = 50_000_000;
 
 /// Steps between two readings of a coarse clock: well below a microsecond.
 const COARSE_STEPS: u64 = 512;
 
 /// More steps than this, some 20 us, take longer than any clock step except that of a kernel tick.
-const MOST_STEPS: u64 = 1 << 16;
+const MAX_STEPS: u64 = 1 << 16;
 
 /// Values that occur less often than this are rounding errors or outliers.
-const OFTEN: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 
 /// Up to this many steps execute untimed before a window, so that it opens at a random phase of the
 /// clock's step: windows of a fixed period would lock to the phase of the clock.
@@ -65,16 +65,16 @@ pub(super) fn quantum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     /// With fewer differences than this, outliers cannot be told from the rest.
     const FEW: usize = 10;
     if seen.len() < FEW {
-        return edge(meter, 0);
+        return coarse_step(meter, 0);
     }
-    let blur = meter.blur();
-    let levels = often(levels(&seen), OFTEN * all as f64);
+    let blur = meter.rounding();
+    let levels = frequent(levels(&seen), MIN_SHARE * all as f64);
     let &(smallest, _) = levels.first().ok_or(Errno::EINVAL)?;
-    if still as f64 > OFTEN * all as f64 {
+    if still as f64 > MIN_SHARE * all as f64 {
         let lowest: Vec<Level> =
             levels.into_iter().filter(|&(value, _)| value - smallest <= blur).collect();
         // A step no larger than the rounding cannot be distinguished from it.
-        return Ok(if smallest <= blur { smallest as f64 } else { middle(&lowest) });
+        return Ok(if smallest <= blur { smallest as f64 } else { mean(&lowest) });
     }
     Ok(spacing(&levels, blur).unwrap_or(smallest as f64))
 }
@@ -101,7 +101,7 @@ pub(super) fn minimum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     }
     match smallest {
         Some(difference) => Ok(difference as f64),
-        None => edge(meter, 0),
+        None => coarse_step(meter, 0),
     }
 }
 
@@ -115,16 +115,16 @@ pub(super) fn staircase(meter: &mut dyn Meter) -> Result<f64, Errno> {
     const FINENESS: u64 = 16;
     const POINTS: u64 = 40;
     let mut seed = Seed::new(2);
-    let blur = meter.blur();
-    let mut climbed = vec![lowest(meter, 0, &mut seed)?];
+    let blur = meter.rounding();
+    let mut climbed = vec![shortest_window(meter, 0, &mut seed)?];
     let mut steps = 1;
-    while steps <= MOST_STEPS {
-        climbed.push(lowest(meter, steps, &mut seed)?);
-        if heaps(&levels(&climbed), blur).count() >= TREADS {
+    while steps <= MAX_STEPS {
+        climbed.push(shortest_window(meter, steps, &mut seed)?);
+        if groups(&levels(&climbed), blur).count() >= TREADS {
             let apart = (steps / FINENESS).max(1);
             let mut points = Vec::new();
             for point in 0..=POINTS {
-                points.push(lowest(meter, point * apart, &mut seed)?);
+                points.push(shortest_window(meter, point * apart, &mut seed)?);
             }
             if let Some(height) = height(&points, blur) {
                 return Ok(height);
@@ -132,11 +132,11 @@ pub(super) fn staircase(meter: &mut dyn Meter) -> Result<f64, Errno> {
         }
         steps *= 2;
     }
-    edge(meter, COARSE_STEPS)
+    coarse_step(meter, COARSE_STEPS)
 }
 
 /// The smallest of some windows with that many steps: a disturbance can only lengthen a window.
-fn lowest(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result<u64, Errno> {
+fn shortest_window(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result<u64, Errno> {
     let mut lowest = u64::MAX;
     for _ in 0..(meter.windows() / 64).max(8) {
         meter.idle(seed.below(DITHER));
@@ -148,7 +148,7 @@ fn lowest(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result<u64, Err
 /// The height of a step; `None` unless the points form a staircase of at least two steps.
 fn height(points: &[u64], blur: u64) -> Option<f64> {
     // A tread with a single point is an outlier.
-    let treads: Vec<Level> = heaps(&levels(points), blur)
+    let treads: Vec<Level> = groups(&levels(points), blur)
         .filter(|heap| heap.iter().map(|&(_, times)| times).sum::<u64>() >= 2)
         .flatten()
         .copied()
@@ -162,13 +162,13 @@ fn height(points: &[u64], blur: u64) -> Option<f64> {
 ///
 /// If the process is preempted meanwhile, it misses steps and sees several as one: then the result
 /// is the smallest of some, or the smallest difference between two of them.
-fn edge(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
+fn coarse_step(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
     const MOST_TRIES: usize = 4;
     let now = meter.read()?;
-    let mut last = moved(meter, now, steps)?;
+    let mut last = wait_for_step(meter, now, steps)?;
     let mut seen: Vec<u64> = Vec::new();
     for _ in 0..MOST_TRIES {
-        let next = moved(meter, last.reading, steps)?;
+        let next = wait_for_step(meter, last.reading, steps)?;
         let step = (next.reading - last.reading).unsigned_abs();
         if last.on_time && next.on_time {
             return Ok(step as f64);
@@ -184,13 +184,13 @@ fn edge(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
 }
 
 /// A clock has advanced.
-struct Moved {
+struct Advance {
     reading: i64,
     /// The previous reading was recent.
     on_time: bool,
 }
 
-fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
+fn wait_for_step(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Advance, Errno> {
     /// Sixteen readings take some microseconds, with an interruption tens of microseconds.
     const SHORTLY_NS: u64 = 100_000;
     let begun = meter.now_ns();
@@ -200,11 +200,11 @@ fn moved(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Moved, Errno> {
             meter.idle(steps);
             let reading = meter.read()?;
             if reading != from {
-                return Ok(Moved { reading, on_time: meter.now_ns() - looked < SHORTLY_NS });
+                return Ok(Advance { reading, on_time: meter.now_ns() - looked < SHORTLY_NS });
             }
         }
         // The deadline had passed before these readings: a preempted process has read again since.
-        if looked - begun > STANDS_STILL_NS {
+        if looked - begun > MAX_STEP_NS {
             return Err(Errno::ETIME);
         }
     }
@@ -223,7 +223,7 @@ fn levels(values: &[u64]) -> Vec<Level> {
 }
 
 /// Those that occur at least `least` times; all of them if there are none.
-fn often(levels: Vec<Level>, least: f64) -> Vec<Level> {
+fn frequent(levels: Vec<Level>, least: f64) -> Vec<Level> {
     let often = |&&(_, times): &&Level| times as f64 >= least;
     match levels.iter().filter(often).copied().collect::<Vec<_>>() {
         none if none.is_empty() => levels,
@@ -232,14 +232,14 @@ fn often(levels: Vec<Level>, least: f64) -> Vec<Level> {
 }
 
 /// Groups of levels that may be the same value, differing by rounding only.
-fn heaps(levels: &[Level], blur: u64) -> impl Iterator<Item = &[Level]> {
+fn groups(levels: &[Level], blur: u64) -> impl Iterator<Item = &[Level]> {
     levels.chunk_by(move |one, other| other.0 - one.0 <= blur)
 }
 
 /// The distance between the groups. If all levels form one group, the clock is as fine as its
 /// rounding or finer, and its step is the smallest difference between two levels.
 fn spacing(levels: &[Level], blur: u64) -> Option<f64> {
-    let heaps: Vec<f64> = heaps(levels, blur).map(middle).collect();
+    let heaps: Vec<f64> = groups(levels, blur).map(mean).collect();
     if heaps.len() < 2 {
         let apart = levels.windows(2).map(|pair| pair[1].0 - pair[0].0);
         return apart.min().map(|difference| difference as f64);
@@ -254,7 +254,7 @@ fn spacing(levels: &[Level], blur: u64) -> Option<f64> {
 }
 
 /// The mean of the values in a group.
-fn middle(heap: &[Level]) -> f64 {
+fn mean(heap: &[Level]) -> f64 {
     let times: u64 = heap.iter().map(|&(_, times)| times).sum();
     let sum: f64 = heap.iter().map(|&(value, times)| value as f64 * times as f64).sum();
     sum / times.max(1) as f64
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     /// A simulated clock: its step and all its costs are known.
-    struct MadeUp {
+    struct SimulatedClock {
         now_ns: f64,
         quantum_ns: f64,
         read_ns: f64,
@@ -282,7 +282,7 @@ mod tests {
         away: Option<(u64, f64)>,
     }
 
-    impl MadeUp {
+    impl SimulatedClock {
         fn of(quantum_ns: f64, read_ns: f64) -> Self {
             Self {
                 now_ns: 1e9 + 0.123,
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    impl Meter for MadeUp {
+    impl Meter for SimulatedClock {
         fn read(&mut self) -> Result<i64, Errno> {
             self.now_ns += self.read_ns / 2.0;
             let whole = (self.now_ns / self.quantum_ns).floor() * self.quantum_ns;
@@ -343,7 +343,7 @@ mod tests {
             self.now_ns as u64
         }
 
-        fn blur(&self) -> u64 {
+        fn rounding(&self) -> u64 {
             self.blur
         }
 
@@ -364,8 +364,8 @@ mod tests {
             for quantum_ns in [5.0, 10.0, 10.0147, 41.667, 100.0] {
                 for read_ns in [6.3, 22.7, 151.9, 402.3] {
                     for counts_down in [false, true] {
-                        let clock = MadeUp::of(quantum_ns, read_ns);
-                        let found = method(&mut MadeUp { counts_down, ..clock }).unwrap();
+                        let clock = SimulatedClock::of(quantum_ns, read_ns);
+                        let found = method(&mut SimulatedClock { counts_down, ..clock }).unwrap();
                         let what = format!("{name} of {quantum_ns} ns, read in {read_ns}: {found}");
                         assert!(is_near(found, quantum_ns), "{what}");
                     }
@@ -379,7 +379,11 @@ mod tests {
         for method in [quantum as Method, staircase, minimum] {
             for (quantum_ns, unit_ns) in [(1_000.0, 1_000.0), (4e6, 1.0), (4e6, 1e7), (1e7, 1e7)] {
                 for read_ns in [22.7, 402.3] {
-                    let mut clock = MadeUp { unit_ns, blur: 0, ..MadeUp::of(quantum_ns, read_ns) };
+                    let mut clock = SimulatedClock {
+                        unit_ns,
+                        blur: 0,
+                        ..SimulatedClock::of(quantum_ns, read_ns)
+                    };
                     let found = method(&mut clock).unwrap();
                     // A tick of 4 ms reported in units of 10 ms steps by 10 ms.
                     let truth = quantum_ns.max(unit_ns);
@@ -393,7 +397,7 @@ mod tests {
     fn a_clock_as_fine_as_its_unit_steps_by_its_unit() {
         for method in [quantum as Method, staircase] {
             for read_ns in [7.7, 22.7, 151.9] {
-                let found = method(&mut MadeUp::of(0.3, read_ns)).unwrap();
+                let found = method(&mut SimulatedClock::of(0.3, read_ns)).unwrap();
                 assert_eq!(found, 1.0, "read in {read_ns}");
             }
         }
@@ -405,12 +409,13 @@ mod tests {
         // control.
         for (name, method) in [("quantum", quantum as Method), ("staircase", staircase)] {
             for read_ns in [6.3, 22.7] {
-                let mut clock = MadeUp { odd_one_in: 1_000, ..MadeUp::of(26.0, read_ns) };
+                let mut clock =
+                    SimulatedClock { odd_one_in: 1_000, ..SimulatedClock::of(26.0, read_ns) };
                 let found = method(&mut clock).unwrap();
                 assert!(is_near(found, 26.0), "{name}, read in {read_ns}: {found}");
             }
         }
-        let mut clock = MadeUp { odd_one_in: 500, ..MadeUp::of(26.0, 6.3) };
+        let mut clock = SimulatedClock { odd_one_in: 500, ..SimulatedClock::of(26.0, 6.3) };
         assert_eq!(minimum(&mut clock), Ok(1.0));
     }
 
@@ -420,8 +425,8 @@ mod tests {
             // Two milliseconds of running, then ten preempted: half of the steps are missed.
             let away = Some((2_000_000 / 23, 10e6));
             let right = (0..20).filter(|&seed| {
-                let clock = MadeUp { blur: 0, away, ..MadeUp::of(4e6, 22.7) };
-                let found = method(&mut MadeUp { seed: Seed::new(seed), ..clock }).unwrap();
+                let clock = SimulatedClock { blur: 0, away, ..SimulatedClock::of(4e6, 22.7) };
+                let found = method(&mut SimulatedClock { seed: Seed::new(seed), ..clock }).unwrap();
                 is_near(found, 4e6)
             });
             let right = right.count();
@@ -432,20 +437,20 @@ mod tests {
     #[test]
     fn the_simple_methods_report_the_read_cost_as_the_step() {
         for read_ns in [151.9, 402.3] {
-            let mut clock = MadeUp::of(10.0, read_ns);
+            let mut clock = SimulatedClock::of(10.0, read_ns);
             let mean = back_to_back(&mut clock).unwrap();
             assert!(mean >= read_ns, "{mean}");
             let smallest = minimum(&mut clock).unwrap();
             assert!(smallest >= read_ns - 10.0, "{smallest}");
         }
-        let mean = back_to_back(&mut MadeUp::of(1_000.0, 22.7)).unwrap();
+        let mean = back_to_back(&mut SimulatedClock::of(1_000.0, 22.7)).unwrap();
         assert!(mean < 100.0, "{mean}");
     }
 
     #[test]
     fn a_clock_that_stands_still_is_an_error_not_an_endless_loop() {
         for method in [quantum as Method, staircase, minimum] {
-            let mut clock = MadeUp { stands_still: true, ..MadeUp::of(10.0, 22.7) };
+            let mut clock = SimulatedClock { stands_still: true, ..SimulatedClock::of(10.0, 22.7) };
             let begun = clock.now_ns;
             assert_eq!(method(&mut clock), Err(Errno::ETIME));
             assert!(clock.now_ns - begun < 100e6, "it took {} ns", clock.now_ns - begun);

@@ -17,9 +17,9 @@ const WAITERS: usize = 2;
 
 /// Indices of the shared words: whether a waiter has started, how often it found a byte, and how
 /// often it was woken and found none.
-const BEGUN: usize = 0;
+const STARTED: usize = 0;
 const FOUND: usize = WAITERS;
-const IN_VAIN: usize = 2 * WAITERS;
+const SPURIOUS: usize = 2 * WAITERS;
 
 /// Processes that wait for the same pipe.
 pub(super) struct Waiters {
@@ -36,22 +36,22 @@ impl Waiters {
         for at in 0..WAITERS {
             let Self { many, words, .. } = &waiters;
             let cpu = if at == 0 { site.cpu } else { site.other_cpu.or(site.cpu) };
-            let child = PeerProcess::start(cpu, || waits(at, many, words))
+            let child = PeerProcess::start(cpu, || wait_loop(at, many, words))
                 .map_err(|why| explain_error(why, 1, DescriptorKind::Pipe))?;
             let account = ProcessState::open(child.id())?;
             waiters.each.push((child, account));
         }
-        waiters.until_all_wait()?;
+        waiters.wait_until_all_sleep()?;
         Ok(waiters)
     }
 
     /// Writes a byte; returns how many waiters were woken without finding it, once all wait again.
     pub(super) fn spurious(&mut self) -> Result<i64, Errno> {
-        let (found, in_vain) = (self.sum(FOUND), self.sum(IN_VAIN));
+        let (found, in_vain) = (self.sum(FOUND), self.sum(SPURIOUS));
         self.many.make_ready(0)?;
-        self.until(|| Ok(self.sum(FOUND) != found))?;
-        self.until_all_wait()?;
-        Ok(i64::from(self.sum(IN_VAIN).wrapping_sub(in_vain)))
+        self.wait_until(|| Ok(self.sum(FOUND) != found))?;
+        self.wait_until_all_sleep()?;
+        Ok(i64::from(self.sum(SPURIOUS).wrapping_sub(in_vain)))
     }
 
     fn sum(&self, line: usize) -> u32 {
@@ -59,14 +59,14 @@ impl Waiters {
         each.fold(0, u32::wrapping_add)
     }
 
-    fn until_all_wait(&self) -> Result<(), Errno> {
-        self.until(|| Ok(self.sum(BEGUN) == WAITERS as u32))?;
-        self.each.iter().try_for_each(|(_, account)| self.until(|| account.is_asleep()))
+    fn wait_until_all_sleep(&self) -> Result<(), Errno> {
+        self.wait_until(|| Ok(self.sum(STARTED) == WAITERS as u32))?;
+        self.each.iter().try_for_each(|(_, account)| self.wait_until(|| account.is_asleep()))
     }
 
     /// Waits until a condition holds; an error if a waiter has exited, or the time limit has
     /// passed.
-    fn until(&self, it_is_so: impl Fn() -> Result<bool, Errno>) -> Result<(), Errno> {
+    fn wait_until(&self, it_is_so: impl Fn() -> Result<bool, Errno>) -> Result<(), Errno> {
         let begun = monotonic_raw_ns();
         while !it_is_so()? {
             sched_yield()?;
@@ -80,15 +80,15 @@ impl Waiters {
 }
 
 /// The loop of a waiter.
-fn waits(at: usize, many: &DescriptorSet, words: &SharedWords) -> Result<(), Errno> {
+fn wait_loop(at: usize, many: &DescriptorSet, words: &SharedWords) -> Result<(), Errno> {
     let mut set = Epoll::new(1)?;
     set.change(EpollChange::Add, many.fd(0), READABLE, 0)?;
-    words.word(BEGUN + at).store(1, Ordering::Release);
+    words.word(STARTED + at).store(1, Ordering::Release);
     loop {
         set.wait(WaitLimit::Infinite)?;
         let line = match many.drain(0) {
             Ok(()) => FOUND,
-            Err(Errno::EAGAIN) => IN_VAIN,
+            Err(Errno::EAGAIN) => SPURIOUS,
             Err(error) => return Err(error),
         };
         words.word(line + at).fetch_add(1, Ordering::Release);

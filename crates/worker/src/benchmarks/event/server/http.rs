@@ -4,7 +4,7 @@
 //! server has no clock in the sense of RFC 9110, section 6.6.1, and sends no Date field.
 
 /// Maximum length of a head, and of buffered bytes without a complete head.
-pub const MOST_HEAD: usize = 8_192;
+pub const MAX_HEAD_BYTES: usize = 8_192;
 
 /// The status of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Status {
 
 /// What happens to the connection after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum Persistence {
     /// It stays open, the default of HTTP/1.1.
-    Stays,
+    KeepAlive,
     /// It stays open, which the answer has to tell an HTTP/1.0 client.
-    StaysForOld,
+    KeepAliveHttp10,
     /// It is closed.
-    Ends,
+    Close,
 }
 
 /// A request, as far as the answer depends on it.
@@ -60,13 +60,13 @@ pub struct Request {
     /// Whether the answer has no content (HEAD).
     pub head_only: bool,
     /// What happens to the connection.
-    pub then: Then,
+    pub persistence: Persistence,
 }
 
 impl Request {
     /// Bytes that are not a request: where the next one would begin is unknown.
     fn refused(bytes: usize, status: Status) -> Self {
-        Self { bytes, status, head_only: false, then: Then::Ends }
+        Self { bytes, status, head_only: false, persistence: Persistence::Close }
     }
 
     /// The answer to it.
@@ -75,10 +75,10 @@ impl Request {
             Status::Ok => "ok\n".to_owned(),
             other => format!("{}\n", other.line()),
         };
-        let connection = match self.then {
-            Then::Stays => "",
-            Then::StaysForOld => "Connection: keep-alive\r\n",
-            Then::Ends => "Connection: close\r\n",
+        let connection = match self.persistence {
+            Persistence::KeepAlive => "",
+            Persistence::KeepAliveHttp10 => "Connection: keep-alive\r\n",
+            Persistence::Close => "Connection: close\r\n",
         };
         let head = format!(
             "HTTP/1.1 {}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n{connection}\r\n",
@@ -89,16 +89,16 @@ impl Request {
     }
 
     /// Whether it is the common request, whose answer is precomputed.
-    pub fn is_usual(&self) -> bool {
-        self.status == Status::Ok && self.then == Then::Stays && !self.head_only
+    pub fn is_common(&self) -> bool {
+        self.status == Status::Ok && self.persistence == Persistence::KeepAlive && !self.head_only
     }
 }
 
 /// The request that the load generator sends.
-pub const USUAL: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+pub const COMMON_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// The first request in some bytes; `None` if it is incomplete.
-pub fn first(bytes: &[u8]) -> Option<Request> {
+pub fn parse_first(bytes: &[u8]) -> Option<Request> {
     // Empty lines before a request are skipped (RFC 9112, section 2.2).
     let mut begin = 0;
     while bytes[begin..].starts_with(b"\r\n") {
@@ -107,21 +107,21 @@ pub fn first(bytes: &[u8]) -> Option<Request> {
     let rest = &bytes[begin..];
     let Some(end) = end_of_head(rest) else {
         return match () {
-            () if bytes.len() >= MOST_HEAD => {
+            () if bytes.len() >= MAX_HEAD_BYTES => {
                 Some(Request::refused(bytes.len(), Status::HeadTooLarge))
             }
             // Half of an empty line.
             () if rest == b"\r" => None,
             // A malformed beginning is refused before the head is complete.
-            () if !begins_well(rest) => Some(Request::refused(bytes.len(), Status::BadRequest)),
+            () if !is_valid_prefix(rest) => Some(Request::refused(bytes.len(), Status::BadRequest)),
             () => None,
         };
     };
     let bytes = begin + end;
-    if bytes > MOST_HEAD {
+    if bytes > MAX_HEAD_BYTES {
         return Some(Request::refused(bytes, Status::HeadTooLarge));
     }
-    let request = match begins_well(&rest[..end]) {
+    let request = match is_valid_prefix(&rest[..end]) {
         true => head(&rest[..end - 4], bytes),
         false => Err(Status::BadRequest),
     };
@@ -134,11 +134,11 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Whether these bytes may be the beginning of a head: parts of a request line, or lines after it.
-fn begins_well(bytes: &[u8]) -> bool {
+fn is_valid_prefix(bytes: &[u8]) -> bool {
     let first_line = bytes.split(|&byte| byte == b'\r').next().unwrap_or_default();
     let method = first_line.split(|&byte| byte == b' ').next().unwrap_or_default();
     let ended = method.len() < first_line.len() || first_line.len() < bytes.len();
-    let named = if ended { is_token(method) } else { method.iter().all(|&it| is_of_token(it)) };
+    let named = if ended { is_token(method) } else { method.iter().all(|&it| is_token_byte(it)) };
     // A line ends with CR LF, never with one of them alone.
     let lines = (0..bytes.len()).all(|at| match bytes[at] {
         b'\n' => at > 0 && bytes[at - 1] == b'\r',
@@ -149,12 +149,12 @@ fn begins_well(bytes: &[u8]) -> bool {
     named && lines
 }
 
-fn is_of_token(byte: u8) -> bool {
+fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 fn is_token(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|&byte| is_of_token(byte))
+    !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
 /// Parses a head without its last empty line.
@@ -184,9 +184,9 @@ fn head(bytes: &[u8], whole: usize) -> Result<Request, Status> {
         return Err(Status::BadRequest);
     }
     let path = path(target).ok_or(Status::BadRequest)?;
-    let stays = if is_old { Then::StaysForOld } else { Then::Stays };
+    let stays = if is_old { Persistence::KeepAliveHttp10 } else { Persistence::KeepAlive };
     let then = match fields.close || (is_old && !fields.keep_alive) {
-        true => Then::Ends,
+        true => Persistence::Close,
         false => stays,
     };
     let status = match method {
@@ -197,7 +197,7 @@ fn head(bytes: &[u8], whole: usize) -> Result<Request, Status> {
         b"GET" | b"HEAD" => Status::NotFound,
         _ => Status::NotImplemented,
     };
-    Ok(Request { bytes: whole, status, head_only: method == b"HEAD", then })
+    Ok(Request { bytes: whole, status, head_only: method == b"HEAD", persistence: then })
 }
 
 /// The path of a request target, without the query: `/path?query`, or an absolute form.

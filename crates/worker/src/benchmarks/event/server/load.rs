@@ -12,28 +12,28 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 
 use super::super::super::prelude::*;
-use super::http::{self, USUAL};
+use super::http::{self, COMMON_REQUEST};
 use crate::kernel::event::readiness::{CallVariant, PollSet, WaitLimit};
 use crate::kernel::ipc::context_switch::{self, SharedWords, sched_yield};
 use crate::kernel::net::socket::connect_from;
 use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Active connections, each with one outstanding request.
-pub(super) const ASKING: usize = 8;
+pub(super) const ACTIVE: usize = 8;
 
 /// Indices of the shared words: the port of each active connection; how many connections the server
 /// has accepted; whether all exist.
 pub(super) const PORTS: usize = 0;
-pub(super) const ADMITTED: usize = ASKING;
-pub(super) const ALL_THERE: usize = ASKING + 1;
+pub(super) const ACCEPTED: usize = ACTIVE;
+pub(super) const ALL_CONNECTED: usize = ACTIVE + 1;
 
 /// Connections per local address: with more of its 28,232 default ephemeral ports in use, the
 /// search for a free one becomes slow.
-const FROM_ONE_ADDRESS: u64 = 8_000;
+const MAX_PER_ADDRESS: u64 = 8_000;
 
 /// Maximum number of connections waiting to be accepted during setup: below the smallest common
 /// listen backlog, since a client that finds the backlog full retries only after a second.
-const AT_THE_DOOR: u64 = 64;
+const MAX_UNACCEPTED: u64 = 64;
 
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(super) enum Pace {
 
 /// The parameters of a load.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wish {
-    pub(super) at: SocketAddr,
+pub(super) struct LoadSpec {
+    pub(super) server_address: SocketAddr,
     pub(super) idle: u64,
     /// Idle connections that are closed and reopened per second.
     pub(super) churn: u64,
@@ -56,13 +56,13 @@ pub(super) struct Wish {
 
 /// The local address of the next connection after `made` others: one with free ports.
 pub(super) fn address(made: u64) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (made / FROM_ONE_ADDRESS % 250) as u8))
+    IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (made / MAX_PER_ADDRESS % 250) as u8))
 }
 
 /// The load generator process.
 pub(super) struct Load {
-    wish: Wish,
-    asking: Vec<Asking>,
+    spec: LoadSpec,
+    active: Vec<ActiveConnection>,
     idle: VecDeque<TcpStream>,
     made: u64,
     set: PollSet,
@@ -72,37 +72,38 @@ pub(super) struct Load {
 }
 
 /// An active connection.
-struct Asking {
+struct ActiveConnection {
     stream: TcpStream,
     /// The time from which its answer is awaited; `None` if none is.
     since_ns: Option<u64>,
     /// The part of the answer received so far.
-    come: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Load {
     /// Opens all connections, the active ones first.
-    pub(super) fn new(wish: Wish, words: &SharedWords) -> Result<Self, Errno> {
-        let answer = http::first(USUAL).ok_or(Errno::EINVAL)?.answer();
+    pub(super) fn new(wish: LoadSpec, words: &SharedWords) -> Result<Self, Errno> {
+        let answer = http::parse_first(COMMON_REQUEST).ok_or(Errno::EINVAL)?.answer();
         let set = PollSet::new([].into_iter());
         let idle = VecDeque::with_capacity(wish.idle as usize + 1);
-        let asking = Vec::with_capacity(ASKING);
-        let mut load = Self { wish, asking, idle, made: 0, set, answer, since_churn_ns: 0 };
-        for at in 0..ASKING {
+        let asking = Vec::with_capacity(ACTIVE);
+        let mut load =
+            Self { spec: wish, active: asking, idle, made: 0, set, answer, since_churn_ns: 0 };
+        for at in 0..ACTIVE {
             let stream = load.connect()?;
             load.set.set(at, Some(stream.as_raw_fd()));
             words.word(PORTS + at).store(stream.local_addr()?.port().into(), Ordering::Relaxed);
-            load.asking.push(Asking { stream, since_ns: None, come: Vec::new() });
+            load.active.push(ActiveConnection { stream, since_ns: None, received: Vec::new() });
         }
         for _ in 0..wish.idle {
-            let admitted = || u64::from(words.word(ADMITTED).load(Ordering::Acquire));
-            while load.made >= admitted() + AT_THE_DOOR {
+            let admitted = || u64::from(words.word(ACCEPTED).load(Ordering::Acquire));
+            while load.made >= admitted() + MAX_UNACCEPTED {
                 sched_yield()?;
             }
             let stream = load.connect()?;
             load.idle.push_back(stream);
         }
-        words.word(ALL_THERE).store(1, Ordering::Release);
+        words.word(ALL_CONNECTED).store(1, Ordering::Release);
         Ok(load)
     }
 
@@ -110,7 +111,7 @@ impl Load {
     fn connect(&mut self) -> Result<TcpStream, Errno> {
         let from = address(self.made);
         self.made += 1;
-        connect_from(from, self.wish.at)
+        connect_from(from, self.spec.server_address)
     }
 
     /// Serves commands until the pipe is closed.
@@ -134,16 +135,16 @@ impl Load {
         let (begun, mut asked) = (monotonic_raw_ns(), 0);
         let mut now = begun;
         while report.len() <= count {
-            let next = self.ask(&mut asked, count, (begun, now))?;
+            let next = self.send_due(&mut asked, count, (begun, now))?;
             let ready = match next {
                 Some(due) => self.set.wait_for(due.saturating_sub(now))?,
                 None => self.set.wait(CallVariant::Plain, WaitLimit::Infinite)?,
             };
-            let mut come = [usize::MAX; ASKING];
+            let mut come = [usize::MAX; ACTIVE];
             let mut places = come.iter_mut();
             self.set.each(ready, |at| places.next().into_iter().for_each(|into| *into = at));
             for at in come.into_iter().take_while(|&at| at != usize::MAX) {
-                if let Some(since) = self.hear(at)? {
+                if let Some(since) = self.receive(at)? {
                     report.push(monotonic_raw_ns().saturating_sub(since));
                 }
             }
@@ -157,17 +158,17 @@ impl Load {
 
     /// Sends every request that is due on a free connection; returns when the next one is due that
     /// a free connection could send.
-    fn ask(
+    fn send_due(
         &mut self,
         asked: &mut usize,
         count: usize,
         (begun, now): (u64, u64),
     ) -> Result<Option<u64>, Errno> {
-        for asking in self.asking.iter_mut().filter(|asking| asking.since_ns.is_none()) {
+        for asking in self.active.iter_mut().filter(|asking| asking.since_ns.is_none()) {
             if *asked == count {
                 return Ok(None);
             }
-            let since = match self.wish.pace {
+            let since = match self.spec.pace {
                 Pace::Closed => monotonic_raw_ns(),
                 Pace::Scheduled(rate) => {
                     // The first is due one interval after the start, so that a burst lasts as long
@@ -181,7 +182,7 @@ impl Load {
             };
             asking.since_ns = Some(since);
             *asked += 1;
-            if asking.stream.write(USUAL)? != USUAL.len() {
+            if asking.stream.write(COMMON_REQUEST)? != COMMON_REQUEST.len() {
                 return Err(Errno::EAGAIN);
             }
         }
@@ -189,24 +190,24 @@ impl Load {
     }
 
     /// Reads from one connection: if its answer is complete, the time from which it was awaited.
-    fn hear(&mut self, at: usize) -> Result<Option<u64>, Errno> {
-        let asking = self.asking.get_mut(at).ok_or(Errno::EPROTO)?;
+    fn receive(&mut self, at: usize) -> Result<Option<u64>, Errno> {
+        let asking = self.active.get_mut(at).ok_or(Errno::EPROTO)?;
         let mut room = [0; 512];
         let given = asking.stream.read(&mut room)?;
-        asking.come.extend_from_slice(&room[..given]);
-        if given == 0 || !self.answer.starts_with(&asking.come) {
+        asking.received.extend_from_slice(&room[..given]);
+        if given == 0 || !self.answer.starts_with(&asking.received) {
             return Err(Errno::EPROTO);
         }
-        if asking.come.len() < self.answer.len() {
+        if asking.received.len() < self.answer.len() {
             return Ok(None);
         }
-        asking.come.clear();
+        asking.received.clear();
         asking.since_ns.take().map(Some).ok_or(Errno::EPROTO)
     }
 
     /// Replaces the oldest idle connections, as many as are due by now.
     fn replace_idle(&mut self) -> Result<(), Errno> {
-        let Some(each_ns) = 1_000_000_000u64.checked_div(self.wish.churn) else { return Ok(()) };
+        let Some(each_ns) = 1_000_000_000u64.checked_div(self.spec.churn) else { return Ok(()) };
         while self.since_churn_ns >= each_ns {
             self.since_churn_ns -= each_ns;
             drop(self.idle.pop_front());

@@ -9,9 +9,9 @@ use oscost_model::seed::Seed;
 
 use super::super::super::tests::site;
 use super::super::tests::held;
-use super::http::{self, MOST_HEAD, Status, Then, USUAL};
-use super::serving::Server;
-use super::{ASKING, SERVER};
+use super::connections::Server;
+use super::http::{self, COMMON_REQUEST, MAX_HEAD_BYTES, Persistence, Status};
+use super::{ACTIVE, SERVER};
 use crate::bench::Work;
 use crate::kernel::Errno;
 use crate::kernel::event::io_uring::Ring;
@@ -28,7 +28,7 @@ fn methods() -> impl Iterator<Item = &'static str> {
 }
 
 fn status(text: &str) -> Option<Status> {
-    http::first(text.as_bytes()).map(|request| request.status)
+    http::parse_first(text.as_bytes()).map(|request| request.status)
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn heads_are_read_strictly() {
             Status::BadRequest,
         ),
         ("\u{16}\u{3}\u{1}".to_owned(), Status::BadRequest),
-        (format!("GET /{} HTTP/1.1\r\n{host}", "x".repeat(MOST_HEAD)), Status::HeadTooLarge),
-        ("A".repeat(MOST_HEAD), Status::HeadTooLarge),
+        (format!("GET /{} HTTP/1.1\r\n{host}", "x".repeat(MAX_HEAD_BYTES)), Status::HeadTooLarge),
+        ("A".repeat(MAX_HEAD_BYTES), Status::HeadTooLarge),
     ] {
         assert_eq!(status(&text), Some(right), "{text:?}");
     }
@@ -81,12 +81,14 @@ fn heads_are_read_strictly() {
 
 #[test]
 fn every_prefix_of_a_request_is_incomplete() {
-    for text in [USUAL, b"\r\nHEAD /x?y HTTP/1.0\r\nA: b\r\nConnection: keep-alive\r\n\r\n"] {
+    for text in
+        [COMMON_REQUEST, b"\r\nHEAD /x?y HTTP/1.0\r\nA: b\r\nConnection: keep-alive\r\n\r\n"]
+    {
         for part in 0..text.len() {
-            assert_eq!(http::first(&text[..part]), None, "{:?}", text[..part].escape_ascii());
+            assert_eq!(http::parse_first(&text[..part]), None, "{:?}", text[..part].escape_ascii());
         }
         let more = [text, b"GET"].concat();
-        assert_eq!(http::first(&more).unwrap().bytes, text.len());
+        assert_eq!(http::parse_first(&more).unwrap().bytes, text.len());
     }
 }
 
@@ -94,15 +96,15 @@ fn every_prefix_of_a_request_is_incomplete() {
 fn a_connection_stays_or_ends_as_requested() {
     let then = |version: &str, connection: &str| {
         let text = format!("GET / HTTP/{version}\r\nHost: a\r\n{connection}\r\n");
-        http::first(text.as_bytes()).unwrap().then
+        http::parse_first(text.as_bytes()).unwrap().persistence
     };
-    assert_eq!(then("1.1", ""), Then::Stays);
-    assert_eq!(then("1.1", "Connection: close\r\n"), Then::Ends);
-    assert_eq!(then("1.1", "connection: x, CLOSE\r\n"), Then::Ends);
-    assert_eq!(then("1.0", ""), Then::Ends);
-    assert_eq!(then("1.0", "Connection: Keep-Alive\r\n"), Then::StaysForOld);
-    let usual = http::first(USUAL).unwrap();
-    assert!(usual.is_usual());
+    assert_eq!(then("1.1", ""), Persistence::KeepAlive);
+    assert_eq!(then("1.1", "Connection: close\r\n"), Persistence::Close);
+    assert_eq!(then("1.1", "connection: x, CLOSE\r\n"), Persistence::Close);
+    assert_eq!(then("1.0", ""), Persistence::Close);
+    assert_eq!(then("1.0", "Connection: Keep-Alive\r\n"), Persistence::KeepAliveHttp10);
+    let usual = http::parse_first(COMMON_REQUEST).unwrap();
+    assert!(usual.is_common());
     assert_eq!(
         String::from_utf8(usual.answer()).unwrap(),
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n"
@@ -141,7 +143,7 @@ fn arbitrary_bytes_never_make_the_parser_fail_or_read_beyond_them() {
     let mut seed = Seed::new(6);
     for _ in 0..20_000 {
         let bytes = nonsense(&mut seed);
-        if let Some(request) = http::first(&bytes) {
+        if let Some(request) = http::parse_first(&bytes) {
             assert!((1..=bytes.len()).contains(&request.bytes), "{:?}", bytes.escape_ascii());
             assert!(request.answer().starts_with(b"HTTP/1.1 "));
         }
@@ -158,12 +160,12 @@ fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
         if guest.write_all(part).is_err() {
             break;
         }
-        (0..3).for_each(|_| server.turn(WaitLimit::Immediate).unwrap());
+        (0..3).for_each(|_| server.run_once(WaitLimit::Immediate).unwrap());
     }
     guest.shutdown(Shutdown::Write).unwrap_or_default();
     guest.set_nonblocking(true).unwrap();
     while quiet < 10_000 {
-        server.turn(WaitLimit::Immediate).unwrap();
+        server.run_once(WaitLimit::Immediate).unwrap();
         let mut room = [0; 4_096];
         match guest.read(&mut room) {
             Ok(0) => break,
@@ -175,7 +177,7 @@ fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
     }
     drop(guest);
     while server.guests() > 0 {
-        server.turn(WaitLimit::Immediate).unwrap();
+        server.run_once(WaitLimit::Immediate).unwrap();
     }
     String::from_utf8(said).unwrap()
 }
@@ -186,14 +188,15 @@ fn every_method_answers_or_closes_on_partial_malformed_and_endless_heads() {
         for method in methods() {
             let before = held();
             let mut server = Server::new(method, 4).unwrap();
-            let usual = String::from_utf8(http::first(USUAL).unwrap().answer()).unwrap();
-            let (one, other) = USUAL.split_at(7);
+            let usual =
+                String::from_utf8(http::parse_first(COMMON_REQUEST).unwrap().answer()).unwrap();
+            let (one, other) = COMMON_REQUEST.split_at(7);
             assert_eq!(heard(&mut server, &[one, other]), usual, "{method}");
             assert_eq!(
-                heard(&mut server, &[&[USUAL, USUAL, one].concat(), other]),
+                heard(&mut server, &[&[COMMON_REQUEST, COMMON_REQUEST, one].concat(), other]),
                 usual.repeat(3)
             );
-            let each: Vec<&[u8]> = USUAL.chunks(1).collect();
+            let each: Vec<&[u8]> = COMMON_REQUEST.chunks(1).collect();
             assert_eq!(heard(&mut server, &each), usual, "{method}");
             assert_eq!(heard(&mut server, &[one]), "", "{method}: half of a request");
             assert_eq!(heard(&mut server, &[]), "", "{method}: nothing");
@@ -226,13 +229,13 @@ fn connections_beyond_the_limit_are_refused_and_slots_are_reused() {
             for round in 1..=3u64 {
                 let guests: Vec<TcpStream> =
                     (0..3).map(|_| TcpStream::connect(server.at()).unwrap()).collect();
-                while server.seen.turned_away < round {
-                    server.turn(WaitLimit::Immediate).unwrap();
+                while server.counters.refused < round {
+                    server.run_once(WaitLimit::Immediate).unwrap();
                 }
                 assert_eq!(server.guests(), 2, "{method}");
                 drop(guests);
                 while server.guests() > 0 {
-                    server.turn(WaitLimit::Immediate).unwrap();
+                    server.run_once(WaitLimit::Immediate).unwrap();
                 }
             }
         }
@@ -254,7 +257,7 @@ fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool
         }
     };
     while child.try_wait().unwrap().is_none() {
-        server.turn(WaitLimit::Immediate).unwrap();
+        server.run_once(WaitLimit::Immediate).unwrap();
         sched_yield().unwrap();
     }
     let output = child.wait_with_output().unwrap();
@@ -312,7 +315,7 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
                 let before = held();
                 let mut work = work(&format!("method={method},idle=300,{rest}")).unwrap();
                 assert_eq!(work.unavailable_reason(), None, "{method}");
-                assert!(held().1 >= before.1 + 300 + ASKING, "{method}: connections are missing");
+                assert!(held().1 >= before.1 + 300 + ACTIVE, "{method}: connections are missing");
                 for _ in 0..6 {
                     assert_eq!(work.run(1, 1), Ok(()), "{method} {rest}");
                     assert!(work.last_value().is_some_and(|figure| figure > 0));
@@ -337,18 +340,18 @@ fn requests_of_other_clients_are_answered_but_not_counted() {
     in_own_process(|| {
         let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
         let before = held();
-        let mut body = super::body(crate::bench::Params::new(
+        let mut body = super::start_server(crate::bench::Params::new(
             &SERVER.definition().with_implied(&case.point),
             site(),
         ))
         .unwrap()
         .unwrap_or_else(|_| panic!("this machine lacks something"));
         let mut other = TcpStream::connect(body.server.at()).unwrap();
-        other.write_all(&USUAL.repeat(3)).unwrap();
-        let answered = body.server.seen.answered;
+        other.write_all(&COMMON_REQUEST.repeat(3)).unwrap();
+        let answered = body.server.counters.answered;
         body.burst().unwrap();
-        assert_eq!(body.server.seen.answered, answered + 64);
-        assert_eq!(body.server.seen.of_others, 3);
+        assert_eq!(body.server.counters.answered, answered + 64);
+        assert_eq!(body.server.counters.answered_others, 3);
         drop((body, other));
         assert_eq!(held(), before);
     });

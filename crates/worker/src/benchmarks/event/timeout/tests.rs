@@ -4,7 +4,7 @@ use oscost_model::case::Case;
 
 use super::super::super::tests::site;
 use super::super::tests::held;
-use super::{EARLY, ERROR, TURNS};
+use super::{CALL_COUNT, EARLY, ERROR};
 use crate::bench::Bench;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::in_own_process;
@@ -50,13 +50,13 @@ fn every_call_waits_and_leaves_nothing() {
 fn a_few_calls_suffice_unless_the_remaining_time_is_rounded_down() {
     in_own_process(|| {
         for method in METHODS {
-            for turns in brought(&TURNS, &format!("method={method},us=1000"), 5) {
+            for turns in brought(&CALL_COUNT, &format!("method={method},us=1000"), 5) {
                 assert!((1_000..=9_000).contains(&turns), "{method}: {turns}");
             }
         }
         // Part of the millisecond always remains when the first call is made.
         for method in ["poll", "epoll"] {
-            let turns = brought(&TURNS, &format!("method={method},us=1000,rounding=down"), 9);
+            let turns = brought(&CALL_COUNT, &format!("method={method},us=1000,rounding=down"), 9);
             assert!(turns.iter().any(|&turns| turns > 9_000), "{method}: {turns:?}");
         }
     });

@@ -25,9 +25,9 @@ impl Op {
 
 /// A batch as executed: its calls, each with the function in which it ended, and the number of
 /// instructions.
-fn executed(work: &mut Work, turns: u64, copies: u32) -> Option<(Vec<(Flow, String)>, usize)> {
+fn executed(work: &mut Work, iterations: u64, unroll: u32) -> Option<(Vec<(Flow, String)>, usize)> {
     let mut done = Ok(());
-    let at = executed_addresses(|| done = work.run(turns, copies))?;
+    let at = executed_addresses(|| done = work.run(iterations, unroll))?;
     assert_eq!(done, Ok(()));
     let flows = at.windows(2).map(|pair| (flow_at(pair[0]), pair[1]));
     let mut calls: Vec<(Flow, String)> = Vec::new();
@@ -77,13 +77,13 @@ fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
 }
 
 /// What one op of a case must execute.
-fn expected(benchmark: &str, at: Params<'_>) -> Op {
+fn expected(benchmark: &str, params: Params<'_>) -> Op {
     match benchmark {
         "procedure/call" => {
-            let args = at.number("args") as usize;
+            let args = params.number("args") as usize;
             // The seventh argument takes two instructions, and a third one after the call.
             let arguments = if args == 7 { 6 + 3 } else { args };
-            if at.word("code") == "optimised" {
+            if params.word("code") == "optimised" {
                 // Call, addition, return.
                 return Op::of(Flow::Call, "oscost_callee", arguments + 3);
             }
@@ -96,7 +96,7 @@ fn expected(benchmark: &str, at: Params<'_>) -> Op {
         "procedure/indirect" => Op::of(Flow::CallRegister, "oscost_callee", 4),
         "procedure/dyn" => Op::of(Flow::CallMemory, "a method", None),
         "procedure/stub" => Op::of(Flow::Stub, "oscost_callee", 5),
-        "procedure/struct" => match at.number("size") as usize {
+        "procedure/struct" => match params.number("size") as usize {
             size @ ..=16 => Op::of(Flow::Call, "oscost_callee", size / 8 + 3),
             // Stack adjustment, two per 16 bytes, call, three in the callee, and back.
             size => Op::of(Flow::Call, "oscost_callee_struct", size / 16 * 2 + 6),

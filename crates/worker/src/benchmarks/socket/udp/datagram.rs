@@ -4,21 +4,21 @@ use std::ops::Range;
 
 use oscost_model::channel::Datagrams;
 
-use super::super::super::exchange::{From, fill};
+use super::super::super::exchange::{Sender, fill_message};
 use super::super::endpoint::Socket;
 use crate::kernel::Errno;
 use crate::kernel::net::socket;
 
 /// The payload of a UDP datagram over IPv4.
-pub(super) const MOST: usize = 65_507;
+pub(super) const MAX_PAYLOAD_BYTES: usize = 65_507;
 /// Size of the number that it begins with.
-pub(super) const ID: usize = size_of::<u32>();
+pub(super) const ID_BYTES: usize = size_of::<u32>();
 /// Maximum number of datagrams per batch: the peer keeps one bit for each.
-pub(super) const MOST_DATAGRAMS: u64 = 1 << 24;
+pub(super) const MAX_BATCH_DATAGRAMS: u64 = 1 << 24;
 
 /// Commands to the peer: the first word selects one, then the message size, the number of messages,
 /// and the number of the first datagram.
-pub(super) mod order {
+pub(super) mod command {
     /// Verify each message, and answer each intact one with another.
     pub(in super::super) const VERIFY: u64 = 1;
     /// Send back each complete message.
@@ -44,12 +44,12 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(size: u64) -> Result<Self, Errno> {
         let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
-        if size < ID {
+        if size < ID_BYTES {
             return Err(Errno::unavailable(format!(
-                "a datagram begins with a number of {ID} bytes: select size={ID} or more"
+                "a datagram begins with a number of {ID_BYTES} bytes: select size={ID_BYTES} or more"
             )));
         }
-        let count = size.div_ceil(MOST);
+        let count = size.div_ceil(MAX_PAYLOAD_BYTES);
         Ok(Self { size, count: count as u32, each: size.div_ceil(count) })
     }
 
@@ -67,22 +67,22 @@ impl Parts {
     }
 
     /// The buffer size for a message with all parts of the largest size.
-    pub(super) fn room(self) -> usize {
+    pub(super) fn buffer_bytes(self) -> usize {
         self.each * self.count as usize
     }
 
     /// Writes the numbers of its datagrams into a message.
-    pub(super) fn number(self, message: &mut [u8], first: u32) {
+    pub(super) fn write_numbers(self, message: &mut [u8], first: u32) {
         for part in 0..self.count {
             let range = self.range(part);
-            message[range][..ID].copy_from_slice(&first.wrapping_add(part).to_le_bytes());
+            message[range][..ID_BYTES].copy_from_slice(&first.wrapping_add(part).to_le_bytes());
         }
     }
 
     /// Fills a message to be verified: its bytes, and the numbers of its datagrams.
-    pub(super) fn filled(self, message: &mut [u8], (number, first): (u64, u32), from: From) {
-        fill(message, number, from);
-        self.number(message, first);
+    pub(super) fn fill(self, message: &mut [u8], (number, first): (u64, u32), from: Sender) {
+        fill_message(message, number, from);
+        self.write_numbers(message, first);
     }
 
     /// Sends a message whose datagrams are numbered.
@@ -117,44 +117,44 @@ pub(super) fn id_of(datagram: &[u8]) -> Option<u32> {
 
 /// Which datagrams of a batch have arrived, and in what order.
 #[derive(Default)]
-pub(super) struct Came {
+pub(super) struct Arrivals {
     /// One bit per datagram.
-    pub(super) had: Vec<u64>,
+    pub(super) bits: Vec<u64>,
     /// One more than the highest that has arrived.
     pub(super) next: u32,
     /// The counters.
-    pub(super) counted: Datagrams,
+    pub(super) counters: Datagrams,
 }
 
-impl Came {
+impl Arrivals {
     /// None of `datagrams` has arrived.
-    pub(super) fn none_of(datagrams: u64) -> Self {
-        Self { had: vec![0; datagrams.div_ceil(64) as usize], ..Self::default() }
+    pub(super) fn new(datagrams: u64) -> Self {
+        Self { bits: vec![0; datagrams.div_ceil(64) as usize], ..Self::default() }
     }
 
     /// Resets which have arrived, and keeps the counters.
     #[inline(always)]
-    pub(super) fn forget(&mut self) {
-        self.had.fill(0);
+    pub(super) fn reset(&mut self) {
+        self.bits.fill(0);
         self.next = 0;
     }
 
     pub(super) fn has(&self, at: u32) -> bool {
-        self.had[at as usize / 64] >> (at % 64) & 1 == 1
+        self.bits[at as usize / 64] >> (at % 64) & 1 == 1
     }
 
     /// Counts one; returns whether it is new.
     #[inline(always)]
-    pub(super) fn take(&mut self, at: u32) -> bool {
-        let (word, bit) = (&mut self.had[at as usize / 64], 1 << (at % 64));
+    pub(super) fn record(&mut self, at: u32) -> bool {
+        let (word, bit) = (&mut self.bits[at as usize / 64], 1 << (at % 64));
         if *word & bit != 0 {
-            self.counted.duplicate += 1;
+            self.counters.duplicate += 1;
             return false;
         }
         *word |= bit;
-        self.counted.arrived += 1;
+        self.counters.arrived += 1;
         if at < self.next {
-            self.counted.reordered += 1;
+            self.counters.reordered += 1;
         } else {
             self.next = at + 1;
         }
@@ -162,9 +162,9 @@ impl Came {
     }
 
     /// The number of complete messages, if each has `parts` parts.
-    pub(super) fn whole(&self, messages: u64, parts: u32) -> u64 {
+    pub(super) fn complete_messages(&self, messages: u64, parts: u32) -> u64 {
         if parts == 1 {
-            return self.counted.arrived;
+            return self.counters.arrived;
         }
         let whole = |message: &u32| (0..parts).all(|part| self.has(message * parts + part));
         (0..messages as u32).filter(whole).count() as u64
@@ -184,21 +184,24 @@ mod tests {
             assert_eq!(parts.count, count, "{size}");
             let lengths: Vec<usize> = (0..count).map(|part| parts.range(part).len()).collect();
             assert_eq!(lengths.iter().sum::<usize>() as u64, size);
-            assert!(lengths.iter().all(|&length| (ID..=MOST).contains(&length)), "{lengths:?}");
+            assert!(
+                lengths.iter().all(|&length| (ID_BYTES..=MAX_PAYLOAD_BYTES).contains(&length)),
+                "{lengths:?}"
+            );
         }
         assert_eq!(Parts::of(3).err(), Some(Errno::UNAVAILABLE));
     }
 
     #[test]
     fn duplicates_and_reordering_are_counted_and_a_message_is_complete_with_all_its_parts() {
-        let mut came = Came::none_of(200);
-        let news: Vec<bool> = [0, 1, 3, 2, 3, 5, 130, 129].map(|at| came.take(at)).into();
+        let mut came = Arrivals::new(200);
+        let news: Vec<bool> = [0, 1, 3, 2, 3, 5, 130, 129].map(|at| came.record(at)).into();
         assert_eq!(news, [true, true, true, true, false, true, true, true]);
-        let counted = came.counted;
+        let counted = came.counters;
         assert_eq!((counted.arrived, counted.duplicate, counted.reordered), (7, 1, 2));
         // Of messages of two parts the first two are complete, and no others.
-        assert_eq!(came.whole(100, 2), 2);
-        came.forget();
-        assert!(came.take(0) && came.counted.reordered == 2);
+        assert_eq!(came.complete_messages(100, 2), 2);
+        came.reset();
+        assert!(came.record(0) && came.counters.reordered == 2);
     }
 }

@@ -1,8 +1,8 @@
 //! The peer of UDP: executes commands until the measured process closes the control stream.
 
-use super::super::super::exchange::{ControlStream, From, LARGEST, Room};
+use super::super::super::exchange::{ControlStream, MAX_MESSAGE_BYTES, MessageBuffer, Sender};
 use super::super::endpoint::Socket;
-use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
+use super::datagram::{Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, send};
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
 use crate::kernel::net::control_stream::Pending;
@@ -11,23 +11,23 @@ use crate::kernel::time::stopwatch::Stopwatch;
 
 /// What to do with incoming datagrams.
 struct Task {
-    what: u64,
+    command: u64,
     parts: Parts,
     messages: u64,
     /// The number of the first datagram, and how many belong to the batch.
     first: u32,
     datagrams: u32,
-    came: Came,
+    arrivals: Arrivals,
     /// Whether the end marker has arrived.
     ended: bool,
     /// Of the current message: its index in the batch, and how many parts have arrived.
-    now: (u32, u32),
+    current: (u32, u32),
     /// The message that was sent back last.
-    back: Option<u32>,
+    last_returned: Option<u32>,
     /// When the last complete message had arrived, and when it was sent back.
     times: (u64, u64),
-    room: Room,
-    wanted: Room,
+    room: MessageBuffer,
+    wanted: MessageBuffer,
 }
 
 /// Serves as the peer.
@@ -40,22 +40,22 @@ pub(super) fn serve(
     // visible on the control stream only.
     let _ear = SignalReceiver::install()?;
     let _alarm = Alarm::start()?;
-    let mut task = Task::none()?;
+    let mut task = Task::idle()?;
     loop {
         let slot = task.slot();
         match socket::receive_packet(&socket.file, &mut task.room.get_mut()[slot.clone()]) {
             Ok(0) => {
-                if !task.attend(control)? {
+                if !task.handle_command(control)? {
                     return Ok(());
                 }
             }
-            Ok(given) => match task.what {
-                order::DRAIN => task.drain(socket, (slot.start, given))?,
-                _ => task.answer(socket, (slot, given), watch)?,
+            Ok(given) => match task.command {
+                command::DRAIN => task.receive_in_series(socket, (slot.start, given))?,
+                _ => task.handle_message(socket, (slot, given), watch)?,
             },
             // The alarm; or the other end's socket is closed.
             Err(Errno::EINTR | Errno(libc::ECONNREFUSED)) => {
-                if !task.attend(control)? {
+                if !task.handle_command(control)? {
                     return Ok(());
                 }
             }
@@ -66,35 +66,35 @@ pub(super) fn serve(
 
 impl Task {
     /// No task: datagrams are not expected yet.
-    fn none() -> Result<Self, Errno> {
-        Self::new([order::ECHO, ID as u64, 0, 0])
+    fn idle() -> Result<Self, Errno> {
+        Self::new([command::ECHO, ID_BYTES as u64, 0, 0])
     }
 
     fn new([what, size, messages, first]: [u64; 4]) -> Result<Self, Errno> {
-        if size > LARGEST {
+        if size > MAX_MESSAGE_BYTES {
             return Err(Errno::EINVAL);
         }
         let parts = Parts::of(size)?;
         // A task that sends messages back keeps state for one message only: their number is
         // unknown.
         let datagrams = messages.saturating_mul(u64::from(parts.count));
-        let kept = if what == order::DRAIN { datagrams } else { u64::from(parts.count) };
-        if kept > MOST_DATAGRAMS {
+        let kept = if what == command::DRAIN { datagrams } else { u64::from(parts.count) };
+        if kept > MAX_BATCH_DATAGRAMS {
             return Err(Errno::E2BIG);
         }
         Ok(Self {
-            what,
+            command: what,
             parts,
             messages,
             first: first as u32,
             datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX / 2),
-            came: Came::none_of(kept),
+            arrivals: Arrivals::new(kept),
             ended: false,
-            now: (0, 0),
-            back: None,
+            current: (0, 0),
+            last_returned: None,
             times: (0, 0),
-            room: Room::new(parts.room()),
-            wanted: Room::new(if what == order::VERIFY { parts.size } else { 0 }),
+            room: MessageBuffer::new(parts.buffer_bytes()),
+            wanted: MessageBuffer::new(if what == command::VERIFY { parts.size } else { 0 }),
         })
     }
 
@@ -103,15 +103,15 @@ impl Task {
     fn slot(&self) -> std::ops::Range<usize> {
         match self.parts.count {
             1 => self.parts.slot(0),
-            count if self.what == order::DRAIN => {
-                self.parts.slot((self.came.counted.arrived % u64::from(count)) as u32)
+            count if self.command == command::DRAIN => {
+                self.parts.slot((self.arrivals.counters.arrived % u64::from(count)) as u32)
             }
-            count => self.parts.slot(self.now.1 % count),
+            count => self.parts.slot(self.current.1 % count),
         }
     }
 
     /// Executes a command from the control stream, if there is one; false at its end.
-    fn attend(&mut self, control: &ControlStream) -> Result<bool, Errno> {
+    fn handle_command(&mut self, control: &ControlStream) -> Result<bool, Errno> {
         match control.pending() {
             Pending::Nothing => return Ok(true),
             Pending::Closed => return Ok(false),
@@ -120,19 +120,21 @@ impl Task {
         let wait = |_| Ok(());
         let words = control.receive(&wait)?;
         let answer = match words[0] {
-            order::REPORT if self.what == order::TIME => [self.times.0, self.times.1, 0, 0],
-            order::REPORT => {
-                let counted = &self.came.counted;
+            command::REPORT if self.command == command::TIME => [self.times.0, self.times.1, 0, 0],
+            command::REPORT => {
+                let counted = &self.arrivals.counters;
                 let odd = counted.duplicate << 32 | counted.reordered;
-                let whole = match self.what {
-                    order::DRAIN => self.came.whole(self.messages, self.parts.count),
+                let whole = match self.command {
+                    command::DRAIN => {
+                        self.arrivals.complete_messages(self.messages, self.parts.count)
+                    }
                     _ => 0,
                 };
                 [counted.arrived, whole, odd, counted.late]
             }
-            order::VERIFY | order::ECHO | order::TIME | order::DRAIN => {
+            command::VERIFY | command::ECHO | command::TIME | command::DRAIN => {
                 *self = Self::new(words)?;
-                [order::READY, 0, 0, 0]
+                [command::READY, 0, 0, 0]
             }
             _ => return Err(Errno::EPROTO),
         };
@@ -142,37 +144,41 @@ impl Task {
 
     /// Handles a datagram of a series.
     #[inline(always)]
-    fn drain(&mut self, socket: &Socket, (at, given): (usize, usize)) -> Result<(), Errno> {
+    fn receive_in_series(
+        &mut self,
+        socket: &Socket,
+        (at, given): (usize, usize),
+    ) -> Result<(), Errno> {
         let Some(id) = id_of(&self.room.get()[at..]) else { return Err(Errno::EPROTO) };
         let place = id.wrapping_sub(self.first);
         if place < self.datagrams && !self.ended {
             if given != self.parts.range(place % self.parts.count).len() {
                 return Err(Errno::EPROTO);
             }
-            self.came.take(place);
+            self.arrivals.record(place);
             return Ok(());
         }
-        self.odd(socket, id, place)
+        self.handle_unexpected(socket, id, place)
     }
 
     /// Handles the end marker, or a datagram that arrives too late.
     #[cold]
-    fn odd(&mut self, socket: &Socket, id: u32, place: u32) -> Result<(), Errno> {
+    fn handle_unexpected(&mut self, socket: &Socket, id: u32, place: u32) -> Result<(), Errno> {
         if place == self.datagrams {
             self.ended = true;
             return send(socket, &id.to_le_bytes());
         }
-        if place < self.datagrams && self.came.has(place) {
-            self.came.counted.duplicate += 1;
+        if place < self.datagrams && self.arrivals.has(place) {
+            self.arrivals.counters.duplicate += 1;
         } else {
-            self.came.counted.late += 1;
+            self.arrivals.counters.late += 1;
         }
         Ok(())
     }
 
     /// Handles a datagram, and sends the message back once it is complete.
     #[inline(always)]
-    fn answer(
+    fn handle_message(
         &mut self,
         socket: &Socket,
         (slot, given): (std::ops::Range<usize>, usize),
@@ -188,51 +194,51 @@ impl Task {
         if given != into.len() {
             return Err(Errno::EPROTO);
         }
-        if message < self.now.0 {
+        if message < self.current.0 {
             // Of a message that was sent back, or given up for a later one.
-            match self.back == Some(message) {
-                true => self.came.counted.duplicate += 1,
-                false => self.came.counted.late += 1,
+            match self.last_returned == Some(message) {
+                true => self.arrivals.counters.duplicate += 1,
+                false => self.arrivals.counters.late += 1,
             }
             return Ok(());
         }
-        if message > self.now.0 {
-            self.now = (message, 0);
-            self.came.forget();
+        if message > self.current.0 {
+            self.current = (message, 0);
+            self.arrivals.reset();
         }
-        if !self.came.take(part) {
+        if !self.arrivals.record(part) {
             return Ok(());
         }
-        self.now.1 += 1;
+        self.current.1 += 1;
         if into != slot {
             self.room.get_mut().copy_within(slot.start..slot.start + given, into.start);
         }
-        if self.now.1 < self.parts.count {
+        if self.current.1 < self.parts.count {
             return Ok(());
         }
-        match self.what {
-            order::VERIFY => self.verify(socket, message)?,
-            order::TIME => {
+        match self.command {
+            command::VERIFY => self.verify(socket, message)?,
+            command::TIME => {
                 self.times.0 = watch.stop();
                 self.times.1 = watch.start();
                 self.parts.send(socket, self.room.get())?;
             }
             _ => self.parts.send(socket, self.room.get())?,
         }
-        self.back = Some(message);
-        self.now = (message + 1, 0);
-        self.came.forget();
+        self.last_returned = Some(message);
+        self.current = (message + 1, 0);
+        self.arrivals.reset();
         Ok(())
     }
 
     /// Checks that a message is intact, and answers it with another one.
     fn verify(&mut self, socket: &Socket, message: u32) -> Result<(), Errno> {
         let numbers = (u64::from(message), self.first.wrapping_add(message * self.parts.count));
-        self.parts.filled(self.wanted.get_mut(), numbers, From::Own);
+        self.parts.fill(self.wanted.get_mut(), numbers, Sender::Own);
         if self.wanted.get() != &self.room.get()[..self.parts.size] {
             return Err(Errno(libc::EBADMSG));
         }
-        self.parts.filled(self.wanted.get_mut(), numbers, From::Peer);
+        self.parts.fill(self.wanted.get_mut(), numbers, Sender::Peer);
         self.parts.send(socket, self.wanted.get())
     }
 }

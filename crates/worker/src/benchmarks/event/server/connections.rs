@@ -5,72 +5,72 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStr
 use std::os::fd::AsRawFd;
 
 use super::super::super::prelude::*;
-use super::http::{self, MOST_HEAD, Request};
-use super::waiting::{Name, Told, Waiting};
+use super::http::{self, MAX_HEAD_BYTES, Request};
+use super::wait_set::{Event, Token, WaitSet};
 use crate::kernel::event::readiness::WaitLimit;
 use crate::kernel::net::socket::listen;
 
 /// The slot of the listening socket; connections have the others.
-const DOOR: u32 = 0;
+const LISTENER_SLOT: u32 = 0;
 
 /// Input that is read and discarded from a connection that is being closed, so that the last answer
 /// arrives: closing a socket with unread data resets it.
-const MOST_THROWN_AWAY: usize = 1 << 20;
+const MAX_DISCARDED_BYTES: usize = 1 << 20;
 
 /// A server on a port of 127.0.0.1.
 pub(super) struct Server {
-    door: TcpListener,
+    listener: TcpListener,
     at: SocketAddr,
-    waiting: Waiting,
+    waiting: WaitSet,
     /// By slot number, less one.
-    guests: Vec<Seat>,
+    guests: Vec<Slot>,
     free: Vec<u32>,
     /// Maximum number of connections.
-    most: usize,
-    told: Vec<Told>,
-    room: Box<[u8]>,
-    usual: Vec<u8>,
-    pub(super) seen: Seen,
+    max_connections: usize,
+    events: Vec<Event>,
+    buffer: Box<[u8]>,
+    common_answer: Vec<u8>,
+    pub(super) counters: Counters,
 }
 
 /// Counters of a server.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Counters {
     /// Connections accepted.
-    pub(super) admitted: u32,
+    pub(super) accepted: u32,
     /// Connections refused because all slots were in use.
-    pub(super) turned_away: u64,
+    pub(super) refused: u64,
     /// Requests answered on active connections.
     pub(super) answered: u64,
     /// Requests answered on other connections.
-    pub(super) of_others: u64,
+    pub(super) answered_others: u64,
     /// Active connections that were closed.
-    pub(super) friends_gone: u64,
+    pub(super) active_closed: u64,
 }
 
 /// A slot for a connection.
 #[derive(Default)]
-struct Seat {
-    turn: u32,
-    guest: Option<Guest>,
+struct Slot {
+    generation: u32,
+    connection: Option<Connection>,
 }
 
 /// A connection.
-struct Guest {
+struct Connection {
     stream: TcpStream,
     from: SocketAddr,
-    is_friend: bool,
+    is_active: bool,
     /// The beginning of an incomplete request.
-    kept: Vec<u8>,
+    partial_request: Vec<u8>,
     /// Being closed: the number of bytes discarded so far.
-    ending: Option<usize>,
+    discarded: Option<usize>,
 }
 
 /// What happens to a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    Stays,
-    Goes,
+    Keep,
+    Close,
 }
 
 impl Server {
@@ -78,20 +78,20 @@ impl Server {
     pub(super) fn new(method: &str, most: usize) -> Result<Self, Errno> {
         let door = listen(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)))?;
         door.set_nonblocking(true)?;
-        let mut waiting = Waiting::by(method)?;
-        waiting.add(Name { place: DOOR, turn: 0 }, door.as_raw_fd())?;
-        let usual = http::first(http::USUAL).ok_or(Errno::EINVAL)?.answer();
+        let mut waiting = WaitSet::new(method)?;
+        waiting.add(Token { slot: LISTENER_SLOT, generation: 0 }, door.as_raw_fd())?;
+        let usual = http::parse_first(http::COMMON_REQUEST).ok_or(Errno::EINVAL)?.answer();
         Ok(Self {
             at: door.local_addr()?,
-            door,
+            listener: door,
             waiting,
             guests: Vec::new(),
             free: Vec::new(),
-            most,
-            told: Vec::new(),
-            room: vec![0; MOST_HEAD].into_boxed_slice(),
-            usual,
-            seen: Seen::default(),
+            max_connections: most,
+            events: Vec::new(),
+            buffer: vec![0; MAX_HEAD_BYTES].into_boxed_slice(),
+            common_answer: usual,
+            counters: Counters::default(),
         })
     }
 
@@ -107,47 +107,47 @@ impl Server {
 
     /// Marks the connections from these addresses as active, whose requests count; returns their
     /// number.
-    pub(super) fn befriend(&mut self, from: &[SocketAddr]) -> usize {
+    pub(super) fn mark_active(&mut self, from: &[SocketAddr]) -> usize {
         let mut friends = 0;
-        for guest in self.guests.iter_mut().filter_map(|seat| seat.guest.as_mut()) {
-            guest.is_friend = from.contains(&guest.from);
-            friends += usize::from(guest.is_friend);
+        for guest in self.guests.iter_mut().filter_map(|seat| seat.connection.as_mut()) {
+            guest.is_active = from.contains(&guest.from);
+            friends += usize::from(guest.is_active);
         }
         friends
     }
 
     /// One iteration of the event loop: waits once, and handles all events.
-    pub(super) fn turn(&mut self, patience: WaitLimit) -> Result<(), Errno> {
-        let mut told = std::mem::take(&mut self.told);
+    pub(super) fn run_once(&mut self, patience: WaitLimit) -> Result<(), Errno> {
+        let mut told = std::mem::take(&mut self.events);
         told.clear();
         self.waiting.wait(patience, &mut told)?;
-        let done = told.iter().try_for_each(|&told| self.hear(told));
-        self.told = told;
+        let done = told.iter().try_for_each(|&told| self.handle_event(told));
+        self.events = told;
         done
     }
 
-    fn hear(&mut self, told: Told) -> Result<(), Errno> {
-        let Name { place, turn } = told.name;
-        if place == DOOR {
-            self.admit()?;
-            return if told.last {
-                self.waiting.again(told.name, self.door.as_raw_fd())
+    fn handle_event(&mut self, told: Event) -> Result<(), Errno> {
+        let Token { slot: place, generation: turn } = told.token;
+        if place == LISTENER_SLOT {
+            self.accept_all()?;
+            return if told.needs_rearm {
+                self.waiting.rearm(told.token, self.listener.as_raw_fd())
             } else {
                 Ok(())
             };
         }
         let Some(seat) = self.guests.get_mut(place as usize - 1) else { return Err(Errno::EPROTO) };
-        let is_meant = turn == u32::MAX || turn == seat.turn;
-        let Some(guest) = seat.guest.as_mut().filter(|_| is_meant) else { return Ok(()) };
-        let name = Name { place, turn: seat.turn };
-        match guest.attend(&mut self.room, &self.usual, &mut self.seen) {
-            Fate::Stays if told.last => self.waiting.again(name, guest.stream.as_raw_fd()),
-            Fate::Stays => Ok(()),
-            Fate::Goes => {
-                self.seen.friends_gone += u64::from(guest.is_friend);
+        let is_meant = turn == u32::MAX || turn == seat.generation;
+        let Some(guest) = seat.connection.as_mut().filter(|_| is_meant) else { return Ok(()) };
+        let name = Token { slot: place, generation: seat.generation };
+        match guest.read_requests(&mut self.buffer, &self.common_answer, &mut self.counters) {
+            Fate::Keep if told.needs_rearm => self.waiting.rearm(name, guest.stream.as_raw_fd()),
+            Fate::Keep => Ok(()),
+            Fate::Close => {
+                self.counters.active_closed += u64::from(guest.is_active);
                 self.waiting.remove(name, guest.stream.as_raw_fd())?;
-                seat.guest = None;
-                seat.turn = (seat.turn + 1) % u32::MAX;
+                seat.connection = None;
+                seat.generation = (seat.generation + 1) % u32::MAX;
                 self.free.push(place);
                 Ok(())
             }
@@ -155,64 +155,71 @@ impl Server {
     }
 
     /// Accepts all pending connections.
-    fn admit(&mut self) -> Result<(), Errno> {
+    fn accept_all(&mut self) -> Result<(), Errno> {
         loop {
-            let (stream, from) = match self.door.accept() {
+            let (stream, from) = match self.listener.accept() {
                 Ok(guest) => guest,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 // A connection that was aborted before it was accepted.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error.into()),
             };
-            self.seen.admitted += 1;
-            if self.guests() >= self.most {
-                self.seen.turned_away += 1;
+            self.counters.accepted += 1;
+            if self.guests() >= self.max_connections {
+                self.counters.refused += 1;
                 continue;
             }
             stream.set_nonblocking(true)?;
             let place = self.free.pop().unwrap_or_else(|| {
-                self.guests.push(Seat::default());
+                self.guests.push(Slot::default());
                 self.guests.len() as u32
             });
             let Some(seat) = self.guests.get_mut(place as usize - 1) else {
                 return Err(Errno::EPROTO);
             };
-            self.waiting.add(Name { place, turn: seat.turn }, stream.as_raw_fd())?;
+            self.waiting
+                .add(Token { slot: place, generation: seat.generation }, stream.as_raw_fd())?;
             let kept = Vec::new();
-            seat.guest = Some(Guest { stream, from, is_friend: false, kept, ending: None });
+            seat.connection = Some(Connection {
+                stream,
+                from,
+                is_active: false,
+                partial_request: kept,
+                discarded: None,
+            });
         }
     }
 }
 
-impl Guest {
+impl Connection {
     /// Reads all available input, and answers all complete requests in it.
-    fn attend(&mut self, room: &mut [u8], usual: &[u8], seen: &mut Seen) -> Fate {
+    fn read_requests(&mut self, room: &mut [u8], usual: &[u8], seen: &mut Counters) -> Fate {
         loop {
             let given = match self.stream.read(room) {
-                Ok(0) => return Fate::Goes,
+                Ok(0) => return Fate::Close,
                 Ok(given) => given,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Fate::Stays,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Fate::Keep,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // A reset.
-                Err(_) => return Fate::Goes,
+                Err(_) => return Fate::Close,
             };
-            let fate = match &mut self.ending {
-                Some(thrown) if *thrown + given > MOST_THROWN_AWAY => Fate::Goes,
+            let fate = match &mut self.discarded {
+                Some(thrown) if *thrown + given > MAX_DISCARDED_BYTES => Fate::Close,
                 Some(thrown) => {
                     *thrown += given;
-                    Fate::Stays
+                    Fate::Keep
                 }
-                None => self.hear(&room[..given], usual, seen),
+                None => self.handle_input(&room[..given], usual, seen),
             };
             // A short read means that no more input is available now.
-            if fate == Fate::Goes || given < room.len() {
+            if fate == Fate::Close || given < room.len() {
                 return fate;
             }
         }
     }
 
-    fn hear(&mut self, new: &[u8], usual: &[u8], seen: &mut Seen) -> Fate {
-        let kept = std::mem::take(&mut self.kept);
+    fn handle_input(&mut self, new: &[u8], usual: &[u8], seen: &mut Counters) -> Fate {
+        let kept = std::mem::take(&mut self.partial_request);
         let all;
         let mut rest = if kept.is_empty() {
             new
@@ -220,29 +227,30 @@ impl Guest {
             all = [&kept, new].concat();
             &all[..]
         };
-        while let Some(request) = http::first(rest) {
+        while let Some(request) = http::parse_first(rest) {
             rest = &rest[request.bytes..];
-            let counted = if self.is_friend { &mut seen.answered } else { &mut seen.of_others };
+            let counted =
+                if self.is_active { &mut seen.answered } else { &mut seen.answered_others };
             *counted += 1;
             if !self.answer(&request, usual) {
-                return Fate::Goes;
+                return Fate::Close;
             }
-            if request.then == http::Then::Ends {
+            if request.persistence == http::Persistence::Close {
                 // This fails if the client has gone: then the next read reports it.
                 let _ = self.stream.shutdown(Shutdown::Write);
-                self.ending = Some(rest.len());
-                return Fate::Stays;
+                self.discarded = Some(rest.len());
+                return Fate::Keep;
             }
         }
-        self.kept = rest.to_vec();
-        Fate::Stays
+        self.partial_request = rest.to_vec();
+        Fate::Keep
     }
 
     /// Sends an answer; returns whether it was sent completely. A client that never reads fills the
     /// send buffer, which holds thousands of answers.
     fn answer(&mut self, request: &Request, usual: &[u8]) -> bool {
         let other;
-        let answer = if request.is_usual() {
+        let answer = if request.is_common() {
             usual
         } else {
             other = request.answer();

@@ -43,9 +43,9 @@ pub(super) const WAIT: Bench = Bench {
     switches: true,
     source: "nanosleep(2), timerfd_create(2), setitimer(2), time(7)",
     needs: &[Need::time()],
-    build: |at| {
-        let asked_ns = 1_000 * at.number("us") as i64;
-        let wait = match at.word("by") {
+    build: |params| {
+        let asked_ns = 1_000 * params.number("us") as i64;
+        let wait = match params.word("by") {
             "nanosleep" => Sleep::nanosleep(),
             "timerfd" => Sleep::timerfd()?,
             _ => Sleep::itimer()?,

@@ -9,37 +9,37 @@ use crate::kernel::event::readiness::{
 /// A descriptor that is waited for: its slot, and how often the slot was reused. This identifies
 /// late events of an earlier connection in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) place: u32,
-    pub(super) turn: u32,
+pub(super) struct Token {
+    pub(super) slot: u32,
+    pub(super) generation: u32,
 }
 
-impl Name {
+impl Token {
     fn token(self) -> u64 {
-        u64::from(self.turn) << 32 | u64::from(self.place)
+        u64::from(self.generation) << 32 | u64::from(self.slot)
     }
 
     fn of(token: u64) -> Self {
-        Self { place: token as u32, turn: (token >> 32) as u32 }
+        Self { slot: token as u32, generation: (token >> 32) as u32 }
     }
 }
 
 /// An event for a descriptor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    pub(super) name: Name,
+pub(super) struct Event {
+    pub(super) token: Token,
     /// Whether no more events are reported until it is rearmed.
-    pub(super) last: bool,
+    pub(super) needs_rearm: bool,
 }
 
 /// The token of the completion of a removal.
-const NOBODY: u64 = u64::MAX;
+const REMOVAL_TOKEN: u64 = u64::MAX;
 
 /// Events of a set, and entries of a ring, that are handled at once.
-const AT_ONCE: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// The state of a method.
-pub(super) enum Waiting {
+pub(super) enum WaitSet {
     /// With the slot of each descriptor.
     Select(SelectSet, Vec<u32>),
     /// Entries by slot.
@@ -48,32 +48,32 @@ pub(super) enum Waiting {
     Ring(Ring),
 }
 
-impl Waiting {
+impl WaitSet {
     /// Empty, for this method.
-    pub(super) fn by(method: &str) -> Result<Self, Errno> {
+    pub(super) fn new(method: &str) -> Result<Self, Errno> {
         Ok(match method {
-            "select" => Waiting::Select(SelectSet::new([].into_iter()), Vec::new()),
-            "poll" => Waiting::Poll(PollSet::new([].into_iter())),
-            "epoll" => Waiting::Epoll(Epoll::new(AT_ONCE)?),
-            _ => Waiting::Ring(Ring::new(AT_ONCE as u32)?),
+            "select" => WaitSet::Select(SelectSet::new([].into_iter()), Vec::new()),
+            "poll" => WaitSet::Poll(PollSet::new([].into_iter())),
+            "epoll" => WaitSet::Epoll(Epoll::new(MAX_EVENTS)?),
+            _ => WaitSet::Ring(Ring::new(MAX_EVENTS as u32)?),
         })
     }
 
-    pub(super) fn add(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
+    pub(super) fn add(&mut self, name: Token, fd: i32) -> Result<(), Errno> {
         match self {
-            Waiting::Select(bits, places) => {
+            WaitSet::Select(bits, places) => {
                 let needed = (fd as usize + 1).max(places.len());
                 places.resize(needed, 0);
-                places[fd as usize] = name.place;
+                places[fd as usize] = name.slot;
                 bits.insert(fd);
                 Ok(())
             }
-            Waiting::Poll(entries) => {
-                entries.set(name.place as usize, Some(fd));
+            WaitSet::Poll(entries) => {
+                entries.set(name.slot as usize, Some(fd));
                 Ok(())
             }
-            Waiting::Epoll(set) => set.change(EpollChange::Add, fd, READABLE, name.token()),
-            Waiting::Ring(ring) => {
+            WaitSet::Epoll(set) => set.change(EpollChange::Add, fd, READABLE, name.token()),
+            WaitSet::Ring(ring) => {
                 make_room(ring)?;
                 ring.queue_poll(fd, name.token(), PollMode::MultiShot)
             }
@@ -81,24 +81,24 @@ impl Waiting {
     }
 
     /// Rearms a descriptor whose last event was reported.
-    pub(super) fn again(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
+    pub(super) fn rearm(&mut self, name: Token, fd: i32) -> Result<(), Errno> {
         match self {
-            Waiting::Ring(_) => self.add(name, fd),
+            WaitSet::Ring(_) => self.add(name, fd),
             _ => Ok(()),
         }
     }
 
     /// Removes a descriptor that is about to be closed.
-    pub(super) fn remove(&mut self, name: Name, fd: i32) -> Result<(), Errno> {
+    pub(super) fn remove(&mut self, name: Token, fd: i32) -> Result<(), Errno> {
         match self {
-            Waiting::Select(bits, _) => bits.remove(fd),
-            Waiting::Poll(entries) => entries.set(name.place as usize, None),
+            WaitSet::Select(bits, _) => bits.remove(fd),
+            WaitSet::Poll(entries) => entries.set(name.slot as usize, None),
             // The file has no other descriptor: closing it removes it from the set.
-            Waiting::Epoll(_) => {}
-            Waiting::Ring(ring) => {
+            WaitSet::Epoll(_) => {}
+            WaitSet::Ring(ring) => {
                 // A poll request holds a reference to its file, and would keep the connection open.
                 make_room(ring)?;
-                ring.queue_removal(name.token(), NOBODY)?;
+                ring.queue_removal(name.token(), REMOVAL_TOKEN)?;
             }
         }
         Ok(())
@@ -107,31 +107,37 @@ impl Waiting {
     /// Waits, and returns the events. select and poll do not know the reuse count: their events
     /// concern the current connection of a slot.
     #[inline(always)]
-    pub(super) fn wait(&mut self, patience: WaitLimit, told: &mut Vec<Told>) -> Result<(), Errno> {
-        let now = |place: u32| Told { name: Name { place, turn: u32::MAX }, last: false };
+    pub(super) fn wait(&mut self, patience: WaitLimit, told: &mut Vec<Event>) -> Result<(), Errno> {
+        let now = |place: u32| Event {
+            token: Token { slot: place, generation: u32::MAX },
+            needs_rearm: false,
+        };
         match self {
-            Waiting::Select(bits, places) => {
+            WaitSet::Select(bits, places) => {
                 bits.rebuild();
                 let count = bits.wait(CallVariant::Plain, patience)?;
                 bits.each(count, |fd| told.push(now(places[fd as usize])));
             }
-            Waiting::Poll(entries) => {
+            WaitSet::Poll(entries) => {
                 let count = entries.wait(CallVariant::Plain, patience)?;
                 entries.each(count, |place| told.push(now(place as u32)));
             }
-            Waiting::Epoll(set) => {
+            WaitSet::Epoll(set) => {
                 let count = set.wait(patience)?;
-                set.each(count, |token| told.push(Told { name: Name::of(token), last: false }));
+                set.each(count, |token| {
+                    told.push(Event { token: Token::of(token), needs_rearm: false })
+                });
             }
-            Waiting::Ring(ring) => {
+            WaitSet::Ring(ring) => {
                 ring.wait_for(u32::from(patience == WaitLimit::Infinite))?;
                 while let Some(done) = ring.take_completion() {
                     match done.result {
-                        _ if done.token == NOBODY => {}
+                        _ if done.token == REMOVAL_TOKEN => {}
                         // A request that was cancelled.
                         result if result == -libc::ECANCELED => {}
                         result if result < 0 => return Err(Errno(-result)),
-                        _ => told.push(Told { name: Name::of(done.token), last: !done.more }),
+                        _ => told
+                            .push(Event { token: Token::of(done.token), needs_rearm: !done.more }),
                     }
                 }
             }

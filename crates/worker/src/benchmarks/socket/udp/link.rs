@@ -5,15 +5,15 @@ use std::os::fd::OwnedFd;
 
 use super::super::super::exchange::ControlStream;
 use super::super::super::prelude::*;
-use super::super::endpoint::{Socket, Watched};
-use super::super::ends::{first_words, way, with_buffers};
+use super::super::endpoint::{Socket, WatchedListener};
+use super::super::setup::{read_first_reply, set_buffers, start_peer};
 use super::peer;
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket;
 use crate::kernel::net::token_listener::TokenListener;
 
 /// What both ends have: a socket connected to the other end, and the control stream.
-pub(super) struct Line {
+pub(super) struct Link {
     pub(super) socket: Socket,
     pub(super) control: ControlStream,
     pub(super) child: Option<PeerProcess>,
@@ -21,53 +21,53 @@ pub(super) struct Line {
 }
 
 /// Connects the measured process's end.
-pub(super) fn line(at: Params<'_>) -> Result<Line, Errno> {
-    let mut way = way(at, serve)?;
-    let stream = way.go()?;
+pub(super) fn connect(params: Params<'_>) -> Result<Link, Errno> {
+    let mut way = start_peer(params, serve)?;
+    let stream = way.connect()?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
-    let (socket, port) = bound(here)?;
+    let (socket, port) = bind(here)?;
     let control = ControlStream::from_stream(stream.try_clone()?);
     control.send([u64::from(port), 0, 0, 0], &|_| Ok(()))?;
-    let [port, before, ..] = first_words(&stream)?;
-    let door = way.watched(before);
-    let socket = connected(at, socket, SocketAddr::new(there, port as u16), door)?;
-    let (child, peer_cpu) = way.child().unzip();
-    Ok(Line { socket, control, child, peer_cpu })
+    let [port, before, ..] = read_first_reply(&stream)?;
+    let door = way.watch_listener(before);
+    let socket = connect_socket(params, socket, SocketAddr::new(there, port as u16), door)?;
+    let (child, peer_cpu) = way.into_child().unzip();
+    Ok(Link { socket, control, child, peer_cpu })
 }
 
 /// The peer, behind a listener.
-pub(in super::super) fn serve(at: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
+pub(in super::super) fn serve(params: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
     let stream = door.accept_peer()?;
     stream.set_nodelay(true)?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
-    let (socket, own) = bound(here)?;
-    let [port, ..] = first_words(&stream)?;
+    let (socket, own) = bind(here)?;
+    let [port, ..] = read_first_reply(&stream)?;
     let control = ControlStream::from_stream(stream);
     // Connected before its port is announced: no datagram of the peer arrives too early.
-    let socket = connected(at, socket, SocketAddr::new(there, port as u16), None)?;
+    let socket = connect_socket(params, socket, SocketAddr::new(there, port as u16), None)?;
     control.send([u64::from(own), door.unauthorised(), 0, 0], &|_| Ok(()))?;
-    peer::serve(&socket, &control, at.context.clock)
+    peer::serve(&socket, &control, params.context.clock)
 }
 
 /// A socket bound to this address, and its port.
-fn bound(here: IpAddr) -> Result<(UdpSocket, u16), Errno> {
+fn bind(here: IpAddr) -> Result<(UdpSocket, u16), Errno> {
     let socket = UdpSocket::bind(SocketAddr::new(here, 0))?;
     let port = socket.local_addr()?.port();
     Ok((socket, port))
 }
 
 /// Connects the socket: from now on the kernel drops datagrams from other addresses.
-fn connected(
-    at: Params<'_>,
+fn connect_socket(
+    params: Params<'_>,
     socket: UdpSocket,
     to: SocketAddr,
-    door: Option<Watched>,
+    door: Option<WatchedListener>,
 ) -> Result<Socket, Errno> {
     socket.connect(to)?;
     let here = socket.local_addr()?.ip();
     let file = OwnedFd::from(socket).into();
-    with_buffers(at, &file)?;
+    set_buffers(params, &file)?;
     // Datagrams that arrived before may have come from any address.
     while socket::receive_packet_nonblocking(&file, &mut []).is_ok() {}
-    Ok(Socket::of_udp(file, here, door))
+    Ok(Socket::udp(file, here, door))
 }

@@ -5,68 +5,70 @@ use std::time::Duration;
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
-use super::content::{From, Room, fill, sum};
-use super::end::{End, LARGEST, timed_trip};
-use super::peer::{order, serve};
+use super::content::{MessageBuffer, Sender, checksum, fill_message};
+use super::end::{End, MAX_MESSAGE_BYTES, timed_trip};
+use super::peer::{command, serve};
 use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver, sched_yield};
 use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Number of messages verified in each direction: swapped neighbours would be detected.
-const VERIFIED: u64 = 3;
+const VERIFIED_PER_DIRECTION: u64 = 3;
 
 /// From this message size on fewer are verified: all are in memory at once.
-const LARGE: usize = 1 << 20;
+const LARGE_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Round trips before a timed one, so that both ends are as warm, and wait in the same calls, as in
 /// a series.
-const BEFORE_TIMED: u64 = 8;
+const WARM_UP_TRIPS: u64 = 8;
 
 /// Alarms (one per second) that interrupt a wait before the peer has been silent for
 /// [`crate::kernel::SILENCE`].
-const ALARMS: u32 = 3;
+const MAX_ALARMS: u32 = 3;
 
 /// Whether the peer knows how many round trips come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Trips {
+pub(in super::super) enum TripMode {
     /// It answers every message, for ever, and nothing is exchanged between batches.
-    Freely,
+    Unlimited,
     /// It is told before each batch, and sleeps in between: for spinning ends.
     Announced,
 }
 
 /// The direction that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Way {
+pub(in super::super) enum Direction {
     /// To the peer.
-    There,
+    ToPeer,
     /// From the peer.
-    Back,
+    FromPeer,
 }
 
 /// Both ends of a channel.
-pub(in super::super) struct Two {
+pub(in super::super) struct Channel {
     end: Box<dyn End>,
     control: ControlStream,
     peer: Option<PeerProcess>,
-    seen: ChannelObservation,
+    observation: ChannelObservation,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
     _ear: SignalReceiver,
 }
 
-impl Two {
+impl Channel {
     /// The peer is a child on `cpu`, which owns the second end.
-    pub(in super::super) fn here(
+    pub(in super::super) fn with_child(
         cpu: u32,
         watch: Stopwatch,
         (own, peer): (Box<dyn End>, Box<dyn End>),
     ) -> Result<Self, Errno> {
-        Self::here_by(cpu, own, peer, move |mut end, control| serve(&mut *end, &control, watch))
+        Self::with_child_running(cpu, own, peer, move |mut end, control| {
+            serve(&mut *end, &control, watch)
+        })
     }
 
     /// Like [`Self::here`], with another function for the child to run.
-    pub(in super::super) fn here_by(
+    pub(in super::super) fn with_child_running(
         cpu: u32,
         own: Box<dyn End>,
         peer: Box<dyn End>,
@@ -86,39 +88,49 @@ impl Two {
         };
         drop(theirs);
         let (mut end, control) = ours.ok_or(Errno::EINVAL)?; // Taken only in the child.
-        end.meet(child.id());
+        end.set_peer(child.id());
         let seen = ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() };
-        Ok(Self { end, control, peer: Some(child), seen, _alarm: Alarm::start()?, _ear: ear })
+        Ok(Self {
+            end,
+            control,
+            peer: Some(child),
+            observation: seen,
+            _alarm: Alarm::start()?,
+            _ear: ear,
+        })
     }
 
     /// The peer is an existing child that this end has connected to.
-    pub(in super::super) fn beside(
+    pub(in super::super) fn with_connected_child(
         (child, cpu): (PeerProcess, u32),
         end: Box<dyn End>,
         control: ControlStream,
     ) -> Result<Self, Errno> {
-        let two = Self::far(end, control)?;
-        let seen = ChannelObservation { peer_cpu: Some(cpu), ..two.seen };
-        Ok(Self { peer: Some(child), seen, ..two })
+        let two = Self::with_remote_peer(end, control)?;
+        let seen = ChannelObservation { peer_cpu: Some(cpu), ..two.observation };
+        Ok(Self { peer: Some(child), observation: seen, ..two })
     }
 
     /// The peer is on another machine, where a worker runs [`serve`].
-    pub(in super::super) fn far(end: Box<dyn End>, control: ControlStream) -> Result<Self, Errno> {
+    pub(in super::super) fn with_remote_peer(
+        end: Box<dyn End>,
+        control: ControlStream,
+    ) -> Result<Self, Errno> {
         let ear = SignalReceiver::install()?;
         let seen = ChannelObservation::default();
-        Ok(Self { end, control, peer: None, seen, _alarm: Alarm::start()?, _ear: ear })
+        Ok(Self { end, control, peer: None, observation: seen, _alarm: Alarm::start()?, _ear: ear })
     }
 
     /// An op is a round trip of a message.
-    pub(in super::super) fn round_trips(self, size: u64, trips: Trips) -> Result<Work, Errno> {
-        let body = Body::new(self, size)?;
+    pub(in super::super) fn round_trips(self, size: u64, trips: TripMode) -> Result<Work, Errno> {
+        let body = BufferedChannel::new(self, size)?;
         match trips {
-            Trips::Freely => {
-                body.order(order::ECHO, u64::MAX)?;
-                Ok(Work::from_body(Shape::Repeat, RoundTrips { body, trips }))
+            TripMode::Unlimited => {
+                body.start(command::ECHO, u64::MAX)?;
+                Ok(Work::from_body(Shape::Repeat, RoundTrips { body, mode: trips }))
             }
-            Trips::Announced => {
-                Ok(Work::from_prepared_body(Shape::Repeat, RoundTrips { body, trips }))
+            TripMode::Announced => {
+                Ok(Work::from_prepared_body(Shape::Repeat, RoundTrips { body, mode: trips }))
             }
         }
     }
@@ -126,7 +138,7 @@ impl Two {
     /// Transfers the bytes of messages, at least `least` messages per batch: several fills of the
     /// channel's capacity.
     pub(in super::super) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
-        let body = Body::new(self, size)?;
+        let body = BufferedChannel::new(self, size)?;
         let work = Work::from_prepared_body(Shape::Transfer, Messages { body, sent: None });
         Ok(work.with_op_count(size).with_min_batch_ops(least))
     }
@@ -135,37 +147,44 @@ impl Two {
     pub(in super::super) fn one_way(
         self,
         size: u64,
-        way: Way,
+        way: Direction,
         watch: Stopwatch,
     ) -> Result<Work, Errno> {
-        let body = Body::new(self, size)?;
-        let work = Work::from_prepared_body(Shape::OwnTicks, OneWay { body, way, watch, took: 0 });
+        let body = BufferedChannel::new(self, size)?;
+        let work = Work::from_prepared_body(
+            Shape::OwnTicks,
+            OneWay { body, direction: way, watch, took_ticks: 0 },
+        );
         // A second one would find the peer still reporting the time stamps of the first.
         Ok(work.with_max_batch_ops(1))
     }
 }
 
 /// Fails if the peer is gone, or has been silent for too long.
-fn wait_on(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno> {
+fn continue_waiting(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno> {
     peer.map_or(Ok(()), PeerProcess::check_running)?;
-    if times > ALARMS { Err(Errno::PEER_TIMED_OUT) } else { Ok(()) }
+    if times > MAX_ALARMS { Err(Errno::PEER_TIMED_OUT) } else { Ok(()) }
 }
 
 /// Both ends, and buffers for their messages.
-struct Body {
-    two: Two,
-    message: Room,
-    into: Room,
+struct BufferedChannel {
+    channel: Channel,
+    message: MessageBuffer,
+    answer: MessageBuffer,
 }
 
-impl Body {
+impl BufferedChannel {
     /// Allocates the buffers, and verifies some messages at both ends.
-    fn new(two: Two, size: u64) -> Result<Self, Errno> {
-        if !(1..=LARGEST).contains(&size) {
+    fn new(two: Channel, size: u64) -> Result<Self, Errno> {
+        if !(1..=MAX_MESSAGE_BYTES).contains(&size) {
             return Err(Errno::EINVAL);
         }
         let size = size as usize;
-        let mut body = Self { two, message: Room::new(size), into: Room::new(size) };
+        let mut body = Self {
+            channel: two,
+            message: MessageBuffer::new(size),
+            answer: MessageBuffer::new(size),
+        };
         let verified = body.verify();
         verified.map_err(|why| body.cause(why))?;
         Ok(body)
@@ -173,22 +192,26 @@ impl Body {
 
     /// Sends different messages to be checked by the peer, and checks its answers.
     fn verify(&mut self) -> Result<(), Errno> {
-        let size = self.into.get().len();
-        let count = if size < LARGE { VERIFIED } else { VERIFIED - 1 };
+        let size = self.answer.get().len();
+        let count = if size < LARGE_MESSAGE_BYTES {
+            VERIFIED_PER_DIRECTION
+        } else {
+            VERIFIED_PER_DIRECTION - 1
+        };
         // Some mechanisms send references to pages: all stay in place until the peer has read them.
-        let mut rooms: Vec<Room> = Vec::new();
+        let mut rooms: Vec<MessageBuffer> = Vec::new();
         let mut sums = 0u64;
         for number in 0..count {
-            let mut room = Room::new(size);
-            fill(room.get_mut(), number, From::Own);
-            sums = sums.wrapping_add(sum(room.get()));
+            let mut room = MessageBuffer::new(size);
+            fill_message(room.get_mut(), number, Sender::Own);
+            sums = sums.wrapping_add(checksum(room.get()));
             rooms.push(room);
         }
-        self.tell(order::VERIFY, count)?;
+        self.send_command(command::VERIFY, count)?;
         for room in &rooms {
             self.with(|end, _, _, gone| end.send(room.get(), gone))?;
         }
-        let [good, bytes, theirs, _] = self.hear()?;
+        let [good, bytes, theirs, _] = self.read_reply()?;
         if (good, bytes, theirs) != (count, count * size as u64, sums) {
             return Err(Errno::check_failed(format!(
                 "of {count} messages of {size} bytes, {good} arrived intact at the peer, {bytes} bytes \
@@ -198,16 +221,19 @@ impl Body {
         for number in 0..count {
             let came = self.with(|end, _, into, gone| end.receive(into, gone))?;
             let wanted = rooms[0].get_mut();
-            fill(wanted, number, From::Peer);
-            if came != size || sum(self.into.get()) != sum(wanted) || self.into.get() != wanted {
+            fill_message(wanted, number, Sender::Peer);
+            if came != size
+                || checksum(self.answer.get()) != checksum(wanted)
+                || self.answer.get() != wanted
+            {
                 return Err(Errno::check_failed(format!(
                     "message {number} of {size} bytes from the peer differs from what it sent: \
                      {came} bytes arrived"
                 )));
             }
         }
-        self.tell(order::READY, 0)?;
-        self.two.seen.verified += 2 * count;
+        self.send_command(command::READY, 0)?;
+        self.channel.observation.verified += 2 * count;
         Ok(())
     }
 
@@ -216,26 +242,28 @@ impl Body {
         &mut self,
         act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> T,
     ) -> T {
-        let peer = self.two.peer.as_ref();
-        let gone = |times| wait_on(peer, times);
-        act(&mut *self.two.end, self.message.get(), self.into.get_mut(), &gone)
+        let peer = self.channel.peer.as_ref();
+        let gone = |times| continue_waiting(peer, times);
+        act(&mut *self.channel.end, self.message.get(), self.answer.get_mut(), &gone)
     }
 
-    fn tell(&self, what: u64, messages: u64) -> Result<(), Errno> {
-        let words = [what, self.into.get().len() as u64, messages, 0];
-        self.two.control.send(words, &|times| wait_on(self.two.peer.as_ref(), times))
+    fn send_command(&self, what: u64, messages: u64) -> Result<(), Errno> {
+        let words = [what, self.answer.get().len() as u64, messages, 0];
+        self.channel
+            .control
+            .send(words, &|times| continue_waiting(self.channel.peer.as_ref(), times))
     }
 
-    fn hear(&self) -> Result<[u64; 4], Errno> {
-        self.two.control.receive(&|times| wait_on(self.two.peer.as_ref(), times))
+    fn read_reply(&self) -> Result<[u64; 4], Errno> {
+        self.channel.control.receive(&|times| continue_waiting(self.channel.peer.as_ref(), times))
     }
 
     /// Sends a command, and waits until the peer is waiting for messages.
-    fn order(&self, what: u64, messages: u64) -> Result<(), Errno> {
-        self.tell(what, messages)?;
-        match self.hear()? {
+    fn start(&self, what: u64, messages: u64) -> Result<(), Errno> {
+        self.send_command(what, messages)?;
+        match self.read_reply()? {
             // On a shared CPU it may have been preempted after its answer.
-            [order::READY, ..] => sched_yield(),
+            [command::READY, ..] => sched_yield(),
             _ => Err(Errno::EPROTO),
         }
     }
@@ -248,7 +276,7 @@ impl Body {
             why,
             Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED)
         );
-        let Some(peer) = self.two.peer.as_ref().filter(|_| hung_up) else { return why };
+        let Some(peer) = self.channel.peer.as_ref().filter(|_| hung_up) else { return why };
         for _ in 0..LOOKS {
             match peer.check_running() {
                 Ok(()) => std::thread::sleep(Duration::from_millis(2)),
@@ -275,44 +303,44 @@ impl Body {
         done.map_err(|failed| OpError { errno: self.cause(failed.errno), ..failed })
     }
 
-    fn seen(&self) -> Option<ChannelObservation> {
-        let ours = &self.two.seen;
-        let seen = ChannelObservation { peer_cpu: ours.peer_cpu, ..self.two.end.seen() };
+    fn observation(&self) -> Option<ChannelObservation> {
+        let ours = &self.channel.observation;
+        let seen = ChannelObservation { peer_cpu: ours.peer_cpu, ..self.channel.end.observation() };
         Some(ChannelObservation { verified: seen.verified + ours.verified, ..seen })
     }
 }
 
 struct RoundTrips {
-    body: Body,
-    trips: Trips,
+    body: BufferedChannel,
+    mode: TripMode,
 }
 
 impl WorkBody for RoundTrips {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        match self.trips {
-            Trips::Freely => Ok(()),
-            Trips::Announced => {
-                self.body.order(order::ECHO, ops).map_err(|why| self.body.cause(why))
+        match self.mode {
+            TripMode::Unlimited => Ok(()),
+            TripMode::Announced => {
+                self.body.start(command::ECHO, ops).map_err(|why| self.body.cause(why))
             }
         }
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let trips = turns * u64::from(copies);
-        self.body.batch(|end, message, into, gone| end.trips(trips, (message, into), gone))
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let trips = iterations * u64::from(unroll);
+        self.body.batch(|end, message, into, gone| end.round_trips(trips, (message, into), gone))
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        self.body.seen()
+        self.body.observation()
     }
 
     fn is_batch_lost(&self) -> bool {
-        self.body.two.end.is_lost()
+        self.body.channel.end.is_lost()
     }
 }
 
 struct Messages {
-    body: Body,
+    body: BufferedChannel,
     /// The number of announced messages whose report has not been read yet.
     sent: Option<u64>,
 }
@@ -321,17 +349,17 @@ impl WorkBody for Messages {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.verify()?;
         self.sent = Some(ops);
-        self.body.order(order::DRAIN, ops).map_err(|why| self.body.cause(why))
+        self.body.start(command::DRAIN, ops).map_err(|why| self.body.cause(why))
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let messages = turns * u64::from(copies);
-        self.body.batch(|end, message, _, gone| end.pour(messages, message, gone))
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let messages = iterations * u64::from(unroll);
+        self.body.batch(|end, message, _, gone| end.send_many(messages, message, gone))
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
         let Some(sent) = self.sent.take() else { return Ok(()) };
-        let report = self.body.hear().map_err(|why| self.body.cause(why))?;
+        let report = self.body.read_reply().map_err(|why| self.body.cause(why))?;
         let [came, bytes, ..] = report;
         let claimed = (sent, sent * self.body.message.get().len() as u64);
         if (came, bytes) == claimed {
@@ -345,59 +373,62 @@ impl WorkBody for Messages {
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        self.body.seen()
+        self.body.observation()
     }
 
     fn is_batch_lost(&self) -> bool {
-        self.body.two.end.is_lost()
+        self.body.channel.end.is_lost()
     }
 }
 
 struct OneWay {
-    body: Body,
-    way: Way,
+    body: BufferedChannel,
+    direction: Direction,
     watch: Stopwatch,
-    took: i64,
+    took_ticks: i64,
 }
 
 impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        let before = |body: &mut Body| {
-            body.order(order::TIME, BEFORE_TIMED + 2)?;
-            body.with(|end, message, into, gone| end.trips(BEFORE_TIMED, (message, into), gone))
-                .map_err(|failed| failed.errno)
+        let before = |body: &mut BufferedChannel| {
+            body.start(command::TIME, WARM_UP_TRIPS + 2)?;
+            body.with(|end, message, into, gone| {
+                end.round_trips(WARM_UP_TRIPS, (message, into), gone)
+            })
+            .map_err(|failed| failed.errno)
         };
         before(&mut self.body).map_err(|why| self.body.cause(why))
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let (way, watch) = (self.way, self.watch);
-        if turns * u64::from(copies) == 0 {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let (way, watch) = (self.direction, self.watch);
+        if iterations * u64::from(unroll) == 0 {
             return Ok(());
         }
-        let once = |body: &mut Body| {
+        let once = |body: &mut BufferedChannel| {
             let (sent, had) = body.with(|end, message, into, gone| {
                 let times = timed_trip(end, watch, (message, &mut *into), gone)?;
                 // The peer waits for one more message before it does anything else.
-                end.trips(1, (message, into), gone).map_err(|failed| failed.errno)?;
+                end.round_trips(1, (message, into), gone).map_err(|failed| failed.errno)?;
                 Ok::<_, Errno>(times)
             })?;
-            let [there, back, ..] = body.hear()?;
+            let [there, back, ..] = body.read_reply()?;
             Ok(match way {
-                Way::There => there.wrapping_sub(sent) as i64,
-                Way::Back => had.wrapping_sub(back) as i64,
+                Direction::ToPeer => there.wrapping_sub(sent) as i64,
+                Direction::FromPeer => had.wrapping_sub(back) as i64,
             })
         };
         let took = once(&mut self.body);
-        self.took = took.map_err(|why: Errno| OpError { op: 0, errno: self.body.cause(why) })?;
+        self.took_ticks =
+            took.map_err(|why: Errno| OpError { op: 0, errno: self.body.cause(why) })?;
         Ok(())
     }
 
     fn last_value(&self) -> i64 {
-        self.took
+        self.took_ticks
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        self.body.seen()
+        self.body.observation()
     }
 }

@@ -10,19 +10,19 @@ use std::time::Duration;
 
 use oscost_model::point::Value;
 
-use super::super::exchange::{ControlStream, End, Two, cpu_of_peer, serve};
+use super::super::exchange::{Channel, ControlStream, End, cpu_of_peer, serve};
 use super::super::prelude::*;
-use super::endpoint::{Over, Socket, Watched};
-use super::packet::Packets;
-use super::stream::{Copied, FromFile, Lent, Ringed};
+use super::endpoint::{Socket, Transport, WatchedListener};
+use super::packet::PacketEnd;
+use super::stream::{CopyEnd, IoUringEnd, SendfileEnd, ZerocopyEnd};
 use crate::kernel::PEER_TIMEOUT;
 use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket::{self, SocketKind, SocketOption};
 use crate::kernel::net::token_listener::{RemoteEndpoint, TokenListener};
 
 /// Sets the socket buffers that the axis `buffer` selects; the implied value keeps the system's.
-pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
-    let Some(&Value::Number(bytes)) = at.value("buffer") else { return Ok(()) };
+pub(super) fn set_buffers(params: Params<'_>, file: &File) -> Result<(), Errno> {
+    let Some(&Value::Number(bytes)) = params.value("buffer") else { return Ok(()) };
     let sides = [
         (SocketOption::SendBuffer, "SO_SNDBUF", "net.core.wmem_max"),
         (SocketOption::ReceiveBuffer, "SO_RCVBUF", "net.core.rmem_max"),
@@ -42,7 +42,7 @@ pub(super) fn with_buffers(at: Params<'_>, file: &File) -> Result<(), Errno> {
 }
 
 /// Refuses messages that do not fit into an AF_UNIX packet: it has to fit into the send buffer.
-fn with_room(size: u64, file: &File) -> Result<(), Errno> {
+fn check_packet_size(size: u64, file: &File) -> Result<(), Errno> {
     /// Overhead of the kernel (net/unix/af_unix.c: unix_dgram_sendmsg).
     const KEPT: u64 = 32;
     let holds = socket::get(file, SocketOption::SendBuffer)?.saturating_sub(KEPT);
@@ -56,8 +56,8 @@ fn with_room(size: u64, file: &File) -> Result<(), Errno> {
 }
 
 /// Both ends of a socket that cannot leave the machine.
-pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
-    let cpu = match cpu_of_peer(at) {
+pub(super) fn local_channel(params: Params<'_>) -> Result<Channel, Errno> {
+    let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(work) => {
             return Err(Errno::unavailable(
@@ -65,26 +65,29 @@ pub(super) fn here(at: Params<'_>) -> Result<Two, Errno> {
             ));
         }
     };
-    let kind = match at.word("by") {
+    let kind = match params.word("by") {
         "unix-dgram" => SocketKind::Datagram,
         "unix-seqpacket" => SocketKind::Packets,
         _ => SocketKind::Stream,
     };
-    let (own, peer) =
-        if at.word("by") == "socketpair" { socket::pair(kind)? } else { by_path(kind)? };
-    let end = |file: File| {
-        with_buffers(at, &file)?;
-        if kind != SocketKind::Stream {
-            with_room(at.number("size"), &file)?;
-        }
-        end_of(at, Socket { file, over: Over::Nothing, door: None })
+    let (own, peer) = if params.word("by") == "socketpair" {
+        socket::pair(kind)?
+    } else {
+        connect_by_path(kind)?
     };
-    Two::here(cpu, at.context.clock, (end(own)?, end(peer)?))
+    let end = |file: File| {
+        set_buffers(params, &file)?;
+        if kind != SocketKind::Stream {
+            check_packet_size(params.number("size"), &file)?;
+        }
+        make_end(params, Socket { file, transport: Transport::Unix, listener: None })
+    };
+    Channel::with_child(cpu, params.context.clock, (end(own)?, end(peer)?))
 }
 
 /// Two sockets connected by a path, which is removed.
-fn by_path(kind: SocketKind) -> Result<(File, File), Errno> {
-    let (there, here) = (Name::new(), Name::new());
+fn connect_by_path(kind: SocketKind) -> Result<(File, File), Errno> {
+    let (there, here) = (SocketPath::new(), SocketPath::new());
     let listens = socket::bind_path(&there.0, kind)?;
     let address = socket::SocketAddress::from_path(&there.0)?;
     if kind == SocketKind::Datagram {
@@ -103,9 +106,9 @@ fn by_path(kind: SocketKind) -> Result<(File, File), Errno> {
 
 /// The path of a socket in the current directory, which is private to a worker: short, since socket
 /// addresses are. The socket file is removed on drop.
-pub(super) struct Name(pub(super) PathBuf);
+pub(super) struct SocketPath(pub(super) PathBuf);
 
-impl Name {
+impl SocketPath {
     pub(super) fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
@@ -113,7 +116,7 @@ impl Name {
     }
 }
 
-impl Drop for Name {
+impl Drop for SocketPath {
     fn drop(&mut self) {
         // The socket may not have been created.
         let _ = std::fs::remove_file(&self.0);
@@ -121,38 +124,38 @@ impl Drop for Name {
 }
 
 /// An end over a socket, by the mechanism that the axis `via` selects.
-fn end_of(at: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
+fn make_end(params: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
     // One-way messages are measured by copy only.
-    let via = match at.value("via") {
+    let via = match params.value("via") {
         Some(Value::Word(via)) => via,
         _ => "copy",
     };
-    Ok(match (at.word("by"), via) {
-        ("unix-dgram" | "unix-seqpacket", _) => Box::new(Packets(socket)),
-        (_, "io-uring") => Box::new(Ringed::new(socket)?),
-        (_, "sendfile") => Box::new(FromFile::new(socket)?),
-        (_, "zerocopy") => Box::new(Lent::new(socket)?),
-        _ => Box::new(Copied(socket)),
+    Ok(match (params.word("by"), via) {
+        ("unix-dgram" | "unix-seqpacket", _) => Box::new(PacketEnd(socket)),
+        (_, "io-uring") => Box::new(IoUringEnd::new(socket)?),
+        (_, "sendfile") => Box::new(SendfileEnd::new(socket)?),
+        (_, "zerocopy") => Box::new(ZerocopyEnd::new(socket)?),
+        _ => Box::new(CopyEnd(socket)),
     })
 }
 
 /// A connection to the peer: the peer process, if it is local, and its address.
-pub(super) struct Way {
+pub(super) struct PeerLink {
     child: Option<(PeerProcess, u32)>,
-    pub(super) far: RemoteEndpoint,
+    pub(super) remote: RemoteEndpoint,
     listener: Option<TcpListener>,
 }
 
 /// Connects to the peer: on another machine if it is remote, otherwise a child that listens on
 /// loopback like a remote worker would.
-pub(super) fn way(
-    at: Params<'_>,
+pub(super) fn start_peer(
+    params: Params<'_>,
     serve: fn(Params<'_>, &mut TokenListener) -> Result<(), Errno>,
-) -> Result<Way, Errno> {
-    if let Some(far) = at.context.remote_peer {
-        return Ok(Way { child: None, far, listener: None });
+) -> Result<PeerLink, Errno> {
+    if let Some(far) = params.context.remote_peer {
+        return Ok(PeerLink { child: None, remote: far, listener: None });
     }
-    let cpu = match cpu_of_peer(at) {
+    let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(work) => {
             return Err(Errno::unavailable(
@@ -162,33 +165,33 @@ pub(super) fn way(
     };
     let mut door = TokenListener::on_loopback()?;
     let (far, listener) = (door.endpoint(), door.listener().try_clone()?);
-    let child = PeerProcess::start(Some(cpu), move || serve(at, &mut door))?;
-    Ok(Way { child: Some((child, cpu)), far, listener: Some(listener) })
+    let child = PeerProcess::start(Some(cpu), move || serve(params, &mut door))?;
+    Ok(PeerLink { child: Some((child, cpu)), remote: far, listener: Some(listener) })
 }
 
-impl Way {
+impl PeerLink {
     /// Opens a connection: the first one is the control stream.
-    pub(super) fn go(&self) -> Result<TcpStream, Errno> {
-        let stream = self.far.connect().map_err(|error| self.cause(error))?;
+    pub(super) fn connect(&self) -> Result<TcpStream, Errno> {
+        let stream = self.remote.connect().map_err(|error| self.failure_cause(error))?;
         // A command is one small segment, and the peer waits for it.
         stream.set_nodelay(true)?;
         Ok(stream)
     }
 
     /// The cause of a failure: that the peer has exited is more specific than a refused connection.
-    fn cause(&self, error: Errno) -> Errno {
+    fn failure_cause(&self, error: Errno) -> Errno {
         self.child.as_ref().and_then(|(child, _)| child.check_running().err()).unwrap_or(error)
     }
 
     /// The listener of a local peer, from now on watched for unauthorised connections; the peer has
     /// refused `before` of them.
-    pub(super) fn watched(&mut self, before: u64) -> Option<Watched> {
+    pub(super) fn watch_listener(&mut self, before: u64) -> Option<WatchedListener> {
         let listener = self.listener.take()?;
-        Some(Watched { listener, strangers: Cell::new(before) })
+        Some(WatchedListener { listener, unauthorised: Cell::new(before) })
     }
 
     /// The peer, if it is a child.
-    pub(super) fn child(self) -> Option<(PeerProcess, u32)> {
+    pub(super) fn into_child(self) -> Option<(PeerProcess, u32)> {
         self.child
     }
 }
@@ -215,7 +218,7 @@ pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
 }
 
 /// The first message of the peer, with a time limit.
-pub(super) fn first_words(stream: &TcpStream) -> Result<[u64; 4], Errno> {
+pub(super) fn read_first_reply(stream: &TcpStream) -> Result<[u64; 4], Errno> {
     stream.set_read_timeout(Some(PEER_TIMEOUT))?;
     let words = ControlStream::from_stream(stream.try_clone()?).receive(&|_| Ok(()));
     stream.set_read_timeout(None)?;
@@ -223,28 +226,28 @@ pub(super) fn first_words(stream: &TcpStream) -> Result<[u64; 4], Errno> {
 }
 
 /// Both ends of TCP.
-pub(super) fn tcp(at: Params<'_>) -> Result<Two, Errno> {
-    let mut way = way(at, serve_tcp)?;
-    let control = way.go()?;
-    let stream = way.go()?;
-    let [before, ..] = first_words(&control)?;
+pub(super) fn tcp_channel(params: Params<'_>) -> Result<Channel, Errno> {
+    let mut way = start_peer(params, serve_tcp)?;
+    let control = way.connect()?;
+    let stream = way.connect()?;
+    let [before, ..] = read_first_reply(&control)?;
     let control = ControlStream::from_stream(control);
-    let end = tcp_end(at, stream, way.watched(before))?;
-    match way.child() {
-        Some(child) => Two::beside(child, end, control),
-        None => Two::far(end, control),
+    let end = tcp_end(params, stream, way.watch_listener(before))?;
+    match way.into_child() {
+        Some(child) => Channel::with_connected_child(child, end, control),
+        None => Channel::with_remote_peer(end, control),
     }
 }
 
 /// The peer of TCP, behind a listener.
-pub(super) fn serve_tcp(at: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
-    let (mut end, control) = enter_tcp(at, door)?;
-    serve(&mut *end, &control, at.context.clock)
+pub(super) fn serve_tcp(params: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
+    let (mut end, control) = accept_tcp(params, door)?;
+    serve(&mut *end, &control, params.context.clock)
 }
 
 /// Accepts the control stream, and then the connection that carries messages.
-fn enter_tcp(
-    at: Params<'_>,
+fn accept_tcp(
+    params: Params<'_>,
     door: &mut TokenListener,
 ) -> Result<(Box<dyn End>, ControlStream), Errno> {
     let control = door.accept_peer()?;
@@ -252,17 +255,17 @@ fn enter_tcp(
     let control = ControlStream::from_stream(control);
     let stream = door.accept_peer()?;
     control.send([door.unauthorised(), 0, 0, 0], &|_| Ok(()))?;
-    Ok((tcp_end(at, stream, None)?, control))
+    Ok((tcp_end(params, stream, None)?, control))
 }
 
 fn tcp_end(
-    at: Params<'_>,
+    params: Params<'_>,
     stream: TcpStream,
-    door: Option<Watched>,
+    door: Option<WatchedListener>,
 ) -> Result<Box<dyn End>, Errno> {
-    stream.set_nodelay(at.word("nodelay") == "on")?;
+    stream.set_nodelay(params.word("nodelay") == "on")?;
     let here = stream.local_addr()?.ip();
     let file = File::from(OwnedFd::from(stream));
-    with_buffers(at, &file)?;
-    end_of(at, Socket { file, over: Over::Tcp(here), door })
+    set_buffers(params, &file)?;
+    make_end(params, Socket { file, transport: Transport::Tcp(here), listener: door })
 }

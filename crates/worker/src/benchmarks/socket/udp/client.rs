@@ -6,66 +6,66 @@ use std::time::{Duration, Instant};
 
 use oscost_model::channel::{ChannelObservation, Datagrams};
 
-use super::super::super::exchange::{From, Room};
+use super::super::super::exchange::{MessageBuffer, Sender};
 use super::super::super::prelude::*;
-use super::super::ends::cause;
-use super::datagram::{Came, ID, MOST_DATAGRAMS, Parts, id_of, order, send};
-use super::line::{Line, line};
+use super::super::setup::cause;
+use super::datagram::{Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, send};
+use super::link::{Link, connect};
 use crate::kernel::PEER_TIMEOUT;
 use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
 use crate::kernel::net::socket;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// A datagram counts as lost after this many times the duration of a command and its answer ...
-const PATIENT_TIMES: u32 = 20;
+const TIMEOUT_FACTOR: u32 = 20;
 /// ... but not before this: a peer that shares a CPU may be off it for several time slices.
-const LEAST_PATIENCE: Duration = Duration::from_millis(50);
+const MIN_TIMEOUT: Duration = Duration::from_millis(50);
 /// Attempts to verify a message that does not come back.
-const TRIES: u32 = 8;
+const MAX_ATTEMPTS: u32 = 8;
 /// Number of messages verified in each direction.
-const VERIFIED: u64 = 3;
+const VERIFIED_PER_DIRECTION: u64 = 3;
 /// Round trips before a timed one.
-const BEFORE_TIMED: u32 = 8;
+const WARM_UP_TRIPS: u32 = 8;
 /// Number of lost datagrams that are remembered: one that arrives after all is late, not a
 /// duplicate.
-const REMEMBERED: usize = 1 << 12;
+const MAX_REMEMBERED_LOSSES: usize = 1 << 12;
 /// The end marker is repeated after this time, or after two round trips if those take longer.
-const SAID_AGAIN: Duration = Duration::from_micros(100);
+const END_MARKER_INTERVAL: Duration = Duration::from_micros(100);
 
 /// This end, with buffers for its messages.
-struct Own {
-    line: Line,
+struct Client {
+    link: Link,
     parts: Parts,
-    message: Room,
-    into: Room,
+    message: MessageBuffer,
+    into: MessageBuffer,
     /// Which parts of a message have come back.
-    came: Came,
+    arrivals: Arrivals,
     /// The number of the next datagram.
-    next: u32,
+    next_id: u32,
     /// After this time a missing datagram counts as lost.
-    patience: Duration,
+    timeout: Duration,
     /// The shortest time of a command and its answer.
-    order_took: Duration,
+    command_time: Duration,
     /// Consecutive losses.
-    lost_in_a_row: u32,
-    given_up: VecDeque<u32>,
+    consecutive_losses: u32,
+    lost_ids: VecDeque<u32>,
     verified: u64,
     /// Counters of this end.
-    counted: Datagrams,
+    counters: Datagrams,
     /// Counters of the peer, as last reported, for datagrams that it sends back.
-    at_peer: Cell<Datagrams>,
+    peer_counters: Cell<Datagrams>,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
     _ear: SignalReceiver,
 }
 
-impl Drop for Own {
+impl Drop for Client {
     /// The peer waits for datagrams, and would check its control stream within a second: an empty
     /// datagram makes it check now.
     fn drop(&mut self) {
-        self.line.control.shut_down();
+        self.link.control.shut_down();
         // If it is lost, the peer notices after a second.
-        let _ = send(&self.line.socket, &[]);
+        let _ = send(&self.link.socket, &[]);
     }
 }
 
@@ -76,97 +76,97 @@ enum Trip {
     Lost,
 }
 
-impl Own {
-    fn new(at: Params<'_>) -> Result<Self, Errno> {
-        let parts = Parts::of(at.number("size"))?;
+impl Client {
+    fn new(params: Params<'_>) -> Result<Self, Errno> {
+        let parts = Parts::of(params.number("size"))?;
         let ear = SignalReceiver::install()?;
-        let (line, alarm) = (line(at)?, Alarm::start()?);
+        let (line, alarm) = (connect(params)?, Alarm::start()?);
         let mut own = Self {
-            line,
+            link: line,
             parts,
-            message: Room::new(parts.size),
-            into: Room::new(parts.room()),
-            came: Came::none_of(u64::from(parts.count)),
-            next: 1,
-            patience: LEAST_PATIENCE,
-            order_took: PEER_TIMEOUT,
-            lost_in_a_row: 0,
-            given_up: VecDeque::new(),
+            message: MessageBuffer::new(parts.size),
+            into: MessageBuffer::new(parts.buffer_bytes()),
+            arrivals: Arrivals::new(u64::from(parts.count)),
+            next_id: 1,
+            timeout: MIN_TIMEOUT,
+            command_time: PEER_TIMEOUT,
+            consecutive_losses: 0,
+            lost_ids: VecDeque::new(),
             verified: 0,
-            counted: Datagrams::default(),
-            at_peer: Cell::default(),
+            counters: Datagrams::default(),
+            peer_counters: Cell::default(),
             _alarm: alarm,
             _ear: ear,
         };
         own.verify()?;
         // Verification does not count.
-        own.counted = Datagrams::default();
+        own.counters = Datagrams::default();
         Ok(own)
     }
 
     /// Sends a command and returns the answer. The peer waits for datagrams; an empty one makes it
     /// read the control stream, and is repeated if it is lost.
-    fn order(&self, what: u64, messages: u64) -> Result<[u64; 4], Errno> {
-        socket::set_interval_timer(LEAST_PATIENCE)?;
+    fn run_command(&self, what: u64, messages: u64) -> Result<[u64; 4], Errno> {
+        socket::set_interval_timer(MIN_TIMEOUT)?;
         let again = |times: u32| {
-            self.is_there()?;
-            if LEAST_PATIENCE * times >= PEER_TIMEOUT {
+            self.check_peer()?;
+            if MIN_TIMEOUT * times >= PEER_TIMEOUT {
                 return Err(Errno::PEER_TIMED_OUT);
             }
-            self.poke()
+            self.wake_peer()
         };
-        let words = [what, self.parts.size as u64, messages, u64::from(self.next)];
-        self.line.control.send(words, &again)?;
-        self.poke()?;
-        self.line.control.receive(&again)
+        let words = [what, self.parts.size as u64, messages, u64::from(self.next_id)];
+        self.link.control.send(words, &again)?;
+        self.wake_peer()?;
+        self.link.control.receive(&again)
     }
 
     /// Starts a mode of the peer.
-    fn begin(&mut self, what: u64, messages: u64) -> Result<(), Errno> {
+    fn start_mode(&mut self, what: u64, messages: u64) -> Result<(), Errno> {
         let began = Instant::now();
-        match self.order(what, messages).map_err(|why| self.cause(why))? {
-            [order::READY, ..] => {}
+        match self.run_command(what, messages).map_err(|why| self.cause(why))? {
+            [command::READY, ..] => {}
             _ => return Err(Errno::EPROTO),
         }
-        self.order_took = self.order_took.min(began.elapsed());
-        self.patience = (self.order_took * PATIENT_TIMES).clamp(LEAST_PATIENCE, PEER_TIMEOUT);
+        self.command_time = self.command_time.min(began.elapsed());
+        self.timeout = (self.command_time * TIMEOUT_FACTOR).clamp(MIN_TIMEOUT, PEER_TIMEOUT);
         Ok(())
     }
 
-    fn poke(&self) -> Result<(), Errno> {
-        match send(&self.line.socket, &[]) {
+    fn wake_peer(&self) -> Result<(), Errno> {
+        match send(&self.link.socket, &[]) {
             // The error of an earlier datagram; the control stream reports real failures.
             Err(Errno(libc::ECONNREFUSED)) => Ok(()),
             sent => sent,
         }
     }
 
-    fn is_there(&self) -> Result<(), Errno> {
-        self.line.child.as_ref().map_or(Ok(()), |child| child.check_running())
+    fn check_peer(&self) -> Result<(), Errno> {
+        self.link.child.as_ref().map_or(Ok(()), |child| child.check_running())
     }
 
     fn cause(&self, why: Errno) -> Errno {
-        cause(self.line.child.as_ref(), why)
+        cause(self.link.child.as_ref(), why)
     }
 
     /// Sends different messages until each was verified at both ends.
     fn verify(&mut self) -> Result<(), Errno> {
-        self.begin(order::VERIFY, u64::from(TRIES) * VERIFIED)?;
-        let first = self.next;
+        self.start_mode(command::VERIFY, u64::from(MAX_ATTEMPTS) * VERIFIED_PER_DIRECTION)?;
+        let first = self.next_id;
         let mut tries = 0;
-        let mut wanted = Room::new(self.parts.size);
-        while self.verified < 2 * VERIFIED {
-            if tries == TRIES {
-                return Err(self.nothing_comes());
+        let mut wanted = MessageBuffer::new(self.parts.size);
+        while self.verified < 2 * VERIFIED_PER_DIRECTION {
+            if tries == MAX_ATTEMPTS {
+                return Err(self.no_answer_cause());
             }
-            let number = u64::from(self.next.wrapping_sub(first) / self.parts.count);
-            let numbers = (number, self.next);
-            self.parts.filled(self.message.get_mut(), numbers, From::Own);
-            socket::set_interval_timer(self.patience)?;
+            let number = u64::from(self.next_id.wrapping_sub(first) / self.parts.count);
+            let numbers = (number, self.next_id);
+            self.parts.fill(self.message.get_mut(), numbers, Sender::Own);
+            socket::set_interval_timer(self.timeout)?;
             match self.trip(1).map_err(|why| self.cause(why))? {
                 Trip::Lost => tries += 1,
                 Trip::Back => {
-                    self.parts.filled(wanted.get_mut(), numbers, From::Peer);
+                    self.parts.fill(wanted.get_mut(), numbers, Sender::Peer);
                     if &self.into.get()[..self.parts.size] != wanted.get() {
                         return Err(Errno::check_failed(format!(
                             "a message of {} bytes from the peer differs from what it sent",
@@ -178,19 +178,19 @@ impl Own {
                 }
             }
         }
-        self.lost_in_a_row = 0;
+        self.consecutive_losses = 0;
         Ok(())
     }
 
     /// The reason why no message arrives: silence, or a receive buffer that is too small.
-    fn nothing_comes(&self) -> Errno {
-        let room = self.line.socket.seen().receive_buffer_bytes.unwrap_or(0);
+    fn no_answer_cause(&self) -> Errno {
+        let room = self.link.socket.observation().receive_buffer_bytes.unwrap_or(0);
         // The kernel charges a datagram with more than its bytes.
         if 2 * (self.parts.size as u64) <= room {
             return Errno::PEER_TIMED_OUT;
         }
         Errno::unavailable(format!(
-            "of {TRIES} messages of {} bytes, each in {} datagrams, none arrived completely: the receive \
+            "of {MAX_ATTEMPTS} messages of {} bytes, each in {} datagrams, none arrived completely: the receive \
              buffer has {room} bytes, and what does not fit is dropped. Select buffer={}, or \
              raise net.core.rmem_default",
             self.parts.size,
@@ -202,45 +202,45 @@ impl Own {
     /// One round trip of a message. It is lost after `interrupted` interruptions.
     #[inline(always)]
     fn trip(&mut self, interrupted: u32) -> Result<Trip, Errno> {
-        let first = self.next;
-        self.next = first.wrapping_add(self.parts.count);
-        self.parts.number(self.message.get_mut(), first);
-        self.counted.sent += u64::from(self.parts.count);
-        self.parts.send(&self.line.socket, self.message.get())?;
-        let file = &self.line.socket.file;
+        let first = self.next_id;
+        self.next_id = first.wrapping_add(self.parts.count);
+        self.parts.write_numbers(self.message.get_mut(), first);
+        self.counters.sent += u64::from(self.parts.count);
+        self.parts.send(&self.link.socket, self.message.get())?;
+        let file = &self.link.socket.file;
         let got = socket::receive_packet(file, &mut self.into.get_mut()[..self.parts.each]);
         if self.parts.count == 1
             && got == Ok(self.parts.size)
             && id_of(self.into.get()) == Some(first)
         {
-            self.counted.arrived += 1;
-            self.lost_in_a_row = 0;
+            self.counters.arrived += 1;
+            self.consecutive_losses = 0;
             return Ok(Trip::Back);
         }
-        self.rest_of_trip(first, got, interrupted)
+        self.finish_trip(first, got, interrupted)
     }
 
     /// The rest of a round trip that is not a single datagram which comes back at once.
     #[inline(never)]
-    fn rest_of_trip(
+    fn finish_trip(
         &mut self,
         first: u32,
         mut got: Result<usize, Errno>,
         interrupted: u32,
     ) -> Result<Trip, Errno> {
-        self.came.forget();
+        self.arrivals.reset();
         let (mut there, mut left, mut slot) = (0, interrupted, 0);
         loop {
             match got {
-                Ok(given) => there += u32::from(self.take(first, slot, given)),
+                Ok(given) => there += u32::from(self.record(first, slot, given)),
                 Err(Errno::EINTR) => {
-                    self.is_there()?;
+                    self.check_peer()?;
                     left -= 1;
                 }
                 Err(error) => return Err(error),
             }
             if there == self.parts.count {
-                self.lost_in_a_row = 0;
+                self.consecutive_losses = 0;
                 return Ok(Trip::Back);
             }
             if left == 0 {
@@ -248,35 +248,35 @@ impl Own {
             }
             slot = there;
             let into = &mut self.into.get_mut()[self.parts.slot(slot)];
-            got = socket::receive_packet(&self.line.socket.file, into);
+            got = socket::receive_packet(&self.link.socket.file, into);
         }
     }
 
     /// Counts a datagram; returns whether it is a new part of the expected message.
-    fn take(&mut self, first: u32, slot: u32, given: usize) -> bool {
+    fn record(&mut self, first: u32, slot: u32, given: usize) -> bool {
         let from = self.parts.slot(slot).start;
-        let Some(id) = id_of(&self.into.get()[from..]).filter(|_| given >= ID) else {
+        let Some(id) = id_of(&self.into.get()[from..]).filter(|_| given >= ID_BYTES) else {
             return false; // Not sent by the peer.
         };
         let part = id.wrapping_sub(first);
         if part >= self.parts.count {
-            match self.given_up.iter().position(|&lost| lost == id) {
+            match self.lost_ids.iter().position(|&lost| lost == id) {
                 Some(at) => {
-                    self.given_up.remove(at);
-                    self.counted.late += 1;
+                    self.lost_ids.remove(at);
+                    self.counters.late += 1;
                 }
-                None => self.counted.duplicate += 1,
+                None => self.counters.duplicate += 1,
             }
             return false;
         }
         let into = self.parts.range(part);
-        let before = self.came.counted;
-        if given != into.len() || !self.came.take(part) {
-            self.counted.duplicate += self.came.counted.duplicate - before.duplicate;
+        let before = self.arrivals.counters;
+        if given != into.len() || !self.arrivals.record(part) {
+            self.counters.duplicate += self.arrivals.counters.duplicate - before.duplicate;
             return false;
         }
-        self.counted.arrived += 1;
-        self.counted.reordered += self.came.counted.reordered - before.reordered;
+        self.counters.arrived += 1;
+        self.counters.reordered += self.arrivals.counters.reordered - before.reordered;
         if into.start != from {
             self.into.get_mut().copy_within(from..from + given, into.start);
         }
@@ -285,53 +285,53 @@ impl Own {
 
     /// Counts the missing datagrams. Too many consecutive losses are a silent peer.
     fn give_up(&mut self, first: u32, lost: u32) -> Result<Trip, Errno> {
-        self.counted.lost += u64::from(lost);
-        let missing = (0..self.parts.count).filter(|&part| !self.came.has(part));
-        self.given_up.extend(missing.map(|part| first.wrapping_add(part)));
-        while self.given_up.len() > REMEMBERED {
-            self.given_up.pop_front();
+        self.counters.lost += u64::from(lost);
+        let missing = (0..self.parts.count).filter(|&part| !self.arrivals.has(part));
+        self.lost_ids.extend(missing.map(|part| first.wrapping_add(part)));
+        while self.lost_ids.len() > MAX_REMEMBERED_LOSSES {
+            self.lost_ids.pop_front();
         }
-        self.lost_in_a_row += 1;
-        if self.patience * self.lost_in_a_row >= PEER_TIMEOUT {
+        self.consecutive_losses += 1;
+        if self.timeout * self.consecutive_losses >= PEER_TIMEOUT {
             return Err(Errno::PEER_TIMED_OUT);
         }
         Ok(Trip::Lost)
     }
 
-    fn seen(&self) -> ChannelObservation {
+    fn observation(&self) -> ChannelObservation {
         ChannelObservation {
             parts: Some(u64::from(self.parts.count)),
-            datagrams: Some(self.counted.merged_with(self.at_peer.get())),
+            datagrams: Some(self.counters.merged_with(self.peer_counters.get())),
             verified: self.verified,
-            peer_cpu: self.line.peer_cpu,
-            ..self.line.socket.seen()
+            peer_cpu: self.link.peer_cpu,
+            ..self.link.socket.observation()
         }
     }
 }
 
 /// An op is a round trip of a message.
-pub(in super::super) fn round_trips(at: Params<'_>) -> Result<Work, Errno> {
-    let mut own = Own::new(at)?;
-    own.begin(order::ECHO, u64::MAX)?;
+pub(in super::super) fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
+    let mut own = Client::new(params)?;
+    own.start_mode(command::ECHO, u64::MAX)?;
     Ok(Work::from_prepared_body(Shape::SingleShot, Trips { own, lost: false }))
 }
 
 struct Trips {
-    own: Own,
+    own: Client,
     lost: bool,
 }
 
 impl WorkBody for Trips {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         self.lost = false;
-        socket::set_interval_timer(self.own.patience)
+        socket::set_interval_timer(self.own.timeout)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         // The timer was just set for the first round trip; for another one it may be about to
         // expire.
         let mut interrupted = 1;
-        for op in 0..turns * u64::from(copies) {
+        for op in 0..iterations * u64::from(unroll) {
             match self.own.trip(interrupted) {
                 Ok(Trip::Back) => {}
                 Ok(Trip::Lost) => self.lost = true,
@@ -344,12 +344,12 @@ impl WorkBody for Trips {
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
         // Datagrams that the peer received twice or too late were not sent back.
-        if let Ok([_, _, odd, late]) = self.own.order(order::REPORT, 0) {
+        if let Ok([_, _, odd, late]) = self.own.run_command(command::REPORT, 0) {
             let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
             let at_peer = Datagrams { duplicate, reordered, late, ..Datagrams::default() };
-            self.own.at_peer.set(at_peer);
+            self.own.peer_counters.set(at_peer);
         }
-        Some(self.own.seen())
+        Some(self.own.observation())
     }
 
     fn is_batch_lost(&self) -> bool {
@@ -358,51 +358,54 @@ impl WorkBody for Trips {
 }
 
 /// Transfers the bytes of messages that arrive completely, until the end marker is acknowledged.
-pub(in super::super) fn throughput(at: Params<'_>) -> Result<Work, Errno> {
-    let own = Own::new(at)?;
+pub(in super::super) fn throughput(params: Params<'_>) -> Result<Work, Errno> {
+    let own = Client::new(params)?;
     let each = u64::from(own.parts.count);
-    let size = at.number("size");
-    let body = Pour { own, sent: 0, arrived: 0 };
+    let size = params.number("size");
+    let body = Throughput { own, sent: 0, arrived: 0 };
     let work = Work::from_prepared_body(Shape::WithLoop, body).with_op_count(size);
     // Large enough that the repetition timer and the answer are a small part.
     const LEAST_DATAGRAMS: u64 = 2_048;
-    Ok(work.with_min_batch_ops(LEAST_DATAGRAMS / each).with_max_batch_ops(MOST_DATAGRAMS / each))
+    Ok(work
+        .with_min_batch_ops(LEAST_DATAGRAMS / each)
+        .with_max_batch_ops(MAX_BATCH_DATAGRAMS / each))
 }
 
-struct Pour {
-    own: Own,
+struct Throughput {
+    own: Client,
     /// The number of messages of the batch, and how many of them arrived.
     sent: u64,
     arrived: u64,
 }
 
-impl Pour {
-    fn pour(&mut self, messages: u64) -> Result<(), OpError> {
+impl Throughput {
+    fn send_batch(&mut self, messages: u64) -> Result<(), OpError> {
         let own = &mut self.own;
         for op in 0..messages {
-            own.parts.number(own.message.get_mut(), own.next);
-            own.next = own.next.wrapping_add(own.parts.count);
+            own.parts.write_numbers(own.message.get_mut(), own.next_id);
+            own.next_id = own.next_id.wrapping_add(own.parts.count);
             own.parts
-                .send(&own.line.socket, own.message.get())
+                .send(&own.link.socket, own.message.get())
                 .map_err(|why| OpError { op, errno: why })?;
         }
-        self.end().map_err(|why| OpError { op: messages, errno: why })
+        self.send_end_marker().map_err(|why| OpError { op: messages, errno: why })
     }
 
     /// Sends the end marker until the peer has acknowledged it.
-    fn end(&mut self) -> Result<(), Errno> {
+    fn send_end_marker(&mut self) -> Result<(), Errno> {
         let own = &mut self.own;
-        let end = own.next.to_le_bytes();
-        let wait = SAID_AGAIN.max(2 * own.order_took.min(own.patience)).as_nanos() as u64;
+        let end = own.next_id.to_le_bytes();
+        let wait = END_MARKER_INTERVAL.max(2 * own.command_time.min(own.timeout)).as_nanos() as u64;
         // Counted, since no clock is read in a batch.
         let most = (PEER_TIMEOUT.as_nanos() as u64 / wait).max(1);
-        let file = &own.line.socket.file;
+        let file = &own.link.socket.file;
         for _ in 0..most {
-            send(&own.line.socket, &end)?;
-            own.counted.end_markers += 1;
+            send(&own.link.socket, &end)?;
+            own.counters.end_markers += 1;
             while socket::poll_readable(file, wait)? {
-                let mut answer = [0; ID];
-                if socket::receive_packet_nonblocking(file, &mut answer) == Ok(ID) && answer == end
+                let mut answer = [0; ID_BYTES];
+                if socket::receive_packet_nonblocking(file, &mut answer) == Ok(ID_BYTES)
+                    && answer == end
                 {
                     return Ok(());
                 }
@@ -412,25 +415,25 @@ impl Pour {
     }
 }
 
-impl WorkBody for Pour {
+impl WorkBody for Throughput {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.sent = ops;
-        self.own.begin(order::DRAIN, ops)?;
+        self.own.start_mode(command::DRAIN, ops)?;
         // Only the end may interrupt the following calls.
         socket::set_interval_timer(Duration::ZERO)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        self.pour(turns * u64::from(copies))
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        self.send_batch(iterations * u64::from(unroll))
             .map_err(|failed| OpError { errno: self.own.cause(failed.errno), ..failed })
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        let report = self.own.order(order::REPORT, 0).map_err(|why| self.own.cause(why))?;
+        let report = self.own.run_command(command::REPORT, 0).map_err(|why| self.own.cause(why))?;
         let [arrived, whole, odd, late] = report;
         let own = &mut self.own;
         // The number after the end marker.
-        own.next = own.next.wrapping_add(1);
+        own.next_id = own.next_id.wrapping_add(1);
         let sent = self.sent * u64::from(own.parts.count);
         if arrived > sent || whole > self.sent {
             return Err(Errno::check_failed(format!(
@@ -442,12 +445,12 @@ impl WorkBody for Pour {
         let lost = sent - arrived;
         let batch =
             Datagrams { sent, arrived, lost, late, duplicate, reordered, ..Datagrams::default() };
-        own.counted = own.counted.merged_with(batch);
+        own.counters = own.counters.merged_with(batch);
         Ok(())
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        Some(self.own.seen())
+        Some(self.own.observation())
     }
 
     fn actual_ops(&self) -> Option<u64> {
@@ -460,16 +463,16 @@ impl WorkBody for Pour {
 }
 
 /// An op is a message one way, within a series of round trips.
-pub(in super::super) fn one_way(at: Params<'_>) -> Result<Work, Errno> {
-    let mut own = Own::new(at)?;
-    own.begin(order::TIME, u64::MAX)?;
-    let (back, watch) = (at.word("way") == "back", at.context.clock);
+pub(in super::super) fn one_way(params: Params<'_>) -> Result<Work, Errno> {
+    let mut own = Client::new(params)?;
+    own.start_mode(command::TIME, u64::MAX)?;
+    let (back, watch) = (params.word("way") == "back", params.context.clock);
     let body = OneWay { own, back, watch, took: 0, lost: false };
     Ok(Work::from_prepared_body(Shape::OwnTicks, body).with_max_batch_ops(1))
 }
 
 struct OneWay {
-    own: Own,
+    own: Client,
     back: bool,
     watch: Stopwatch,
     took: i64,
@@ -478,22 +481,22 @@ struct OneWay {
 
 impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        socket::set_interval_timer(self.own.patience)?;
-        for _ in 0..BEFORE_TIMED {
+        socket::set_interval_timer(self.own.timeout)?;
+        for _ in 0..WARM_UP_TRIPS {
             self.own.trip(2).map_err(|why| self.own.cause(why))?;
         }
         self.lost = true;
-        socket::set_interval_timer(self.own.patience)
+        socket::set_interval_timer(self.own.timeout)
     }
 
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        if turns * u64::from(copies) == 0 {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        if iterations * u64::from(unroll) == 0 {
             return Ok(());
         }
         let sent = self.watch.start();
         let trip = self.own.trip(1);
         let had = self.watch.stop();
-        let asked = trip.and_then(|trip| Ok((trip, self.own.order(order::REPORT, 0)?)));
+        let asked = trip.and_then(|trip| Ok((trip, self.own.run_command(command::REPORT, 0)?)));
         let (trip, [there, back, ..]) =
             asked.map_err(|why| OpError { op: 0, errno: self.own.cause(why) })?;
         self.lost = trip == Trip::Lost;
@@ -507,7 +510,7 @@ impl WorkBody for OneWay {
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        Some(self.own.seen())
+        Some(self.own.observation())
     }
 
     fn is_batch_lost(&self) -> bool {

@@ -7,12 +7,12 @@ use super::super::prelude::*;
 use crate::kernel::memory::region::memory_file;
 
 /// Number of messages in the file at the same time: those still in transit keep their pages.
-const SIDE_BY_SIDE: usize = 4;
+const SLOTS: usize = 4;
 /// No page contains bytes of two messages.
 const PAGE: usize = 4_096;
 
 /// A memory file that holds the messages of one end.
-pub(in super::super) struct Held {
+pub(in super::super) struct MessageFile {
     pub(in super::super) file: File,
     /// Offset and length of the last message.
     from: usize,
@@ -20,14 +20,14 @@ pub(in super::super) struct Held {
     next: usize,
 }
 
-impl Held {
+impl MessageFile {
     pub(in super::super) fn new() -> Result<Self, Errno> {
         Ok(Self { file: memory_file(0)?, from: 0, bytes: 0, next: 0 })
     }
 
     /// Writes a message to the next slot of the file.
-    pub(in super::super) fn hold(&mut self, message: &[u8]) -> Result<(), Errno> {
-        let from = self.next % SIDE_BY_SIDE * message.len().next_multiple_of(PAGE);
+    pub(in super::super) fn write_message(&mut self, message: &[u8]) -> Result<(), Errno> {
+        let from = self.next % SLOTS * message.len().next_multiple_of(PAGE);
         self.next += 1;
         self.file.seek(SeekFrom::Start(from as u64))?;
         self.file.write_all(message)?;
@@ -37,16 +37,16 @@ impl Held {
 
     /// Ensures that a message of this length is in the file: the verified one, if it has this
     /// length. The timed messages are that one, and the file is not written meanwhile.
-    pub(in super::super) fn hold_as_long(&mut self, message: &[u8]) -> Result<(), OpError> {
+    pub(in super::super) fn ensure_length(&mut self, message: &[u8]) -> Result<(), OpError> {
         if self.bytes == message.len() {
             return Ok(());
         }
-        self.hold(message).map_err(|why| OpError { op: 0, errno: why })
+        self.write_message(message).map_err(|why| OpError { op: 0, errno: why })
     }
 
     /// The file offset of the rest of the message, of which `done` bytes are sent.
     #[inline(always)]
-    pub(in super::super) fn place(&self, done: usize) -> usize {
+    pub(in super::super) fn offset(&self, done: usize) -> usize {
         self.from + done
     }
 }

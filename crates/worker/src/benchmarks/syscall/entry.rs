@@ -1,6 +1,6 @@
 //! The null system call, and calls that do almost nothing in the kernel.
 
-use super::{DOOR, STATE, VIA, in_state, is_raw};
+use super::{NULL_CALL, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::cpu::affinity::current_cpu;
 use crate::kernel::cpu::black_box::{Volatile, consume};
@@ -30,11 +30,11 @@ pub(super) const FUNCTION: Bench = Bench {
     ],
     floor: &[
         at_least(1, "timer/nothing"),
-        at_least(1, DOOR).when(&[("call", "getppid")]),
-        at_least(1, DOOR).when(&[("call", "getpid")]),
-        at_least(1, DOOR).when(&[("call", "brk")]),
-        at_least(1, DOOR).when(&[("call", "close")]),
-        at_least(2, DOOR).when(&[("call", "open-close")]),
+        at_least(1, NULL_CALL).when(&[("call", "getppid")]),
+        at_least(1, NULL_CALL).when(&[("call", "getpid")]),
+        at_least(1, NULL_CALL).when(&[("call", "brk")]),
+        at_least(1, NULL_CALL).when(&[("call", "close")]),
+        at_least(2, NULL_CALL).when(&[("call", "open-close")]),
     ],
     axes: &[Axis {
         name: "call",
@@ -55,8 +55,8 @@ pub(super) const FUNCTION: Bench = Bench {
     }],
     needs: &[Need::readable("/dev/null").when(&[("call", "open-close")])],
     source: "study cs161-syscalls, options -0 to -o",
-    build: |at| {
-        let function = Volatile::new(libc_wrappers::function_by_name(at.word("call"))?);
+    build: |params| {
+        let function = Volatile::new(libc_wrappers::function_by_name(params.word("call"))?);
         Ok(Work::with_loop(move || {
             consume(function.get()());
             Ok(())
@@ -107,8 +107,8 @@ pub(super) const GETCPU: Bench = Bench {
     needs: &[Need::vdso("getcpu").when(&[("via", "vdso")])],
     in_price_list: false,
     source: "getcpu(2), vdso(7); arch/x86/entry/vdso/vgetcpu.c",
-    build: |at| {
-        Ok(match at.word("via") {
+    build: |params| {
+        Ok(match params.word("via") {
             "raw" => Work::raw(prepared::getcpu()),
             "libc" => Work::repeat(|| match current_cpu() {
                 cpu @ 0.. => {
@@ -160,15 +160,15 @@ pub(super) const GETPPID: Bench = Bench {
     floor: &[at_least(1, "procedure/call:args=0,chain=independent")],
     axes: &[Axis { default_points: Points::Words(&["raw", "libc"]), ..VIA }, STATE],
     source: "getppid(2); kernel/sys.c; study sunos-1999 table 1; study cs161-syscalls, option -P",
-    build: |at| {
-        let work = match is_raw(at) {
+    build: |params| {
+        let work = match is_raw(params) {
             true => Work::repeat(|| syscall::getppid().map(drop)),
             false => Work::repeat(|| {
                 consume(syscall::libc_getppid() as u64);
                 Ok(())
             }),
         };
-        in_state(at, work)
+        in_state(params, work)
     },
     ..Bench::DEFAULT
 };
@@ -187,8 +187,8 @@ pub(super) const GETPID: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
     source: "getpid(2), section C library/kernel differences; study cs161-syscalls, option -p",
-    build: |at| {
-        Ok(match is_raw(at) {
+    build: |params| {
+        Ok(match is_raw(params) {
             true => Work::raw(prepared::getpid()),
             false => Work::with_loop(|| {
                 consume(libc_wrappers::getpid() as u64);
@@ -255,8 +255,8 @@ pub(super) const BRK: Bench = Bench {
     floor: &[at_least(1, "syscall/invalid")],
     axes: &[VIA],
     source: "brk(2); mm/mmap.c; study cs161-syscalls, option -b",
-    build: |at| {
-        Ok(match is_raw(at) {
+    build: |params| {
+        Ok(match is_raw(params) {
             true => Work::raw(prepared::brk()),
             false => Work::with_loop(libc_wrappers::brk),
         })
@@ -270,7 +270,7 @@ pub(super) const UNAME: Bench = Bench {
     op: "uname(2) into a buffer of the worker, by the raw instruction. Not included: the buffer.",
     expected: "30 ns above a null system call: a lock, and two copies of 390 bytes",
     calls: &[exactly("uname", 1)],
-    floor: &[at_least(1, DOOR)],
+    floor: &[at_least(1, NULL_CALL)],
     in_price_list: false,
     source: "uname(2); kernel/sys.c; UnixBench syscall; study sunos-1999 table 1",
     build: |_| Ok(Work::raw(prepared::uname())),

@@ -8,20 +8,20 @@ use crate::kernel::event::descriptor_table::{
 use crate::kernel::process::limits;
 
 /// Ops of a batch whose descriptors are accepted: each needs two pending connections.
-const MOST_ACCEPTED: u64 = 64;
+const MAX_ACCEPT_OPS: u64 = 64;
 
 /// The work at a point: an op allocates both free numbers and frees them.
-pub(super) fn opened(at: Params<'_>) -> Result<Work, Errno> {
-    let fds = at.number("fds");
+pub(super) fn open_close(params: Params<'_>) -> Result<Work, Errno> {
+    let fds = params.number("fds");
     if limits::raise_descriptor_limit_to(fds + 64)? < fds + 64 {
         return Err(explain_error(Errno::EMFILE, fds, DescriptorKind::Eventfd));
     }
-    let hole = match at.word("hole") {
+    let hole = match params.word("hole") {
         "low" => GapPosition::Low,
         "middle" => GapPosition::Middle,
         _ => GapPosition::High,
     };
-    let opening = match at.word("call") {
+    let opening = match params.word("call") {
         "open" => OpeningCall::Open,
         "dup" => OpeningCall::Dup(std::fs::File::open("/dev/null")?.into()),
         "socket" => OpeningCall::Socket,
@@ -35,7 +35,7 @@ pub(super) fn opened(at: Params<'_>) -> Result<Work, Errno> {
     };
     let accepts = matches!(opening, OpeningCall::Accept(_));
     let work = Work::from_prepared_body(Shape::WithLoop, Body { opening, full });
-    Ok(if accepts { work.with_max_batch_ops(MOST_ACCEPTED) } else { work })
+    Ok(if accepts { work.with_max_batch_ops(MAX_ACCEPT_OPS) } else { work })
 }
 
 struct Body {
@@ -57,8 +57,8 @@ impl Body {
 }
 
 impl WorkBody for Body {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        for op in 0..turns * u64::from(copies) {
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        for op in 0..iterations * u64::from(unroll) {
             self.op().map_err(|why| OpError { op, errno: why })?;
         }
         Ok(())
