@@ -56,7 +56,7 @@ fn a_worker_without_a_figure_bears_a_letter_and_the_letter_its_reason() {
     for (timer, at, reason) in [
         ("realtime-alarm", 1, "there is no real-time clock"),
         ("gethrtime", 1, "gone"),
-        ("time", 3, "it moves once in a second"),
+        ("time", 3, "it advances once per second"),
         ("getrusage", 1, "unmeasurable: of 20 workers only 0"),
         ("clock_settime", 2, "it tells no time"),
     ] {

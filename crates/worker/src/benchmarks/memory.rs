@@ -64,7 +64,7 @@ const BENCHES: &[Bench] = &[
               to each of them.",
         calls: &[exactly("mprotect", 2)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
-        axes: &[call_size("bytes whose right changes")],
+        axes: &[call_size("bytes whose protection changes")],
         needs: &[SMALL_PAGES, ROOM],
         source: "mprotect(2); mm/mprotect.c",
         build: |params| {

@@ -61,7 +61,7 @@ pub(super) fn all_points(definition: &Definition) -> Vec<Point> {
 }
 
 /// The points of the price list.
-fn billed_points(definition: &Definition) -> Vec<Point> {
+fn price_list_points(definition: &Definition) -> Vec<Point> {
     points(definition, |axis| {
         if axis.price_list_points.is_empty() {
             &axis.default_points
@@ -121,7 +121,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
 }
 
 /// Whether the definition does not apply at `point`, on any machine.
-fn is_meaningless(definition: &Definition, point: &Point) -> bool {
+fn is_not_applicable(definition: &Definition, point: &Point) -> bool {
     let mut needs = definition.needs.iter();
     needs.any(|need| {
         matches!(need.requirement, Requirement::Undefined(_)) && point.includes(&need.when)
@@ -152,24 +152,28 @@ fn is_word(text: &str) -> bool {
 fn ids_are_unique_kebab_and_below_their_family() {
     let mut seen = BTreeSet::new();
     for (family, bench) in benches() {
-        assert!(is_benchmark_id(bench.id), "`{}` is no id", bench.id);
+        assert!(is_benchmark_id(bench.id), "`{}` is not a valid id", bench.id);
         assert_eq!(bench.id.split('/').next(), Some(family), "{} is in the wrong file", bench.id);
-        assert!(seen.insert(bench.id), "`{}` stands twice", bench.id);
+        assert!(seen.insert(bench.id), "`{}` is defined twice", bench.id);
     }
     let families: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
-    assert_eq!(families.len(), FAMILIES.len(), "a family stands twice");
+    assert_eq!(families.len(), FAMILIES.len(), "a family is listed twice");
     for family in FAMILIES {
-        assert!(is_word(family.name) && !family.about.is_empty(), "{} says nothing", family.name);
+        assert!(
+            is_word(family.name) && !family.about.is_empty(),
+            "{} has no description",
+            family.name
+        );
         assert!(!family.benches.is_empty(), "{} is empty", family.name);
     }
 }
 
 #[test]
-fn every_definition_says_what_it_asks_does_expects_and_where_it_comes_from() {
+fn every_definition_has_a_question_an_op_an_expectation_and_a_source() {
     for definition in definitions() {
         let id = &definition.id;
-        assert!(definition.asks.ends_with('?'), "{id} asks nothing: {}", definition.asks);
-        assert!(!definition.expected.trim().is_empty(), "{id} has no guess");
+        assert!(definition.asks.ends_with('?'), "{id} has no question: {}", definition.asks);
+        assert!(!definition.expected.trim().is_empty(), "{id} has no expectation");
         assert!(!definition.source.trim().is_empty(), "{id} has no source");
         let inside = definition.op.split("Not included:").next().unwrap_or_default();
         assert!(definition.op.contains("Not included:"), "{id} does not say what is not timed");
@@ -179,26 +183,32 @@ fn every_definition_says_what_it_asks_does_expects_and_where_it_comes_from() {
 }
 
 #[test]
-fn axes_have_two_points_or_more_and_usual_ones_among_them() {
+fn axes_have_at_least_two_points_including_their_default_points() {
     for definition in definitions() {
         let mut names = BTreeSet::new();
         for axis in &definition.axes {
             let of = format!("{} of {}", axis.name, definition.id);
             let good =
                 |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-            assert!(!axis.name.is_empty() && axis.name.bytes().all(good), "{of} is no name");
-            assert!(names.insert(axis.name.clone()), "{of} stands twice");
+            assert!(
+                !axis.name.is_empty() && axis.name.bytes().all(good),
+                "{of} is not a valid name"
+            );
+            assert!(names.insert(axis.name.clone()), "{of} is defined twice");
             assert!(!axis.sets.is_empty(), "{of} does not say what it sets");
-            assert!(axis.points.len() >= 2, "{of} has nothing to choose from");
+            assert!(axis.points.len() >= 2, "{of} has fewer than two points");
             assert!(!axis.default_points.is_empty(), "{of} is never measured");
             for usual in &axis.default_points {
-                assert!(axis.points.contains(usual), "{of} does not offer its usual {usual}");
+                assert!(
+                    axis.points.contains(usual),
+                    "{of} does not offer its default point {usual}"
+                );
             }
-            if let Some(unsaid) = &axis.implied {
+            if let Some(implied) = &axis.implied {
                 assert_eq!(
                     axis.default_points.iter().collect::<Vec<_>>(),
-                    [unsaid],
-                    "{of}: not usual"
+                    [implied],
+                    "{of}: the implied point is not the default"
                 );
             }
             for values in [&axis.points, &axis.default_points] {
@@ -210,7 +220,7 @@ fn axes_have_two_points_or_more_and_usual_ones_among_them() {
 }
 
 #[test]
-fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
+fn numbers_ascend_words_are_kebab_case_and_no_axis_mixes_them() {
     for definition in definitions() {
         for axis in &definition.axes {
             let of = format!("{} of {}", axis.name, definition.id);
@@ -222,14 +232,14 @@ fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
                         Value::Word(_) => None,
                     })
                     .collect();
-                // What goes unsaid may be a word that stands for no number.
-                let is_said = |value: &&Value| axis.implied.as_ref() != Some(value);
-                let values: Vec<&Value> = values.iter().filter(is_said).collect();
+                // The implied point of a numeric axis may be a word.
+                let is_explicit = |value: &&Value| axis.implied.as_ref() != Some(value);
+                let values: Vec<&Value> = values.iter().filter(is_explicit).collect();
                 assert!(numbers.is_empty() || numbers.len() == values.len(), "{of} is mixed");
                 assert!(numbers.is_sorted_by(|one, other| one < other), "{of} does not ascend");
             }
             for value in &axis.points {
-                // What is typed must read back as what is meant.
+                // A value must survive printing and parsing.
                 assert_eq!(Value::parse(&value.to_string()), *value, "{of}: {value}");
                 if let Value::Word(word) = value {
                     assert!(is_word(word), "{of}: `{word}` cannot be typed as a selector");
@@ -240,13 +250,17 @@ fn numbers_ascend_and_words_are_kebab_and_no_axis_mixes_them() {
 }
 
 #[test]
-fn the_price_list_has_at_most_a_hundred_rows_and_each_of_them_means_something() {
+fn the_price_list_has_at_most_a_hundred_rows_and_each_of_them_applies() {
     let mut rows = 0;
     for definition in definitions().iter().filter(|definition| definition.in_price_list) {
-        for point in billed_points(definition) {
+        for point in price_list_points(definition) {
             rows += 1;
-            let meaningless = is_meaningless(definition, &point);
-            assert!(!meaningless, "{}:{point} is usual but means nothing", definition.id);
+            let not_applicable = is_not_applicable(definition, &point);
+            assert!(
+                !not_applicable,
+                "{}:{point} is in the price list but does not apply",
+                definition.id
+            );
         }
     }
     assert!((1..=100).contains(&rows), "the price list has {rows} rows");
@@ -258,22 +272,22 @@ fn call_rules_name_real_system_calls() {
     for definition in definitions() {
         for rule in &definition.calls {
             let id = &definition.id;
-            // A call without a name in the table is called by its number: one that a rule names so
-            // must lie beyond every table, or a slip would pass for it.
+            // A call without a name in the table is named by its number: a rule may do so only for
+            // numbers beyond every table, or a typing error would be accepted.
             let named = |call: &str| match call.strip_prefix("syscall_").map(str::parse::<u64>) {
                 Some(number) => number.is_ok_and(|number| number >= 2_048),
                 None => known.contains(call),
             };
             let good = rule.call == ANY_OTHER_CALL || rule.call.split('|').all(named);
-            assert!(good, "{id}: `{}` is no system call", rule.call);
+            assert!(good, "{id}: `{}` is not a system call", rule.call);
             let (_, most) = rule.times.range(23);
-            assert!(most > 0, "{id}: a rule that allows no {} says nothing", rule.call);
+            assert!(most > 0, "{id}: a rule that allows no {} has no description", rule.call);
         }
     }
 }
 
 #[test]
-fn rules_floors_and_needs_hold_at_points_that_there_are() {
+fn rules_floors_and_needs_refer_to_existing_points() {
     for definition in definitions() {
         let id = &definition.id;
         for rule in &definition.calls {
@@ -294,38 +308,41 @@ fn rules_floors_and_needs_hold_at_points_that_there_are() {
 }
 
 #[test]
-fn floors_are_whole_cases_other_than_the_case_that_stands_on_them() {
+fn floors_are_complete_cases_other_than_the_case_itself() {
     for definition in definitions() {
         let id = &definition.id;
         for part in &definition.floor {
             let case = Case::parse(&part.case);
-            let case = case.unwrap_or_else(|| panic!("{id}: `{}` is no case", part.case));
+            let case = case.unwrap_or_else(|| panic!("{id}: `{}` is not a case", part.case));
             let bench = find(&case.benchmark);
             let bench = bench.unwrap_or_else(|| panic!("{id}: there is no `{}`", case.benchmark));
             assert!(is_complete(bench, &case), "{id}: `{case}` does not name each axis in order");
-            assert!(part.times > 0, "{id}: a floor of no `{case}` says nothing");
-            assert!(!is_meaningless(&bench.definition(), &case.point), "{id}: `{case}` is nothing");
+            assert!(part.times > 0, "{id}: a floor of zero times `{case}` is useless");
+            assert!(
+                !is_not_applicable(&bench.definition(), &case.point),
+                "{id}: `{case}` does not apply"
+            );
             for point in all_points(&definition).iter().filter(|at| at.includes(&part.when)) {
-                assert_ne!(Case::new(id.clone(), point.clone()), case, "{id} stands on itself");
+                assert_ne!(Case::new(id.clone(), point.clone()), case, "{id} is its own floor");
             }
         }
     }
 }
 
 #[test]
-fn what_a_benchmark_is_shown_beside_is_a_whole_case_of_another() {
+fn cases_to_compare_with_are_complete_cases_of_other_benchmarks() {
     for (_, bench) in benches() {
         for &text in bench.compare_with {
             let case = Case::parse(text).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
             let other = find(&case.benchmark).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
             assert!(is_complete(other, &case), "{}: `{text}` is not complete", bench.id);
-            assert_ne!(other.id, bench.id, "it is shown anyway");
+            assert_ne!(other.id, bench.id, "it is shown in any case");
         }
     }
 }
 
 #[test]
-fn floors_lead_down_and_never_in_a_circle() {
+fn floors_form_no_cycle() {
     let below: BTreeMap<String, Vec<String>> = definitions()
         .into_iter()
         .map(|definition| {
@@ -339,13 +356,13 @@ fn floors_lead_down_and_never_in_a_circle() {
         let next = below.iter().find(|(id, parts)| {
             !settled.contains(id) && parts.iter().all(|part| settled.contains(part))
         });
-        let (id, _) = next.expect("some benchmarks stand on each other");
+        let (id, _) = next.expect("some floors form a cycle");
         settled.insert(id);
     }
 }
 
 #[test]
-fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
+fn every_benchmark_runs_one_op_at_every_point_or_says_what_is_missing() {
     // As in a worker: one process, one thread.
     in_own_process(|| {
         let site = site();
@@ -362,7 +379,7 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
                 if !is_small(&case.point) {
                     continue;
                 }
-                // A misspelt axis name panics here, and not in the field.
+                // A misspelt axis name panics here, not at run time.
                 let built = bench.work(&case.point, site);
                 let done = built.and_then(|mut work| {
                     if let Some(missing) = work.unavailable_reason() {
@@ -382,15 +399,15 @@ fn every_benchmark_does_one_op_at_every_point_or_says_what_it_lacks() {
 }
 
 #[test]
-fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() {
+fn every_cell_of_the_timer_survey_is_a_text_a_reason_or_an_existing_case() {
     let catalog = super::data();
     let mut names = BTreeSet::new();
     for timer in &catalog.timers {
         let name = &timer.name;
         assert!(names.insert(name), "`{name}` stands twice");
         assert!(name.len() <= 16, "`{name}` is too long for its column");
-        assert!(timer.cost.case.is_some(), "{name}: nothing is measured");
-        for told in [
+        assert!(timer.cost.case.is_some(), "{name}: no case measures its cost");
+        for entry in [
             &timer.cost,
             &timer.resolution,
             &timer.quantum,
@@ -398,10 +415,10 @@ fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() 
             &timer.slewed,
             &timer.steps_back,
         ] {
-            let parts = [&told.case, &told.text, &told.reason];
-            assert_eq!(parts.iter().filter(|part| part.is_some()).count(), 1, "{name}: {told:?}");
-            assert!(told.text.as_ref().is_none_or(|words| (1..=6).contains(&words.len())));
-            if let Some(text) = &told.case {
+            let parts = [&entry.case, &entry.text, &entry.reason];
+            assert_eq!(parts.iter().filter(|part| part.is_some()).count(), 1, "{name}: {entry:?}");
+            assert!(entry.text.as_ref().is_none_or(|words| (1..=6).contains(&words.len())));
+            if let Some(text) = &entry.case {
                 let case = Case::parse(text).unwrap_or_else(|| panic!("{name}: `{text}`"));
                 let bench = find(&case.benchmark).unwrap_or_else(|| panic!("{name}: `{text}`"));
                 assert!(is_complete(bench, &case), "{name}: `{text}` is not complete");
@@ -413,10 +430,10 @@ fn every_timer_of_the_survey_is_told_of_in_each_place_by_cases_that_there_are() 
 }
 
 #[test]
-fn every_clock_and_every_call_of_the_family_is_in_the_survey() {
+fn every_clock_and_every_call_of_the_timer_family_is_in_the_survey() {
     let catalog = super::data();
     let survey = catalog.survey_cases();
-    // These are no timers, but what the survey itself is made of.
+    // These are not timers.
     let tools = ["nothing", "loop", "add", "ticks-per-cycle", "elapsed", "wait"];
     for definition in &catalog.benchmarks {
         let Some(name) = definition.id.strip_prefix("timer/") else { continue };

@@ -76,7 +76,7 @@ fn a_killed_worker_takes_its_peer_and_its_queues_along_and_a_killed_peer_fails_i
         session.go(id + 1, ENDLESS);
         signal(peer, "KILL");
         let why = failure_reason(session.event());
-        assert!(why.contains("the other end has died"), "{case}: {why}");
+        assert!(why.contains("the peer was killed"), "{case}: {why}");
         wait_until_gone(&session, &case);
         assert_eq!(queues(&session, pid), 0, "{case}");
     }

@@ -244,7 +244,7 @@ fn a_case_whose_need_is_not_met_is_skipped_with_the_reason() {
     session.measure(1, measuring(case));
     let skipped = session.event();
     let Event::Skipped { id: 1, missing, arm: None } = skipped else { panic!("{skipped:?}") };
-    assert_eq!(missing, "without arguments a call has nothing that it could wait for");
+    assert_eq!(missing, "a call without arguments cannot depend on the previous result");
     let count = Task::Count { warm_ops: 3, ops: 23 };
     session.send(&Order::Count { id: 2, spec: Box::new(spec(case, count)) });
     let skipped = session.event();

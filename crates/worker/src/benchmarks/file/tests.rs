@@ -59,7 +59,7 @@ fn a_pass_over_a_cold_file_counts_its_reads_and_verifies_that_it_was_cold() {
             assert_eq!(batch(&mut work, 1), Ok(()), "{case}");
         }
         assert_eq!(work.run(0, 1), Ok(()), "zero iterations read nothing");
-        assert_eq!(work.prepare(1), Ok(()), "{case}: the last read has brought its words");
+        assert_eq!(work.prepare(1), Ok(()), "{case}: the last read is verified");
         let seen = work.file_observation().unwrap();
         assert_eq!((seen.checks, seen.pages, seen.cold), (4, 256, true), "{case}");
         assert_eq!((seen.min_cached, seen.max_cached), (0, 0), "{case}: cold");

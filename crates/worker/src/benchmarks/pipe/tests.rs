@@ -156,7 +156,7 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
             let ops = work.max_batch_ops().min(100_000);
             let failed = done(&mut work, ops).unwrap_err();
             assert_eq!(failed.errno, Errno::CHECK_FAILED, "{case}: {}", failed.errno);
-            assert!(Errno::reason().contains("died"), "{case}: {}", Errno::reason());
+            assert!(Errno::reason().contains("was killed"), "{case}: {}", Errno::reason());
         }
     });
 }
@@ -203,7 +203,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
         let mut work = with_corrupting_peer(true, 3 + 5).unwrap();
         done(&mut work, 5).unwrap();
         assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::CHECK_FAILED);
-        assert!(Errno::reason().contains("got 5, 315 bytes"), "{}", Errno::reason());
+        assert!(Errno::reason().contains("received 5 messages (315 bytes)"), "{}", Errno::reason());
     });
 }
 
@@ -211,7 +211,7 @@ fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
 fn a_corrupted_byte_fails_before_anything_is_timed() {
     in_own_process(|| {
         assert_eq!(with_corrupting_peer(false, 2).map(drop), Err(Errno::CHECK_FAILED));
-        assert!(Errno::reason().contains("got 2 as they were sent"), "{}", Errno::reason());
+        assert!(Errno::reason().contains("2 arrived intact"), "{}", Errno::reason());
     });
 }
 

@@ -217,7 +217,7 @@ fn a_peer_that_dies_is_reported_and_not_waited_for() {
             }
             let done = work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify());
             let why = done.expect_err(by).errno.to_string();
-            assert!(why.contains("has died"), "{id} by {by}: {why}");
+            assert!(why.contains("was killed"), "{id} by {by}: {why}");
         }
     });
 }

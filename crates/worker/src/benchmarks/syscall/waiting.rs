@@ -7,7 +7,7 @@ use crate::kernel::syscall::{libc_wrappers, prepared};
 
 pub(super) const FUTEX_WAKE: Bench = Bench {
     id: "syscall/futex-wake",
-    asks: "What does an unlock cost if nobody is waiting?",
+    asks: "What does an unlock cost if there is no waiter?",
     op: "futex(2) with FUTEX_WAKE_PRIVATE for one waiter of a word that has none, by the raw \
          instruction. Not included: loop overhead.",
     expected: "10 ns above a null system call: a hash, and a bucket that is found empty",

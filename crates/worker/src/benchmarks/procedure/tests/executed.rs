@@ -46,15 +46,15 @@ fn executed(work: &mut Work, iterations: u64, unroll: u32) -> Option<(Vec<(Flow,
 /// How the work differs from `op`, for each unroll factor. `None` if single-stepping is not
 /// available.
 fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
-    const TURNS: u64 = 3;
+    const ITERATIONS: u64 = 3;
     let mut found = Vec::new();
-    let mut turns = Vec::new();
+    let mut iterations = Vec::new();
     for copies in [1usize, 2, 4, 8] {
-        let (fewer, instructions) = executed(work, TURNS, copies as u32)?;
-        let (more, instructions_more) = executed(work, TURNS + 1, copies as u32)?;
-        turns.push((copies, instructions_more - instructions));
+        let (fewer, instructions) = executed(work, ITERATIONS, copies as u32)?;
+        let (more, instructions_more) = executed(work, ITERATIONS + 1, copies as u32)?;
+        iterations.push((copies, instructions_more - instructions));
         let right = more.iter().filter(|(way, to)| (*way, to) == (op.way, &op.callee)).count();
-        let ops = (TURNS as usize + 1) * copies;
+        let ops = (ITERATIONS as usize + 1) * copies;
         if right != ops {
             found.push(format!("{right} calls in {ops} ops, unroll factor {copies}: {more:?}"));
         }
@@ -65,10 +65,11 @@ fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
     }
     // An iteration must be a fixed overhead plus one op per unrolled copy: otherwise the slope over
     // the unroll factors would not be the op.
-    let (one, two) = (turns[0].1, turns[1].1);
+    let (one, two) = (iterations[0].1, iterations[1].1);
     let of_an_op = two.wrapping_sub(one);
-    if turns.iter().any(|&(copies, turn)| turn != one.wrapping_add((copies - 1) * of_an_op)) {
-        found.push(format!("instructions per iteration by unroll factor: {turns:?}"));
+    if iterations.iter().any(|&(copies, count)| count != one.wrapping_add((copies - 1) * of_an_op))
+    {
+        found.push(format!("instructions per iteration by unroll factor: {iterations:?}"));
     }
     if op.instructions.is_some_and(|expected| expected != of_an_op) {
         found.push(format!("{of_an_op} instructions in an op"));
