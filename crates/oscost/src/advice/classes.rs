@@ -1,23 +1,23 @@
-//! Which machines and kernels are of one class, so that figures of different days may stand in one
-//! series: `oscost history` asks nobody else.
+//! Machine and kernel classes: figures of different days belong to one series of `oscost history`
+//! if their classes agree.
 //!
-//! A class is a few words, each with its value: `arch x86_64, cpus 2`. What could not be read has no
-//! word, and is like anything: what a run finds out hangs on who started it, and root reads more. The
-//! class of a kernel has no version in it, for what another version changes is what a history is to
-//! show; versions are marked on its time line.
+//! A class is a list of keys with values: `arch x86_64, cpus 2`. A fact that could not be read is
+//! left out and matches anything: what a run can read depends on its user, and root reads more. The
+//! class of a kernel does not contain its version, since a history is to show what another version
+//! changes; versions are marked on its time line.
 //!
-//! `oscost compare` asks for more (caches, memory), since two runs are all that it has.
+//! `oscost compare` requires more to agree (caches, memory), since it has only two runs.
 
 use std::collections::BTreeMap;
 
 use oscost_model::record::Machine;
 
-/// The class of a machine: architecture, CPU, number of CPUs, hypervisor, clocksource; of one that
-/// was booted for its run, by what and as what, too.
+/// The class of a machine: architecture, CPU, number of CPUs, hypervisor, clocksource; for a
+/// machine that was booted for its run, also the emulator and its configuration.
 pub fn machine_class(machine: &Machine) -> String {
     let cpu = &machine.cpu;
     let number = |it: Option<u32>| it.map_or("?".to_owned(), |it| it.to_string());
-    // The numbers say which one it is; the name is all that some have, and what people know.
+    // The numbers identify the CPU; some machines have only the name, which is what people know.
     let numbers = [cpu.family, cpu.model, cpu.stepping];
     let numbers = numbers.iter().any(Option::is_some).then(|| numbers.map(number).join("/"));
     let parts = [cpu.vendor.clone(), numbers, cpu.model_name.clone()];
@@ -33,9 +33,9 @@ pub fn machine_class(machine: &Machine) -> String {
     ])
 }
 
-/// The class of a machine's kernel: flavour, architecture, ticks in a second, preemption.
+/// The class of a machine's kernel: flavour, architecture, tick rate, preemption model.
 pub fn kernel_class(machine: &Machine) -> String {
-    // These two say how the kernel was built, and not how it preempts now.
+    // These two describe how the kernel was built, not how it preempts now.
     let preempt = machine.scheduling.preempt.clone();
     let preempt = preempt.filter(|it| it != "full-or-lazy" && it != "dynamic");
     class(&[
@@ -48,14 +48,14 @@ pub fn kernel_class(machine: &Machine) -> String {
 
 fn class(words: &[(&str, Option<String>)]) -> String {
     let known = words.iter().filter_map(|(word, value)| {
-        // A comma ends a word: text from outside has none.
+        // A comma separates keys, so it is removed from text read from the machine.
         let value = value.as_ref()?.replace(',', " ");
         Some(format!("{word} {}", value.split_whitespace().collect::<Vec<_>>().join(" ")))
     });
     known.collect::<Vec<_>>().join(", ")
 }
 
-/// What differs between two classes, in words; `None` where nothing that both tell does.
+/// The difference between two classes as text; `None` if no key that both contain differs.
 pub fn difference(one: &str, other: &str) -> Option<String> {
     fn words(class: &str) -> BTreeMap<&str, &str> {
         class.split(", ").filter_map(|word| word.split_once(' ')).collect()
@@ -72,9 +72,9 @@ pub fn difference(one: &str, other: &str) -> Option<String> {
 /// A release without its version: `cloud-amd64` of `6.12.41+deb13-cloud-amd64`, `generic` of
 /// `6.8.0-45-generic`; `plain` where nothing else is in it.
 ///
-/// Of its words, parted by `-`, `.`, `+` and `~`, those that begin with a digit are versions, and so
-/// are `rc3`, `deb13` and the name of a commit; a number at the end of another word is one too
-/// (`fc39`, `arch1`), unless the word is an architecture.
+/// The release is split at `-`, `.`, `+` and `~`. Words that begin with a digit are versions, and
+/// so are `rc3`, `deb13` and a commit hash; so is a number at the end of another word (`fc39`,
+/// `arch1`), unless the word is an architecture.
 fn flavour(release: &str) -> String {
     let words = release.split(['-', '.', '+', '~']).filter_map(|word| {
         let commit = word.strip_prefix('g').is_some_and(|rest| {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_without_its_version_is_its_flavour() {
+    fn the_flavour_is_the_release_without_its_version() {
         for (release, expected) in [
             ("6.12.41+deb13-cloud-amd64", "cloud-amd64"),
             ("6.1.0-22-amd64", "amd64"),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_leaves_a_kernel_in_its_class_and_another_flavour_does_not() {
+    fn an_update_keeps_the_kernel_class_and_another_flavour_changes_it() {
         let machine = |release: &str, preempt: &str, hz| {
             let mut facts = Facts::default();
             facts.os.release = Some(release.to_owned());
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_are_of_one_class_by_what_they_are_and_not_by_their_state() {
+    fn the_machine_class_depends_on_hardware_and_not_on_state() {
         let machine = |change: &dyn Fn(&mut Facts)| {
             let mut facts = Facts::default();
             facts.cpu.vendor = Some("GenuineIntel".to_owned());

@@ -1,31 +1,30 @@
-//! Judges facts: what makes figures noisy here, and what they cannot be compared with.
+//! Judges facts: what makes figures noisy on a machine, and what they cannot be compared with.
 //!
-//! What this room is for: sentences about a machine, from its facts and from a look at who else
-//! uses it. What it may not know: anything that was measured.
+//! Purpose: findings about a machine from its facts and from the activity on it. It must not know
+//! about anything that was measured.
 
 pub mod classes;
 pub mod doctor;
 
 use oscost_model::facts::{Bound, Facts};
 
-/// A sentence in two halves: what it is, and what it does to figures.
+/// A condition and its effect on figures.
 type Sentence = (&'static str, &'static str);
 
 const ONE_CPU: Sentence = (
-    "only one CPU may be used",
-    "the tool and its workers take turns on it, and cases with a peer on another CPU cannot be \
-     measured",
+    "only one CPU is available",
+    "the tool and its workers share it, and cases with a peer on another CPU cannot be measured",
 );
 const SMT: Sentence =
-    ("SMT is active", "work on the sibling of the measuring CPU slows it by 20 to 40 %");
+    ("SMT is active", "load on the sibling hardware thread slows the measuring CPU by 20 to 40 %");
 const GOVERNOR: Sentence =
-    ("the frequency governor is not `performance`", "the core's rate follows the load");
+    ("the frequency governor is not `performance`", "the core frequency follows the load");
 const QUOTA: Sentence = (
     "the control group's CPU quota is below one CPU",
-    "workers are stopped for 10 to 100 ms at a time",
+    "workers are throttled for 10 to 100 ms at a time",
 );
 const VIRTUAL: Sentence =
-    ("this is a virtual machine", "time that the hypervisor takes may not show in any counter");
+    ("this is a virtual machine", "time taken by the hypervisor may not appear in any counter");
 const CLOCKSOURCE: Sentence = (
     "the kernel's clocksource cannot be read from user space",
     "every clock read enters the kernel",
@@ -33,7 +32,7 @@ const CLOCKSOURCE: Sentence = (
 const SECCOMP: Sentence =
     ("seccomp filters apply to this process", "every system call pays for them");
 
-/// What a reader of the figures should know of the machine, a sentence each.
+/// Notes on the machine for readers of its figures, one sentence each.
 pub fn machine_notes(facts: &Facts) -> Vec<String> {
     let scheduling = &facts.scheduling;
     let quota = scheduling.cgroup_quota_milli_cpus;
@@ -55,12 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_machine_is_not_judged() {
+    fn a_machine_without_facts_has_no_notes() {
         assert_eq!(machine_notes(&Facts::default()), Vec::<String>::new());
     }
 
     #[test]
-    fn one_cpu_and_a_small_quota_are_named() {
+    fn one_cpu_and_a_small_quota_are_noted() {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![3]);
         facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::Max(500));

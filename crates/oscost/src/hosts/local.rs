@@ -9,7 +9,7 @@ use oscost_model::definition::Catalog;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order, PROTOCOL};
 
-use super::session::Conversation;
+use super::session::PipeSession;
 use super::{HostError, Interrupt, Session};
 
 /// The program that is timed, and what it can measure.
@@ -29,7 +29,7 @@ impl WorkerBinary {
         let mut looked = Vec::new();
         if let Some(named) = std::env::var_os("OSCOST_WORKER").filter(|named| !named.is_empty()) {
             looked.push(PathBuf::from(named));
-        } else if let Some(tool) = own_program()
+        } else if let Some(tool) = own_executable()
             && let Some(folder) = tool.parent()
         {
             looked.push(folder.join("oscost-worker"));
@@ -37,7 +37,7 @@ impl WorkerBinary {
         }
         match looked.iter().find(|path| path.is_file()) {
             // Absolute: the supervisor starts its workers in a folder of their own.
-            Some(path) => Self::ask(&std::path::absolute(path).unwrap_or(path.clone())),
+            Some(path) => Self::query_catalog(&std::path::absolute(path).unwrap_or(path.clone())),
             None => {
                 let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
                 Err(HostError::WorkerNotFound { looked: looked.join(", ") })
@@ -46,7 +46,7 @@ impl WorkerBinary {
     }
 
     /// Asks the program at `path` what it can measure.
-    fn ask(path: &Path) -> Result<Self, HostError> {
+    fn query_catalog(path: &Path) -> Result<Self, HostError> {
         let program = path.display().to_string();
         let cannot = |why: String| HostError::CannotStart { program: program.clone(), why };
         let output = Command::new(path)
@@ -67,7 +67,7 @@ impl WorkerBinary {
     }
 
     /// Whether a supervisor that says `hello` is this program and speaks our language.
-    pub(super) fn expects(&self, hello: &Hello) -> Result<(), HostError> {
+    pub(super) fn check_hello(&self, hello: &Hello) -> Result<(), HostError> {
         let program = self.path.display().to_string();
         let refuse = |why: String| Err(HostError::WorkerMismatch { program: program.clone(), why });
         if hello.protocol != PROTOCOL {
@@ -88,13 +88,13 @@ impl WorkerBinary {
 }
 
 /// This program's own file; where /proc is not mounted, what it was started as.
-fn own_program() -> Option<PathBuf> {
+fn own_executable() -> Option<PathBuf> {
     std::env::current_exe().ok().or_else(|| std::env::args_os().next().map(PathBuf::from))
 }
 
 /// A supervisor on this machine, our child.
 pub struct LocalSession<'a> {
-    talk: Conversation<'a>,
+    pipes: PipeSession<'a>,
     hello: Hello,
 }
 
@@ -109,10 +109,10 @@ impl<'a> LocalSession<'a> {
             why: error.to_string(),
         };
         let mut command = Command::new(&program.path);
-        let talk = Conversation::start(command.arg("supervise").process_group(0), interrupt);
+        let talk = PipeSession::start(command.arg("supervise").process_group(0), interrupt);
         let mut talk = talk.map_err(cannot)?;
         let hello = talk.hello(program)?;
-        Ok(Self { talk, hello })
+        Ok(Self { pipes: talk, hello })
     }
 }
 
@@ -122,11 +122,11 @@ impl Session for LocalSession<'_> {
     }
 
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
-        self.talk.send(order)
+        self.pipes.send(order)
     }
 
     fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        self.talk.event(patience)
+        self.pipes.next_event(patience)
     }
 }
 
@@ -134,9 +134,9 @@ impl Drop for LocalSession<'_> {
     /// Ends the supervisor, and removes its folder where it could not do so itself (it was killed).
     /// Only a folder of its own making: in the temporary folder, with its name.
     fn drop(&mut self) {
-        self.talk.end();
+        self.pipes.end();
         let Some(scratch) = self.hello.scratch_directory.as_deref().map(Path::new) else { return };
-        let ours = format!("oscost-{}-", self.talk.pid());
+        let ours = format!("oscost-{}-", self.pipes.pid());
         let named = scratch.file_name().and_then(|name| name.to_str());
         let is_its_own = scratch.parent() == Some(&std::env::temp_dir())
             && named.is_some_and(|name| name.starts_with(&ours));

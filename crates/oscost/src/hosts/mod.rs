@@ -117,7 +117,7 @@ pub struct Interrupt {
 
 /// Signals that come so soon after the first are the same wish: timeout(1) signals its child and then
 /// the whole process group, child included; a terminal that is closed sends SIGHUP more than once.
-const ONE_WISH: Duration = Duration::from_millis(300);
+const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 
 impl Interrupt {
     /// Listens from now on. The first signal asks for an orderly end; another one, a moment later,
@@ -136,7 +136,7 @@ impl Interrupt {
         // Whoever should hear the wish may be stuck: it is not left to them to arm the second one.
         std::thread::Builder::new().name("second-signal".to_owned()).spawn(move || {
             if first.read_exact(&mut [0]).is_ok() {
-                std::thread::sleep(ONE_WISH);
+                std::thread::sleep(SIGNAL_GRACE);
                 armed.store(true, Ordering::Relaxed);
             }
         })?;

@@ -10,28 +10,28 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
-use super::stderr_tail::Words;
+use super::stderr_tail::StderrTail;
 use super::{HostError, Interrupt, WorkerBinary};
 
 /// A supervisor that has not said hello by then never will: it takes some 30 ms.
-const HELLO_PATIENCE: Duration = Duration::from_secs(20);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a supervisor may take to end its groups and remove its files.
 /// A folder of 100,000 files takes seconds.
-const FAREWELL: Duration = Duration::from_secs(30);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a child that has closed its output may take to end, and its last words to come.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
 /// A pipe that has room has room for a page.
 const PIPE_PAGE: usize = 4_096;
 /// An order that is not taken by then is not read at all.
-const SENDING: Duration = Duration::from_secs(20);
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A conversation with a child through its pipes.
-pub(super) struct Conversation<'a> {
+pub(super) struct PipeSession<'a> {
     child: Child,
     input: Option<ChildStdin>,
     output: ChildStdout,
     unread: Vec<u8>,
-    words: Words,
+    stderr: StderrTail,
     interrupt: &'a Interrupt,
 }
 
@@ -40,29 +40,29 @@ pub(super) struct End {
     /// Its status, if it has ended at all.
     pub(super) status: Option<ExitStatus>,
     /// What it said to people, if that was not said on our own standard error.
-    pub(super) words: String,
+    pub(super) stderr: String,
 }
 
 /// What a wait has shown.
-struct Ready {
+struct Readiness {
     /// The output has ended.
     ended: bool,
     /// The input takes a page.
     writable: bool,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> PipeSession<'a> {
     /// Starts the child.
     pub(super) fn start(
         command: &mut Command,
         interrupt: &'a Interrupt,
-    ) -> std::io::Result<Conversation<'a>> {
+    ) -> std::io::Result<PipeSession<'a>> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(std::io::ErrorKind::BrokenPipe.into()); // They were asked for above.
         };
-        Ok(Conversation {
-            words: Words::of(&mut child),
+        Ok(PipeSession {
+            stderr: StderrTail::from_child(&mut child),
             child,
             input: Some(input),
             output,
@@ -78,7 +78,7 @@ impl<'a> Conversation<'a> {
 
     /// Hears who the supervisor is, and checks that it is the one that is expected.
     pub(super) fn hello(&mut self, program: &WorkerBinary) -> Result<Hello, HostError> {
-        self.hello_within(program, HELLO_PATIENCE)
+        self.hello_within(program, HELLO_TIMEOUT)
     }
 
     /// The same of one that takes longer.
@@ -87,8 +87,8 @@ impl<'a> Conversation<'a> {
         program: &WorkerBinary,
         patience: Duration,
     ) -> Result<Hello, HostError> {
-        match self.event(patience)? {
-            Event::Hello(hello) => program.expects(&hello).map(|()| *hello),
+        match self.next_event(patience)? {
+            Event::Hello(hello) => program.check_hello(&hello).map(|()| *hello),
             other => Err(HostError::InvalidMessage(format!("no hello, but {other:?}"))),
         }
     }
@@ -100,7 +100,7 @@ impl<'a> Conversation<'a> {
         until: Instant,
         patience: Duration,
         to_write: bool,
-    ) -> Result<Ready, HostError> {
+    ) -> Result<Readiness, HostError> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -109,7 +109,7 @@ impl<'a> Conversation<'a> {
             let [said, wish, words, room] = {
                 // A descriptor that is not there, or not waited for, is the wish once more.
                 let wish = || PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN);
-                let words = self.words.source();
+                let words = self.stderr.source();
                 let input = self.input.as_ref().filter(|_| to_write);
                 let mut fds = [
                     PollFd::new(self.output.as_fd(), PollFlags::POLLIN),
@@ -128,9 +128,9 @@ impl<'a> Conversation<'a> {
                 return Err(HostError::Interrupted);
             }
             if words {
-                self.words.hear();
+                self.stderr.read_available();
             }
-            let mut ready = Ready { ended: false, writable: room };
+            let mut ready = Readiness { ended: false, writable: room };
             if said {
                 let mut chunk = [0; 64 << 10];
                 let read = self.output.read(&mut chunk);
@@ -152,7 +152,7 @@ impl<'a> Conversation<'a> {
             loop {
                 let ready = self.wait(until, patience, true)?;
                 if ready.ended {
-                    return Err(self.gone());
+                    return Err(self.supervisor_ended());
                 }
                 if ready.writable {
                     break;
@@ -163,7 +163,7 @@ impl<'a> Conversation<'a> {
                 None => return Err(HostError::SupervisorEnded("the session is closed".to_owned())),
             };
             if written.is_err() {
-                return Err(self.gone());
+                return Err(self.supervisor_ended());
             }
         }
         Ok(())
@@ -190,24 +190,24 @@ impl<'a> Conversation<'a> {
         let line = serde_json::to_vec(order);
         let mut line = line.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
         line.push(b'\n');
-        self.write(&line, SENDING)
+        self.write(&line, SEND_TIMEOUT)
     }
 
     /// The next event.
-    pub(super) fn event(&mut self, patience: Duration) -> Result<Event, HostError> {
+    pub(super) fn next_event(&mut self, patience: Duration) -> Result<Event, HostError> {
         match self.line(patience)? {
-            Some(line) => understand(&line),
-            None => Err(self.gone()),
+            Some(line) => parse_event(&line),
+            None => Err(self.supervisor_ended()),
         }
     }
 
     /// How a supervisor ended that should not have.
-    fn gone(&mut self) -> HostError {
+    fn supervisor_ended(&mut self) -> HostError {
         if self.is_interrupted() {
             // A Ctrl-C in the terminal ends an ssh that stands there as well.
             return HostError::Interrupted;
         }
-        let End { status, words } = self.epitaph();
+        let End { status, stderr: words } = self.wait_for_end();
         let status = status.map_or("it closed its output".to_owned(), |status| status.to_string());
         HostError::SupervisorEnded(if words.is_empty() {
             status
@@ -223,40 +223,40 @@ impl<'a> Conversation<'a> {
     }
 
     /// How a child ended whose output has ended.
-    pub(super) fn epitaph(&mut self) -> End {
+    pub(super) fn wait_for_end(&mut self) -> End {
         self.input = None;
-        let until = Instant::now() + LAST_WORDS;
+        let until = Instant::now() + STDERR_TIMEOUT;
         let mut status = None;
         while status.is_none() && Instant::now() < until {
             status = self.child.try_wait().ok().flatten();
             std::thread::sleep(Duration::from_millis(1));
         }
         // Whatever else holds its standard error (a connection that stays) is not waited for.
-        while let Some(source) = self.words.source()
+        while let Some(source) = self.stderr.source()
             && Instant::now() < until
             && {
                 let mut fds = [PollFd::new(source, PollFlags::POLLIN)];
                 matches!(poll(&mut fds, PollTimeout::from(100u8)), Ok(1..))
             }
         {
-            self.words.hear();
+            self.stderr.read_available();
         }
-        End { status, words: printable(&self.words.text()) }
+        End { status, stderr: printable(&self.stderr.text()) }
     }
 }
 
-impl Drop for Conversation<'_> {
+impl Drop for PipeSession<'_> {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl Conversation<'_> {
+impl PipeSession<'_> {
     /// Ends the session: the supervisor sees the end of its input, ends every group that it has
     /// started, and undoes the rest. A child that does not end is killed.
     pub(super) fn end(&mut self) {
         self.input = None;
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + SHUTDOWN_TIMEOUT;
         while Instant::now() < until {
             if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
                 break;
@@ -276,7 +276,7 @@ impl Conversation<'_> {
 }
 
 /// Reads an event. A worker whose event has a head but no sense has failed; the session goes on.
-pub(super) fn understand(line: &[u8]) -> Result<Event, HostError> {
+pub(super) fn parse_event(line: &[u8]) -> Result<Event, HostError> {
     serde_json::from_slice(line).or_else(|error| {
         let why = format!("the worker spoke nonsense: {error}");
         match serde_json::from_slice::<EventHead>(line) {
@@ -318,7 +318,7 @@ mod tests {
     fn a_child_that_takes_nothing_is_not_waited_for_for_ever() {
         let interrupt = Interrupt::listen().unwrap();
         let mut deaf = Command::new("sleep");
-        let mut deaf = Conversation::start(deaf.arg("60"), &interrupt).unwrap();
+        let mut deaf = PipeSession::start(deaf.arg("60"), &interrupt).unwrap();
         let patience = Duration::from_millis(100);
         let written = deaf.write(&vec![b'x'; 1 << 20], patience);
         assert!(matches!(written, Err(HostError::TimedOut(_))), "{written:?}");
@@ -332,11 +332,11 @@ mod tests {
         let interrupt = Interrupt::listen().unwrap();
         let mut ends = Command::new("sh");
         ends.args(["-c", "echo hello; echo alas >&2; exit 7"]).stderr(Stdio::piped());
-        let mut ends = Conversation::start(&mut ends, &interrupt).unwrap();
+        let mut ends = PipeSession::start(&mut ends, &interrupt).unwrap();
         let patience = Duration::from_secs(20);
         assert_eq!(ends.line(patience).unwrap(), Some(b"hello\n".to_vec()));
         assert_eq!(ends.line(patience).unwrap(), None);
-        let end = ends.epitaph();
-        assert_eq!((end.status.and_then(|it| it.code()), end.words.as_str()), (Some(7), "alas"));
+        let end = ends.wait_for_end();
+        assert_eq!((end.status.and_then(|it| it.code()), end.stderr.as_str()), (Some(7), "alas"));
     }
 }

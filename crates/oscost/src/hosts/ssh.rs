@@ -14,19 +14,19 @@ use std::time::Duration;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order};
 
-use super::session::{Conversation, End, printable};
+use super::session::{End, PipeSession, printable};
 use super::{HostError, Interrupt, Session, WorkerBinary};
 
 /// What logging in may take where ssh may not ask anybody ...
-const LOGIN: Duration = Duration::from_secs(60);
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// ... and where somebody types a password.
-const LOGIN_BY_HAND: Duration = Duration::from_secs(300);
+const INTERACTIVE_LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
 /// What the way of the worker there may take: 2 MB over a line of 100 kbit/s.
-const COPYING: Duration = Duration::from_secs(180);
+const COPY_TIMEOUT: Duration = Duration::from_secs(180);
 /// What a login may print before our first word.
-const MOST_NOISE: usize = 1_000;
+const MAX_BANNER_LINES: usize = 1_000;
 /// The words of ssh that are shown: the end of them.
-const MOST_WORDS: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 /// ssh's own failures end with this status; any other is the remote command's.
 const SSH_FAILED: i32 = 255;
 
@@ -64,13 +64,13 @@ const SCRIPT: &str = concat!(
 
 /// A supervisor on another machine, at the other end of an ssh session.
 pub struct SshSession<'a> {
-    talk: Conversation<'a>,
+    pipes: PipeSession<'a>,
     hello: Hello,
 }
 
 /// What the lines over there answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Answer {
+struct ScriptReply {
     word: String,
     system: String,
     processor: String,
@@ -92,22 +92,22 @@ impl<'a> SshSession<'a> {
         let key = uuid::Uuid::now_v7().simple().to_string();
         let mut command = ssh(host, by_hand);
         command.arg(remote_command(&key, &hash::content(&file), file.len()));
-        let talk = Conversation::start(&mut command, interrupt);
-        let talk = talk.map_err(|error| no_ssh(host, &command, &error))?;
-        let mut opening = Opening { host, key, talk };
-        let patience = if by_hand { LOGIN_BY_HAND } else { LOGIN };
-        let mut answer = opening.answer(patience)?;
+        let talk = PipeSession::start(&mut command, interrupt);
+        let talk = talk.map_err(|error| ssh_not_started(host, &command, &error))?;
+        let mut opening = Opening { host, key, pipes: talk };
+        let patience = if by_hand { INTERACTIVE_LOGIN_TIMEOUT } else { LOGIN_TIMEOUT };
+        let mut answer = opening.read_reply(patience)?;
         while answer.word == "copy" {
-            fits(host, &answer, &file)?;
-            opening.copied(&file)?;
-            answer = opening.answer(COPYING)?;
+            check_machine(host, &answer, &file)?;
+            opening.copy_worker(&file)?;
+            answer = opening.read_reply(COPY_TIMEOUT)?;
         }
         if answer.word != "run" {
-            return Err(opening.no_room());
+            return Err(opening.no_usable_folder());
         }
-        fits(host, &answer, &file)?;
-        let hello = opening.talk.hello(program)?;
-        Ok(Self { talk: opening.talk, hello })
+        check_machine(host, &answer, &file)?;
+        let hello = opening.pipes.hello(program)?;
+        Ok(Self { pipes: opening.pipes, hello })
     }
 }
 
@@ -117,11 +117,11 @@ impl Session for SshSession<'_> {
     }
 
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
-        self.talk.send(order)
+        self.pipes.send(order)
     }
 
     fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        self.talk.event(patience)
+        self.pipes.next_event(patience)
     }
 }
 
@@ -152,90 +152,90 @@ fn remote_command(key: &str, hash: &str, bytes: usize) -> String {
 struct Opening<'a, 'b> {
     host: &'b str,
     key: String,
-    talk: Conversation<'a>,
+    pipes: PipeSession<'a>,
 }
 
 impl Opening<'_, '_> {
     /// The next answer of the lines over there. What a login prints by itself is passed over.
-    fn answer(&mut self, patience: Duration) -> Result<Answer, HostError> {
-        for _ in 0..MOST_NOISE {
-            match self.talk.line(patience) {
+    fn read_reply(&mut self, patience: Duration) -> Result<ScriptReply, HostError> {
+        for _ in 0..MAX_BANNER_LINES {
+            match self.pipes.line(patience) {
                 Ok(Some(line)) => {
-                    if let Some(answer) = Answer::read(&line, &self.key) {
+                    if let Some(answer) = ScriptReply::read(&line, &self.key) {
                         return Ok(answer);
                     }
                 }
-                Ok(None) => return Err(self.ended()),
+                Ok(None) => return Err(self.login_failure()),
                 Err(HostError::TimedOut(patience)) => {
                     let why = format!("nothing was heard of it for {patience:?}");
-                    return Err(not_there(self.host, &why, &must_work(self.host)));
+                    return Err(unreachable(self.host, &why, &login_hint(self.host)));
                 }
                 Err(other) => return Err(other),
             }
         }
         let why = "its login prints without end".to_owned();
-        Err(not_there(self.host, &why, "a login without a terminal must be quiet there"))
+        Err(unreachable(self.host, &why, "a login without a terminal must be quiet there"))
     }
 
     /// Hands over the worker.
-    fn copied(&mut self, file: &[u8]) -> Result<(), HostError> {
-        self.talk.write(file, COPYING).map_err(|error| match error {
-            HostError::SupervisorEnded(why) => not_there(
+    fn copy_worker(&mut self, file: &[u8]) -> Result<(), HostError> {
+        self.pipes.write(file, COPY_TIMEOUT).map_err(|error| match error {
+            HostError::SupervisorEnded(why) => unreachable(
                 self.host,
                 &format!("the copy of the worker broke off: {why}"),
                 "try again",
             ),
             HostError::TimedOut(patience) => {
                 let why = format!("it did not take the worker within {patience:?}");
-                not_there(self.host, &why, &must_work(self.host))
+                unreachable(self.host, &why, &login_hint(self.host))
             }
             other => other,
         })
     }
 
     /// Why ssh, or the shell over there, ended without an answer.
-    fn ended(&mut self) -> HostError {
-        if self.talk.is_interrupted() {
+    fn login_failure(&mut self) -> HostError {
+        if self.pipes.is_interrupted() {
             return HostError::Interrupted;
         }
-        let End { status, words } = self.talk.epitaph();
-        let (why, hint) = why_not(self.host, status, &words);
-        not_there(self.host, &why, &hint)
+        let End { status, stderr: words } = self.pipes.wait_for_end();
+        let (why, hint) = diagnose(self.host, status, &words);
+        unreachable(self.host, &why, &hint)
     }
 
     /// No folder over there takes the worker.
-    fn no_room(&mut self) -> HostError {
-        let End { words, .. } = self.talk.epitaph();
-        let why = format!("the worker cannot be put there: {}", the_end_of(&words));
+    fn no_usable_folder(&mut self) -> HostError {
+        let End { stderr: words, .. } = self.pipes.wait_for_end();
+        let why = format!("the worker cannot be put there: {}", tail(&words));
         let hint = "it needs 4 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
-        not_there(self.host, &why, hint)
+        unreachable(self.host, &why, hint)
     }
 }
 
-impl Answer {
+impl ScriptReply {
     /// Reads a line: the session's own key, then a word, the system and its processor.
-    fn read(line: &[u8], key: &str) -> Option<Answer> {
+    fn read(line: &[u8], key: &str) -> Option<ScriptReply> {
         let text = std::str::from_utf8(line).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let [mark, word, system, processor] = words[..] else { return None };
         let ours = mark.strip_prefix("oscost-").is_some_and(|rest| rest == key);
         let [word, system, processor] = [word, system, processor].map(printable);
-        ours.then_some(Answer { word, system, processor })
+        ours.then_some(ScriptReply { word, system, processor })
     }
 }
 
 /// Whether the worker runs on such a machine.
-fn fits(host: &str, answer: &Answer, file: &[u8]) -> Result<(), HostError> {
+fn check_machine(host: &str, answer: &ScriptReply, file: &[u8]) -> Result<(), HostError> {
     let (system, processor) = (&answer.system, &answer.processor);
     if system != "Linux" {
         let why = format!("it runs {system}, and oscost measures Linux");
-        return Err(not_there(host, &why, "name a machine that runs Linux"));
+        return Err(unreachable(host, &why, "name a machine that runs Linux"));
     }
     // Of a file that is no program the other side says so.
     let Some(ours) = processor_of(file).filter(|ours| ours != processor) else { return Ok(()) };
     let why = format!("its processor is {processor}, and this oscost-worker is for {ours}");
     let hint = "run oscost on that machine, and carry the record: `oscost runs export`";
-    Err(not_there(host, &why, hint))
+    Err(unreachable(host, &why, hint))
 }
 
 /// The processor that a program is for, as `uname -m` spells it.
@@ -251,33 +251,33 @@ fn processor_of(file: &[u8]) -> Option<&'static str> {
     }
 }
 
-fn not_there(host: &str, why: &str, hint: &str) -> HostError {
+fn unreachable(host: &str, why: &str, hint: &str) -> HostError {
     let host = format!("ssh:{host}");
     HostError::Unreachable { host, why: why.to_owned(), hint: hint.to_owned() }
 }
 
-fn no_ssh(host: &str, command: &Command, error: &std::io::Error) -> HostError {
+fn ssh_not_started(host: &str, command: &Command, error: &std::io::Error) -> HostError {
     let why = format!("`{}` cannot be started: {error}", command.get_program().display());
-    not_there(host, &why, "install the OpenSSH client; OSCOST_SSH names one that lies elsewhere")
+    unreachable(host, &why, "install the OpenSSH client; OSCOST_SSH names one that lies elsewhere")
 }
 
-fn must_work(host: &str) -> String {
+fn login_hint(host: &str) -> String {
     format!("`ssh {host} true` must work; hosts, ports and keys are those of ssh_config(5)")
 }
 
 /// The end of what was said, as far as it can be shown in an error.
-fn the_end_of(words: &str) -> String {
+fn tail(words: &str) -> String {
     let all = words.chars().count();
-    if all <= MOST_WORDS {
+    if all <= MAX_ERROR_CHARS {
         return words.to_owned();
     }
-    let end: String = words.chars().skip(all - MOST_WORDS).collect();
+    let end: String = words.chars().skip(all - MAX_ERROR_CHARS).collect();
     format!("...{end}")
 }
 
 /// Why a session did not begin, and what to do, from how ssh ended and what it said.
-fn why_not(host: &str, status: Option<ExitStatus>, words: &str) -> (String, String) {
-    let said = the_end_of(words);
+fn diagnose(host: &str, status: Option<ExitStatus>, words: &str) -> (String, String) {
+    let said = tail(words);
     let has = |text: &str| words.contains(text);
     let code = status.and_then(|status| status.code());
     if code != Some(SSH_FAILED) {
@@ -299,7 +299,7 @@ fn why_not(host: &str, status: Option<ExitStatus>, words: &str) -> (String, Stri
             "its host key is not known to ssh",
             format!("`ssh {host} true` in a terminal shows the key, and asks"),
         ),
-        ("Could not resolve hostname", "no such host", must_work(host)),
+        ("Could not resolve hostname", "no such host", login_hint(host)),
         (
             "Permission denied",
             "the login was refused",
@@ -308,10 +308,10 @@ fn why_not(host: &str, status: Option<ExitStatus>, words: &str) -> (String, Stri
                  `ssh-add` unlocks it; started in a terminal, ssh asks for a password"
             ),
         ),
-        ("", "ssh failed", must_work(host)),
+        ("", "ssh failed", login_hint(host)),
     ];
     let found = known.into_iter().find(|(mark, ..)| has(mark));
-    let (_, what, hint) = found.unwrap_or(("", "ssh failed", must_work(host)));
+    let (_, what, hint) = found.unwrap_or(("", "ssh failed", login_hint(host)));
     (format!("{what}: {said}"), hint)
 }
 
@@ -334,10 +334,10 @@ mod tests {
 
     #[test]
     fn only_lines_with_the_key_of_the_session_are_answers() {
-        let answer = Answer::read(b"oscost-0a run Linux x86_64\n", "0a").unwrap();
+        let answer = ScriptReply::read(b"oscost-0a run Linux x86_64\n", "0a").unwrap();
         assert_eq!((answer.word.as_str(), answer.processor.as_str()), ("run", "x86_64"));
         for noise in ["oscost-0b run Linux x86_64", "Welcome!", "oscost-0a run", "", "\u{1b}[2J"] {
-            assert_eq!(Answer::read(noise.as_bytes(), "0a"), None, "{noise}");
+            assert_eq!(ScriptReply::read(noise.as_bytes(), "0a"), None, "{noise}");
         }
     }
 
@@ -347,8 +347,8 @@ mod tests {
         let own = processor_of(&file).unwrap();
         let there = |system: &str, processor: &str| {
             let word = "run".to_owned();
-            let answer = Answer { word, system: system.into(), processor: processor.into() };
-            fits("db1", &answer, &file).map_err(|error| error.to_string())
+            let answer = ScriptReply { word, system: system.into(), processor: processor.into() };
+            check_machine("db1", &answer, &file).map_err(|error| error.to_string())
         };
         assert_eq!(there("Linux", own), Ok(()));
         let other = there("Linux", "riscv64").unwrap_err();
@@ -367,12 +367,12 @@ mod tests {
             ("db1: Permission denied (publickey).", "refused", "ssh-copy-id"),
             ("ssh: connect to host db1 port 22: Connection refused", "port 22", "ssh_config"),
         ] {
-            let (told, next) = why_not("db1", failed, words);
+            let (told, next) = diagnose("db1", failed, words);
             assert!(told.contains(why) && next.contains(hint), "{words}: {told}; {next}");
         }
-        let (told, next) = why_not("db1", Some(ExitStatus::from_raw(127 << 8)), "sh: not found");
+        let (told, next) = diagnose("db1", Some(ExitStatus::from_raw(127 << 8)), "sh: not found");
         assert!(told.contains("no answer from a shell") && next.contains("uname"), "{told}");
-        let long = why_not("db1", failed, &"x".repeat(10_000)).0;
-        assert!(long.chars().count() < 2 * MOST_WORDS, "{long}");
+        let long = diagnose("db1", failed, &"x".repeat(10_000)).0;
+        assert!(long.chars().count() < 2 * MAX_ERROR_CHARS, "{long}");
     }
 }

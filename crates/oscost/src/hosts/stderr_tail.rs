@@ -5,18 +5,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStderr};
 
 /// So much of it is kept.
-const MOST: usize = 4_096;
+const MAX_BYTES: usize = 4_096;
 
 /// The words of a child.
-pub(super) struct Words {
+pub(super) struct StderrTail {
     /// Where they come from, until there will be no more.
     source: Option<ChildStderr>,
     kept: Vec<u8>,
 }
 
-impl Words {
+impl StderrTail {
     /// Those of a child, if they are not said on our own standard error.
-    pub(super) fn of(child: &mut Child) -> Self {
+    pub(super) fn from_child(child: &mut Child) -> Self {
         Self { source: child.stderr.take(), kept: Vec::new() }
     }
 
@@ -26,13 +26,13 @@ impl Words {
     }
 
     /// Takes in what is there.
-    pub(super) fn hear(&mut self) {
+    pub(super) fn read_available(&mut self) {
         let Some(source) = &mut self.source else { return };
-        let mut chunk = [0; MOST];
+        let mut chunk = [0; MAX_BYTES];
         match source.read(&mut chunk) {
             Ok(read @ 1..) => {
                 self.kept.extend_from_slice(&chunk[..read]);
-                self.kept.drain(..self.kept.len().saturating_sub(MOST));
+                self.kept.drain(..self.kept.len().saturating_sub(MAX_BYTES));
             }
             // It will say nothing more.
             _ => self.source = None,

@@ -10,12 +10,12 @@ use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet}
 use super::rows;
 
 /// As many places are measured beside a base in one worker: fork twins are two or three.
-const NEWS_IN_A_WORKER: usize = 2;
+const MAX_NEW_ARMS: usize = 2;
 
 /// Benchmarks that make no twins. The second process of `quantum` goes on working while its arm
 /// waits for its turn, and takes the CPU from the other arm; who yields the CPU yields it to the
 /// process that hands out the turns, and seems preempted.
-const NO_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
+const BENCHMARKS_WITHOUT_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
 
 /// A place, and what is done there.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub fn comparison_rows(
     }
     for (case, row) in of_base.iter().enumerate() {
         let is_program = row.definition.family() == FAMILY;
-        let twins = !NO_TWINS.contains(&row.definition.id.as_str());
+        let twins = !BENCHMARKS_WITHOUT_TWINS.contains(&row.definition.id.as_str());
         let of_case = |new: usize| match design(base, &news[new]) {
             Design::Twins if !twins => Design::Pairs,
             _ if is_program => Design::Pairs,
@@ -91,7 +91,7 @@ pub fn comparison_rows(
                 .filter(|&new| has_monitor(&news[new].treatments) == monitored)
                 .map(|new| (new + 1) * cases + case)
                 .collect();
-            let sets = twins.chunks(NEWS_IN_A_WORKER).map(|news| {
+            let sets = twins.chunks(MAX_NEW_ARMS).map(|news| {
                 let news = news.to_vec();
                 ComparisonSet { design: Design::Twins, base: case, news }
             });
@@ -226,7 +226,7 @@ mod tests {
     fn what_makes_no_twins_stands_in_the_catalog_and_is_measured_in_pairs() {
         let catalog = oscost_worker::benchmarks::data();
         let side = |applied| side("x", applied, vec![]);
-        for id in NO_TWINS {
+        for id in BENCHMARKS_WITHOUT_TWINS {
             assert!(catalog.get(id).is_some(), "{id}");
             let asked = [Case::new(id, Default::default())];
             let sides = comparison_rows(

@@ -24,7 +24,7 @@ pub fn refinement_rows(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow>
             };
             // No study has measured it.
             row.study_method = None;
-            row.case.point = at(&like.case.point, &curve.axis, size);
+            row.case.point = with_axis_value(&like.case.point, &curve.axis, size);
             let is_same = |other: &PlannedRow| other.case == row.case && other.target == row.target;
             if !rows.iter().chain(&found).any(is_same) {
                 found.push(row);
@@ -35,7 +35,7 @@ pub fn refinement_rows(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow>
 }
 
 /// The same point with another number on one axis.
-fn at(point: &Point, axis: &str, number: u64) -> Point {
+fn with_axis_value(point: &Point, axis: &str, number: u64) -> Point {
     point.iter().fold(Point::none(), |at, (name, value)| {
         at.with(name, if name == axis { Value::Number(number) } else { value.clone() })
     })

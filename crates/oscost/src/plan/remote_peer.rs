@@ -20,7 +20,7 @@ pub fn with_remote_peer(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool
         let definition =
             catalog.get(&case.benchmark).filter(|definition| definition.peer_may_be_remote);
         let case = match definition {
-            Some(definition) => elsewhere(definition, case, &mut changed),
+            Some(definition) => with_peer_on_other_cpu(definition, case, &mut changed),
             None => case,
         };
         if !cases.contains(&case) {
@@ -31,7 +31,7 @@ pub fn with_remote_peer(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool
 }
 
 /// The case with its peer on another CPU.
-fn elsewhere(definition: &Definition, case: Case, changed: &mut bool) -> Case {
+fn with_peer_on_other_cpu(definition: &Definition, case: Case, changed: &mut bool) -> Case {
     let other = Value::from(OTHER);
     let whole = definition.with_implied(&case.point);
     let offers = definition.axis(PEER_CPU).is_some_and(|axis| axis.has_point(&other));

@@ -38,7 +38,7 @@ pub enum SelectorError {
         allowed: Vec<String>,
     },
     /// What stands behind the colon is not `axis=value`.
-    NoAssignment {
+    NotAnAssignment {
         /// What was asked for.
         text: String,
     },
@@ -65,7 +65,7 @@ impl fmt::Display for SelectorError {
                 "`{benchmark}` has no point `{axis}={value}`\n  hint: `{axis}` may be {}",
                 names(allowed)
             ),
-            Self::NoAssignment { text } => write!(
+            Self::NotAnAssignment { text } => write!(
                 out,
                 "`{text}` is not `axis=value`\n  hint: `axis=a|b` takes two points, `axis=*` all"
             ),
@@ -88,7 +88,7 @@ pub fn select(
 ) -> Result<Vec<Case>, SelectorError> {
     let mut wanted = Vec::new();
     for text in selectors {
-        wanted.extend(one(catalog, text, extent)?);
+        wanted.extend(select_one(catalog, text, extent)?);
     }
     let in_price_list = |definition: &&Definition| selectors.is_empty() && definition.in_price_list;
     for definition in catalog.benchmarks.iter().filter(in_price_list) {
@@ -105,7 +105,7 @@ pub fn select(
     Ok(ordered)
 }
 
-fn one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
+fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
     let (name, axes) = text.split_once(':').unwrap_or((text, ""));
     let asked = assignments(axes)?;
     let is_glob = name.contains(['*', '?']);
@@ -153,7 +153,7 @@ fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
             Some((axis, values)) if !axis.is_empty() && !values.is_empty() => {
                 Ok((axis, values.split('|').collect()))
             }
-            _ => Err(SelectorError::NoAssignment { text: pair.to_owned() }),
+            _ => Err(SelectorError::NotAnAssignment { text: pair.to_owned() }),
         })
         .collect()
 }
@@ -187,7 +187,7 @@ fn cases(
                             benchmark: definition.id.clone(),
                             axis: axis.name.clone(),
                             value: (*word).to_owned(),
-                            allowed: allowed(axis),
+                            allowed: allowed_values(axis),
                         }
                     })
                 })
@@ -206,7 +206,7 @@ fn cases(
 }
 
 /// The points of an axis, in words.
-fn allowed(axis: &Axis) -> Vec<String> {
+fn allowed_values(axis: &Axis) -> Vec<String> {
     let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
     axis.points.iter().map(Value::to_string).chain(any).collect()
 }

@@ -6,12 +6,12 @@
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
 
-use super::workers::Ended;
+use super::workers::JobFailure;
 use super::{Run, RunError};
 
 /// When something is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum AttachPhase {
     /// Before the survey of clocks.
     BeforeClocks,
     /// Behind it.
@@ -20,11 +20,14 @@ pub(super) enum When {
 
 impl Run<'_> {
     /// Attaches what is attached then to all rows alike; the job that it is, if there is any.
-    pub(super) fn stand(&mut self, when: When) -> Result<Result<Option<u64>, Ended>, RunError> {
+    pub(super) fn attach_for_run(
+        &mut self,
+        when: AttachPhase,
+    ) -> Result<Result<Option<u64>, JobFailure>, RunError> {
         let Some(row) = self.rows.first() else { return Ok(Ok(None)) };
         let is_then = |attached: &&AttachedTreatment| {
             let is_clock = matches!(attached, AttachedTreatment::Clocksource { .. });
-            is_clock == (when == When::BeforeClocks)
+            is_clock == (when == AttachPhase::BeforeClocks)
         };
         let then: Vec<AttachedTreatment> =
             row.treated.attached.iter().filter(is_then).cloned().collect();
@@ -32,7 +35,7 @@ impl Run<'_> {
     }
 
     /// Undoes it.
-    pub(super) fn fall(&mut self, standing: Option<u64>) -> Result<(), RunError> {
+    pub(super) fn detach_after_run(&mut self, standing: Option<u64>) -> Result<(), RunError> {
         let Some(id) = standing.filter(|id| self.workers.attached.contains(id)) else {
             return Ok(());
         };
@@ -40,15 +43,15 @@ impl Run<'_> {
         let rows: Vec<usize> =
             (0..self.rows.len()).filter(|&row| !self.rows[row].given_up).collect();
         let timed: Vec<_> = rows.iter().map(|&row| (row, self.rows[row].timed_ops)).collect();
-        match self.witnessed_ops(&timed, std::slice::from_ref(&said)) {
-            Ok(()) => self.witnessed_copies(&rows, &said),
+        match self.verify_timed_rows(&timed, std::slice::from_ref(&said)) {
+            Ok(()) => self.verify_counted_rows(&rows, &said),
             Err(ended) => rows.into_iter().for_each(|row| self.give_up(row, ended.clone())),
         }
         Ok(())
     }
 
     /// No row can be measured, or none any longer.
-    pub(super) fn give_up_all(&mut self, ended: &Ended) {
+    pub(super) fn give_up_all(&mut self, ended: &JobFailure) {
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
                 self.give_up(row, ended.clone());
@@ -57,16 +60,16 @@ impl Run<'_> {
     }
 
     /// What was attached is no longer: whatever is measured now is measured without it.
-    pub(super) fn look_for_what_came_off(&mut self) {
-        if let Some(Ended { reason, .. }) = self.workers.came_off.take() {
+    pub(super) fn check_early_detachment(&mut self) {
+        if let Some(JobFailure { reason, .. }) = self.workers.early_detachment.take() {
             self.workers.attached.clear();
             let reason = format!("what was attached to the system came off: {reason}");
             let outcome = RowOutcome::Failed;
-            self.give_up_all(&Ended {
+            self.give_up_all(&JobFailure {
                 outcome,
                 reason,
                 is_final: true,
-                too_many: false,
+                batch_too_large: false,
                 arm: None,
             });
         }

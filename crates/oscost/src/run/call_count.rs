@@ -7,9 +7,9 @@ use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::cpu_survey::{NO_CLOCK, ladder};
-use super::workers::{Other, Workers};
-use super::{COUNTED_OPS, WARM_OPS};
+use super::cpu_survey::{NO_CLOCK, usable_clocks};
+use super::workers::{PeerLocation, Workers};
+use super::{MIN_COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};
 
 /// A case whose calls were looked at.
@@ -32,7 +32,7 @@ pub fn count_calls(
     let until = Instant::now() + within;
     let hello = session.hello();
     let cpu = hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());
-    let kind = ladder(hello).first().copied().unwrap_or(NO_CLOCK.kind);
+    let kind = usable_clocks(hello).first().copied().unwrap_or(NO_CLOCK.kind);
     let clock = Calibration { kind, ..NO_CLOCK };
     let mut workers = Workers::new(session);
     let count = |case: &Case| {
@@ -52,10 +52,10 @@ pub fn count_calls(
                 workers: 1,
                 remote_end: None,
                 peer_cpu: None,
-                task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
+                task: Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS },
                 timeout_ms: (left.as_millis() as u64).max(1),
             };
-            workers.count(spec, Other::Near)?.map_err(|ended| ended.reason)
+            workers.count(spec, PeerLocation::SameMachine)?.map_err(|ended| ended.reason)
         };
         Ok(CaseCallCount { case: case.clone(), outcome })
     };

@@ -13,17 +13,17 @@ use super::{Request, Run, RunError};
 /// The spin that finds interruptions, and that pays the frequency ramp for the workers.
 const SPIN: Duration = Duration::from_millis(200);
 /// CPUs that are probed: enough for a choice, few enough not to pull down the clock of the others.
-const CANDIDATES: usize = 4;
+const MAX_PROBED_CPUS: usize = 4;
 
 /// What a pilot may take: six shots of an op that takes ten seconds.
-const PILOT_MS: u64 = 60_000;
+const PILOT_TIMEOUT_MS: u64 = 60_000;
 /// What a worker may take beyond five times what it should.
 const WORKER_GRACE_MS: u64 = 5_000;
 
 impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best clock that can be used there.
-    pub(super) fn survey(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
-        let ladder = ladder(self.workers.session().hello());
+    pub(super) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
+        let ladder = usable_clocks(self.workers.session().hello());
         let mut passed_over: Vec<String> = self
             .workers
             .session()
@@ -43,7 +43,7 @@ impl Run<'_> {
             }
         }
         let hello = self.workers.session().hello();
-        let cpus = candidates(hello, request.requested_cpu, request.peer_cpu);
+        let cpus = probe_candidates(hello, request.requested_cpu, request.peer_cpu);
         let mut probe = self.probe(&cpus, clock)?;
         let pinned = !probe.is_empty();
         if !pinned && request.requested_cpu.is_none() {
@@ -63,13 +63,13 @@ impl Run<'_> {
         }
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
-        self.tell(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
+        self.emit(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
         for kind in ladder {
             match self.workers.calibrate(self.cpu, kind)? {
                 Ok((calibration, sync)) => {
                     self.clock = Some(calibration);
                     let machine = machine.to_owned();
-                    self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
+                    self.emit(Entry::Calibrated { machine, calibration, sync, passed_over });
                     return Ok(());
                 }
                 Err(ended) => passed_over.push(format!("{}: {}", kind.text(), ended.reason)),
@@ -79,17 +79,17 @@ impl Run<'_> {
     }
 
     /// Probes the peer's CPUs, and chooses the one that its servers are pinned to.
-    pub(super) fn survey_peer(
+    pub(super) fn survey_peer_cpus(
         &mut self,
         machine: &str,
         asked: Option<u32>,
     ) -> Result<(), RunError> {
         let Some(far) = self.workers.far() else { return Ok(()) };
         let hello = far.session.hello();
-        let clock = ladder(hello).first().copied().unwrap_or(ClockKind::Syscall);
-        let cpus = candidates(hello, asked, None);
+        let clock = usable_clocks(hello).first().copied().unwrap_or(ClockKind::Syscall);
+        let cpus = probe_candidates(hello, asked, None);
         let mut there = Workers::new(&mut *far.session);
-        let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
+        let no_cpu = |ended: super::JobFailure| RunError::NoCpu(ended.reason);
         let mut probe = there.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
         let pinned = !probe.is_empty();
         if !pinned && asked.is_none() {
@@ -100,7 +100,7 @@ impl Run<'_> {
         }
         let cpu = quietest(&probe).filter(|_| pinned).map(|probe| probe.cpu);
         far.cpu = cpu;
-        self.tell(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
+        self.emit(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
         Ok(())
     }
 
@@ -113,27 +113,27 @@ impl Run<'_> {
         let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
         if let Ok((calibration, sync)) = self.workers.calibrate(self.cpu, kind)? {
             let (machine, passed_over) = (machine.to_owned(), Vec::new());
-            self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
+            self.emit(Entry::Calibrated { machine, calibration, sync, passed_over });
         }
         Ok(())
     }
 
     /// What a worker of a row must know.
-    pub(super) fn spec(&mut self, row: usize, task: Task) -> WorkerSpec {
+    pub(super) fn worker_spec(&mut self, row: usize, task: Task) -> WorkerSpec {
         let expected_ms = match &task {
             Task::Measure(plan) => {
                 let batches = plan.groups as f64 * plan.unroll_factors.len().max(1) as f64;
                 (plan.batch_ns * batches / 1e6) as u64
             }
             // What an op costs is not known yet: some take seconds.
-            Task::Pilot { .. } => PILOT_MS / 5,
+            Task::Pilot { .. } => PILOT_TIMEOUT_MS / 5,
             // It lasts as long as the worker that it serves; a program's limit is its own.
-            Task::Serve { .. } | Task::Run { .. } => PILOT_MS / 5,
+            Task::Serve { .. } | Task::Run { .. } => PILOT_TIMEOUT_MS / 5,
             // It is planned where everything else of its machine is.
             Task::Exact => 0,
             Task::Count { warm_ops, ops } => {
                 let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.iterations.max(1) as f64;
-                let op_ns = self.rows[row].pace.plan().map_or(0.0, op_ns);
+                let op_ns = self.rows[row].progress.plan().map_or(0.0, op_ns);
                 (op_ns * (warm_ops + ops) as f64 / 1e6) as u64
             }
         };
@@ -160,7 +160,7 @@ impl Run<'_> {
 
 /// The CPUs to probe: the one that was asked for, or the last few that may be used, without the one
 /// that a peer has.
-fn candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32> {
+fn probe_candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32> {
     if let Some(cpu) = asked {
         return vec![cpu];
     }
@@ -169,11 +169,11 @@ fn candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32>
     if allowed.len() > 1 {
         allowed.retain(|&cpu| Some(cpu) != taken);
     }
-    allowed[allowed.len().saturating_sub(CANDIDATES)..].to_vec()
+    allowed[allowed.len().saturating_sub(MAX_PROBED_CPUS)..].to_vec()
 }
 
 /// The clocks that may be used, best first.
-pub(super) fn ladder(hello: &Hello) -> Vec<ClockKind> {
+pub(super) fn usable_clocks(hello: &Hello) -> Vec<ClockKind> {
     let usable = hello.clocks.iter().filter(|verdict| verdict.unusable_reason.is_none());
     usable.map(|verdict| verdict.kind).collect()
 }

@@ -11,16 +11,16 @@ use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::RunError;
-use super::cpu_survey::{NO_CLOCK, ladder, quietest};
-use super::workers::{Other, Workers};
-use super::{COUNTED_OPS, WARM_OPS};
+use super::cpu_survey::{NO_CLOCK, quietest, usable_clocks};
+use super::workers::{PeerLocation, Workers};
+use super::{MIN_COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};
 
 /// CPUs that are looked at: with more the machine is described well enough.
-const MOST_CPUS: usize = 64;
+const MAX_CPUS: usize = 64;
 
 /// What a counted copy of it may take.
-const COUNT_MS: u64 = 5_000;
+const COUNT_TIMEOUT_MS: u64 = 5_000;
 
 /// What was seen.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub fn inspect_machine(
 ) -> Result<MachineInspection, RunError> {
     let (clock, cpus) = clock_and_cpus(session);
     let mut workers = Workers::new(session);
-    let no_cpu = |ended: super::Ended| RunError::NoCpu(ended.reason);
+    let no_cpu = |ended: super::JobFailure| RunError::NoCpu(ended.reason);
     let (mut probe, mut watch) =
         workers.watched_probe(&cpus, clock, spin, except)?.map_err(no_cpu)?;
     let pinned = !probe.is_empty();
@@ -54,7 +54,10 @@ pub fn inspect_machine(
     let quietest = quietest(&probe).map(|probe| probe.cpu);
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
     let cpu = pinned.then_some(cpu);
-    let uncounted = workers.count(counting(cpu), Other::Near)?.err().map(|ended| ended.reason);
+    let uncounted = workers
+        .count(counting_spec(cpu), PeerLocation::SameMachine)?
+        .err()
+        .map(|ended| ended.reason);
     Ok(MachineInspection { probe, cpu, activity: watch, uncountable_reason: uncounted })
 }
 
@@ -74,14 +77,14 @@ pub fn clock_rates(
 /// The best clock, and the CPUs that may be used.
 fn clock_and_cpus(session: &dyn Session) -> (ClockKind, Vec<u32>) {
     let hello = session.hello();
-    let clock = ladder(hello).first().copied().unwrap_or(ClockKind::Syscall);
+    let clock = usable_clocks(hello).first().copied().unwrap_or(ClockKind::Syscall);
     let allowed = hello.facts.cpu.allowed_cpus.clone().filter(|cpus| !cpus.is_empty());
     let allowed = allowed.unwrap_or(vec![0]);
-    (clock, allowed[allowed.len().saturating_sub(MOST_CPUS)..].to_vec())
+    (clock, allowed[allowed.len().saturating_sub(MAX_CPUS)..].to_vec())
 }
 
 /// A copy of a reference case whose calls are counted: whether a tracer may be attached shows there.
-fn counting(cpu: Option<u32>) -> WorkerSpec {
+fn counting_spec(cpu: Option<u32>) -> WorkerSpec {
     WorkerSpec {
         subject: Subject::Case(Case::new("syscall/getppid", Point::none().with("via", "raw"))),
         seed: 0,
@@ -94,7 +97,7 @@ fn counting(cpu: Option<u32>) -> WorkerSpec {
         workers: 1,
         remote_end: None,
         peer_cpu: None,
-        task: Task::Count { warm_ops: WARM_OPS, ops: COUNTED_OPS },
-        timeout_ms: COUNT_MS,
+        task: Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS },
+        timeout_ms: COUNT_TIMEOUT_MS,
     }
 }

@@ -14,25 +14,25 @@ use oscost_model::record::{Machine, RowOutcome, Vm};
 use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
-use super::workers::{Ended, ended};
+use super::workers::{JobFailure, job_failure};
 use super::{Observer, RunEnd, RunError, WARM_OPS, counted_ops};
 use crate::hosts::HostError;
 
 /// What a worker may take, in the machine's own time, which is its instructions: a hundred times what
 /// most take. An emulator is busy with them for half a minute.
-const WORKER_MS: u64 = 10_000;
+const WORKER_TIMEOUT_MS: u64 = 10_000;
 /// What a tracer takes is in proportion to the calls; one that waits in vain is not waited for.
-const COUNT_MS: u64 = 3_000;
+const COUNT_TIMEOUT_MS: u64 = 3_000;
 /// Nothing that a machine does takes so long: an emulator on a busy host is ten times slower than on
 /// one of its own.
-const PATIENCE: Duration = Duration::from_secs(300);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(300);
 /// All workers have the same one, or their stacks and environments would differ, and with them the
 /// pages that their ops touch: what repeats itself is to be told from what does not.
 const SEED: u64 = 1;
 /// The CPU of a machine that has one.
 const CPU: u32 = 0;
 /// The job that looks whether the counter counts instructions.
-const CALIBRATION: u64 = 1;
+const CALIBRATION_JOB_ID: u64 = 1;
 
 /// Machines that wait to be booted, by their numbers.
 pub trait Machines {
@@ -76,12 +76,12 @@ pub fn count_instructions(
     request: InstructionCountRequest,
     listener: &mut dyn Observer,
 ) -> Result<RunEnd, RunError> {
-    listener.heard(&Entry::Started(Box::new(request.header.clone())));
+    listener.observe(&Entry::Started(Box::new(request.header.clone())));
     let count = request.machines.len();
-    let states = vec![State::default(); request.rows.len()];
-    let mut run = Run { request, listener, begun: Instant::now(), states };
+    let states = vec![RowState::default(); request.rows.len()];
+    let mut run = Run { request, listener, started_at: Instant::now(), states };
     let mut complete = true;
-    let mut finish = RunEnd::Done;
+    let mut finish = RunEnd::Completed;
     let mut booted = 0;
     let mut untold = None;
     for machine in 0..count {
@@ -94,13 +94,13 @@ pub fn count_instructions(
             booted += 1;
         }
         let done = match refused.filter(|_| booted <= machine) {
-            Some(error) => run.met(machine, Err(error)),
+            Some(error) => run.describe_machine(machine, Err(error)),
             None => {
                 let hello = machines.hello(machine);
-                run.met(machine, hello)
+                run.describe_machine(machine, hello)
             }
         };
-        let done = done.and_then(|()| run.hear(machine, machines));
+        let done = done.and_then(|()| run.collect(machine, machines));
         machines.end(machine);
         match done {
             Ok(()) => {}
@@ -111,7 +111,7 @@ pub fn count_instructions(
             }
             Err(error) => {
                 complete = false;
-                if !run.lose(machine, &error) {
+                if !run.record_machine_failure(machine, &error) {
                     untold = Some(error);
                 }
                 // A machine that was never booted is not to be waited for.
@@ -121,16 +121,16 @@ pub fn count_instructions(
     }
     run.settle();
     let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
-    run.tell(Entry::Ended { at, complete });
+    run.emit(Entry::Ended { at, complete });
     match untold {
-        Some(error) if finish == RunEnd::Done => Err(RunError::Host(error)),
+        Some(error) if finish == RunEnd::Completed => Err(RunError::Host(error)),
         _ => Ok(finish),
     }
 }
 
 /// How far a row is.
 #[derive(Clone, Default)]
-struct State {
+struct RowState {
     workers: u32,
     piloted: bool,
     given_up: bool,
@@ -148,17 +148,17 @@ enum Job {
 struct Run<'a> {
     request: InstructionCountRequest,
     listener: &'a mut dyn Observer,
-    begun: Instant,
-    states: Vec<State>,
+    started_at: Instant,
+    states: Vec<RowState>,
 }
 
 impl Run<'_> {
-    fn tell(&mut self, entry: Entry) {
-        self.listener.heard(&entry);
+    fn emit(&mut self, entry: Entry) {
+        self.listener.observe(&entry);
     }
 
     /// The rows of a machine that can be measured there.
-    fn rows_of(&self, machine: usize) -> Vec<usize> {
+    fn measurable_rows(&self, machine: usize) -> Vec<usize> {
         let id = machine_id(machine);
         let lacks =
             |row: &usize| self.request.unmeasurable.iter().any(|(lacking, _)| lacking == row);
@@ -171,7 +171,7 @@ impl Run<'_> {
     /// The jobs of a machine: counts, then rounds of workers. The first round is a rehearsal: a kernel
     /// that has just booted does some things for the first time, and never again.
     fn jobs(&self, machine: usize) -> Vec<Job> {
-        let rows = self.rows_of(machine);
+        let rows = self.measurable_rows(machine);
         let counts = rows.iter().map(|&row| Job::Count(row));
         let rounds = (0..self.request.repetitions).map(Phase::Round);
         let workers = std::iter::once(Phase::Rehearsal(0))
@@ -183,9 +183,9 @@ impl Run<'_> {
     /// The orders of a machine, in blocks.
     fn orders(&self, machine: usize) -> Vec<Vec<Order>> {
         let clock = ClockKind::Instructions;
-        let calibrate = Order::Calibrate { id: CALIBRATION, cpu: Some(CPU), clock };
+        let calibrate = Order::Calibrate { id: CALIBRATION_JOB_ID, cpu: Some(CPU), clock };
         let jobs = self.jobs(machine).into_iter().enumerate().map(|(number, job)| {
-            let id = id_of_job(number);
+            let id = job_id(number);
             match job {
                 Job::Count(row) => {
                     let ops = counted_ops(&self.request.rows[row]);
@@ -224,7 +224,11 @@ impl Run<'_> {
             workers: 1,
             remote_end: None,
             peer_cpu: None,
-            timeout_ms: if matches!(task, Task::Count { .. }) { COUNT_MS } else { WORKER_MS },
+            timeout_ms: if matches!(task, Task::Count { .. }) {
+                COUNT_TIMEOUT_MS
+            } else {
+                WORKER_TIMEOUT_MS
+            },
             task,
         })
     }
@@ -235,7 +239,11 @@ impl Run<'_> {
     }
 
     /// A machine was met, or was not: the first one also tells what is planned.
-    fn met(&mut self, number: usize, hello: Result<Hello, HostError>) -> Result<(), HostError> {
+    fn describe_machine(
+        &mut self,
+        number: usize,
+        hello: Result<Hello, HostError>,
+    ) -> Result<(), HostError> {
         let (facts, lost) = match hello {
             Ok(hello) => (hello.facts, Ok(())),
             Err(error) => (Facts::default(), Err(error)),
@@ -244,17 +252,17 @@ impl Run<'_> {
         let vm = self.request.machines.get(number).cloned();
         // What is said of machines speaks of noise, and none changes a count.
         let machine = Machine { vm, ..Machine::new(&machine_id(number), facts, Vec::new()) };
-        self.tell(Entry::MachineDescribed { machine: Box::new(machine), tracers });
+        self.emit(Entry::MachineDescribed { machine: Box::new(machine), tracers });
         if lost.is_ok() {
             let (machine, probe) = (machine_id(number), Vec::new());
-            self.tell(Entry::CpuChosen { machine, probe, cpu: Some(CPU) });
+            self.emit(Entry::CpuChosen { machine, probe, cpu: Some(CPU) });
         }
         if number == 0 {
             let rows = self.request.rows.clone();
-            self.tell(Entry::Planned { rows, timers: Vec::new() });
+            self.emit(Entry::Planned { rows, timers: Vec::new() });
             let pairs = self.request.pairs.clone();
             if !pairs.is_empty() {
-                self.tell(Entry::Paired { pairs });
+                self.emit(Entry::Paired { pairs });
             }
             for (row, reason) in self.request.unmeasurable.clone() {
                 self.give_up(row, RowOutcome::Skipped, reason);
@@ -264,18 +272,18 @@ impl Run<'_> {
     }
 
     /// Hears all that a machine has to say of its jobs.
-    fn hear(&mut self, number: usize, machines: &mut dyn Machines) -> Result<(), HostError> {
-        match machines.next(number, PATIENCE)? {
+    fn collect(&mut self, number: usize, machines: &mut dyn Machines) -> Result<(), HostError> {
+        match machines.next(number, EVENT_TIMEOUT)? {
             Event::Calibrated { calibration, sync, .. } => {
                 let machine = machine_id(number);
                 let passed_over = Vec::new();
-                self.tell(Entry::Calibrated { machine, calibration, sync, passed_over });
+                self.emit(Entry::Calibrated { machine, calibration, sync, passed_over });
             }
-            other => return Err(HostError::SupervisorEnded(ended(other).reason)),
+            other => return Err(HostError::SupervisorEnded(job_failure(other).reason)),
         }
         let mut early = None;
         for (job, number_of_job) in self.jobs(number).into_iter().zip(0..) {
-            let id = id_of_job(number_of_job);
+            let id = job_id(number_of_job);
             let event = match early.take_if(|event: &mut Event| event.id() == Some(id)) {
                 Some(event) => event,
                 // Jobs are done in their order: an answer to a later one says that there is none to
@@ -284,27 +292,27 @@ impl Run<'_> {
                 None => answer(id, number, machines, &mut early)?,
             };
             match job {
-                Job::Count(row) => self.counted(row, event),
-                Job::Worker(row, phase) => self.came_back(row, phase, event),
+                Job::Count(row) => self.record_call_count(row, event),
+                Job::Worker(row, phase) => self.record_worker(row, phase, event),
             }
         }
         Ok(())
     }
 
-    fn counted(&mut self, row: usize, event: Event) {
+    fn record_call_count(&mut self, row: usize, event: Event) {
         let entry = match event {
             Event::Counted { count, .. } => Entry::Counted { row: row as u32, count: *count },
-            other => Entry::NotCounted { row: row as u32, reason: ended(other).reason },
+            other => Entry::NotCounted { row: row as u32, reason: job_failure(other).reason },
         };
-        self.tell(entry);
+        self.emit(entry);
     }
 
     /// A worker of a row came back, or did not.
-    fn came_back(&mut self, row: usize, phase: Phase, event: Event) {
-        let at_s = self.begun.elapsed().as_secs_f64();
+    fn record_worker(&mut self, row: usize, phase: Phase, event: Event) {
+        let at_s = self.started_at.elapsed().as_secs_f64();
         let number = row as u32;
         match event {
-            Event::Sampled { samples, .. } if self.idles(row, &samples) => {
+            Event::Sampled { samples, .. } if self.counted_idle_time(row, &samples) => {
                 let reason = "an op waits while nothing runs, and then the counter goes on without \
                               instructions";
                 self.give_up(row, RowOutcome::Unmeasurable, reason.to_owned());
@@ -312,7 +320,7 @@ impl Run<'_> {
             Event::Sampled { samples, disturbance, monitor_wakeups_per_op: seen, plan, .. } => {
                 if let Some(plan) = plan.filter(|_| !self.states[row].piloted) {
                     self.states[row].piloted = true;
-                    self.tell(Entry::Piloted { row: number, plan: *plan });
+                    self.emit(Entry::Piloted { row: number, plan: *plan });
                 }
                 self.states[row].workers += u32::from(matches!(phase, Phase::Round(_)));
                 let seen = seen.first().copied().flatten();
@@ -322,14 +330,14 @@ impl Run<'_> {
                     monitor_wakeups_per_op: seen,
                     speculation: None,
                 };
-                self.tell(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
+                self.emit(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
             }
             other => {
-                let Ended { outcome, reason, .. } = ended(other);
+                let JobFailure { outcome, reason, .. } = job_failure(other);
                 if outcome != RowOutcome::Skipped {
                     let reason = reason.clone();
                     let outcome = WorkerOutcome::Lost { outcome, reason };
-                    self.tell(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
+                    self.emit(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
                 }
                 // What a machine that repeats itself has failed to do it will not do.
                 self.give_up(row, outcome, reason);
@@ -340,7 +348,7 @@ impl Run<'_> {
     /// Whether the ops of a row have waited with nobody there to run: an idle machine skips to its
     /// next timer, and its counter with it. Of ops that switch, others run meanwhile; of the rest,
     /// all that a batch counts was the thread's own, but for its account's step.
-    fn idles(&self, row: usize, samples: &[Sample]) -> bool {
+    fn counted_idle_time(&self, row: usize, samples: &[Sample]) -> bool {
         const SLACK: f64 = 0.9;
         if self.request.rows[row].definition.switches {
             return false;
@@ -352,18 +360,18 @@ impl Run<'_> {
 
     fn give_up(&mut self, row: usize, outcome: RowOutcome, reason: String) {
         if !std::mem::replace(&mut self.states[row].given_up, true) {
-            self.tell(Entry::Abandoned { row: row as u32, outcome, reason });
+            self.emit(Entry::Abandoned { row: row as u32, outcome, reason });
         }
     }
 
     /// A machine is gone before it had done all: rows without a repetition say so. Whether that
     /// tells it: where rows that were asked for have lost repetitions alone, none has failed.
-    fn lose(&mut self, number: usize, error: &HostError) -> bool {
+    fn record_machine_failure(&mut self, number: usize, error: &HostError) -> bool {
         let outcome = match error {
             HostError::Unavailable { .. } => RowOutcome::Skipped,
             _ => RowOutcome::Failed,
         };
-        let rows = self.rows_of(number);
+        let rows = self.measurable_rows(number);
         let (none, some): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|&row| self.states[row].workers == 0);
         for &row in &none {
@@ -376,10 +384,10 @@ impl Run<'_> {
     /// Every row that was measured has as many workers as it gets.
     fn settle(&mut self) {
         for row in 0..self.states.len() {
-            let State { workers, given_up, .. } = self.states[row];
+            let RowState { workers, given_up, .. } = self.states[row];
             if workers > 0 && !given_up {
                 let converged = workers == self.request.repetitions;
-                self.tell(Entry::RowFinished { row: row as u32, converged });
+                self.emit(Entry::RowFinished { row: row as u32, converged });
             }
         }
     }
@@ -392,7 +400,7 @@ fn answer(
     machines: &mut dyn Machines,
     early: &mut Option<Event>,
 ) -> Result<Event, HostError> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + EVENT_TIMEOUT;
     loop {
         let event = machines.next(number, until.saturating_duration_since(Instant::now()))?;
         match event.id() {
@@ -417,6 +425,6 @@ pub fn machine_id(machine: usize) -> String {
     format!("m{machine}")
 }
 
-fn id_of_job(number: usize) -> u64 {
-    CALIBRATION + 1 + number as u64
+fn job_id(number: usize) -> u64 {
+    CALIBRATION_JOB_ID + 1 + number as u64
 }

@@ -48,10 +48,10 @@ pub enum LockError {
 impl MachineLock {
     /// Takes the machine, or says who has it.
     pub fn acquire() -> Result<MachineLock, LockError> {
-        Self::take_named(NAME)
+        Self::acquire_named(NAME)
     }
 
-    fn take_named(name: &[u8]) -> Result<MachineLock, LockError> {
+    fn acquire_named(name: &[u8]) -> Result<MachineLock, LockError> {
         loop {
             let address = SocketAddr::from_abstract_name(name).map_err(LockError::Unavailable)?;
             match UnixListener::bind_addr(&address) {
@@ -86,9 +86,9 @@ pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<()
 }
 
 /// The job under which a supervisor keeps its machine for us: no other has this name.
-const HOLD: u64 = u64::MAX;
+const LOCK_JOB_ID: u64 = u64::MAX;
 /// Somebody else's run may take hours.
-const NIGHT: Duration = Duration::from_secs(24 * 3_600);
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(24 * 3_600);
 
 /// Whose the machine of a session is, as its own supervisor says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,14 +104,14 @@ pub enum Claim {
 /// Takes the machine at the other end of a session; with `wait`, [`until_ours`] tells when it is
 /// free if it is not.
 pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, HostError> {
-    session.send(&Order::Lock { id: HOLD, wait })?;
-    claimed(session, Duration::from_secs(20))
+    session.send(&Order::Lock { id: LOCK_JOB_ID, wait })?;
+    receive_claim(session, Duration::from_secs(20))
 }
 
 /// Sleeps until the machine is ours.
 pub fn wait_for_claim(session: &mut dyn Session) -> Result<Claim, HostError> {
     loop {
-        match claimed(session, NIGHT)? {
+        match receive_claim(session, MAX_LOCK_WAIT)? {
             // The next in the queue was quicker.
             Claim::HeldByOther(_) => {}
             done => return Ok(done),
@@ -119,12 +119,14 @@ pub fn wait_for_claim(session: &mut dyn Session) -> Result<Claim, HostError> {
     }
 }
 
-fn claimed(session: &mut dyn Session, patience: Duration) -> Result<Claim, HostError> {
+fn receive_claim(session: &mut dyn Session, patience: Duration) -> Result<Claim, HostError> {
     loop {
         match session.next(patience)? {
-            Event::Ready { id: HOLD, .. } => return Ok(Claim::Acquired),
-            Event::Busy { id: HOLD, holder: by } => return Ok(Claim::HeldByOther(by)),
-            Event::Failed { id: HOLD, reason: why, .. } => return Ok(Claim::Unavailable(why)),
+            Event::Ready { id: LOCK_JOB_ID, .. } => return Ok(Claim::Acquired),
+            Event::Busy { id: LOCK_JOB_ID, holder: by } => return Ok(Claim::HeldByOther(by)),
+            Event::Failed { id: LOCK_JOB_ID, reason: why, .. } => {
+                return Ok(Claim::Unavailable(why));
+            }
             _ => {}
         }
     }
@@ -147,8 +149,8 @@ mod tests {
     #[test]
     fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
         let name = format!("oscost.test.{}", std::process::id());
-        let first = MachineLock::take_named(name.as_bytes()).unwrap();
-        let Err(LockError::HeldBy(holder, stream)) = MachineLock::take_named(name.as_bytes())
+        let first = MachineLock::acquire_named(name.as_bytes()).unwrap();
+        let Err(LockError::HeldBy(holder, stream)) = MachineLock::acquire_named(name.as_bytes())
         else {
             panic!("the machine was given twice");
         };
@@ -157,6 +159,6 @@ mod tests {
         let waiting = std::thread::spawn(move || wait_for_release(&stream, &interrupt));
         drop(first);
         waiting.join().unwrap().unwrap();
-        assert!(MachineLock::take_named(name.as_bytes()).is_ok());
+        assert!(MachineLock::acquire_named(name.as_bytes()).is_ok());
     }
 }

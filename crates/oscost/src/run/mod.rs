@@ -44,24 +44,24 @@ use thiserror::Error;
 
 use crate::hosts::{HostError, Session};
 use crate::plan::RandomOrder;
-use attached_treatments::When;
-use remote_peer::FarSide;
-use stopping::{Pace, Step};
-use study_method::Taken;
-use workers::{Ended, Other, Workers};
+use attached_treatments::AttachPhase;
+use remote_peer::PeerServers;
+use stopping::{Progress, RowProgress};
+use study_method::IterationCost;
+use workers::{JobFailure, PeerLocation, Workers};
 
 /// Workers of each reference case before the first round, and after the last.
 const REFERENCE_CASE_WORKERS: usize = 5;
 /// Until so many rounds are done every row that is not settled gets its worker; what budget is left
 /// then goes to those that are furthest from their goal.
-const COMMON_ROUNDS: u32 = 15;
+const ROUNDS_FOR_ALL_ROWS: u32 = 15;
 /// A worker may be killed or hang through no fault of its case (memory ran out, the machine was
 /// paused): it is lost, and measured again. The second time it is the case's own.
 const MAX_LOST_WORKERS: u32 = 1;
 /// What a tracer counts: after so many warm ops ...
 const WARM_OPS: u64 = 3;
 /// ... this many. A prime, so that a call that is made every second or third op cannot hide.
-const COUNTED_OPS: u64 = 23;
+const MIN_COUNTED_OPS: u64 = 23;
 
 /// What a run is asked to do.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ pub enum RunError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// By itself.
-    Done,
+    Completed,
     /// Because the user wanted so.
     Interrupted,
 }
@@ -130,7 +130,7 @@ pub enum RunEnd {
 /// Whoever wants to know what happens: called between workers, never while one is timing.
 pub trait Observer {
     /// This has happened.
-    fn heard(&mut self, entry: &Entry);
+    fn observe(&mut self, entry: &Entry);
 
     /// All rows are settled, or their time is up: what else is to be measured, now that their
     /// figures are known. It is asked once.
@@ -140,7 +140,7 @@ pub trait Observer {
 }
 
 impl<F: FnMut(&Entry)> Observer for F {
-    fn heard(&mut self, entry: &Entry) {
+    fn observe(&mut self, entry: &Entry) {
         self(entry);
     }
 }
@@ -162,8 +162,8 @@ pub fn run_with_peer(
     listener: &mut dyn Observer,
 ) -> Result<RunEnd, RunError> {
     let machine = request.machine.id.clone();
-    listener.heard(&Entry::Started(Box::new(request.header.clone())));
-    listener.heard(&Entry::MachineDescribed {
+    listener.observe(&Entry::Started(Box::new(request.header.clone())));
+    listener.observe(&Entry::MachineDescribed {
         machine: Box::new(request.machine.clone()),
         tracers: request.tracers.clone(),
     });
@@ -173,41 +173,41 @@ pub fn run_with_peer(
         row.treated = treated.clone();
     }
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
-        listener.heard(&Entry::MachineDescribed { machine: Box::new(machine.clone()), tracers });
-        (FarSide::new(session, bind), machine.id, cpu)
+        listener.observe(&Entry::MachineDescribed { machine: Box::new(machine.clone()), tracers });
+        (PeerServers::new(session, bind), machine.id, cpu)
     });
     let (far, peer) = match far {
         Some((far, machine, cpu)) => (Some(far), Some((machine, cpu))),
         None => (None, None),
     };
     let mut run = Run {
-        workers: Workers::new(session).with(far),
-        asked_cpu: request.requested_cpu,
+        workers: Workers::new(session).with_peer(far),
+        requested_cpu: request.requested_cpu,
         peer_cpu: request.peer_cpu,
         listener,
         order: RandomOrder::new(request.header.settings.seed),
-        begun: Instant::now(),
+        started_at: Instant::now(),
         deadline: request.budget.map(|budget| Instant::now() + budget),
         cpu: None,
         clock: None,
         interruptions_per_s: 0.0,
         rounds_done: 0,
-        pairs_lack: false,
+        pairs_missing: false,
         rows,
     };
-    let finish = match run.whole(&request, &machine, peer) {
-        Ok(()) => RunEnd::Done,
+    let finish = match run.measure_all(&request, &machine, peer) {
+        Ok(()) => RunEnd::Completed,
         Err(RunError::Host(HostError::Interrupted)) => RunEnd::Interrupted,
         Err(error) => {
-            run.end(false);
+            run.finish(false);
             return Err(error);
         }
     };
     // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
     let alone = run.workers.far().is_some_and(|far| far.gone().is_some());
-    let settled = !run.pairs_lack
+    let settled = !run.pairs_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
-    run.end(finish == RunEnd::Done && settled && !alone);
+    run.finish(finish == RunEnd::Completed && settled && !alone);
     Ok(finish)
 }
 
@@ -215,7 +215,7 @@ pub fn run_with_peer(
 struct RowRun {
     planned: PlannedRow,
     treated: TreatmentSet,
-    pace: Pace,
+    progress: RowProgress,
     given_up: bool,
     lost_workers: u32,
     /// What its counted ops have called.
@@ -225,13 +225,13 @@ struct RowRun {
     /// The lines that its program wrote in its warm-up.
     warm_lines: Option<u64>,
     /// What its last worker took; none before the first.
-    taken: Option<Taken>,
+    iteration_cost: Option<IterationCost>,
 }
 
 impl RowRun {
     fn new(planned: PlannedRow, profile: Profile) -> Self {
         Self {
-            pace: Pace::new(profile),
+            progress: RowProgress::new(profile),
             planned,
             treated: TreatmentSet::default(),
             given_up: false,
@@ -239,28 +239,32 @@ impl RowRun {
             count: None,
             timed_ops: 0,
             warm_lines: None,
-            taken: None,
+            iteration_cost: None,
         }
     }
 
     /// Whether nothing more is wanted of the row.
     fn is_settled(&self) -> bool {
         self.given_up
-            || self.pace.is_settled()
+            || self.progress.is_settled()
             || !self.planned.requested
             || self.planned.workload.is_some()
     }
 
     /// Where its other end stands.
-    fn other(&self) -> Other {
-        if self.planned.target.peer.is_some() { Other::Far } else { Other::Near }
+    fn peer_location(&self) -> PeerLocation {
+        if self.planned.target.peer.is_some() {
+            PeerLocation::RemoteMachine
+        } else {
+            PeerLocation::SameMachine
+        }
     }
 
     /// Whether it gets a worker in the next round: a reference case always does.
-    fn wants_a_worker(&self) -> bool {
+    fn needs_worker(&self) -> bool {
         !self.given_up
             && self.planned.workload.is_none()
-            && (self.planned.is_reference || !self.pace.is_settled())
+            && (self.planned.is_reference || !self.progress.is_settled())
     }
 }
 
@@ -273,62 +277,62 @@ fn counted_ops(row: &PlannedRow) -> u64 {
         CallTimes::Per { ops, .. } => u64::from(ops),
         CallTimes::Exactly(_) | CallTimes::UpTo(_) => 1,
     });
-    COUNTED_OPS * shared.max().unwrap_or(1)
+    MIN_COUNTED_OPS * shared.max().unwrap_or(1)
 }
 
 struct Run<'a> {
     workers: Workers<'a>,
     listener: &'a mut dyn Observer,
     order: RandomOrder,
-    begun: Instant,
+    started_at: Instant,
     deadline: Option<Instant>,
     cpu: Option<u32>,
-    asked_cpu: Option<u32>,
+    requested_cpu: Option<u32>,
     peer_cpu: Option<u32>,
     clock: Option<Calibration>,
     interruptions_per_s: f64,
     rounds_done: u32,
     /// Whether pairs are lacking because the time was up.
-    pairs_lack: bool,
+    pairs_missing: bool,
     rows: Vec<RowRun>,
 }
 
 impl Run<'_> {
-    fn tell(&mut self, entry: Entry) {
-        self.listener.heard(&entry);
+    fn emit(&mut self, entry: Entry) {
+        self.listener.observe(&entry);
     }
 
-    fn end(&mut self, complete: bool) {
+    fn finish(&mut self, complete: bool) {
         let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
-        self.tell(Entry::Ended { at, complete });
+        self.emit(Entry::Ended { at, complete });
     }
 
-    fn whole(
+    fn measure_all(
         &mut self,
         request: &Request,
         machine: &str,
         peer: Option<(String, Option<u32>)>,
     ) -> Result<(), RunError> {
         let alone = request.comparison.is_none();
-        let clocks = if alone { self.stand(When::BeforeClocks)? } else { Ok(None) };
-        self.survey(request, machine)?;
+        let clocks = if alone { self.attach_for_run(AttachPhase::BeforeClocks)? } else { Ok(None) };
+        self.survey_cpus(request, machine)?;
         if let Some((machine, cpu)) = &peer {
-            self.survey_peer(machine, *cpu)?;
+            self.survey_peer_cpus(machine, *cpu)?;
         }
-        self.tell(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
+        self.emit(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
         for (row, reason) in request.unmeasurable.iter().cloned() {
             let outcome = RowOutcome::Skipped;
             self.give_up(
                 row,
-                Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                JobFailure { outcome, reason, is_final: true, batch_too_large: false, arm: None },
             );
         }
         if let Some(contest) = &request.comparison {
-            self.contest(contest, request.trials)?;
+            self.measure_comparison(contest, request.trials)?;
             return self.calibrate_again(machine);
         }
         let others = match &clocks {
-            Ok(_) => self.stand(When::AfterClocks)?,
+            Ok(_) => self.attach_for_run(AttachPhase::AfterClocks)?,
             Err(ended) => Err(ended.clone()),
         };
         if let Err(ended) = &others {
@@ -337,21 +341,21 @@ impl Run<'_> {
         let deadline = self.deadline;
         if request.refine {
             // The other half is for what these figures will ask for.
-            self.deadline = request.budget.map(|budget| self.begun + budget / 2);
+            self.deadline = request.budget.map(|budget| self.started_at + budget / 2);
         }
         self.prepare(0)?;
         self.reference_cases(Phase::Before)?;
-        self.settle(0, request)?;
+        self.measure_until_settled(0, request)?;
         self.deadline = deadline;
         if request.refine {
             self.refine(request)?;
         }
-        self.by_study_methods(request.profile)?;
+        self.measure_by_study_methods(request.profile)?;
         self.trials(None, request.trials)?;
         self.reference_cases(Phase::After)?;
-        self.fall(others.ok().flatten())?;
+        self.detach_after_run(others.ok().flatten())?;
         self.calibrate_again(machine)?;
-        self.fall(clocks.ok().flatten())
+        self.detach_after_run(clocks.ok().flatten())
     }
 
     /// What is done once for each row from this one on, before its first worker.
@@ -363,7 +367,7 @@ impl Run<'_> {
     }
 
     /// Measures until every row from this one on is settled, or the time is up.
-    fn settle(&mut self, first: usize, request: &Request) -> Result<(), RunError> {
+    fn measure_until_settled(&mut self, first: usize, request: &Request) -> Result<(), RunError> {
         if matches!(request.profile, Profile::Thorough { .. }) {
             // What the rehearsal may take of a budget: the real rounds are what the time is for.
             let deadline = self.deadline;
@@ -372,7 +376,7 @@ impl Run<'_> {
             self.rounds(first, Phase::Rehearsal)?;
             self.deadline = deadline;
             for row in &mut self.rows[first..] {
-                row.pace.begin_afresh();
+                row.progress.restart();
             }
         }
         self.rounds(first, Phase::Round)
@@ -385,7 +389,7 @@ impl Run<'_> {
             return Ok(());
         }
         let first = self.rows.len();
-        self.tell(Entry::RowsAdded { rows: more.clone() });
+        self.emit(Entry::RowsAdded { rows: more.clone() });
         let treated =
             self.rows.first().map_or_else(TreatmentSet::default, |row| row.treated.clone());
         self.rows.extend(more.into_iter().map(|planned| {
@@ -393,7 +397,7 @@ impl Run<'_> {
             RowRun { treated: treated.clone(), ..row }
         }));
         self.prepare(first)?;
-        self.settle(first, request)
+        self.measure_until_settled(first, request)
     }
 
     /// The pilots: mode, turns and batch length of each case, once.
@@ -405,20 +409,20 @@ impl Run<'_> {
             if self.rows[row].given_up {
                 continue;
             }
-            let spec =
-                self.spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
-            let other = self.rows[row].other();
+            let spec = self
+                .worker_spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
+            let other = self.rows[row].peer_location();
             match self.workers.pilot(spec, other)? {
                 Ok(plan) => {
-                    self.rows[row].pace.piloted(&plan);
-                    self.tell(Entry::Piloted { row: row as u32, plan });
+                    self.rows[row].progress.set_plan(&plan);
+                    self.emit(Entry::Piloted { row: row as u32, plan });
                 }
                 Err(ended) => {
                     let no_way = ended.reason.contains(PEER_UNREACHABLE_HINT);
                     let reason = ended.reason.clone();
                     self.give_up(row, ended);
                     if no_way {
-                        self.no_way_there(&reason);
+                        self.give_up_remote_rows(&reason);
                     }
                 }
             }
@@ -427,15 +431,22 @@ impl Run<'_> {
     }
 
     /// The peer cannot be reached: each further case would wait in vain as long as the first did.
-    fn no_way_there(&mut self, reason: &str) {
+    fn give_up_remote_rows(&mut self, reason: &str) {
         for row in 0..self.rows.len() {
-            let is_next = self.rows[row].other() == Other::Far && !self.rows[row].given_up;
-            if is_next && self.rows[row].pace.plan().is_none() {
+            let is_next = self.rows[row].peer_location() == PeerLocation::RemoteMachine
+                && !self.rows[row].given_up;
+            if is_next && self.rows[row].progress.plan().is_none() {
                 let reason = format!("not tried, since another case failed: {reason}");
                 let outcome = RowOutcome::Failed;
                 self.give_up(
                     row,
-                    Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                    JobFailure {
+                        outcome,
+                        reason,
+                        is_final: true,
+                        batch_too_large: false,
+                        arm: None,
+                    },
                 );
             }
         }
@@ -448,8 +459,8 @@ impl Run<'_> {
                 continue;
             }
             let ops = counted_ops(&self.rows[row].planned);
-            let spec = self.spec(row, Task::Count { warm_ops: WARM_OPS, ops });
-            let other = self.rows[row].other();
+            let spec = self.worker_spec(row, Task::Count { warm_ops: WARM_OPS, ops });
+            let other = self.rows[row].peer_location();
             let entry = match self.workers.count(spec, other)? {
                 Ok(count) => {
                     self.rows[row].count = Some(count.clone());
@@ -457,7 +468,7 @@ impl Run<'_> {
                 }
                 Err(ended) => Entry::NotCounted { row: row as u32, reason: ended.reason },
             };
-            self.tell(entry);
+            self.emit(entry);
         }
         Ok(())
     }
@@ -471,7 +482,7 @@ impl Run<'_> {
             self.order.shuffle(&mut order);
             for row in order {
                 if !self.rows[row].given_up {
-                    self.worker(row, phase)?;
+                    self.measure_worker(row, phase)?;
                 }
             }
         }
@@ -484,12 +495,12 @@ impl Run<'_> {
         let is_real = matches!(phase(0), Phase::Round(_));
         // Rows that were added later go on counting: a number is one round of the whole run.
         let mut round = if is_real { self.rounds_done } else { 0 };
-        let common = round + COMMON_ROUNDS;
+        let common = round + ROUNDS_FOR_ALL_ROWS;
         while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
             let mut wanted: Vec<usize> =
-                (0..self.rows.len()).filter(|&row| self.rows[row].wants_a_worker()).collect();
+                (0..self.rows.len()).filter(|&row| self.rows[row].needs_worker()).collect();
             if round >= common && self.deadline.is_some() {
-                wanted = self.most_in_need(wanted);
+                wanted = self.least_precise_rows(wanted);
             }
             self.order.shuffle(&mut wanted);
             if is_injected(InjectedFault::BackToBack) {
@@ -500,7 +511,7 @@ impl Run<'_> {
                 if self.time_is_up() {
                     break;
                 }
-                self.worker(row, phase(round))?;
+                self.measure_worker(row, phase(round))?;
             }
             round += 1;
         }
@@ -510,8 +521,8 @@ impl Run<'_> {
         self.rounds_done = round;
         for row in first..self.rows.len() {
             if !self.rows[row].given_up && !self.is_program(row) {
-                let converged = self.rows[row].pace.converged();
-                self.tell(Entry::RowFinished { row: row as u32, converged });
+                let converged = self.rows[row].progress.converged();
+                self.emit(Entry::RowFinished { row: row as u32, converged });
             }
         }
         Ok(())
@@ -519,8 +530,8 @@ impl Run<'_> {
 
     /// Of the rows that are not settled, the half that is furthest from its goal; reference cases are
     /// measured beside them and do not compete.
-    fn most_in_need(&self, wanted: Vec<usize>) -> Vec<usize> {
-        let need = |&row: &usize| self.rows[row].pace.need();
+    fn least_precise_rows(&self, wanted: Vec<usize>) -> Vec<usize> {
+        let need = |&row: &usize| self.rows[row].progress.goal_distance();
         let (mut rows, settled): (Vec<usize>, Vec<usize>) =
             wanted.into_iter().partition(|&row| !self.rows[row].is_settled());
         rows.sort_by(|one, other| need(other).total_cmp(&need(one)));
@@ -535,14 +546,14 @@ impl Run<'_> {
     }
 
     /// One fresh worker of a row.
-    fn worker(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
-        let Some(plan) = self.rows[row].pace.plan().cloned() else { return Ok(()) };
-        let spec = self.spec(row, Task::Measure(plan.clone()));
+    fn measure_worker(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
+        let Some(plan) = self.rows[row].progress.plan().cloned() else { return Ok(()) };
+        let spec = self.worker_spec(row, Task::Measure(plan.clone()));
         let begun = Instant::now();
-        let outcome = self.workers.measure(spec, self.rows[row].other())?;
+        let outcome = self.workers.measure(spec, self.rows[row].peer_location())?;
         let took = begun.elapsed();
-        let at_s = self.begun.elapsed().as_secs_f64();
-        self.look_for_what_came_off();
+        let at_s = self.started_at.elapsed().as_secs_f64();
+        self.check_early_detachment();
         if self.rows[row].given_up {
             return Ok(());
         }
@@ -550,29 +561,38 @@ impl Run<'_> {
             Ok(brought) => {
                 if let Some(clock) = &self.clock {
                     let counts = matches!(phase, Phase::Round(_) | Phase::Rehearsal(_));
-                    let RowRun { planned, pace, timed_ops, taken, .. } = &mut self.rows[row];
+                    let RowRun {
+                        planned, progress: pace, timed_ops, iteration_cost: taken, ..
+                    } = &mut self.rows[row];
                     *timed_ops += brought.ops();
-                    *taken = Taken::of(&brought.samples, &plan, clock, took).or(*taken);
+                    *taken = IterationCost::from_samples(&brought.samples, &plan, clock, took)
+                        .or(*taken);
                     let step = if counts {
-                        pace.came_back(&brought.samples, clock, planned)
+                        pace.add_worker(&brought.samples, clock, planned)
                     } else {
-                        Step::GoOn
+                        Progress::Continue
                     };
                     let outcome = brought.outcome();
-                    self.tell(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome });
-                    if let Step::Unmeasurable { reason } = step {
+                    self.emit(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome });
+                    if let Progress::Unmeasurable { reason } = step {
                         let outcome = RowOutcome::Unmeasurable;
                         self.give_up(
                             row,
-                            Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                            JobFailure {
+                                outcome,
+                                reason,
+                                is_final: true,
+                                batch_too_large: false,
+                                arm: None,
+                            },
                         );
                     }
                 }
             }
             Err(ended) => {
-                let Ended { outcome, reason, .. } = ended.clone();
+                let JobFailure { outcome, reason, .. } = ended.clone();
                 let lost = WorkerOutcome::Lost { outcome, reason };
-                self.tell(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome: lost });
+                self.emit(Entry::Worker { row: row as u32, phase, at_s, set: 0, outcome: lost });
                 self.rows[row].lost_workers += 1;
                 if ended.is_final || self.rows[row].lost_workers > MAX_LOST_WORKERS {
                     self.give_up(row, ended);
@@ -584,9 +604,9 @@ impl Run<'_> {
 
     /// A row that cannot be measured, whose op goes wrong, or whose workers are lost again and again
     /// gets no further worker.
-    fn give_up(&mut self, row: usize, ended: Ended) {
+    fn give_up(&mut self, row: usize, ended: JobFailure) {
         self.rows[row].given_up = true;
-        let Ended { outcome, reason, .. } = ended;
-        self.tell(Entry::Abandoned { row: row as u32, outcome, reason });
+        let JobFailure { outcome, reason, .. } = ended;
+        self.emit(Entry::Abandoned { row: row as u32, outcome, reason });
     }
 }

@@ -10,20 +10,20 @@ use oscost_model::monitor_report::MonitorReport;
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
 
-use super::workers::Ended;
+use super::workers::JobFailure;
 use super::{Run, RunError};
 
 /// What was said when something was taken off: the words of a monitor, if there was one among it;
 /// or why that did not end as it was to.
-pub(super) type LastWords = Result<Option<MonitorReport>, String>;
+pub(super) type MonitorResult = Result<Option<MonitorReport>, String>;
 
 /// Whether a monitor that tells what it saw is among what is attached.
-pub(super) fn is_watched(attached: &[AttachedTreatment]) -> bool {
+pub(super) fn has_reporting_monitor(attached: &[AttachedTreatment]) -> bool {
     attached.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }))
 }
 
 /// The words of the monitor, or why there are none.
-fn words(said: &LastWords) -> Result<&MonitorReport, String> {
+fn report_of(said: &MonitorResult) -> Result<&MonitorReport, String> {
     match said {
         Ok(Some(monitor_report)) => Ok(monitor_report),
         Ok(None) => Err("the monitor did not say what it saw".to_owned()),
@@ -32,7 +32,10 @@ fn words(said: &LastWords) -> Result<&MonitorReport, String> {
 }
 
 /// The calls that it saw of a counted copy: as many as that has made.
-fn of_copy(count: Option<&CallCount>, monitor_report: &MonitorReport) -> Result<u64, String> {
+fn verify_counted_ops(
+    count: Option<&CallCount>,
+    monitor_report: &MonitorReport,
+) -> Result<u64, String> {
     let known = count.and_then(|count| Some((count.counted_pid?, count.own.values().sum::<u64>())));
     let Some((copy, made)) = known else {
         let why = "its calls could not be counted: nobody knows whether the monitor saw them";
@@ -48,7 +51,7 @@ fn of_copy(count: Option<&CallCount>, monitor_report: &MonitorReport) -> Result<
 }
 
 /// Whether it has seen as many calls as the timed ops have made at least.
-fn of_ops(made: f64, seen: u64) -> Result<(), String> {
+fn verify_timed_ops(made: f64, seen: u64) -> Result<(), String> {
     match seen as f64 >= made {
         true => Ok(()),
         false => Err(format!(
@@ -57,14 +60,20 @@ fn of_ops(made: f64, seen: u64) -> Result<(), String> {
     }
 }
 
-fn void(why: &str) -> Ended {
+fn void_row(why: &str) -> JobFailure {
     let reason = format!("void: {why}");
-    Ended { outcome: RowOutcome::Failed, reason, is_final: true, too_many: false, arm: None }
+    JobFailure {
+        outcome: RowOutcome::Failed,
+        reason,
+        is_final: true,
+        batch_too_large: false,
+        arm: None,
+    }
 }
 
 impl Run<'_> {
     /// Undoes what a job has done to the system, if there is one.
-    pub(super) fn detach(&mut self, job: Option<u64>) -> Result<LastWords, RunError> {
+    pub(super) fn detach(&mut self, job: Option<u64>) -> Result<MonitorResult, RunError> {
         match job {
             Some(id) => Ok(self.workers.detach(id)?),
             None => Ok(Ok(None)),
@@ -72,29 +81,29 @@ impl Run<'_> {
     }
 
     /// The monitor under which these rows were counted has ended: what it saw of each.
-    pub(super) fn witnessed_copies(&mut self, rows: &[usize], said: &LastWords) {
+    pub(super) fn verify_counted_rows(&mut self, rows: &[usize], said: &MonitorResult) {
         for &row in rows {
             let it = &self.rows[row];
             let is_program = it.planned.workload.is_some();
-            if it.given_up || is_program || !is_watched(&it.treated.attached) {
+            if it.given_up || is_program || !has_reporting_monitor(&it.treated.attached) {
                 continue;
             }
             let count = it.count.as_ref();
-            match words(said).and_then(|words| Ok((of_copy(count, words)?, words))) {
-                Ok((seen, words)) => self.witnessed(row, Some(seen), words),
-                Err(why) => self.give_up(row, void(&why)),
+            match report_of(said).and_then(|words| Ok((verify_counted_ops(count, words)?, words))) {
+                Ok((seen, words)) => self.emit_monitor_report(row, Some(seen), words),
+                Err(why) => self.give_up(row, void_row(&why)),
             }
         }
     }
 
     /// The monitor under which these rows were timed, each for so many ops, has ended, once or in
     /// several turns. The error is why none of them counts.
-    pub(super) fn witnessed_ops(
+    pub(super) fn verify_timed_rows(
         &mut self,
         timed: &[(usize, u64)],
-        said: &[LastWords],
-    ) -> Result<(), Ended> {
-        let watched = |row: usize| is_watched(&self.rows[row].treated.attached);
+        said: &[MonitorResult],
+    ) -> Result<(), JobFailure> {
+        let watched = |row: usize| has_reporting_monitor(&self.rows[row].treated.attached);
         let timed: Vec<_> = timed.iter().copied().filter(|(row, _)| watched(*row)).collect();
         if timed.is_empty() {
             return Ok(());
@@ -104,18 +113,19 @@ impl Run<'_> {
             entries * ops as f64
         };
         let made = timed.iter().map(calls).sum();
-        let heard = said.iter().map(words).collect::<Result<Vec<_>, _>>();
-        let heard = heard.map_err(|why| void(&why))?;
-        of_ops(made, heard.iter().map(|words| words.calls).sum()).map_err(|why| void(&why))?;
+        let heard = said.iter().map(report_of).collect::<Result<Vec<_>, _>>();
+        let heard = heard.map_err(|why| void_row(&why))?;
+        verify_timed_ops(made, heard.iter().map(|words| words.calls).sum())
+            .map_err(|why| void_row(&why))?;
         for (row, _) in timed {
-            heard.iter().for_each(|words| self.witnessed(row, None, words));
+            heard.iter().for_each(|words| self.emit_monitor_report(row, None, words));
         }
         Ok(())
     }
 
-    fn witnessed(&mut self, row: usize, copy: Option<u64>, words: &MonitorReport) {
+    fn emit_monitor_report(&mut self, row: usize, copy: Option<u64>, words: &MonitorReport) {
         let (profile, anomalies) = (words.profile_state.clone(), words.anomalies);
-        self.tell(Entry::MonitorReported {
+        self.emit(Entry::MonitorReported {
             row: row as u32,
             observed_calls: copy,
             profile_state: profile,
@@ -138,33 +148,33 @@ mod tests {
         let mut words = MonitorReport::default();
         words.add_marked(7, 20);
         words.add_marked(7, 3);
-        assert_eq!(of_copy(Some(&count(7, 23)), &words), Ok(23));
+        assert_eq!(verify_counted_ops(Some(&count(7, 23)), &words), Ok(23));
         for made in [22, 24] {
-            let why = of_copy(Some(&count(7, made)), &words).unwrap_err();
+            let why = verify_counted_ops(Some(&count(7, made)), &words).unwrap_err();
             assert!(why.contains("saw 23 calls") && why.contains(&made.to_string()), "{why}");
         }
-        assert!(of_copy(Some(&count(8, 23)), &words).is_err(), "another copy's");
-        assert!(of_copy(None, &words).is_err(), "not counted");
+        assert!(verify_counted_ops(Some(&count(8, 23)), &words).is_err(), "another copy's");
+        assert!(verify_counted_ops(None, &words).is_err(), "not counted");
     }
 
     #[test]
     fn an_op_without_calls_is_seen_by_its_marks() {
         let mut words = MonitorReport::default();
-        assert!(of_copy(Some(&count(7, 0)), &words).is_err());
+        assert!(verify_counted_ops(Some(&count(7, 0)), &words).is_err());
         words.add_marked(7, 0);
-        assert_eq!(of_copy(Some(&count(7, 0)), &words), Ok(0));
+        assert_eq!(verify_counted_ops(Some(&count(7, 0)), &words), Ok(0));
     }
 
     #[test]
     fn of_all_calls_at_least_those_of_the_ops_are_seen() {
-        assert_eq!(of_ops(1_000.0, 1_000), Ok(()));
-        assert_eq!(of_ops(0.0, 1_000), Ok(()));
-        assert!(of_ops(1_001.0, 1_000).is_err());
+        assert_eq!(verify_timed_ops(1_000.0, 1_000), Ok(()));
+        assert_eq!(verify_timed_ops(0.0, 1_000), Ok(()));
+        assert!(verify_timed_ops(1_001.0, 1_000).is_err());
     }
 
     #[test]
     fn who_says_nothing_has_seen_nothing() {
-        assert!(words(&Ok(None)).is_err());
-        assert!(words(&Err("no room".to_owned())).unwrap_err().contains("no room"));
+        assert!(report_of(&Ok(None)).is_err());
+        assert!(report_of(&Err("no room".to_owned())).unwrap_err().contains("no room"));
     }
 }

@@ -9,13 +9,13 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::worker::{RemoteEnd, Task, WorkerSpec};
 
-use super::workers::{Answer, BEYOND, Ended, ended};
+use super::workers::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
 use crate::hosts::{HostError, Session};
 
 /// What a server may take beyond its worker: the worker is built in that time.
 const SERVER_GRACE_MS: u64 = 15_000;
 /// What a server that nobody waits for any more may still have to say.
-const LAST_WORD: Duration = Duration::from_millis(300);
+const STOP_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// The machine of the peer.
 pub struct Peer<'a> {
@@ -32,14 +32,14 @@ pub struct Peer<'a> {
 }
 
 /// The servers of a session.
-pub(super) struct FarSide<'a> {
+pub(super) struct PeerServers<'a> {
     pub(super) session: &'a mut dyn Session,
     bind: IpAddr,
     /// The CPU that servers are pinned to.
     pub(super) cpu: Option<u32>,
     last_id: u64,
     /// Why there is no session any more.
-    gone: Option<String>,
+    failure: Option<String>,
 }
 
 /// A server that waits for its worker.
@@ -49,32 +49,32 @@ pub(super) struct Server {
     pub(super) end: RemoteEnd,
 }
 
-impl<'a> FarSide<'a> {
+impl<'a> PeerServers<'a> {
     pub(super) fn new(session: &'a mut dyn Session, bind: IpAddr) -> Self {
         // Far from the ids of the probes before.
-        Self { session, bind, cpu: None, last_id: 1 << 32, gone: None }
+        Self { session, bind, cpu: None, last_id: 1 << 32, failure: None }
     }
 
     /// Whether the session has broken, and how.
-    pub(super) fn gone(&self) -> Option<Ended> {
-        let reason = self.gone.as_ref()?;
-        Some(Ended {
+    pub(super) fn gone(&self) -> Option<JobFailure> {
+        let reason = self.failure.as_ref()?;
+        Some(JobFailure {
             outcome: RowOutcome::Failed,
             reason: reason.clone(),
             is_final: true,
-            too_many: false,
+            batch_too_large: false,
             arm: None,
         })
     }
 
     /// Starts a server for the worker of this spec.
-    pub(super) fn serve(&mut self, spec: &WorkerSpec) -> Answer<Server> {
+    pub(super) fn serve(&mut self, spec: &WorkerSpec) -> JobResult<Server> {
         if let Some(gone) = self.gone() {
             return Ok(Err(gone));
         }
         let token = match token() {
             Ok(token) => token,
-            Err(error) => return Ok(Err(failed(format!("cannot make a token: {error}")))),
+            Err(error) => return Ok(Err(failed_job(format!("cannot make a token: {error}")))),
         };
         self.last_id += 1;
         let id = self.last_id;
@@ -86,41 +86,42 @@ impl<'a> FarSide<'a> {
             timeout_ms: spec.timeout_ms + SERVER_GRACE_MS,
             ..spec.clone()
         };
-        let said = self.ask(&Order::Serve { id, spec: Box::new(spec) }, id, 2 * BEYOND);
-        Ok(match self.alive(said)? {
-            Ok(Event::Ready { addr: Some(addr), .. }) if self.is_there(&addr) => {
+        let said =
+            self.request(&Order::Serve { id, spec: Box::new(spec) }, id, 2 * SUPERVISOR_GRACE);
+        Ok(match self.check_session(said)? {
+            Ok(Event::Ready { addr: Some(addr), .. }) if self.is_bound_address(&addr) => {
                 Ok(Server { id, end: RemoteEnd { addr, token } })
             }
             Ok(Event::Ready { addr, .. }) => {
                 // A session that does not take this says so at the next order.
                 let _ = self.session.send(&Order::Stop { id });
-                Err(failed(format!("the peer listens elsewhere than it was to: {addr:?}")))
+                Err(failed_job(format!("the peer listens elsewhere than it was to: {addr:?}")))
             }
-            Ok(other) => Err(of_the_peer(other)),
+            Ok(other) => Err(peer_failure(other)),
             Err(gone) => Err(gone),
         })
     }
 
     /// Whether a server stands at the address that it was given.
-    fn is_there(&self, addr: &str) -> bool {
+    fn is_bound_address(&self, addr: &str) -> bool {
         addr.parse::<SocketAddr>().is_ok_and(|addr| addr.ip() == self.bind && addr.port() > 0)
     }
 
     /// The end of a server whose worker has ended well: how many strangers knocked.
-    pub(super) fn ended(&mut self, server: &Server) -> Answer<u64> {
-        let said = match self.hear(server.id, BEYOND) {
+    pub(super) fn finish(&mut self, server: &Server) -> JobResult<u64> {
+        let said = match self.next_event(server.id, SUPERVISOR_GRACE) {
             // One server hangs: its session will tell whether it does as well.
             Err(HostError::TimedOut(patience)) => {
                 // A session that does not take this says so at the next order.
                 let _ = self.session.send(&Order::Stop { id: server.id });
                 let reason = format!("the peer: its end was still busy {patience:?} after ours");
-                return Ok(Err(Ended { is_final: false, ..failed(reason) }));
+                return Ok(Err(JobFailure { is_final: false, ..failed_job(reason) }));
             }
             other => other,
         };
-        Ok(match self.alive(said)? {
+        Ok(match self.check_session(said)? {
             Ok(Event::Served { unauthorised_connections: strangers, .. }) => Ok(strangers),
-            Ok(other) => Err(of_the_peer(other)),
+            Ok(other) => Err(peer_failure(other)),
             Err(gone) => Err(gone),
         })
     }
@@ -129,25 +130,25 @@ impl<'a> FarSide<'a> {
     /// that.
     pub(super) fn stop(&mut self, server: &Server) -> Result<Option<String>, HostError> {
         let asked = self.session.send(&Order::Stop { id: server.id });
-        let said = asked.and_then(|()| self.hear(server.id, LAST_WORD));
+        let said = asked.and_then(|()| self.next_event(server.id, STOP_TIMEOUT));
         let said = match said {
             Err(HostError::TimedOut(_)) => return Ok(None),
             other => other,
         };
-        Ok(match self.alive(said)? {
+        Ok(match self.check_session(said)? {
             Ok(Event::Served { .. } | Event::Ready { .. }) => None,
-            Ok(other) => Some(of_the_peer(other).reason),
+            Ok(other) => Some(peer_failure(other).reason),
             Err(gone) => Some(gone.reason),
         })
     }
 
-    fn ask(&mut self, order: &Order, id: u64, patience: Duration) -> Result<Event, HostError> {
+    fn request(&mut self, order: &Order, id: u64, patience: Duration) -> Result<Event, HostError> {
         self.session.send(order)?;
-        self.hear(id, patience)
+        self.next_event(id, patience)
     }
 
     /// The next event of this job; what others still had to say is past caring for.
-    fn hear(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
+    fn next_event(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
         loop {
             let event = self.session.next(patience)?;
             if event.id() == Some(id) {
@@ -158,26 +159,32 @@ impl<'a> FarSide<'a> {
 
     /// A broken session costs the rows that need it, and not the run; the user's wish is another
     /// matter.
-    fn alive(&mut self, said: Result<Event, HostError>) -> Answer<Event> {
+    fn check_session(&mut self, said: Result<Event, HostError>) -> JobResult<Event> {
         match said {
             Ok(event) => Ok(Ok(event)),
             Err(HostError::Interrupted) => Err(HostError::Interrupted),
             Err(error) => {
-                let gone = self.gone.insert(format!("the peer is gone: {error}"));
-                Ok(Err(Ended { reason: gone.clone(), ..failed(String::new()) }))
+                let gone = self.failure.insert(format!("the peer is gone: {error}"));
+                Ok(Err(JobFailure { reason: gone.clone(), ..failed_job(String::new()) }))
             }
         }
     }
 }
 
-fn failed(reason: String) -> Ended {
-    Ended { outcome: RowOutcome::Failed, reason, is_final: true, too_many: false, arm: None }
+fn failed_job(reason: String) -> JobFailure {
+    JobFailure {
+        outcome: RowOutcome::Failed,
+        reason,
+        is_final: true,
+        batch_too_large: false,
+        arm: None,
+    }
 }
 
 /// What a server says that does not serve.
-fn of_the_peer(event: Event) -> Ended {
-    let told = ended(event);
-    Ended { reason: format!("the peer: {}", told.reason), ..told }
+fn peer_failure(event: Event) -> JobFailure {
+    let told = job_failure(event);
+    JobFailure { reason: format!("the peer: {}", told.reason), ..told }
 }
 
 /// 128 bits that nobody can guess, in hexadecimal.

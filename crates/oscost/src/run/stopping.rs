@@ -13,19 +13,19 @@ use oscost_stats::stopping::{
 
 /// A row that reaches this many repetitions ends whatever its interval is: at the default goal it
 /// has then cost some half a second.
-const MOST_REPETITIONS: usize = 80;
+const MAX_REPETITIONS: usize = 80;
 /// A row whose workers take long ends when they have timed for so long ...
-const MOST_TIMED_NS: f64 = 1e9;
+const MAX_TIMED_NS: f64 = 1e9;
 /// ... but not before its second look.
-const FEWEST_REPETITIONS: usize = 15;
+const MIN_REPETITIONS: usize = 15;
 /// The same for figures that are published.
-const MOST_THOROUGH: usize = 200;
+const MAX_THOROUGH_REPETITIONS: usize = 200;
 /// Of a cold row the goal is so many times wider: what an eviction leaves behind differs from shot to
 /// shot and from worker to worker, and an interval of 2 % would cost hundreds of workers to say no more.
-const COLD_IS_WIDER: f64 = 5.0;
+const COLD_GOAL_FACTOR: f64 = 5.0;
 /// Workers whose batches were disturbed are repeated, until this many times as many workers as were
 /// wanted have been tried.
-const TRIES_PER_REPETITION: usize = 2;
+const MAX_ATTEMPTS_PER_REPETITION: usize = 2;
 
 /// What kind of run it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,11 +75,11 @@ impl Profile {
 
     /// The goal of a row that is timed in `mode`.
     fn goal(self, mode: Option<Mode>) -> Goal {
-        let wider = if mode == Some(Mode::C) { COLD_IS_WIDER } else { 1.0 };
+        let wider = if mode == Some(Mode::C) { COLD_GOAL_FACTOR } else { 1.0 };
         let most_repetitions = match self {
             Profile::Quick => QUICK_REPETITIONS,
-            Profile::Default { .. } => MOST_REPETITIONS,
-            Profile::Thorough { .. } => MOST_THOROUGH,
+            Profile::Default { .. } => MAX_REPETITIONS,
+            Profile::Thorough { .. } => MAX_THOROUGH_REPETITIONS,
         };
         // Without a goal no width is narrow enough to stop early.
         let relative_half_width = self.precision_pct().map_or(0.0, |pct| wider * pct / 100.0);
@@ -89,9 +89,9 @@ impl Profile {
 
 /// What a row needs next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Progress {
     /// Whatever it needed: the next round will see.
-    GoOn,
+    Continue,
     /// Too many of its workers were disturbed.
     Unmeasurable {
         /// In words.
@@ -100,17 +100,17 @@ pub(super) enum Step {
 }
 
 /// The repetitions of one row so far, and how many there are to be.
-pub(super) struct Pace {
+pub(super) struct RowProgress {
     profile: Profile,
     plan: Option<BatchPlan>,
     values: Vec<WorkerValue>,
-    tries: usize,
-    until: usize,
+    attempts: usize,
+    target_repetitions: usize,
     stopping: Stopping,
     settled: bool,
 }
 
-impl Pace {
+impl RowProgress {
     pub(super) fn new(profile: Profile) -> Self {
         let stopping = Stopping::new(profile.goal(None));
         let until = match profile {
@@ -119,15 +119,23 @@ impl Pace {
             Profile::Thorough { .. } => THOROUGH_FIRST_PHASE,
         };
         let values = Vec::new();
-        Self { profile, plan: None, values, tries: 0, until, stopping, settled: false }
+        Self {
+            profile,
+            plan: None,
+            values,
+            attempts: 0,
+            target_repetitions: until,
+            stopping,
+            settled: false,
+        }
     }
 
-    pub(super) fn piloted(&mut self, plan: &BatchPlan) {
+    pub(super) fn set_plan(&mut self, plan: &BatchPlan) {
         self.stopping = Stopping::new(self.profile.goal(Some(plan.mode)));
         if let Profile::Default { .. } = self.profile {
             let worker_ns = plan.batch_ns * f64::from(plan.groups);
-            let fit = (MOST_TIMED_NS / worker_ns.max(1.0)) as usize;
-            let most_repetitions = fit.clamp(FEWEST_REPETITIONS, MOST_REPETITIONS);
+            let fit = (MAX_TIMED_NS / worker_ns.max(1.0)) as usize;
+            let most_repetitions = fit.clamp(MIN_REPETITIONS, MAX_REPETITIONS);
             self.stopping =
                 Stopping::new(Goal { most_repetitions, ..self.profile.goal(Some(plan.mode)) });
         }
@@ -153,7 +161,7 @@ impl Pace {
     }
 
     /// How far the row is from its goal: 2 is twice as wide as wanted.
-    pub(super) fn need(&self) -> f64 {
+    pub(super) fn goal_distance(&self) -> f64 {
         let goal = self.goal().relative_half_width;
         self.width().map_or(f64::INFINITY, |width| width / goal.max(f64::MIN_POSITIVE))
     }
@@ -174,29 +182,33 @@ impl Pace {
     }
 
     /// A worker came back: is it enough?
-    pub(super) fn came_back(
+    pub(super) fn add_worker(
         &mut self,
         samples: &[Sample],
         clock: &Calibration,
         row: &PlannedRow,
-    ) -> Step {
-        let Some(plan) = &self.plan else { return Step::GoOn };
-        self.tries += 1;
+    ) -> Progress {
+        let Some(plan) = &self.plan else { return Progress::Continue };
+        self.attempts += 1;
         let how = SampleContext::of(&row.definition, plan, clock);
         let how = SampleContext { switches: row.monitored || how.switches, ..how };
         self.values.push(worker_value(samples, 0, how));
         if self.settled {
-            return Step::GoOn; // A reference case goes on for as long as the run does.
+            return Progress::Continue; // A reference case goes on for as long as the run does.
         }
         let values = self.values();
-        if values < self.until && self.tries < TRIES_PER_REPETITION * self.until {
-            return Step::GoOn;
+        if values < self.target_repetitions
+            && self.attempts < MAX_ATTEMPTS_PER_REPETITION * self.target_repetitions
+        {
+            return Progress::Continue;
         }
-        if values < self.until {
+        if values < self.target_repetitions {
             // Those that came through are the ones whose disturbance the account missed most.
-            let reason =
-                format!("of {} workers only {values} had enough undisturbed batches", self.tries);
-            return Step::Unmeasurable { reason };
+            let reason = format!(
+                "of {} workers only {values} had enough undisturbed batches",
+                self.attempts
+            );
+            return Progress::Unmeasurable { reason };
         }
         match self.profile {
             Profile::Quick | Profile::Thorough { .. } => self.settled = true,
@@ -209,21 +221,21 @@ impl Pace {
                     self.settled = true;
                 }
                 match self.stopping.look(look) {
-                    Next::Continue { until } => self.until = until,
+                    Next::Continue { until } => self.target_repetitions = until,
                     Next::Stop { .. } => self.settled = true,
                 }
             }
         }
-        Step::GoOn
+        Progress::Continue
     }
 
     /// The second phase of a thorough run: as many repetitions as the first one's width says, none
     /// of them taken over.
-    pub(super) fn begin_afresh(&mut self) {
+    pub(super) fn restart(&mut self) {
         let look = Look { repetitions: self.values(), relative_half_width: self.width() };
-        self.until = thorough_repetitions(look, self.goal());
+        self.target_repetitions = thorough_repetitions(look, self.goal());
         self.values.clear();
-        self.tries = 0;
+        self.attempts = 0;
         self.settled = false;
     }
 }

@@ -12,55 +12,55 @@ use oscost_model::record::RowOutcome;
 use oscost_model::study_method::{StudyMethod, TimingScope};
 use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
 
-use super::workers::Ended;
+use super::workers::JobFailure;
 use super::{MAX_LOST_WORKERS, Profile, Run, RunError};
 
 /// What a row may take in its manner: sixty rows are done in a minute more.
-const MOST: Duration = Duration::from_secs(1);
+const TIME_BUDGET: Duration = Duration::from_secs(1);
 /// The same in a quick run.
-const MOST_QUICK: Duration = Duration::from_millis(250);
+const QUICK_TIME_BUDGET: Duration = Duration::from_millis(250);
 /// A row that takes so many times as long at the very least is not timed so.
-const FAR_TOO_LONG: f64 = 10.0;
+const MAX_SLOWDOWN_FOR_STUDY_METHOD: f64 = 10.0;
 /// All windows of a row: they are kept one by one, and tell more of a tail than anybody asks.
-const MOST_WINDOWS: u64 = 10_000;
+const MAX_WINDOWS: u64 = 10_000;
 /// Fewer ops of an experiment than these are no loop and no distribution: before, experiments are
 /// left out ...
-const FEWEST_ITERATIONS: u64 = 100;
+const MIN_ITERATIONS: u64 = 100;
 /// ... but for these: a deviation of fewer is none.
-const FEWEST_EXPERIMENTS: u32 = 3;
+const MIN_EXPERIMENTS: u32 = 3;
 /// What it takes to make a worker and to end it.
-const WORKER_NS: f64 = 5e6;
+const WORKER_START_NS: f64 = 5e6;
 /// What lies around a window: the kernel's account before and behind it, and its preparation.
-const WINDOW_NS: f64 = 5e3;
+const WINDOW_OVERHEAD_NS: f64 = 5e3;
 /// What an eviction before a cold shot takes, where no worker has shown it.
 const EVICTION_NS: f64 = 5e6;
 /// A worker warms up for so long at least ...
-const WARM_NS: f64 = 3e6;
+const MIN_WARM_UP_NS: f64 = 3e6;
 /// ... and so many batches.
-const WARM_BATCHES: f64 = 5.0;
+const MIN_WARM_UP_BATCHES: f64 = 5.0;
 
 /// What a worker of a row has taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct IterationCost {
     /// A turn of its loop, in nanoseconds.
-    turn_ns: f64,
+    ns: f64,
     /// Ops that a turn is worth.
-    worth: u64,
+    ops: u64,
     /// A window and all that lies around it, at the most, in nanoseconds.
     window_ns: f64,
 }
 
-impl Taken {
+impl IterationCost {
     /// What a pilot has seen of it, where the time was up before the first worker.
-    fn by_pilot(plan: &BatchPlan) -> Self {
+    fn from_pilot(plan: &BatchPlan) -> Self {
         let copies = plan.unroll_factors.iter().copied().max().unwrap_or(1).max(1);
         let turn_ns = plan.batch_ns / (plan.iterations.max(1) as f64 * f64::from(copies));
-        let around_ns = if plan.mode == Mode::C { EVICTION_NS } else { WINDOW_NS };
-        Self { turn_ns, worth: 1, window_ns: plan.batch_ns + around_ns }
+        let around_ns = if plan.mode == Mode::C { EVICTION_NS } else { WINDOW_OVERHEAD_NS };
+        Self { ns: turn_ns, ops: 1, window_ns: plan.batch_ns + around_ns }
     }
 
     /// What these samples have taken; none of a worker without any.
-    pub(super) fn of(
+    pub(super) fn from_samples(
         samples: &[Sample],
         plan: &BatchPlan,
         clock: &Calibration,
@@ -76,9 +76,9 @@ impl Taken {
             return None;
         }
         Some(Self {
-            turn_ns: (clock.ns(ticks) / turns).max(0.0),
+            ns: (clock.ns(ticks) / turns).max(0.0),
             // Turns vary by a tenth at most, around those of the plan.
-            worth: ((ops / turns).round() as u64).max(1),
+            ops: ((ops / turns).round() as u64).max(1),
             window_ns: took.as_nanos() as f64 / samples.len() as f64,
         })
     }
@@ -86,16 +86,16 @@ impl Taken {
 
 /// How a row is timed in its manner.
 #[derive(Clone, Debug, PartialEq)]
-struct Cut {
+struct ExperimentPlan {
     plan: BatchPlan,
     experiments: u32,
     /// Turns of an experiment, in all its windows.
-    turns: u64,
+    iterations: u64,
 }
 
 /// The most between two numbers that fits, where all below it fit too; `None` where the first does
 /// not.
-fn most(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
+fn largest_fitting(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     if !fits(least) {
         return None;
     }
@@ -109,25 +109,25 @@ fn most(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
 
 /// Whether an op is the only one of its window whatever a study does: because it brings its own
 /// figure, is wanted cold, or fills a batch by itself.
-fn is_alone(pilot: &BatchPlan) -> bool {
+fn times_single_ops(pilot: &BatchPlan) -> bool {
     pilot.mode.is_single_shot() || pilot.iterations == 1
 }
 
 /// Cuts a row's manner so that it takes no longer than `limit`: fewer ops first, then fewer
 /// experiments, then fewer ops still. `None` where even one op of each takes far too long.
-fn cut(
+fn fit_to_budget(
     study_method: &StudyMethod,
     pilot: &BatchPlan,
-    taken: Taken,
+    taken: IterationCost,
     limit: Duration,
-) -> Option<Cut> {
+) -> Option<ExperimentPlan> {
     let limit_ns = limit.as_nanos() as f64;
-    let alone = study_method.timed == TimingScope::Each || is_alone(pilot);
+    let alone = study_method.timed == TimingScope::Each || times_single_ops(pilot);
     let asked = study_method.experiments.max(1);
-    let most_experiments = asked.min(MOST_WINDOWS as u32);
-    let wanted = (study_method.iterations / taken.worth).max(1);
+    let most_experiments = asked.min(MAX_WINDOWS as u32);
+    let wanted = (study_method.iterations / taken.ops).max(1);
     let wanted = |experiments: u32| match alone {
-        true => wanted.min(MOST_WINDOWS / u64::from(experiments)).max(1),
+        true => wanted.min(MAX_WINDOWS / u64::from(experiments)).max(1),
         false => wanted,
     };
     let cost_ns = |turns: u64, experiments: u32| {
@@ -136,34 +136,35 @@ fn cut(
             (Mode::C, _) => (0.0, turns * taken.window_ns),
             (Mode::F, _) => (taken.window_ns, turns * taken.window_ns),
             (_, true) => {
-                let window_ns = taken.turn_ns + WINDOW_NS;
-                (WARM_BATCHES * window_ns, turns * window_ns)
+                let window_ns = taken.ns + WINDOW_OVERHEAD_NS;
+                (MIN_WARM_UP_BATCHES * window_ns, turns * window_ns)
             }
-            (_, false) => (WARM_BATCHES * turns * taken.turn_ns, turns * taken.turn_ns),
+            (_, false) => (MIN_WARM_UP_BATCHES * turns * taken.ns, turns * taken.ns),
         };
-        f64::from(experiments) * (WORKER_NS + warm_ns.max(WARM_NS) + timed_ns)
+        f64::from(experiments) * (WORKER_START_NS + warm_ns.max(MIN_WARM_UP_NS) + timed_ns)
     };
     let fits = |turns: u64, experiments: u32| cost_ns(turns, experiments) <= limit_ns;
-    let few = |experiments: u32| (FEWEST_ITERATIONS / taken.worth).max(1).min(wanted(experiments));
-    let least = FEWEST_EXPERIMENTS.min(most_experiments);
+    let few = |experiments: u32| (MIN_ITERATIONS / taken.ops).max(1).min(wanted(experiments));
+    let least = MIN_EXPERIMENTS.min(most_experiments);
     let mut experiments = most_experiments;
     if !fits(few(experiments), experiments) {
-        let fit = most(u64::from(least), u64::from(most_experiments), |experiments| {
+        let fit = largest_fitting(u64::from(least), u64::from(most_experiments), |experiments| {
             fits(few(experiments as u32), experiments as u32)
         });
         experiments = fit.map_or(least, |fit| fit as u32);
     }
-    let turns = most(1, wanted(experiments), |turns| fits(turns, experiments));
-    if turns.is_none() && cost_ns(1, experiments) > FAR_TOO_LONG * limit_ns {
+    let turns = largest_fitting(1, wanted(experiments), |turns| fits(turns, experiments));
+    if turns.is_none() && cost_ns(1, experiments) > MAX_SLOWDOWN_FOR_STUDY_METHOD * limit_ns {
         return None;
     }
     let turns = turns.unwrap_or(1);
-    let plan = if alone { shots(pilot, turns, taken) } else { looped(pilot, turns, taken) };
-    Some(Cut { plan, experiments, turns })
+    let plan =
+        if alone { single_shot_plan(pilot, turns, taken) } else { loop_plan(pilot, turns, taken) };
+    Some(ExperimentPlan { plan, experiments, iterations: turns })
 }
 
 /// One op a window.
-fn shots(pilot: &BatchPlan, windows: u64, taken: Taken) -> BatchPlan {
+fn single_shot_plan(pilot: &BatchPlan, windows: u64, taken: IterationCost) -> BatchPlan {
     let mode = match pilot.mode {
         own if own.is_single_shot() => own,
         // Batches of one turn: of these the kernel is not entered between ops of below 50 ns, as a
@@ -172,7 +173,7 @@ fn shots(pilot: &BatchPlan, windows: u64, taken: Taken) -> BatchPlan {
     };
     let batch_ns = match mode {
         Mode::C | Mode::F => taken.window_ns,
-        _ => taken.turn_ns,
+        _ => taken.ns,
     };
     let copies = vec![1];
     BatchPlan {
@@ -187,8 +188,8 @@ fn shots(pilot: &BatchPlan, windows: u64, taken: Taken) -> BatchPlan {
 
 /// All ops in one window. It is timed as a single shot is: with exactly so many turns, which vary
 /// from batch to batch in other modes.
-fn looped(pilot: &BatchPlan, turns: u64, taken: Taken) -> BatchPlan {
-    let batch_ns = turns as f64 * taken.turn_ns;
+fn loop_plan(pilot: &BatchPlan, turns: u64, taken: IterationCost) -> BatchPlan {
+    let batch_ns = turns as f64 * taken.ns;
     BatchPlan {
         mode: Mode::S,
         iterations: turns,
@@ -201,10 +202,13 @@ fn looped(pilot: &BatchPlan, turns: u64, taken: Taken) -> BatchPlan {
 
 /// The loop in as many windows as it takes where no more ops than the pilot's can be prepared at
 /// once.
-fn in_pieces(pilot: &BatchPlan, cut: &Cut, taken: Taken) -> BatchPlan {
-    let most = MOST_WINDOWS / u64::from(cut.experiments.max(1));
-    let windows = cut.turns.div_ceil(pilot.iterations.max(1)).clamp(1, most.max(1));
-    BatchPlan { groups: windows as u32, ..looped(pilot, pilot.iterations.min(cut.turns), taken) }
+fn chunked_plan(pilot: &BatchPlan, cut: &ExperimentPlan, taken: IterationCost) -> BatchPlan {
+    let most = MAX_WINDOWS / u64::from(cut.experiments.max(1));
+    let windows = cut.iterations.div_ceil(pilot.iterations.max(1)).clamp(1, most.max(1));
+    BatchPlan {
+        groups: windows as u32,
+        ..loop_plan(pilot, pilot.iterations.min(cut.iterations), taken)
+    }
 }
 
 /// An experiment to come.
@@ -215,12 +219,12 @@ struct Job {
 
 impl Run<'_> {
     /// All rows of studies in their manner, one worker an experiment, in random order.
-    pub(super) fn by_study_methods(&mut self, profile: Profile) -> Result<(), RunError> {
-        let limit = if profile == Profile::Quick { MOST_QUICK } else { MOST };
-        let mut cuts: Vec<Option<Cut>> = vec![None; self.rows.len()];
+    pub(super) fn measure_by_study_methods(&mut self, profile: Profile) -> Result<(), RunError> {
+        let limit = if profile == Profile::Quick { QUICK_TIME_BUDGET } else { TIME_BUDGET };
+        let mut cuts: Vec<Option<ExperimentPlan>> = vec![None; self.rows.len()];
         let mut jobs = Vec::new();
         for (row, found) in cuts.iter_mut().enumerate() {
-            *found = self.cut(row, limit);
+            *found = self.plan_experiments(row, limit);
             let experiments = found.as_ref().map_or(0, |cut| cut.experiments);
             jobs.extend((0..experiments).map(|experiment| Job { row, experiment }));
         }
@@ -232,18 +236,22 @@ impl Run<'_> {
                 continue;
             };
             let whole = cut.plan.clone();
-            let Err(ended) = self.experiment(row, experiment, whole.clone())? else { continue };
-            if let Some(pilot) = self.rows[row].pace.plan()
-                && ended.too_many
+            let Err(ended) = self.measure_experiment(row, experiment, whole.clone())? else {
+                continue;
+            };
+            if let Some(pilot) = self.rows[row].progress.plan()
+                && ended.batch_too_large
                 && whole.iterations > pilot.iterations
             {
-                let taken = self.rows[row].taken.unwrap_or_else(|| Taken::by_pilot(pilot));
-                cut.plan = in_pieces(pilot, cut, taken);
+                let taken = self.rows[row]
+                    .iteration_cost
+                    .unwrap_or_else(|| IterationCost::from_pilot(pilot));
+                cut.plan = chunked_plan(pilot, cut, taken);
                 jobs.push_back(Job { row, experiment });
                 continue;
             }
-            let Ended { outcome, reason, is_final, .. } = ended;
-            self.tell_lost(row, experiment, outcome, reason);
+            let JobFailure { outcome, reason, is_final, .. } = ended;
+            self.emit_lost_experiment(row, experiment, outcome, reason);
             losses[row] += 1;
             if is_final || losses[row] > MAX_LOST_WORKERS {
                 cuts[row] = None;
@@ -255,53 +263,59 @@ impl Run<'_> {
     }
 
     /// How a row is timed in its manner; `None` where it is not, and the journal knows why.
-    fn cut(&mut self, row: usize, limit: Duration) -> Option<Cut> {
+    fn plan_experiments(&mut self, row: usize, limit: Duration) -> Option<ExperimentPlan> {
         let it = &self.rows[row];
         let study_method =
             it.planned.study_method.filter(|_| it.planned.requested && !it.given_up)?;
         // A rate is a slope over sizes.
-        let pilot = it.pace.plan().filter(|plan| plan.mode != Mode::T)?;
-        let taken = it.taken.unwrap_or_else(|| Taken::by_pilot(pilot));
-        let found = cut(&study_method, pilot, taken, limit);
+        let pilot = it.progress.plan().filter(|plan| plan.mode != Mode::T)?;
+        let taken = it.iteration_cost.unwrap_or_else(|| IterationCost::from_pilot(pilot));
+        let found = fit_to_budget(&study_method, pilot, taken, limit);
         if found.is_none() {
             let op_ns = match pilot.mode {
                 Mode::C | Mode::F => taken.window_ns,
-                _ => taken.turn_ns,
+                _ => taken.ns,
             };
             let seconds = op_ns / 1e9;
             let reason = format!("it would take too long: an op takes {seconds:.1} s");
-            self.tell_lost(row, 0, RowOutcome::Skipped, reason);
+            self.emit_lost_experiment(row, 0, RowOutcome::Skipped, reason);
         }
         found
     }
 
     /// One experiment in a fresh worker.
-    fn experiment(
+    fn measure_experiment(
         &mut self,
         row: usize,
         experiment: u32,
         plan: BatchPlan,
-    ) -> Result<Result<(), Ended>, RunError> {
-        let spec = self.spec(row, Task::Measure(plan));
-        let outcome = self.workers.measure(spec, self.rows[row].other())?;
-        self.look_for_what_came_off();
+    ) -> Result<Result<(), JobFailure>, RunError> {
+        let spec = self.worker_spec(row, Task::Measure(plan));
+        let outcome = self.workers.measure(spec, self.rows[row].peer_location())?;
+        self.check_early_detachment();
         if self.rows[row].given_up {
             return Ok(Ok(()));
         }
         Ok(outcome.map(|brought| {
             self.rows[row].timed_ops += brought.ops();
-            self.tell_experiment(row, experiment, brought.outcome());
+            self.emit_experiment(row, experiment, brought.outcome());
         }))
     }
 
-    fn tell_lost(&mut self, row: usize, experiment: u32, outcome: RowOutcome, reason: String) {
-        self.tell_experiment(row, experiment, WorkerOutcome::Lost { outcome, reason });
+    fn emit_lost_experiment(
+        &mut self,
+        row: usize,
+        experiment: u32,
+        outcome: RowOutcome,
+        reason: String,
+    ) {
+        self.emit_experiment(row, experiment, WorkerOutcome::Lost { outcome, reason });
     }
 
-    fn tell_experiment(&mut self, row: usize, experiment: u32, outcome: WorkerOutcome) {
+    fn emit_experiment(&mut self, row: usize, experiment: u32, outcome: WorkerOutcome) {
         let (row, phase) = (row as u32, Phase::StudyMethod(experiment));
-        let at_s = self.begun.elapsed().as_secs_f64();
-        self.tell(Entry::Worker { row, phase, at_s, set: 0, outcome });
+        let at_s = self.started_at.elapsed().as_secs_f64();
+        self.emit(Entry::Worker { row, phase, at_s, set: 0, outcome });
     }
 }
 

@@ -8,13 +8,13 @@ use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::comparison::SPREAD;
-use super::workers::{Ended, Other};
+use super::comparison::MIN_PAIR_SPAN;
+use super::workers::{JobFailure, PeerLocation};
 use super::{ComparisonPlan, MAX_LOST_WORKERS, Run, RunError};
 use crate::workloads;
 
 /// What is cleaned up after a trial, beyond its own limit.
-const GRACE: Duration = Duration::from_secs(20);
+const CLEANUP_GRACE: Duration = Duration::from_secs(20);
 
 /// How much time trials may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct TrialBudget {
 
 /// Rows of one workload whose trials follow each other.
 #[derive(Clone, Debug)]
-struct Trials {
+struct TrialSet {
     /// The number of the set, as the journal has it.
     number: u32,
     /// Whether something is attached for each trial, and not for the whole run.
@@ -46,18 +46,18 @@ struct Trials {
     due: Option<Instant>,
 }
 
-impl Trials {
+impl TrialSet {
     /// When its next round is due, so that the last one lies [`SPREAD`] behind the first.
     fn next_due(&self) -> Option<Instant> {
         let rounds = self.wanted.saturating_sub(1).max(1);
-        Some(self.begun? + SPREAD * self.done.min(rounds) / rounds)
+        Some(self.begun? + MIN_PAIR_SPAN * self.done.min(rounds) / rounds)
     }
 }
 
 /// The first trial fails, and the warm-up did not: what differs is what that one left.
-fn after_warm_up(ended: Ended) -> Ended {
+fn explain_first_failure(ended: JobFailure) -> JobFailure {
     match ended.outcome {
-        RowOutcome::Failed if !ended.is_final => Ended {
+        RowOutcome::Failed if !ended.is_final => JobFailure {
             reason: format!(
                 "{}; once it went well: if a run meets what the one before it left, `--prepare \
                  COMMAND` (`before` in a file) is done before each",
@@ -81,15 +81,15 @@ impl Run<'_> {
         contest: Option<&ComparisonPlan>,
         time: TrialBudget,
     ) -> Result<(), RunError> {
-        let mut all = self.to_be_tried(contest);
+        let mut all = self.trial_sets(contest);
         let deadline = self.deadline;
-        self.deadline = time.run_limit.map(|until| self.begun + until);
+        self.deadline = time.run_limit.map(|until| self.started_at + until);
         let share = time.time_budget / u32::try_from(all.len()).unwrap_or(1).max(1);
         self.warm_up_all(&all)?;
         if time.count_calls {
             self.count_programs(&all)?;
         }
-        while self.keep_who_can_go_on(&mut all, contest) {
+        while self.retain_measurable(&mut all, contest) {
             self.order.shuffle(&mut all);
             for set in &mut all {
                 if self.time_is_up() && set.done > 0 || set.due > Some(Instant::now()) {
@@ -106,12 +106,12 @@ impl Run<'_> {
                 set.due = set.next_due().filter(|_| contest.is_some() && time.spread);
             }
             if self.time_is_up() && all.iter().all(|set| set.done > 0) {
-                self.pairs_lack |= all.iter().any(|set| set.done < set.wanted);
+                self.pairs_missing |= all.iter().any(|set| set.done < set.wanted);
                 break;
             }
             let unfinished = all.iter().filter(|set| set.done < set.wanted);
             if let Some(Some(due)) = unfinished.map(|set| set.due).min() {
-                self.rest_until(due)?;
+                self.sleep_until(due)?;
             }
         }
         self.deadline = deadline;
@@ -120,7 +120,7 @@ impl Run<'_> {
 
     /// Leaves out rows that were given up, and sets that are done or have nobody left to be compared
     /// with; whether any is left.
-    fn keep_who_can_go_on(&self, all: &mut Vec<Trials>, contest: Option<&ComparisonPlan>) -> bool {
+    fn retain_measurable(&self, all: &mut Vec<TrialSet>, contest: Option<&ComparisonPlan>) -> bool {
         all.retain_mut(|set| {
             let base = set.rows.first().copied();
             set.rows.retain(|&row| !self.rows[row].given_up);
@@ -137,8 +137,8 @@ impl Run<'_> {
     }
 
     /// What is to be tried, and beside what.
-    fn to_be_tried(&self, contest: Option<&ComparisonPlan>) -> Vec<Trials> {
-        let trials = |number: usize, rows: Vec<usize>, attaches| Trials {
+    fn trial_sets(&self, contest: Option<&ComparisonPlan>) -> Vec<TrialSet> {
+        let trials = |number: usize, rows: Vec<usize>, attaches| TrialSet {
             number: number as u32,
             attaches,
             rows,
@@ -173,7 +173,7 @@ impl Run<'_> {
 
     /// One untimed trial of each row: the caches hold then what they hold later, and whoever cannot
     /// run says so before anything is timed.
-    fn warm_up_all(&mut self, all: &[Trials]) -> Result<(), RunError> {
+    fn warm_up_all(&mut self, all: &[TrialSet]) -> Result<(), RunError> {
         let mut warm: Vec<usize> = Vec::new();
         for set in all {
             for &row in &set.rows {
@@ -192,7 +192,7 @@ impl Run<'_> {
 
     /// One run of each program under a tracer, which counts its calls. What a place adds to it makes
     /// no call of its own: a base's program is counted, and stands for all.
-    fn count_programs(&mut self, all: &[Trials]) -> Result<(), RunError> {
+    fn count_programs(&mut self, all: &[TrialSet]) -> Result<(), RunError> {
         let mut counted: Vec<usize> = Vec::new();
         for &row in all.iter().flat_map(|set| set.rows.first()) {
             if counted.contains(&row) || self.rows[row].given_up {
@@ -203,11 +203,11 @@ impl Run<'_> {
                 continue;
             };
             let spec = WorkerSpec { treatments: Vec::new(), ..spec };
-            let entry = match self.workers.count(spec, Other::Near)? {
+            let entry = match self.workers.count(spec, PeerLocation::SameMachine)? {
                 Ok(count) => Entry::Counted { row: row as u32, count },
                 Err(ended) => Entry::NotCounted { row: row as u32, reason: ended.reason },
             };
-            self.tell(entry);
+            self.emit(entry);
         }
         Ok(())
     }
@@ -216,32 +216,33 @@ impl Run<'_> {
     fn program_spec(&mut self, row: usize, task: Task) -> Option<WorkerSpec> {
         let workload = self.rows[row].planned.workload.clone()?;
         let limit = Duration::from_secs(workload.program.limits.seconds.into());
-        let timeout_ms = (limit + GRACE).as_millis() as u64;
+        let timeout_ms = (limit + CLEANUP_GRACE).as_millis() as u64;
         let subject = Subject::Program(Box::new(workload.program));
         // A program has all CPUs, unless its user has named one.
-        let cpu = self.asked_cpu;
-        Some(WorkerSpec { subject, cpu, timeout_ms, ..self.spec(row, task) })
+        let cpu = self.requested_cpu;
+        Some(WorkerSpec { subject, cpu, timeout_ms, ..self.worker_spec(row, task) })
     }
 
     /// One trial of each row of a set.
-    fn round_of_trials(&mut self, set: &Trials) -> Result<(), RunError> {
+    fn round_of_trials(&mut self, set: &TrialSet) -> Result<(), RunError> {
         let mut order = set.rows.clone();
         self.order.shuffle(&mut order);
         for row in order {
-            let read = self.trial(row, set.attaches, false)?.and_then(|ran| self.read(row, ran));
+            let read =
+                self.trial(row, set.attaches, false)?.and_then(|ran| self.read_trial(row, ran));
             let read = read.map_err(|ended| match self.rows[row].lost_workers == set.done {
-                true => after_warm_up(ended),
+                true => explain_first_failure(ended),
                 false => ended,
             });
-            let at_s = self.begun.elapsed().as_secs_f64();
+            let at_s = self.started_at.elapsed().as_secs_f64();
             let outcome = match &read {
                 Ok(trial) => WorkerOutcome::Trial(Box::new(trial.clone())),
-                Err(Ended { outcome, reason, .. }) => {
+                Err(JobFailure { outcome, reason, .. }) => {
                     WorkerOutcome::Lost { outcome: *outcome, reason: reason.clone() }
                 }
             };
             let (number, phase) = (set.number, Phase::Round(set.done));
-            self.tell(Entry::Worker { row: row as u32, phase, at_s, set: number, outcome });
+            self.emit(Entry::Worker { row: row as u32, phase, at_s, set: number, outcome });
             let Err(ended) = read else { continue };
             self.rows[row].lost_workers += 1;
             if ended.is_final || self.rows[row].lost_workers > MAX_LOST_WORKERS {
@@ -253,14 +254,14 @@ impl Run<'_> {
 
     /// What is read from a trial's output. An output in which a figure does not stand is the
     /// program's own fault, or the expression's: another trial would not mend it.
-    fn read(&self, row: usize, ran: ProgramResult) -> Result<Trial, Ended> {
+    fn read_trial(&self, row: usize, ran: ProgramResult) -> Result<Trial, JobFailure> {
         let Some(workload) = &self.rows[row].planned.workload else {
             return Ok(Trial::default());
         };
         let figures = workloads::figures(workload, &ran, self.rows[row].warm_lines);
         let figures = figures.map_err(|reason| {
             let outcome = RowOutcome::Failed;
-            Ended { outcome, reason, is_final: true, too_many: false, arm: None }
+            JobFailure { outcome, reason, is_final: true, batch_too_large: false, arm: None }
         })?;
         Ok(Trial { real_ns: ran.real_ns, usage: ran.usage, figures })
     }
@@ -271,18 +272,24 @@ impl Run<'_> {
         row: usize,
         attaches: bool,
         warms: bool,
-    ) -> Result<Result<ProgramResult, Ended>, RunError> {
+    ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
         let Some(spec) = self.program_spec(row, Task::Run { warm_up: warms }) else {
             let reason = "it has no program".to_owned();
             let outcome = RowOutcome::Failed;
-            return Ok(Err(Ended { outcome, reason, is_final: true, too_many: false, arm: None }));
+            return Ok(Err(JobFailure {
+                outcome,
+                reason,
+                is_final: true,
+                batch_too_large: false,
+                arm: None,
+            }));
         };
         if !attaches {
             let ran = self.workers.run_program(spec)?;
-            self.look_for_what_came_off();
+            self.check_early_detachment();
             return Ok(ran);
         }
-        self.in_place_of(row, |_| 0, |run| Ok(run.workers.run_program(spec)?))
+        self.with_attached(row, |_| 0, |run| Ok(run.workers.run_program(spec)?))
     }
 }
 
@@ -293,7 +300,7 @@ mod tests {
     #[test]
     fn rounds_are_spread_from_the_first_to_the_last() {
         let begun = Instant::now();
-        let set = |done, wanted| Trials {
+        let set = |done, wanted| TrialSet {
             number: 0,
             attaches: true,
             rows: vec![0, 1],
@@ -303,23 +310,23 @@ mod tests {
             due: None,
         };
         let due = |done, wanted| set(done, wanted).next_due().map(|due| due - begun);
-        assert_eq!(due(1, 10), Some(SPREAD / 9));
-        assert_eq!(due(9, 10), Some(SPREAD));
-        assert_eq!(due(10, 10), Some(SPREAD), "nothing is due behind the last one");
-        assert_eq!(due(1, 1), Some(SPREAD));
-        assert_eq!(Trials { begun: None, ..set(0, 0) }.next_due(), None);
+        assert_eq!(due(1, 10), Some(MIN_PAIR_SPAN / 9));
+        assert_eq!(due(9, 10), Some(MIN_PAIR_SPAN));
+        assert_eq!(due(10, 10), Some(MIN_PAIR_SPAN), "nothing is due behind the last one");
+        assert_eq!(due(1, 1), Some(MIN_PAIR_SPAN));
+        assert_eq!(TrialSet { begun: None, ..set(0, 0) }.next_due(), None);
     }
 
     #[test]
     fn the_first_failure_behind_a_warm_up_names_what_a_run_may_have_left() {
-        let ended = |outcome, is_final| Ended {
+        let ended = |outcome, is_final| JobFailure {
             outcome,
             reason: "it broke".to_owned(),
             is_final,
-            too_many: false,
+            batch_too_large: false,
             arm: None,
         };
-        let told = |outcome, is_final| after_warm_up(ended(outcome, is_final)).reason;
+        let told = |outcome, is_final| explain_first_failure(ended(outcome, is_final)).reason;
         assert!(told(RowOutcome::Failed, false).contains("--prepare"));
         assert_eq!(told(RowOutcome::Failed, true), "it broke");
         assert_eq!(told(RowOutcome::TimedOut, false), "it broke");

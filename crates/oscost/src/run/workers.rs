@@ -12,15 +12,15 @@ use oscost_model::record::RowOutcome;
 use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use super::remote_peer::FarSide;
+use super::remote_peer::PeerServers;
 use crate::hosts::{HostError, Session};
 
 /// The supervisor keeps the time of its jobs; if it is silent for so long beyond, it hangs itself.
-pub(super) const BEYOND: Duration = Duration::from_secs(10);
+pub(super) const SUPERVISOR_GRACE: Duration = Duration::from_secs(10);
 
 /// A job that brought nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct JobFailure {
     /// `skipped`, `failed`, `timed-out` or `unmeasurable`.
     pub(super) outcome: RowOutcome,
     /// Why.
@@ -28,16 +28,16 @@ pub(super) struct Ended {
     /// Another worker would end the same way.
     pub(super) is_final: bool,
     /// So many ops cannot be prepared at once (E2BIG), the worker has found, and has done none.
-    pub(super) too_many: bool,
+    pub(super) batch_too_large: bool,
     /// The arm that it concerns, where a worker has several.
     pub(super) arm: Option<u8>,
 }
 
 /// What a job brings: an answer, or why there is none. A broken session is another matter.
-pub(super) type Answer<T> = Result<Result<T, Ended>, HostError>;
+pub(super) type JobResult<T> = Result<Result<T, JobFailure>, HostError>;
 
 /// What a worker brings that has measured.
-pub(super) struct Brought {
+pub(super) struct Measurement {
     /// The batches of all its arms.
     pub(super) samples: Vec<Sample>,
     /// What disturbed it.
@@ -48,9 +48,9 @@ pub(super) struct Brought {
     pub(super) speculation: Vec<Option<String>>,
 }
 
-impl Brought {
+impl Measurement {
     /// What this arm brought; what disturbed it is what disturbed them all.
-    pub(super) fn of_arm(&self, arm: u8) -> Self {
+    pub(super) fn for_arm(&self, arm: u8) -> Self {
         let at = usize::from(arm);
         let samples = self.samples.iter().filter(|sample| sample.arm == arm).copied().collect();
         Self {
@@ -78,41 +78,41 @@ impl Brought {
 }
 
 /// What a probe saw, and what went on beside it, or why that is not known.
-pub(super) type Watched = (Vec<CpuProbe>, Result<SystemActivity, String>);
+pub(super) type ProbeWithActivity = (Vec<CpuProbe>, Result<SystemActivity, String>);
 
 /// The jobs of a session.
 pub(super) struct Workers<'a> {
     session: &'a mut dyn Session,
     last_id: u64,
     /// Where the other ends of some cases stand.
-    far: Option<FarSide<'a>>,
+    far: Option<PeerServers<'a>>,
     /// The jobs that have something attached to the system.
     pub(super) attached: Vec<u64>,
     /// How one of them ended that was to last.
-    pub(super) came_off: Option<Ended>,
+    pub(super) early_detachment: Option<JobFailure>,
 }
 
 /// Where the other end of a case stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Other {
+pub(super) enum PeerLocation {
     /// Beside the worker, or there is none.
-    Near,
+    SameMachine,
     /// On the peer's machine.
-    Far,
+    RemoteMachine,
 }
 
 impl<'a> Workers<'a> {
     pub(super) fn new(session: &'a mut dyn Session) -> Self {
-        Self { session, last_id: 0, far: None, attached: Vec::new(), came_off: None }
+        Self { session, last_id: 0, far: None, attached: Vec::new(), early_detachment: None }
     }
 
     /// The same, with the machine of a peer.
-    pub(super) fn with(self, far: Option<FarSide<'a>>) -> Self {
+    pub(super) fn with_peer(self, far: Option<PeerServers<'a>>) -> Self {
         Self { far, ..self }
     }
 
     /// Where the other ends of some cases stand.
-    pub(super) fn far(&mut self) -> Option<&mut FarSide<'a>> {
+    pub(super) fn far(&mut self) -> Option<&mut PeerServers<'a>> {
         self.far.as_mut()
     }
 
@@ -131,7 +131,7 @@ impl<'a> Workers<'a> {
     }
 
     /// The next event of whatever job.
-    pub(super) fn any(&mut self, patience: Duration) -> Result<Event, HostError> {
+    pub(super) fn next_of_any_job(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.session.next(patience)
     }
 
@@ -144,15 +144,15 @@ impl<'a> Workers<'a> {
             }
             if let Some(off) = event.id().filter(|id| self.attached.contains(id)) {
                 self.attached.retain(|id| *id != off);
-                self.came_off = Some(ended(event));
+                self.early_detachment = Some(job_failure(event));
             }
         }
     }
 
     /// Starts a worker, lets it time `groups` groups, and hands back its last event.
-    fn converse(&mut self, spec: WorkerSpec, groups: u32) -> Result<Event, HostError> {
+    fn run_worker(&mut self, spec: WorkerSpec, groups: u32) -> Result<Event, HostError> {
         let id = self.id();
-        let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+        let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         let stops = matches!(spec.task, Task::Measure(_));
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         match self.next(id, patience)? {
@@ -168,13 +168,13 @@ impl<'a> Workers<'a> {
 
     /// Lets a worker do its work, with a server on the peer's machine where it needs one; what it
     /// said last, and how many strangers knocked there.
-    fn between(
+    fn with_peer_server(
         &mut self,
         spec: WorkerSpec,
-        other: Other,
+        other: PeerLocation,
         does: impl FnOnce(&mut Self, WorkerSpec) -> Result<Event, HostError>,
-    ) -> Answer<(Event, u64)> {
-        let Some(far) = self.far.as_mut().filter(|_| other == Other::Far) else {
+    ) -> JobResult<(Event, u64)> {
+        let Some(far) = self.far.as_mut().filter(|_| other == PeerLocation::RemoteMachine) else {
             return Ok(Ok((does(self, spec)?, 0)));
         };
         let server = match far.serve(&spec)? {
@@ -186,9 +186,9 @@ impl<'a> Workers<'a> {
         let done =
             matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
         if done {
-            return Ok(far.ended(&server)?.map(|strangers| (event, strangers)));
+            return Ok(far.finish(&server)?.map(|strangers| (event, strangers)));
         }
-        let mut why = ended(event);
+        let mut why = job_failure(event);
         let theirs = far.stop(&server)?;
         // What the place does not offer, it does not offer to either.
         if let Some(theirs) = theirs.filter(|_| why.outcome != RowOutcome::Skipped) {
@@ -198,21 +198,27 @@ impl<'a> Workers<'a> {
     }
 
     /// Runs a case's pilot.
-    pub(super) fn pilot(&mut self, spec: WorkerSpec, other: Other) -> Answer<BatchPlan> {
-        let said = self.between(spec, other, |workers, spec| workers.converse(spec, 1))?;
+    pub(super) fn pilot(&mut self, spec: WorkerSpec, other: PeerLocation) -> JobResult<BatchPlan> {
+        let said =
+            self.with_peer_server(spec, other, |workers, spec| workers.run_worker(spec, 1))?;
         Ok(said.and_then(|(event, _)| match event {
             Event::Piloted { plan, .. } => Ok(plan),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         }))
     }
 
     /// Measures a case once.
-    pub(super) fn measure(&mut self, spec: WorkerSpec, other: Other) -> Answer<Brought> {
+    pub(super) fn measure(
+        &mut self,
+        spec: WorkerSpec,
+        other: PeerLocation,
+    ) -> JobResult<Measurement> {
         let groups = match &spec.task {
             Task::Measure(plan) => plan.groups,
             _ => 1,
         };
-        let said = self.between(spec, other, |workers, spec| workers.converse(spec, groups))?;
+        let said =
+            self.with_peer_server(spec, other, |workers, spec| workers.run_worker(spec, groups))?;
         Ok(said.and_then(|(event, strangers)| match event {
             Event::Sampled {
                 samples,
@@ -221,39 +227,39 @@ impl<'a> Workers<'a> {
                 speculation,
                 ..
             } => {
-                if let (Other::Far, Some(far)) = (other, &self.far) {
+                if let (PeerLocation::RemoteMachine, Some(far)) = (other, &self.far) {
                     let channel = disturbance.channel.get_or_insert_default();
                     channel.unauthorised_connections += strangers;
                     channel.peer_cpu = channel.peer_cpu.or(far.cpu);
                 }
-                Ok(Brought { samples, disturbance: *disturbance, seen, speculation })
+                Ok(Measurement { samples, disturbance: *disturbance, seen, speculation })
             }
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         }))
     }
 
     /// Runs a program once.
-    pub(super) fn run_program(&mut self, spec: WorkerSpec) -> Answer<ProgramResult> {
+    pub(super) fn run_program(&mut self, spec: WorkerSpec) -> JobResult<ProgramResult> {
         let id = self.id();
-        let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+        let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
             Event::ProgramExited { result: ran, .. } => Ok(*ran),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         })
     }
 
     /// Counts a case's calls.
-    pub(super) fn count(&mut self, spec: WorkerSpec, other: Other) -> Answer<CallCount> {
-        let said = self.between(spec, other, |workers, spec| {
+    pub(super) fn count(&mut self, spec: WorkerSpec, other: PeerLocation) -> JobResult<CallCount> {
+        let said = self.with_peer_server(spec, other, |workers, spec| {
             let id = workers.id();
-            let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+            let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
             workers.session.send(&Order::Count { id, spec: Box::new(spec) })?;
             workers.next(id, patience)
         })?;
         Ok(said.and_then(|(event, _)| match event {
             Event::Counted { count, .. } => Ok(*count),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         }))
     }
 
@@ -263,13 +269,13 @@ impl<'a> Workers<'a> {
         cpus: &[u32],
         clock: ClockKind,
         spin: Duration,
-    ) -> Answer<Vec<CpuProbe>> {
+    ) -> JobResult<Vec<CpuProbe>> {
         let id = self.id();
         let spin_ms = spin.as_millis() as u64;
         self.session.send(&Order::Probe { id, cpus: cpus.to_vec(), spin_ms, clock })?;
-        Ok(match self.next(id, spin + 2 * BEYOND)? {
+        Ok(match self.next(id, spin + 2 * SUPERVISOR_GRACE)? {
             Event::Probed { cpus, .. } => Ok(cpus),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         })
     }
 
@@ -282,17 +288,19 @@ impl<'a> Workers<'a> {
         clock: ClockKind,
         spin: Duration,
         except: &[u32],
-    ) -> Answer<Watched> {
+    ) -> JobResult<ProbeWithActivity> {
         let id = self.id();
         self.session.send(&Order::Watch { id, excluded_pids: except.to_vec() })?;
-        match self.next(id, BEYOND)? {
+        match self.next(id, SUPERVISOR_GRACE)? {
             Event::Ready { .. } => {}
             // It says what it saw at once, or why it cannot look: the probe is worth having alone.
-            other => return Ok(self.probe(cpus, clock, spin)?.map(|probe| (probe, seen(other)))),
+            other => {
+                return Ok(self.probe(cpus, clock, spin)?.map(|probe| (probe, activity_of(other))));
+            }
         }
         let probe = self.probe(cpus, clock, spin)?;
         self.session.send(&Order::Stop { id })?;
-        let watch = seen(self.next(id, BEYOND)?);
+        let watch = activity_of(self.next(id, SUPERVISOR_GRACE)?);
         Ok(probe.map(|probe| (probe, watch)))
     }
 
@@ -301,26 +309,26 @@ impl<'a> Workers<'a> {
         &mut self,
         cpu: Option<u32>,
         clock: ClockKind,
-    ) -> Answer<(Calibration, ClockSync)> {
+    ) -> JobResult<(Calibration, ClockSync)> {
         let id = self.id();
         self.session.send(&Order::Calibrate { id, cpu, clock })?;
-        Ok(match self.next(id, 2 * BEYOND)? {
+        Ok(match self.next(id, 2 * SUPERVISOR_GRACE)? {
             Event::Calibrated { calibration, sync, .. } => Ok((calibration, sync)),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         })
     }
 }
 
 /// What a watch brings.
-fn seen(event: Event) -> Result<SystemActivity, String> {
+fn activity_of(event: Event) -> Result<SystemActivity, String> {
     match event {
         Event::Watched { activity: watch, .. } => Ok(*watch),
-        other => Err(ended(other).reason),
+        other => Err(job_failure(other).reason),
     }
 }
 
 /// What an event that is no answer comes to.
-pub(super) fn ended(event: Event) -> Ended {
+pub(super) fn job_failure(event: Event) -> JobFailure {
     let mut of = None;
     let mut too_many = false;
     let (outcome, reason, is_final) = match event {
@@ -345,5 +353,5 @@ pub(super) fn ended(event: Event) -> Ended {
             (RowOutcome::Failed, why, false)
         }
     };
-    Ended { outcome, reason, is_final, too_many, arm: of }
+    JobFailure { outcome, reason, is_final, batch_too_large: too_many, arm: of }
 }

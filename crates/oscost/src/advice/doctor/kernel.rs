@@ -1,19 +1,19 @@
-//! The kernel: what is attached to it, built into it, and what it forbids.
+//! The kernel: tracers, build options, hardening and permissions.
 
 use oscost_model::facts::Bound;
 
 use super::{Observations, RuleResult, Weight, join_names};
 use crate::advice::SECCOMP;
 
-/// Descriptors that the largest cases want, with those that a worker has open anyway.
+/// File descriptors that the largest cases need, including those a worker always has open.
 const OPEN_FILES: u64 = 20_010;
 
-/// The bit of CAP_SYS_RESOURCE, which raises limits.
+/// The bit of CAP_SYS_RESOURCE, which allows raising limits.
 const CAP_SYS_RESOURCE: u32 = 24;
 
-/// Build options that make a kernel a developer's: each checks in the middle of what is timed. Left
-/// out are those that distributions build into kernels for everybody (UBSAN, DEBUG_LIST), and those
-/// that do nothing until a switch on the command line turns them on.
+/// Build options of debugging kernels, each of which adds checks to what is timed. Left out are
+/// those that distribution kernels have (UBSAN, DEBUG_LIST), and those that do nothing until a boot
+/// argument enables them.
 const DEBUGGING: &[&str] = &[
     "DEBUG_ATOMIC_SLEEP",
     "DEBUG_LOCK_ALLOC",
@@ -34,7 +34,7 @@ const DEBUGGING: &[&str] = &[
     "SLUB_DEBUG_ON",
 ];
 
-/// Switches of the command line that do the same, and where each is off.
+/// Boot arguments with the same effect, and the values that turn each off.
 const DEBUGGING_BOOT: &[(&str, &[&str])] = &[
     ("debug_pagealloc=", &["off", "0"]),
     ("page_poison=", &["off", "0"]),
@@ -44,30 +44,27 @@ const DEBUGGING_BOOT: &[(&str, &[&str])] = &[
     ("page_owner=", &["off"]),
 ];
 
-/// Hardening that shows in figures: the option, the switch that takes it back, what it does.
+/// Hardening with a measurable cost: the build option, the boot argument that overrides it, its
+/// effect.
 const HARDENING: &[(&str, &str, &str)] = &[
     (
         "INIT_ON_ALLOC_DEFAULT_ON",
         "init_on_alloc=",
-        "zeroes what the kernel hands out: faults and calls that allocate",
+        "zeroes memory on allocation (page faults and allocating calls)",
     ),
-    (
-        "INIT_ON_FREE_DEFAULT_ON",
-        "init_on_free=",
-        "zeroes what is given back: exits, unmappings, closes",
-    ),
+    ("INIT_ON_FREE_DEFAULT_ON", "init_on_free=", "zeroes memory on free (exit, munmap, close)"),
     (
         "RANDOMIZE_KSTACK_OFFSET_DEFAULT",
         "randomize_kstack_offset=",
-        "moves the kernel's stack at random in each system call",
+        "randomizes the kernel stack offset in each system call",
     ),
     ("HARDENED_USERCOPY", "hardened_usercopy=", "checks each copy to and from user space"),
 ];
 
-/// What was seen attached to system calls.
-pub(super) fn tracers(seen: &Observations<'_>) -> RuleResult {
-    let facts = seen.facts;
-    // The filter on this process has a rule of its own.
+/// Tracers attached to system calls.
+pub(super) fn tracers(observations: &Observations<'_>) -> RuleResult {
+    let facts = observations.facts;
+    // The seccomp filter has its own rule.
     let attached: Vec<String> =
         facts.tracers.iter().filter(|it| !it.starts_with("seccomp")).cloned().collect();
     if attached.is_empty() {
@@ -80,30 +77,31 @@ pub(super) fn tracers(seen: &Observations<'_>) -> RuleResult {
                 };
                 RuleResult::unknown(format!("tracers attached ({source} {why})"))
             }
-            None => RuleResult::fine("tracers (BPF and perf would not show)"),
+            None => RuleResult::fine("tracers (BPF and perf are not visible)"),
         };
     }
-    let judged = RuleResult::found(
+    let result = RuleResult::found(
         Weight::Biases,
         format!("attached to system calls: {}", join_names(&attached, 4)),
-        "every system call of every process takes the slow way in: 25 to 80 ns more, 200 to 375 \
-         with a trace event on it, over 10 us under ptrace",
+        "every system call of every process takes the slow entry path: 25 to 80 ns more, 200 to \
+         375 ns with a trace event, over 10 us under ptrace",
     );
     let ptraced = attached.iter().any(|it| it.starts_with("ptrace"));
     match attached.iter().all(|it| it.starts_with("ptrace")) {
-        true => judged.mend("start oscost without strace or a debugger around it"),
+        true => result.with_fix("start oscost without strace or a debugger"),
         false => {
-            let judged = judged.with_command(
+            let result = result.with_command(
                 "echo 0 | sudo tee /sys/kernel/tracing/events/enable; echo nop | sudo tee \
                  /sys/kernel/tracing/current_tracer",
             );
-            if ptraced { judged.mend("and without a debugger around oscost") } else { judged }
+            if ptraced { result.with_fix("and start oscost without a debugger") } else { result }
         }
     }
 }
 
-/// Security monitors, which look at system calls by BPF or by audit rules: neither shows in a file.
-pub(super) fn monitors(seen: &Observations<'_>) -> RuleResult {
+/// Security monitors, which observe system calls through BPF or audit rules; neither is visible in
+/// /proc or /sys.
+pub(super) fn monitors(observations: &Observations<'_>) -> RuleResult {
     const NAMES: &[&str] = &[
         "auditd",
         "falco",
@@ -114,7 +112,7 @@ pub(super) fn monitors(seen: &Observations<'_>) -> RuleResult {
         "tracee",
         "wdavdaemon",
     ];
-    let Some(watch) = seen.system_activity() else { return RuleResult::NotApplicable };
+    let Some(watch) = observations.system_activity() else { return RuleResult::NotApplicable };
     let is_monitor = |name: &&String| NAMES.contains(&name.as_str());
     let running: Vec<&String> = watch.daemons.iter().filter(is_monitor).collect();
     if running.is_empty() {
@@ -127,21 +125,21 @@ pub(super) fn monitors(seen: &Observations<'_>) -> RuleResult {
     let services: Vec<&str> = running.iter().map(|name| name.as_str()).collect();
     RuleResult::found(
         Weight::Biases,
-        format!("{} watches what processes do", join_names(&names, 3)),
-        "each system call may pay for a program of BPF (78 ns empty, 110 to 350 with work to do) \
-         or for an audit rule (90 ns, over 9 us where it matches)",
+        format!("security monitor running: {}", join_names(&names, 3)),
+        "each system call may pay for a BPF program (78 ns empty, 110 to 350 ns otherwise) or an \
+         audit rule (90 ns, over 9 us if it matches)",
     )
-    .with_command(seen.stop(&services))
+    .with_command(observations.stop(&services))
 }
 
-/// Filters on the process that measures.
-pub(super) fn seccomp(seen: &Observations<'_>) -> RuleResult {
-    let security = &seen.facts.security;
+/// Seccomp filters on the measuring process.
+pub(super) fn seccomp(observations: &Observations<'_>) -> RuleResult {
+    let security = &observations.facts.security;
     let filters = match (security.seccomp_filters, security.seccomp_mode) {
         (Some(filters), _) => filters,
-        // Before Linux 5.9 only that there are any is told.
+        // Before Linux 5.9 only the mode is reported, not the number of filters.
         (None, Some(mode)) => u32::from(mode == 2),
-        (None, None) => return RuleResult::unknown("seccomp (/proc/self/status does not tell)"),
+        (None, None) => return RuleResult::unknown("seccomp (not in /proc/self/status)"),
     };
     if filters == 0 {
         return RuleResult::fine("seccomp");
@@ -149,39 +147,38 @@ pub(super) fn seccomp(seen: &Observations<'_>) -> RuleResult {
     RuleResult::found(
         Weight::Biases,
         format!("{} ({filters} of them)", SECCOMP.0),
-        format!("{}: 35 ns if the kernel remembers its answer, 60 to 110 if not", SECCOMP.1),
+        format!("{}: 35 ns if the kernel has cached the result, 60 to 110 ns if not", SECCOMP.1),
     )
-    .mend(
-        "start the container with `--security-opt seccomp=unconfined`, or oscost outside of what \
-         set the filters",
+    .with_fix(
+        "start the container with `--security-opt seccomp=unconfined`, or start oscost outside \
+         the sandbox",
     )
 }
 
 /// The audit system.
-pub(super) fn audit(seen: &Observations<'_>) -> RuleResult {
-    let Some(watch) = seen.system_activity() else { return RuleResult::NotApplicable };
-    match (watch.audit, seen.built_with("AUDITSYSCALL")) {
+pub(super) fn audit(observations: &Observations<'_>) -> RuleResult {
+    let Some(watch) = observations.system_activity() else { return RuleResult::NotApplicable };
+    match (watch.audit, observations.built_with("AUDITSYSCALL")) {
         (Some(0), _) => RuleResult::fine("audit"),
         (_, Some(false)) => RuleResult::fine("audit"),
         (Some(_), _) => RuleResult::found(
             Weight::Biases,
             "the audit system is on",
-            "each system call of each task that was started since pays 90 ns, over 9 us where a \
-             rule matches and no daemon listens; switching it off again does not help tasks that \
-             live",
+            "each system call of each task started since then costs 90 ns more, over 9 us if a \
+             rule matches and no daemon listens; turning it off does not help running tasks",
         )
         .with_command("sudo auditctl -a never,task")
-        .mend("then start a new shell, and oscost in it"),
+        .with_fix("then start oscost from a new shell"),
         (None, _) => {
-            let why = watch.audit_unread.as_deref().unwrap_or("it does not answer");
+            let why = watch.audit_unread.as_deref().unwrap_or("no reply");
             RuleResult::unknown(format!("audit ({why})"))
         }
     }
 }
 
-/// A kernel for developers of kernels.
-pub(super) fn debug_options(seen: &Observations<'_>) -> RuleResult {
-    let built = seen.facts.os.options.as_deref();
+/// Debugging options of the kernel.
+pub(super) fn debug_options(observations: &Observations<'_>) -> RuleResult {
+    let built = observations.facts.os.options.as_deref();
     let mut on: Vec<String> = built
         .unwrap_or_default()
         .iter()
@@ -189,7 +186,7 @@ pub(super) fn debug_options(seen: &Observations<'_>) -> RuleResult {
         .map(|option| format!("CONFIG_{option}"))
         .collect();
     on.extend(DEBUGGING_BOOT.iter().filter_map(|(switch, off)| {
-        let value = seen.boot(switch)?;
+        let value = observations.boot(switch)?;
         (!off.contains(&value)).then(|| format!("{switch}{value}"))
     }));
     if on.is_empty() {
@@ -202,20 +199,22 @@ pub(super) fn debug_options(seen: &Observations<'_>) -> RuleResult {
     }
     RuleResult::found(
         Weight::Biases,
-        format!("the kernel checks itself: {}", join_names(&on, 5)),
-        "locks, allocations, faults and calls are dearer, some by several times: figures are those \
-         of a debugging kernel",
+        format!("kernel debugging is enabled: {}", join_names(&on, 5)),
+        "locks, allocations, faults and system calls cost more, some several times as much: \
+         figures are those of a debugging kernel",
     )
-    .mend("boot a kernel that is built without, and without those words on its command line")
+    .with_fix("boot a kernel built without these options, and without those boot arguments")
 }
 
-/// Hardening that costs something in each call, fault or exit.
-pub(super) fn hardening(seen: &Observations<'_>) -> RuleResult {
-    let Some(built) = seen.facts.os.options.as_deref() else { return RuleResult::NotApplicable };
+/// Hardening that adds to the cost of calls, faults or exits.
+pub(super) fn hardening(observations: &Observations<'_>) -> RuleResult {
+    let Some(built) = observations.facts.os.options.as_deref() else {
+        return RuleResult::NotApplicable;
+    };
     let is_off = |value: &str| ["0", "off", "n", "N"].contains(&value);
     let on: Vec<_> = HARDENING
         .iter()
-        .filter(|(option, switch, _)| match seen.boot(switch) {
+        .filter(|(option, switch, _)| match observations.boot(switch) {
             Some(value) => !is_off(value),
             None => built.iter().any(|it| it == option),
         })
@@ -225,36 +224,36 @@ pub(super) fn hardening(seen: &Observations<'_>) -> RuleResult {
     }
     let names: Vec<String> =
         on.iter().map(|(_, switch, _)| switch.trim_end_matches('=').to_owned()).collect();
-    let does: Vec<String> = on.iter().map(|(_, _, does)| (*does).to_owned()).collect();
+    let effect: Vec<String> = on.iter().map(|(_, _, effect)| (*effect).to_owned()).collect();
     let switches: Vec<String> = names.iter().map(|name| format!("{name}=off")).collect();
     RuleResult::found(
         Weight::Note,
         format!("hardening is on: {}", join_names(&names, 4)),
-        format!("as on most machines, so leave it: it {}", does.join("; ")),
+        format!("usual on most machines, so keep it: it {}", effect.join("; ")),
     )
-    .mend(format!("to see its price, boot with `{}`", switches.join(" ")))
+    .with_fix(format!("to see its cost, boot with `{}`", switches.join(" ")))
 }
 
-/// Whether each process gets a layout of its own.
-pub(super) fn address_randomization(seen: &Observations<'_>) -> RuleResult {
-    let security = &seen.facts.security;
-    let does = "all workers get one layout: repetitions agree on figures that another layout, \
-                another build or another name of a file would move by some per cent";
+/// Address space layout randomization.
+pub(super) fn address_randomization(observations: &Observations<'_>) -> RuleResult {
+    let security = &observations.facts.security;
+    let effect = "all workers have the same layout: repetitions agree on figures that another \
+                layout, another build or another file name would change by several per cent";
     if security.randomization_disabled == Some(true) {
         return RuleResult::found(
             Weight::Biases,
-            "address randomization is given up for this process (setarch -R, a debugger)",
-            does,
+            "address randomization is disabled for this process (setarch -R, a debugger)",
+            effect,
         )
-        .mend("start oscost without setarch or a debugger around it");
+        .with_fix("start oscost without setarch or a debugger");
     }
     match security.address_randomization {
-        Some(0) => RuleResult::found(Weight::Biases, "address randomization is off", does)
+        Some(0) => RuleResult::found(Weight::Biases, "address randomization is off", effect)
             .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
         Some(1) => RuleResult::found(
             Weight::Note,
-            "address randomization leaves out the heap (randomize_va_space is 1)",
-            "workers share the layout of their heaps: spread between them is too small",
+            "address randomization excludes the heap (randomize_va_space is 1)",
+            "all workers have the same heap layout: the spread between them is too small",
         )
         .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
         Some(_) => RuleResult::fine("address randomization"),
@@ -262,109 +261,109 @@ pub(super) fn address_randomization(seen: &Observations<'_>) -> RuleResult {
     }
 }
 
-/// Huge pages that the kernel takes by itself.
-pub(super) fn huge_pages(seen: &Observations<'_>) -> RuleResult {
-    match seen.facts.memory.transparent_huge_pages.as_deref() {
+/// Transparent huge pages.
+pub(super) fn huge_pages(observations: &Observations<'_>) -> RuleResult {
+    match observations.facts.memory.transparent_huge_pages.as_deref() {
         Some("always") => RuleResult::found(
             Weight::Note,
             "transparent huge pages are `always`",
-            "first touches of memory bring 2 MiB at once where they fit: figures of faults and \
-             mappings depend on what is free and aligned",
+            "the first touch of memory may map 2 MiB at once: figures of faults and mappings \
+             depend on free and aligned memory",
         )
         .with_command("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
         Some(_) => RuleResult::fine("huge pages"),
-        None => RuleResult::unknown("huge pages (this kernel has none, or does not tell)"),
+        None => RuleResult::unknown("huge pages (not supported or not reported by this kernel)"),
     }
 }
 
-/// Free pages that go back to the host.
-pub(super) fn page_reporting(seen: &Observations<'_>) -> RuleResult {
-    match seen.facts.memory.free_page_reporting {
+/// Free page reporting to the host.
+pub(super) fn page_reporting(observations: &Observations<'_>) -> RuleResult {
+    match observations.facts.memory.free_page_reporting {
         Some(true) => RuleResult::found(
             Weight::Note,
-            "free pages are handed back to the host (the balloon device's page reporting)",
-            "the first touch of memory after a while costs a fault of the host as well: figures of \
-             first touches depend on what ran before",
+            "free pages are returned to the host (free page reporting of the balloon device)",
+            "the first touch of memory may also fault in the host: figures of first touches \
+             depend on what ran before",
         )
-        .mend("nothing here: it is the host's"),
+        .with_fix("none from inside: the host configures it"),
         _ => RuleResult::NotApplicable,
     }
 }
 
-/// Whether a tracer can count the calls of an op.
-pub(super) fn counting(seen: &Observations<'_>) -> RuleResult {
-    let Some(why) = seen.uncountable_reason else { return RuleResult::fine("counting") };
-    let judged = RuleResult::found(
+/// Whether a tracer can count the system calls of an op.
+pub(super) fn counting(observations: &Observations<'_>) -> RuleResult {
+    let Some(why) = observations.uncountable_reason else { return RuleResult::fine("counting") };
+    let result = RuleResult::found(
         Weight::Limitation,
         format!("system calls cannot be counted here: {why}"),
-        "rows are flagged CALLS_UNCOUNTED: that an op makes the calls that it should is believed, \
-         not seen",
+        "rows are flagged CALLS_UNCOUNTED: the calls of an op are not verified",
     );
-    let security = &seen.facts.security;
+    let security = &observations.facts.security;
     match security.yama_ptrace_scope {
-        Some(3) => judged.mend("reboot: ptrace_scope 3 lasts until then"),
-        Some(2) => judged.with_command("sudo sysctl kernel.yama.ptrace_scope=1"),
-        _ if security.seccomp_mode == Some(2) => judged.mend(
+        Some(3) => result.with_fix("reboot: ptrace_scope 3 cannot be changed before"),
+        Some(2) => result.with_command("sudo sysctl kernel.yama.ptrace_scope=1"),
+        _ if security.seccomp_mode == Some(2) => result.with_fix(
             "start the container with `--cap-add SYS_PTRACE --security-opt seccomp=unconfined`",
         ),
-        _ => judged.mend("allow ptrace(2) to this user"),
+        _ => result.with_fix("allow ptrace(2) for this user"),
     }
 }
 
-/// How many files may be open.
-pub(super) fn open_files(seen: &Observations<'_>) -> RuleResult {
-    let Some(hard) = seen.facts.limits.open_files.hard else {
+/// The limit of open files.
+pub(super) fn open_files(observations: &Observations<'_>) -> RuleResult {
+    let Some(hard) = observations.facts.limits.open_files.hard else {
         return RuleResult::unknown("the limit of open files");
     };
     let Bound::Max(hard) = hard else { return RuleResult::fine("open files") };
     if hard >= OPEN_FILES {
         return RuleResult::fine("open files");
     }
-    let judged = RuleResult::found(
+    let result = RuleResult::found(
         Weight::Limitation,
-        format!("a process may open {hard} files, and may not ask for more"),
-        "a benchmark over more descriptors than that cannot be measured here",
+        format!("the hard limit of open files is {hard}"),
+        "a benchmark with more descriptors cannot be measured here",
     );
-    let may_raise = seen.facts.security.capability_bound.map(|it| it >> CAP_SYS_RESOURCE & 1 == 1);
+    let may_raise =
+        observations.facts.security.capability_bound.map(|it| it >> CAP_SYS_RESOURCE & 1 == 1);
     match may_raise {
         Some(false) => {
-            judged.mend("nothing here: not even root may raise it (CAP_SYS_RESOURCE is missing)")
+            result.with_fix("none: not even root may raise it here (CAP_SYS_RESOURCE is missing)")
         }
-        _ => judged.with_command("sudo prlimit --pid $$ --nofile=32768"),
+        _ => result.with_command("sudo prlimit --pid $$ --nofile=32768"),
     }
 }
 
-/// What else the system was told to start.
-pub(super) fn run_level(seen: &Observations<'_>) -> RuleResult {
-    match seen.facts.os.run_level.as_deref() {
+/// The run level: what else the system starts.
+pub(super) fn run_level(observations: &Observations<'_>) -> RuleResult {
+    match observations.facts.os.run_level.as_deref() {
         Some(level @ ("graphical.target" | "5")) => {
-            let judged = RuleResult::found(
+            let result = RuleResult::found(
                 Weight::Note,
                 format!("the system is at run level `{level}`: a graphical session may run"),
-                "a desktop wakes up again and again, and uses memory and caches",
+                "a desktop session wakes up often and uses memory and caches",
             );
             match level {
-                "5" => judged.with_command("sudo telinit 3"),
-                _ => judged.with_command("sudo systemctl isolate multi-user.target"),
+                "5" => result.with_command("sudo telinit 3"),
+                _ => result.with_command("sudo systemctl isolate multi-user.target"),
             }
         }
         Some(_) => RuleResult::fine("run level"),
-        None => match seen.facts.os.init.as_deref() {
+        None => match observations.facts.os.init.as_deref() {
             Some(init) => RuleResult::unknown(format!(
-                "run level (`{init}` is process 1, and no utmp tells a level)"
+                "run level (`{init}` is process 1, and utmp has no entry)"
             )),
             None => RuleResult::unknown("run level"),
         },
     }
 }
 
-/// Hardware counters, as information: oscost uses none.
-pub(super) fn perf_events(seen: &Observations<'_>) -> RuleResult {
-    match seen.facts.security.perf_event_paranoid {
+/// Access to hardware counters, for information: oscost does not use them.
+pub(super) fn perf_events(observations: &Observations<'_>) -> RuleResult {
+    match observations.facts.security.perf_event_paranoid {
         Some(level @ 2..) => RuleResult::found(
             Weight::Note,
             format!("perf_event_paranoid is {level}"),
-            "nothing to oscost's figures; perf(1), to check one with, sees the kernel's side only \
+            "none on oscost's figures; perf(1), which can verify them, counts kernel events only \
              as root",
         )
         .with_command("sudo sysctl kernel.perf_event_paranoid=1"),

@@ -1,9 +1,9 @@
-//! The doctor: facts and a probe in, findings out.
+//! The doctor: turns facts and a CPU probe into findings.
 //!
-//! A finding is what it is, with this machine's figure; what it does to figures; what mends it. A
-//! rule is one function; it sees all that is known and says one thing about one subject, so that no
-//! two things that are said can contradict each other. Where a size stands without the words "here"
-//! or "now", it was measured elsewhere: docs/METHOD.md, section 5, says where.
+//! A finding states a condition with this machine's figure, its effect on measurements, and how to
+//! fix it. A rule is one function: it sees all observations and gives one result on one subject, so
+//! that no two results contradict each other. A figure without the words "here" or "now" was
+//! measured on another machine (docs/METHOD.md, section 5).
 
 mod clock;
 mod cpu;
@@ -19,78 +19,78 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::{CpuActivity, SystemActivity};
 use serde::Serialize;
 
-/// All that a rule may look at.
+/// The input of the rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Observations<'a> {
     /// The machine.
     pub facts: &'a Facts,
-    /// Which clocks can be used there.
+    /// The clocks that are usable there.
     pub clocks: &'a [ClockVerdict],
-    /// What the probe saw on each CPU.
+    /// The probe of each CPU.
     pub probe: &'a [CpuProbe],
-    /// The CPU that a run would take; `None` where a process cannot be pinned.
+    /// The CPU that a run would use; `None` if a process cannot be pinned.
     pub cpu: Option<u32>,
-    /// Who used the machine meanwhile, or why that is not known.
+    /// The activity of other processes during the probe, or why it is unknown.
     pub activity: Result<&'a SystemActivity, &'a str>,
-    /// Why system calls cannot be counted; `None` when they can.
+    /// Why system calls cannot be counted; `None` if they can.
     pub uncountable_reason: Option<&'a str>,
 }
 
-/// How bad a finding is, worst first.
+/// The severity of a finding, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// Figures are not to be trusted.
+    /// Figures cannot be trusted.
     Invalidates,
-    /// Figures of a kind are larger, all of them, than on a machine without it.
+    /// All figures of a kind are larger than on a machine without it.
     Biases,
-    /// Intervals are wider, or another minute is another machine.
+    /// Intervals are wider, or figures change from minute to minute.
     Noise,
-    /// Something cannot be measured or seen.
+    /// Something cannot be measured or observed.
     Limitation,
-    /// Worth knowing when figures are compared.
+    /// Worth knowing when comparing figures.
     Note,
 }
 
-/// What is wrong, what it does, what mends it.
+/// A condition, its effect and its fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule that found it: its name stays the same.
+    /// The rule that found it; the name is stable.
     pub rule: &'static str,
-    /// How bad it is.
+    /// Its severity.
     pub weight: Weight,
-    /// What it is, with this machine's figure.
+    /// The condition, with this machine's figure.
     pub what: String,
-    /// What it does to figures.
+    /// Its effect on figures.
     pub effect: String,
-    /// What mends it, in words; `null` when `command` says it all.
+    /// How to fix it; `null` if `command` suffices.
     pub fix: Option<String>,
-    /// The command that mends it; `null` when none does.
+    /// The command that fixes it; `null` if there is none.
     pub command: Option<String>,
 }
 
-/// What a rule says of its subject: exactly one of these.
+/// The result of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RuleResult {
-    /// It makes figures noisy or different.
+    /// The condition makes figures noisy or biased.
     Found(Finding),
-    /// It does not.
+    /// The condition is absent.
     Fine(String),
-    /// It cannot be seen here.
+    /// The condition cannot be observed here.
     Unknown(String),
-    /// There is no such thing here.
+    /// The rule does not apply here.
     NotApplicable,
 }
 
 impl RuleResult {
-    /// A finding that nothing mends yet.
-    fn found(weight: Weight, what: impl Into<String>, does: impl Into<String>) -> RuleResult {
-        let (what, does) = (what.into(), does.into());
+    /// A finding without a fix.
+    fn found(weight: Weight, what: impl Into<String>, effect: impl Into<String>) -> RuleResult {
+        let (what, effect) = (what.into(), effect.into());
         RuleResult::Found(Finding {
             rule: "",
             weight,
             what,
-            effect: does,
+            effect: effect,
             fix: None,
             command: None,
         })
@@ -104,15 +104,15 @@ impl RuleResult {
         RuleResult::Unknown(what.into())
     }
 
-    /// Adds what mends it, in words.
-    fn mend(mut self, words: impl Into<String>) -> RuleResult {
+    /// Adds a fix as text.
+    fn with_fix(mut self, words: impl Into<String>) -> RuleResult {
         if let RuleResult::Found(finding) = &mut self {
             finding.fix = Some(words.into());
         }
         self
     }
 
-    /// Adds the command that mends it.
+    /// Adds the command that fixes it.
     fn with_command(mut self, command: impl Into<String>) -> RuleResult {
         if let RuleResult::Found(finding) = &mut self {
             finding.command = Some(command.into());
@@ -121,10 +121,10 @@ impl RuleResult {
     }
 }
 
-/// A rule: what it is called, and what it says.
+/// A rule: its name and its function.
 type Rule = (&'static str, fn(&Observations<'_>) -> RuleResult);
 
-/// Every rule. Findings of equal weight stand in this order.
+/// All rules. Findings of equal weight are listed in this order.
 const RULES: &[Rule] = &[
     ("lost-time", noise::lost_time),
     ("steal", noise::steal),
@@ -162,44 +162,44 @@ const RULES: &[Rule] = &[
     ("perf-events", kernel::perf_events),
 ];
 
-/// What the doctor says.
+/// The results of all rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The class of the probe on the CPU that a run would take; `None` if none was probed.
+    /// The noise class of the CPU that a run would use; `None` if no CPU was probed.
     pub class: Option<NoiseClass>,
-    /// What is wrong, worst first.
+    /// The findings, worst first.
     pub findings: Vec<Finding>,
-    /// What is not, a few words each.
+    /// Conditions that are absent, a few words each.
     pub fine: Vec<String>,
-    /// What cannot be seen here, and why.
+    /// What cannot be observed here, and why.
     pub unseen: Vec<String>,
 }
 
-/// Asks every rule.
-pub fn examine(seen: &Observations<'_>) -> Diagnosis {
-    let class = seen.chosen_probe().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
-    let mut said = Diagnosis { class, findings: vec![], fine: vec![], unseen: vec![] };
+/// Applies all rules.
+pub fn examine(observations: &Observations<'_>) -> Diagnosis {
+    let class = observations.chosen_probe().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
+    let mut diagnosis = Diagnosis { class, findings: vec![], fine: vec![], unseen: vec![] };
     for (name, rule) in RULES {
-        match rule(seen) {
+        match rule(observations) {
             RuleResult::Found(mut finding) => {
                 finding.rule = name;
-                if seen.facts.security.is_root == Some(true) {
-                    // Root needs no sudo(8), and may have none.
+                if observations.facts.security.is_root == Some(true) {
+                    // Root does not need sudo(8), which may not be installed.
                     finding.command = finding.command.map(|it| it.replace("sudo ", ""));
                 }
-                said.findings.push(finding);
+                diagnosis.findings.push(finding);
             }
-            RuleResult::Fine(what) => said.fine.push(what),
-            RuleResult::Unknown(what) => said.unseen.push(what),
+            RuleResult::Fine(what) => diagnosis.fine.push(what),
+            RuleResult::Unknown(what) => diagnosis.unseen.push(what),
             RuleResult::NotApplicable => {}
         }
     }
-    said.findings.sort_by_key(|finding| finding.weight);
-    said
+    diagnosis.findings.sort_by_key(|finding| finding.weight);
+    diagnosis
 }
 
 impl<'a> Observations<'a> {
-    /// The probe of the CPU that a run would take, or of wherever the spin was put.
+    /// The probe of the CPU that a run would use, or of the CPU that the spin ran on.
     fn chosen_probe(&self) -> Option<&'a CpuProbe> {
         match self.cpu {
             Some(cpu) => self.probe.iter().find(|probe| probe.cpu == cpu),
@@ -207,7 +207,7 @@ impl<'a> Observations<'a> {
         }
     }
 
-    /// That CPU's name in a sentence.
+    /// The name of that CPU in a sentence.
     fn cpu_name(&self) -> String {
         match self.chosen_probe() {
             Some(probe) => format!("CPU {}", probe.cpu),
@@ -219,24 +219,24 @@ impl<'a> Observations<'a> {
         self.activity.ok()
     }
 
-    /// The watch's account of the chosen CPU, and its place among the watch's CPUs.
+    /// The activity on the chosen CPU, and its index in the list of CPUs.
     fn chosen_activity(&self) -> Option<(usize, &'a CpuActivity)> {
         let cpu = self.chosen_probe()?.cpu;
         self.system_activity()?.cpus.iter().enumerate().find(|(_, it)| it.cpu == cpu)
     }
 
-    /// The word of the kernel's command line that begins so: what follows, of the last one.
+    /// The value of the last argument on the kernel command line that begins with `start`.
     fn boot(&self, start: &str) -> Option<&'a str> {
         let words = self.facts.os.cmdline.as_deref()?.split_whitespace();
         words.rev().find_map(|word| word.strip_prefix(start))
     }
 
-    /// Whether the kernel is built with this option; `None` where its configuration is not known.
+    /// Whether the kernel is built with this option; `None` if its configuration is unknown.
     fn built_with(&self, option: &str) -> Option<bool> {
         Some(self.facts.os.options.as_ref()?.iter().any(|it| it == option))
     }
 
-    /// The command that stops a service, as this machine's first process understands it.
+    /// The command that stops a service with this machine's init system.
     fn stop(&self, services: &[&str]) -> String {
         let names = services.join(" ");
         match self.facts.os.init.as_deref() {
@@ -249,12 +249,12 @@ impl<'a> Observations<'a> {
     }
 }
 
-/// A share in per cent, with the digits that count.
+/// A share in per cent, with two significant digits.
 fn pct(value: f64) -> String {
     if value.abs() < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
 }
 
-/// A time as people read it.
+/// A duration with a fitting unit.
 fn time(ns: u64) -> String {
     match ns as f64 {
         ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
@@ -263,7 +263,7 @@ fn time(ns: u64) -> String {
     }
 }
 
-/// Names in a row, the last with an "and"; of many the first ones.
+/// Names joined with commas and "and"; at most `most` of them.
 fn join_names(names: &[String], most: usize) -> String {
     let shown = &names[..names.len().min(most)];
     let more = names.len() - shown.len();

@@ -1,4 +1,4 @@
-//! Who takes the CPU: neighbours, processes, interrupts, quotas.
+//! Who uses the CPU: other guests, processes, interrupts, quotas.
 
 use oscost_model::facts::Bound;
 use oscost_model::noise_class::NoiseClass;
@@ -7,134 +7,144 @@ use oscost_model::watch::{InterruptActivity, ProcessActivity, ProcessKind};
 use super::{Observations, RuleResult, Weight, join_names, pct, time};
 use crate::advice::QUOTA;
 
-/// A batch, as a pilot wants it: long against the clock, short against interruptions.
+/// The batch length that a pilot aims at: long compared with the clock's resolution, short compared
+/// with the time between interruptions.
 const BATCH_S: f64 = 50e-6;
 
-/// More interruptions than this, and a batch of 50 us is hit more often than one time in ten: then
-/// batches are made shorter, and the clock's step shows in them.
+/// Above this rate more than one in ten batches of 50 us is interrupted: batches are then made
+/// shorter, and the clock's resolution limits them.
 const INTERRUPTIONS_PER_S: f64 = 2_000.0;
 
-/// Stolen time that is worth a flag, and that rejects a block.
+/// Steal time that is reported, and steal time that invalidates figures.
 const STEAL_PCT: f64 = 1.0;
-const STEAL_SPOILS_PCT: f64 = 10.0;
+const INVALIDATING_STEAL_PCT: f64 = 10.0;
 
-/// Gaps that nothing explains, from here on: the ticks of a quiet guest alone make 0.8 %.
+/// Unexplained gaps above this share are reported: the ticks of a quiet guest alone make 0.8 %.
 const HIDDEN_PCT: f64 = 2.0;
 
-/// A process that takes more of one CPU than this is named. Two ticks of the kernel's account lie
-/// within it, so that a rounding is no process.
+/// A process that uses more of one CPU than this is reported: more than two ticks of the kernel's
+/// accounting, so that rounding is not reported.
 const PROCESS_PCT: f64 = 2.0;
 
-/// The same for what no process accounts for: the kernel samples it, some per cent off.
+/// The same for time that no process accounts for: the kernel samples it with an error of several
+/// per cent.
 const UNNAMED_PCT: f64 = 10.0;
 
-/// Share of the last 10 s in which some task waited that is worth a flag.
+/// The share of the last 10 s in which tasks stalled, above which it is reported.
 const PRESSURE_PCT: f64 = 10.0;
 
-/// Interrupts of devices on the measuring CPU: from here on they are a tenth of its interruptions.
+/// Device interrupts on the measuring CPU per second: at this rate they are a tenth of its
+/// interruptions.
 const DEVICE_INTERRUPTS_PER_S: f64 = 25.0;
 
-/// Time in gaps on the CPU that a run would take.
-pub(super) fn lost_time(seen: &Observations<'_>) -> RuleResult {
-    let Some(probe) = seen.chosen_probe() else {
+/// Lost time on the CPU that a run would use.
+pub(super) fn lost_time(observations: &Observations<'_>) -> RuleResult {
+    let Some(probe) = observations.chosen_probe() else {
         return RuleResult::unknown("lost time (no CPU could be probed)");
     };
-    let (lost, cpu) = (probe.lost_pct(), seen.cpu_name());
+    let (lost, cpu) = (probe.lost_pct(), observations.cpu_name());
     let what = format!(
-        "{} of the time on {cpu} was lost, in pieces of up to {}",
+        "{} of the time on {cpu} was lost, in gaps of up to {}",
         pct(lost),
         time(probe.max_gap_ns)
     );
-    let judged = match NoiseClass::of_lost_pct(lost) {
+    let result = match NoiseClass::of_lost_pct(lost) {
         NoiseClass::Quiet => return RuleResult::fine(format!("lost time {}", pct(lost))),
         NoiseClass::Noisy => RuleResult::found(
             Weight::Noise,
             what,
-            "batches that are hit are rejected; an op of over 1 ms cannot get out of the way, and \
-             its figure grows by about that share",
+            "interrupted batches are rejected; an op of over 1 ms cannot avoid interruptions, and \
+             its figure grows by about this share",
         ),
         NoiseClass::VeryNoisy => RuleResult::found(
             Weight::Invalidates,
             what,
-            "absolute figures of single shots cannot be claimed; batches of 50 us mostly pass \
+            "absolute figures of single shots are not reliable; most batches of 50 us fall \
              between two losses, and their median holds",
         ),
     };
-    let stolen = seen.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
+    let stolen = observations.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
     let delay = probe.run_delay_ns.map(|ns| 100.0 * ns as f64 / probe.spin_ns.max(1) as f64);
     match delay {
-        _ if stolen > lost / 2.0 => judged.mend("nothing here: it is the host's"),
+        _ if stolen > lost / 2.0 => {
+            result.with_fix("none from inside: the time went to the hypervisor")
+        }
         Some(delay) if delay > lost / 2.0 => {
-            judged.mend("stop the processes that took the CPU: see below")
+            result.with_fix("stop the processes that used the CPU (see below)")
         }
-        Some(_) if seen.facts.is_guest() => {
-            judged.mend("no process took it: interrupts did, or it is the host's")
+        Some(_) if observations.facts.is_guest() => {
+            result.with_fix("none from inside: the time went to interrupts or to the hypervisor")
         }
-        Some(_) => judged.mend("no process took it: interrupts did, or the firmware"),
-        None => judged.mend("stop what else runs here"),
+        Some(_) => result.with_fix("none known: the time went to interrupts or to the firmware"),
+        None => result.with_fix("stop other processes"),
     }
 }
 
-/// Time that the hypervisor gave to others.
-pub(super) fn steal(seen: &Observations<'_>) -> RuleResult {
-    let stolen = seen.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct());
-    let (Some(stolen), cpu) = (stolen, seen.cpu_name()) else {
-        return RuleResult::unknown("steal (/proc/stat does not tell)");
+/// Time that the hypervisor gave to other guests.
+pub(super) fn steal(observations: &Observations<'_>) -> RuleResult {
+    let stolen = observations.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct());
+    let (Some(stolen), cpu) = (stolen, observations.cpu_name()) else {
+        return RuleResult::unknown("steal (not in /proc/stat)");
     };
     if stolen <= STEAL_PCT {
-        return match seen.facts.is_guest() {
+        return match observations.facts.is_guest() {
             true => RuleResult::fine("steal"),
             false => RuleResult::NotApplicable,
         };
     }
-    let weight = if stolen > STEAL_SPOILS_PCT { Weight::Invalidates } else { Weight::Noise };
-    let what = format!("the hypervisor gave {} of {cpu}'s time to others", pct(stolen));
+    let weight = if stolen > INVALIDATING_STEAL_PCT { Weight::Invalidates } else { Weight::Noise };
+    let what = format!("the hypervisor gave {} of {cpu}'s time to other guests", pct(stolen));
     RuleResult::found(
         weight,
         what,
-        "it stops a worker for milliseconds, and no switch that is counted tells; wall times of long \
-         ops grow, medians of batches of 50 us hardly",
+        "it stops a worker for milliseconds without a counted context switch; wall times of long \
+         ops grow, medians of batches of 50 us hardly change",
     )
-    .mend("nothing here: it is the host's")
+    .with_fix("none from inside: the time went to the hypervisor")
 }
 
-/// Time in gaps that neither the scheduler's nor the hypervisor's account shows.
-pub(super) fn hidden_time(seen: &Observations<'_>) -> RuleResult {
-    let Some((probe, delay)) = seen.chosen_probe().and_then(|it| Some((it, it.run_delay_ns?)))
+/// Lost time that neither the scheduler nor the hypervisor accounts for.
+pub(super) fn hidden_time(observations: &Observations<'_>) -> RuleResult {
+    let Some((probe, delay)) =
+        observations.chosen_probe().and_then(|it| Some((it, it.run_delay_ns?)))
     else {
         return RuleResult::NotApplicable;
     };
-    let stolen = seen.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
+    let stolen = observations.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
     let hidden = probe.lost_pct() - 100.0 * delay as f64 / probe.spin_ns.max(1) as f64 - stolen;
     if hidden <= HIDDEN_PCT {
         return RuleResult::fine("hidden losses");
     }
-    let what = format!("{} of {}'s time was lost without an account", pct(hidden), seen.cpu_name());
-    let judged = RuleResult::found(
+    let what = format!(
+        "{} of {}'s time was lost and is not accounted for",
+        pct(hidden),
+        observations.cpu_name()
+    );
+    let result = RuleResult::found(
         Weight::Noise,
         what,
-        "batches that it hits cannot be rejected, since nothing tells: only the median passes it \
-         by",
+        "affected batches cannot be detected and rejected: only the median is robust against them",
     );
-    judged.mend(match seen.facts.is_guest() {
-        true => "nothing here: it is the host's",
-        false => "look for system management interrupts in the firmware's setup",
+    result.with_fix(match observations.facts.is_guest() {
+        true => "none from inside: the time went to the hypervisor",
+        false => "check the firmware setup for system management interrupts",
     })
 }
 
-/// The control group's quota of CPU time.
-pub(super) fn quota(seen: &Observations<'_>) -> RuleResult {
-    let quota = seen.facts.scheduling.cgroup_quota_milli_cpus;
-    let throttled = seen.system_activity().and_then(|watch| watch.throttled_periods).unwrap_or(0);
+/// The CPU quota of the control group.
+pub(super) fn quota(observations: &Observations<'_>) -> RuleResult {
+    let quota = observations.facts.scheduling.cgroup_quota_milli_cpus;
+    let throttled =
+        observations.system_activity().and_then(|watch| watch.throttled_periods).unwrap_or(0);
     let below = matches!(quota, Some(Bound::Max(quota)) if quota < 1_000);
     let what = match quota {
         Some(Bound::Max(quota)) => {
-            format!("the control group may use {:.2} CPUs", quota as f64 / 1_000.0)
+            format!("the control group is limited to {:.2} CPUs", quota as f64 / 1_000.0)
         }
-        _ => "the control group has a quota of CPU time".to_owned(),
+        _ => "the control group has a CPU quota".to_owned(),
     };
-    let judged = if throttled > 0 {
-        let what = format!("{what}, and was stopped for it {throttled} times during the probe");
+    let result = if throttled > 0 {
+        let what = format!("{what}, and was throttled {throttled} times during the probe");
         RuleResult::found(Weight::Invalidates, what, QUOTA.1)
     } else if below {
         RuleResult::found(Weight::Invalidates, what, QUOTA.1)
@@ -143,21 +153,21 @@ pub(super) fn quota(seen: &Observations<'_>) -> RuleResult {
             Some(Bound::Max(_)) => RuleResult::found(
                 Weight::Note,
                 what,
-                "nothing as long as all that runs in the group stays below it; beyond it, workers \
-                 are stopped for 10 to 100 ms at a time",
+                "none while the group stays below it; above it, workers are throttled for 10 to \
+                 100 ms at a time",
             )
-            .with_command(lift_quota(seen)),
+            .with_command(lift_quota(observations)),
             Some(Bound::Unlimited(_)) => RuleResult::fine("CPU quota"),
-            None => RuleResult::unknown("CPU quota (the control group does not tell)"),
+            None => RuleResult::unknown("CPU quota (not reported by the control group)"),
         };
     };
-    judged.with_command(lift_quota(seen))
+    result.with_command(lift_quota(observations))
 }
 
-/// Takes the quota off the own group. Where a group above has one, it holds all the same.
-fn lift_quota(seen: &Observations<'_>) -> &'static str {
+/// The command that removes the quota of the own group. A quota of a parent group still applies.
+fn lift_quota(observations: &Observations<'_>) -> &'static str {
     use oscost_model::facts::CgroupVersion::V1;
-    match seen.facts.scheduling.cgroup_version {
+    match observations.facts.scheduling.cgroup_version {
         Some(V1) => {
             "echo -1 | sudo tee /sys/fs/cgroup/cpu$(sed -n 's/.*:cpu[^:]*://p' \
              /proc/self/cgroup | head -1)/cpu.cfs_quota_us"
@@ -166,11 +176,11 @@ fn lift_quota(seen: &Observations<'_>) -> &'static str {
     }
 }
 
-/// Who took CPU time during the probe.
-pub(super) fn processes(seen: &Observations<'_>) -> RuleResult {
-    let watch = match seen.activity {
+/// Processes that used CPU time during the probe.
+pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
+    let watch = match observations.activity {
         Ok(watch) => watch,
-        Err(why) => return RuleResult::unknown(format!("who took CPU time ({why})")),
+        Err(why) => return RuleResult::unknown(format!("CPU time of other processes ({why})")),
     };
     let share = |ns: f64| 100.0 * ns / watch.wall_ns.max(1) as f64;
     let busy: Vec<&ProcessActivity> = watch
@@ -196,27 +206,27 @@ pub(super) fn processes(seen: &Observations<'_>) -> RuleResult {
                 (ProcessKind::Program, count) => {
                     format!("{count} x `{}` ({pid}, ...) {took}", process.name)
                 }
-                (ProcessKind::Kernel, _) => format!("the kernel's `{}` {took}", process.name),
+                (ProcessKind::Kernel, _) => format!("kernel thread `{}` {took}", process.name),
                 (ProcessKind::Children, _) => {
-                    format!("children of `{}` ({pid}) that ended {took}", process.name)
+                    format!("exited children of `{}` ({pid}) {took}", process.name)
                 }
             }
         })
         .collect();
     if let Some(unnamed) = unnamed {
         let who = match &watch.processes_unread {
-            Some(_) => "processes that are hidden from this user",
-            None => "processes that came and went",
+            Some(_) => "processes hidden from this user",
+            None => "short-lived processes",
         };
         names.push(format!("{who} {}", pct(unnamed)));
     }
     let what =
-        format!("took CPU time during the probe, in % of one CPU: {}", join_names(&names, 6));
-    let judged = RuleResult::found(
+        format!("CPU time used during the probe, in % of one CPU: {}", join_names(&names, 6));
+    let result = RuleResult::found(
         Weight::Noise,
         what,
-        "each takes the CPU from workers, or their lines out of the caches: with one competitor the \
-         median of batches of 5 ms went from 120 to 208 ns on one machine, their minimum stayed",
+        "each competes with workers for the CPU and the caches: with one competitor the median of \
+         batches of 5 ms rose from 120 to 208 ns on one machine, their minimum did not change",
     );
     let pids_of = |kind| {
         let of_kind = busy.iter().filter(|process| process.kind == kind);
@@ -226,28 +236,28 @@ pub(super) fn processes(seen: &Observations<'_>) -> RuleResult {
     };
     let (programs, parents) = (pids_of(ProcessKind::Program), pids_of(ProcessKind::Children));
     match () {
-        () if !programs.is_empty() => judged
+        () if !programs.is_empty() => result
             .with_command(format!("sudo kill -STOP {}", programs.join(" ")))
-            .mend("and `sudo kill -CONT` with the same numbers afterwards"),
-        () if !parents.is_empty() => judged
+            .with_fix("and `sudo kill -CONT` with the same numbers afterwards"),
+        () if !parents.is_empty() => result
             .with_command(format!("ps -o pid,pcpu,args --ppid {}", parents.join(",")))
-            .mend("to see what it starts; then wait for its end"),
-        () if busy.is_empty() => judged
+            .with_fix("to see its children; then wait until they end"),
+        () if busy.is_empty() => result
             .with_command("top -b -n1 -d1 -o %CPU | head -15")
-            .mend("to see who; then wait for its end, or stop it"),
-        () => judged.mend("the kernel's own work goes with what causes it: disks, the network"),
+            .with_fix("to identify them; then wait until they end, or stop them"),
+        () => result.with_fix("stop what causes the kernel's work: disk or network activity"),
     }
 }
 
-/// Whether tasks had to wait before the probe began.
-pub(super) fn pressure(seen: &Observations<'_>) -> RuleResult {
-    let Some(pressure) = seen.system_activity().map(|watch| &watch.pressure) else {
+/// Whether tasks had to wait before the probe (pressure stall information).
+pub(super) fn pressure(observations: &Observations<'_>) -> RuleResult {
+    let Some(pressure) = observations.system_activity().map(|watch| &watch.pressure) else {
         return RuleResult::NotApplicable;
     };
     let parts =
         [("a CPU", pressure.cpu_pct), ("memory", pressure.memory_pct), ("a disk", pressure.io_pct)];
     if parts.iter().all(|(_, share)| share.is_none()) {
-        return RuleResult::unknown("pressure (/proc/pressure is not there)");
+        return RuleResult::unknown("pressure (no /proc/pressure)");
     }
     let over = parts.iter().filter_map(|(of, share)| {
         let share = share.filter(|&share| share > PRESSURE_PCT)?;
@@ -257,52 +267,54 @@ pub(super) fn pressure(seen: &Observations<'_>) -> RuleResult {
     if over.is_empty() {
         return RuleResult::fine("pressure");
     }
-    let what = format!("tasks waited in the 10 s before the probe: for {}", join_names(&over, 3));
+    let what = format!("tasks stalled in the 10 s before the probe: on {}", join_names(&over, 3));
     RuleResult::found(
         Weight::Noise,
         what,
-        "what waits runs as soon as a worker sleeps, and takes turns with it: above 10 % rows need \
+        "waiting tasks run whenever a worker sleeps and compete with it: above 10 % rows need \
          more repetitions",
     )
     .with_command("ps -eo pcpu,pid,stat,comm --sort=-pcpu | head")
-    .mend("to see who; then stop them")
+    .with_fix("to identify them; then stop them")
 }
 
-/// How often a batch is hit.
-pub(super) fn interruptions(seen: &Observations<'_>) -> RuleResult {
-    let Some(probe) = seen.chosen_probe() else { return RuleResult::NotApplicable };
+/// How often batches are interrupted.
+pub(super) fn interruptions(observations: &Observations<'_>) -> RuleResult {
+    let Some(probe) = observations.chosen_probe() else { return RuleResult::NotApplicable };
     let rate = probe.interruptions_per_s();
     if rate <= INTERRUPTIONS_PER_S {
-        return RuleResult::fine(format!("{rate:.0} interruptions a second"));
+        return RuleResult::fine(format!("{rate:.0} interruptions per second"));
     }
     let hit = 100.0 * (1.0 - (-rate * BATCH_S).exp());
-    let what = format!("{} is interrupted {rate:.0} times a second", seen.cpu_name());
-    let does = format!(
-        "of batches of 50 us {} are hit: they are made shorter, and rows may be flagged \
-         COARSE_CLOCK",
+    let what = format!("{} is interrupted {rate:.0} times per second", observations.cpu_name());
+    let effect = format!(
+        "{} of batches of 50 us are interrupted: batches are made shorter, and rows may be \
+         flagged COARSE_CLOCK",
         pct(hit)
     );
-    RuleResult::found(Weight::Noise, what, does)
+    RuleResult::found(Weight::Noise, what, effect)
         .with_command("watch -n1 -d cat /proc/interrupts")
-        .mend("to see which; then move them away or stop their device")
+        .with_fix("to identify them; then move them to another CPU or stop their device")
 }
 
-/// Interrupts of devices that go to the CPU that a run would take.
-pub(super) fn device_interrupts(seen: &Observations<'_>) -> RuleResult {
-    let (Some(watch), Some((at, chosen))) = (seen.system_activity(), seen.chosen_activity()) else {
-        return RuleResult::unknown("where interrupts of devices go");
+/// Device interrupts routed to the CPU that a run would use.
+pub(super) fn device_interrupts(observations: &Observations<'_>) -> RuleResult {
+    let (Some(watch), Some((at, chosen))) =
+        (observations.system_activity(), observations.chosen_activity())
+    else {
+        return RuleResult::unknown("where device interrupts go");
     };
     let devices: Vec<_> = watch.interrupts.iter().filter(|it| it.allowed.is_some()).collect();
     if devices.is_empty() {
-        return RuleResult::unknown("where interrupts of devices go (/proc/irq does not tell)");
+        return RuleResult::unknown("where device interrupts go (not in /proc/irq)");
     }
     let goes = |cpus: &Option<Vec<u32>>| cpus.as_ref().is_some_and(|it| it.contains(&chosen.cpu));
     let here: Vec<_> = devices
         .iter()
-        // Older kernels do not tell where it goes, only where it may.
+        // Older kernels report only where an interrupt may go.
         .filter(|it| if it.effective.is_some() { goes(&it.effective) } else { goes(&it.allowed) })
         .collect();
-    let cpu = seen.cpu_name();
+    let cpu = observations.cpu_name();
     if here.is_empty() {
         return RuleResult::fine("device interrupts");
     }
@@ -316,25 +328,24 @@ pub(super) fn device_interrupts(seen: &Observations<'_>) -> RuleResult {
         .iter()
         .map(|it| {
             let name = it.name.as_deref().unwrap_or("unnamed");
-            format!("{} ({name}) {:.0} a second", it.irq, rate(times(it)))
+            format!("{} ({name}) {:.0} per second", it.irq, rate(times(it)))
         })
         .collect();
     let (all, some) = (devices.len(), here.len());
     let what = match names.is_empty() {
-        true => format!("{some} of {all} device interrupts go to {cpu}; none came"),
+        true => format!("{some} of {all} device interrupts go to {cpu}; none occurred"),
         false => {
             format!("{some} of {all} device interrupts go to {cpu}: {}", join_names(&names, 3))
         }
     };
     let weight = if total > DEVICE_INTERRUPTS_PER_S { Weight::Noise } else { Weight::Note };
-    let judged = RuleResult::found(
+    let result = RuleResult::found(
         weight,
         what,
-        "each takes the CPU in the middle of a batch and pushes its lines out of the cache; no \
-         switch is counted for it",
+        "each interrupts a batch and evicts its cache lines, without a counted context switch",
     );
     let Some(other) = watch.cpus.iter().map(|it| it.cpu).find(|&cpu| cpu != chosen.cpu) else {
-        return judged.mend("nothing: there is no other CPU to send them to");
+        return result.with_fix("none: there is no other CPU to move them to");
     };
     let irqs: Vec<&str> = here.iter().map(|it| it.irq.as_str()).collect();
     let moves = format!(
@@ -342,33 +353,33 @@ pub(super) fn device_interrupts(seen: &Observations<'_>) -> RuleResult {
         irqs.join(" ")
     );
     match watch.daemons.iter().any(|name| name == "irqbalance") {
-        true => judged.with_command(format!("{}; {moves}", seen.stop(&["irqbalance"]))),
-        false => judged.with_command(moves),
+        true => result.with_command(format!("{}; {moves}", observations.stop(&["irqbalance"]))),
+        false => result.with_command(moves),
     }
 }
 
-/// Memory that was moved to a disk.
-pub(super) fn swap(seen: &Observations<'_>) -> RuleResult {
-    let memory = &seen.facts.memory;
+/// Memory in swap.
+pub(super) fn swap(observations: &Observations<'_>) -> RuleResult {
+    let memory = &observations.facts.memory;
     let (Some(total), Some(free)) = (memory.swap_total_kib, memory.swap_free_kib) else {
-        return RuleResult::unknown("swap (/proc/meminfo does not tell)");
+        return RuleResult::unknown("swap (not in /proc/meminfo)");
     };
     let used = total.saturating_sub(free);
     if used == 0 {
         return RuleResult::fine("swap");
     }
-    let what = format!("{} MiB lie in swap", used.div_ceil(1024));
+    let what = format!("{} MiB are in swap", used.div_ceil(1024));
     RuleResult::found(
         Weight::Noise,
         what,
-        "a page that comes back from there waits for a disk: the batch is rejected, and first \
-         touches of memory are dearer by a disk's latency",
+        "swapping a page in waits for a disk: the batch is rejected, and first touches of memory \
+         take a disk's latency longer",
     )
     .with_command("sudo swapoff -a")
 }
 
-/// Programs that start work by themselves.
-pub(super) fn work_daemons(seen: &Observations<'_>) -> RuleResult {
+/// Job schedulers.
+pub(super) fn work_daemons(observations: &Observations<'_>) -> RuleResult {
     const SERVICES: &[(&str, &str)] = &[
         ("anacron", "anacron"),
         ("atd", "atd"),
@@ -381,7 +392,7 @@ pub(super) fn work_daemons(seen: &Observations<'_>) -> RuleResult {
         ("sge_execd", "sgeexecd"),
         ("slurmd", "slurmd"),
     ];
-    let Some(watch) = seen.system_activity() else { return RuleResult::NotApplicable };
+    let Some(watch) = observations.system_activity() else { return RuleResult::NotApplicable };
     let runs = |(name, _): &&(&str, &str)| watch.daemons.iter().any(|it| it == name);
     let running: Vec<&(&str, &str)> = SERVICES.iter().filter(runs).collect();
     if running.is_empty() {
@@ -396,8 +407,8 @@ pub(super) fn work_daemons(seen: &Observations<'_>) -> RuleResult {
     RuleResult::found(
         Weight::Note,
         format!("{} may start work at any time", join_names(&names, 4)),
-        "a job that starts in the middle of a run makes its second half another machine: the flag \
-         REFERENCE_DRIFT tells",
+        "a job that starts during a run changes the figures of its second half (flag \
+         REFERENCE_DRIFT)",
     )
-    .with_command(seen.stop(&services))
+    .with_command(observations.stop(&services))
 }

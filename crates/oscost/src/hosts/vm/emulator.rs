@@ -21,24 +21,24 @@ const PACKAGE: &str = "qemu-system-x86";
 const PROGRAM: &str = "qemu-system-x86_64";
 /// What the kernel is told of every machine: where its console is, to say little, and to restart at
 /// once where it panics, which ends the emulator.
-const ALWAYS: &str = "console=ttyS0 quiet panic=-1";
+const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1";
 /// And what would make two boots of one kernel two different machines: where the kernel, programs
 /// and stacks lie, and random numbers from the processor; and the sizes of the kernel's hash tables,
 /// which hang on how much memory is left at its boot. A path is looked up in a dozen instructions more
 /// or less where the names of it share a chain.
-const REPEATABLE: &str = "nokaslr norandmaps randomize_kstack_offset=off random.trust_cpu=off \
+const REPEATABLE_ARGUMENTS: &str = "nokaslr norandmaps randomize_kstack_offset=off random.trust_cpu=off \
                           dhash_entries=1048576 ihash_entries=65536 mhash_entries=4096 \
                           mphash_entries=4096 thash_entries=65536 uhash_entries=1024";
 /// An instruction is a nanosecond of the machine's time; when it idles, its clock goes on to the next
 /// timer at once.
-const COUNTING: &str = "shift=0,sleep=off";
+const ICOUNT: &str = "shift=0,sleep=off";
 /// As if it were to be played again. We want no recording, but what goes with one: the thread that
 /// runs the machine and the one that moves its clock on while it idles take turns. Else the second may
 /// look before the last instructions are counted, and two long boots do not end alike (QEMU 7.2).
-const IN_TURN: &str = "rr=record,rrfile=/dev/null";
+const RECORD_REPLAY: &str = "rr=record,rrfile=/dev/null";
 /// So much of what a machine says to people is shown.
-const LAST_LINES: usize = 12;
-const MOST_WORDS: u64 = 16_384;
+const MAX_CONSOLE_LINES: usize = 12;
+const MAX_OUTPUT_BYTES: u64 = 16_384;
 /// What a kernel says when it gives up.
 const PANIC: &str = "Kernel panic";
 
@@ -78,7 +78,7 @@ impl Emulator {
 
 /// What a machine is booted from, and what it says: files in memory, which are gone with the last
 /// process that holds them. None of them is ever on a disk.
-pub(super) struct Files {
+pub(super) struct VmFiles {
     kernel: File,
     initrd: File,
     /// What it says to people.
@@ -89,9 +89,9 @@ pub(super) struct Files {
     pub(super) errors: File,
 }
 
-impl Files {
+impl VmFiles {
     /// The files of a machine with this kernel and worker; with orders, if all of them are known.
-    pub(super) fn of(
+    pub(super) fn create(
         kernel: &Kernel,
         program: &WorkerBinary,
         orders: Option<&[u8]>,
@@ -107,8 +107,8 @@ impl Files {
     }
 
     /// Why a machine has no more to say, with what it said to people last.
-    pub(super) fn epitaph(&self, why: &str) -> String {
-        match self.last_words().as_str() {
+    pub(super) fn explain(&self, why: &str) -> String {
+        match self.console_tail().as_str() {
             "" => format!("{why}; its console is empty"),
             said if said.contains(PANIC) => format!("its kernel panicked: {said}"),
             said => format!("{why}; the last lines of its console: {said}"),
@@ -116,25 +116,25 @@ impl Files {
     }
 
     /// The last lines that the machine has said to people; if its kernel has panicked, from there on.
-    fn last_words(&self) -> String {
-        let text = the_end_of(&self.console);
+    fn console_tail(&self) -> String {
+        let text = tail(&self.console);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
         // A trace of many lines follows.
         let panicked = lines.iter().position(|line| line.contains(PANIC));
-        let first = panicked.unwrap_or(lines.len().saturating_sub(LAST_LINES));
-        printable(&lines[first..lines.len().min(first + LAST_LINES)].join("\n"))
+        let first = panicked.unwrap_or(lines.len().saturating_sub(MAX_CONSOLE_LINES));
+        printable(&lines[first..lines.len().min(first + MAX_CONSOLE_LINES)].join("\n"))
     }
 
     /// What the emulator has said to people, the end of it.
-    pub(super) fn its_words(&self) -> String {
-        printable(&the_end_of(&self.errors))
+    pub(super) fn emulator_stderr(&self) -> String {
+        printable(&tail(&self.errors))
     }
 }
 
 /// The end of a file; nothing of one that cannot be read.
-fn the_end_of(file: &File) -> String {
+fn tail(file: &File) -> String {
     let length = file.metadata().map_or(0, |it| it.len());
-    let from = length.saturating_sub(MOST_WORDS);
+    let from = length.saturating_sub(MAX_OUTPUT_BYTES);
     let mut bytes = vec![0; (length - from) as usize];
     if file.read_exact_at(&mut bytes, from).is_err() {
         return String::new();
@@ -151,7 +151,7 @@ fn in_memory(content: &[u8]) -> std::io::Result<File> {
 }
 
 /// What QEMU, our child, opens for this file.
-fn name(file: &File) -> String {
+fn fd_path(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
@@ -163,7 +163,7 @@ fn name(file: &File) -> String {
 pub(super) fn command(
     (emulator, program): (&Emulator, &WorkerBinary),
     (wanted, repeats): (&VmSpec, bool),
-    files: &Files,
+    files: &VmFiles,
 ) -> Command {
     let mut command = Command::new(&program.path);
     command.arg("die-with-parent").arg(std::process::id().to_string()).arg(&emulator.program);
@@ -174,21 +174,21 @@ pub(super) fn command(
     say(&["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-smp", "1"]);
     say(&["-machine", "q35", "-accel", wanted.accel.text(), "-cpu", &wanted.cpu]);
     say(&["-m", &wanted.mem_mib.to_string()]);
-    say(&["-kernel", &name(&files.kernel), "-initrd", &name(&files.initrd)]);
+    say(&["-kernel", &fd_path(&files.kernel), "-initrd", &fd_path(&files.initrd)]);
     // Who only looks at such a machine is to see the one on which instructions are counted.
     let known = if wanted.accel == Accel::Tcg {
-        format!("{ALWAYS} {REPEATABLE}")
+        format!("{KERNEL_ARGUMENTS} {REPEATABLE_ARGUMENTS}")
     } else {
-        ALWAYS.to_owned()
+        KERNEL_ARGUMENTS.to_owned()
     };
     let line = wanted.append.iter().fold(known, |line, words| format!("{line} {words}"));
     say(&["-append", &line]);
-    say(&["-chardev", &format!("file,id=console,path={}", name(&files.console))]);
+    say(&["-chardev", &format!("file,id=console,path={}", fd_path(&files.console))]);
     say(&["-device", "isa-serial,chardev=console"]);
     if repeats {
-        say(&["-icount", &format!("{COUNTING},{IN_TURN}")]);
+        say(&["-icount", &format!("{ICOUNT},{RECORD_REPLAY}")]);
         say(&["-rtc", "clock=vm,base=2024-01-01", "-seed", "1"]);
-        say(&["-chardev", &format!("file,id=events,path={}", name(&files.events))]);
+        say(&["-chardev", &format!("file,id=events,path={}", fd_path(&files.events))]);
     } else {
         say(&["-chardev", "stdio,id=events,signal=off"]);
     }
@@ -197,7 +197,7 @@ pub(super) fn command(
 }
 
 /// Whether this processor may run machines for us.
-pub(super) fn may_use_kvm() -> Result<(), String> {
+pub(super) fn check_kvm() -> Result<(), String> {
     let device = Path::new("/dev/kvm");
     let opened = File::options().read(true).write(true).open(device);
     opened.map(drop).map_err(|error| format!("{}: {error}", device.display()))

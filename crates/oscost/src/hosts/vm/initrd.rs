@@ -12,7 +12,7 @@ const DEVICE: u32 = 0o020_600;
 /// The kernel's console, which the first process has open from the beginning: character device 5:1.
 const CONSOLE: (u32, u32) = (5, 1);
 /// The entry that ends an archive.
-const LAST: &str = "TRAILER!!!";
+const TRAILER: &str = "TRAILER!!!";
 
 /// Who reads the worker as its first process finds it there, and the orders beside it.
 pub(super) fn initrd(worker: &[u8], orders: Option<&[u8]>) -> Vec<u8> {
@@ -25,7 +25,7 @@ pub(super) fn initrd(worker: &[u8], orders: Option<&[u8]>) -> Vec<u8> {
     if let Some(orders) = orders {
         archive.add("orders", FILE, orders, (0, 0));
     }
-    archive.add(LAST, 0, &[], (0, 0));
+    archive.add(TRAILER, 0, &[], (0, 0));
     archive.bytes
 }
 
@@ -63,12 +63,12 @@ impl Archive {
         }
         self.bytes.extend_from_slice(name.as_bytes());
         self.bytes.push(0);
-        self.fill_up();
+        self.pad();
         self.bytes.extend_from_slice(content);
-        self.fill_up();
+        self.pad();
     }
 
-    fn fill_up(&mut self) {
+    fn pad(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 }

@@ -24,15 +24,15 @@ use std::time::Duration;
 
 /// A machine that has not said hello by then never will: it takes 4 to 7 s of a CPU, and several
 /// times as long where that is shared. On a slower one OSCOST_BOOT_SECONDS says how long.
-const BOOTING: Duration = Duration::from_secs(120);
+const BOOT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How long a machine may take to say hello.
 pub fn boot_timeout() -> Duration {
     let asked = std::env::var("OSCOST_BOOT_SECONDS").ok().and_then(|text| text.parse().ok());
-    asked.filter(|&seconds| seconds > 0).map_or(BOOTING, Duration::from_secs)
+    asked.filter(|&seconds| seconds > 0).map_or(BOOT_TIMEOUT, Duration::from_secs)
 }
 
 /// What a kernel must have.
-const NEEDS: &str = "the kernel must be for x86-64 and have, built in: a serial console \
+const KERNEL_REQUIREMENTS: &str = "the kernel must be for x86-64 and have, built in: a serial console \
                      (CONFIG_SERIAL_8250_CONSOLE), an initramfs (CONFIG_BLK_DEV_INITRD), ELF \
                      programs, devtmpfs, proc and sysfs (docs/PLACES.md)";

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, Hello, MAX_LINE_BYTES, Order};
 
-use super::emulator::{self, Emulator, Files};
-use super::{Kernel, NEEDS, VmSpec};
-use crate::hosts::session::understand;
+use super::emulator::{self, Emulator, VmFiles};
+use super::{KERNEL_REQUIREMENTS, Kernel, VmSpec};
+use crate::hosts::session::parse_event;
 use crate::hosts::{HostError, Interrupt, WorkerBinary};
 
 /// How often we look whether there is something new: no descriptor tells that a file has grown.
-const LOOKING: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A machine that does what it was told.
 pub struct ScriptedVm<'a> {
     host: String,
     child: Child,
-    files: Files,
+    files: VmFiles,
     /// How much of what it has said was read.
     read: u64,
     unread: Vec<u8>,
@@ -41,7 +41,7 @@ impl<'a> ScriptedVm<'a> {
             why: error.to_string(),
         };
         let orders = script(orders).map_err(|error| cannot(error.into()))?;
-        let files = Files::of(kernel, program, Some(&orders)).map_err(cannot)?;
+        let files = VmFiles::create(kernel, program, Some(&orders)).map_err(cannot)?;
         let mut command = emulator::command((emulator, program), (wanted, true), &files);
         let errors = files.errors.try_clone().map_err(cannot)?;
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -58,8 +58,8 @@ impl<'a> ScriptedVm<'a> {
     ) -> Result<Hello, HostError> {
         match self.next(patience)? {
             Event::Hello(hello) => {
-                program.expects(&hello)?;
-                self.can_count(&hello)?;
+                program.check_hello(&hello)?;
+                self.check_counter(&hello)?;
                 Ok(*hello)
             }
             other => Err(HostError::InvalidMessage(format!("no hello, but {other:?}"))),
@@ -68,7 +68,7 @@ impl<'a> ScriptedVm<'a> {
 
     /// Whether its processor has the instruction that reads the counter: some that an emulator can
     /// play are older than it (`cpu=Nehalem`), and each worker would end by SIGILL.
-    fn can_count(&self, hello: &Hello) -> Result<(), HostError> {
+    fn check_counter(&self, hello: &Hello) -> Result<(), HostError> {
         const READS: &str = "rdtscp";
         match &hello.facts.cpu.flags {
             Some(flags) if flags.iter().all(|flag| flag != READS) => Err(HostError::Unreachable {
@@ -86,30 +86,30 @@ impl<'a> ScriptedVm<'a> {
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
-                return understand(&line);
+                return parse_event(&line);
             }
             if self.unread.len() > MAX_LINE_BYTES {
                 return Err(HostError::InvalidMessage("a line without an end".to_owned()));
             }
             // First whether it lives: what it said before it ended is in the file by then.
             let ended = self.child.try_wait().ok().flatten();
-            if self.hear()? {
+            if self.read_events()? {
                 continue;
             }
             if let Some(status) = ended {
-                return Err(self.gone(status));
+                return Err(self.ended_early(status));
             }
             if Instant::now() >= until {
                 self.end();
                 let why = format!("nothing was heard of it for {patience:?}");
-                return Err(self.lost(&why));
+                return Err(self.unreachable(&why));
             }
             self.wait()?;
         }
     }
 
     /// Reads what is new; whether there was anything.
-    fn hear(&mut self) -> Result<bool, HostError> {
+    fn read_events(&mut self) -> Result<bool, HostError> {
         let mut chunk = [0; 64 << 10];
         let read = self.files.events.read_at(&mut chunk, self.read);
         let read = read.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
@@ -120,7 +120,7 @@ impl<'a> ScriptedVm<'a> {
 
     fn wait(&self) -> Result<(), HostError> {
         let mut fds = [PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN)];
-        let timeout = PollTimeout::try_from(LOOKING).unwrap_or(PollTimeout::MAX);
+        let timeout = PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX);
         match poll(&mut fds, timeout) {
             Ok(1..) => Err(HostError::Interrupted),
             _ => Ok(()),
@@ -128,18 +128,22 @@ impl<'a> ScriptedVm<'a> {
     }
 
     /// How a machine ended that had more to say.
-    fn gone(&self, status: ExitStatus) -> HostError {
-        let words = self.files.its_words();
+    fn ended_early(&self, status: ExitStatus) -> HostError {
+        let words = self.files.emulator_stderr();
         match status.success() {
-            true => self.lost("the machine ended before it had done what it was told"),
-            false => self.lost(&format!("the emulator ended with {status}: {words}")),
+            true => self.unreachable("the machine ended before it had done what it was told"),
+            false => self.unreachable(&format!("the emulator ended with {status}: {words}")),
         }
     }
 
     /// Why a machine has no more to say, with what it said to people last.
-    fn lost(&self, why: &str) -> HostError {
-        let why = self.files.epitaph(why);
-        HostError::Unreachable { host: self.host.clone(), why, hint: NEEDS.to_owned() }
+    fn unreachable(&self, why: &str) -> HostError {
+        let why = self.files.explain(why);
+        HostError::Unreachable {
+            host: self.host.clone(),
+            why,
+            hint: KERNEL_REQUIREMENTS.to_owned(),
+        }
     }
 
     fn end(&mut self) {

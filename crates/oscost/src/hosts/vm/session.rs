@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use oscost_model::protocol::{Event, Hello, Order};
 
-use super::emulator::{self, Emulator, Files};
-use super::{Accel, Kernel, NEEDS, VmSpec, boot_timeout};
-use crate::hosts::session::Conversation;
+use super::emulator::{self, Emulator, VmFiles};
+use super::{Accel, KERNEL_REQUIREMENTS, Kernel, VmSpec, boot_timeout};
+use crate::hosts::session::PipeSession;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 
 /// A supervisor on a machine that was booted for it.
 pub struct VmSession<'a> {
-    talk: Conversation<'a>,
+    pipes: PipeSession<'a>,
     hello: Hello,
 }
 
@@ -30,24 +30,28 @@ impl<'a> VmSession<'a> {
             hint: "without `accel=kvm` an emulator counts instructions".to_owned(),
         };
         if wanted.accel == Accel::Kvm {
-            emulator::may_use_kvm().map_err(no_kvm)?;
+            emulator::check_kvm().map_err(no_kvm)?;
         }
         let cannot = |error: std::io::Error| HostError::CannotStart {
             program: emulator.version.clone(),
             why: error.to_string(),
         };
-        let files = Files::of(kernel, program, None).map_err(cannot)?;
+        let files = VmFiles::create(kernel, program, None).map_err(cannot)?;
         let errors = files.errors.try_clone().map_err(cannot)?;
         let mut command = emulator::command((emulator, program), (wanted, false), &files);
         command.stderr(Stdio::from(errors));
-        let mut talk = Conversation::start(&mut command, interrupt).map_err(cannot)?;
+        let mut talk = PipeSession::start(&mut command, interrupt).map_err(cannot)?;
         let hello = talk.hello_within(program, boot_timeout());
         match hello {
-            Ok(hello) => Ok(Self { talk, hello }),
+            Ok(hello) => Ok(Self { pipes: talk, hello }),
             Err(error @ (HostError::SupervisorEnded(_) | HostError::TimedOut(_))) => {
                 talk.kill();
-                let why = files.epitaph(&format!("{error}: {}", files.its_words()));
-                Err(HostError::Unreachable { host: host.to_owned(), why, hint: NEEDS.to_owned() })
+                let why = files.explain(&format!("{error}: {}", files.emulator_stderr()));
+                Err(HostError::Unreachable {
+                    host: host.to_owned(),
+                    why,
+                    hint: KERNEL_REQUIREMENTS.to_owned(),
+                })
             }
             Err(other) => {
                 talk.kill();
@@ -63,17 +67,17 @@ impl Session for VmSession<'_> {
     }
 
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
-        self.talk.send(order)
+        self.pipes.send(order)
     }
 
     fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        self.talk.event(patience)
+        self.pipes.next_event(patience)
     }
 }
 
 impl Drop for VmSession<'_> {
     /// Nothing of a machine is left when its emulator is gone.
     fn drop(&mut self) {
-        self.talk.kill();
+        self.pipes.kill();
     }
 }

@@ -37,12 +37,12 @@ pub struct VmSpec {
 }
 
 /// Memory unless something else is asked for: a kernel, a worker and what the cases touch.
-const USUAL_MIB: u32 = 512;
+const DEFAULT_MEM_MIB: u32 = 512;
 /// With less even a small kernel has no room for the worker.
-const LEAST_MIB: u32 = 128;
-const MOST_MIB: u32 = 64 << 10;
+const MIN_MEM_MIB: u32 = 128;
+const MAX_MEM_MIB: u32 = 64 << 10;
 /// A kernel takes 2,047 bytes, and some are ours.
-const LONGEST_APPEND: usize = 1_024;
+const MAX_APPEND_BYTES: usize = 1_024;
 
 /// Why what stands behind `vm:` is no machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,14 +71,14 @@ impl VmSpec {
         let mut parts = head.split(',');
         let kernel = parts.next().filter(|kernel| !kernel.is_empty() && !has_control(kernel));
         let kernel = kernel.ok_or_else(|| bad("it names no kernel".to_owned()))?.to_owned();
-        let (mut mem_mib, mut cpu, mut accel) = (USUAL_MIB, None, Accel::Tcg);
+        let (mut mem_mib, mut cpu, mut accel) = (DEFAULT_MEM_MIB, None, Accel::Tcg);
         for part in parts {
             match part.split_once('=') {
                 Some(("mem", size)) => {
                     mem_mib = mib(size)
                         .ok_or_else(|| bad(format!("`mem={}` is no size", size.escape_debug())))?;
-                    if !(LEAST_MIB..=MOST_MIB).contains(&mem_mib) {
-                        let why = format!("mem={mem_mib}: from {LEAST_MIB} to {MOST_MIB} MiB");
+                    if !(MIN_MEM_MIB..=MAX_MEM_MIB).contains(&mem_mib) {
+                        let why = format!("mem={mem_mib}: from {MIN_MEM_MIB} to {MAX_MEM_MIB} MiB");
                         return Err(bad(why));
                     }
                 }
@@ -90,8 +90,8 @@ impl VmSpec {
         }
         if let Some(append) = append {
             let printable = append.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-            if !printable || append.len() > LONGEST_APPEND {
-                let why = format!("`append` takes up to {LONGEST_APPEND} printable bytes");
+            if !printable || append.len() > MAX_APPEND_BYTES {
+                let why = format!("`append` takes up to {MAX_APPEND_BYTES} printable bytes");
                 return Err(bad(why));
             }
         }

@@ -3,31 +3,31 @@
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
 
-use super::super::monitor_verification::LastWords;
-use super::super::workers::{Brought, Ended};
-use super::{Ready, Run, RunError};
+use super::super::monitor_verification::MonitorResult;
+use super::super::workers::{JobFailure, Measurement};
+use super::{PlannedSet, Run, RunError};
 
 /// So many workers at most wait beside each other while something is attached and detached.
-const WAITING: usize = 12;
+const MAX_WAITING_WORKERS: usize = 12;
 
 /// A toggled worker that waits for its next `go`.
-struct Waiting {
+struct ToggledWorker {
     id: u64,
-    ready: Ready,
+    ready: PlannedSet,
 }
 
 impl Run<'_> {
     /// Toggled sets that wait beside each other: those of one place, and no more than there is room
     /// for; an op that sleeps or switches has others about it that would not wait quietly.
-    pub(super) fn together(&self, sets: &[&Ready]) -> Vec<Vec<Ready>> {
-        let mut groups: Vec<Vec<Ready>> = Vec::new();
-        let target = |ready: &Ready| &self.rows[ready.set.news[0]].treated;
-        let base = |ready: &Ready| &self.rows[ready.set.base].treated;
-        let quiet = |ready: &Ready| !self.rows[ready.set.base].planned.definition.switches;
+    pub(super) fn toggle_groups(&self, sets: &[&PlannedSet]) -> Vec<Vec<PlannedSet>> {
+        let mut groups: Vec<Vec<PlannedSet>> = Vec::new();
+        let target = |ready: &PlannedSet| &self.rows[ready.set.news[0]].treated;
+        let base = |ready: &PlannedSet| &self.rows[ready.set.base].treated;
+        let quiet = |ready: &PlannedSet| !self.rows[ready.set.base].planned.definition.switches;
         for &ready in sets {
-            let fits = |group: &&mut Vec<Ready>| {
+            let fits = |group: &&mut Vec<PlannedSet>| {
                 let first = &group[0];
-                group.len() < WAITING
+                group.len() < MAX_WAITING_WORKERS
                     && quiet(ready)
                     && quiet(first)
                     && target(first) == target(ready)
@@ -43,41 +43,45 @@ impl Run<'_> {
 
     /// One worker of each set, in which the place is the base's and the new one's in turns: ABBA or
     /// BAAB at random, so that linear drift falls out.
-    pub(super) fn toggled(&mut self, group: &[Ready], round: u32) -> Result<(), RunError> {
+    pub(super) fn measure_toggled(
+        &mut self,
+        group: &[PlannedSet],
+        round: u32,
+    ) -> Result<(), RunError> {
         let new = group[0].set.news[0];
         let attached = self.rows[new].treated.attached.clone();
         let mut waiting = Vec::new();
         for ready in group {
             if let Some(id) = self.start_toggled(ready, round)? {
-                waiting.push(Waiting { id, ready: ready.clone() });
+                waiting.push(ToggledWorker { id, ready: ready.clone() });
             }
         }
         let mut lost = Vec::new();
-        let done = self.in_turns(&mut waiting, &mut lost, &attached)?;
+        let done = self.alternate(&mut waiting, &mut lost, &attached)?;
         for (row, ready, ended) in lost {
-            self.lost(row, &ready, round, ended);
+            self.emit_lost(row, &ready, round, ended);
         }
         let mut came = Vec::new();
-        for Waiting { id, ready } in waiting {
+        for ToggledWorker { id, ready } in waiting {
             came.push((self.stop_toggled(id)?, ready));
         }
         let done = done.and_then(|said| {
             let timed = came.iter().filter_map(|(brought, ready)| {
-                Some((new_of(ready), brought.as_ref().ok()?.of_arm(1).ops()))
+                Some((new_row(ready), brought.as_ref().ok()?.for_arm(1).ops()))
             });
-            self.witnessed_ops(&timed.collect::<Vec<_>>(), &said)
+            self.verify_timed_rows(&timed.collect::<Vec<_>>(), &said)
         });
         for (brought, ready) in came {
             let base = ready.set.base;
             match (brought, &done) {
                 (Ok(brought), Ok(())) => {
-                    for (arm, row) in [(0, base), (1, new_of(&ready))] {
-                        self.sampled(row, &ready, round, brought.of_arm(arm));
+                    for (arm, row) in [(0, base), (1, new_row(&ready))] {
+                        self.emit_samples(row, &ready, round, brought.for_arm(arm));
                     }
                 }
-                (Err(ended), Ok(())) => self.lost(new_of(&ready), &ready, round, ended),
+                (Err(ended), Ok(())) => self.emit_lost(new_row(&ready), &ready, round, ended),
                 // What was to be attached could not be, or has not seen what was made.
-                (_, Err(why)) => self.lost(new_of(&ready), &ready, round, why.clone()),
+                (_, Err(why)) => self.emit_lost(new_row(&ready), &ready, round, why.clone()),
             }
         }
         Ok(())
@@ -85,12 +89,12 @@ impl Run<'_> {
 
     /// The four turns of toggled workers; what a monitor said at the end of each of its turns. What
     /// ends meanwhile is taken out of `waiting`.
-    fn in_turns(
+    fn alternate(
         &mut self,
-        waiting: &mut Vec<Waiting>,
-        lost: &mut Vec<(usize, Ready, Ended)>,
+        waiting: &mut Vec<ToggledWorker>,
+        lost: &mut Vec<(usize, PlannedSet, JobFailure)>,
         attached: &[AttachedTreatment],
-    ) -> Result<Result<Vec<LastWords>, Ended>, RunError> {
+    ) -> Result<Result<Vec<MonitorResult>, JobFailure>, RunError> {
         let mut said = Vec::new();
         let mut turns = [0u8, 1, 1, 0];
         let mut first = [0u8, 1];
@@ -113,8 +117,8 @@ impl Run<'_> {
                     match self.go_toggled(waiting[at].id, groups, arm)? {
                         Ok(()) => at += 1,
                         Err(ended) => {
-                            let Waiting { ready, .. } = waiting.remove(at);
-                            let row = if arm == 1 { new_of(&ready) } else { ready.set.base };
+                            let ToggledWorker { ready, .. } = waiting.remove(at);
+                            let row = if arm == 1 { new_row(&ready) } else { ready.set.base };
                             lost.push((row, ready, ended));
                         }
                     }
@@ -123,7 +127,7 @@ impl Run<'_> {
             if half[0] == 1 {
                 said.push(self.detach(job)?);
             }
-            if let Some(why) = self.workers.came_off.take() {
+            if let Some(why) = self.workers.early_detachment.take() {
                 return Ok(Err(why));
             }
         }
@@ -131,14 +135,17 @@ impl Run<'_> {
     }
 
     /// Starts a toggled worker; `None` where it did not come up, which is told.
-    fn start_toggled(&mut self, ready: &Ready, round: u32) -> Result<Option<u64>, RunError> {
-        let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
-        let spec =
-            WorkerSpec { toggled: true, timeout_ms: WAITING as u64 * spec.timeout_ms, ..spec };
+    fn start_toggled(&mut self, ready: &PlannedSet, round: u32) -> Result<Option<u64>, RunError> {
+        let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
+        let spec = WorkerSpec {
+            toggled: true,
+            timeout_ms: MAX_WAITING_WORKERS as u64 * spec.timeout_ms,
+            ..spec
+        };
         match self.workers.start(spec)? {
             Ok(id) => Ok(Some(id)),
             Err(ended) => {
-                self.lost(ready.set.base, ready, round, ended);
+                self.emit_lost(ready.set.base, ready, round, ended);
                 Ok(None)
             }
         }
@@ -149,27 +156,27 @@ impl Run<'_> {
         id: u64,
         batches: u32,
         arm: u8,
-    ) -> Result<Result<(), Ended>, RunError> {
+    ) -> Result<Result<(), JobFailure>, RunError> {
         Ok(self.workers.go(id, batches, arm)?)
     }
 
-    fn stop_toggled(&mut self, id: u64) -> Result<Result<Brought, Ended>, RunError> {
+    fn stop_toggled(&mut self, id: u64) -> Result<Result<Measurement, JobFailure>, RunError> {
         Ok(self.workers.stop(id)?)
     }
 
     /// The turns of a toggled worker in which nothing is attached.
-    pub(super) fn control_of_turns(
+    pub(super) fn control_by_toggling(
         &mut self,
-        ready: &Ready,
+        ready: &PlannedSet,
         round: u32,
-    ) -> Result<Result<Vec<Sample>, Ended>, RunError> {
+    ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
         let Some(id) = self.start_toggled(ready, round)? else {
             return Ok(Ok(Vec::new()));
         };
-        let mut waiting = vec![Waiting { id, ready: ready.clone() }];
+        let mut waiting = vec![ToggledWorker { id, ready: ready.clone() }];
         let mut lost = Vec::new();
         // That nothing is attached cannot fail.
-        let _ = self.in_turns(&mut waiting, &mut lost, &[])?;
+        let _ = self.alternate(&mut waiting, &mut lost, &[])?;
         match lost.pop() {
             Some((_, _, ended)) => Ok(Err(ended)),
             None => Ok(self.stop_toggled(id)?.map(|brought| brought.samples)),
@@ -178,6 +185,6 @@ impl Run<'_> {
 }
 
 /// The row that a toggled set compares.
-fn new_of(ready: &Ready) -> usize {
+fn new_row(ready: &PlannedSet) -> usize {
     ready.set.news[0]
 }

@@ -15,17 +15,17 @@ use oscost_model::record::RowOutcome;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use self::plan::shared;
-use super::workers::{Brought, Ended};
+use self::plan::shared_plan;
+use super::workers::{JobFailure, Measurement};
 use super::{Run, RunError, TrialBudget};
 use crate::plan::ComparisonSet;
 
 /// The first pair and the last one lie at least so far apart where the time allows it: what wanders
 /// on a shared machine does so over seconds.
-pub(super) const SPREAD: Duration = Duration::from_secs(62);
+pub(super) const MIN_PAIR_SPAN: Duration = Duration::from_secs(62);
 
 /// Two arms of a control.
-const BOTH: u8 = 2;
+const CONTROL_ARMS: u8 = 2;
 
 /// What is to be measured side by side.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl PairCount {
 
 impl ComparisonPlan {
     /// The pairs of rows, as the journal names them.
-    fn versus(&self) -> Vec<Pairing> {
+    fn pairings(&self) -> Vec<Pairing> {
         let of = |(number, set): (usize, &ComparisonSet)| {
             let (base, design, set_number) = (set.base as u32, set.design, number as u32);
             let one =
@@ -76,7 +76,7 @@ impl ComparisonPlan {
 
 /// A set with the plan that all its arms share.
 #[derive(Clone)]
-struct Ready {
+struct PlannedSet {
     number: u32,
     set: ComparisonSet,
     plan: BatchPlan,
@@ -84,27 +84,27 @@ struct Ready {
 
 impl Run<'_> {
     /// Measures what is compared, with the reference cases before and after.
-    pub(super) fn contest(
+    pub(super) fn measure_comparison(
         &mut self,
         contest: &ComparisonPlan,
         time: TrialBudget,
     ) -> Result<(), RunError> {
-        self.tell(Entry::Paired { pairs: contest.versus() });
-        self.pilots_of_targets()?;
-        let ready = self.agreed(contest);
+        self.emit(Entry::Paired { pairs: contest.pairings() });
+        self.pilot_targets()?;
+        let ready = self.shared_plans(contest);
         self.reference_cases(Phase::Before)?;
         self.pair_rounds(ready, contest.pairs)?;
         self.trials(Some(contest), time)?;
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
-                self.tell(Entry::RowFinished { row: row as u32, converged: true });
+                self.emit(Entry::RowFinished { row: row as u32, converged: true });
             }
         }
         self.reference_cases(Phase::After)
     }
 
     /// Pilots and counts of every row, those of a place at which something is attached together.
-    fn pilots_of_targets(&mut self) -> Result<(), RunError> {
+    fn pilot_targets(&mut self) -> Result<(), RunError> {
         let mut targets: Vec<Vec<AttachedTreatment>> = Vec::new();
         for row in &self.rows {
             if !targets.contains(&row.treated.attached) {
@@ -123,7 +123,7 @@ impl Run<'_> {
                     self.pilot(&rows)?;
                     self.count(&rows)?;
                     let said = self.detach(job)?;
-                    self.witnessed_copies(&rows, &said);
+                    self.verify_counted_rows(&rows, &said);
                 }
                 Err(why) => rows.into_iter().for_each(|row| self.give_up(row, why.clone())),
             }
@@ -132,46 +132,52 @@ impl Run<'_> {
     }
 
     /// The plans that all arms of each set share; rows whose partner cannot be measured go without.
-    fn agreed(&mut self, contest: &ComparisonPlan) -> Vec<Ready> {
+    fn shared_plans(&mut self, contest: &ComparisonPlan) -> Vec<PlannedSet> {
         let mut ready = Vec::new();
         for (number, set) in contest.sets.iter().enumerate() {
             if self.is_program(set.base) {
                 continue; // It has trials, and nothing that a pilot could find.
             }
             let mut set = set.clone();
-            let Some(base) = self.rows[set.base].pace.plan().cloned() else {
+            let Some(base) = self.rows[set.base].progress.plan().cloned() else {
                 for &row in &set.news {
                     if !self.rows[row].given_up {
                         let reason = "what it is compared with could not be measured".to_owned();
                         let outcome = RowOutcome::Skipped;
                         self.give_up(
                             row,
-                            Ended { outcome, reason, is_final: true, too_many: false, arm: None },
+                            JobFailure {
+                                outcome,
+                                reason,
+                                is_final: true,
+                                batch_too_large: false,
+                                arm: None,
+                            },
                         );
                     }
                 }
                 continue;
             };
             set.news.retain(|&row| !self.rows[row].given_up);
-            let plans = set.news.iter().filter_map(|&row| self.rows[row].pace.plan());
+            let plans = set.news.iter().filter_map(|&row| self.rows[row].progress.plan());
             if set.news.is_empty() && contest.measure_lone_bases {
                 set.design = Design::Pairs;
             } else if set.news.is_empty() {
                 continue;
             }
             let Some(clock) = &self.clock else { continue };
-            let plan = shared(&base, plans, clock);
+            let plan = shared_plan(&base, plans, clock);
             for &row in &set.news {
-                self.rows[row].pace.piloted(&plan);
-                self.tell(Entry::Piloted { row: row as u32, plan: plan.clone() });
+                self.rows[row].progress.set_plan(&plan);
+                self.emit(Entry::Piloted { row: row as u32, plan: plan.clone() });
             }
-            ready.push(Ready { number: number as u32, set, plan });
+            ready.push(PlannedSet { number: number as u32, set, plan });
         }
         ready
     }
 
     /// Round after round, each with one pair of every set and one of each control.
-    fn pair_rounds(&mut self, mut sets: Vec<Ready>, count: PairCount) -> Result<(), RunError> {
+    fn pair_rounds(&mut self, mut sets: Vec<PlannedSet>, count: PairCount) -> Result<(), RunError> {
         if sets.is_empty() {
             return Ok(());
         }
@@ -189,11 +195,11 @@ impl Run<'_> {
             }
             round += 1;
             if count.spread && round < rounds {
-                self.rest_until(begun + SPREAD * round / (rounds - 1).max(1))?;
+                self.sleep_until(begun + MIN_PAIR_SPAN * round / (rounds - 1).max(1))?;
             }
             sets.retain(|ready| self.is_wanted(&ready.set));
         }
-        self.pairs_lack = round < rounds;
+        self.pairs_missing = round < rounds;
         Ok(())
     }
 
@@ -203,27 +209,27 @@ impl Run<'_> {
         alive(&set.base) && (set.news.is_empty() || set.news.iter().any(alive))
     }
 
-    fn pair_round(&mut self, sets: &[Ready], round: u32) -> Result<(), RunError> {
+    fn pair_round(&mut self, sets: &[PlannedSet], round: u32) -> Result<(), RunError> {
         let of = |design: Design| sets.iter().filter(move |ready| ready.set.design == design);
         for ready in of(Design::Twins) {
             if !(self.time_is_up() && round > 0) {
-                self.twins(ready, round)?;
+                self.measure_twins(ready, round)?;
             }
         }
         for ready in of(Design::Pairs) {
             if !(self.time_is_up() && round > 0) {
-                self.two_workers(ready, round)?;
+                self.measure_pair(ready, round)?;
             }
         }
-        let toggled: Vec<&Ready> = of(Design::Toggle).collect();
-        for group in self.together(&toggled) {
+        let toggled: Vec<&PlannedSet> = of(Design::Toggle).collect();
+        for group in self.toggle_groups(&toggled) {
             if !(self.time_is_up() && round > 0) {
-                self.toggled(&group, round)?;
+                self.measure_toggled(&group, round)?;
             }
         }
         // Over the rounds the control rotates over the rows.
         for design in [Design::Twins, Design::Pairs, Design::Toggle] {
-            let mut all: Vec<&Ready> =
+            let mut all: Vec<&PlannedSet> =
                 of(design).filter(|ready| !ready.set.news.is_empty()).collect();
             all.sort_by_key(|ready| ready.number);
             if let Some(&ready) = all.get(round as usize % all.len().max(1)) {
@@ -234,7 +240,7 @@ impl Run<'_> {
     }
 
     /// The arms of a set as fork twins in one worker.
-    fn twins(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+    fn measure_twins(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let rows: Vec<usize> = std::iter::once(ready.set.base)
             .chain(ready.set.news.iter().copied())
             .filter(|&row| !self.rows[row].given_up)
@@ -242,20 +248,22 @@ impl Run<'_> {
         let applied = rows.iter().map(|&row| self.rows[row].treated.applied.clone()).collect();
         let spec = self.spec_of_arms(ready, rows.len() as u8);
         let spec = WorkerSpec { treatments: applied, ..spec };
-        match self.in_place_of(ready.set.base, Brought::ops, |run| run.measured(spec, ready))? {
+        match self
+            .with_attached(ready.set.base, Measurement::ops, |run| run.measured(spec, ready))?
+        {
             Ok(brought) => {
                 for (arm, row) in rows.into_iter().enumerate() {
-                    self.sampled(row, ready, round, brought.of_arm(arm as u8));
+                    self.emit_samples(row, ready, round, brought.for_arm(arm as u8));
                 }
             }
             Err(ended) => {
                 let arm = ended.arm.and_then(|arm| rows.get(usize::from(arm)).copied());
                 match arm {
-                    Some(row) => self.lost(row, ready, round, ended),
+                    Some(row) => self.emit_lost(row, ready, round, ended),
                     // Alone, the base could be measured: whoever is treated is the likelier cause.
                     None => {
                         for &row in &ready.set.news {
-                            self.lost(row, ready, round, ended.clone());
+                            self.emit_lost(row, ready, round, ended.clone());
                         }
                     }
                 }
@@ -265,25 +273,25 @@ impl Run<'_> {
     }
 
     /// Whether something is applied on either side of a set that a forked process takes upon itself.
-    fn forks(&self, set: &ComparisonSet) -> bool {
+    fn needs_fork(&self, set: &ComparisonSet) -> bool {
         let mut rows = std::iter::once(set.base).chain(set.news.iter().copied());
         rows.any(|row| self.rows[row].treated.applied.iter().any(AppliedTreatment::supports_twins))
     }
 
     /// Two workers one after the other, in random order.
-    fn two_workers(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+    fn measure_pair(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let mut order = vec![ready.set.base];
         order.extend(&ready.set.news);
         self.order.shuffle(&mut order);
-        let forked = self.forks(&ready.set);
+        let forked = self.needs_fork(&ready.set);
         // The same numbers of ops, and the same layout: what differs is the place alone.
         let seed = self.order.worker_seed();
         for row in order {
             let task = Task::Measure(ready.plan.clone());
-            let spec = WorkerSpec { seed, forked, ..self.spec(row, task) };
-            match self.in_place_of(row, Brought::ops, |run| run.measured(spec, ready))? {
-                Ok(brought) => self.sampled(row, ready, round, brought),
-                Err(ended) => self.lost(row, ready, round, ended),
+            let spec = WorkerSpec { seed, forked, ..self.worker_spec(row, task) };
+            match self.with_attached(row, Measurement::ops, |run| run.measured(spec, ready))? {
+                Ok(brought) => self.emit_samples(row, ready, round, brought),
+                Err(ended) => self.emit_lost(row, ready, round, ended),
             }
         }
         Ok(())
@@ -291,22 +299,22 @@ impl Run<'_> {
 
     /// Measures with what is attached at a row's place attached; `ops` tells how many ops of what it
     /// brings were timed, whose calls are known.
-    pub(super) fn in_place_of<T>(
+    pub(super) fn with_attached<T>(
         &mut self,
         row: usize,
         ops: fn(&T) -> u64,
-        does: impl FnOnce(&mut Self) -> Result<Result<T, Ended>, RunError>,
-    ) -> Result<Result<T, Ended>, RunError> {
+        does: impl FnOnce(&mut Self) -> Result<Result<T, JobFailure>, RunError>,
+    ) -> Result<Result<T, JobFailure>, RunError> {
         let attached = self.rows[row].treated.attached.clone();
         match self.attach(&attached)? {
             Ok(job) => {
                 let done = does(self)?;
                 let said = self.detach(job)?;
-                if let Some(why) = self.workers.came_off.take() {
+                if let Some(why) = self.workers.early_detachment.take() {
                     return Ok(Err(why));
                 }
                 Ok(done.and_then(|brought| {
-                    self.witnessed_ops(&[(row, ops(&brought))], &[said])?;
+                    self.verify_timed_rows(&[(row, ops(&brought))], &[said])?;
                     Ok(brought)
                 }))
             }
@@ -315,7 +323,7 @@ impl Run<'_> {
     }
 
     /// A pair of arms in which nothing differs, of the row whose turn it is.
-    fn control(&mut self, ready: &Ready, round: u32) -> Result<(), RunError> {
+    fn control(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let (row, design) = (ready.set.base, ready.set.design);
         if self.rows[row].given_up {
             return Ok(());
@@ -323,38 +331,40 @@ impl Run<'_> {
         let samples = match design {
             Design::Twins => {
                 let base = self.rows[row].treated.applied.clone();
-                let spec = self.spec_of_arms(ready, BOTH);
+                let spec = self.spec_of_arms(ready, CONTROL_ARMS);
                 let spec = WorkerSpec { treatments: vec![base.clone(), base], ..spec };
                 let brought =
-                    self.in_place_of(row, Brought::ops, |run| run.measured(spec, ready))?;
+                    self.with_attached(row, Measurement::ops, |run| run.measured(spec, ready))?;
                 brought.map(|brought| brought.samples)
             }
-            Design::Pairs => self.control_of_two_workers(ready)?,
-            Design::Toggle => self.control_of_turns(ready, round)?,
+            Design::Pairs => self.control_by_pairs(ready)?,
+            Design::Toggle => self.control_by_toggling(ready, round)?,
             // Nothing drifts from boot to boot that a control could show.
             Design::Boots => return Ok(()),
         };
         // A control that is lost is one fewer.
         if let Ok(samples) = samples {
-            let (phase, at_s) = (Phase::Round(round), self.begun.elapsed().as_secs_f64());
-            self.tell(Entry::Control { row: row as u32, design, phase, at_s, samples });
+            let (phase, at_s) = (Phase::Round(round), self.started_at.elapsed().as_secs_f64());
+            self.emit(Entry::Control { row: row as u32, design, phase, at_s, samples });
         }
         Ok(())
     }
 
-    fn control_of_two_workers(
+    fn control_by_pairs(
         &mut self,
-        ready: &Ready,
-    ) -> Result<Result<Vec<Sample>, Ended>, RunError> {
+        ready: &PlannedSet,
+    ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
         let mut samples = Vec::new();
         // Which of the two is called the new one is random, as it is where something differs.
         let mut arms = [0u8, 1];
         self.order.shuffle(&mut arms);
         let seed = self.order.worker_seed();
         for arm in arms {
-            let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
-            let spec = WorkerSpec { seed, forked: self.forks(&ready.set), ..spec };
-            match self.in_place_of(ready.set.base, Brought::ops, |run| run.measured(spec, ready))? {
+            let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
+            let spec = WorkerSpec { seed, forked: self.needs_fork(&ready.set), ..spec };
+            match self
+                .with_attached(ready.set.base, Measurement::ops, |run| run.measured(spec, ready))?
+            {
                 Ok(brought) => samples
                     .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
                 Err(ended) => return Ok(Err(ended)),
@@ -364,8 +374,8 @@ impl Run<'_> {
     }
 
     /// A worker with several arms of a set.
-    fn spec_of_arms(&mut self, ready: &Ready, arms: u8) -> WorkerSpec {
-        let spec = self.spec(ready.set.base, Task::Measure(ready.plan.clone()));
+    fn spec_of_arms(&mut self, ready: &PlannedSet, arms: u8) -> WorkerSpec {
+        let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
         let timeout_ms = u64::from(arms) * spec.timeout_ms;
         WorkerSpec { arms, timeout_ms, ..spec }
     }
@@ -373,9 +383,9 @@ impl Run<'_> {
     fn measured(
         &mut self,
         spec: WorkerSpec,
-        ready: &Ready,
-    ) -> Result<Result<Brought, Ended>, RunError> {
-        let other = self.rows[ready.set.base].other();
+        ready: &PlannedSet,
+    ) -> Result<Result<Measurement, JobFailure>, RunError> {
+        let other = self.rows[ready.set.base].peer_location();
         Ok(self.workers.measure(spec, other)?)
     }
 
@@ -383,7 +393,7 @@ impl Run<'_> {
     pub(super) fn attach(
         &mut self,
         attached: &[AttachedTreatment],
-    ) -> Result<Result<Option<u64>, Ended>, RunError> {
+    ) -> Result<Result<Option<u64>, JobFailure>, RunError> {
         if attached.is_empty() {
             return Ok(Ok(None));
         }
@@ -393,7 +403,7 @@ impl Run<'_> {
     }
 
     /// One side of a pair came back.
-    fn sampled(&mut self, row: usize, ready: &Ready, round: u32, brought: Brought) {
+    fn emit_samples(&mut self, row: usize, ready: &PlannedSet, round: u32, brought: Measurement) {
         let ns = |sample: &Sample| {
             self.clock.as_ref().map_or(0.0, |clock| clock.ns(sample.ticks as f64))
         };
@@ -408,30 +418,30 @@ impl Run<'_> {
                 ..brought.disturbance
             },
         };
-        self.tell_worker(row, ready, round, Brought { disturbance, ..brought }.outcome());
+        self.emit_worker(row, ready, round, Measurement { disturbance, ..brought }.outcome());
     }
 
     /// One side of a pair is lost: the second time it is its own fault.
-    fn lost(&mut self, row: usize, ready: &Ready, round: u32, ended: Ended) {
-        let Ended { outcome, reason, .. } = ended.clone();
-        self.tell_worker(row, ready, round, WorkerOutcome::Lost { outcome, reason });
+    fn emit_lost(&mut self, row: usize, ready: &PlannedSet, round: u32, ended: JobFailure) {
+        let JobFailure { outcome, reason, .. } = ended.clone();
+        self.emit_worker(row, ready, round, WorkerOutcome::Lost { outcome, reason });
         self.rows[row].lost_workers += 1;
         if ended.is_final || self.rows[row].lost_workers > super::MAX_LOST_WORKERS {
             self.give_up(row, ended);
         }
     }
 
-    fn tell_worker(&mut self, row: usize, ready: &Ready, round: u32, outcome: WorkerOutcome) {
-        let (phase, at_s) = (Phase::Round(round), self.begun.elapsed().as_secs_f64());
-        self.tell(Entry::Worker { row: row as u32, phase, at_s, set: ready.number, outcome });
+    fn emit_worker(&mut self, row: usize, ready: &PlannedSet, round: u32, outcome: WorkerOutcome) {
+        let (phase, at_s) = (Phase::Round(round), self.started_at.elapsed().as_secs_f64());
+        self.emit(Entry::Worker { row: row as u32, phase, at_s, set: ready.number, outcome });
     }
 
     /// Waits, ready for a Ctrl-C.
-    pub(super) fn rest_until(&mut self, until: Instant) -> Result<(), RunError> {
+    pub(super) fn sleep_until(&mut self, until: Instant) -> Result<(), RunError> {
         let until = self.deadline.map_or(until, |deadline| until.min(deadline));
         let left = until.saturating_duration_since(Instant::now());
         if !left.is_zero() {
-            self.workers.rest(left)?;
+            self.workers.sleep(left)?;
         }
         Ok(())
     }

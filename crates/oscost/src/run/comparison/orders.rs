@@ -6,22 +6,22 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::WorkerSpec;
 
-use super::super::monitor_verification::LastWords;
-use super::super::workers::{BEYOND, Brought, Ended, Workers, ended};
+use super::super::monitor_verification::MonitorResult;
+use super::super::workers::{JobFailure, Measurement, SUPERVISOR_GRACE, Workers, job_failure};
 use crate::hosts::HostError;
 
 /// A turn of a toggled worker is ended by the supervisor when it takes too long; this is beyond.
-const LONGEST_TURN: Duration = Duration::from_secs(120);
+const MAX_TURN: Duration = Duration::from_secs(120);
 
 impl Workers<'_> {
     /// Starts a worker that waits for `go`.
-    pub(super) fn start(&mut self, spec: WorkerSpec) -> Result<Result<u64, Ended>, HostError> {
+    pub(super) fn start(&mut self, spec: WorkerSpec) -> Result<Result<u64, JobFailure>, HostError> {
         let id = self.id();
-        let patience = Duration::from_millis(spec.timeout_ms) + BEYOND;
+        let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         self.send(&Order::Measure { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
             Event::Ready { .. } => Ok(id),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         })
     }
 
@@ -31,26 +31,26 @@ impl Workers<'_> {
         id: u64,
         batches: u32,
         arm: u8,
-    ) -> Result<Result<(), Ended>, HostError> {
+    ) -> Result<Result<(), JobFailure>, HostError> {
         self.send(&Order::Go { id, batches, arm })?;
-        Ok(match self.next(id, LONGEST_TURN)? {
+        Ok(match self.next(id, MAX_TURN)? {
             Event::BatchesDone { .. } => Ok(()),
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         })
     }
 
     /// Ends a toggled worker.
-    pub(super) fn stop(&mut self, id: u64) -> Result<Result<Brought, Ended>, HostError> {
+    pub(super) fn stop(&mut self, id: u64) -> Result<Result<Measurement, JobFailure>, HostError> {
         self.send(&Order::Stop { id })?;
-        Ok(match self.next(id, LONGEST_TURN)? {
+        Ok(match self.next(id, MAX_TURN)? {
             Event::Sampled {
                 samples,
                 disturbance,
                 monitor_wakeups_per_op: seen,
                 speculation,
                 ..
-            } => Ok(Brought { samples, disturbance: *disturbance, seen, speculation }),
-            other => Err(ended(other)),
+            } => Ok(Measurement { samples, disturbance: *disturbance, seen, speculation }),
+            other => Err(job_failure(other)),
         })
     }
 
@@ -60,41 +60,41 @@ impl Workers<'_> {
         treatments: Vec<AttachedTreatment>,
         cpu: Option<u32>,
         other_cpu: Option<u32>,
-    ) -> Result<Result<u64, Ended>, HostError> {
+    ) -> Result<Result<u64, JobFailure>, HostError> {
         let id = self.id();
         self.send(&Order::Attach { id, treatments, cpu, other_cpu })?;
-        Ok(match self.next(id, 2 * BEYOND)? {
+        Ok(match self.next(id, 2 * SUPERVISOR_GRACE)? {
             Event::Ready { .. } => {
                 self.attached.push(id);
                 Ok(id)
             }
-            other => Err(ended(other)),
+            other => Err(job_failure(other)),
         })
     }
 
     /// Undoes it; what a monitor among it has seen.
-    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<LastWords, HostError> {
+    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<MonitorResult, HostError> {
         if !self.attached.contains(&id) {
             return Ok(Ok(None)); // It has come off by itself, and that is known.
         }
         self.attached.retain(|attached| *attached != id);
         self.send(&Order::Stop { id })?;
         // However it ended: the supervisor has undone it.
-        Ok(match self.next(id, 2 * BEYOND)? {
+        Ok(match self.next(id, 2 * SUPERVISOR_GRACE)? {
             Event::Detached { monitor_report, .. } => Ok(monitor_report.map(|it| *it)),
-            other => Err(ended(other).reason),
+            other => Err(job_failure(other).reason),
         })
     }
 
     /// Waits for so long, ready for a Ctrl-C. What is said meanwhile was said too late.
-    pub(super) fn rest(&mut self, long: Duration) -> Result<(), HostError> {
+    pub(super) fn sleep(&mut self, long: Duration) -> Result<(), HostError> {
         let until = Instant::now() + long;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
-            match self.any(left) {
+            match self.next_of_any_job(left) {
                 Ok(_) => {}
                 Err(HostError::TimedOut(_)) => return Ok(()),
                 Err(error) => return Err(error),

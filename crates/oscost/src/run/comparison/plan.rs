@@ -4,17 +4,17 @@ use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode};
 
 /// Batches of an arm in a worker: enough for a median, and workers differ more than batches do.
-const GROUPS: u32 = 21;
+const DEFAULT_GROUPS: u32 = 21;
 /// A batch that is longer than any that is cut for the clock.
-const LONGEST_NS: f64 = 1_000_000.0;
+const MAX_CALIBRATED_BATCH_NS: f64 = 1_000_000.0;
 /// Ops that take long get fewer of them ...
-const FEWEST_GROUPS: u32 = 5;
+const MIN_GROUPS: u32 = 5;
 /// ... so that an arm takes no longer than this.
-const ARM_NS: f64 = 60_000_000.0;
+const MAX_ARM_NS: f64 = 60_000_000.0;
 
 /// The plan of all arms: the base's mode, and the turns of the slowest, but so many that the batch
 /// of the fastest is still long for the clock. Different numbers of ops would differ by themselves.
-pub(super) fn shared<'a>(
+pub(super) fn shared_plan<'a>(
     base: &'a BatchPlan,
     news: impl Iterator<Item = &'a BatchPlan>,
     clock: &Calibration,
@@ -29,7 +29,7 @@ pub(super) fn shared<'a>(
     let slowest = costs.iter().copied().fold(0.0, f64::max);
     let fastest = costs.iter().copied().fold(f64::INFINITY, f64::min);
     // What goes through a channel goes in fills of it: of fewer turns nobody would ever wait.
-    let in_fills = base.mode == Mode::T || base.batch_ns > LONGEST_NS;
+    let in_fills = base.mode == Mode::T || base.batch_ns > MAX_CALIBRATED_BATCH_NS;
     let repeats = matches!(base.mode, Mode::U | Mode::B) && !in_fills;
     let turns = if repeats && slowest > 0.0 {
         // The clock's step, and what reading it adds, are then a part in a thousand.
@@ -45,8 +45,8 @@ pub(super) fn shared<'a>(
         let all: f64 = base.unroll_factors.iter().map(|&it| f64::from(it)).sum();
         turns as f64 * slowest * all / copies
     };
-    let fit = (ARM_NS / group_ns.max(1.0)) as u32;
+    let fit = (MAX_ARM_NS / group_ns.max(1.0)) as u32;
     // Odd, so that the median is one of them.
-    let groups = GROUPS.min(fit.max(FEWEST_GROUPS)).min(base.groups.max(FEWEST_GROUPS)) | 1;
+    let groups = DEFAULT_GROUPS.min(fit.max(MIN_GROUPS)).min(base.groups.max(MIN_GROUPS)) | 1;
     BatchPlan { iterations: turns, groups, batch_ns: turns as f64 * slowest, ..base.clone() }
 }

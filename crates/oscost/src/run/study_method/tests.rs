@@ -19,22 +19,22 @@ fn study_method(timed: TimingScope, iterations: u64, experiments: u32) -> StudyM
     StudyMethod { timed, iterations, experiments, statistic, clock }
 }
 
-fn taken(turn_ns: f64) -> Taken {
-    Taken { turn_ns, worth: 1, window_ns: 1e6 }
+fn taken(turn_ns: f64) -> IterationCost {
+    IterationCost { ns: turn_ns, ops: 1, window_ns: 1e6 }
 }
 
-fn cut_of(study_method: StudyMethod, pilot: &BatchPlan, turn_ns: f64) -> Cut {
-    cut(&study_method, pilot, taken(turn_ns), MOST).unwrap()
+fn cut_of(study_method: StudyMethod, pilot: &BatchPlan, turn_ns: f64) -> ExperimentPlan {
+    fit_to_budget(&study_method, pilot, taken(turn_ns), TIME_BUDGET).unwrap()
 }
 
 #[test]
 fn what_fits_is_done_as_the_study_did_it() {
     let of = cut_of(study_method(TimingScope::Together, 1_000_000, 1), &pilot(Mode::B, 400), 120.0);
-    assert_eq!((of.experiments, of.turns), (1, 1_000_000));
+    assert_eq!((of.experiments, of.iterations), (1, 1_000_000));
     // With exactly so many turns, in one window.
     assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (Mode::S, 1_000_000, 1));
     let of = cut_of(study_method(TimingScope::Each, 1_000, 10), &pilot(Mode::U, 400), 120.0);
-    assert_eq!((of.experiments, of.turns), (10, 1_000));
+    assert_eq!((of.experiments, of.iterations), (10, 1_000));
     assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (Mode::B, 1, 1_000));
     assert_eq!(of.plan.unroll_factors, [1]);
 }
@@ -44,30 +44,31 @@ fn a_study_method_that_would_take_too_long_has_fewer_ops_then_fewer_experiments_
     let of =
         cut_of(study_method(TimingScope::Together, 1_000_000, 10), &pilot(Mode::B, 400), 500.0);
     assert_eq!(of.experiments, 10);
-    assert!((10_000..100_000).contains(&of.turns), "{of:?}");
+    assert!((10_000..100_000).contains(&of.iterations), "{of:?}");
     let of =
         cut_of(study_method(TimingScope::Together, 1_000_000, 10_000), &pilot(Mode::B, 400), 500.0);
     assert!((100..130).contains(&of.experiments), "{of:?}");
-    assert!(of.turns >= FEWEST_ITERATIONS, "{of:?}");
+    assert!(of.iterations >= MIN_ITERATIONS, "{of:?}");
     let slow = pilot(Mode::S, 1);
     let of = cut_of(study_method(TimingScope::Together, 1_000, 30), &slow, 2e6);
     assert_eq!((of.experiments, of.plan.iterations), (4, 1));
     let of = cut_of(study_method(TimingScope::Together, 1_000, 30), &slow, 3e7);
-    assert_eq!((of.experiments, of.turns), (FEWEST_EXPERIMENTS, 5));
+    assert_eq!((of.experiments, of.iterations), (MIN_EXPERIMENTS, 5));
     let of = cut_of(study_method(TimingScope::Each, 1_000, 1), &slow, 3e7);
-    assert_eq!((of.experiments, of.turns), (1, 28));
-    let never = cut(&study_method(TimingScope::Each, 1_000, 1), &slow, taken(1e10), MOST);
+    assert_eq!((of.experiments, of.iterations), (1, 28));
+    let never =
+        fit_to_budget(&study_method(TimingScope::Each, 1_000, 1), &slow, taken(1e10), TIME_BUDGET);
     assert_eq!(never, None);
 }
 
 #[test]
 fn no_row_has_more_than_ten_thousand_windows() {
     let of = cut_of(study_method(TimingScope::Each, 1_000_000, 1), &pilot(Mode::B, 400), 10.0);
-    assert_eq!(u64::from(of.plan.groups), MOST_WINDOWS);
+    assert_eq!(u64::from(of.plan.groups), MAX_WINDOWS);
     let of = cut_of(study_method(TimingScope::Each, 1_000_000, 10), &pilot(Mode::B, 400), 10.0);
     assert_eq!((of.plan.groups, of.experiments), (1_000, 10));
     let cut = cut_of(study_method(TimingScope::Together, 1_000_000, 1), &pilot(Mode::B, 50), 10.0);
-    let pieces = in_pieces(&pilot(Mode::B, 50), &cut, taken(10.0));
+    let pieces = chunked_plan(&pilot(Mode::B, 50), &cut, taken(10.0));
     assert_eq!((pieces.groups, pieces.iterations, pieces.mode), (10_000, 50, Mode::S));
 }
 
@@ -83,13 +84,23 @@ fn an_op_that_is_cold_or_found_or_long_stays_alone_in_its_window() {
 
 #[test]
 fn a_turn_that_is_worth_many_ops_is_done_as_much_less_often() {
-    let pages = Taken { worth: 512, ..taken(1_000.0) };
-    let of = cut(&study_method(TimingScope::Together, 51_200, 1), &pilot(Mode::B, 40), pages, MOST)
-        .unwrap();
-    assert_eq!(of.turns, 100);
-    let of =
-        cut(&study_method(TimingScope::Each, 100, 1), &pilot(Mode::B, 40), pages, MOST).unwrap();
-    assert_eq!(of.turns, 1);
+    let pages = IterationCost { ops: 512, ..taken(1_000.0) };
+    let of = fit_to_budget(
+        &study_method(TimingScope::Together, 51_200, 1),
+        &pilot(Mode::B, 40),
+        pages,
+        TIME_BUDGET,
+    )
+    .unwrap();
+    assert_eq!(of.iterations, 100);
+    let of = fit_to_budget(
+        &study_method(TimingScope::Each, 100, 1),
+        &pilot(Mode::B, 40),
+        pages,
+        TIME_BUDGET,
+    )
+    .unwrap();
+    assert_eq!(of.iterations, 1);
 }
 
 #[test]
@@ -105,23 +116,23 @@ fn a_worker_shows_what_a_turn_takes_and_how_many_ops_it_is_worth() {
         let plan = BatchPlan { unroll_factors: copies.to_vec(), ..pilot(mode, turns) };
         let sample = |&(n, ticks): &(u64, i64)| Sample { n, ticks, ..Sample::default() };
         let samples: Vec<Sample> = samples.iter().map(sample).collect();
-        Taken::of(&samples, &plan, &clock, Duration::from_millis(1))
+        IterationCost::from_samples(&samples, &plan, &clock, Duration::from_millis(1))
     };
     let batches = of(Mode::B, 100, &[1], &[(95 * 8, 20_000), (105 * 8, 20_000)]).unwrap();
-    assert_eq!(batches, Taken { turn_ns: 100.0, worth: 8, window_ns: 5e5 });
+    assert_eq!(batches, IterationCost { ns: 100.0, ops: 8, window_ns: 5e5 });
     let unrolled = of(Mode::U, 10, &[1, 2], &[(10, 100), (20, 200)]).unwrap();
-    assert_eq!((unrolled.turn_ns, unrolled.worth), (5.0, 1));
+    assert_eq!((unrolled.ns, unrolled.ops), (5.0, 1));
     let unnamed = of(Mode::B, 10, &[], &[(10, 200)]).unwrap();
-    assert_eq!((unnamed.turn_ns, unnamed.worth), (10.0, 1));
+    assert_eq!((unnamed.ns, unnamed.ops), (10.0, 1));
     assert_eq!(of(Mode::S, 1, &[1], &[]), None);
 }
 
 #[test]
 fn before_its_first_worker_a_row_is_cut_by_what_its_pilot_has_seen() {
     let unrolled = BatchPlan { unroll_factors: vec![1, 2, 4, 8], ..pilot(Mode::U, 625) };
-    assert_eq!(Taken::by_pilot(&unrolled).turn_ns, 10.0);
-    let batched = Taken::by_pilot(&pilot(Mode::B, 500));
-    assert_eq!((batched.turn_ns, batched.worth), (100.0, 1));
-    let cold = Taken::by_pilot(&pilot(Mode::C, 1));
+    assert_eq!(IterationCost::from_pilot(&unrolled).ns, 10.0);
+    let batched = IterationCost::from_pilot(&pilot(Mode::B, 500));
+    assert_eq!((batched.ns, batched.ops), (100.0, 1));
+    let cold = IterationCost::from_pilot(&pilot(Mode::C, 1));
     assert!(cold.window_ns > EVICTION_NS, "{cold:?}");
 }

@@ -3,11 +3,11 @@
 use super::*;
 
 #[test]
-fn two_threads_on_a_core_are_noise() {
+fn smt_is_noise() {
     let smt = |on| World::quiet().but(|world| world.facts.scheduling.smt_active = on);
     assert_eq!(smt(Some(true)).weight("smt"), Some(Weight::Noise));
     assert!(smt(Some(false)).is_fine("smt"));
-    assert!(smt(None).is_unseen("smt"));
+    assert!(smt(None).is_unknown("smt"));
 }
 
 #[test]
@@ -17,11 +17,11 @@ fn any_governor_but_performance_is_noise() {
     };
     assert!(governor(Some("performance")).is_fine("governor"));
     assert!(governor(Some("schedutil")).found("governor").what.contains("`schedutil`"));
-    assert!(governor(None).is_unseen("governor"));
+    assert!(governor(None).is_unknown("governor"));
 }
 
 #[test]
-fn turbo_is_worth_knowing_with_the_rate_that_the_core_runs_at() {
+fn turbo_is_a_note_with_the_current_frequency() {
     let boost = |on| World::quiet().but(|world| world.facts.scheduling.boost = on);
     let found = boost(Some(true)).found("turbo");
     assert_eq!(found.weight, Weight::Note);
@@ -30,7 +30,7 @@ fn turbo_is_worth_knowing_with_the_rate_that_the_core_runs_at() {
     let intel = boost(Some(true)).but(|world| world.facts.cpu.vendor = Some("GenuineIntel".into()));
     assert!(intel.found("turbo").command.unwrap().ends_with("no_turbo"));
     assert!(boost(Some(false)).is_fine("turbo"));
-    assert!(boost(None).is_unseen("turbo"));
+    assert!(boost(None).is_unknown("turbo"));
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn cores_that_differ_by_more_than_two_per_cent_are_noise() {
     let found = other(Some(4.081)).found("core-rates");
     assert_eq!(found.command.as_deref(), Some("oscost run --cpu 1"));
     assert_eq!(
-        other(None).judged("core-rates"),
+        other(None).result("core-rates"),
         RuleResult::NotApplicable,
         "one rate has no other"
     );
 }
 
 #[test]
-fn a_single_cpu_limits() {
+fn a_single_cpu_is_a_limitation() {
     let allowed = |cpus: &[u32], online| {
         World::quiet().but(|world| {
             world.facts.cpu.allowed_cpus = Some(cpus.to_vec());
@@ -58,11 +58,11 @@ fn a_single_cpu_limits() {
     assert!(allowed(&[0], 2).found("one-cpu").command.is_some());
     let alone = allowed(&[0], 1).found("one-cpu");
     assert_eq!((alone.weight, alone.command), (Weight::Limitation, None));
-    assert!(World::unknown().is_unseen("one-cpu"));
+    assert!(World::unknown().is_unknown("one-cpu"));
 }
 
 #[test]
-fn isolation_is_fine_only_where_a_run_would_measure() {
+fn isolation_is_fine_only_on_the_cpu_that_a_run_would_use() {
     let isolated = |cpus: Option<Vec<u32>>| {
         World::quiet().but(|world| world.facts.scheduling.isolated_cpus = cpus)
     };
@@ -73,15 +73,15 @@ fn isolation_is_fine_only_where_a_run_would_measure() {
     assert!(none.fix.unwrap().contains("isolcpus=1"));
     let single = isolated(Some(vec![])).but(|world| world.facts.cpu.logical_online = Some(1));
     assert_eq!(
-        single.judged("isolation"),
+        single.result("isolation"),
         RuleResult::NotApplicable,
         "nothing else could run anywhere"
     );
-    assert!(isolated(None).is_unseen("isolation"));
+    assert!(isolated(None).is_unknown("isolation"));
 }
 
 #[test]
-fn the_tick_is_told_by_the_timer_interrupts_that_came() {
+fn the_tick_rate_is_that_of_the_observed_timer_interrupts() {
     let full = |cpus: Option<Vec<u32>>| {
         World::quiet().but(|world| world.facts.scheduling.nohz_full_cpus = cpus)
     };
@@ -96,17 +96,17 @@ fn the_tick_is_told_by_the_timer_interrupts_that_came() {
 }
 
 #[test]
-fn a_hypervisor_is_worth_knowing() {
+fn a_hypervisor_is_a_note() {
     let kind = |kind: Option<&str>| {
         World::quiet().but(|world| world.facts.virtualization = kind.map(str::to_owned))
     };
     assert!(kind(Some("none")).is_fine("virtual-machine"));
     assert_eq!(kind(Some("kvm")).found("virtual-machine").what, "this is a virtual machine (kvm)");
-    assert!(kind(None).is_unseen("virtual-machine"));
+    assert!(kind(None).is_unknown("virtual-machine"));
 }
 
 #[test]
-fn a_counter_that_cannot_be_used_is_as_bad_as_what_stands_in_for_it() {
+fn an_unusable_counter_weighs_as_much_as_its_replacement() {
     let without = |vdso: Option<&str>| {
         World::quiet().but(|world| {
             world.clocks[0].unusable_reason = Some("it is trapped".into());
@@ -118,11 +118,11 @@ fn a_counter_that_cannot_be_used_is_as_bad_as_what_stands_in_for_it() {
     assert_eq!(found.weight, Weight::Note);
     assert!(found.what.ends_with("it is trapped"));
     assert_eq!(without(Some("there is none")).weight("counter"), Some(Weight::Invalidates));
-    assert!(World::unknown().is_unseen("counter"));
+    assert!(World::unknown().is_unknown("counter"));
 }
 
 #[test]
-fn a_clocksource_that_enters_the_kernel_shifts_and_others_are_worth_knowing() {
+fn a_clocksource_that_enters_the_kernel_biases_and_others_are_a_note() {
     let source = |source: &str, available: &[&str]| {
         World::quiet().but(|world| {
             world.facts.scheduling.clocksource = Some(source.to_owned());
@@ -139,39 +139,39 @@ fn a_clocksource_that_enters_the_kernel_shifts_and_others_are_worth_knowing() {
     assert_eq!(kvm.weight("clocksource"), Some(Weight::Note));
     assert!(kvm.found("clocksource").fix.unwrap().contains("tsc=reliable"));
     let guest = kvm.but(|world| world.facts.virtualization = Some("kvm".into()));
-    assert!(guest.found("clocksource").fix.unwrap().contains("the host"));
-    assert!(World::unknown().is_unseen("clocksource"));
+    assert!(guest.found("clocksource").fix.unwrap().contains("the hypervisor"));
+    assert!(World::unknown().is_unknown("clocksource"));
 }
 
 #[test]
-fn a_clock_that_is_steered_now_is_told_with_its_figures() {
+fn a_steered_clock_is_reported_with_its_figures() {
     let off =
         |ppm: f64| World::quiet().but(|world| world.watch().monotonic_rate_offset_ppm = Some(ppm));
     assert!(off(0.1).is_fine("time-daemon"));
     assert!(off(-0.1).is_fine("time-daemon"));
     let found = off(-12.345).found("time-daemon");
     assert!(found.what.contains("CLOCK_MONOTONIC runs -12.35 ppm"), "{}", found.what);
-    assert!(found.fix.unwrap().contains("a daemon that ended"));
+    assert!(found.fix.unwrap().contains("a daemon that has ended"));
     let daemon = off(20.0).but(|world| world.watch().daemons = vec!["systemd-timesyn".into()]);
     let found = daemon.found("time-daemon");
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop systemd-timesyncd"));
-    assert!(found.what.starts_with("systemd-timesyncd steers the clock now"));
+    assert!(found.what.starts_with("systemd-timesyncd is steering the clock"));
     // It runs, and does nothing at present.
     let idle = World::quiet().but(|world| world.watch().daemons = vec!["chronyd".into()]);
     assert!(idle.is_fine("time-daemon"));
 }
 
 #[test]
-fn what_is_still_to_be_corrected_counts_as_steering() {
+fn a_pending_correction_counts_as_steering() {
     let with = |change: fn(&mut ClockDiscipline)| {
         World::quiet().but(|world| change(world.watch().discipline.as_mut().unwrap()))
     };
     let phase = with(|it| (it.pll, it.offset_ns) = (true, 7_000));
-    assert!(phase.found("time-daemon").what.contains("7 us are still to be made good"));
+    assert!(phase.found("time-daemon").what.contains("an offset of 7 us is still being corrected"));
     assert!(with(|it| it.offset_ns = 7_000).is_fine("time-daemon"), "no loop works on it");
     let left = with(|it| it.adjtime_us = Some(-40));
-    assert!(left.found("time-daemon").what.contains("-40 us of an adjtime are left"));
+    assert!(left.found("time-daemon").what.contains("-40 us of an adjtime(2) remain"));
     assert!(with(|it| it.adjtime_us = Some(0)).is_fine("time-daemon"));
     let unknown = World::quiet().but(|world| world.watch().discipline = None);
-    assert!(unknown.is_unseen("time-daemon"));
+    assert!(unknown.is_unknown("time-daemon"));
 }

@@ -5,7 +5,7 @@ use oscost_model::facts::Bound;
 use super::*;
 
 #[test]
-fn tracers_shift_every_call_and_a_filter_is_another_rule() {
+fn tracers_bias_every_call_and_filters_have_their_own_rule() {
     let with = |tracers: &[&str]| {
         World::quiet().but(|world| {
             world.facts.tracers = tracers.iter().map(|&name| name.to_owned()).collect();
@@ -25,7 +25,7 @@ fn tracers_shift_every_call_and_a_filter_is_another_rule() {
         world.facts.unread = [why].into();
     });
     let unseen = RuleResult::Unknown("tracers attached (tracefs needs root)".into());
-    assert_eq!(hidden.judged("tracers"), unseen);
+    assert_eq!(hidden.result("tracers"), unseen);
 }
 
 #[test]
@@ -35,11 +35,11 @@ fn security_monitors_are_named() {
     assert!(with("cron").is_fine("monitors"));
     let found = with("falco").found("monitors");
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop falco"));
-    assert_eq!(World::unknown().judged("monitors"), RuleResult::NotApplicable);
+    assert_eq!(World::unknown().result("monitors"), RuleResult::NotApplicable);
 }
 
 #[test]
-fn filters_on_this_process_shift_every_call() {
+fn filters_on_this_process_bias_every_call() {
     let with = |filters, mode| {
         World::quiet().but(|world| {
             world.facts.security.seccomp_filters = filters;
@@ -51,11 +51,11 @@ fn filters_on_this_process_shift_every_call() {
     // Before Linux 5.9 only the mode is told.
     assert!(with(None, Some(2)).found("seccomp").what.ends_with("(1 of them)"));
     assert!(with(None, Some(0)).is_fine("seccomp"));
-    assert!(with(None, None).is_unseen("seccomp"));
+    assert!(with(None, None).is_unknown("seccomp"));
 }
 
 #[test]
-fn audit_shifts_calls_while_it_is_on() {
+fn audit_biases_calls_while_it_is_on() {
     let with = |audit, options: &[&str]| {
         World::quiet().but(|world| {
             world.watch().audit = audit;
@@ -69,14 +69,14 @@ fn audit_shifts_calls_while_it_is_on() {
     assert_eq!(found.command.as_deref(), Some("sudo auditctl -a never,task"));
     assert_eq!(with(Some(2), &["AUDITSYSCALL"]).weight("audit"), Some(Weight::Biases));
     assert_eq!(
-        with(None, &["AUDITSYSCALL"]).judged("audit"),
+        with(None, &["AUDITSYSCALL"]).result("audit"),
         RuleResult::Unknown("audit (needs root)".into())
     );
     assert!(with(None, &[]).is_fine("audit"), "it is not even built");
 }
 
 #[test]
-fn a_debugging_kernel_shifts_and_one_with_harmless_options_does_not() {
+fn a_debugging_kernel_biases_and_one_with_harmless_options_does_not() {
     let with = |options: &[&str], cmdline: &str| {
         World::quiet().but(|world| {
             let options = options.iter().map(|&name| name.to_owned()).collect();
@@ -95,11 +95,11 @@ fn a_debugging_kernel_shifts_and_one_with_harmless_options_does_not() {
     assert!(with(&[], "slub_debug=-").is_fine("debug-options"));
     assert!(with(&[], "slub_debug").found("debug-options").what.ends_with("slub_debug"));
     let unknown = World::quiet().but(|world| world.facts.os.options = None);
-    assert!(unknown.is_unseen("debug-options"));
+    assert!(unknown.is_unknown("debug-options"));
 }
 
 #[test]
-fn hardening_is_worth_knowing_unless_it_was_switched_off() {
+fn hardening_is_a_note_unless_it_is_switched_off() {
     let with = |option: &str, cmdline: &str| {
         World::quiet().but(|world| {
             world.facts.os.options = Some(vec![option.to_owned()]);
@@ -115,7 +115,7 @@ fn hardening_is_worth_knowing_unless_it_was_switched_off() {
 }
 
 #[test]
-fn one_layout_for_all_workers_shifts() {
+fn one_layout_for_all_workers_biases() {
     let with = |level, given_up| {
         World::quiet().but(|world| {
             world.facts.security.address_randomization = level;
@@ -128,11 +128,11 @@ fn one_layout_for_all_workers_shifts() {
     assert_eq!(with(Some(0), None).weight(rule), Some(Weight::Biases));
     let given_up = with(Some(2), Some(true)).found(rule);
     assert_eq!((given_up.weight, given_up.command), (Weight::Biases, None));
-    assert!(with(None, None).is_unseen(rule));
+    assert!(with(None, None).is_unknown(rule));
 }
 
 #[test]
-fn huge_pages_by_themselves_are_worth_knowing() {
+fn transparent_huge_pages_are_a_note() {
     let mode = |mode: Option<&str>| {
         World::quiet().but(|world| {
             world.facts.memory.transparent_huge_pages = mode.map(str::to_owned);
@@ -141,19 +141,19 @@ fn huge_pages_by_themselves_are_worth_knowing() {
     assert_eq!(mode(Some("always")).weight("huge-pages"), Some(Weight::Note));
     assert!(mode(Some("madvise")).is_fine("huge-pages"));
     assert!(mode(Some("never")).is_fine("huge-pages"));
-    assert!(mode(None).is_unseen("huge-pages"));
+    assert!(mode(None).is_unknown("huge-pages"));
 }
 
 #[test]
-fn free_pages_that_go_back_are_worth_knowing() {
+fn free_page_reporting_is_a_note() {
     let on = |on| World::quiet().but(|world| world.facts.memory.free_page_reporting = on);
     assert_eq!(on(Some(true)).weight("page-reporting"), Some(Weight::Note));
-    assert_eq!(on(Some(false)).judged("page-reporting"), RuleResult::NotApplicable);
-    assert_eq!(on(None).judged("page-reporting"), RuleResult::NotApplicable);
+    assert_eq!(on(Some(false)).result("page-reporting"), RuleResult::NotApplicable);
+    assert_eq!(on(None).result("page-reporting"), RuleResult::NotApplicable);
 }
 
 #[test]
-fn calls_that_cannot_be_counted_limit_and_the_cause_is_named() {
+fn uncountable_calls_are_a_limitation_with_their_cause() {
     let refused = |scope, mode| {
         World::quiet().but(|world| {
             world.uncounted = Some("ptrace: Operation not permitted".into());
@@ -172,7 +172,7 @@ fn calls_that_cannot_be_counted_limit_and_the_cause_is_named() {
 }
 
 #[test]
-fn a_limit_of_open_files_is_mended_only_where_somebody_may() {
+fn a_limit_of_open_files_has_a_command_only_if_it_may_be_raised() {
     let hard = |hard, capabilities| {
         World::quiet().but(|world| {
             world.facts.limits.open_files.hard = hard;
@@ -187,11 +187,11 @@ fn a_limit_of_open_files_is_mended_only_where_somebody_may() {
     assert_eq!(never.command, None);
     assert!(never.fix.unwrap().contains("CAP_SYS_RESOURCE"));
     assert!(hard(Some(Bound::UNLIMITED), None).is_fine("open-files"));
-    assert!(hard(None, None).is_unseen("open-files"));
+    assert!(hard(None, None).is_unknown("open-files"));
 }
 
 #[test]
-fn a_graphical_session_is_worth_knowing() {
+fn a_graphical_session_is_a_note() {
     let level = |level: Option<&str>| {
         World::quiet().but(|world| world.facts.os.run_level = level.map(str::to_owned))
     };
@@ -200,15 +200,15 @@ fn a_graphical_session_is_worth_knowing() {
     let init = level(Some("5")).found("run-level").command;
     assert_eq!(init.as_deref(), Some("sudo telinit 3"));
     assert!(level(Some("3")).is_fine("run-level"));
-    assert!(level(None).is_unseen("run-level"));
+    assert!(level(None).is_unknown("run-level"));
 }
 
 #[test]
-fn counters_of_the_processor_are_told_as_information() {
+fn access_to_hardware_counters_is_a_note() {
     let level =
         |level| World::quiet().but(|world| world.facts.security.perf_event_paranoid = level);
     assert_eq!(level(Some(2)).weight("perf-events"), Some(Weight::Note));
     assert!(level(Some(1)).is_fine("perf-events"));
     assert!(level(Some(-1)).is_fine("perf-events"));
-    assert!(level(None).is_unseen("perf-events"));
+    assert!(level(None).is_unknown("perf-events"));
 }

@@ -135,14 +135,14 @@ impl World {
     }
 
     /// What one rule says.
-    fn judged(&self, rule: &str) -> RuleResult {
+    fn result(&self, rule: &str) -> RuleResult {
         let (_, judge) = RULES.iter().find(|(name, _)| *name == rule).expect("no such rule");
         judge(&self.seen())
     }
 
     /// What it found.
     fn found(&self, rule: &str) -> Finding {
-        match self.judged(rule) {
+        match self.result(rule) {
             RuleResult::Found(finding) => finding,
             other => panic!("{rule} should have found something: {other:?}"),
         }
@@ -150,18 +150,18 @@ impl World {
 
     /// How bad it is, if it found anything.
     fn weight(&self, rule: &str) -> Option<Weight> {
-        match self.judged(rule) {
+        match self.result(rule) {
             RuleResult::Found(finding) => Some(finding.weight),
             _ => None,
         }
     }
 
     fn is_fine(&self, rule: &str) -> bool {
-        matches!(self.judged(rule), RuleResult::Fine(_))
+        matches!(self.result(rule), RuleResult::Fine(_))
     }
 
-    fn is_unseen(&self, rule: &str) -> bool {
-        matches!(self.judged(rule), RuleResult::Unknown(_))
+    fn is_unknown(&self, rule: &str) -> bool {
+        matches!(self.result(rule), RuleResult::Unknown(_))
     }
 }
 

@@ -10,18 +10,18 @@ fn process(name: &str, kind: ProcessKind, pid: u32, cpu_ns: u64) -> ProcessActiv
 }
 
 #[test]
-fn lost_time_is_weighed_by_the_classes_of_the_method() {
+fn lost_time_is_weighed_by_noise_class() {
     let lost = |lost_ns: u64| World::quiet().but(|world| world.probe[1].lost_ns = lost_ns);
     assert!(lost(SPIN_NS / 100 - 1).is_fine("lost-time"));
     assert_eq!(lost(SPIN_NS / 100).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10 + 1).weight("lost-time"), Some(Weight::Invalidates));
     assert!(lost(SPIN_NS / 4).found("lost-time").what.starts_with("25 % of the time on CPU 1"));
-    assert!(World::unknown().is_unseen("lost-time"));
+    assert!(World::unknown().is_unknown("lost-time"));
 }
 
 #[test]
-fn lost_time_is_mended_by_whoever_took_it() {
+fn the_fix_for_lost_time_names_its_cause() {
     let lost = |delay_ns: u64, steal_ticks: u64| {
         let world = World::quiet().but(|world| {
             world.probe[1].lost_ns = SPIN_NS / 5;
@@ -30,16 +30,16 @@ fn lost_time_is_mended_by_whoever_took_it() {
         });
         world.found("lost-time").fix.unwrap()
     };
-    assert!(lost(0, 101).contains("the host's"));
+    assert!(lost(0, 101).contains("the hypervisor"));
     assert!(lost(SPIN_NS / 10 + 1, 100).contains("processes"));
-    assert!(lost(SPIN_NS / 10, 100).contains("no process took it"));
+    assert!(lost(SPIN_NS / 10, 100).contains("interrupts"));
 }
 
 #[test]
-fn steal_is_flagged_above_one_per_cent_and_spoils_above_ten() {
+fn steal_is_noise_above_one_per_cent_and_invalidates_above_ten() {
     let stolen =
         |ticks| World::quiet().but(|world| world.watch().cpus[1].steal_ticks = Some(ticks));
-    assert_eq!(stolen(10).judged("steal"), RuleResult::NotApplicable, "no hypervisor, no steal");
+    assert_eq!(stolen(10).result("steal"), RuleResult::NotApplicable, "no hypervisor, no steal");
     let guest = stolen(10).but(|world| world.facts.virtualization = Some("kvm".into()));
     assert!(guest.is_fine("steal"));
     assert_eq!(stolen(11).weight("steal"), Some(Weight::Noise));
@@ -47,11 +47,11 @@ fn steal_is_flagged_above_one_per_cent_and_spoils_above_ten() {
     assert_eq!(stolen(101).weight("steal"), Some(Weight::Invalidates));
     assert_eq!(stolen(11).found("steal").command, None);
     let hidden = World::quiet().but(|world| world.watch().cpus[1].steal_ticks = None);
-    assert!(hidden.is_unseen("steal"));
+    assert!(hidden.is_unknown("steal"));
 }
 
 #[test]
-fn time_that_no_account_shows_is_found_above_two_per_cent() {
+fn unaccounted_time_is_found_above_two_per_cent() {
     let lost = |lost_ns: u64, delay_ns: Option<u64>, steal_ticks: u64| {
         World::quiet().but(|world| {
             world.probe[1].lost_ns = lost_ns;
@@ -64,11 +64,11 @@ fn time_that_no_account_shows_is_found_above_two_per_cent() {
     // What the scheduler or the hypervisor accounts for is not hidden.
     assert!(lost(SPIN_NS / 2, Some(SPIN_NS / 2), 0).is_fine("hidden-time"));
     assert!(lost(SPIN_NS / 10, Some(0), 90).is_fine("hidden-time"));
-    assert_eq!(lost(SPIN_NS / 2, None, 0).judged("hidden-time"), RuleResult::NotApplicable);
+    assert_eq!(lost(SPIN_NS / 2, None, 0).result("hidden-time"), RuleResult::NotApplicable);
 }
 
 #[test]
-fn a_quota_below_one_cpu_spoils_and_so_does_one_that_ran_out() {
+fn a_quota_below_one_cpu_or_an_exhausted_one_invalidates() {
     let quota = |quota, throttled| {
         World::quiet().but(|world| {
             world.facts.scheduling.cgroup_quota_milli_cpus = quota;
@@ -79,12 +79,12 @@ fn a_quota_below_one_cpu_spoils_and_so_does_one_that_ran_out() {
     assert_eq!(quota(Some(Bound::Max(1_000)), 0).weight("quota"), Some(Weight::Note));
     assert_eq!(quota(Some(Bound::Max(1_000)), 1).weight("quota"), Some(Weight::Invalidates));
     assert!(quota(Some(Bound::UNLIMITED), 0).is_fine("quota"));
-    assert!(quota(None, 0).is_unseen("quota"));
+    assert!(quota(None, 0).is_unknown("quota"));
     assert_eq!(quota(None, 1).weight("quota"), Some(Weight::Invalidates));
 }
 
 #[test]
-fn a_quota_is_lifted_where_its_version_keeps_it() {
+fn a_quota_is_removed_in_the_file_of_its_cgroup_version() {
     let command = |version| {
         let world = World::quiet().but(|world| {
             world.facts.scheduling.cgroup_version = Some(version);
@@ -107,11 +107,11 @@ fn processes_above_two_per_cent_of_a_cpu_are_named() {
     let found = took(SPIN_NS / 50 + 1).found("processes");
     assert!(found.what.ends_with("`hog` (77) 2.0 %"), "{}", found.what);
     assert_eq!(found.command.as_deref(), Some("sudo kill -STOP 77"));
-    assert!(World::unknown().is_unseen("processes"));
+    assert!(World::unknown().is_unknown("processes"));
 }
 
 #[test]
-fn what_cannot_be_stopped_is_not_told_to_stop() {
+fn kernel_threads_and_exited_children_have_no_stop_command() {
     let took = |kind| {
         let world = World::quiet().but(|world| {
             world.watch().processes = vec![process("x", kind, 5, SPIN_NS / 2)];
@@ -120,25 +120,25 @@ fn what_cannot_be_stopped_is_not_told_to_stop() {
     };
     let kernel = took(ProcessKind::Kernel);
     assert_eq!(kernel.command, None);
-    assert!(kernel.what.contains("the kernel's `x` 50 %"), "{}", kernel.what);
+    assert!(kernel.what.contains("kernel thread `x` 50 %"), "{}", kernel.what);
     // Stopping their parent might stop the shell that asks.
     let children = took(ProcessKind::Children);
     assert_eq!(children.command.as_deref(), Some("ps -o pid,pcpu,args --ppid 5"));
-    assert!(children.what.contains("children of `x` (5) that ended"), "{}", children.what);
+    assert!(children.what.contains("exited children of `x` (5)"), "{}", children.what);
 }
 
 #[test]
-fn what_no_process_accounts_for_is_told_above_ten_per_cent() {
+fn unattributed_cpu_time_is_reported_above_ten_per_cent() {
     let unnamed =
         |ns: i64| World::quiet().but(|world| world.watch().unattributed_cpu_ns = Some(ns));
     assert!(unnamed(100_000_000).is_fine("processes"));
     assert!(unnamed(-500_000_000).is_fine("processes"));
     let found = unnamed(100_000_001).found("processes");
-    assert!(found.what.ends_with("processes that came and went 10 %"), "{}", found.what);
+    assert!(found.what.ends_with("short-lived processes 10 %"), "{}", found.what);
     let hidden = World::quiet().but(|world| {
         world.watch().processes_unread = Some("hidepid".into());
     });
-    assert!(hidden.is_unseen("processes"));
+    assert!(hidden.is_unknown("processes"));
     let hidden = hidden.but(|world| world.watch().unattributed_cpu_ns = Some(200_000_000));
     assert!(hidden.found("processes").what.contains("hidden from this user"));
 }
@@ -153,21 +153,21 @@ fn pressure_is_flagged_above_ten_per_cent() {
         world.watch().pressure.io_pct = Some(12.0);
     });
     let what = all.found("pressure").what;
-    assert!(what.ends_with("for a CPU 97 %, memory 11 % and a disk 12 %"), "{what}");
+    assert!(what.ends_with("on a CPU 97 %, memory 11 % and a disk 12 %"), "{what}");
     let none = World::quiet().but(|world| world.watch().pressure = Pressure::default());
-    assert!(none.is_unseen("pressure"));
+    assert!(none.is_unknown("pressure"));
 }
 
 #[test]
-fn interruptions_are_too_many_when_a_batch_is_hit_one_time_in_ten() {
+fn interruptions_are_noise_when_one_batch_in_ten_is_interrupted() {
     let rate = |rate: u64| World::quiet().but(|world| world.probe[1].gaps_over_5us = rate);
     assert!(rate(2_000).is_fine("interruptions"));
     let found = rate(2_001).found("interruptions");
-    assert!(found.effect.contains("9.5 % are hit"), "{}", found.effect);
+    assert!(found.effect.contains("9.5 % of batches of 50 us are interrupted"), "{}", found.effect);
 }
 
 #[test]
-fn device_interrupts_on_the_measuring_cpu_are_named_and_sent_away() {
+fn device_interrupts_on_the_measuring_cpu_are_named_and_moved() {
     let with = |times: u64, effective: Option<Vec<u32>>| {
         World::quiet().but(|world| {
             world.watch().interrupts.push(device("36", [0, times], Some(vec![0, 1]), effective));
@@ -194,11 +194,11 @@ fn device_interrupts_on_the_measuring_cpu_are_named_and_sent_away() {
     });
     assert_eq!(alone.found("device-interrupts").command, None);
     let hidden = World::quiet().but(|world| world.watch().interrupts.clear());
-    assert!(hidden.is_unseen("device-interrupts"));
+    assert!(hidden.is_unknown("device-interrupts"));
 }
 
 #[test]
-fn swap_is_found_when_something_lies_in_it() {
+fn swap_is_found_when_it_is_used() {
     let free = |total, free| {
         World::quiet().but(|world| {
             world.facts.memory.swap_total_kib = Some(total);
@@ -208,7 +208,7 @@ fn swap_is_found_when_something_lies_in_it() {
     assert!(free(0, Some(0)).is_fine("swap"));
     assert!(free(4_096, Some(4_096)).is_fine("swap"));
     assert!(free(4_096, Some(4_095)).found("swap").what.starts_with("1 MiB"));
-    assert!(free(4_096, None).is_unseen("swap"));
+    assert!(free(4_096, None).is_unknown("swap"));
 }
 
 #[test]

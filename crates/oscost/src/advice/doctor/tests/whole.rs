@@ -49,37 +49,38 @@ fn worlds() -> Vec<World> {
 }
 
 #[test]
-fn a_quiet_machine_has_no_findings_and_nothing_hidden() {
-    let said = examine(&World::quiet().seen());
-    assert_eq!(said.findings, []);
-    assert_eq!(said.unseen, Vec::<String>::new());
-    assert_eq!(said.class, Some(NoiseClass::Quiet));
-    assert!(said.fine.len() > 20, "{:?}", said.fine);
+fn a_quiet_machine_has_no_findings_and_nothing_unknown() {
+    let diagnosis = examine(&World::quiet().seen());
+    assert_eq!(diagnosis.findings, []);
+    assert_eq!(diagnosis.unseen, Vec::<String>::new());
+    assert_eq!(diagnosis.class, Some(NoiseClass::Quiet));
+    assert!(diagnosis.fine.len() > 20, "{:?}", diagnosis.fine);
 }
 
 #[test]
-fn a_machine_that_tells_nothing_is_not_judged() {
-    let said = examine(&World::unknown().seen());
-    assert_eq!(said.findings, []);
-    assert_eq!(said.class, None);
+fn a_machine_without_facts_has_no_findings() {
+    let diagnosis = examine(&World::unknown().seen());
+    assert_eq!(diagnosis.findings, []);
+    assert_eq!(diagnosis.class, None);
     // Nobody was hindered from counting, and no debugger was seen.
-    assert_eq!(said.fine, ["tracers (BPF and perf would not show)", "counting"]);
-    assert!(said.unseen.len() > 15, "{:?}", said.unseen);
+    assert_eq!(diagnosis.fine, ["tracers (BPF and perf are not visible)", "counting"]);
+    assert!(diagnosis.unseen.len() > 15, "{:?}", diagnosis.unseen);
 }
 
 #[test]
-fn the_worst_comes_first_and_equal_ones_stay_in_the_order_of_the_table() {
+fn findings_are_sorted_by_weight_then_by_the_order_of_the_rules() {
     for world in bad_days() {
-        let said = examine(&world.seen());
-        assert!(said.findings.len() > 5, "{:?}", said.findings);
+        let diagnosis = examine(&world.seen());
+        assert!(diagnosis.findings.len() > 5, "{:?}", diagnosis.findings);
         let target = |rule| RULES.iter().position(|(name, _)| *name == rule);
-        let keys: Vec<_> = said.findings.iter().map(|it| (it.weight, target(it.rule))).collect();
+        let keys: Vec<_> =
+            diagnosis.findings.iter().map(|it| (it.weight, target(it.rule))).collect();
         assert!(keys.is_sorted(), "{keys:?}");
     }
 }
 
 #[test]
-fn every_rule_has_a_name_of_its_own_and_says_one_thing_only() {
+fn every_rule_has_a_unique_name_and_one_result() {
     let names: BTreeSet<&str> = RULES.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), RULES.len());
     for world in worlds() {
@@ -88,16 +89,20 @@ fn every_rule_has_a_name_of_its_own_and_says_one_thing_only() {
         let found: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
         assert_eq!(found.len(), findings.len(), "a rule found two things");
         // A subject that is fine is not found, nor hidden: they bear their rules' names.
-        let subject = |said: &str| said.split(" (").next().unwrap_or(said).replace(' ', "-");
-        for said in fine.iter().map(|said| subject(said)) {
-            assert!(!found.contains(said.as_str()), "`{said}` is fine and found");
-            assert!(!unseen.iter().any(|it| subject(it) == said), "`{said}` is fine and hidden");
+        let subject =
+            |diagnosis: &str| diagnosis.split(" (").next().unwrap_or(diagnosis).replace(' ', "-");
+        for diagnosis in fine.iter().map(|diagnosis| subject(diagnosis)) {
+            assert!(!found.contains(diagnosis.as_str()), "`{diagnosis}` is fine and found");
+            assert!(
+                !unseen.iter().any(|it| subject(it) == diagnosis),
+                "`{diagnosis}` is fine and hidden"
+            );
         }
     }
 }
 
 #[test]
-fn every_finding_says_what_it_is_what_it_does_and_what_mends_it() {
+fn every_finding_has_a_condition_an_effect_and_a_fix() {
     for world in bad_days() {
         for finding in examine(&world.seen()).findings {
             assert!(!finding.what.is_empty() && !finding.effect.is_empty(), "{finding:?}");
@@ -112,7 +117,7 @@ fn every_finding_says_what_it_is_what_it_does_and_what_mends_it() {
 }
 
 #[test]
-fn root_is_not_told_to_become_root() {
+fn commands_for_root_do_not_use_sudo() {
     for mut world in bad_days() {
         let commands = |world: &World| -> Vec<String> {
             examine(&world.seen()).findings.into_iter().filter_map(|it| it.command).collect()
@@ -124,7 +129,7 @@ fn root_is_not_told_to_become_root() {
 }
 
 #[test]
-fn the_class_is_that_of_the_cpu_that_a_run_would_take() {
+fn the_class_is_that_of_the_cpu_that_a_run_would_use() {
     let class = |lost_ns: u64| {
         let world = World::quiet().but(|world| {
             world.probe[0].lost_ns = SPIN_NS / 2;
@@ -139,7 +144,7 @@ fn the_class_is_that_of_the_cpu_that_a_run_would_take() {
 }
 
 #[test]
-fn names_and_times_are_told_briefly() {
+fn names_and_times_are_short() {
     let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
     assert_eq!(join_names(&names[..0], 3), "");
     assert_eq!(join_names(&names[..1], 3), "a");

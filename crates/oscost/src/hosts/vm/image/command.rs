@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::hosts::Interrupt;
-use crate::hosts::stderr_tail::Words;
+use crate::hosts::stderr_tail::StderrTail;
 
 /// How long a program that has closed its output may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(super) struct Asked<'a> {
     child: Child,
     output: ChildStdout,
-    words: Words,
+    words: StderrTail,
     until: Instant,
     interrupt: Option<&'a Interrupt>,
     /// Whether it has ended by itself, and nobody has its number any more.
@@ -65,7 +65,7 @@ impl<'a> Asked<'a> {
         // What it says is looked at, and must be in the words that are looked for.
         let command = command.env("LC_ALL", "C").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let words = Words::of(&mut child);
+        let words = StderrTail::from_child(&mut child);
         let Some(output) = child.stdout.take() else {
             return Err(io::ErrorKind::BrokenPipe.into()); // It was asked for above.
         };
@@ -163,7 +163,7 @@ impl<'a> Asked<'a> {
                 break Stop::Interrupted;
             }
             if words {
-                self.words.hear();
+                self.words.read_available();
             }
             if said || (words && !for_output) {
                 return Ok(());
