@@ -7,7 +7,7 @@ mod bpf;
 
 use bpf::{Call, audit_arch, calls, returned, wanted};
 use oscost::treatments::parse_with_notes;
-use oscost::treatments::seccomp::compile::{MOST_INSTRUCTIONS, compile};
+use oscost::treatments::seccomp::compile::{MAX_INSTRUCTIONS, compile};
 use oscost::treatments::seccomp::docker;
 use oscost::treatments::seccomp::profile::{Action, Condition, Op, Profile, Rule};
 use oscost_model::call_names::Arch;
@@ -154,7 +154,7 @@ fn a_profile_that_comes_to_more_than_the_kernel_takes_is_refused() {
     };
     let default = Action::Errno(1);
     let program = |each| compile(&Profile { default, foreign: false, rules: rules(each) }, arch);
-    assert!(program(1).unwrap().program.len() <= MOST_INSTRUCTIONS);
+    assert!(program(1).unwrap().program.len() <= MAX_INSTRUCTIONS);
     assert!(program(2).is_err());
     assert!(program(400).is_err());
 }

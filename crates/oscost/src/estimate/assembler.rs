@@ -7,11 +7,11 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
 use super::comparison::interleaved::{Control, Interleaved};
-use super::conditions::{conditions, conditions_of_peer, is_very_noisy, rate};
+use super::conditions::{conditions, is_very_noisy, peer_conditions, rate};
 use super::curve::{Curves, curves};
 use super::half_round_trip::half_round_trips;
 use super::relations;
-use super::row::{RowState, Shared, WorkerEntry};
+use super::row::{RowState, RunContext, WorkerEntry};
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 
@@ -19,11 +19,11 @@ use oscost_stats::interval::Nominal;
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     started: Option<RunHeader>,
-    own: Seen,
-    others: Vec<Seen>,
+    own: MachineState,
+    others: Vec<MachineState>,
     rows: Vec<RowState>,
     timers: Vec<Timer>,
-    versus: Vec<Pairing>,
+    pairings: Vec<Pairing>,
     controls: Vec<Control>,
     ended: Option<(String, bool)>,
 }
@@ -31,7 +31,7 @@ pub struct Assembler {
 /// What was seen of a machine. The first one measures; another is that of a peer, on which nothing
 /// is timed, or of another boot.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct MachineState {
     machine: Option<Machine>,
     tracers: Vec<String>,
     probe: Vec<CpuProbe>,
@@ -40,8 +40,8 @@ struct Seen {
     passed_over: Vec<String>,
 }
 
-impl Seen {
-    fn is(&self, id: &str) -> bool {
+impl MachineState {
+    fn has_id(&self, id: &str) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.id == id)
     }
 
@@ -95,17 +95,21 @@ impl Assembler {
                 let machine = Some((**machine).clone());
                 let tracers = tracers.clone();
                 match self.own.machine.is_some() {
-                    true => self.others.push(Seen { machine, tracers, ..Seen::default() }),
+                    true => self.others.push(MachineState {
+                        machine,
+                        tracers,
+                        ..MachineState::default()
+                    }),
                     false => (self.own.machine, self.own.tracers) = (machine, tracers),
                 }
             }
             Entry::CpuChosen { machine, probe, cpu } => {
-                let seen = self.seen_mut(machine);
+                let seen = self.machine_state_mut(machine);
                 seen.probe.clone_from(probe);
                 seen.cpu = *cpu;
             }
             Entry::Calibrated { machine, calibration, sync, passed_over } => {
-                let seen = self.seen_mut(machine);
+                let seen = self.machine_state_mut(machine);
                 seen.calibrations.push((*calibration, *sync));
                 if seen.calibrations.len() == 1 {
                     seen.passed_over.clone_from(passed_over);
@@ -120,7 +124,7 @@ impl Assembler {
             }
             Entry::Paired { pairs } => {
                 let known = |it: &&Pairing| (it.base.max(it.new) as usize) < self.rows.len();
-                self.versus = pairs.iter().filter(known).copied().collect();
+                self.pairings = pairs.iter().filter(known).copied().collect();
             }
             Entry::Control { row, design, phase: Phase::Round(_), at_s, samples } => {
                 let (row, design, at_s, samples) = (*row, *design, *at_s, samples.clone());
@@ -156,18 +160,25 @@ impl Assembler {
         for seen in std::iter::once(&self.own).chain(&self.others) {
             let is_own = std::ptr::eq(seen, &self.own);
             let at: Vec<usize> = (0..self.rows.len())
-                .filter(|&at| std::ptr::eq(self.seen(&self.rows[at].planned.target.machine), seen))
+                .filter(|&at| {
+                    std::ptr::eq(self.machine_state(&self.rows[at].planned.target.machine), seen)
+                })
                 .collect();
             let states: Vec<&RowState> = at.iter().map(|&at| &self.rows[at]).collect();
             let known = match &seen.machine {
                 Some(machine) if !is_own && states.is_empty() => {
-                    conditions_of_peer(&machine.id, &seen.probe, seen.cpu, &seen.tracers)
+                    peer_conditions(&machine.id, &seen.probe, seen.cpu, &seen.tracers)
                 }
                 _ => seen.conditions(&states),
             };
             let rate = rate(&seen.calibrations);
             let clock = rate.as_ref().map(|(clock, ..)| clock);
-            let shared = Shared { clock, nominal, samples, very_noisy: is_very_noisy(&known) };
+            let shared = RunContext {
+                clock,
+                nominal,
+                keep_samples: samples,
+                very_noisy: is_very_noisy(&known),
+            };
             for (at, state) in at.into_iter().zip(states) {
                 let mut row = state.row(shared);
                 row.target.cpu = seen.cpu;
@@ -177,22 +188,26 @@ impl Assembler {
         }
         let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
         let machine = self.own.machine.as_ref();
-        relations::floors(&self.rows, &mut rows);
-        relations::classes(&self.rows, &mut rows, machine.and_then(|it| it.memory.page_bytes));
-        relations::multiples(&mut rows);
-        relations::files(&mut rows, machine.and_then(|machine| machine.virtualization.as_deref()));
+        relations::set_floors(&self.rows, &mut rows);
+        relations::set_classes(&self.rows, &mut rows, machine.and_then(|it| it.memory.page_bytes));
+        relations::set_multiples(&mut rows);
+        relations::set_file_flags(
+            &mut rows,
+            machine.and_then(|machine| machine.virtualization.as_deref()),
+        );
         let defined: Vec<(&Definition, &Row)> =
             self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
         let halves = half_round_trips(&rows);
         let steps = wait_steps(&rows, started.settings.seed);
         let comparisons = rate(&self.own.calibrations).map(|(clock, ..)| {
-            let (versus, controls) = (&self.versus[..], &self.controls[..]);
+            let (versus, controls) = (&self.pairings[..], &self.controls[..]);
             let states = &self.rows[..];
-            Interleaved { states, rows: &rows, versus, controls, clock: &clock }.comparisons()
+            Interleaved { states, rows: &rows, pairings: versus, controls, clock: &clock }
+                .comparisons()
         });
         let seen = std::iter::once(&self.own).chain(&self.others);
-        let machines = seen.filter_map(Seen::machine).collect();
+        let machines = seen.filter_map(MachineState::machine).collect();
         Some(Record {
             schema: SCHEMA.to_owned(),
             id: started.id.clone(),
@@ -216,12 +231,12 @@ impl Assembler {
     }
 
     /// What was seen of a machine; of one that nobody met, of the first.
-    fn seen(&self, id: &str) -> &Seen {
-        self.others.iter().find(|it| it.is(id)).unwrap_or(&self.own)
+    fn machine_state(&self, id: &str) -> &MachineState {
+        self.others.iter().find(|it| it.has_id(id)).unwrap_or(&self.own)
     }
 
-    fn seen_mut(&mut self, id: &str) -> &mut Seen {
-        match self.others.iter().position(|it| it.is(id)) {
+    fn machine_state_mut(&mut self, id: &str) -> &mut MachineState {
+        match self.others.iter().position(|it| it.has_id(id)) {
             Some(at) => &mut self.others[at],
             None => &mut self.own,
         }
@@ -243,7 +258,7 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
         Entry::MonitorReported {
             observed_calls: copy, profile_state: profile, anomalies, ..
         } => {
-            state.witnessed(*copy, profile.as_deref(), *anomalies);
+            state.add_monitor_report(*copy, profile.as_deref(), *anomalies);
         }
         Entry::Abandoned { outcome, reason, .. } => {
             state.given_up = Some((*outcome, reason.clone()));

@@ -83,7 +83,7 @@ pub fn estimate(
 impl CaseEstimate {
     /// The same of instructions that were counted in so many workers: it is exact where each of them,
     /// and two at least, brought the same to the last bit. Then nothing about it is left to chance.
-    pub(super) fn counted(mut self, workers: usize) -> Self {
+    pub(super) fn with_exact_count(mut self, workers: usize) -> Self {
         let &[first, ref others @ ..] = self.values.as_slice() else { return self };
         let all_agree = others.iter().all(|value| *value == first);
         if others.is_empty() || self.values.len() != workers || !all_agree {

@@ -7,17 +7,17 @@
 use oscost_stats::interval::Interval;
 
 /// Up to so many bare doors a call is light.
-const LIGHT_DOORS: f64 = 3.0;
+const MAX_LIGHT_FACTOR: f64 = 3.0;
 /// Work that fewer ops than one in ten have is the machine's, not the op's: of 23 counted ops one or
 /// two may meet a page for the first time.
-const SHARE_OF_OPS: f64 = 0.1;
+const MIN_WORK_SHARE: f64 = 0.1;
 /// So many faults a count meets that are the machine's, however many ops it has.
-const MACHINES_FAULTS: f64 = 2.5;
+const MAX_INCIDENTAL_FAULTS: f64 = 2.5;
 /// An op that waits in nine of ten cases is one that waits.
-const SHARE_BLOCKING: f64 = 0.9;
+const MIN_BLOCKING_SHARE: f64 = 0.9;
 /// A processor takes so long for one instruction only when something else does the work: a trap to
 /// the hypervisor, an emulation, a wait for memory.
-const LONG_INSTRUCTION_NS: f64 = 10.0;
+const MAX_INSTRUCTION_NS: f64 = 10.0;
 
 /// Who does the work of an op, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +102,8 @@ pub struct Classification {
 /// warm op), where the kernel's bare door costs `door`.
 pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>) -> Classification {
     let both = cost.zip(door);
-    if evidence.entries == 0.0 && evidence.traps() {
-        let class = evidence.work().or(Some(Class::Heavy));
+    if evidence.entries == 0.0 && evidence.enters_by_faults() {
+        let class = evidence.class_by_work().or(Some(Class::Heavy));
         return Classification { class, ..Classification::default() };
     }
     if evidence.entries == 0.0 {
@@ -113,12 +113,13 @@ pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>)
         return Classification { class, unexpected, borderline: false };
     }
     let unexpected = !evidence.may_enter;
-    let (class, borderline) = match (evidence.work(), both) {
+    let (class, borderline) = match (evidence.class_by_work(), both) {
         (Some(class), _) => (Some(class), false),
         (None, Some((cost, door))) => {
-            let heavy = cost.median > LIGHT_DOORS * door.median;
+            let heavy = cost.median > MAX_LIGHT_FACTOR * door.median;
             let ([low, high], [door_low, door_high]) = (cost.bounds(), door.bounds());
-            let borderline = low <= LIGHT_DOORS * door_high && high >= LIGHT_DOORS * door_low;
+            let borderline =
+                low <= MAX_LIGHT_FACTOR * door_high && high >= MAX_LIGHT_FACTOR * door_low;
             (Some(if heavy { Class::Heavy } else { Class::Light }), borderline)
         }
         (None, None) => (None, false),
@@ -129,29 +130,29 @@ pub fn classify(evidence: &Evidence, cost: Option<CostNs>, door: Option<CostNs>)
 impl Evidence {
     /// The class that the work of an op proves by itself. One that makes a task and waits for its
     /// end waits for work of its own: it is heavy.
-    fn work(&self) -> Option<Class> {
+    fn class_by_work(&self) -> Option<Class> {
         let beyond = |measure: Option<f64>, limit: f64| measure.is_some_and(|it| it >= limit);
-        let makes_tasks = beyond(self.tasks, SHARE_OF_OPS);
-        if beyond(self.voluntary_switches, SHARE_BLOCKING) && !makes_tasks {
+        let makes_tasks = beyond(self.tasks, MIN_WORK_SHARE);
+        if beyond(self.voluntary_switches, MIN_BLOCKING_SHARE) && !makes_tasks {
             return Some(Class::Blocking);
         }
         let works = [self.voluntary_switches, self.faults, self.tasks]
             .iter()
-            .any(|&measure| beyond(measure, SHARE_OF_OPS));
+            .any(|&measure| beyond(measure, MIN_WORK_SHARE));
         let copies = self.bytes.is_some_and(|bytes| bytes > self.page_bytes);
         (works || copies).then_some(Class::Heavy)
     }
 
     /// Whether ops without a call enter the kernel by faults: more than the one or two that the
     /// machine makes, however many ops share one.
-    fn traps(&self) -> bool {
-        self.faults.is_some_and(|faults| faults * self.counted_ops > MACHINES_FAULTS)
+    fn enters_by_faults(&self) -> bool {
+        self.faults.is_some_and(|faults| faults * self.counted_ops > MAX_INCIDENTAL_FAULTS)
     }
 
     /// Whether an op that stays out of the kernel does so little that its cost is none of its own:
     /// a read of a clock, or a few instructions. A long computation may cost what it likes.
     fn is_short(&self, cost: CostNs) -> bool {
-        let few = |instructions: f64| cost.median > LONG_INSTRUCTION_NS * instructions;
+        let few = |instructions: f64| cost.median > MAX_INSTRUCTION_NS * instructions;
         self.vdso == Some(true) || self.instructions.is_some_and(few)
     }
 }

@@ -13,9 +13,9 @@ use super::row::RowState;
 use oscost_stats::order;
 
 /// Reference cases further apart than this before and after: something was attached, or the machine changed.
-const MOVED_PCT: f64 = 3.0;
+const MAX_REFERENCE_DRIFT_PCT: f64 = 3.0;
 /// A clock whose rate changes by more than this within a run was moved to another machine, or lies.
-const RATE_MOVED_PPM: f64 = 10.0;
+const MAX_RATE_CHANGE_PPM: f64 = 10.0;
 /// A tick of `/proc/stat`, in nanoseconds.
 const USER_HZ_TICK_NS: f64 = 10_000_000.0;
 
@@ -28,7 +28,7 @@ pub(super) fn conditions(
     cpu: Option<u32>,
     tracers: &[String],
 ) -> Conditions {
-    let counts = clock.is_some_and(counts);
+    let counts = clock.is_some_and(counts_instructions);
     let disturbances: Vec<(Disturbance, bool)> = rows
         .iter()
         // Where instructions are counted a lost moment moves no figure, and time is made up.
@@ -54,7 +54,7 @@ pub(super) fn conditions(
     let mut flags = Vec::new();
     let moved = reference_cases.before.iter().any(|(case, before)| {
         let after = reference_cases.after.get(case);
-        after.is_some_and(|after| 100.0 * (after / before - 1.0).abs() > MOVED_PCT)
+        after.is_some_and(|after| 100.0 * (after / before - 1.0).abs() > MAX_REFERENCE_DRIFT_PCT)
     });
     // What is counted does not wander: where two workers differ, the row says so.
     if moved && !counts {
@@ -86,7 +86,7 @@ pub(super) fn conditions(
 }
 
 /// What is known of a peer's machine, on which nothing was timed: what the probe saw.
-pub(super) fn conditions_of_peer(
+pub(super) fn peer_conditions(
     machine: &str,
     probe: &[CpuProbe],
     cpu: Option<u32>,
@@ -150,7 +150,7 @@ pub(super) fn rate(
     calibrations: &[(Calibration, ClockSync)],
 ) -> Option<(Calibration, Option<f64>, bool)> {
     let (first, begun) = calibrations.first()?;
-    if counts(first) {
+    if counts_instructions(first) {
         return Some((*first, None, false));
     }
     let Some((last, ended)) = calibrations.get(1..).and_then(<[_]>::last) else {
@@ -161,7 +161,7 @@ pub(super) fn rate(
     };
     let error_ppm = 1e6 * begun.rate_error(ended);
     let apart = |short: f64| 1e6 * (short / long - 1.0).abs();
-    let allowed = RATE_MOVED_PPM + error_ppm;
+    let allowed = MAX_RATE_CHANGE_PPM + error_ppm;
     if apart(first.ticks_per_ns) > allowed || apart(last.ticks_per_ns) > allowed {
         return Some((*first, None, true));
     }
@@ -169,7 +169,7 @@ pub(super) fn rate(
 }
 
 /// Whether a tick of the clock is an instruction, and no time.
-pub(super) fn counts(clock: &Calibration) -> bool {
+pub(super) fn counts_instructions(clock: &Calibration) -> bool {
     clock.kind == ClockKind::Instructions
 }
 

@@ -18,7 +18,7 @@ use oscost_model::point::{Point, Value};
 use oscost_model::record::{Machine, Row};
 use oscost_model::unit::{Better, Unit};
 
-use self::crossings::Side;
+use self::crossings::CurveSide;
 use oscost_stats::interval::Interval;
 use oscost_stats::scaling::{
     CLOSE, FEWEST, Known, Law, REDRAWS, Scaling, Sized, last_exponent, scaling,
@@ -26,23 +26,23 @@ use oscost_stats::scaling::{
 use oscost_stats::segments::{Segments, Spot, penalty, segments, steadied};
 
 /// With fewer points than these there is nothing to see that the table does not show ...
-const FEWEST_POINTS: usize = 5;
+const MIN_POINTS: usize = 5;
 /// ... nor where the largest is not so many times the smallest.
-const LEAST_SPAN: u64 = 10;
+const MIN_SPAN: u64 = 10;
 /// No point is taken to be surer than this, as a share of itself: two sizes differ in alignment and
 /// in layout, which no repetition of either averages out.
-const LEAST_SD: f64 = 0.01;
+const MIN_RELATIVE_SD: f64 = 0.01;
 /// The quantile at which the interval of a point ends, in standard deviations.
 const INTERVAL_SDS: f64 = 1.96;
 /// A rate stays with the largest one while its interval reaches to this share below that.
-const SATURATED: f64 = 0.05;
+const SATURATION_MARGIN: f64 = 0.05;
 /// Points keep to a law from which they are away by no more than so many of their deviations, as a
 /// mean of squares: one is what chance does, and what no law says has to fit in, too.
-const KEPT: f64 = 2.0;
+const MAX_LAW_DEVIATION: f64 = 2.0;
 /// So many sizes place a break better ...
-const MORE: u32 = 8;
+const REFINEMENT_SIZES: u32 = 8;
 /// ... unless its ends lie closer than this, as a ratio: a half-octave is as narrow as sizes get.
-const NARROW: f64 = 1.5;
+const MIN_BREAK_RATIO: f64 = 1.5;
 /// The axis whose numbers are bytes, whatever the op moves.
 const BYTES: &str = "size";
 /// The axis by which a channel is made to hold more or less.
@@ -59,12 +59,12 @@ pub struct Curves {
 
 /// The curves among the rows of a run, in the order of its rows. All chance comes from `seed`.
 pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64) -> Curves {
-    let families = gathered(rows);
+    let families = curve_rows(rows);
     let (mut curves, shapes): (Vec<Curve>, Vec<Shape>) =
         families.iter().map(|family| family.curve(machine, seed)).unzip();
     capacity::judge(&mut curves, &shapes);
-    let sides: Vec<Side> =
-        families.iter().zip(&shapes).map(|(family, shape)| family.side(shape)).collect();
+    let sides: Vec<CurveSide> =
+        families.iter().zip(&shapes).map(|(family, shape)| family.crossing_side(shape)).collect();
     Curves { curves, crossings: crossings::crossings(&sides, seed) }
 }
 
@@ -82,7 +82,7 @@ struct Shape {
 }
 
 /// The rows of one curve.
-struct Gathered<'a> {
+struct CurveRows<'a> {
     definition: &'a Definition,
     axis: &'a str,
     rest: Point,
@@ -90,8 +90,8 @@ struct Gathered<'a> {
 }
 
 /// Rows that were asked for and differ in one axis alone, where these are enough for a curve.
-fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
-    let mut found: Vec<Gathered<'a>> = Vec::new();
+fn curve_rows<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<CurveRows<'a>> {
+    let mut found: Vec<CurveRows<'a>> = Vec::new();
     let beside = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
     // A law weighs its points by their spread, which counts have none of.
     let counted = |row: &Row| row.unit == Unit::InstructionsPerOp;
@@ -108,7 +108,7 @@ fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
             let others = row.point.iter().filter(|(name, _)| *name != axis);
             let rest =
                 others.fold(Point::none(), |rest, (name, value)| rest.with(name, value.clone()));
-            let same = |it: &&mut Gathered<'a>| {
+            let same = |it: &&mut CurveRows<'a>| {
                 it.definition.id == definition.id
                     && it.axis == axis
                     && it.rest == rest
@@ -118,7 +118,7 @@ fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
             };
             match found.iter_mut().find(same) {
                 Some(it) => it.rows.push((value, row)),
-                None => found.push(Gathered { definition, axis, rest, rows: vec![(value, row)] }),
+                None => found.push(CurveRows { definition, axis, rest, rows: vec![(value, row)] }),
             }
         }
     }
@@ -128,13 +128,13 @@ fn gathered<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<Gathered<'a>> {
     }
     found.retain(|it| {
         let ends = it.rows.first().zip(it.rows.last());
-        let wide = |(first, last): (&(u64, &Row), &(u64, &Row))| last.0 / first.0 >= LEAST_SPAN;
-        it.rows.len() >= FEWEST_POINTS && ends.is_some_and(wide)
+        let wide = |(first, last): (&(u64, &Row), &(u64, &Row))| last.0 / first.0 >= MIN_SPAN;
+        it.rows.len() >= MIN_POINTS && ends.is_some_and(wide)
     });
     found
 }
 
-impl Gathered<'_> {
+impl CurveRows<'_> {
     fn curve(&self, machine: Option<&Machine>, seed: u64) -> (Curve, Shape) {
         let row = self.rows[0].1;
         let points: Vec<CurvePoint> =
@@ -151,7 +151,9 @@ impl Gathered<'_> {
             law.squares + penalty(sizes.len()) <= pieces.cost + near
         });
         // Pieces may do no better and the points still keep to no law.
-        let kept = |law: &&Scaling| holds && law.squares <= sizes.len() as f64 * KEPT * KEPT;
+        let kept = |law: &&Scaling| {
+            holds && law.squares <= sizes.len() as f64 * MAX_LAW_DEVIATION * MAX_LAW_DEVIATION
+        };
         let lawful = law.as_ref().filter(kept).map(|law| (law.law, law.second.is_none()));
         let known = || constants::constants(self.channels(), machine);
         let breaks = pieces.map(|Segments { breaks, .. }| {
@@ -162,24 +164,24 @@ impl Gathered<'_> {
                     let at = it.at.exp().round() as u64;
                     let interval = [value(it.after), value(it.before)];
                     let of = if in_bytes { known() } else { vec![] };
-                    let named = constants::inside(&of, at, interval);
+                    let named = constants::constants_in(&of, at, interval);
                     curve::Break {
                         position: at,
                         interval,
                         constants: named,
-                        refinement_values: self.closer(interval),
+                        refinement_values: self.refinement_sizes(interval),
                     }
                 })
                 .collect::<Vec<_>>()
         });
-        let scaling = law.map(|law| told(&law, &sizes, holds));
+        let scaling = law.map(|law| scaling_record(&law, &sizes, holds));
         let saturation = saturation(&points, row.better);
-        let bends = breaks.as_ref().map(|breaks| bends(breaks, scaling.as_ref(), &points));
+        let bends = breaks.as_ref().map(|breaks| bend_intervals(breaks, scaling.as_ref(), &points));
         let mut curve = Curve {
             benchmark: self.definition.id.clone(),
             point: self.rest.clone(),
             axis: self.axis.to_owned(),
-            item: self.one_of().to_owned(),
+            item: self.item().to_owned(),
             target: row.target.text.clone(),
             peer: row.target.peer.clone(),
             unit: row.unit,
@@ -192,7 +194,7 @@ impl Gathered<'_> {
             sentences: Vec::new(),
         };
         let refined = self.rows.iter().any(|(_, row)| row.flags.iter().any(|it| it == "ADDED"));
-        curve.sentences = sentences::of(&curve, sizes.len(), in_bytes, refined);
+        curve.sentences = sentences::curve_sentences(&curve, sizes.len(), in_bytes, refined);
         let asked = match self.definition.with_implied(&self.rest).get(CAPACITY) {
             Some(&Value::Number(bytes)) => Some(bytes),
             _ => None,
@@ -202,7 +204,7 @@ impl Gathered<'_> {
     }
 
     /// What its axis counts one of.
-    fn one_of(&self) -> &str {
+    fn item(&self) -> &str {
         let of = self.definition.axis(self.axis).map_or("", |axis| axis.item.as_str());
         match of {
             "" if self.axis == BYTES || self.axis == self.definition.bytes_axis => "byte",
@@ -211,12 +213,12 @@ impl Gathered<'_> {
         }
     }
 
-    fn side<'b>(&'b self, shape: &'b Shape) -> Side<'b> {
+    fn crossing_side<'b>(&'b self, shape: &'b Shape) -> CurveSide<'b> {
         let target = &self.rows[0].1.target;
-        Side {
+        CurveSide {
             definition: self.definition,
             axis: self.axis,
-            of: self.one_of(),
+            of: self.item(),
             rest: &self.rest,
             target: (&target.text, target.peer.as_deref()),
             sizes: &shape.sizes,
@@ -229,13 +231,14 @@ impl Gathered<'_> {
     }
 
     /// Sizes inside the interval of a break, in equal ratios, where the axis takes any number.
-    fn closer(&self, [first, last]: [u64; 2]) -> Vec<u64> {
+    fn refinement_sizes(&self, [first, last]: [u64; 2]) -> Vec<u64> {
         let any = self.definition.axis(self.axis).is_some_and(|axis| axis.range.is_some());
         let ratio = last as f64 / first as f64;
-        if !any || ratio < NARROW {
+        if !any || ratio < MIN_BREAK_RATIO {
             return Vec::new();
         }
-        let steps = (1..=MORE).map(|at| f64::from(at) / f64::from(MORE + 1));
+        let steps =
+            (1..=REFINEMENT_SIZES).map(|at| f64::from(at) / f64::from(REFINEMENT_SIZES + 1));
         let mut sizes: Vec<u64> =
             steps.map(|share| (first as f64 * ratio.powf(share)).round() as u64).collect();
         sizes.retain(|&size| first < size && size < last);
@@ -264,7 +267,7 @@ impl Gathered<'_> {
             (sound && figure.is_finite() && sd.is_finite()).then(|| Sized {
                 n: *value as f64,
                 figure,
-                sd: sd.max(LEAST_SD),
+                sd: sd.max(MIN_RELATIVE_SD),
                 repetitions: values.filter(|value| *value > 0.0).map(cost).collect(),
             })
         };
@@ -292,7 +295,7 @@ fn spots(sizes: &[Sized]) -> Vec<Spot> {
 }
 
 /// A law as the record tells it.
-fn told(law: &Scaling, sizes: &[Sized], holds: bool) -> curve::Scaling {
+fn scaling_record(law: &Scaling, sizes: &[Sized], holds: bool) -> curve::Scaling {
     let known = |it: Known| {
         let Interval { lo, hi } = it.interval;
         curve::BoundedValue { value: it.value, ci95: [lo, hi] }
@@ -309,7 +312,7 @@ fn told(law: &Scaling, sizes: &[Sized], holds: bool) -> curve::Scaling {
 }
 
 /// Where a curve bends: at its breaks, or where its growing part becomes the larger one.
-fn bends(
+fn bend_intervals(
     breaks: &[curve::Break],
     scaling: Option<&curve::Scaling>,
     points: &[CurvePoint],
@@ -334,7 +337,7 @@ fn saturation(points: &[CurvePoint], better: Better) -> Option<Saturation> {
         .map(|point| Some((point.value, point.figure?, point.ci95?[1])))
         .collect::<Option<_>>()?;
     let largest = whole.iter().map(|it| it.1).fold(f64::NEG_INFINITY, f64::max);
-    let stays = |it: &&(u64, f64, f64)| it.2 >= largest * (1.0 - SATURATED);
+    let stays = |it: &&(u64, f64, f64)| it.2 >= largest * (1.0 - SATURATION_MARGIN);
     let from = whole.iter().rev().take_while(stays).map(|it| it.0);
     let values: BTreeSet<u64> = from.collect();
     let from = *values.first()?;

@@ -14,7 +14,7 @@ const MARGIN: f64 = 1.03;
 
 /// Half the width of a normal interval of 90 % as a part of that of 95 %: two one-sided tests at
 /// 5 % are an interval of 90 %.
-const OF_90: f64 = 1.645 / 1.960;
+const WIDTH_90_OF_95: f64 = 1.645 / 1.960;
 
 /// What holds for both ways.
 fn verdict(ways: [Equivalence; 2], unclaimable: bool) -> Equivalence {
@@ -29,10 +29,10 @@ fn verdict(ways: [Equivalence; 2], unclaimable: bool) -> Equivalence {
 /// Every round trip of which both ways are in the run too.
 pub fn half_round_trips<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<HalfRoundTrip> {
     let rows: Vec<&Row> = rows.into_iter().collect();
-    rows.iter().filter_map(|row| held_against(row, &rows)).collect()
+    rows.iter().filter_map(|row| compare_half(row, &rows)).collect()
 }
 
-fn held_against(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
+fn compare_half(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
     let family = trip.benchmark.strip_suffix("/round-trip")?;
     let benchmark = format!("{family}/one-way");
     let at_way = |way: &str| {
@@ -88,14 +88,15 @@ fn ratio(of: Figure, to: Figure) -> Option<Figure> {
 
 fn one_way(figure: Figure, half: Figure) -> Option<OneWay> {
     let ratio = ratio(figure, half)?;
-    Some(OneWay { figure, ratio, verdict: judge(ratio) })
+    Some(OneWay { figure, ratio, verdict: equivalence(ratio) })
 }
 
 /// Equivalent: the interval of 90 % lies within the margin. Different: that of 95 % lies beyond it.
-fn judge(ratio: Figure) -> Equivalence {
+fn equivalence(ratio: Figure) -> Equivalence {
     let [low, high] = ratio.ci95.map(f64::ln);
     let (middle, margin) = (ratio.median.ln(), MARGIN.ln());
-    let inner = [middle - OF_90 * (middle - low), middle + OF_90 * (high - middle)];
+    let inner =
+        [middle - WIDTH_90_OF_95 * (middle - low), middle + WIDTH_90_OF_95 * (high - middle)];
     match () {
         () if inner[0] >= -margin && inner[1] <= margin => Equivalence::Equivalent,
         () if low > margin || high < -margin => Equivalence::Different,
@@ -130,8 +131,14 @@ mod tests {
     #[test]
     fn the_interval_of_90_percent_decides_what_is_equivalent() {
         // 95 %: 0.9703 to 1.0310, across the margin; 90 %: up to 1.026.
-        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.031] }), Equivalence::Equivalent);
-        assert_eq!(judge(Figure { median: 1.0, ci95: [0.9703, 1.05] }), Equivalence::Inconclusive);
+        assert_eq!(
+            equivalence(Figure { median: 1.0, ci95: [0.9703, 1.031] }),
+            Equivalence::Equivalent
+        );
+        assert_eq!(
+            equivalence(Figure { median: 1.0, ci95: [0.9703, 1.05] }),
+            Equivalence::Inconclusive
+        );
     }
 
     #[test]

@@ -15,9 +15,9 @@ use oscost_stats::{moments, order};
 pub(super) const VOLUNTARY_SWITCHES: &str = "voluntary-switches";
 
 /// Name, unit and count of a metric.
-type Of = (&'static str, Unit, fn(&Usage) -> u64);
+type UsageMetric = (&'static str, Unit, fn(&Usage) -> u64);
 
-const METRICS: [Of; 6] = [
+const METRICS: [UsageMetric; 6] = [
     ("user", Unit::NsPerOp, |usage| usage.user_ns),
     ("system", Unit::NsPerOp, |usage| usage.system_ns),
     ("minor-faults", Unit::TimesPerOp, |usage| usage.minor_faults),
@@ -36,7 +36,7 @@ pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
     if accounts.is_empty() {
         return BTreeMap::new();
     }
-    let metric = |&(name, unit, of): &Of| {
+    let metric = |&(name, unit, of): &UsageMetric| {
         let estimate = pooled(&accounts, of);
         (name.to_owned(), Metric { unit, better: unit.better(), estimate })
     };
@@ -82,7 +82,7 @@ pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> Vec<(String, M
         let values = workers.iter().map(|worker| quantile(worker).map(|ns| ns as f64));
         let values = values.collect::<Option<Vec<f64>>>()?;
         let samples = workers.iter().map(|worker| worker.answered).sum::<u64>();
-        let estimate = Estimate { samples, ..of_values(&values, nominal)? };
+        let estimate = Estimate { samples, ..estimate_values(&values, nominal)? };
         let unit = Unit::NsPerOp;
         Some((name.to_owned(), Metric { unit, better: unit.better(), estimate }))
     };
@@ -91,7 +91,7 @@ pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> Vec<(String, M
 }
 
 /// What is said of values that nothing was subtracted from; `None` of none.
-pub(super) fn of_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
+pub(super) fn estimate_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
     let values = order::sorted(values);
     let median = order::median(&values)?;
     let interval = median_hs(&values, nominal);

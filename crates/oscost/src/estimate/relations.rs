@@ -13,18 +13,18 @@ use super::row::RowState;
 use oscost_stats::interval::Interval;
 
 /// The benchmark whose reference case is the bare door of all classes.
-const DOOR: &str = "syscall/getppid";
+const NULL_CALL: &str = "syscall/getppid";
 /// The function that does nothing, called as system calls are; where the run has it not, a plain
 /// call of one.
-const FUNCTIONS: [&str; 2] = ["syscall/function", "procedure/call:args=0,chain=independent"];
+const EMPTY_FUNCTIONS: [&str; 2] = ["syscall/function", "procedure/call:args=0,chain=independent"];
 /// A call that no kernel knows: in and out. Where the run has it not, the bare door of the classes.
-const INVALID: &str = "syscall/invalid";
+const INVALID_CALL: &str = "syscall/invalid";
 
 /// A page, where the machine does not say.
-const USUAL_PAGE_BYTES: u64 = 4_096;
+const DEFAULT_PAGE_BYTES: u64 = 4_096;
 
 /// The floors of the rows, each the sum of primitives that the same run measured.
-pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
+pub(super) fn set_floors(states: &[RowState], rows: &mut [Row]) {
     // What has an end on another machine is nothing that others here are made of.
     let on = |row: &Row, case: &str| (row.target.machine.clone(), case.to_owned());
     let medians: BTreeMap<(String, String), f64> = rows
@@ -58,12 +58,12 @@ pub(super) fn floors(states: &[RowState], rows: &mut [Row]) {
 }
 
 /// The classes of the rows, by what was counted on each and by the bare door of the same run.
-pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<u64>) {
-    let page_bytes = page_bytes.unwrap_or(USUAL_PAGE_BYTES) as f64;
+pub(super) fn set_classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<u64>) {
+    let page_bytes = page_bytes.unwrap_or(DEFAULT_PAGE_BYTES) as f64;
     let door = states
         .iter()
         .zip(&*rows)
-        .find(|(state, row)| state.planned.is_reference && row.benchmark == DOOR)
+        .find(|(state, row)| state.planned.is_reference && row.benchmark == NULL_CALL)
         .and_then(|(_, row)| cost(row));
     for (state, row) in states.iter().zip(rows) {
         let Some(evidence) = evidence(state, row, page_bytes) else { continue };
@@ -79,7 +79,7 @@ pub(super) fn classes(states: &[RowState], rows: &mut [Row], page_bytes: Option<
 
 /// What is to be said of rows whose ops worked on a file: what is behind its file system, and that a
 /// cold file may be warm in the machine below.
-pub(super) fn files(rows: &mut [Row], virtualization: Option<&str>) {
+pub(super) fn set_file_flags(rows: &mut [Row], virtualization: Option<&str>) {
     let is_guest = virtualization.is_some_and(|kind| kind != "none");
     for row in rows {
         let Some(file) = &row.file else { continue };
@@ -98,20 +98,20 @@ pub(super) fn files(rows: &mut [Row], virtualization: Option<&str>) {
 }
 
 /// How many times as dear each row is as the empty function, and as the bare door.
-pub(super) fn multiples(rows: &mut [Row]) {
+pub(super) fn set_multiples(rows: &mut [Row]) {
     let base = |case: &&str| {
         let row = rows.iter().find(|row| row.case == *case && row.target.peer.is_none())?;
         let median = cost(row)?.median;
-        (!is_hidden(row) && median > 0.0).then(|| (row.case.clone(), median))
+        (!is_below_detection(row) && median > 0.0).then(|| (row.case.clone(), median))
     };
-    let door = rows.iter().find(|row| row.benchmark == DOOR && is_bare(row));
-    let doors = [Some(INVALID), door.map(|row| row.case.as_str())];
+    let door = rows.iter().find(|row| row.benchmark == NULL_CALL && is_null_call(row));
+    let doors = [Some(INVALID_CALL), door.map(|row| row.case.as_str())];
     let bases: BTreeMap<String, f64> =
-        [FUNCTIONS.iter().find_map(base), doors.iter().flatten().find_map(base)]
+        [EMPTY_FUNCTIONS.iter().find_map(base), doors.iter().flatten().find_map(base)]
             .into_iter()
             .flatten()
             .collect();
-    for row in rows.iter_mut().filter(|row| !is_hidden(row)) {
+    for row in rows.iter_mut().filter(|row| !is_below_detection(row)) {
         if let Some(CostNs { median, .. }) = cost(row) {
             row.multiples =
                 bases.iter().map(|(case, base)| (case.clone(), median / base)).collect();
@@ -120,12 +120,12 @@ pub(super) fn multiples(rows: &mut [Row]) {
 }
 
 /// Whether a figure cannot be told from nothing: then it is no multiple of anything.
-fn is_hidden(row: &Row) -> bool {
+fn is_below_detection(row: &Row) -> bool {
     row.flags.iter().any(|flag| flag == "BELOW_DETECTION")
 }
 
 /// Whether a row of the door is the door itself: the bare instruction, nothing cold.
-fn is_bare(row: &Row) -> bool {
+fn is_null_call(row: &Row) -> bool {
     row.point.get("via") == Some(&Value::from("raw")) && row.mode != Some(Mode::C)
 }
 

@@ -15,7 +15,7 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 use super::case::{CaseEstimate, below_detection, estimate};
-use super::conditions::counts;
+use super::conditions::counts_instructions;
 use super::metrics::{metrics, requests, throughput};
 use super::worker::{SampleContext, WorkerValue, worker_value};
 use super::{study_method, trials};
@@ -50,21 +50,21 @@ pub(super) struct WorkerEntry {
 
 /// What every row of a run shares.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shared<'a> {
+pub(super) struct RunContext<'a> {
     /// The clock, its rate over the whole run.
     pub(super) clock: Option<&'a Calibration>,
     /// The level of the intervals.
     pub(super) nominal: Nominal,
     /// Whether raw samples go into the record.
-    pub(super) samples: bool,
+    pub(super) keep_samples: bool,
     /// Whether too much time was lost for absolute figures of single shots to mean anything.
     pub(super) very_noisy: bool,
 }
 
-impl Shared<'_> {
+impl RunContext<'_> {
     /// Whether instructions are counted, and no time is measured.
-    fn counts(&self) -> bool {
-        self.clock.is_some_and(counts)
+    fn counts_instructions(&self) -> bool {
+        self.clock.is_some_and(counts_instructions)
     }
 }
 
@@ -84,7 +84,12 @@ impl RowState {
     }
 
     /// A monitor that it was under tells what it saw.
-    pub(super) fn witnessed(&mut self, copy: Option<u64>, profile: Option<&str>, anomalies: u64) {
+    pub(super) fn add_monitor_report(
+        &mut self,
+        copy: Option<u64>,
+        profile: Option<&str>,
+        anomalies: u64,
+    ) {
         let nothing =
             || MonitorSummary { profile_states: Vec::new(), observed_calls: 0, anomalies: 0 };
         let it = self.monitor.get_or_insert_with(nothing);
@@ -98,12 +103,12 @@ impl RowState {
     }
 
     /// How its samples are to be read.
-    pub(super) fn reading<'a>(
+    pub(super) fn sample_context<'a>(
         &self,
         plan: &'a BatchPlan,
         clock: &'a Calibration,
     ) -> SampleContext<'a> {
-        let how = SampleContext::of(&self.planned.definition, plan, clock);
+        let how = SampleContext::new(&self.planned.definition, plan, clock);
         SampleContext { switches: self.sleeps(), ..how }
     }
 
@@ -115,14 +120,14 @@ impl RowState {
         of: impl Fn(Phase) -> bool,
     ) -> Vec<(&WorkerEntry, Option<(WorkerValue, Disturbance)>)> {
         let reading = self.plan.as_ref().zip(clock);
-        let reading = reading.map(|(plan, clock)| self.reading(plan, clock));
+        let reading = reading.map(|(plan, clock)| self.sample_context(plan, clock));
         let read = |entry: &WorkerEntry| match (&entry.outcome, reading) {
             (WorkerOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
-                let disturbance = match counts(how.clock) {
+                let disturbance = match counts_instructions(how.clock) {
                     true => Disturbance { wall_ns: 0, ..**disturbance },
                     false => **disturbance,
                 };
-                Some((worker_value(samples, arm_of(samples), how), disturbance))
+                Some((worker_value(samples, first_arm(samples), how), disturbance))
             }
             _ => None,
         };
@@ -134,7 +139,7 @@ impl RowState {
     }
 
     /// The row, without its floor, its class and its multiples: those hang on other rows.
-    pub(super) fn row(&self, shared: Shared<'_>) -> Row {
+    pub(super) fn row(&self, shared: RunContext<'_>) -> Row {
         if let Some(workload) = &self.planned.workload {
             return trials::row(self, workload, shared);
         }
@@ -144,8 +149,8 @@ impl RowState {
             .filter_map(|(_, read)| read.as_ref().map(|(value, _)| value.clone()))
             .collect();
         let case = self.plan.as_ref().and_then(|plan| estimate(&values, plan, shared.nominal));
-        let case = match shared.counts() {
-            true => case.map(|case| case.counted(workers.len())),
+        let case = match shared.counts_instructions() {
+            true => case.map(|case| case.with_exact_count(workers.len())),
             false => case,
         };
         let (outcome, reason) = self.outcome(case.is_some(), &workers);
@@ -162,7 +167,7 @@ impl RowState {
         let asked = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.channel?.requests);
         metrics.extend(requests(&asked.collect::<Vec<_>>(), shared.nominal));
         // What such a machine calls time is a count of instructions, too.
-        metrics.retain(|_, metric| !(shared.counts() && metric.unit == Unit::NsPerOp));
+        metrics.retain(|_, metric| !(shared.counts_instructions() && metric.unit == Unit::NsPerOp));
         Row {
             case: self.planned.case.to_string(),
             benchmark: definition.id.clone(),
@@ -178,11 +183,11 @@ impl RowState {
             repetitions: workers
                 .iter()
                 .map(|(entry, read)| {
-                    repetition(entry, read.as_ref(), (shared.samples, self.sleeps()))
+                    repetition(entry, read.as_ref(), (shared.keep_samples, self.sleeps()))
                 })
                 .collect(),
             estimate: case.map(|case| {
-                let converged = match shared.counts() {
+                let converged = match shared.counts_instructions() {
                     true => case.estimate.exact,
                     false => self.converged.unwrap_or(false),
                 };
@@ -198,7 +203,7 @@ impl RowState {
             primary_metric: None,
             file: self.file(&workers),
             channel: self.channel(&workers),
-            study_method: study_method::of_row(self, shared.clock),
+            study_method: study_method::study_method_figure(self, shared.clock),
             flags,
         }
     }
@@ -357,7 +362,7 @@ impl RowState {
         case: Option<&CaseEstimate>,
         values: &[WorkerValue],
         calls: Option<&Calls>,
-        shared: Shared<'_>,
+        shared: RunContext<'_>,
     ) -> Vec<String> {
         let mut flags = Vec::new();
         let mut flag = |name: &str, earned: bool| {
@@ -373,12 +378,12 @@ impl RowState {
         flag("REJECTION_BLIND", self.is_blind());
         flag("WORKER_LOST", self.lost_workers() && self.given_up.is_none());
         let coarse = self.plan.as_ref().is_some_and(|plan| plan.coarse_clock);
-        flag("COARSE_CLOCK", coarse && !shared.counts());
+        flag("COARSE_CLOCK", coarse && !shared.counts_instructions());
         let Some(case) = case else { return flags };
         let estimate = &case.estimate;
         let median = estimate.median;
         let mode = self.plan.as_ref().map(|plan| plan.mode);
-        if shared.counts() {
+        if shared.counts_instructions() {
             // Flags of noise and of intervals say nothing of a count: it repeats, or it does not.
             flag("NOT_EXACT", !estimate.exact);
             flag("NOT_A_LINE", bends(values, case));
@@ -390,7 +395,7 @@ impl RowState {
         if let Some(interval) = case.interval {
             let half = interval.half_width();
             flag("BELOW_DETECTION", below_detection(median, half));
-            flag("SKEWED", skewed(&case.values, median, half));
+            flag("SKEWED", is_skewed(&case.values, median, half));
             let all = median_of(values, |value| value.value_all);
             flag("REJECT_MATTERS", all.is_some_and(|all| (all - median).abs() > 2.0 * half));
         }
@@ -429,7 +434,7 @@ fn bends(values: &[WorkerValue], case: &CaseEstimate) -> bool {
 }
 
 /// The half-sample mode as a witness: it lies elsewhere where values are lopsided or in two heaps.
-fn skewed(values: &[f64], median: f64, half_width: f64) -> bool {
+fn is_skewed(values: &[f64], median: f64, half_width: f64) -> bool {
     robust::half_sample_mode(values).is_some_and(|mode| {
         let apart = (mode - median).abs();
         apart > 0.02 * median.abs() && apart > 3.0 * half_width
@@ -442,7 +447,7 @@ fn drifts(values: &[WorkerValue], nominal: Nominal) -> bool {
     const ALLOWED: f64 = 0.01;
     let ratios: Vec<f64> = values
         .iter()
-        .filter_map(|value| value.thirds)
+        .filter_map(|value| value.first_and_last_third)
         .filter(|&(first, last)| first > 0.0 && last > 0.0)
         .map(|(first, last)| (last / first).ln())
         .collect();
@@ -451,7 +456,7 @@ fn drifts(values: &[WorkerValue], nominal: Nominal) -> bool {
 }
 
 /// Which arm of its worker the samples are of: a row has those of one.
-fn arm_of(samples: &[Sample]) -> u8 {
+fn first_arm(samples: &[Sample]) -> u8 {
     samples.first().map_or(0, |sample| sample.arm)
 }
 
@@ -478,7 +483,7 @@ fn repetition(
     Repetition {
         round,
         at_s: entry.at_s,
-        arm: arm_of(samples),
+        arm: first_arm(samples),
         value: value.and_then(|value| value.value),
         value_all: value.and_then(|value| value.value_all),
         batches: value.map_or(0, |value| value.batches as u32),

@@ -24,55 +24,59 @@ const METHOD: &str = "method";
 /// How often repetitions are drawn anew.
 const REDRAWS: usize = 1_000;
 /// No point is taken to be surer than this, as those of curves.
-const UNSURE: f64 = 0.01;
+const MIN_RELATIVE_SD: f64 = 0.01;
 /// Between numbers that lie closer than this, as a ratio, a slope is mostly noise.
-const LEAST_RATIO: f64 = 5.0;
+const MIN_RATIO: f64 = 5.0;
 
 /// A cost whose slope is asked for: a benchmark, and where on its axes.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct CostQuery {
     benchmark: &'static str,
-    at: &'static [(&'static str, &'static str)],
+    words: &'static [(&'static str, &'static str)],
     /// Numbers where `at` has words: `waiters=1`.
-    alone: &'static [&'static str],
+    ones: &'static [&'static str],
     /// Whether its figure is the share of one of them, and not what all cost together.
-    share: bool,
+    is_share: bool,
 }
 
-impl Asked {
-    const fn of_all(benchmark: &'static str, at: &'static [(&'static str, &'static str)]) -> Self {
-        Self { benchmark, at, alone: &[], share: false }
+impl CostQuery {
+    const fn total(benchmark: &'static str, at: &'static [(&'static str, &'static str)]) -> Self {
+        Self { benchmark, words: at, ones: &[], is_share: false }
     }
 
-    const fn of_each(benchmark: &'static str, at: &'static [(&'static str, &'static str)]) -> Self {
-        Self { share: true, ..Self::of_all(benchmark, at) }
+    const fn per_descriptor(
+        benchmark: &'static str,
+        at: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { is_share: true, ..Self::total(benchmark, at) }
     }
 }
 
 /// A call that does not wait: it passes the set and checks all of it.
-const CHECK: Asked = Asked::of_all("event/wait", &[("ready", "none")]);
+const CHECK: CostQuery = CostQuery::total("event/wait", &[("ready", "none")]);
 /// The same, as a share.
-const CHECK_SHARE: Asked = Asked::of_each("event/idle", &[("step", "check")]);
+const CHECK_SHARE: CostQuery = CostQuery::per_descriptor("event/idle", &[("step", "check")]);
 /// What the caller does around the call.
-const CALLER: Asked = Asked::of_all("event/caller", &[("ready", "one")]);
+const CALLER: CostQuery = CostQuery::total("event/caller", &[("ready", "one")]);
 /// A call that may wait and finds the last one ready, after it has put itself on all lists.
-const ON_ALL: Asked = Asked::of_all("event/wait", &[("ready", "one"), ("position", "last")]);
+const ON_ALL: CostQuery = CostQuery::total("event/wait", &[("ready", "one"), ("position", "last")]);
 /// The same that finds the first one ready, and so stands on none.
-const ON_NONE: Asked = Asked::of_all("event/wait", &[("ready", "one"), ("position", "first")]);
+const ON_NONE: CostQuery =
+    CostQuery::total("event/wait", &[("ready", "one"), ("position", "first")]);
 /// A call that has put itself on all lists, as a share: a check, and that.
-const ON_ALL_SHARE: Asked = Asked::of_each("event/idle", &[("step", "block")]);
+const ON_ALL_SHARE: CostQuery = CostQuery::per_descriptor("event/idle", &[("step", "block")]);
 /// From a byte written until the one who waits runs.
-const WOKEN: Asked =
-    Asked { alone: &["waiters"], ..Asked::of_all("event/wakeup", &[("peer_cpu", "same")]) };
+const WOKEN: CostQuery =
+    CostQuery { ones: &["waiters"], ..CostQuery::total("event/wakeup", &[("peer_cpu", "same")]) };
 
-impl Asked {
+impl CostQuery {
     /// The method and the number of a row that belongs to it.
-    fn of<'a>(&self, row: &'a Row) -> Option<(&'a str, u64)> {
+    fn key_of<'a>(&self, row: &'a Row) -> Option<(&'a str, u64)> {
         let right = row.benchmark == self.benchmark
             && row.outcome == RowOutcome::Measured
             && row.unit == Unit::NsPerOp
-            && row.point.iter().all(|(axis, value)| self.takes(axis, value))
-            && self.at.iter().all(|(axis, _)| row.point.get(axis).is_some());
+            && row.point.iter().all(|(axis, value)| self.accepts(axis, value))
+            && self.words.iter().all(|(axis, _)| row.point.get(axis).is_some());
         match (row.point.get(METHOD), row.point.get(AXIS)) {
             (Some(Value::Word(method)), Some(&Value::Number(number))) if right => {
                 Some((method, number))
@@ -82,10 +86,10 @@ impl Asked {
     }
 
     /// An axis that is not spoken of goes unsaid.
-    fn takes(&self, axis: &str, value: &Value) -> bool {
-        match self.at.iter().find(|(name, _)| *name == axis) {
+    fn accepts(&self, axis: &str, value: &Value) -> bool {
+        match self.words.iter().find(|(name, _)| *name == axis) {
             Some((_, word)) => matches!(value, Value::Word(it) if it == word),
-            None if self.alone.contains(&axis) => *value == Value::Number(1),
+            None if self.ones.contains(&axis) => *value == Value::Number(1),
             None => axis == METHOD || axis == AXIS,
         }
     }
@@ -94,15 +98,20 @@ impl Asked {
     fn costs(&self, method: &str, target: &str, rows: &[&Row]) -> Vec<Sized> {
         let own = rows.iter().filter(|row| row.target.text == target);
         let of = own.filter_map(|row| {
-            let number = self.of(row).filter(|(it, _)| *it == method)?.1;
+            let number = self.key_of(row).filter(|(it, _)| *it == method)?.1;
             let estimate = row.estimate.as_ref()?;
             // Without an interval nothing is sure, and what is below nothing has no slope.
             estimate.ci95?;
             let values = row.repetitions.iter().filter_map(|repetition| repetition.value);
-            let times = if self.share { number as f64 } else { 1.0 };
+            let times = if self.is_share { number as f64 } else { 1.0 };
             let figure = times * estimate.median;
             let repetitions = values.filter(|value| *value > 0.0).map(|it| times * it).collect();
-            (figure > 0.0).then_some(Sized { n: number as f64, figure, sd: UNSURE, repetitions })
+            (figure > 0.0).then_some(Sized {
+                n: number as f64,
+                figure,
+                sd: MIN_RELATIVE_SD,
+                repetitions,
+            })
         });
         let mut sizes: Vec<Sized> = of.collect();
         sizes.sort_by(|one, other| one.n.total_cmp(&other.n));
@@ -126,23 +135,23 @@ pub fn wait_steps<'a>(rows: impl IntoIterator<Item = &'a Row>, seed: u64) -> Vec
         let mut methods: Vec<&str> = Vec::new();
         for row in rows.iter().filter(|row| row.target.text == target) {
             let asked = [CHECK, CHECK_SHARE, CALLER, WOKEN];
-            let found = asked.iter().find_map(|asked| asked.of(row));
+            let found = asked.iter().find_map(|asked| asked.key_of(row));
             if let Some((method, _)) = found.filter(|(it, _)| !methods.contains(it)) {
                 methods.push(method);
             }
         }
-        methods.into_iter().filter_map(|method| split(method, target, &rows, seed)).collect()
+        methods.into_iter().filter_map(|method| split_steps(method, target, &rows, seed)).collect()
     };
     targets.into_iter().flat_map(at).collect()
 }
 
 /// One method's steps; `None` unless a part of what is measured can be told from another.
-fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<WaitSteps> {
+fn split_steps(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<WaitSteps> {
     let parts = [CHECK, CALLER, ON_ALL, ON_NONE, WOKEN, CHECK_SHARE, ON_ALL_SHARE];
     let costs = parts.map(|part| part.costs(method, target, rows));
     // All slopes are taken between the same two numbers: costs bend where caches end.
     let spans = |sizes: &&Vec<Sized>| match (sizes.first(), sizes.last()) {
-        (Some(first), Some(last)) => last.n >= LEAST_RATIO * first.n,
+        (Some(first), Some(last)) => last.n >= MIN_RATIO * first.n,
         _ => false,
     };
     let numbers =
@@ -155,20 +164,20 @@ fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<WaitSte
     let shared = shared?;
     let between = [*shared.first()?, *shared.last()?];
     let ends = between.map(|number| number as f64);
-    if ends[1] < LEAST_RATIO * ends[0] {
+    if ends[1] < MIN_RATIO * ends[0] {
         return None;
     }
     let mut seeds = seed..;
     let slopes = costs.each_ref().map(|sizes| {
         let seed = seeds.next().unwrap_or(seed);
-        slope_of_ends(sizes, ends, Chance { redraws: REDRAWS, unsure: UNSURE, seed })
+        slope_of_ends(sizes, ends, Chance { redraws: REDRAWS, unsure: MIN_RELATIVE_SD, seed })
     });
     let [check, caller, on_all, on_none, woken, check_share, on_all_share] = &slopes;
     let check = if check.is_some() { check } else { check_share };
     let less = |one: &Option<Drawn>, other: &Option<Drawn>| {
-        Some(told(&one.as_ref()?.minus(other.as_ref()?)))
+        Some(bounded_value(&one.as_ref()?.minus(other.as_ref()?)))
     };
-    let known = |it: &Option<Drawn>| it.as_ref().map(told);
+    let known = |it: &Option<Drawn>| it.as_ref().map(bounded_value);
     let found = WaitSteps {
         target: target.to_owned(),
         method: method.to_owned(),
@@ -183,7 +192,7 @@ fn split(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<WaitSte
     (some.into_iter().flatten().count() >= 2).then_some(found)
 }
 
-fn told(drawn: &Drawn) -> BoundedValue {
+fn bounded_value(drawn: &Drawn) -> BoundedValue {
     let known = drawn.known();
     BoundedValue { value: known.value, ci95: [known.interval.lo, known.interval.hi] }
 }

@@ -17,7 +17,7 @@ use oscost_stats::moments;
 
 /// How the samples of experiments are read.
 #[derive(Clone, Copy, Debug)]
-struct Read<'a> {
+struct MethodReader<'a> {
     study_method: StudyMethod,
     clock: &'a Calibration,
     unit: Unit,
@@ -26,13 +26,16 @@ struct Read<'a> {
 }
 
 /// A row in the manner of its study; `None` where it has none.
-pub(super) fn of_row(state: &RowState, clock: Option<&Calibration>) -> Option<StudyMethodFigure> {
+pub(super) fn study_method_figure(
+    state: &RowState,
+    clock: Option<&Calibration>,
+) -> Option<StudyMethodFigure> {
     let study_method = state.planned.study_method?;
     let said = samples_of(state).and_then(|experiments| {
         let clock = clock.ok_or_else(|| "no clock was calibrated".to_owned())?;
         let found = state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::F);
         let unit = state.planned.definition.unit;
-        Read { study_method, clock, unit, found }.said(&experiments)
+        MethodReader { study_method, clock, unit, found }.figure(&experiments)
     });
     let nothing = |reason| StudyMethodFigure {
         study_method,
@@ -80,8 +83,8 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     }
 }
 
-impl Read<'_> {
-    fn said(&self, experiments: &[Vec<Sample>]) -> Result<StudyMethodFigure, String> {
+impl MethodReader<'_> {
+    fn figure(&self, experiments: &[Vec<Sample>]) -> Result<StudyMethodFigure, String> {
         let StudyMethod { timed, statistic, .. } = self.study_method;
         let unit = |ns: f64| {
             in_unit(ns, self.unit).ok_or_else(|| "its time is not above nothing".to_owned())
@@ -183,8 +186,9 @@ mod tests {
         unit: Unit,
         experiments: &[Vec<Sample>],
     ) -> (Option<f64>, Option<f64>) {
-        let said =
-            Read { study_method, clock: &CLOCK, unit, found: false }.said(experiments).unwrap();
+        let said = MethodReader { study_method, clock: &CLOCK, unit, found: false }
+            .figure(experiments)
+            .unwrap();
         assert_eq!((said.reason, said.study_method), (None, study_method));
         (said.value, said.deviation)
     }
@@ -233,13 +237,13 @@ mod tests {
         assert_eq!(said(of(Statistic::Mean), Unit::NsPerOp, &loops).0, Some(175.0));
         assert_eq!(said(of(Statistic::Minimum), Unit::NsPerOp, &loops).0, Some(100.0));
         assert_eq!(said(of(Statistic::MeanAndDeviation), Unit::NsPerOp, &loops).0, Some(150.0));
-        let read = Read {
+        let read = MethodReader {
             study_method: of(Statistic::Mean),
             clock: &CLOCK,
             unit: Unit::NsPerOp,
             found: false,
         };
-        let said = read.said(&loops).unwrap();
+        let said = read.figure(&loops).unwrap();
         assert_eq!((said.iterations, said.experiments), (100, 2));
     }
 
@@ -248,9 +252,13 @@ mod tests {
         let loops = vec![vec![window(100, 20_000)]];
         let of = study_method(TimingScope::Together, Statistic::Mean, ClockCost::Included);
         assert_eq!(said(of, Unit::BytesPerSecond, &loops).0, Some(1e7));
-        let read =
-            Read { study_method: of, clock: &CLOCK, unit: Unit::BytesPerSecond, found: false };
-        assert!(read.said(&[vec![window(100, -1)]]).is_err());
+        let read = MethodReader {
+            study_method: of,
+            clock: &CLOCK,
+            unit: Unit::BytesPerSecond,
+            found: false,
+        };
+        assert!(read.figure(&[vec![window(100, -1)]]).is_err());
         let below = said(of, Unit::NsPerOp, &[vec![window(100, -200)]]).0;
         assert_eq!(below, Some(-1.0), "nothing is clamped");
     }
@@ -259,7 +267,8 @@ mod tests {
     fn a_figure_that_is_found_has_no_clock_in_it() {
         let found = vec![vec![window(1, 1_500), window(1, 2_500)]];
         let of = study_method(TimingScope::Each, Statistic::Mean, ClockCost::Subtracted);
-        let read = Read { study_method: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
-        assert_eq!(read.said(&found).unwrap().value, Some(2.0));
+        let read =
+            MethodReader { study_method: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
+        assert_eq!(read.figure(&found).unwrap().value, Some(2.0));
     }
 }

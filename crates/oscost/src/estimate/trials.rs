@@ -9,8 +9,8 @@ use oscost_model::record::{
     Calls, DisturbanceSummary, Estimate, Metric, Repetition, Row, RowOutcome,
 };
 
-use super::metrics::of_values;
-use super::row::{RowState, Shared, WorkerEntry};
+use super::metrics::estimate_values;
+use super::row::{RowState, RunContext, WorkerEntry};
 use super::study_method;
 
 /// The values of trials by metric, in the order in which a workload has them.
@@ -25,7 +25,7 @@ pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(Measured, V
 }
 
 /// The trials that count, each with its worker; `None` where it was lost.
-pub(super) fn counted(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
+pub(super) fn counted_trials(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
     let rounds = state.workers.iter().filter(|worker| matches!(worker.phase, Phase::Round(_)));
     let of = rounds.map(|worker| match &worker.outcome {
         WorkerOutcome::Trial(trial) => (worker, Some(trial.as_ref())),
@@ -35,13 +35,13 @@ pub(super) fn counted(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
 }
 
 /// The row of a workload.
-pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> Row {
-    let workers = counted(state);
+pub(super) fn row(state: &RowState, workload: &Workload, shared: RunContext<'_>) -> Row {
+    let workers = counted_trials(state);
     let trials: Vec<&Trial> = workers.iter().filter_map(|(_, trial)| *trial).collect();
     let found: BTreeMap<String, Metric> = values(workload, &trials)
         .into_iter()
         .filter_map(|((name, unit, _), values)| {
-            let estimate = of_values(&values, shared.nominal)?;
+            let estimate = estimate_values(&values, shared.nominal)?;
             Some((name, Metric { unit, better: unit.better(), estimate }))
         })
         .collect();
@@ -92,7 +92,7 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: Shared<'_>) -> 
             median_all: None,
             plan: None,
         },
-        study_method: study_method::of_row(state, shared.clock),
+        study_method: study_method::study_method_figure(state, shared.clock),
         flags,
     }
 }

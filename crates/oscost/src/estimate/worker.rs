@@ -8,13 +8,13 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
-use super::conditions::counts;
+use super::conditions::counts_instructions;
 use oscost_stats::{line, moments, order};
 
 /// A worker needs this share of its batches ...
-const SHARE_NEEDED: f64 = 0.6;
+const MIN_CLEAN_SHARE: f64 = 0.6;
 /// ... and this many of them; with fewer it has no value, and a fresh worker is asked.
-const BATCHES_NEEDED: usize = 5;
+const MIN_CLEAN_BATCHES: usize = 5;
 
 /// What one worker says of its case.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub struct WorkerValue {
     /// the points lie on no line, and one slope does not say it all.
     pub segments: Vec<f64>,
     /// The medians of its first and its last third.
-    pub thirds: Option<(f64, f64)>,
+    pub first_and_last_third: Option<(f64, f64)>,
     /// The values of its clean batches, in the case's unit; in mode S and C these are ops.
     pub clean: Vec<f64>,
 }
@@ -63,7 +63,7 @@ pub struct SampleContext<'a> {
 
 impl<'a> SampleContext<'a> {
     /// As the definition of the case says.
-    pub fn of(definition: &Definition, plan: &'a BatchPlan, clock: &'a Calibration) -> Self {
+    pub fn new(definition: &Definition, plan: &'a BatchPlan, clock: &'a Calibration) -> Self {
         let switches = definition.sleeps(Some(plan.mode));
         // Where an op that is wanted warm waits for a disk, it was not warm.
         let major_faults = definition.major_faults && switches;
@@ -97,8 +97,8 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> Work
     for by in batches.iter().filter_map(|batch| batch.disturbed) {
         *rejected.entry(by.to_owned()).or_default() += 1;
     }
-    let enough =
-        clean.len() >= BATCHES_NEEDED && clean.len() as f64 >= SHARE_NEEDED * batches.len() as f64;
+    let enough = clean.len() >= MIN_CLEAN_BATCHES
+        && clean.len() as f64 >= MIN_CLEAN_SHARE * batches.len() as f64;
     let unit = |ns: f64| in_unit(ns, how.unit);
     let undisturbed = || batches.iter().filter(|batch| batch.disturbed.is_none());
     let raw: Vec<f64> = undisturbed().map(|batch| batch.raw).collect();
@@ -107,15 +107,15 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> Work
         .filter_map(|at| {
             let slopes: Vec<f64> =
                 undisturbed().filter_map(|batch| batch.segments.get(at).copied()).collect();
-            unit(middle(&slopes)?)
+            unit(median(&slopes)?)
         });
     let counts: Vec<f64> = samples.iter().map(|sample| sample.n as f64).collect();
     let shortest = samples.iter().map(|sample| sample.n).min().filter(|&n| n > 0);
     let per_batch = if how.plan.mode.is_slope() { how.plan.unroll_factors.len() } else { 1 };
     WorkerValue {
-        value: middle(&clean).filter(|_| enough).map(absolved).and_then(unit),
-        value_all: middle(&all).and_then(unit),
-        raw: middle(&raw).and_then(unit),
+        value: median(&clean).filter(|_| enough).map(without_check).and_then(unit),
+        value_all: median(&all).and_then(unit),
+        raw: median(&raw).and_then(unit),
         clock_ns: shortest
             .filter(|_| how.plan.mode != Mode::F)
             .map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
@@ -123,9 +123,9 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> Work
         batches: clean.len(),
         rejected,
         samples: clean.len() * per_batch,
-        ops_per_sample: middle(&counts).unwrap_or(0.0) as u64,
+        ops_per_sample: median(&counts).unwrap_or(0.0) as u64,
         segments: segments.collect(),
-        thirds: thirds(&clean).and_then(|(first, last)| unit(first).zip(unit(last))),
+        first_and_last_third: thirds(&clean).and_then(|(first, last)| unit(first).zip(unit(last))),
         clean: clean.iter().copied().filter_map(unit).collect(),
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn by_round(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> B
 }
 
 /// A value as it is; only a sinner clamps it.
-fn absolved(ns: f64) -> f64 {
+fn without_check(ns: f64) -> f64 {
     if is_injected(InjectedFault::ClampAtZero) { ns.max(0.0) } else { ns }
 }
 
@@ -181,14 +181,14 @@ fn batches(samples: &[&Sample], how: SampleContext<'_>) -> Vec<Batch> {
                 segments: Vec::new(),
                 value: Some(ns(sample, subtract)),
                 raw: ns(sample, 0.0),
-                disturbed: disturbed(sample, how),
+                disturbed: disturbance(sample, how),
             })
             .collect();
     }
     samples
         .chunk_by(|one, other| one.round == other.round)
         .map(|group| {
-            let slope = if counts(how.clock) {
+            let slope = if counts_instructions(how.clock) {
                 line::slope_of_counts(group.iter().map(|sample| (sample.n, sample.ticks)))
             } else {
                 line::slope(group.iter().map(|sample| (sample.n as f64, sample.ticks as f64)))
@@ -205,7 +205,7 @@ fn batches(samples: &[&Sample], how: SampleContext<'_>) -> Vec<Batch> {
                 segments: segments.collect(),
                 value: slope.map(|ticks| how.clock.ns(ticks)),
                 raw: shortest.map_or(f64::NAN, |sample| ns(sample, 0.0)),
-                disturbed: group.iter().find_map(|sample| disturbed(sample, how)),
+                disturbed: group.iter().find_map(|sample| disturbance(sample, how)),
             }
         })
         .filter(|batch| batch.raw.is_finite())
@@ -213,7 +213,7 @@ fn batches(samples: &[&Sample], how: SampleContext<'_>) -> Vec<Batch> {
 }
 
 /// What disturbed a batch, by its covariates alone and never by its time.
-fn disturbed(sample: &Sample, how: SampleContext<'_>) -> Option<&'static str> {
+fn disturbance(sample: &Sample, how: SampleContext<'_>) -> Option<&'static str> {
     /// Wall time without CPU time that no switch explains: stolen by a hypervisor, most likely.
     const LOST_SHARE: f64 = 0.02;
     /// Below this the account's own reads are part of the difference.
@@ -230,7 +230,7 @@ fn disturbed(sample: &Sample, how: SampleContext<'_>) -> Option<&'static str> {
     if sample.involuntary_switches > 0 {
         return Some("preempted");
     }
-    if how.plan.mode == Mode::S && !counts(how.clock) {
+    if how.plan.mode == Mode::S && !counts_instructions(how.clock) {
         let wall = how.clock.ns(sample.ticks as f64);
         let lost = sample.cpu_ns.map_or(0.0, |cpu_ns| wall - cpu_ns as f64);
         if lost > LOST_NS && lost > LOST_SHARE * wall {
@@ -240,7 +240,7 @@ fn disturbed(sample: &Sample, how: SampleContext<'_>) -> Option<&'static str> {
     None
 }
 
-fn middle(values: &[f64]) -> Option<f64> {
+fn median(values: &[f64]) -> Option<f64> {
     order::median(&order::sorted(values))
 }
 
@@ -249,7 +249,7 @@ fn thirds(values: &[f64]) -> Option<(f64, f64)> {
     if third == 0 {
         return None;
     }
-    middle(&values[..third]).zip(middle(&values[values.len() - third..]))
+    median(&values[..third]).zip(median(&values[values.len() - third..]))
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ pub struct Scenario {
     /// Cases whose calls are not what they should be.
     pub wrong_calls: Vec<String>,
     /// Cases whose calls cannot be counted.
-    pub uncounted: Vec<String>,
+    pub uncountable: Vec<String>,
     /// Cases whose ops run code of the vDSO.
     pub vdso: Vec<String>,
     /// Cases whose every op waits.
-    pub waiting: Vec<String>,
+    pub blocking: Vec<String>,
     /// What an op calls, by case, where it is not what its definition says: times by name.
     pub calls: BTreeMap<String, BTreeMap<String, u64>>,
     /// Clocks that cannot be used (`tsc`, `vdso`), and why.
@@ -69,21 +69,21 @@ pub struct Scenario {
     /// The channels that ops go through, by case.
     pub channels: BTreeMap<String, ChannelObservation>,
     /// Why no calls can be counted at all.
-    pub no_counting: Option<String>,
+    pub counting_error: Option<String>,
     /// What treatments add to each op, in nanoseconds, by their names between tool and supervisor.
     pub added_ns: BTreeMap<String, f64>,
     /// Treatments that cannot be done, by those names, and why.
-    pub refused: BTreeMap<String, String>,
+    pub refused_treatments: BTreeMap<String, String>,
     /// The arm that stands second costs so many times as much for no reason.
-    pub second_times: Option<f64>,
+    pub second_arm_factor: Option<f64>,
     /// Why nothing can be attached to its system.
-    pub no_attaching: Option<String>,
+    pub attach_error: Option<String>,
     /// After so many workers what is attached to its system comes off.
-    pub comes_off_after_workers: Option<u32>,
+    pub detached_after_workers: Option<u32>,
     /// The profile that a monitor of calls has of the measuring program; without it, `training`.
-    pub profile: Option<String>,
+    pub monitor_profile: Option<String>,
     /// How many calls of its counted ops such a monitor misses, by case.
-    pub unseen: BTreeMap<String, u64>,
+    pub missed_calls: BTreeMap<String, u64>,
     /// What programs write, by their commands. What they cost stands among [`Self::costs_ns`], 100 ms
     /// without; they make a thousand calls.
     pub outputs: BTreeMap<String, String>,
@@ -98,7 +98,7 @@ pub struct FakeSession {
     watches: BTreeSet<u64>,
     specs: BTreeMap<u64, WorkerSpec>,
     /// Of toggled workers, the turns that were asked for: arm, groups, and what was added to an op.
-    turns: BTreeMap<u64, Vec<(u8, u32, f64)>>,
+    toggled_groups: BTreeMap<u64, Vec<(u8, u32, f64)>>,
     /// What is attached, and what that adds to an op.
     attached: Option<(u64, f64)>,
     /// What the monitor among it has seen.
@@ -121,8 +121,8 @@ impl FakeSession {
     pub fn new(scenario: Scenario, program: &WorkerBinary) -> Result<Self, serde_json::Error> {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
-        let facts = laid_over(&facts, &scenario.facts)?;
-        let watch = laid_over(&SystemActivity::default(), &scenario.watch)?;
+        let facts = merged_with_defaults(&facts, &scenario.facts)?;
+        let watch = merged_with_defaults(&SystemActivity::default(), &scenario.watch)?;
         let verdict = |kind: ClockKind| ClockVerdict {
             kind,
             unusable_reason: scenario.unusable_clocks.get(kind.text()).cloned(),
@@ -152,7 +152,7 @@ impl FakeSession {
             watch,
             watches: BTreeSet::new(),
             specs: BTreeMap::new(),
-            turns: BTreeMap::new(),
+            toggled_groups: BTreeMap::new(),
             attached: None,
             monitor_report: None,
             events: VecDeque::new(),
@@ -161,17 +161,17 @@ impl FakeSession {
         })
     }
 
-    fn begin(&mut self, id: u64, spec: &WorkerSpec) -> Event {
+    fn start_job(&mut self, id: u64, spec: &WorkerSpec) -> Event {
         let case = match &spec.subject {
             Subject::Case(case) => case,
-            Subject::Program(program) => return self.ran(id, spec, program),
+            Subject::Program(program) => return self.run_program(id, spec, program),
         };
         let name = case.to_string();
         if let Some(missing) = self.scenario.skipped.get(&name) {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
         }
         for (arm, list) in (0..).zip(&spec.treatments) {
-            if let Some(missing) = self.refused(list) {
+            if let Some(missing) = self.refusal(list) {
                 return Event::Skipped { id, missing, arm: Some(arm) };
             }
         }
@@ -187,11 +187,11 @@ impl FakeSession {
         if self.scenario.timed_out.contains(&name) {
             return Event::TimedOut { id, after_ms: spec.timeout_ms, reason: None };
         }
-        if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.no_counting) {
+        if let (Task::Count { .. }, Some(why)) = (&spec.task, &self.scenario.counting_error) {
             return Event::Failed { id, at_op: None, reason: why.clone(), errno: None, arm: None };
         }
         if let Task::Count { ops, .. } = spec.task {
-            if self.scenario.uncounted.contains(&name) {
+            if self.scenario.uncountable.contains(&name) {
                 let why = "ptrace is refused: Operation not permitted".to_owned();
                 return Event::Failed { id, at_op: None, reason: why, errno: None, arm: None };
             }
@@ -200,7 +200,7 @@ impl FakeSession {
                 (&mut self.monitor_report, count.counted_pid)
             {
                 let made: u64 = count.own.values().sum();
-                let missed = self.scenario.unseen.get(&name).copied().unwrap_or(0);
+                let missed = self.scenario.missed_calls.get(&name).copied().unwrap_or(0);
                 monitor_report.add_marked(copy, made.saturating_sub(missed));
             }
             return Event::Counted { id, count: Box::new(count) };
@@ -210,7 +210,7 @@ impl FakeSession {
     }
 
     /// A trial of a program: six tenths of its time is its own, three are the kernel's.
-    fn ran(&mut self, id: u64, spec: &WorkerSpec, program: &Program) -> Event {
+    fn run_program(&mut self, id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         let name = program.command.join(" ");
         if let Some(missing) = self.scenario.skipped.get(&name) {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
@@ -222,7 +222,7 @@ impl FakeSession {
             let after_ms = 1_000 * u64::from(program.limits.seconds);
             return Event::TimedOut { id, after_ms, reason: None };
         }
-        if let Some(missing) = self.refused(spec.treatments.first().map_or(&[][..], Vec::as_slice))
+        if let Some(missing) = self.refusal(spec.treatments.first().map_or(&[][..], Vec::as_slice))
         {
             return Event::Skipped { id, missing, arm: None };
         }
@@ -236,7 +236,7 @@ impl FakeSession {
         let mut seed = Seed::new(spec.seed);
         let cost = cost * (1.0 + 2.0 * self.scenario.between_sd * (seed.unit() - 0.5));
         let added = self.attached.map_or(0.0, |(_, added)| added)
-            + spec.treatments.first().map_or(0.0, |list| self.added(list));
+            + spec.treatments.first().map_or(0.0, |list| self.added_ns(list));
         let added = 1_000.0 * added;
         let output = self.scenario.outputs.get(&name).cloned().unwrap_or_default();
         self.now_ns += (cost + added) as u64;
@@ -300,25 +300,28 @@ impl FakeSession {
     }
 
     /// Why something of these treatments cannot be done.
-    fn refused<T: Serialize>(&self, treatments: &[T]) -> Option<String> {
-        treatments.iter().find_map(|it| self.scenario.refused.get(&name_of(it)).cloned())
+    fn refusal<T: Serialize>(&self, treatments: &[T]) -> Option<String> {
+        treatments
+            .iter()
+            .find_map(|it| self.scenario.refused_treatments.get(&treatment_name(it)).cloned())
     }
 
     /// Why these cannot be attached.
-    fn unattachable(&self, treatments: &[AttachedTreatment]) -> Option<String> {
-        self.scenario.no_attaching.clone().or_else(|| self.refused(treatments))
+    fn attach_refusal(&self, treatments: &[AttachedTreatment]) -> Option<String> {
+        self.scenario.attach_error.clone().or_else(|| self.refusal(treatments))
     }
 
     /// What these treatments add to an op.
-    fn added<T: Serialize>(&self, treatments: &[T]) -> f64 {
-        treatments.iter().filter_map(|it| self.scenario.added_ns.get(&name_of(it))).sum()
+    fn added_ns<T: Serialize>(&self, treatments: &[T]) -> f64 {
+        treatments.iter().filter_map(|it| self.scenario.added_ns.get(&treatment_name(it))).sum()
     }
 
     /// The groups of a worker: arm, round, and what is added to an op.
     fn rounds(&mut self, id: u64, spec: &WorkerSpec, groups: u32) -> Vec<(u8, u32, f64)> {
         let attached = self.attached.map_or(0.0, |(_, added)| added);
-        let of_arm = |arm: u8| spec.treatments.get(usize::from(arm)).map(|list| self.added(list));
-        let Some(turns) = self.turns.get(&id) else {
+        let of_arm =
+            |arm: u8| spec.treatments.get(usize::from(arm)).map(|list| self.added_ns(list));
+        let Some(turns) = self.toggled_groups.get(&id) else {
             let arms: Vec<(u8, f64)> =
                 (0..spec.arms).map(|arm| (arm, attached + of_arm(arm).unwrap_or(0.0))).collect();
             let round = |round| arms.iter().map(move |&(arm, added)| (arm, round, added));
@@ -333,7 +336,7 @@ impl FakeSession {
                 *round += 1;
             }
         }
-        self.turns.remove(&id);
+        self.toggled_groups.remove(&id);
         rounds
     }
 
@@ -350,7 +353,7 @@ impl FakeSession {
         let preempted = u32::from(self.scenario.preempted.contains(&name));
         let mut samples: Vec<Sample> = Vec::new();
         for (arm, round, added) in self.rounds(id, &spec, plan.groups) {
-            let second = self.scenario.second_times.filter(|_| arm > 0).unwrap_or(1.0);
+            let second = self.scenario.second_arm_factor.filter(|_| arm > 0).unwrap_or(1.0);
             let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
             let ticks = ((cost + added) * second * plan.iterations as f64 * noise) as i64;
             self.now_ns += ticks as u64;
@@ -368,7 +371,7 @@ impl FakeSession {
         let wall_ns = samples.iter().map(|sample| sample.ticks as u64).sum();
         let run_delay_ns = Some((self.scenario.lost_pct / 100.0 * wall_ns as f64) as u64);
         let ops = samples.iter().map(|sample| sample.n).sum();
-        let waits = self.scenario.waiting.contains(&name);
+        let waits = self.scenario.blocking.contains(&name);
         let voluntary_switches = if waits { ops } else { 0 };
         let usage = Usage { ops, user_ns: wall_ns, voluntary_switches, ..Usage::default() };
         let disturbance = Disturbance {
@@ -380,7 +383,7 @@ impl FakeSession {
             ..Default::default()
         };
         self.workers += 1;
-        if self.scenario.comes_off_after_workers == Some(self.workers) {
+        if self.scenario.detached_after_workers == Some(self.workers) {
             let why = "made up: somebody ended it".to_owned();
             let off =
                 |id| Event::Failed { id, at_op: None, reason: why.clone(), errno: None, arm: None };
@@ -400,7 +403,7 @@ impl FakeSession {
 }
 
 /// The name of a treatment between tool and supervisor: alone, or before what belongs to it.
-fn name_of<T: Serialize>(treatment: &T) -> String {
+fn treatment_name<T: Serialize>(treatment: &T) -> String {
     match serde_json::to_value(treatment) {
         Ok(Value::String(name)) => name,
         Ok(Value::Object(named)) => named.into_iter().map(|it| it.0).next().unwrap_or_default(),
@@ -415,21 +418,23 @@ impl Session for FakeSession {
 
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let answer = match order {
-            Order::Measure { id, spec } | Order::Count { id, spec } => Some(self.begin(*id, spec)),
+            Order::Measure { id, spec } | Order::Count { id, spec } => {
+                Some(self.start_job(*id, spec))
+            }
             Order::Go { id, batches, arm }
                 if self.specs.get(id).is_some_and(|spec| spec.toggled) =>
             {
                 let added = self.attached.map_or(0.0, |(_, added)| added);
-                self.turns.entry(*id).or_default().push((*arm, *batches, added));
+                self.toggled_groups.entry(*id).or_default().push((*arm, *batches, added));
                 Some(Event::BatchesDone { id: *id })
             }
-            Order::Attach { id, treatments, .. } => Some(match self.unattachable(treatments) {
+            Order::Attach { id, treatments, .. } => Some(match self.attach_refusal(treatments) {
                 Some(missing) => Event::Skipped { id: *id, missing, arm: None },
                 None => {
-                    self.attached = Some((*id, self.added(treatments)));
+                    self.attached = Some((*id, self.added_ns(treatments)));
                     let watched =
                         treatments.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }));
-                    let state = self.scenario.profile.as_deref().unwrap_or("training");
+                    let state = self.scenario.monitor_profile.as_deref().unwrap_or("training");
                     self.monitor_report = watched.then(|| MonitorReport {
                         // There are no other processes here: it is as if there were many.
                         calls: u64::MAX >> 1,
@@ -503,7 +508,7 @@ impl Session for FakeSession {
 }
 
 /// A value of ours with the keys of `over` in it, to any depth; what `over` does not name stays.
-fn laid_over<T: Serialize + DeserializeOwned>(
+fn merged_with_defaults<T: Serialize + DeserializeOwned>(
     base: &T,
     over: &Value,
 ) -> Result<T, serde_json::Error> {

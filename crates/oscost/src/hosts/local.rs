@@ -1,4 +1,4 @@
-//! This machine: the supervisor as a child.
+//! The local host: the supervisor as a child process.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use oscost_model::protocol::{Event, Hello, Order, PROTOCOL};
 use super::session::PipeSession;
 use super::{HostError, Interrupt, Session};
 
-/// The program that is timed, and what it can measure.
+/// The worker program and its catalog.
 #[derive(Clone, Debug)]
 pub struct WorkerBinary {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// What it can measure.
+    /// Its catalog.
     pub catalog: Catalog,
     /// Content hash of its catalog.
     pub catalog_hash: String,
 }
 
 impl WorkerBinary {
-    /// Finds the worker: where `OSCOST_WORKER` says, beside the tool, or in `../libexec/oscost`.
+    /// Finds the worker: `OSCOST_WORKER`, in the tool's directory, or in `../libexec/oscost`.
     pub fn find() -> Result<Self, HostError> {
         let mut looked = Vec::new();
         if let Some(named) = std::env::var_os("OSCOST_WORKER").filter(|named| !named.is_empty()) {
@@ -36,7 +36,7 @@ impl WorkerBinary {
             looked.push(folder.join("../libexec/oscost/oscost-worker"));
         }
         match looked.iter().find(|path| path.is_file()) {
-            // Absolute: the supervisor starts its workers in a folder of their own.
+            // Absolute, since the supervisor starts its workers in another directory.
             Some(path) => Self::query_catalog(&std::path::absolute(path).unwrap_or(path.clone())),
             None => {
                 let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
@@ -45,7 +45,7 @@ impl WorkerBinary {
         }
     }
 
-    /// Asks the program at `path` what it can measure.
+    /// Reads the catalog of the program at `path`.
     fn query_catalog(path: &Path) -> Result<Self, HostError> {
         let program = path.display().to_string();
         let cannot = |why: String| HostError::CannotStart { program: program.clone(), why };
@@ -61,48 +61,48 @@ impl WorkerBinary {
         let catalog =
             serde_json::from_slice(&output.stdout).map_err(|error| HostError::WorkerMismatch {
                 program,
-                why: format!("its catalog is unknown to us: {error}"),
+                why: format!("its catalog cannot be read: {error}"),
             })?;
         Ok(Self { path: path.to_owned(), catalog, catalog_hash: hash::content(&output.stdout) })
     }
 
-    /// Whether a supervisor that says `hello` is this program and speaks our language.
+    /// Checks that a supervisor with this hello is this program and has the same protocol.
     pub(super) fn check_hello(&self, hello: &Hello) -> Result<(), HostError> {
         let program = self.path.display().to_string();
         let refuse = |why: String| Err(HostError::WorkerMismatch { program: program.clone(), why });
         if hello.protocol != PROTOCOL {
-            return refuse(format!("it speaks protocol {}, we speak {PROTOCOL}", hello.protocol));
+            return refuse(format!("its protocol is {}, expected {PROTOCOL}", hello.protocol));
         }
         if hello.catalog_hash != self.catalog_hash {
-            return refuse("its catalog is not the one that it printed".to_owned());
+            return refuse("its catalog differs from the one that it printed".to_owned());
         }
         let file = std::fs::read(&self.path).map_err(|error| HostError::CannotStart {
             program: program.clone(),
             why: error.to_string(),
         })?;
         if hello.worker_hash != hash::content(&file) {
-            return refuse("its file was replaced while it ran".to_owned());
+            return refuse("its file was replaced while it was running".to_owned());
         }
         Ok(())
     }
 }
 
-/// This program's own file; where /proc is not mounted, what it was started as.
+/// The path of this executable; without /proc, the name that it was started as.
 fn own_executable() -> Option<PathBuf> {
     std::env::current_exe().ok().or_else(|| std::env::args_os().next().map(PathBuf::from))
 }
 
-/// A supervisor on this machine, our child.
+/// A supervisor on this machine, as a child process.
 pub struct LocalSession<'a> {
     pipes: PipeSession<'a>,
     hello: Hello,
 }
 
 impl<'a> LocalSession<'a> {
-    /// Starts the supervisor, and checks that it is the one that is expected.
+    /// Starts the supervisor, and checks that it is the expected one.
     ///
-    /// It has a process group of its own: a Ctrl-C in the terminal is ours to answer, and the workers
-    /// that it ends are the supervisor's to end.
+    /// It has its own process group: the tool handles Ctrl-C in the terminal, and the supervisor
+    /// ends its workers.
     pub fn start(program: &WorkerBinary, interrupt: &'a Interrupt) -> Result<Self, HostError> {
         let cannot = |error: std::io::Error| HostError::CannotStart {
             program: program.path.display().to_string(),
@@ -131,8 +131,8 @@ impl Session for LocalSession<'_> {
 }
 
 impl Drop for LocalSession<'_> {
-    /// Ends the supervisor, and removes its folder where it could not do so itself (it was killed).
-    /// Only a folder of its own making: in the temporary folder, with its name.
+    /// Ends the supervisor, and removes its scratch directory if it was killed before doing so.
+    /// Only a directory in the temporary directory with the supervisor's name is removed.
     fn drop(&mut self) {
         self.pipes.end();
         let Some(scratch) = self.hello.scratch_directory.as_deref().map(Path::new) else { return };
@@ -141,7 +141,7 @@ impl Drop for LocalSession<'_> {
         let is_its_own = scratch.parent() == Some(&std::env::temp_dir())
             && named.is_some_and(|name| name.starts_with(&ours));
         if is_its_own && scratch.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            // There is nobody to tell, and the folder is in the temporary one.
+            // Best effort: the directory is in the temporary directory.
             let _ = std::fs::remove_dir_all(scratch);
         }
     }

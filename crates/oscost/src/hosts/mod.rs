@@ -1,7 +1,7 @@
-//! How a supervisor is reached, and what goes back and forth.
+//! Hosts: how a supervisor is reached, and the messages exchanged with it.
 //!
-//! What this room is for: a session with a supervisor, wherever it stands: orders out, events in,
-//! one wait at a time. What it may not know: why an order is given, and what an event means.
+//! Purpose: a session with a supervisor on any host: orders out, events in, one wait at a time. It
+//! must not know why an order is sent or what an event means.
 
 mod fake;
 mod local;
@@ -27,28 +27,29 @@ use thiserror::Error;
 
 /// A session with a supervisor.
 pub trait Session {
-    /// Who it is and where it stands.
+    /// Its hello: identity and machine.
     fn hello(&self) -> &Hello;
 
-    /// Gives an order.
+    /// Sends an order.
     fn send(&mut self, order: &Order) -> Result<(), HostError>;
 
-    /// Sleeps until the next event, or until `patience` is at its end.
+    /// Sleeps until the next event, at most for `patience`.
     fn next(&mut self, patience: Duration) -> Result<Event, HostError>;
 }
 
-/// Why a session cannot go on.
+/// Why a session failed.
 #[derive(Debug, Error)]
 pub enum HostError {
-    /// The user wants to stop.
+    /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
     /// No worker program was found.
     #[error(
-        "cannot find the program `oscost-worker`: looked for {looked}\n  hint: `make build` makes it; OSCOST_WORKER names one that lies elsewhere"
+        "cannot find the program `oscost-worker`: looked for {looked}\n  hint: `make build` \
+         builds it; OSCOST_WORKER names one at another path"
     )]
     WorkerNotFound {
-        /// Where it was looked for.
+        /// The paths that were tried.
         looked: String,
     },
     /// The worker could not be started.
@@ -59,44 +60,44 @@ pub enum HostError {
         /// Why.
         why: String,
     },
-    /// Tool and worker do not belong together.
-    #[error("cannot use {program}: {why}\n  hint: `make build` makes a pair that fits")]
+    /// Tool and worker do not match.
+    #[error("cannot use {program}: {why}\n  hint: `make build` builds a matching pair")]
     WorkerMismatch {
         /// The worker's path.
         program: String,
         /// What differs.
         why: String,
     },
-    /// Another machine cannot be reached, or cannot be used.
+    /// A host is unreachable or unusable.
     #[error("cannot reach `{host}`: {why}\n  hint: {hint}")]
     Unreachable {
-        /// The reach.
+        /// The host.
         host: String,
         /// Why.
         why: String,
-        /// What to do about it.
+        /// How to fix it.
         hint: String,
     },
-    /// What a place takes is not installed here: it is not there to be measured, and nothing failed.
+    /// A requirement of the host is not installed here: its rows are skipped, not failed.
     #[error("cannot reach `{host}`: {why}\n  hint: {hint}")]
     Unavailable {
-        /// The reach.
+        /// The host.
         host: String,
-        /// What is lacking.
+        /// What is missing.
         why: String,
-        /// The way to it.
+        /// How to install it.
         hint: String,
     },
     /// The supervisor has ended.
     #[error("the supervisor ended: {0}")]
     SupervisorEnded(String),
-    /// The supervisor says nothing for too long.
-    #[error("the supervisor was silent for {0:?}")]
+    /// The supervisor did not answer in time.
+    #[error("the supervisor did not answer within {0:?}")]
     TimedOut(Duration),
-    /// What the supervisor says cannot be understood.
-    #[error("the supervisor spoke nonsense: {0}")]
+    /// A message of the supervisor is invalid.
+    #[error("invalid message from the supervisor: {0}")]
     InvalidMessage(String),
-    /// A fake place's file cannot be used.
+    /// The scenario file of a fake host is invalid.
     #[error("cannot read the scenario {file}: {why}")]
     BadScenario {
         /// The file.
@@ -106,22 +107,22 @@ pub enum HostError {
     },
 }
 
-/// The user's wish to stop (SIGINT, SIGTERM, SIGHUP), as something to wait for.
+/// The user's interrupt (SIGINT, SIGTERM, SIGHUP) as a file descriptor for poll(2).
 #[derive(Debug)]
 pub struct Interrupt {
     stop_signal: UnixStream,
     _sender: UnixStream,
-    /// The signal's number; 0 before one came.
+    /// The signal's number; 0 before the first.
     signal: Arc<AtomicUsize>,
 }
 
-/// Signals that come so soon after the first are the same wish: timeout(1) signals its child and then
-/// the whole process group, child included; a terminal that is closed sends SIGHUP more than once.
+/// Signals this soon after the first belong to it: timeout(1) signals its child and then the whole
+/// process group, child included; a closing terminal sends SIGHUP more than once.
 const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 
 impl Interrupt {
-    /// Listens from now on. The first signal asks for an orderly end; another one, a moment later,
-    /// ends at once.
+    /// Installs the handlers. The first signal requests an orderly end; a later one ends the
+    /// process at once.
     pub fn listen() -> std::io::Result<Self> {
         let (wish, sender) = UnixStream::pair()?;
         let (mut first, to_arm) = UnixStream::pair()?;
@@ -133,7 +134,7 @@ impl Interrupt {
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
             signal_hook::low_level::pipe::register(signal, to_arm.try_clone()?)?;
         }
-        // Whoever should hear the wish may be stuck: it is not left to them to arm the second one.
+        // The main thread may be stuck, so this thread arms the second signal.
         std::thread::Builder::new().name("second-signal".to_owned()).spawn(move || {
             if first.read_exact(&mut [0]).is_ok() {
                 std::thread::sleep(SIGNAL_GRACE);
@@ -143,8 +144,8 @@ impl Interrupt {
         Ok(Self { stop_signal: wish, _sender: sender, signal: which })
     }
 
-    /// The exit status that tells which signal it was, as shells have it; that of Ctrl-C before one
-    /// has come.
+    /// The exit status for the signal, as in shells: 128 plus its number; 130 before the first
+    /// signal.
     pub fn exit_status(&self) -> u8 {
         match self.signal.load(Ordering::Relaxed) {
             0 => 130,

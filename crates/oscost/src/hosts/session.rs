@@ -1,5 +1,4 @@
-//! What every supervisor's session has in common, wherever it stands: lines out and in through a
-//! child's pipes, one wait at a time, and the farewell.
+//! Sessions through a child's pipes: lines out and in, one wait at a time, and an orderly shutdown.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -13,19 +12,20 @@ use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 use super::stderr_tail::StderrTail;
 use super::{HostError, Interrupt, WorkerBinary};
 
-/// A supervisor that has not said hello by then never will: it takes some 30 ms.
+/// The time limit of a supervisor's hello, which takes about 30 ms.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a supervisor may take to end its groups and remove its files.
-/// A folder of 100,000 files takes seconds.
+/// The time limit for a supervisor to kill its process groups and remove its files: a directory of
+/// 100,000 files takes seconds.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a child that has closed its output may take to end, and its last words to come.
+/// The time limit for a child that has closed its output to exit, and for the end of its standard
+/// error.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
-/// A pipe that has room has room for a page.
+/// A pipe that is writable accepts at least one page.
 const PIPE_PAGE: usize = 4_096;
-/// An order that is not taken by then is not read at all.
+/// The time limit for sending an order.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A conversation with a child through its pipes.
+/// A session through the pipes of a child.
 pub(super) struct PipeSession<'a> {
     child: Child,
     input: Option<ChildStdin>,
@@ -37,17 +37,17 @@ pub(super) struct PipeSession<'a> {
 
 /// How a child ended.
 pub(super) struct End {
-    /// Its status, if it has ended at all.
+    /// Its exit status, if it has ended.
     pub(super) status: Option<ExitStatus>,
-    /// What it said to people, if that was not said on our own standard error.
+    /// The end of its standard error, if it is a pipe.
     pub(super) stderr: String,
 }
 
-/// What a wait has shown.
+/// The result of a wait.
 struct Readiness {
-    /// The output has ended.
+    /// The child closed its output.
     ended: bool,
-    /// The input takes a page.
+    /// The child's input is writable.
     writable: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'a> PipeSession<'a> {
     ) -> std::io::Result<PipeSession<'a>> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(std::io::ErrorKind::BrokenPipe.into()); // They were asked for above.
+            return Err(std::io::ErrorKind::BrokenPipe.into()); // Both are pipes, see above.
         };
         Ok(PipeSession {
             stderr: StderrTail::from_child(&mut child),
@@ -76,12 +76,12 @@ impl<'a> PipeSession<'a> {
         self.child.id()
     }
 
-    /// Hears who the supervisor is, and checks that it is the one that is expected.
+    /// Reads the supervisor's hello, and checks that it is the expected one.
     pub(super) fn hello(&mut self, program: &WorkerBinary) -> Result<Hello, HostError> {
         self.hello_within(program, HELLO_TIMEOUT)
     }
 
-    /// The same of one that takes longer.
+    /// The same with another time limit.
     pub(super) fn hello_within(
         &mut self,
         program: &WorkerBinary,
@@ -89,12 +89,12 @@ impl<'a> PipeSession<'a> {
     ) -> Result<Hello, HostError> {
         match self.next_event(patience)? {
             Event::Hello(hello) => program.check_hello(&hello).map(|()| *hello),
-            other => Err(HostError::InvalidMessage(format!("no hello, but {other:?}"))),
+            other => Err(HostError::InvalidMessage(format!("expected a hello, got {other:?}"))),
         }
     }
 
-    /// Sleeps until the child has said something, or takes something where there is something
-    /// `to_write`.
+    /// Sleeps until the child's output is readable or, if there is something `to_write`, its input
+    /// is writable.
     fn wait(
         &mut self,
         until: Instant,
@@ -107,7 +107,7 @@ impl<'a> PipeSession<'a> {
                 return Err(HostError::TimedOut(patience));
             }
             let [said, wish, words, room] = {
-                // A descriptor that is not there, or not waited for, is the wish once more.
+                // A descriptor that is absent or not waited for is replaced by the interrupt's.
                 let wish = || PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN);
                 let words = self.stderr.source();
                 let input = self.input.as_ref().filter(|_| to_write);
@@ -144,8 +144,7 @@ impl<'a> PipeSession<'a> {
         }
     }
 
-    /// Hands bytes to the child, a page at a time: whoever does not take them is waited for no
-    /// longer than `patience`.
+    /// Writes bytes to the child, a page at a time, within `patience`.
     pub(super) fn write(&mut self, bytes: &[u8], patience: Duration) -> Result<(), HostError> {
         let until = Instant::now() + patience;
         for page in bytes.chunks(PIPE_PAGE) {
@@ -169,15 +168,15 @@ impl<'a> PipeSession<'a> {
         Ok(())
     }
 
-    /// The next line, its end included; `None` at the end of all.
-    pub(super) fn line(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, HostError> {
+    /// The next line with its newline; `None` at end of file.
+    pub(super) fn read_line(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, HostError> {
         let until = Instant::now() + patience;
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 return Ok(Some(self.unread.drain(..=end).collect()));
             }
             if self.unread.len() > MAX_LINE_BYTES {
-                return Err(HostError::InvalidMessage("a line without an end".to_owned()));
+                return Err(HostError::InvalidMessage("a line that is too long".to_owned()));
             }
             if self.wait(until, patience, false)?.ended {
                 return Ok(None);
@@ -195,16 +194,16 @@ impl<'a> PipeSession<'a> {
 
     /// The next event.
     pub(super) fn next_event(&mut self, patience: Duration) -> Result<Event, HostError> {
-        match self.line(patience)? {
+        match self.read_line(patience)? {
             Some(line) => parse_event(&line),
             None => Err(self.supervisor_ended()),
         }
     }
 
-    /// How a supervisor ended that should not have.
+    /// The error for a supervisor that ended early.
     fn supervisor_ended(&mut self) -> HostError {
         if self.is_interrupted() {
-            // A Ctrl-C in the terminal ends an ssh that stands there as well.
+            // Ctrl-C in the terminal also kills an ssh in the foreground.
             return HostError::Interrupted;
         }
         let End { status, stderr: words } = self.wait_for_end();
@@ -216,13 +215,14 @@ impl<'a> PipeSession<'a> {
         })
     }
 
-    /// Whether the user wants to stop, told a moment after the child's end at the latest.
+    /// Whether the user interrupted; waits a moment, since the signal may arrive after the child's
+    /// end.
     pub(super) fn is_interrupted(&self) -> bool {
         let mut fds = [PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN)];
         matches!(poll(&mut fds, PollTimeout::from(50u8)), Ok(1..))
     }
 
-    /// How a child ended whose output has ended.
+    /// Waits for a child that has closed its output.
     pub(super) fn wait_for_end(&mut self) -> End {
         self.input = None;
         let until = Instant::now() + STDERR_TIMEOUT;
@@ -231,7 +231,8 @@ impl<'a> PipeSession<'a> {
             status = self.child.try_wait().ok().flatten();
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Whatever else holds its standard error (a connection that stays) is not waited for.
+        // Another process that holds its standard error (a persistent ssh connection) is not waited
+        // for.
         while let Some(source) = self.stderr.source()
             && Instant::now() < until
             && {
@@ -252,8 +253,8 @@ impl Drop for PipeSession<'_> {
 }
 
 impl PipeSession<'_> {
-    /// Ends the session: the supervisor sees the end of its input, ends every group that it has
-    /// started, and undoes the rest. A child that does not end is killed.
+    /// Ends the session: at the end of its input the supervisor kills every process group that it
+    /// started and undoes its changes. A child that does not exit is killed.
     pub(super) fn end(&mut self) {
         self.input = None;
         let until = Instant::now() + SHUTDOWN_TIMEOUT;
@@ -266,19 +267,19 @@ impl PipeSession<'_> {
         self.kill();
     }
 
-    /// Ends a child that has nothing to undo.
+    /// Kills a child that has nothing to undo.
     pub(super) fn kill(&mut self) {
         self.input = None;
-        // It has ended already, or it must now.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads an event. A worker whose event has a head but no sense has failed; the session goes on.
+/// Parses an event. If only its head is valid, the worker has failed and the session continues.
 pub(super) fn parse_event(line: &[u8]) -> Result<Event, HostError> {
     serde_json::from_slice(line).or_else(|error| {
-        let why = format!("the worker spoke nonsense: {error}");
+        let why = format!("invalid message from the worker: {error}");
         match serde_json::from_slice::<EventHead>(line) {
             Ok(head) => {
                 Ok(Event::Failed { id: head.id, at_op: None, reason: why, errno: None, arm: None })
@@ -288,8 +289,8 @@ pub(super) fn parse_event(line: &[u8]) -> Result<Event, HostError> {
     })
 }
 
-/// Words of another program in one line: what could move a terminal's cursor, or turn the order of
-/// letters round, is shown as its number.
+/// Text of another program as one line: control characters and bidirectional formatting characters
+/// are escaped.
 pub(super) fn printable(text: &str) -> String {
     let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
     let mut shown = String::new();
@@ -309,33 +310,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_others_are_one_line_without_orders_to_a_terminal() {
+    fn foreign_text_is_one_line_without_control_characters() {
         let shown = printable("one\r\n\n two\u{1b}[2J\u{202e}three\n");
         assert_eq!(shown, "one; two\\u{1b}[2J\\u{202e}three");
     }
 
     #[test]
-    fn a_child_that_takes_nothing_is_not_waited_for_for_ever() {
+    fn a_child_that_reads_nothing_times_out() {
         let interrupt = Interrupt::listen().unwrap();
         let mut deaf = Command::new("sleep");
         let mut deaf = PipeSession::start(deaf.arg("60"), &interrupt).unwrap();
         let patience = Duration::from_millis(100);
         let written = deaf.write(&vec![b'x'; 1 << 20], patience);
         assert!(matches!(written, Err(HostError::TimedOut(_))), "{written:?}");
-        let said = deaf.line(patience);
+        let said = deaf.read_line(patience);
         assert!(matches!(said, Err(HostError::TimedOut(_))), "{said:?}");
         deaf.child.kill().unwrap();
     }
 
     #[test]
-    fn a_child_that_ends_says_how_and_what_it_said_to_people() {
+    fn the_end_of_a_child_has_its_status_and_standard_error() {
         let interrupt = Interrupt::listen().unwrap();
         let mut ends = Command::new("sh");
         ends.args(["-c", "echo hello; echo alas >&2; exit 7"]).stderr(Stdio::piped());
         let mut ends = PipeSession::start(&mut ends, &interrupt).unwrap();
         let patience = Duration::from_secs(20);
-        assert_eq!(ends.line(patience).unwrap(), Some(b"hello\n".to_vec()));
-        assert_eq!(ends.line(patience).unwrap(), None);
+        assert_eq!(ends.read_line(patience).unwrap(), Some(b"hello\n".to_vec()));
+        assert_eq!(ends.read_line(patience).unwrap(), None);
         let end = ends.wait_for_end();
         assert_eq!((end.status.and_then(|it| it.code()), end.stderr.as_str()), (Some(7), "alas"));
     }

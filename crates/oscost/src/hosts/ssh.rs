@@ -1,9 +1,8 @@
-//! Another machine: one session of the system's own `ssh` carries everything.
+//! The ssh host: one session of the system's `ssh` carries everything.
 //!
-//! The user's configuration, keys, ports and jump hosts are ssh's business and none of ours. On the
-//! other machine a few fixed lines for `sh` look for the worker by its content hash, take it from
-//! standard input where it is not there yet, and start the supervisor. Nothing listens, and
-//! nothing stays but the worker in its cache folder.
+//! Configuration, keys, ports and jump hosts are left to ssh. On the other machine a fixed shell
+//! script looks for the worker by its content hash, copies it from standard input if it is missing,
+//! and starts the supervisor. Nothing listens, and only the worker in its cache directory remains.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -17,26 +16,27 @@ use oscost_model::protocol::{Event, Hello, Order};
 use super::session::{End, PipeSession, printable};
 use super::{HostError, Interrupt, Session, WorkerBinary};
 
-/// What logging in may take where ssh may not ask anybody ...
+/// The time limit of a login where ssh cannot prompt ...
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
-/// ... and where somebody types a password.
+/// ... and where the user may type a password.
 const INTERACTIVE_LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
-/// What the way of the worker there may take: 2 MB over a line of 100 kbit/s.
+/// The time limit for copying the worker: 2 MB at 100 kbit/s.
 const COPY_TIMEOUT: Duration = Duration::from_secs(180);
-/// What a login may print before our first word.
+/// The maximum number of lines that a login may print before the script's reply.
 const MAX_BANNER_LINES: usize = 1_000;
-/// The words of ssh that are shown: the end of them.
+/// The maximum length of ssh's output that is shown, its end.
 const MAX_ERROR_CHARS: usize = 300;
-/// ssh's own failures end with this status; any other is the remote command's.
+/// The exit status of ssh's own failures; any other is that of the remote command.
 const SSH_FAILED: i32 = 255;
 
-/// What `sh` does there. It is handed over in single quotes through whatever the login shell is, so
-/// there is no single quote, no backslash, no exclamation mark and no line break in it.
+/// The remote script. It is passed in single quotes through any login shell, so it contains no
+/// single quote, backslash, exclamation mark or newline.
 ///
-/// A folder is used if it is ours and programs may be run in it: `test -O .` asks about the very
-/// folder that we stand in, which nobody can exchange under our feet. The temporary name is made
-/// with `set -C`, so that nothing is ever written through what somebody else has put there. The
-/// shell stays until the supervisor has ended: where that was killed, its temporary files go then.
+/// A directory is used if it belongs to the user and programs can be executed in it: `test -O .`
+/// checks the current directory itself, which cannot be replaced meanwhile. The temporary file is
+/// created with `set -C`, so that nothing is written through a link placed by another user. The
+/// shell stays until the supervisor has ended: if that was killed, the shell removes its temporary
+/// files.
 const SCRIPT: &str = concat!(
     "umask 077; set -C; o=$(pwd); t=; u=$(id -u); ",
     "say() { echo \"oscost-$k $1 $(uname -s) $(uname -m)\"; }; ",
@@ -62,13 +62,13 @@ const SCRIPT: &str = concat!(
     "tidy; cd \"$o\"; rmdir \"$d\" 2>/dev/null; done; say no; exit 1",
 );
 
-/// A supervisor on another machine, at the other end of an ssh session.
+/// A supervisor on another machine, reached through an ssh session.
 pub struct SshSession<'a> {
     pipes: PipeSession<'a>,
     hello: Hello,
 }
 
-/// What the lines over there answer.
+/// A reply of the remote script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ScriptReply {
     word: String,
@@ -77,8 +77,7 @@ struct ScriptReply {
 }
 
 impl<'a> SshSession<'a> {
-    /// Logs in at `host` (`[user@]HOST`), sees to it that the worker is there, and starts the
-    /// supervisor.
+    /// Logs in to `host` (`[user@]HOST`), copies the worker if needed, and starts the supervisor.
     pub fn open(
         host: &str,
         program: &WorkerBinary,
@@ -125,30 +124,30 @@ impl Session for SshSession<'_> {
     }
 }
 
-/// The program that logs in: the system's, or another one that takes the same words.
+/// The ssh program: the system's, or another one with the same arguments.
 fn ssh_program() -> OsString {
     std::env::var_os("OSCOST_SSH").filter(|named| !named.is_empty()).unwrap_or("ssh".into())
 }
 
-/// ssh to `host`: it forwards nothing, so that nothing listens anywhere, and opens no terminal.
+/// The ssh command: without forwarding, so that nothing listens, and without a terminal.
 fn ssh(host: &str, by_hand: bool) -> Command {
     let mut command = Command::new(ssh_program());
     command.args(["-T", "-a", "-x", "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"]);
     if !by_hand {
-        // Nobody is there to answer, and a Ctrl-C in a terminal that it may have is ours to answer.
-        // With somebody there it must stay in the foreground, or it could not ask.
+        // Without a user ssh must not prompt, and the tool handles Ctrl-C. With a user it must stay
+        // in the foreground to be able to prompt.
         command.args(["-o", "BatchMode=yes"]).process_group(0);
     }
     command.args(["--", host]).stderr(Stdio::piped());
     command
 }
 
-/// What the login shell is given: nothing in it but numbers that we made.
+/// The command for the login shell: it contains only generated numbers.
 fn remote_command(key: &str, hash: &str, bytes: usize) -> String {
     format!("exec sh -c 'k={key} h={hash} n={bytes}; {SCRIPT}'")
 }
 
-/// A session that has not said hello yet.
+/// A session before its hello.
 struct Opening<'a, 'b> {
     host: &'b str,
     key: String,
@@ -156,10 +155,10 @@ struct Opening<'a, 'b> {
 }
 
 impl Opening<'_, '_> {
-    /// The next answer of the lines over there. What a login prints by itself is passed over.
+    /// The next reply of the remote script. Other output of the login is skipped.
     fn read_reply(&mut self, patience: Duration) -> Result<ScriptReply, HostError> {
         for _ in 0..MAX_BANNER_LINES {
-            match self.pipes.line(patience) {
+            match self.pipes.read_line(patience) {
                 Ok(Some(line)) => {
                     if let Some(answer) = ScriptReply::read(&line, &self.key) {
                         return Ok(answer);
@@ -167,33 +166,31 @@ impl Opening<'_, '_> {
                 }
                 Ok(None) => return Err(self.login_failure()),
                 Err(HostError::TimedOut(patience)) => {
-                    let why = format!("nothing was heard of it for {patience:?}");
+                    let why = format!("no answer within {patience:?}");
                     return Err(unreachable(self.host, &why, &login_hint(self.host)));
                 }
                 Err(other) => return Err(other),
             }
         }
-        let why = "its login prints without end".to_owned();
-        Err(unreachable(self.host, &why, "a login without a terminal must be quiet there"))
+        let why = "its login prints too much".to_owned();
+        Err(unreachable(self.host, &why, "its login must not print without a terminal"))
     }
 
-    /// Hands over the worker.
+    /// Copies the worker.
     fn copy_worker(&mut self, file: &[u8]) -> Result<(), HostError> {
         self.pipes.write(file, COPY_TIMEOUT).map_err(|error| match error {
-            HostError::SupervisorEnded(why) => unreachable(
-                self.host,
-                &format!("the copy of the worker broke off: {why}"),
-                "try again",
-            ),
+            HostError::SupervisorEnded(why) => {
+                unreachable(self.host, &format!("copying the worker failed: {why}"), "try again")
+            }
             HostError::TimedOut(patience) => {
-                let why = format!("it did not take the worker within {patience:?}");
+                let why = format!("copying the worker took longer than {patience:?}");
                 unreachable(self.host, &why, &login_hint(self.host))
             }
             other => other,
         })
     }
 
-    /// Why ssh, or the shell over there, ended without an answer.
+    /// Why ssh or the remote shell ended without a reply.
     fn login_failure(&mut self) -> HostError {
         if self.pipes.is_interrupted() {
             return HostError::Interrupted;
@@ -203,17 +200,17 @@ impl Opening<'_, '_> {
         unreachable(self.host, &why, &hint)
     }
 
-    /// No folder over there takes the worker.
+    /// No remote directory is usable for the worker.
     fn no_usable_folder(&mut self) -> HostError {
         let End { stderr: words, .. } = self.pipes.wait_for_end();
-        let why = format!("the worker cannot be put there: {}", tail(&words));
+        let why = format!("the worker cannot be stored there: {}", tail(&words));
         let hint = "it needs 4 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
         unreachable(self.host, &why, hint)
     }
 }
 
 impl ScriptReply {
-    /// Reads a line: the session's own key, then a word, the system and its processor.
+    /// Parses a line: the session's key, then a word, the system and its processor.
     fn read(line: &[u8], key: &str) -> Option<ScriptReply> {
         let text = std::str::from_utf8(line).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -224,24 +221,24 @@ impl ScriptReply {
     }
 }
 
-/// Whether the worker runs on such a machine.
+/// Checks that the worker runs on such a machine.
 fn check_machine(host: &str, answer: &ScriptReply, file: &[u8]) -> Result<(), HostError> {
     let (system, processor) = (&answer.system, &answer.processor);
     if system != "Linux" {
-        let why = format!("it runs {system}, and oscost measures Linux");
+        let why = format!("it runs {system}, but oscost measures Linux");
         return Err(unreachable(host, &why, "name a machine that runs Linux"));
     }
-    // Of a file that is no program the other side says so.
+    // A file that is not an ELF program fails on the other side.
     let Some(ours) = processor_of(file).filter(|ours| ours != processor) else { return Ok(()) };
-    let why = format!("its processor is {processor}, and this oscost-worker is for {ours}");
-    let hint = "run oscost on that machine, and carry the record: `oscost runs export`";
+    let why = format!("its processor is {processor}, but this oscost-worker is for {ours}");
+    let hint = "run oscost on that machine, and copy the record (`oscost runs export`)";
     Err(unreachable(host, &why, hint))
 }
 
-/// The processor that a program is for, as `uname -m` spells it.
+/// The processor that a program is built for, as in `uname -m`.
 fn processor_of(file: &[u8]) -> Option<&'static str> {
     const MAGIC: &[u8] = b"\x7fELF";
-    /// Where the header says which machine it is (`e_machine`, little-endian here).
+    /// The field `e_machine` of the ELF header (little-endian here).
     const MACHINE: std::ops::Range<usize> = 18..20;
     let number = file.get(MACHINE).filter(|_| file.starts_with(MAGIC))?;
     match u16::from_le_bytes([number[0], number[1]]) {
@@ -258,14 +255,14 @@ fn unreachable(host: &str, why: &str, hint: &str) -> HostError {
 
 fn ssh_not_started(host: &str, command: &Command, error: &std::io::Error) -> HostError {
     let why = format!("`{}` cannot be started: {error}", command.get_program().display());
-    unreachable(host, &why, "install the OpenSSH client; OSCOST_SSH names one that lies elsewhere")
+    unreachable(host, &why, "install the OpenSSH client; OSCOST_SSH names one at another path")
 }
 
 fn login_hint(host: &str) -> String {
-    format!("`ssh {host} true` must work; hosts, ports and keys are those of ssh_config(5)")
+    format!("`ssh {host} true` must work; hosts, ports and keys are configured in ssh_config(5)")
 }
 
-/// The end of what was said, as far as it can be shown in an error.
+/// The end of a text, short enough for an error.
 fn tail(words: &str) -> String {
     let all = words.chars().count();
     if all <= MAX_ERROR_CHARS {
@@ -275,37 +272,36 @@ fn tail(words: &str) -> String {
     format!("...{end}")
 }
 
-/// Why a session did not begin, and what to do, from how ssh ended and what it said.
+/// Why a login failed and what to do, from ssh's exit status and output.
 fn diagnose(host: &str, status: Option<ExitStatus>, words: &str) -> (String, String) {
     let said = tail(words);
     let has = |text: &str| words.contains(text);
     let code = status.and_then(|status| status.code());
     if code != Some(SSH_FAILED) {
         let how = status.map_or("no status".to_owned(), |status| status.to_string());
-        let why = format!("no answer from a shell there ({how}): {said}");
-        let hint = "its login shell must be able to run sh, uname, id, mkdir, head, cat, chmod, mv";
+        let why = format!("no reply from the remote shell ({how}): {said}");
+        let hint = "its login shell must be able to run sh, uname, id, mkdir, head, cat, chmod \
+                    and mv";
         return (why, hint.to_owned());
     }
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
-        let hint =
-            "find out why it changed; then `ssh-keygen -R` with its name forgets the old one";
-        let why = "its host key is not the one that ssh knows: another machine, or somebody \
-                   between";
+        let hint = "find out why it changed; then remove the old key with `ssh-keygen -R`";
+        let why = "its host key has changed: another machine, or a man-in-the-middle attack";
         return (why.to_owned(), hint.to_owned());
     }
     let known: [(&str, &str, String); 4] = [
         (
             "Host key verification failed",
             "its host key is not known to ssh",
-            format!("`ssh {host} true` in a terminal shows the key, and asks"),
+            format!("run `ssh {host} true` in a terminal to accept the key"),
         ),
         ("Could not resolve hostname", "no such host", login_hint(host)),
         (
             "Permission denied",
             "the login was refused",
             format!(
-                "`ssh -o BatchMode=yes {host} true` must work: `ssh-copy-id` puts a key there, \
-                 `ssh-add` unlocks it; started in a terminal, ssh asks for a password"
+                "`ssh -o BatchMode=yes {host} true` must work: `ssh-copy-id` installs a key, \
+                 `ssh-add` unlocks it; in a terminal, ssh prompts for a password"
             ),
         ),
         ("", "ssh failed", login_hint(host)),
@@ -322,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_for_sh_survive_any_login_shell() {
+    fn the_script_survives_any_login_shell() {
         for bad in ['\'', '\\', '!', '\n'] {
             assert!(!SCRIPT.contains(bad), "{bad:?} is in the script");
         }
@@ -333,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lines_with_the_key_of_the_session_are_answers() {
+    fn only_lines_with_the_key_of_the_session_are_replies() {
         let answer = ScriptReply::read(b"oscost-0a run Linux x86_64\n", "0a").unwrap();
         assert_eq!((answer.word.as_str(), answer.processor.as_str()), ("run", "x86_64"));
         for noise in ["oscost-0b run Linux x86_64", "Welcome!", "oscost-0a run", "", "\u{1b}[2J"] {
@@ -342,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn another_processor_and_another_system_are_refused_in_words() {
+    fn another_processor_or_system_is_refused() {
         let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let own = processor_of(&file).unwrap();
         let there = |system: &str, processor: &str| {
@@ -358,11 +354,11 @@ mod tests {
     }
 
     #[test]
-    fn why_a_session_did_not_begin_is_told_with_what_to_do() {
+    fn a_failed_login_says_why_and_what_to_do() {
         let failed = Some(ExitStatus::from_raw(SSH_FAILED << 8));
         for (words, why, hint) in [
-            ("@@@ REMOTE HOST IDENTIFICATION HAS CHANGED! @@@", "not the one", "ssh-keygen -R"),
-            ("Host key verification failed.", "not known to ssh", "shows the key"),
+            ("@@@ REMOTE HOST IDENTIFICATION HAS CHANGED! @@@", "has changed", "ssh-keygen -R"),
+            ("Host key verification failed.", "not known to ssh", "accept the key"),
             ("ssh: Could not resolve hostname nix: x", "no such host", "`ssh db1 true`"),
             ("db1: Permission denied (publickey).", "refused", "ssh-copy-id"),
             ("ssh: connect to host db1 port 22: Connection refused", "port 22", "ssh_config"),
@@ -371,7 +367,10 @@ mod tests {
             assert!(told.contains(why) && next.contains(hint), "{words}: {told}; {next}");
         }
         let (told, next) = diagnose("db1", Some(ExitStatus::from_raw(127 << 8)), "sh: not found");
-        assert!(told.contains("no answer from a shell") && next.contains("uname"), "{told}");
+        assert!(
+            told.contains("no reply from the remote shell") && next.contains("uname"),
+            "{told}"
+        );
         let long = diagnose("db1", failed, &"x".repeat(10_000)).0;
         assert!(long.chars().count() < 2 * MAX_ERROR_CHARS, "{long}");
     }

@@ -1,46 +1,46 @@
-//! What a child says to people, on its standard error: taken in as it comes, and the end of it kept.
+//! The standard error of a child: read as it arrives, of which the end is kept.
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStderr};
 
-/// So much of it is kept.
+/// The number of bytes kept.
 const MAX_BYTES: usize = 4_096;
 
-/// The words of a child.
+/// The end of a child's standard error.
 pub(super) struct StderrTail {
-    /// Where they come from, until there will be no more.
+    /// The pipe, until its end.
     source: Option<ChildStderr>,
-    kept: Vec<u8>,
+    tail: Vec<u8>,
 }
 
 impl StderrTail {
-    /// Those of a child, if they are not said on our own standard error.
+    /// Takes the child's standard error, if it is a pipe.
     pub(super) fn from_child(child: &mut Child) -> Self {
-        Self { source: child.stderr.take(), kept: Vec::new() }
+        Self { source: child.stderr.take(), tail: Vec::new() }
     }
 
-    /// What to wait for: there is something new, or the end.
+    /// The descriptor to poll for new text or the end.
     pub(super) fn source(&self) -> Option<BorrowedFd<'_>> {
         self.source.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes in what is there.
+    /// Reads what is available.
     pub(super) fn read_available(&mut self) {
         let Some(source) = &mut self.source else { return };
         let mut chunk = [0; MAX_BYTES];
         match source.read(&mut chunk) {
             Ok(read @ 1..) => {
-                self.kept.extend_from_slice(&chunk[..read]);
-                self.kept.drain(..self.kept.len().saturating_sub(MAX_BYTES));
+                self.tail.extend_from_slice(&chunk[..read]);
+                self.tail.drain(..self.tail.len().saturating_sub(MAX_BYTES));
             }
-            // It will say nothing more.
+            // End of file, or an error.
             _ => self.source = None,
         }
     }
 
-    /// The end of what was heard, as it was said.
+    /// The text that was kept.
     pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.kept).into_owned()
+        String::from_utf8_lossy(&self.tail).into_owned()
     }
 }

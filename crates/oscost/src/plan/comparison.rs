@@ -1,4 +1,4 @@
-//! Places side by side: which rows are compared with which, and how they are interleaved.
+//! Targets side by side: which rows are compared with which, and how they are interleaved.
 
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
@@ -9,47 +9,48 @@ use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet}
 
 use super::rows;
 
-/// As many places are measured beside a base in one worker: fork twins are two or three.
+/// The maximum number of targets measured together with a base in one worker.
 const MAX_NEW_ARMS: usize = 2;
 
-/// Benchmarks that make no twins. The second process of `quantum` goes on working while its arm
-/// waits for its turn, and takes the CPU from the other arm; who yields the CPU yields it to the
-/// process that hands out the turns, and seems preempted.
+/// Benchmarks that cannot be measured as fork twins. The second process of `quantum` keeps running
+/// while its arm waits, and takes the CPU from the other arm; `sched-yield` yields the CPU to the
+/// process that schedules the arms, and appears preempted.
 const BENCHMARKS_WITHOUT_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
 
-/// A place, and what is done there.
+/// A target with its treatments.
 #[derive(Clone, Debug)]
 pub struct ComparedTarget {
-    /// As the record names it.
+    /// The target as in the record.
     pub target: TargetInfo,
-    /// What is done.
+    /// Its treatments.
     pub treatments: TreatmentSet,
 }
 
-/// Rows of one case that one worker (or workers one after the other) measures side by side.
+/// Rows of one case that are measured side by side, by one worker or by workers one after the
+/// other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparisonSet {
     /// How they are interleaved.
     pub design: Design,
-    /// The row to compare with.
+    /// The row of the base.
     pub base: usize,
-    /// The rows to compare: one or two of twins, else one.
+    /// The rows to compare with it: one or two as twins, otherwise one.
     pub news: Vec<usize>,
 }
 
-/// What places side by side come to.
+/// The rows and sets of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparisonRows {
-    /// The rows: all of the base's place, then all of each other place.
+    /// The rows: all of the base, then all of each other target.
     pub rows: Vec<PlannedRow>,
-    /// What is done to each row's process and system.
+    /// The treatments of each row.
     pub treatments: Vec<TreatmentSet>,
     /// What is measured side by side in each round.
     pub sets: Vec<ComparisonSet>,
 }
 
-/// The rows of all places, and their sets. Reference cases are asked of every place: what a treatment costs
-/// them is a row beside the others.
+/// The rows of all targets, and their sets. Reference cases are compared on every target, so that
+/// the cost of a treatment on them is a row too.
 pub fn comparison_rows(
     catalog: &Catalog,
     asked: &[Case],
@@ -58,7 +59,7 @@ pub fn comparison_rows(
 ) -> ComparisonRows {
     let mut sides = ComparisonRows { rows: Vec::new(), treatments: Vec::new(), sets: Vec::new() };
     let mut of_base = rows(catalog, asked.to_vec(), &base.target);
-    // What floors are made of is no matter of what differs.
+    // The primitives of floors are not compared.
     of_base.retain(|row| row.requested || row.is_reference);
     let cases = of_base.len();
     for (number, side) in std::iter::once(base).chain(news).enumerate() {
@@ -83,8 +84,8 @@ pub fn comparison_rows(
             _ if is_program => Design::Pairs,
             design => design,
         };
-        // A monitored arm is up to a hundred times slower, and all arms of a worker have as many ops
-        // in a batch: those of the others would be shorter than they could be.
+        // A monitored arm is up to a hundred times slower, and all arms of a worker have the same
+        // number of ops per batch: the batches of the others would be too short.
         for monitored in [false, true] {
             let twins: Vec<usize> = (0..news.len())
                 .filter(|&new| of_case(new) == Design::Twins)
@@ -111,7 +112,7 @@ pub fn comparison_rows(
     sides
 }
 
-/// How two places are interleaved, by what they differ in.
+/// How two targets are interleaved, depending on what they differ in.
 pub fn design(base: &ComparedTarget, new: &ComparedTarget) -> Design {
     let twins = |side: &ComparedTarget| {
         side.treatments.applied.iter().all(AppliedTreatment::supports_twins)
@@ -126,11 +127,11 @@ pub fn design(base: &ComparedTarget, new: &ComparedTarget) -> Design {
     }
 }
 
-/// Whether the place may have another process take turns with the measured one on its CPU.
+/// Whether another process may alternate with the measured one on its CPU.
 pub fn has_monitor(treated: &TreatmentSet) -> bool {
     let same_cpu =
         |it: &AttachedTreatment| matches!(it, AttachedTreatment::Antagonist { same_cpu: true, .. });
-    // What a wrapper does nobody knows: it may be a tracer.
+    // A wrapper may be a tracer.
     let other =
         |it: &AppliedTreatment| it.has_monitor() || matches!(it, AppliedTreatment::Wrapper { .. });
     treated.applied.iter().any(other) || treated.attached.iter().any(same_cpu)
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_case_stands_beside_its_base_once_for_each_place() {
+    fn every_case_is_compared_with_its_base_once_per_target() {
         let catalog = oscost_worker::benchmarks::data();
         let asked: Vec<Case> = ["syscall/getppid:via=libc", "syscall/write"]
             .into_iter()
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_twins_stands_in_the_catalog_and_is_measured_in_pairs() {
+    fn benchmarks_without_twins_exist_and_are_measured_in_pairs() {
         let catalog = oscost_worker::benchmarks::data();
         let side = |applied| side("x", applied, vec![]);
         for id in BENCHMARKS_WITHOUT_TWINS {

@@ -1,7 +1,7 @@
-//! From a selection to rows: which cases are measured, where, and in what order.
+//! From a selection to rows: which cases are measured, on which target, and in what order.
 //!
-//! What this room is for: reading selectors against the worker's catalog, adding the reference cases, and the
-//! seeded order of each round. What it may not know: how a worker is reached or run.
+//! Purpose: resolving selectors against the worker's catalog, adding the reference cases, and the
+//! seeded order of each round. It must not know how a worker is reached or run.
 
 mod comparison;
 mod refinement;
@@ -23,13 +23,13 @@ use oscost_model::unit::Unit;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The cases that every round of every run measures, asked for or not: the loop, a clock read and
-/// the kernel's bare door.
+/// The cases that every round of every run measures, requested or not: the empty loop, a clock read
+/// and the null system call.
 pub const REFERENCE_CASES: [&str; 3] =
     ["timer/nothing", "timer/clock-gettime:clock=monotonic,via=libc", "syscall/getppid:via=raw"];
 
-/// The rows of a run: the asked-for cases in the catalog's order, then the reference cases that are not
-/// among them, and what their floors are made of.
+/// The rows of a run: the requested cases in the catalog's order, then the reference cases that are
+/// not among them, and the primitives of their floors.
 pub fn rows(catalog: &Catalog, asked: Vec<Case>, target: &TargetInfo) -> Vec<PlannedRow> {
     let reference_cases = REFERENCE_CASES.iter().filter_map(|text| Case::parse(text));
     let floors = asked.iter().flat_map(|case| primitives(catalog, case));
@@ -62,8 +62,8 @@ pub fn rows(catalog: &Catalog, asked: Vec<Case>, target: &TargetInfo) -> Vec<Pla
         .collect()
 }
 
-/// A row where instructions are counted: they are the unit of what is time elsewhere. Where that is
-/// bytes or ops in a second, it is instructions for one of them.
+/// A row in a run that counts instructions, whose unit is instructions per op instead of a time or
+/// a rate.
 pub fn in_instructions(row: PlannedRow) -> PlannedRow {
     let unit = match row.definition.unit {
         Unit::NsPerOp | Unit::BytesPerSecond | Unit::OpsPerSecond => Unit::InstructionsPerOp,
@@ -80,24 +80,25 @@ fn primitives(catalog: &Catalog, case: &Case) -> Vec<Case> {
     parts.filter_map(|part| Case::parse(&part.case)).collect()
 }
 
-/// The timers of the survey, if every one of its cases was asked for; a part of it is no survey.
+/// The timers of the timer survey, if all of its cases were requested; a part of it is not a
+/// survey.
 pub fn survey_timers(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
     let survey = catalog.survey_cases();
     if survey.iter().all(|case| asked.contains(case)) { catalog.timers.clone() } else { vec![] }
 }
 
-/// The order of things, from the run's seed.
+/// Random orders, from the run's seed.
 ///
-/// The algorithm is named (xoshiro256++), so that a seed in a record gives the same order for ever.
+/// The algorithm is fixed (xoshiro256++), so that the seed in a record reproduces the order.
 pub struct RandomOrder(Xoshiro256PlusPlus);
 
 impl RandomOrder {
-    /// The order that `seed` gives.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Puts one round's rows into a fresh random order (Fisher and Yates).
+    /// Shuffles the rows of a round (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = ((u128::from(self.0.next_u64()) * (last as u128 + 1)) >> 64) as usize;
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_floor_is_made_of_is_measured_beside_and_once() {
+    fn the_primitives_of_floors_are_measured_once() {
         let catalog = oscost_worker::benchmarks::data();
         let asked: Vec<Case> = ["syscall/stat:via=raw", "syscall/open-close:via=raw"]
             .iter()
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_survey_is_whole_or_none() {
+    fn a_part_of_the_survey_is_not_a_survey() {
         let catalog = oscost_worker::benchmarks::data();
         let mut asked = catalog.survey_cases();
         assert_eq!(survey_timers(&catalog, &asked), catalog.timers);
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_order_again() {
+    fn a_seed_reproduces_the_order() {
         let order = |seed| {
             let mut items: Vec<u32> = (0..20).collect();
             RandomOrder::new(seed).shuffle(&mut items);

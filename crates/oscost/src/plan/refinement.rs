@@ -1,10 +1,10 @@
-//! More sizes where a curve bends.
+//! Refinement: more sizes around the breaks of a curve.
 
 use oscost_model::curve::Curve;
 use oscost_model::journal::PlannedRow;
 use oscost_model::point::{Point, Value};
 
-/// The rows that place the breaks of curves better: as a row of the same curve, at other sizes.
+/// The rows that locate the breaks of curves more precisely: rows of the same curve at other sizes.
 pub fn refinement_rows(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow> {
     let mut found: Vec<PlannedRow> = Vec::new();
     for curve in curves {
@@ -22,7 +22,7 @@ pub fn refinement_rows(rows: &[PlannedRow], curves: &[Curve]) -> Vec<PlannedRow>
                 is_refinement: true,
                 ..like.clone()
             };
-            // No study has measured it.
+            // No study measured this size.
             row.study_method = None;
             row.case.point = with_axis_value(&like.case.point, &curve.axis, size);
             let is_same = |other: &PlannedRow| other.case == row.case && other.target == row.target;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sizes_around_a_break_are_new_rows_of_its_own_curve_and_each_is_one_row() {
+    fn the_sizes_around_a_break_are_new_rows_of_its_curve_without_duplicates() {
         let rows = ["same", "other"].map(|cpu| {
             ["4", "16"]
                 .map(|size| row(&format!("pipe/throughput:by=pipe,size={size},peer_cpu={cpu}")))

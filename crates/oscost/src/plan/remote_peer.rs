@@ -1,4 +1,4 @@
-//! Two machines: which cases have an end that may stand on the other one, and why the rest have not.
+//! Two machines: which cases can have their peer on the other one, and why the others cannot.
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition};
@@ -8,11 +8,11 @@ use oscost_model::record::TargetInfo;
 
 /// The axis of cases with two ends.
 const PEER_CPU: &str = "peer_cpu";
-/// Its only point between machines.
+/// Its only point if the peer is on another machine.
 const OTHER: &str = "other";
 
-/// The asked-for cases as they are between two machines, each once: there the peer's CPU is always
-/// another one. The second value says whether that changed any.
+/// The requested cases with a peer on another machine, each once: its CPU is then always another
+/// one. The second value says whether that changed any case.
 pub fn with_remote_peer(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
     let mut cases: Vec<Case> = Vec::new();
     let mut changed = false;
@@ -46,16 +46,16 @@ fn with_peer_on_other_cpu(definition: &Definition, case: Case, changed: &mut boo
     Case::new(case.benchmark, definition.without_implied(&point))
 }
 
-/// Marks the rows whose other end stands on the machine `peer`.
+/// Marks the rows whose peer is on the machine `peer`.
 pub fn mark_remote_peer(rows: &mut [PlannedRow], peer: &str) {
     for row in rows.iter_mut().filter(|row| row.requested && row.definition.peer_may_be_remote) {
         row.target.peer = Some(peer.to_owned());
     }
 }
 
-/// The rows of cases whose other end stands on the machine `peer`, in a run of which the other rows
-/// have both ends here; without a peer their place names none. One that
-/// cannot have its other end there has none of its own ([`why_not`]).
+/// The rows of cases whose peer is on the machine `peer`, in a run whose other rows have both ends
+/// here; without `peer` their target names none. A row that cannot have a remote peer does not name
+/// one ([`local_only_reason`]).
 pub fn remote_peer_rows(
     catalog: &Catalog,
     asked: Vec<Case>,
@@ -81,8 +81,7 @@ pub fn remote_peer_rows(
     cases.into_iter().filter_map(row).collect()
 }
 
-/// Why a row with two ends cannot have one of them on another machine; none of a row that has one,
-/// or but one end.
+/// Why the peer of a row cannot be on another machine; `None` if it is, or if there is no peer.
 pub fn local_only_reason(row: &PlannedRow) -> Option<String> {
     let definition = &row.definition;
     if !row.requested || row.target.peer.is_some() || definition.axis(PEER_CPU).is_none() {
@@ -90,13 +89,12 @@ pub fn local_only_reason(row: &PlannedRow) -> Option<String> {
     }
     let (_, name) = definition.id.split_once('/').unwrap_or_default();
     Some(match name.contains("one-way") {
-        true => "between machines nothing is timed one way: their clocks are not compared; half a \
-                 round trip stands in for it, and rows say so (HALF_ASSUMED)"
+        true => "one-way times cannot be measured between machines, since their clocks are not \
+                 synchronised; half a round trip is reported instead (HALF_ASSUMED)"
             .to_owned(),
-        false => format!(
-            "both ends of `{}` stand on one machine by their nature: leave out --peer",
-            definition.id
-        ),
+        false => {
+            format!("both ends of `{}` must be on one machine: leave out --peer", definition.id)
+        }
     })
 }
 
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn between_machines_the_peer_is_on_another_cpu_and_each_case_there_once() {
+    fn a_remote_peer_is_on_another_cpu_and_each_case_is_listed_once() {
         let far = catalog("s/t", true, &["same", "other"], None);
         let both = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
         assert_eq!(cases(&far, &both), (vec!["s/t:peer_cpu=other".to_owned()], true));
@@ -147,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn far_rows_have_their_other_end_at_the_peer_where_there_is_one() {
+    fn remote_rows_name_the_peer_if_there_is_one() {
         let target = TargetInfo {
             text: "local".into(),
             host: "local".into(),
@@ -171,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_two_ends_on_one_machine_says_why_and_what_to_do() {
+    fn a_local_only_row_says_why_and_what_to_do() {
         let row = |id: &str, reaches| {
             let catalog = catalog(id, reaches, &["other"], None);
             let mut rows = [PlannedRow {

@@ -7,21 +7,21 @@ use oscost_model::definition::{Axis, Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use wildmatch::WildMatch;
 
-/// Why a selector selects nothing.
+/// Why a selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorError {
     /// No family, benchmark or glob of that name.
     UnknownName {
-        /// What was asked for.
+        /// The requested text.
         name: String,
-        /// What may have been meant.
+        /// The nearest names.
         nearest: Vec<String>,
     },
     /// A benchmark has no such axis.
     UnknownAxis {
         /// The benchmark.
         benchmark: String,
-        /// What was asked for.
+        /// The requested text.
         axis: String,
         /// The axes that it has.
         axes: Vec<String>,
@@ -32,14 +32,14 @@ pub enum SelectorError {
         benchmark: String,
         /// The axis.
         axis: String,
-        /// What was asked for.
+        /// The requested text.
         value: String,
         /// The points that it has.
         allowed: Vec<String>,
     },
-    /// What stands behind the colon is not `axis=value`.
+    /// The text after the colon is not `axis=value`.
     NotAnAssignment {
-        /// What was asked for.
+        /// The requested text.
         text: String,
     },
 }
@@ -48,14 +48,14 @@ impl fmt::Display for SelectorError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownName { name, nearest } => {
-                write!(out, "`{name}` is no family, benchmark or case")?;
+                write!(out, "`{name}` is not a family, benchmark or case")?;
                 match &nearest[..] {
-                    [] => write!(out, "\n  hint: `oscost list` shows them all"),
+                    [] => write!(out, "\n  hint: `oscost list` lists all of them"),
                     nearest => write!(out, "\n  hint: the nearest are {}", names(nearest)),
                 }
             }
             Self::UnknownAxis { benchmark, axis, axes } if axes.is_empty() => {
-                write!(out, "`{benchmark}` has no axis `{axis}`: it has none at all")
+                write!(out, "`{benchmark}` has no axis `{axis}`: it has no axes")
             }
             Self::UnknownAxis { benchmark, axis, axes } => {
                 write!(out, "`{benchmark}` has no axis `{axis}`\n  hint: it has {}", names(axes))
@@ -79,8 +79,8 @@ fn names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The cases that `selectors` name, each once, in the catalog's order; without selectors, the price list.
-/// Axes that they do not name are at their usual points, or at those of a thorough run.
+/// The cases that `selectors` name, each once, in the catalog's order; without selectors, the price
+/// list. Axes that are not named take their default points, or those of a thorough run.
 pub fn select(
     catalog: &Catalog,
     selectors: &[String],
@@ -125,7 +125,7 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
             nearest: nearest(catalog, name),
         });
     }
-    // A family or a glob means those of its benchmarks that have the axes.
+    // A family or a glob selects those of its benchmarks that have the axes.
     let has_all =
         |definition: &&&Definition| asked.iter().all(|(axis, _)| definition.axis(axis).is_some());
     let fitting: Vec<&Definition> = match named.iter().filter(has_all).copied().collect::<Vec<_>>()
@@ -137,7 +137,7 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
     for definition in fitting {
         found.extend(cases(definition, &asked, extent)?);
     }
-    // Who names a family as a whole means its survey as well, which goes beyond the usual points.
+    // A whole family includes its survey, which goes beyond the default points.
     if asked.is_empty() {
         let family = |case: &Case| case.benchmark.split_once('/').is_some_and(|(of, _)| of == name);
         found.extend(catalog.survey_cases().into_iter().filter(family));
@@ -145,7 +145,7 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
     Ok(found)
 }
 
-/// `axis=a|b,axis=*` as axes and what is asked of each.
+/// Parses `axis=a|b,axis=*` into axes and requested values.
 fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
     axes.split(',')
         .filter(|_| !axes.is_empty())
@@ -158,7 +158,8 @@ fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
         .collect()
 }
 
-/// The cases of a benchmark at the asked points; axes that are not named keep those of `extent`.
+/// The cases of a benchmark at the requested points; axes that are not named take those of
+/// `extent`.
 fn cases(
     definition: &Definition,
     asked: &[(&str, Vec<&str>)],
@@ -205,7 +206,7 @@ fn cases(
     Ok(points.into_iter().map(named).collect())
 }
 
-/// The points of an axis, in words.
+/// The points of an axis as text.
 fn allowed_values(axis: &Axis) -> Vec<String> {
     let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
     axis.points.iter().map(Value::to_string).chain(any).collect()
@@ -213,11 +214,11 @@ fn allowed_values(axis: &Axis) -> Vec<String> {
 
 /// Up to three names that look like `name`, best first.
 pub(super) fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
-    /// Below this two names share little but letters.
+    /// Names less similar than this are not suggested.
     const ALIKE: f64 = 0.75;
     let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
     let families = catalog.families.iter().map(|family| family.name.as_str());
-    // Somebody may have left out the family, or taken another one for it: `syscall/times`.
+    // The family may be missing or wrong: `syscall/times`.
     let short = |id: &str| id.split_once('/').map_or(id, |(_, short)| short).to_owned();
     let asked = short(name);
     let likeness =
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_unsaid_is_measured_under_the_name_without_it() {
+    fn an_implied_value_is_left_out_of_the_name() {
         let raw = ["syscall/getppid:via=raw"];
         assert_eq!(names_of(&raw), raw);
         assert_eq!(names_of(&["syscall/getppid:via=raw,state=warm"]), raw);
@@ -302,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn a_family_with_an_axis_means_those_that_have_it() {
+    fn a_family_with_an_axis_selects_the_benchmarks_that_have_it() {
         assert_eq!(names_of(&["timer:read=rdtsc"]), ["timer/tsc:read=rdtsc"]);
     }
 
     #[test]
-    fn a_family_as_a_whole_means_its_survey_too_and_nothing_less_does() {
+    fn only_a_whole_family_includes_its_survey() {
         let survey: Vec<String> = catalog().survey_cases().iter().map(Case::to_string).collect();
         let family = names_of(&["timer"]);
         assert!(survey.iter().all(|case| family.contains(case)));
@@ -320,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_what_was_meant() {
+    fn errors_suggest_the_nearest_names() {
         assert!(refusal("syscall/getpidd").contains("`syscall/getpid`"));
         assert!(refusal("getppid").contains("`syscall/getppid`"));
         assert!(refusal("syscall/times").contains("the nearest are `timer/times`"));
         assert!(refusal("zzz").contains("oscost list"));
         assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
         assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));
-        assert!(refusal("timer/nothing:x=1").contains("none at all"));
+        assert!(refusal("timer/nothing:x=1").contains("no axes"));
         assert!(refusal("syscall/getppid:via").contains("axis=value"));
     }
 

@@ -1,7 +1,7 @@
-//! What is attached to the system while all rows of a run are measured.
+//! Treatments attached to the system during a whole run.
 //!
-//! A clock source is another one before the clocks are surveyed and until they have been looked at
-//! again, since it is what they are read from. All else is attached only after they were calibrated.
+//! A clocksource is set before the clocks are calibrated and until they are calibrated again, since
+//! clocks read it. All other treatments are attached after calibration.
 
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
@@ -9,17 +9,17 @@ use oscost_model::treatment::AttachedTreatment;
 use super::workers::JobFailure;
 use super::{Run, RunError};
 
-/// When something is attached.
+/// When a treatment is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttachPhase {
-    /// Before the survey of clocks.
+    /// Before the clocks are calibrated.
     BeforeClocks,
-    /// Behind it.
+    /// After that.
     AfterClocks,
 }
 
 impl Run<'_> {
-    /// Attaches what is attached then to all rows alike; the job that it is, if there is any.
+    /// Attaches the treatments of this phase; returns the job, if there is any.
     pub(super) fn attach_for_run(
         &mut self,
         when: AttachPhase,
@@ -30,11 +30,11 @@ impl Run<'_> {
             is_clock == (when == AttachPhase::BeforeClocks)
         };
         let then: Vec<AttachedTreatment> =
-            row.treated.attached.iter().filter(is_then).cloned().collect();
+            row.treatments.attached.iter().filter(is_then).cloned().collect();
         self.attach(&then)
     }
 
-    /// Undoes it.
+    /// Detaches them, and verifies the monitor's report.
     pub(super) fn detach_after_run(&mut self, standing: Option<u64>) -> Result<(), RunError> {
         let Some(id) = standing.filter(|id| self.workers.attached.contains(id)) else {
             return Ok(());
@@ -50,7 +50,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// No row can be measured, or none any longer.
+    /// Gives up all rows.
     pub(super) fn give_up_all(&mut self, ended: &JobFailure) {
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
@@ -59,11 +59,12 @@ impl Run<'_> {
         }
     }
 
-    /// What was attached is no longer: whatever is measured now is measured without it.
+    /// Gives up all rows if an attached treatment has ended early: further workers would run
+    /// without it.
     pub(super) fn check_early_detachment(&mut self) {
         if let Some(JobFailure { reason, .. }) = self.workers.early_detachment.take() {
             self.workers.attached.clear();
-            let reason = format!("what was attached to the system came off: {reason}");
+            let reason = format!("an attached treatment ended early: {reason}");
             let outcome = RowOutcome::Failed;
             self.give_up_all(&JobFailure {
                 outcome,

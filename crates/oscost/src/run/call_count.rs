@@ -1,4 +1,4 @@
-//! Counting without measuring: what a machine shows of some cases in a moment.
+//! Counting the calls of cases without measuring them.
 
 use std::time::{Duration, Instant};
 
@@ -12,18 +12,18 @@ use super::workers::{PeerLocation, Workers};
 use super::{MIN_COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};
 
-/// A case whose calls were looked at.
+/// The call count of a case.
 #[derive(Clone, Debug)]
 pub struct CaseCallCount {
     /// The case.
     pub case: Case,
-    /// What was counted, or why nothing was.
+    /// The calls, or why they could not be counted.
     pub outcome: Result<CallCount, String>,
 }
 
-/// Counts the calls of some cases, as a run does, until the time is up; the rest say so. The copies
-/// are pinned, with the best clock there is: some ops need to know where they stand, and some read
-/// the clock themselves.
+/// Counts the calls of some cases as a run does, until the time is up; the remaining ones say so.
+/// The workers are pinned and use the best clock: some ops depend on their CPU, and some read the
+/// clock.
 pub fn count_calls(
     session: &mut dyn Session,
     cases: &[Case],
@@ -38,7 +38,7 @@ pub fn count_calls(
     let count = |case: &Case| {
         let left = until.saturating_duration_since(Instant::now());
         let outcome = if left.is_zero() {
-            Err(format!("the {} s that this may take were over", within.as_secs()))
+            Err(format!("the time limit of {} s was reached", within.as_secs()))
         } else {
             let spec = WorkerSpec {
                 subject: Subject::Case(case.clone()),

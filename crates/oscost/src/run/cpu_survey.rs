@@ -1,4 +1,4 @@
-//! Before anything is measured: which CPU, and which clock.
+//! The choice of the CPU and the clock before measuring.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use oscost_model::worker::{BatchPlan, Subject, Task, WorkerSpec};
 use super::workers::Workers;
 use super::{Request, Run, RunError};
 
-/// The spin that finds interruptions, and that pays the frequency ramp for the workers.
+/// The length of the spin that finds interruptions; it also lets the core frequency ramp up.
 const SPIN: Duration = Duration::from_millis(200);
-/// CPUs that are probed: enough for a choice, few enough not to pull down the clock of the others.
+/// The number of probed CPUs: enough for a choice, few enough not to lower the turbo frequency.
 const MAX_PROBED_CPUS: usize = 4;
 
-/// What a pilot may take: six shots of an op that takes ten seconds.
+/// The time limit of a pilot: six shots of an op that takes ten seconds.
 const PILOT_TIMEOUT_MS: u64 = 60_000;
-/// What a worker may take beyond five times what it should.
+/// The time limit of a worker beyond five times its expected duration.
 const WORKER_GRACE_MS: u64 = 5_000;
 
 impl Run<'_> {
-    /// Probes the CPUs, chooses the quietest, and calibrates the best clock that can be used there.
+    /// Probes the CPUs, chooses the quietest, and calibrates the best usable clock there.
     pub(super) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
         let ladder = usable_clocks(self.workers.session().hello());
         let mut passed_over: Vec<String> = self
@@ -37,7 +37,7 @@ impl Run<'_> {
             .collect();
         let clock = ladder.first().copied().unwrap_or(ClockKind::Syscall);
         if let Some(cpu) = request.peer_cpu {
-            // Found out now: a worker that cannot pin its peer would blame its case.
+            // Checked now: a worker that cannot pin its peer would fail its case.
             if self.probe(&[cpu], clock)?.is_empty() {
                 return Err(RunError::NoPeerCpu(format!("CPU {cpu}")));
             }
@@ -47,8 +47,8 @@ impl Run<'_> {
         let mut probe = self.probe(&cpus, clock)?;
         let pinned = !probe.is_empty();
         if !pinned && request.requested_cpu.is_none() {
-            // A sandbox may refuse sched_setaffinity(2): then workers run where they are put, and
-            // batches that were moved are rejected.
+            // A sandbox may refuse sched_setaffinity(2): workers then run on any CPU, and migrated
+            // batches are rejected.
             probe = self.probe(&[], clock)?;
         }
         let quietest = quietest(&probe);
@@ -59,7 +59,7 @@ impl Run<'_> {
         };
         let cpu = pinned.then_some(quietest.cpu);
         if let Some(taken) = request.peer_cpu.filter(|taken| Some(*taken) == cpu) {
-            return Err(RunError::NoPeerCpu(format!("CPU {taken}, where the workers are")));
+            return Err(RunError::NoPeerCpu(format!("CPU {taken}, which the workers use")));
         }
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
@@ -78,7 +78,7 @@ impl Run<'_> {
         Err(RunError::NoClock(passed_over.join("; ")))
     }
 
-    /// Probes the peer's CPUs, and chooses the one that its servers are pinned to.
+    /// Probes the CPUs of the remote peer, and chooses the one that its servers are pinned to.
     pub(super) fn survey_peer_cpus(
         &mut self,
         machine: &str,
@@ -108,7 +108,7 @@ impl Run<'_> {
         self.workers.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
     }
 
-    /// The same clock once more: the long baseline between the two gives its rate.
+    /// Calibrates the same clock again: the long baseline between the two gives its rate.
     pub(super) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
         let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
         if let Ok((calibration, sync)) = self.workers.calibrate(self.cpu, kind)? {
@@ -118,18 +118,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a worker of a row must know.
+    /// The specification of a worker of a row.
     pub(super) fn worker_spec(&mut self, row: usize, task: Task) -> WorkerSpec {
         let expected_ms = match &task {
             Task::Measure(plan) => {
                 let batches = plan.groups as f64 * plan.unroll_factors.len().max(1) as f64;
                 (plan.batch_ns * batches / 1e6) as u64
             }
-            // What an op costs is not known yet: some take seconds.
+            // The cost of an op is not known yet: some take seconds.
             Task::Pilot { .. } => PILOT_TIMEOUT_MS / 5,
-            // It lasts as long as the worker that it serves; a program's limit is its own.
+            // A server lasts as long as its worker; a program has its own limit.
             Task::Serve { .. } | Task::Run { .. } => PILOT_TIMEOUT_MS / 5,
-            // It is planned where everything else of its machine is.
+            // Instruction counts are planned in `instruction_count`.
             Task::Exact => 0,
             Task::Count { warm_ops, ops } => {
                 let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.iterations.max(1) as f64;
@@ -143,10 +143,10 @@ impl Run<'_> {
             subject: Subject::Case(self.rows[row].planned.case.clone()),
             seed: self.order.worker_seed(),
             cpu: self.cpu,
-            // Surveyed before any row is measured.
+            // The clock is calibrated before any row is measured.
             clock: self.clock.unwrap_or(NO_CLOCK),
             arms: 1,
-            treatments: vec![self.rows[row].treated.applied.clone()],
+            treatments: vec![self.rows[row].treatments.applied.clone()],
             toggled: false,
             forked: false,
             workers: 1,
@@ -158,8 +158,7 @@ impl Run<'_> {
     }
 }
 
-/// The CPUs to probe: the one that was asked for, or the last few that may be used, without the one
-/// that a peer has.
+/// The CPUs to probe: the requested one, or the last few available ones without that of a peer.
 fn probe_candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32> {
     if let Some(cpu) = asked {
         return vec![cpu];
@@ -172,15 +171,15 @@ fn probe_candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Ve
     allowed[allowed.len().saturating_sub(MAX_PROBED_CPUS)..].to_vec()
 }
 
-/// The clocks that may be used, best first.
+/// The usable clocks, best first.
 pub(super) fn usable_clocks(hello: &Hello) -> Vec<ClockKind> {
     let usable = hello.clocks.iter().filter(|verdict| verdict.unusable_reason.is_none());
     usable.map(|verdict| verdict.kind).collect()
 }
 
 /// The CPU to measure on: the last one, since the first serves most interrupts, unless another is
-/// clearly quieter. Two CPUs of one machine may differ by 3 % (other neighbours of the host, other
-/// interrupts): runs that took now one, now the other would differ by that for no reason.
+/// clearly quieter. Two CPUs of one machine may differ by 3 % (other guests, other interrupts):
+/// runs that alternate between them would differ by as much.
 pub(super) fn quietest(probe: &[CpuProbe]) -> Option<&CpuProbe> {
     const CLEARLY_PCT: f64 = 2.0;
     let last = probe.last()?;
@@ -188,7 +187,7 @@ pub(super) fn quietest(probe: &[CpuProbe]) -> Option<&CpuProbe> {
     Some(if last.lost_pct() - best.lost_pct() > CLEARLY_PCT { best } else { last })
 }
 
-/// Stands in a spec only until the survey has found a clock, and where nothing is timed.
+/// A placeholder until a clock is calibrated, and where nothing is timed.
 pub(super) const NO_CLOCK: Calibration = Calibration {
     kind: ClockKind::Syscall,
     ticks_per_ns: 1.0,

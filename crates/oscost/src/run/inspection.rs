@@ -1,5 +1,5 @@
-//! A look at a machine without measuring anything on it: how disturbed each CPU is, who disturbs
-//! it, how fast its core and its counter run, and whether system calls can be counted there.
+//! Inspection of a machine without measuring: how disturbed each CPU is and by what, how fast its
+//! core and its counter run, and whether system calls can be counted.
 
 use std::time::Duration;
 
@@ -16,26 +16,26 @@ use super::workers::{PeerLocation, Workers};
 use super::{MIN_COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};
 
-/// CPUs that are looked at: with more the machine is described well enough.
+/// The number of CPUs that are probed: enough to describe a large machine.
 const MAX_CPUS: usize = 64;
 
-/// What a counted copy of it may take.
+/// The time limit of the counted worker.
 const COUNT_TIMEOUT_MS: u64 = 5_000;
 
-/// What was seen.
+/// The result of an inspection.
 #[derive(Clone, Debug)]
 pub struct MachineInspection {
-    /// Each CPU that could be looked at.
+    /// Each CPU that could be probed.
     pub probe: Vec<CpuProbe>,
-    /// The one that a run would take; `None` where a process cannot be pinned.
+    /// The CPU that a run would use; `None` if a process cannot be pinned.
     pub cpu: Option<u32>,
-    /// Who else used the machine meanwhile, or why that is not known.
+    /// The activity of other processes meanwhile, or why it is unknown.
     pub activity: Result<SystemActivity, String>,
-    /// Why system calls cannot be counted here; `None` when they can.
+    /// Why system calls cannot be counted here; `None` if they can.
     pub uncountable_reason: Option<String>,
 }
 
-/// Looks for as long as `spin` and a little more.
+/// Inspects the machine for a little longer than `spin`.
 pub fn inspect_machine(
     session: &mut dyn Session,
     spin: Duration,
@@ -74,7 +74,7 @@ pub fn clock_rates(
     Ok((probe.into_iter().next(), calibration.map(|(calibration, _)| calibration)))
 }
 
-/// The best clock, and the CPUs that may be used.
+/// The best clock, and the available CPUs.
 fn clock_and_cpus(session: &dyn Session) -> (ClockKind, Vec<u32>) {
     let hello = session.hello();
     let clock = usable_clocks(hello).first().copied().unwrap_or(ClockKind::Syscall);
@@ -83,7 +83,8 @@ fn clock_and_cpus(session: &dyn Session) -> (ClockKind, Vec<u32>) {
     (clock, allowed[allowed.len().saturating_sub(MAX_CPUS)..].to_vec())
 }
 
-/// A copy of a reference case whose calls are counted: whether a tracer may be attached shows there.
+/// A worker of a reference case whose calls are counted: this shows whether a tracer can be
+/// attached.
 fn counting_spec(cpu: Option<u32>) -> WorkerSpec {
     WorkerSpec {
         subject: Subject::Case(Case::new("syscall/getppid", Point::none().with("via", "raw"))),

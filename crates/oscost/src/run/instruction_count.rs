@@ -1,8 +1,8 @@
-//! Machines that count instructions: every worker is planned before they are booted.
+//! Runs on machines that count instructions: all workers are planned before the machines boot.
 //!
-//! What such a machine does is the same each time it is booted, so nothing is sampled here, and
-//! there is no pace, no pair and no control. A case is measured in a few fresh workers, as far apart
-//! in the boot as can be, and whether these agree to the last instruction is what is found out.
+//! Such a machine repeats itself from boot to boot, so there is no sampling, no stopping rule, no
+//! pairs and no controls. A case is measured in a few new workers, spread over the boot, which
+//! shows whether they agree to the last instruction.
 
 use std::time::{Duration, Instant};
 
@@ -18,59 +18,59 @@ use super::workers::{JobFailure, job_failure};
 use super::{Observer, RunEnd, RunError, WARM_OPS, counted_ops};
 use crate::hosts::HostError;
 
-/// What a worker may take, in the machine's own time, which is its instructions: a hundred times what
-/// most take. An emulator is busy with them for half a minute.
+/// The time limit of a worker in the machine's own time, which counts instructions: a hundred times
+/// what most workers need, and half a minute of emulation.
 const WORKER_TIMEOUT_MS: u64 = 10_000;
-/// What a tracer takes is in proportion to the calls; one that waits in vain is not waited for.
+/// The time limit of a counted worker: tracing takes time in proportion to the calls.
 const COUNT_TIMEOUT_MS: u64 = 3_000;
-/// Nothing that a machine does takes so long: an emulator on a busy host is ten times slower than on
-/// one of its own.
+/// The longest wait for an event: an emulator on a busy host is up to ten times slower than on an
+/// idle one.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(300);
-/// All workers have the same one, or their stacks and environments would differ, and with them the
-/// pages that their ops touch: what repeats itself is to be told from what does not.
+/// All workers have the same seed: otherwise their stacks and environments would differ, and with
+/// them the pages that their ops touch.
 const SEED: u64 = 1;
-/// The CPU of a machine that has one.
+/// The only CPU of such a machine.
 const CPU: u32 = 0;
-/// The job that looks whether the counter counts instructions.
+/// The job that verifies that the counter counts instructions.
 const CALIBRATION_JOB_ID: u64 = 1;
 
-/// Machines that wait to be booted, by their numbers.
+/// Machines that can be booted, by number.
 pub trait Machines {
-    /// Boots one, with all its orders.
+    /// Boots a machine with all its orders.
     fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError>;
 
-    /// Hears who its supervisor is.
+    /// Waits for the hello of its supervisor.
     fn hello(&mut self, machine: usize) -> Result<Hello, HostError>;
 
     /// Sleeps until its next event.
     fn next(&mut self, machine: usize, patience: Duration) -> Result<Event, HostError>;
 
-    /// Ends one from which nothing more is wanted.
+    /// Ends a machine.
     fn end(&mut self, machine: usize);
 }
 
-/// What is to be counted.
+/// The parameters of a run that counts instructions.
 #[derive(Clone, Debug)]
 pub struct InstructionCountRequest {
     /// The first entry of the journal.
     pub header: RunHeader,
-    /// The rows: all those of the first machine, then all those of the next.
+    /// The rows, machine by machine.
     pub rows: Vec<PlannedRow>,
-    /// What is done to each row's process.
+    /// The treatments of each row.
     pub treatments: Vec<TreatmentSet>,
     /// What is compared with what.
     pub pairs: Vec<Pairing>,
-    /// The machines, as they are booted; each row names its own by `m` and its number.
+    /// The machines; each row names its own as `m` and its number.
     pub machines: Vec<Vm>,
-    /// How many machines may run at a time.
+    /// The maximum number of machines that run at a time.
     pub max_concurrent: usize,
     /// Workers of each case.
     pub repetitions: u32,
-    /// Rows that cannot be measured there, and why.
+    /// Rows that cannot be measured there, each with the reason.
     pub unmeasurable: Vec<(usize, String)>,
 }
 
-/// Does what is asked. However it ends, the journal says so, and holds what was measured.
+/// Carries out the run. However it ends, the journal says so and contains what was measured.
 pub fn count_instructions(
     machines: &mut dyn Machines,
     request: InstructionCountRequest,
@@ -114,7 +114,7 @@ pub fn count_instructions(
                 if !run.record_machine_failure(machine, &error) {
                     untold = Some(error);
                 }
-                // A machine that was never booted is not to be waited for.
+                // A machine that was never booted is not waited for.
                 booted = booted.max(machine + 1);
             }
         }
@@ -128,7 +128,7 @@ pub fn count_instructions(
     }
 }
 
-/// How far a row is.
+/// The state of a row.
 #[derive(Clone, Default)]
 struct RowState {
     workers: u32,
@@ -136,12 +136,12 @@ struct RowState {
     given_up: bool,
 }
 
-/// What a job of a machine's is for.
+/// The purpose of a job.
 #[derive(Clone, Copy)]
 enum Job {
-    /// To count the calls of a row.
+    /// Counts the calls of a row.
     Count(usize),
-    /// To be a worker of a row.
+    /// Measures a worker of a row.
     Worker(usize, Phase),
 }
 
@@ -157,7 +157,7 @@ impl Run<'_> {
         self.listener.observe(&entry);
     }
 
-    /// The rows of a machine that can be measured there.
+    /// The rows that can be measured on a machine.
     fn measurable_rows(&self, machine: usize) -> Vec<usize> {
         let id = machine_id(machine);
         let lacks =
@@ -168,8 +168,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// The jobs of a machine: counts, then rounds of workers. The first round is a rehearsal: a kernel
-    /// that has just booted does some things for the first time, and never again.
+    /// The jobs of a machine: counts, then rounds of workers. The first round is a rehearsal, since
+    /// a freshly booted kernel does some work only once.
     fn jobs(&self, machine: usize) -> Vec<Job> {
         let rows = self.measurable_rows(machine);
         let counts = rows.iter().map(|&row| Job::Count(row));
@@ -203,7 +203,7 @@ impl Run<'_> {
     }
 
     fn spec(&self, row: usize, task: Task) -> Box<WorkerSpec> {
-        // What an empty window shows is found when the machine is there; no worker asks for it.
+        // The overhead of an empty window is measured by the calibration; workers do not use it.
         let clock = Calibration {
             kind: ClockKind::Instructions,
             ticks_per_ns: 1.0,
@@ -219,7 +219,7 @@ impl Run<'_> {
             arms: 1,
             treatments: vec![self.request.treatments[row].applied.clone()],
             toggled: false,
-            // A process that something is applied to is another one than one that is not.
+            // A treated process is forked, so the untreated one must be too.
             forked: self.is_treated(),
             workers: 1,
             remote_end: None,
@@ -233,12 +233,13 @@ impl Run<'_> {
         })
     }
 
-    /// Whether something is done to the process of any row.
+    /// Whether a treatment is applied to the process of any row.
     fn is_treated(&self) -> bool {
         self.request.treatments.iter().any(|it| !it.applied.is_empty())
     }
 
-    /// A machine was met, or was not: the first one also tells what is planned.
+    /// Describes a machine in the journal, whether it came up or not; after the first machine also
+    /// the plan.
     fn describe_machine(
         &mut self,
         number: usize,
@@ -250,7 +251,7 @@ impl Run<'_> {
         };
         let tracers = facts.tracers.clone();
         let vm = self.request.machines.get(number).cloned();
-        // What is said of machines speaks of noise, and none changes a count.
+        // Notes on machines concern noise, which does not change a count.
         let machine = Machine { vm, ..Machine::new(&machine_id(number), facts, Vec::new()) };
         self.emit(Entry::MachineDescribed { machine: Box::new(machine), tracers });
         if lost.is_ok() {
@@ -271,7 +272,7 @@ impl Run<'_> {
         lost
     }
 
-    /// Hears all that a machine has to say of its jobs.
+    /// Collects all events of a machine.
     fn collect(&mut self, number: usize, machines: &mut dyn Machines) -> Result<(), HostError> {
         match machines.next(number, EVENT_TIMEOUT)? {
             Event::Calibrated { calibration, sync, .. } => {
@@ -286,8 +287,7 @@ impl Run<'_> {
             let id = job_id(number_of_job);
             let event = match early.take_if(|event: &mut Event| event.id() == Some(id)) {
                 Some(event) => event,
-                // Jobs are done in their order: an answer to a later one says that there is none to
-                // this.
+                // Jobs are done in order: an answer to a later one means that this one has none.
                 None if early.is_some() => no_answer(id),
                 None => answer(id, number, machines, &mut early)?,
             };
@@ -307,14 +307,14 @@ impl Run<'_> {
         self.emit(entry);
     }
 
-    /// A worker of a row came back, or did not.
+    /// Records the outcome of a worker.
     fn record_worker(&mut self, row: usize, phase: Phase, event: Event) {
         let at_s = self.started_at.elapsed().as_secs_f64();
         let number = row as u32;
         match event {
             Event::Sampled { samples, .. } if self.counted_idle_time(row, &samples) => {
-                let reason = "an op waits while nothing runs, and then the counter goes on without \
-                              instructions";
+                let reason = "an op waits while the machine is idle, and the counter then \
+                              advances without instructions";
                 self.give_up(row, RowOutcome::Unmeasurable, reason.to_owned());
             }
             Event::Sampled { samples, disturbance, monitor_wakeups_per_op: seen, plan, .. } => {
@@ -339,15 +339,15 @@ impl Run<'_> {
                     let outcome = WorkerOutcome::Lost { outcome, reason };
                     self.emit(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
                 }
-                // What a machine that repeats itself has failed to do it will not do.
+                // A machine that repeats itself would fail again.
                 self.give_up(row, outcome, reason);
             }
         }
     }
 
-    /// Whether the ops of a row have waited with nobody there to run: an idle machine skips to its
-    /// next timer, and its counter with it. Of ops that switch, others run meanwhile; of the rest,
-    /// all that a batch counts was the thread's own, but for its account's step.
+    /// Whether the ops of a row waited while the machine was idle: its clock, and with it the
+    /// counter, then skips to the next timer. During ops that switch, other tasks run; of all other
+    /// ops, what a batch counts was run by the thread itself, up to the resolution of its CPU time.
     fn counted_idle_time(&self, row: usize, samples: &[Sample]) -> bool {
         const SLACK: f64 = 0.9;
         if self.request.rows[row].definition.switches {
@@ -364,8 +364,8 @@ impl Run<'_> {
         }
     }
 
-    /// A machine is gone before it had done all: rows without a repetition say so. Whether that
-    /// tells it: where rows that were asked for have lost repetitions alone, none has failed.
+    /// Records that a machine ended early: rows without a repetition fail. Returns whether the rows
+    /// show the failure: if requested rows only lost some repetitions, none of them failed.
     fn record_machine_failure(&mut self, number: usize, error: &HostError) -> bool {
         let outcome = match error {
             HostError::Unavailable { .. } => RowOutcome::Skipped,
@@ -381,7 +381,7 @@ impl Run<'_> {
         asked(&none) || !asked(&some)
     }
 
-    /// Every row that was measured has as many workers as it gets.
+    /// Settles every row that was measured.
     fn settle(&mut self) {
         for row in 0..self.states.len() {
             let RowState { workers, given_up, .. } = self.states[row];
@@ -393,7 +393,7 @@ impl Run<'_> {
     }
 }
 
-/// The answer to a job, if it comes before one to a later job, which is kept.
+/// The answer to a job. An answer to a later job is kept in `early`.
 fn answer(
     id: u64,
     number: usize,
@@ -414,13 +414,13 @@ fn answer(
     }
 }
 
-/// What is said of a job that has none.
+/// The event for a job without an answer.
 fn no_answer(id: u64) -> Event {
-    let why = "the machine has gone on without an answer".to_owned();
+    let why = "the machine continued without an answer".to_owned();
     Event::Failed { id, at_op: None, reason: why, errno: None, arm: None }
 }
 
-/// What a machine is called.
+/// The id of a machine.
 pub fn machine_id(machine: usize) -> String {
     format!("m{machine}")
 }

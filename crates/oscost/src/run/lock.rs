@@ -1,8 +1,8 @@
 //! One run per machine at a time.
 //!
-//! The lock is a name in the abstract socket space: the kernel keeps it, machine-wide (within one
-//! network namespace) and whoever the user is; it leaves no file behind and is gone with its
-//! holder, however that ends. Nobody ever reads what is sent to it.
+//! The lock is a name in the abstract socket namespace: it is machine-wide (within one network
+//! namespace) and independent of the user; it leaves no file, and the kernel removes it when its
+//! holder ends. Nothing is ever sent through it.
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
@@ -21,32 +21,32 @@ use crate::hosts::{HostError, Interrupt, Session};
 /// The name.
 const NAME: &[u8] = LOCK_NAME.as_bytes();
 
-/// The machine is ours until this is dropped.
+/// The lock of the machine, held until this is dropped.
 #[derive(Debug)]
 pub struct MachineLock {
     _name: UnixListener,
 }
 
-/// Who holds the machine.
+/// The process that holds the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Its process; 0 where it lives in a process namespace that we cannot see.
+    /// Its process id; 0 if it is in a PID namespace that is not visible here.
     pub pid: i32,
-    /// Its command line, where we may read it.
+    /// Its command line, if it is readable.
     pub command: Option<String>,
 }
 
-/// Why the machine is not ours.
+/// Why the lock could not be acquired.
 #[derive(Debug)]
 pub enum LockError {
-    /// Somebody holds it; the stream ends when they let go.
+    /// Another process holds it; the stream ends when that releases it.
     HeldBy(LockHolder, UnixStream),
-    /// The kernel has no such names (a sandbox without abstract sockets): there is no lock.
+    /// The kernel has no abstract sockets (a sandbox): there is no lock.
     Unavailable(std::io::Error),
 }
 
 impl MachineLock {
-    /// Takes the machine, or says who has it.
+    /// Acquires the lock, or returns its holder.
     pub fn acquire() -> Result<MachineLock, LockError> {
         Self::acquire_named(NAME)
     }
@@ -61,14 +61,14 @@ impl MachineLock {
             }
             match UnixStream::connect_addr(&address) {
                 Ok(stream) => return Err(LockError::HeldBy(holder(&stream), stream)),
-                // The holder has let go between the two calls, or more than its backlog wait.
+                // The holder released it between the two calls, or its backlog is full.
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
         }
     }
 }
 
-/// Sleeps until the holder at the other end of `stream` lets go, or the user wants to stop.
+/// Sleeps until the holder at the other end of `stream` releases the lock, or the user interrupts.
 pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), HostError> {
     loop {
         let mut fds = [
@@ -77,7 +77,7 @@ pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<()
         ];
         match poll(&mut fds, PollTimeout::NONE) {
             Ok(_) if fds[1].any().unwrap_or(false) => return Err(HostError::Interrupted),
-            // Nothing is ever sent: what shows is the end of the holder.
+            // Nothing is ever sent: an event means the end of the holder.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),
@@ -85,34 +85,34 @@ pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<()
     }
 }
 
-/// The job under which a supervisor keeps its machine for us: no other has this name.
+/// The id of the job in which a supervisor holds the lock of its machine.
 const LOCK_JOB_ID: u64 = u64::MAX;
-/// Somebody else's run may take hours.
+/// Another run may take hours.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(24 * 3_600);
 
-/// Whose the machine of a session is, as its own supervisor says.
+/// Who holds the lock of a session's machine, as reported by its supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Ours until the session ends.
+    /// This session, until it ends.
     Acquired,
-    /// Somebody else's, in words.
+    /// Another process, described here.
     HeldByOther(String),
-    /// Nobody's: it cannot be kept, for this reason.
+    /// Nobody: there is no lock, for this reason.
     Unavailable(String),
 }
 
-/// Takes the machine at the other end of a session; with `wait`, [`until_ours`] tells when it is
-/// free if it is not.
+/// Acquires the lock of the machine of a session; with `wait`, [`wait_for_claim`] returns when it
+/// becomes free.
 pub fn claim(session: &mut dyn Session, wait: bool) -> Result<Claim, HostError> {
     session.send(&Order::Lock { id: LOCK_JOB_ID, wait })?;
     receive_claim(session, Duration::from_secs(20))
 }
 
-/// Sleeps until the machine is ours.
+/// Sleeps until the lock is acquired.
 pub fn wait_for_claim(session: &mut dyn Session) -> Result<Claim, HostError> {
     loop {
         match receive_claim(session, MAX_LOCK_WAIT)? {
-            // The next in the queue was quicker.
+            // Another waiter acquired it first.
             Claim::HeldByOther(_) => {}
             done => return Ok(done),
         }
@@ -136,7 +136,7 @@ fn holder(stream: &UnixStream) -> LockHolder {
     let pid = getsockopt(stream, PeerCredentials).map_or(0, |peer| peer.pid());
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok().map(|bytes| {
         let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
-        // Another process's words: bounded, and no control characters on our terminal.
+        // Text of another process: bounded, and without control characters.
         text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
     });
     LockHolder { pid, command: command.filter(|text: &String| !text.is_empty()) }
@@ -147,12 +147,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
+    fn a_second_run_learns_the_holder_and_acquires_the_lock_next() {
         let name = format!("oscost.test.{}", std::process::id());
         let first = MachineLock::acquire_named(name.as_bytes()).unwrap();
         let Err(LockError::HeldBy(holder, stream)) = MachineLock::acquire_named(name.as_bytes())
         else {
-            panic!("the machine was given twice");
+            panic!("the lock was acquired twice");
         };
         assert_eq!(holder.pid, std::process::id() as i32);
         let interrupt = Interrupt::listen().unwrap();

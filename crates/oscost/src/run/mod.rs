@@ -1,8 +1,8 @@
-//! The run: pilots, counts, reference cases, rounds; what is enough; what the time allows.
+//! The run: pilots, call counts, reference cases and rounds, within the time budget.
 //!
-//! What this room is for: it decides which worker is measured next and tells the journal what
-//! happened. What it may not know: how a session is reached, who listens to the journal, and how
-//! anything is shown. While a worker is timing it sleeps in one wait.
+//! Purpose: deciding which worker is measured next, and emitting journal entries. It must not know
+//! how a session is reached, who observes the journal, or how anything is shown. While a worker is
+//! timing, the tool sleeps in one poll(2).
 
 mod attached_treatments;
 mod call_count;
@@ -52,65 +52,65 @@ use workers::{JobFailure, PeerLocation, Workers};
 
 /// Workers of each reference case before the first round, and after the last.
 const REFERENCE_CASE_WORKERS: usize = 5;
-/// Until so many rounds are done every row that is not settled gets its worker; what budget is left
-/// then goes to those that are furthest from their goal.
+/// In these first rounds every row that is not settled gets a worker; the remaining budget goes to
+/// the rows furthest from their precision goal.
 const ROUNDS_FOR_ALL_ROWS: u32 = 15;
-/// A worker may be killed or hang through no fault of its case (memory ran out, the machine was
-/// paused): it is lost, and measured again. The second time it is the case's own.
+/// A worker may be killed or hang through no fault of its case (out of memory, the machine was
+/// suspended): it counts as lost and is repeated. The second loss is attributed to the case.
 const MAX_LOST_WORKERS: u32 = 1;
-/// What a tracer counts: after so many warm ops ...
+/// A tracer counts calls after this many untraced warm-up ops ...
 const WARM_OPS: u64 = 3;
-/// ... this many. A prime, so that a call that is made every second or third op cannot hide.
+/// ... during this many ops: a prime number, so that a call made every second or third op shows.
 const MIN_COUNTED_OPS: u64 = 23;
 
-/// What a run is asked to do.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The first entry of the journal.
+    /// The header: the first entry of the journal.
     pub header: RunHeader,
-    /// The machine, as it was met.
+    /// The machine, as described by its supervisor.
     pub machine: Machine,
-    /// What is attached to its system.
+    /// Tracers that were found attached to its system.
     pub tracers: Vec<String>,
     /// The rows.
     pub rows: Vec<PlannedRow>,
-    /// The timers of the survey, where the rows are one.
+    /// The timers of the timer survey, if the rows are that survey.
     pub timers: Vec<Timer>,
-    /// How often is enough.
+    /// The stopping rule.
     pub profile: Profile,
-    /// How long it may take; `None` for as long as it takes.
+    /// The time budget; `None` for no limit.
     pub budget: Option<Duration>,
-    /// What is done to each row's process and system, row by row; to those beyond the list, nothing.
+    /// The treatments of each row; rows beyond the end of the list have none.
     pub treatments: Vec<TreatmentSet>,
-    /// What is compared with what, where that is wanted: rows are then measured side by side.
+    /// What is compared with what, if rows are to be measured side by side.
     pub comparison: Option<ComparisonPlan>,
-    /// Whether the listener is asked for more rows, in the second half of the budget.
+    /// Whether the observer is asked for additional rows, for the second half of the budget.
     pub refine: bool,
-    /// How much time the trials of programs may take.
+    /// The time budget of the trials of programs.
     pub trials: TrialBudget,
-    /// Rows that cannot be measured here: what they lack, and the way out.
+    /// Rows that cannot be measured here, each with the reason and a hint.
     pub unmeasurable: Vec<(usize, String)>,
-    /// The CPU that was asked for.
+    /// The requested CPU.
     pub requested_cpu: Option<u32>,
-    /// The CPU that was asked for the second process of a case on one machine.
+    /// The requested CPU of the second process of a case on one machine.
     pub peer_cpu: Option<u32>,
 }
 
-/// Why a run could not be done at all.
+/// Why a run failed as a whole.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The session broke.
+    /// The session failed.
     #[error(transparent)]
     Host(#[from] HostError),
     /// No CPU could be probed.
     #[error(
-        "cannot measure on {0}\n  hint: `--cpu` takes one of the CPUs that this process may use"
+        "cannot measure on {0}\n  hint: `--cpu` takes one of the CPUs available to this process"
     )]
     NoCpu(String),
-    /// A CPU cannot be the peer's.
+    /// The peer cannot run on the requested CPU.
     #[error(
-        "cannot have the peer on {0}\n  hint: `--peer-cpu` takes a CPU that may be used there, and \
-         another one than `--cpu`"
+        "cannot run the peer on {0}\n  hint: `--peer-cpu` takes an available CPU other than that \
+         of `--cpu`"
     )]
     NoPeerCpu(String),
     /// No clock could be calibrated.
@@ -118,22 +118,22 @@ pub enum RunError {
     NoClock(String),
 }
 
-/// How a run ended that began.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
-    /// By itself.
+    /// It ran to its end.
     Completed,
-    /// Because the user wanted so.
+    /// The user interrupted it.
     Interrupted,
 }
 
-/// Whoever wants to know what happens: called between workers, never while one is timing.
+/// Receives journal entries: called between workers, never while one is timing.
 pub trait Observer {
-    /// This has happened.
+    /// Handles an entry.
     fn observe(&mut self, entry: &Entry);
 
-    /// All rows are settled, or their time is up: what else is to be measured, now that their
-    /// figures are known. It is asked once.
+    /// Returns additional rows to be measured. Called once, when all rows are settled or their time
+    /// is up.
     fn additional_rows(&mut self) -> Vec<PlannedRow> {
         Vec::new()
     }
@@ -145,7 +145,7 @@ impl<F: FnMut(&Entry)> Observer for F {
     }
 }
 
-/// Does what is asked. However it ends, the journal says so, and holds what was measured.
+/// Carries out a run. However it ends, the journal says so and contains what was measured.
 pub fn run(
     session: &mut dyn Session,
     request: Request,
@@ -154,7 +154,7 @@ pub fn run(
     run_with_peer(session, None, request, listener)
 }
 
-/// The same, with the other ends of some cases on the machine of a peer.
+/// The same, with the peers of some cases on another machine.
 pub fn run_with_peer(
     session: &mut dyn Session,
     peer: Option<Peer<'_>>,
@@ -170,7 +170,7 @@ pub fn run_with_peer(
     let mut rows: Vec<RowRun> =
         request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile)).collect();
     for (row, treated) in rows.iter_mut().zip(&request.treatments) {
-        row.treated = treated.clone();
+        row.treatments = treated.clone();
     }
     let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
         listener.observe(&Entry::MachineDescribed { machine: Box::new(machine.clone()), tracers });
@@ -203,7 +203,7 @@ pub fn run_with_peer(
             return Err(error);
         }
     };
-    // Rows that were cut short, by Ctrl-C or by the budget, have not reached what was asked for.
+    // Rows cut short by Ctrl-C or by the budget have not reached their precision goal.
     let alone = run.workers.far().is_some_and(|far| far.gone().is_some());
     let settled = !run.pairs_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
@@ -214,17 +214,17 @@ pub fn run_with_peer(
 /// A row while it is being measured.
 struct RowRun {
     planned: PlannedRow,
-    treated: TreatmentSet,
+    treatments: TreatmentSet,
     progress: RowProgress,
     given_up: bool,
     lost_workers: u32,
-    /// What its counted ops have called.
+    /// The calls of its counted ops.
     count: Option<CallCount>,
-    /// The ops that were timed, of a run in which nothing is compared.
+    /// The number of timed ops, in a run without a comparison.
     timed_ops: u64,
-    /// The lines that its program wrote in its warm-up.
+    /// The number of lines that its program wrote in its warm-up.
     warm_lines: Option<u64>,
-    /// What its last worker took; none before the first.
+    /// The cost of an iteration in its last worker; `None` before the first.
     iteration_cost: Option<IterationCost>,
 }
 
@@ -233,7 +233,7 @@ impl RowRun {
         Self {
             progress: RowProgress::new(profile),
             planned,
-            treated: TreatmentSet::default(),
+            treatments: TreatmentSet::default(),
             given_up: false,
             lost_workers: 0,
             count: None,
@@ -243,7 +243,7 @@ impl RowRun {
         }
     }
 
-    /// Whether nothing more is wanted of the row.
+    /// Whether the row needs no further worker.
     fn is_settled(&self) -> bool {
         self.given_up
             || self.progress.is_settled()
@@ -251,7 +251,7 @@ impl RowRun {
             || self.planned.workload.is_some()
     }
 
-    /// Where its other end stands.
+    /// Where its peer runs.
     fn peer_location(&self) -> PeerLocation {
         if self.planned.target.peer.is_some() {
             PeerLocation::RemoteMachine
@@ -260,7 +260,7 @@ impl RowRun {
         }
     }
 
-    /// Whether it gets a worker in the next round: a reference case always does.
+    /// Whether it gets a worker in the next round; a reference case always does.
     fn needs_worker(&self) -> bool {
         !self.given_up
             && self.planned.workload.is_none()
@@ -268,8 +268,8 @@ impl RowRun {
     }
 }
 
-/// How many ops of a row are counted: where some share a call, as many times more, so that the
-/// calls among them are exactly so many wherever the count begins.
+/// The number of counted ops of a row. Where several ops share a call, it is a multiple of their
+/// number, so that the count of calls does not depend on where counting begins.
 fn counted_ops(row: &PlannedRow) -> u64 {
     let point = row.definition.with_implied(&row.case.point);
     let rules = row.definition.calls.iter().filter(|rule| point.includes(&rule.when));
@@ -292,7 +292,7 @@ struct Run<'a> {
     clock: Option<Calibration>,
     interruptions_per_s: f64,
     rounds_done: u32,
-    /// Whether pairs are lacking because the time was up.
+    /// Whether pairs are missing because the time was up.
     pairs_missing: bool,
     rows: Vec<RowRun>,
 }
@@ -340,7 +340,7 @@ impl Run<'_> {
         }
         let deadline = self.deadline;
         if request.refine {
-            // The other half is for what these figures will ask for.
+            // The other half of the budget is for the additional rows.
             self.deadline = request.budget.map(|budget| self.started_at + budget / 2);
         }
         self.prepare(0)?;
@@ -358,7 +358,7 @@ impl Run<'_> {
         self.detach_after_run(clocks.ok().flatten())
     }
 
-    /// What is done once for each row from this one on, before its first worker.
+    /// Runs the pilots and counts the calls of all rows from `first` on.
     fn prepare(&mut self, first: usize) -> Result<(), RunError> {
         let rows = (first..self.rows.len()).filter(|&row| !self.is_program(row));
         let rows: Vec<usize> = rows.collect();
@@ -366,10 +366,10 @@ impl Run<'_> {
         self.count(&rows)
     }
 
-    /// Measures until every row from this one on is settled, or the time is up.
+    /// Measures until every row from `first` on is settled, or the time is up.
     fn measure_until_settled(&mut self, first: usize, request: &Request) -> Result<(), RunError> {
         if matches!(request.profile, Profile::Thorough { .. }) {
-            // What the rehearsal may take of a budget: the real rounds are what the time is for.
+            // The rehearsal gets a third of the budget; the rest is for the real rounds.
             let deadline = self.deadline;
             let now = Instant::now();
             self.deadline = deadline.map(|it| now + it.saturating_duration_since(now) / 3);
@@ -382,7 +382,7 @@ impl Run<'_> {
         self.rounds(first, Phase::Round)
     }
 
-    /// Measures what the figures ask for.
+    /// Measures the additional rows that the observer returns.
     fn refine(&mut self, request: &Request) -> Result<(), RunError> {
         let more = self.listener.additional_rows();
         if more.is_empty() {
@@ -391,16 +391,16 @@ impl Run<'_> {
         let first = self.rows.len();
         self.emit(Entry::RowsAdded { rows: more.clone() });
         let treated =
-            self.rows.first().map_or_else(TreatmentSet::default, |row| row.treated.clone());
+            self.rows.first().map_or_else(TreatmentSet::default, |row| row.treatments.clone());
         self.rows.extend(more.into_iter().map(|planned| {
             let row = RowRun::new(planned, request.profile);
-            RowRun { treated: treated.clone(), ..row }
+            RowRun { treatments: treated.clone(), ..row }
         }));
         self.prepare(first)?;
         self.measure_until_settled(first, request)
     }
 
-    /// The pilots: mode, turns and batch length of each case, once.
+    /// Runs one pilot per case, which finds mode, iterations and batch length.
     fn pilot(&mut self, rows: &[usize]) -> Result<(), RunError> {
         for &row in rows {
             if self.time_is_up() {
@@ -430,13 +430,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The peer cannot be reached: each further case would wait in vain as long as the first did.
+    /// Gives up all rows with a remote peer, since the peer is unreachable: each further case would
+    /// wait for the same timeout.
     fn give_up_remote_rows(&mut self, reason: &str) {
         for row in 0..self.rows.len() {
             let is_next = self.rows[row].peer_location() == PeerLocation::RemoteMachine
                 && !self.rows[row].given_up;
             if is_next && self.rows[row].progress.plan().is_none() {
-                let reason = format!("not tried, since another case failed: {reason}");
+                let reason = format!("not attempted, since another case failed: {reason}");
                 let outcome = RowOutcome::Failed;
                 self.give_up(
                     row,
@@ -452,7 +453,7 @@ impl Run<'_> {
         }
     }
 
-    /// The counted copies: what each case calls, once.
+    /// Counts the calls of each case once.
     fn count(&mut self, rows: &[usize]) -> Result<(), RunError> {
         for &row in rows {
             if self.rows[row].given_up || self.time_is_up() {
@@ -473,7 +474,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Some workers of each reference case, interleaved, before the first round or after the last.
+    /// Measures workers of each reference case, interleaved, before the first round or after the
+    /// last.
     fn reference_cases(&mut self, phase: Phase) -> Result<(), RunError> {
         let reference_cases: Vec<usize> =
             (0..self.rows.len()).filter(|&row| self.rows[row].planned.is_reference).collect();
@@ -489,11 +491,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Rounds until every row that was asked for is settled, or the time is up. Each is a fresh
-    /// random permutation with one fresh worker a row: repetitions are spread over the whole run.
+    /// Runs rounds until every requested row is settled, or the time is up. Each round is a new
+    /// random permutation with one new worker per row: repetitions are spread over the whole run.
     fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
         let is_real = matches!(phase(0), Phase::Round(_));
-        // Rows that were added later go on counting: a number is one round of the whole run.
+        // Rows added later continue the numbering: a number identifies one round of the whole run.
         let mut round = if is_real { self.rounds_done } else { 0 };
         let common = round + ROUNDS_FOR_ALL_ROWS;
         while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
@@ -528,8 +530,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Of the rows that are not settled, the half that is furthest from its goal; reference cases are
-    /// measured beside them and do not compete.
+    /// The half of the unsettled rows that is furthest from its goal; reference cases are always
+    /// included.
     fn least_precise_rows(&self, wanted: Vec<usize>) -> Vec<usize> {
         let need = |&row: &usize| self.rows[row].progress.goal_distance();
         let (mut rows, settled): (Vec<usize>, Vec<usize>) =
@@ -545,7 +547,7 @@ impl Run<'_> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// One fresh worker of a row.
+    /// Measures one new worker of a row.
     fn measure_worker(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
         let Some(plan) = self.rows[row].progress.plan().cloned() else { return Ok(()) };
         let spec = self.worker_spec(row, Task::Measure(plan.clone()));
@@ -602,8 +604,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A row that cannot be measured, whose op goes wrong, or whose workers are lost again and again
-    /// gets no further worker.
+    /// Stops measuring a row: it is not measurable, its op fails, or its workers are lost
+    /// repeatedly.
     fn give_up(&mut self, row: usize, ended: JobFailure) {
         self.rows[row].given_up = true;
         let JobFailure { outcome, reason, .. } = ended;

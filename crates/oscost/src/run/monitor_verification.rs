@@ -1,8 +1,8 @@
-//! What a monitor saw, held against what was made.
+//! Verification of a monitor's report against the calls that were made.
 //!
-//! A figure of what a monitor costs is one of a monitor that saw each call. The calls of the counted
-//! copy are known one by one, so there the two numbers must be equal; of what is timed it must have
-//! seen at least as many as the ops make, since it sees those of all processes. Else the row is void.
+//! The cost of a monitor is only valid if it observed every call. The calls of the counted process
+//! are known exactly, so both numbers must be equal there; of the timed ops it must have observed
+//! at least as many calls as they make, since it observes all processes. Otherwise the row fails.
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::Entry;
@@ -13,49 +13,50 @@ use oscost_model::treatment::AttachedTreatment;
 use super::workers::JobFailure;
 use super::{Run, RunError};
 
-/// What was said when something was taken off: the words of a monitor, if there was one among it;
-/// or why that did not end as it was to.
+/// The result of detaching treatments: the report of a monitor, if one was among them, or why it
+/// failed.
 pub(super) type MonitorResult = Result<Option<MonitorReport>, String>;
 
-/// Whether a monitor that tells what it saw is among what is attached.
+/// Whether a monitor that reports its calls is among the attached treatments.
 pub(super) fn has_reporting_monitor(attached: &[AttachedTreatment]) -> bool {
     attached.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }))
 }
 
-/// The words of the monitor, or why there are none.
+/// The report of the monitor, or why there is none.
 fn report_of(said: &MonitorResult) -> Result<&MonitorReport, String> {
     match said {
         Ok(Some(monitor_report)) => Ok(monitor_report),
-        Ok(None) => Err("the monitor did not say what it saw".to_owned()),
-        Err(why) => Err(format!("the monitor did not say what it saw: {why}")),
+        Ok(None) => Err("the monitor did not report".to_owned()),
+        Err(why) => Err(format!("the monitor did not report: {why}")),
     }
 }
 
-/// The calls that it saw of a counted copy: as many as that has made.
+/// The calls of the counted process that it observed, if they are all of its calls.
 fn verify_counted_ops(
     count: Option<&CallCount>,
     monitor_report: &MonitorReport,
 ) -> Result<u64, String> {
     let known = count.and_then(|count| Some((count.counted_pid?, count.own.values().sum::<u64>())));
     let Some((copy, made)) = known else {
-        let why = "its calls could not be counted: nobody knows whether the monitor saw them";
+        let why = "its calls could not be counted, so the monitor cannot be verified";
         return Err(why.to_owned());
     };
     match monitor_report.calls_of_pid(copy) {
         Some(seen) if seen == made => Ok(seen),
         Some(seen) => {
-            Err(format!("the monitor saw {seen} calls in the counted ops, which made {made}"))
+            Err(format!("the monitor observed {seen} calls in the counted ops, which made {made}"))
         }
-        None => Err("the monitor did not see the counted ops".to_owned()),
+        None => Err("the monitor did not observe the counted ops".to_owned()),
     }
 }
 
-/// Whether it has seen as many calls as the timed ops have made at least.
+/// Checks that it observed at least as many calls as the timed ops made.
 fn verify_timed_ops(made: f64, seen: u64) -> Result<(), String> {
     match seen as f64 >= made {
         true => Ok(()),
         false => Err(format!(
-            "the monitor saw {seen} calls of all processes, and the timed ops alone made {made:.0}"
+            "the monitor observed {seen} calls of all processes, but the timed ops alone made \
+             {made:.0}"
         )),
     }
 }
@@ -72,7 +73,7 @@ fn void_row(why: &str) -> JobFailure {
 }
 
 impl Run<'_> {
-    /// Undoes what a job has done to the system, if there is one.
+    /// Detaches the treatments of a job, if there is one.
     pub(super) fn detach(&mut self, job: Option<u64>) -> Result<MonitorResult, RunError> {
         match job {
             Some(id) => Ok(self.workers.detach(id)?),
@@ -80,12 +81,13 @@ impl Run<'_> {
         }
     }
 
-    /// The monitor under which these rows were counted has ended: what it saw of each.
+    /// Verifies the counted calls of these rows against the report of the monitor that observed
+    /// them.
     pub(super) fn verify_counted_rows(&mut self, rows: &[usize], said: &MonitorResult) {
         for &row in rows {
             let it = &self.rows[row];
             let is_program = it.planned.workload.is_some();
-            if it.given_up || is_program || !has_reporting_monitor(&it.treated.attached) {
+            if it.given_up || is_program || !has_reporting_monitor(&it.treatments.attached) {
                 continue;
             }
             let count = it.count.as_ref();
@@ -96,14 +98,14 @@ impl Run<'_> {
         }
     }
 
-    /// The monitor under which these rows were timed, each for so many ops, has ended, once or in
-    /// several turns. The error is why none of them counts.
+    /// Verifies the timed ops of these rows against the reports of the monitor that observed them.
+    /// The error says why none of them is valid.
     pub(super) fn verify_timed_rows(
         &mut self,
         timed: &[(usize, u64)],
         said: &[MonitorResult],
     ) -> Result<(), JobFailure> {
-        let watched = |row: usize| has_reporting_monitor(&self.rows[row].treated.attached);
+        let watched = |row: usize| has_reporting_monitor(&self.rows[row].treatments.attached);
         let timed: Vec<_> = timed.iter().copied().filter(|(row, _)| watched(*row)).collect();
         if timed.is_empty() {
             return Ok(());
@@ -144,21 +146,21 @@ mod tests {
     }
 
     #[test]
-    fn of_a_counted_copy_each_call_is_seen_and_no_other() {
+    fn each_call_of_the_counted_process_must_be_observed() {
         let mut words = MonitorReport::default();
         words.add_marked(7, 20);
         words.add_marked(7, 3);
         assert_eq!(verify_counted_ops(Some(&count(7, 23)), &words), Ok(23));
         for made in [22, 24] {
             let why = verify_counted_ops(Some(&count(7, made)), &words).unwrap_err();
-            assert!(why.contains("saw 23 calls") && why.contains(&made.to_string()), "{why}");
+            assert!(why.contains("observed 23 calls") && why.contains(&made.to_string()), "{why}");
         }
-        assert!(verify_counted_ops(Some(&count(8, 23)), &words).is_err(), "another copy's");
+        assert!(verify_counted_ops(Some(&count(8, 23)), &words).is_err(), "another process");
         assert!(verify_counted_ops(None, &words).is_err(), "not counted");
     }
 
     #[test]
-    fn an_op_without_calls_is_seen_by_its_marks() {
+    fn an_op_without_calls_is_observed_by_its_marks() {
         let mut words = MonitorReport::default();
         assert!(verify_counted_ops(Some(&count(7, 0)), &words).is_err());
         words.add_marked(7, 0);
@@ -166,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn of_all_calls_at_least_those_of_the_ops_are_seen() {
+    fn at_least_the_calls_of_the_timed_ops_must_be_observed() {
         assert_eq!(verify_timed_ops(1_000.0, 1_000), Ok(()));
         assert_eq!(verify_timed_ops(0.0, 1_000), Ok(()));
         assert!(verify_timed_ops(1_001.0, 1_000).is_err());
     }
 
     #[test]
-    fn who_says_nothing_has_seen_nothing() {
+    fn a_monitor_without_a_report_is_not_verified() {
         assert!(report_of(&Ok(None)).is_err());
         assert!(report_of(&Err("no room".to_owned())).unwrap_err().contains("no room"));
     }

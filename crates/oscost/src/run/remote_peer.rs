@@ -1,4 +1,4 @@
-//! The other end of a case on another machine: a second session, and a server for each worker.
+//! The peer of a case on another machine: a second session, and one server process per worker.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,50 +12,50 @@ use oscost_model::worker::{RemoteEnd, Task, WorkerSpec};
 use super::workers::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
 use crate::hosts::{HostError, Session};
 
-/// What a server may take beyond its worker: the worker is built in that time.
+/// The time limit of a server beyond that of its worker, which starts later.
 const SERVER_GRACE_MS: u64 = 15_000;
-/// What a server that nobody waits for any more may still have to say.
+/// How long to wait for the report of a server whose worker has failed.
 const STOP_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// The machine of the peer.
+/// The machine of the remote peer.
 pub struct Peer<'a> {
     /// A session there.
     pub session: &'a mut dyn Session,
-    /// The machine, as it was met.
+    /// The machine, as described by its supervisor.
     pub machine: Machine,
-    /// What is attached to its system.
+    /// Tracers that were found attached to its system.
     pub tracers: Vec<String>,
-    /// Where its servers listen.
+    /// The address that its servers listen on.
     pub bind: IpAddr,
-    /// The CPU that was asked for.
+    /// The requested CPU.
     pub cpu: Option<u32>,
 }
 
-/// The servers of a session.
+/// The server processes of a session.
 pub(super) struct PeerServers<'a> {
     pub(super) session: &'a mut dyn Session,
     bind: IpAddr,
     /// The CPU that servers are pinned to.
     pub(super) cpu: Option<u32>,
     last_id: u64,
-    /// Why there is no session any more.
+    /// Why the session ended.
     failure: Option<String>,
 }
 
-/// A server that waits for its worker.
+/// A server waiting for its worker.
 pub(super) struct Server {
     id: u64,
-    /// The way there.
+    /// Its address and token.
     pub(super) end: RemoteEnd,
 }
 
 impl<'a> PeerServers<'a> {
     pub(super) fn new(session: &'a mut dyn Session, bind: IpAddr) -> Self {
-        // Far from the ids of the probes before.
+        // Well above the ids of the probes before.
         Self { session, bind, cpu: None, last_id: 1 << 32, failure: None }
     }
 
-    /// Whether the session has broken, and how.
+    /// The failure of the session, if it has failed.
     pub(super) fn gone(&self) -> Option<JobFailure> {
         let reason = self.failure.as_ref()?;
         Some(JobFailure {
@@ -93,28 +93,29 @@ impl<'a> PeerServers<'a> {
                 Ok(Server { id, end: RemoteEnd { addr, token } })
             }
             Ok(Event::Ready { addr, .. }) => {
-                // A session that does not take this says so at the next order.
+                // If this fails, the next order reports it.
                 let _ = self.session.send(&Order::Stop { id });
-                Err(failed_job(format!("the peer listens elsewhere than it was to: {addr:?}")))
+                Err(failed_job(format!("the peer listens on an unexpected address: {addr:?}")))
             }
             Ok(other) => Err(peer_failure(other)),
             Err(gone) => Err(gone),
         })
     }
 
-    /// Whether a server stands at the address that it was given.
+    /// Whether a server listens on the address that it was given.
     fn is_bound_address(&self, addr: &str) -> bool {
         addr.parse::<SocketAddr>().is_ok_and(|addr| addr.ip() == self.bind && addr.port() > 0)
     }
 
-    /// The end of a server whose worker has ended well: how many strangers knocked.
+    /// Waits for the end of a server whose worker succeeded; returns the number of unauthorised
+    /// connections.
     pub(super) fn finish(&mut self, server: &Server) -> JobResult<u64> {
         let said = match self.next_event(server.id, SUPERVISOR_GRACE) {
-            // One server hangs: its session will tell whether it does as well.
+            // This server hangs; the next order shows whether the session does too.
             Err(HostError::TimedOut(patience)) => {
-                // A session that does not take this says so at the next order.
+                // If this fails, the next order reports it.
                 let _ = self.session.send(&Order::Stop { id: server.id });
-                let reason = format!("the peer: its end was still busy {patience:?} after ours");
+                let reason = format!("the peer did not end within {patience:?} after its worker");
                 return Ok(Err(JobFailure { is_final: false, ..failed_job(reason) }));
             }
             other => other,
@@ -126,8 +127,8 @@ impl<'a> PeerServers<'a> {
         })
     }
 
-    /// The end of a server whose worker has brought nothing: what it, or its session, has to say of
-    /// that.
+    /// Stops a server whose worker failed; returns the failure that the server or its session
+    /// reports.
     pub(super) fn stop(&mut self, server: &Server) -> Result<Option<String>, HostError> {
         let asked = self.session.send(&Order::Stop { id: server.id });
         let said = asked.and_then(|()| self.next_event(server.id, STOP_TIMEOUT));
@@ -147,7 +148,7 @@ impl<'a> PeerServers<'a> {
         self.next_event(id, patience)
     }
 
-    /// The next event of this job; what others still had to say is past caring for.
+    /// The next event of this job; late events of other jobs are dropped.
     fn next_event(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
         loop {
             let event = self.session.next(patience)?;
@@ -157,14 +158,13 @@ impl<'a> PeerServers<'a> {
         }
     }
 
-    /// A broken session costs the rows that need it, and not the run; the user's wish is another
-    /// matter.
+    /// A failed session fails the rows that need it, not the run; an interrupt ends the run.
     fn check_session(&mut self, said: Result<Event, HostError>) -> JobResult<Event> {
         match said {
             Ok(event) => Ok(Ok(event)),
             Err(HostError::Interrupted) => Err(HostError::Interrupted),
             Err(error) => {
-                let gone = self.failure.insert(format!("the peer is gone: {error}"));
+                let gone = self.failure.insert(format!("lost the peer: {error}"));
                 Ok(Err(JobFailure { reason: gone.clone(), ..failed_job(String::new()) }))
             }
         }
@@ -181,13 +181,13 @@ fn failed_job(reason: String) -> JobFailure {
     }
 }
 
-/// What a server says that does not serve.
+/// The failure of a server.
 fn peer_failure(event: Event) -> JobFailure {
     let told = job_failure(event);
     JobFailure { reason: format!("the peer: {}", told.reason), ..told }
 }
 
-/// 128 bits that nobody can guess, in hexadecimal.
+/// 128 random bits in hexadecimal.
 fn token() -> std::io::Result<String> {
     let mut token = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut token)?;

@@ -1,4 +1,4 @@
-//! How often is enough, for one row.
+//! The stopping rule of a row.
 
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
@@ -11,41 +11,41 @@ use oscost_stats::stopping::{
     Goal, Look, Next, QUICK_REPETITIONS, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
 };
 
-/// A row that reaches this many repetitions ends whatever its interval is: at the default goal it
-/// has then cost some half a second.
+/// A row with this many repetitions ends whatever its interval: it has then taken about half a
+/// second.
 const MAX_REPETITIONS: usize = 80;
-/// A row whose workers take long ends when they have timed for so long ...
+/// A row whose workers take long ends after this much timed work ...
 const MAX_TIMED_NS: f64 = 1e9;
-/// ... but not before its second look.
+/// ... but not before its second check.
 const MIN_REPETITIONS: usize = 15;
-/// The same for figures that are published.
+/// The maximum in a thorough run.
 const MAX_THOROUGH_REPETITIONS: usize = 200;
-/// Of a cold row the goal is so many times wider: what an eviction leaves behind differs from shot to
-/// shot and from worker to worker, and an interval of 2 % would cost hundreds of workers to say no more.
+/// The precision goal of a cold row is wider by this factor: the cache state after an eviction
+/// differs between shots and workers, and an interval of 2 % would take hundreds of workers.
 const COLD_GOAL_FACTOR: f64 = 5.0;
-/// Workers whose batches were disturbed are repeated, until this many times as many workers as were
-/// wanted have been tried.
+/// Workers whose batches were disturbed are repeated, up to this many times the number of wanted
+/// repetitions.
 const MAX_ATTEMPTS_PER_REPETITION: usize = 2;
 
-/// What kind of run it is.
+/// The profile of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Profile {
     /// Six repetitions.
     Quick,
-    /// As many as the half-width needs, in per cent.
+    /// As many as the precision goal needs.
     Default {
-        /// The half-width aimed at.
+        /// The half-width of the interval aimed at.
         precision_pct: f64,
     },
-    /// A first phase that fixes the number, then as many afresh.
+    /// A first phase that determines the number of repetitions, then that many new ones.
     Thorough {
-        /// The half-width aimed at.
+        /// The half-width of the interval aimed at.
         precision_pct: f64,
     },
 }
 
 impl Profile {
-    /// The profile as the record spells it.
+    /// The profile's name in the record.
     pub fn text(self) -> &'static str {
         match self {
             Profile::Quick => "quick",
@@ -54,7 +54,7 @@ impl Profile {
         }
     }
 
-    /// The half-width aimed at, in per cent.
+    /// The precision goal: half-width in per cent.
     pub fn precision_pct(self) -> Option<f64> {
         match self {
             Profile::Quick => None,
@@ -64,7 +64,7 @@ impl Profile {
         }
     }
 
-    /// The level of the intervals: looking again and again is paid for.
+    /// The level of the intervals: repeated checks need a wider interval.
     pub fn nominal(self) -> Nominal {
         match self {
             Profile::Default { .. } if is_injected(InjectedFault::PeekAndStop) => Nominal::FIXED,
@@ -87,19 +87,19 @@ impl Profile {
     }
 }
 
-/// What a row needs next.
+/// The progress of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// Whatever it needed: the next round will see.
+    /// It may get another worker in the next round.
     Continue,
     /// Too many of its workers were disturbed.
     Unmeasurable {
-        /// In words.
+        /// Why.
         reason: String,
     },
 }
 
-/// The repetitions of one row so far, and how many there are to be.
+/// The repetitions of one row so far, and its stopping rule.
 pub(super) struct RowProgress {
     profile: Profile,
     plan: Option<BatchPlan>,
@@ -160,18 +160,18 @@ impl RowProgress {
         estimate(&self.values, plan, self.profile.nominal())?.relative_half_width
     }
 
-    /// How far the row is from its goal: 2 is twice as wide as wanted.
+    /// The distance from the precision goal: 2 means an interval twice as wide as wanted.
     pub(super) fn goal_distance(&self) -> f64 {
         let goal = self.goal().relative_half_width;
         self.width().map_or(f64::INFINITY, |width| width / goal.max(f64::MIN_POSITIVE))
     }
 
-    /// Whether what was asked for is reached; a run without a goal has it with its repetitions.
+    /// Whether the precision goal is reached; a run without a goal only needs its repetitions.
     pub(super) fn converged(&self) -> bool {
         let narrow = || self.width().is_some_and(|width| width <= self.goal().relative_half_width);
         match self.profile {
             Profile::Quick => self.values() >= QUICK_REPETITIONS,
-            // One narrow look is often luck: a row that was cut short has not converged.
+            // One narrow interval is often luck: a row that was cut short has not converged.
             Profile::Default { .. } => self.settled && narrow(),
             Profile::Thorough { .. } => narrow(),
         }
@@ -181,7 +181,7 @@ impl RowProgress {
         self.values.iter().filter(|value| value.value.is_some()).count()
     }
 
-    /// A worker came back: is it enough?
+    /// Adds the samples of a worker, and checks whether the row is settled.
     pub(super) fn add_worker(
         &mut self,
         samples: &[Sample],
@@ -190,11 +190,11 @@ impl RowProgress {
     ) -> Progress {
         let Some(plan) = &self.plan else { return Progress::Continue };
         self.attempts += 1;
-        let how = SampleContext::of(&row.definition, plan, clock);
+        let how = SampleContext::new(&row.definition, plan, clock);
         let how = SampleContext { switches: row.monitored || how.switches, ..how };
         self.values.push(worker_value(samples, 0, how));
         if self.settled {
-            return Progress::Continue; // A reference case goes on for as long as the run does.
+            return Progress::Continue; // A reference case is measured until the end of the run.
         }
         let values = self.values();
         if values < self.target_repetitions
@@ -203,9 +203,9 @@ impl RowProgress {
             return Progress::Continue;
         }
         if values < self.target_repetitions {
-            // Those that came through are the ones whose disturbance the account missed most.
+            // The undisturbed ones are those whose disturbance was most likely missed.
             let reason = format!(
-                "of {} workers only {values} had enough undisturbed batches",
+                "only {values} of {} workers had enough undisturbed batches",
                 self.attempts
             );
             return Progress::Unmeasurable { reason };
@@ -229,8 +229,8 @@ impl RowProgress {
         Progress::Continue
     }
 
-    /// The second phase of a thorough run: as many repetitions as the first one's width says, none
-    /// of them taken over.
+    /// Begins the second phase of a thorough run, whose number of repetitions follows from the
+    /// width found in the first; none are reused.
     pub(super) fn restart(&mut self) {
         let look = Look { repetitions: self.values(), relative_half_width: self.width() };
         self.target_repetitions = thorough_repetitions(look, self.goal());

@@ -1,7 +1,7 @@
-//! Rows of a study once more, in the manner of that study (docs/METHOD.md, section 14).
+//! Repeats the rows of a study with that study's method (docs/METHOD.md, section 14).
 //!
-//! Each experiment is a worker of its own: what a study repeats is more than its loop. What is timed
-//! here is no repetition of the row, and nothing of the row hangs on it.
+//! Each experiment has its own worker: a study repeats more than its loop. These measurements are
+//! not repetitions of the row, and no figure of the row depends on them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,43 +15,42 @@ use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
 use super::workers::JobFailure;
 use super::{MAX_LOST_WORKERS, Profile, Run, RunError};
 
-/// What a row may take in its manner: sixty rows are done in a minute more.
+/// The time budget of a row with its study method: sixty rows take one more minute.
 const TIME_BUDGET: Duration = Duration::from_secs(1);
 /// The same in a quick run.
 const QUICK_TIME_BUDGET: Duration = Duration::from_millis(250);
-/// A row that takes so many times as long at the very least is not timed so.
+/// A row that takes at least this many times its budget is skipped, and says so.
 const MAX_SLOWDOWN_FOR_STUDY_METHOD: f64 = 10.0;
-/// All windows of a row: they are kept one by one, and tell more of a tail than anybody asks.
+/// The maximum number of windows of a row: each is stored.
 const MAX_WINDOWS: u64 = 10_000;
-/// Fewer ops of an experiment than these are no loop and no distribution: before, experiments are
-/// left out ...
+/// Rather than fewer ops per experiment than these, fewer experiments are made ...
 const MIN_ITERATIONS: u64 = 100;
-/// ... but for these: a deviation of fewer is none.
+/// ... but not fewer than these, since a deviation needs them.
 const MIN_EXPERIMENTS: u32 = 3;
-/// What it takes to make a worker and to end it.
+/// The time to start and end a worker.
 const WORKER_START_NS: f64 = 5e6;
-/// What lies around a window: the kernel's account before and behind it, and its preparation.
+/// The time around a window: reading the kernel's accounting before and after, and preparation.
 const WINDOW_OVERHEAD_NS: f64 = 5e3;
-/// What an eviction before a cold shot takes, where no worker has shown it.
+/// The time of an eviction before a cold shot, if no worker has measured it.
 const EVICTION_NS: f64 = 5e6;
-/// A worker warms up for so long at least ...
+/// A worker warms up for at least this long ...
 const MIN_WARM_UP_NS: f64 = 3e6;
-/// ... and so many batches.
+/// ... and this many batches.
 const MIN_WARM_UP_BATCHES: f64 = 5.0;
 
-/// What a worker of a row has taken.
+/// The cost of an iteration in a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IterationCost {
-    /// A turn of its loop, in nanoseconds.
+    /// One iteration of the loop, in nanoseconds.
     ns: f64,
-    /// Ops that a turn is worth.
+    /// Ops per iteration.
     ops: u64,
-    /// A window and all that lies around it, at the most, in nanoseconds.
+    /// A window with its overhead, at most, in nanoseconds.
     window_ns: f64,
 }
 
 impl IterationCost {
-    /// What a pilot has seen of it, where the time was up before the first worker.
+    /// The cost found by a pilot, for a row whose time was up before its first worker.
     fn from_pilot(plan: &BatchPlan) -> Self {
         let copies = plan.unroll_factors.iter().copied().max().unwrap_or(1).max(1);
         let turn_ns = plan.batch_ns / (plan.iterations.max(1) as f64 * f64::from(copies));
@@ -59,7 +58,7 @@ impl IterationCost {
         Self { ns: turn_ns, ops: 1, window_ns: plan.batch_ns + around_ns }
     }
 
-    /// What these samples have taken; none of a worker without any.
+    /// The cost shown by samples; `None` if there are none.
     pub(super) fn from_samples(
         samples: &[Sample],
         plan: &BatchPlan,
@@ -68,7 +67,7 @@ impl IterationCost {
     ) -> Option<Self> {
         let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
         let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
-        // A plan of a made-up place may name none.
+        // The plan of a fake host may have none.
         let copies: u32 = plan.unroll_factors.iter().sum::<u32>().max(1);
         let each_copy = samples.len() as f64 / plan.unroll_factors.len().max(1) as f64;
         let turns = plan.iterations as f64 * f64::from(copies) * each_copy;
@@ -77,23 +76,23 @@ impl IterationCost {
         }
         Some(Self {
             ns: (clock.ns(ticks) / turns).max(0.0),
-            // Turns vary by a tenth at most, around those of the plan.
+            // Iterations vary by at most a tenth around those of the plan.
             ops: ((ops / turns).round() as u64).max(1),
             window_ns: took.as_nanos() as f64 / samples.len() as f64,
         })
     }
 }
 
-/// How a row is timed in its manner.
+/// How a row is timed with its study method.
 #[derive(Clone, Debug, PartialEq)]
 struct ExperimentPlan {
     plan: BatchPlan,
     experiments: u32,
-    /// Turns of an experiment, in all its windows.
+    /// Iterations of an experiment, in all its windows.
     iterations: u64,
 }
 
-/// The most between two numbers that fits, where all below it fit too; `None` where the first does
+/// The largest number in a range that fits, if all smaller ones fit too; `None` if the first does
 /// not.
 fn largest_fitting(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
     if !fits(least) {
@@ -107,14 +106,14 @@ fn largest_fitting(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<
     Some(fit)
 }
 
-/// Whether an op is the only one of its window whatever a study does: because it brings its own
-/// figure, is wanted cold, or fills a batch by itself.
+/// Whether each window holds a single op whatever the study method: the op returns its own figure,
+/// is measured cold, or fills a batch by itself.
 fn times_single_ops(pilot: &BatchPlan) -> bool {
     pilot.mode.is_single_shot() || pilot.iterations == 1
 }
 
-/// Cuts a row's manner so that it takes no longer than `limit`: fewer ops first, then fewer
-/// experiments, then fewer ops still. `None` where even one op of each takes far too long.
+/// Fits a study method into `limit`: fewer ops first, then fewer experiments, then fewer ops again.
+/// `None` if even one op per experiment takes far too long.
 fn fit_to_budget(
     study_method: &StudyMethod,
     pilot: &BatchPlan,
@@ -163,12 +162,12 @@ fn fit_to_budget(
     Some(ExperimentPlan { plan, experiments, iterations: turns })
 }
 
-/// One op a window.
+/// One op per window.
 fn single_shot_plan(pilot: &BatchPlan, windows: u64, taken: IterationCost) -> BatchPlan {
     let mode = match pilot.mode {
         own if own.is_single_shot() => own,
-        // Batches of one turn: of these the kernel is not entered between ops of below 50 ns, as a
-        // study does not either that reads a counter.
+        // Batches of one iteration: for ops below 50 ns the kernel is not entered between them, as
+        // in a study that reads a counter.
         _ => Mode::B,
     };
     let batch_ns = match mode {
@@ -186,7 +185,7 @@ fn single_shot_plan(pilot: &BatchPlan, windows: u64, taken: IterationCost) -> Ba
     }
 }
 
-/// All ops in one window. It is timed as a single shot is: with exactly so many turns, which vary
+/// All ops in one window, timed as a single shot: with exactly this many iterations, which vary
 /// from batch to batch in other modes.
 fn loop_plan(pilot: &BatchPlan, turns: u64, taken: IterationCost) -> BatchPlan {
     let batch_ns = turns as f64 * taken.ns;
@@ -200,8 +199,7 @@ fn loop_plan(pilot: &BatchPlan, turns: u64, taken: IterationCost) -> BatchPlan {
     }
 }
 
-/// The loop in as many windows as it takes where no more ops than the pilot's can be prepared at
-/// once.
+/// The loop split into several windows, if no more ops than the pilot's can be prepared at once.
 fn chunked_plan(pilot: &BatchPlan, cut: &ExperimentPlan, taken: IterationCost) -> BatchPlan {
     let most = MAX_WINDOWS / u64::from(cut.experiments.max(1));
     let windows = cut.iterations.div_ceil(pilot.iterations.max(1)).clamp(1, most.max(1));
@@ -218,7 +216,8 @@ struct Job {
 }
 
 impl Run<'_> {
-    /// All rows of studies in their manner, one worker an experiment, in random order.
+    /// Measures all rows of studies with their study methods, one worker per experiment, in random
+    /// order.
     pub(super) fn measure_by_study_methods(&mut self, profile: Profile) -> Result<(), RunError> {
         let limit = if profile == Profile::Quick { QUICK_TIME_BUDGET } else { TIME_BUDGET };
         let mut cuts: Vec<Option<ExperimentPlan>> = vec![None; self.rows.len()];
@@ -262,7 +261,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// How a row is timed in its manner; `None` where it is not, and the journal knows why.
+    /// How a row is timed with its study method; `None` if it is not, and the journal says why.
     fn plan_experiments(&mut self, row: usize, limit: Duration) -> Option<ExperimentPlan> {
         let it = &self.rows[row];
         let study_method =
@@ -283,7 +282,7 @@ impl Run<'_> {
         found
     }
 
-    /// One experiment in a fresh worker.
+    /// Measures one experiment in a new worker.
     fn measure_experiment(
         &mut self,
         row: usize,

@@ -1,5 +1,5 @@
-//! Programs as subjects: one warm-up each, then trials; those of places that are compared follow
-//! each other, in random order, round after round.
+//! Programs as subjects: one warm-up each, then trials. In a comparison the trials of all targets
+//! follow each other in random order, in each round.
 
 use std::time::{Duration, Instant};
 
@@ -13,54 +13,54 @@ use super::workers::{JobFailure, PeerLocation};
 use super::{ComparisonPlan, MAX_LOST_WORKERS, Run, RunError};
 use crate::workloads;
 
-/// What is cleaned up after a trial, beyond its own limit.
+/// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
 
-/// How much time trials may take.
+/// The time budget of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrialBudget {
-    /// The time that they are to fit into, beyond the fewest.
+    /// The time that they are to fit into, beyond the minimum number.
     pub time_budget: Duration,
-    /// Whether trials that are compared are spread over a minute.
+    /// Whether compared trials are spread over a minute.
     pub spread: bool,
-    /// Whether the calls of each program are counted, in a run that nobody times.
+    /// Whether the system calls of each program are counted, in an extra, untimed run.
     pub count_calls: bool,
-    /// When the whole run is to end, from its beginning; `None` for when they are done.
+    /// The limit of the whole run, from its start; `None` for no limit.
     pub run_limit: Option<Duration>,
 }
 
-/// Rows of one workload whose trials follow each other.
+/// The rows of one workload whose trials follow each other.
 #[derive(Clone, Debug)]
 struct TrialSet {
-    /// The number of the set, as the journal has it.
+    /// The number of the set in the journal.
     number: u32,
-    /// Whether something is attached for each trial, and not for the whole run.
+    /// Whether treatments are attached for each trial, not for the whole run.
     attaches: bool,
     /// The base comes first.
     rows: Vec<usize>,
     done: u32,
-    wanted: u32,
+    trial_count: u32,
     /// When its first round was over.
     begun: Option<Instant>,
-    /// When its next round is due; `None` for at once.
+    /// When its next round is due; `None` for immediately.
     due: Option<Instant>,
 }
 
 impl TrialSet {
-    /// When its next round is due, so that the last one lies [`SPREAD`] behind the first.
+    /// When its next round is due, so that the last one is [`MIN_PAIR_SPAN`] after the first.
     fn next_due(&self) -> Option<Instant> {
-        let rounds = self.wanted.saturating_sub(1).max(1);
+        let rounds = self.trial_count.saturating_sub(1).max(1);
         Some(self.begun? + MIN_PAIR_SPAN * self.done.min(rounds) / rounds)
     }
 }
 
-/// The first trial fails, and the warm-up did not: what differs is what that one left.
+/// The warm-up succeeded and the first trial failed: leftovers of the warm-up may be the cause.
 fn explain_first_failure(ended: JobFailure) -> JobFailure {
     match ended.outcome {
         RowOutcome::Failed if !ended.is_final => JobFailure {
             reason: format!(
-                "{}; once it went well: if a run meets what the one before it left, `--prepare \
-                 COMMAND` (`before` in a file) is done before each",
+                "{}; the warm-up succeeded: if leftovers of one run affect the next, `--prepare \
+                 COMMAND` (`before` in a file) runs before each",
                 ended.reason
             ),
             ..ended
@@ -70,12 +70,12 @@ fn explain_first_failure(ended: JobFailure) -> JobFailure {
 }
 
 impl Run<'_> {
-    /// Whether a row's subject is a program.
+    /// Whether the subject of a row is a program.
     pub(super) fn is_program(&self, row: usize) -> bool {
         self.rows[row].planned.workload.is_some()
     }
 
-    /// The trials of all programs: each row's for itself, or those that are compared side by side.
+    /// Runs the trials of all programs: each row alone, or compared rows side by side.
     pub(super) fn trials(
         &mut self,
         contest: Option<&ComparisonPlan>,
@@ -98,7 +98,7 @@ impl Run<'_> {
                 let begun = Instant::now();
                 self.round_of_trials(set)?;
                 if set.done == 0 {
-                    set.wanted = self.wanted(set.rows[0], share, begun.elapsed());
+                    set.trial_count = self.wanted(set.rows[0], share, begun.elapsed());
                     // The first pair lies before this, the last one behind the end.
                     set.begun = Some(Instant::now());
                 }
@@ -106,10 +106,10 @@ impl Run<'_> {
                 set.due = set.next_due().filter(|_| contest.is_some() && time.spread);
             }
             if self.time_is_up() && all.iter().all(|set| set.done > 0) {
-                self.pairs_missing |= all.iter().any(|set| set.done < set.wanted);
+                self.pairs_missing |= all.iter().any(|set| set.done < set.trial_count);
                 break;
             }
-            let unfinished = all.iter().filter(|set| set.done < set.wanted);
+            let unfinished = all.iter().filter(|set| set.done < set.trial_count);
             if let Some(Some(due)) = unfinished.map(|set| set.due).min() {
                 self.sleep_until(due)?;
             }
@@ -118,8 +118,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Leaves out rows that were given up, and sets that are done or have nobody left to be compared
-    /// with; whether any is left.
+    /// Removes rows that were given up, and sets that are done or have nothing left to compare;
+    /// returns whether any is left.
     fn retain_measurable(&self, all: &mut Vec<TrialSet>, contest: Option<&ComparisonPlan>) -> bool {
         all.retain_mut(|set| {
             let base = set.rows.first().copied();
@@ -131,19 +131,19 @@ impl Run<'_> {
                 }
                 None => !set.rows.is_empty(),
             };
-            has_partner && base.is_some() && (set.done == 0 || set.done < set.wanted)
+            has_partner && base.is_some() && (set.done == 0 || set.done < set.trial_count)
         });
         !all.is_empty()
     }
 
-    /// What is to be tried, and beside what.
+    /// The sets of trials.
     fn trial_sets(&self, contest: Option<&ComparisonPlan>) -> Vec<TrialSet> {
         let trials = |number: usize, rows: Vec<usize>, attaches| TrialSet {
             number: number as u32,
             attaches,
             rows,
             done: 0,
-            wanted: 0,
+            trial_count: 0,
             begun: None,
             due: None,
         };
@@ -164,15 +164,15 @@ impl Run<'_> {
         }
     }
 
-    /// How many rounds fit into that time, when the first one took so long.
+    /// How many rounds fit into that time, if the first one took this long.
     fn wanted(&self, row: usize, within: Duration, first: Duration) -> u32 {
         let Some(workload) = &self.rows[row].planned.workload else { return 0 };
         let fit = within.as_secs_f64() / first.as_secs_f64().max(1e-3);
         (fit as u32).clamp(workload.min_trials, workload.trials.max(workload.min_trials))
     }
 
-    /// One untimed trial of each row: the caches hold then what they hold later, and whoever cannot
-    /// run says so before anything is timed.
+    /// Runs one untimed trial of each row: it warms the caches, and a program that cannot run fails
+    /// before anything is timed.
     fn warm_up_all(&mut self, all: &[TrialSet]) -> Result<(), RunError> {
         let mut warm: Vec<usize> = Vec::new();
         for set in all {
@@ -190,8 +190,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One run of each program under a tracer, which counts its calls. What a place adds to it makes
-    /// no call of its own: a base's program is counted, and stands for all.
+    /// Runs each program once under a tracer, which counts its system calls. Treatments make no
+    /// calls in the program, so only the base's program is counted.
     fn count_programs(&mut self, all: &[TrialSet]) -> Result<(), RunError> {
         let mut counted: Vec<usize> = Vec::new();
         for &row in all.iter().flat_map(|set| set.rows.first()) {
@@ -212,18 +212,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a worker must know that runs a row's program.
+    /// The specification of a worker that runs a row's program.
     fn program_spec(&mut self, row: usize, task: Task) -> Option<WorkerSpec> {
         let workload = self.rows[row].planned.workload.clone()?;
         let limit = Duration::from_secs(workload.program.limits.seconds.into());
         let timeout_ms = (limit + CLEANUP_GRACE).as_millis() as u64;
         let subject = Subject::Program(Box::new(workload.program));
-        // A program has all CPUs, unless its user has named one.
+        // A program may use all CPUs, unless `--cpu` names one.
         let cpu = self.requested_cpu;
         Some(WorkerSpec { subject, cpu, timeout_ms, ..self.worker_spec(row, task) })
     }
 
-    /// One trial of each row of a set.
+    /// Runs one trial of each row of a set.
     fn round_of_trials(&mut self, set: &TrialSet) -> Result<(), RunError> {
         let mut order = set.rows.clone();
         self.order.shuffle(&mut order);
@@ -252,8 +252,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What is read from a trial's output. An output in which a figure does not stand is the
-    /// program's own fault, or the expression's: another trial would not mend it.
+    /// Reads the figures from a trial's output. If a figure is missing, the program or the
+    /// expression is wrong: another trial would not help.
     fn read_trial(&self, row: usize, ran: ProgramResult) -> Result<Trial, JobFailure> {
         let Some(workload) = &self.rows[row].planned.workload else {
             return Ok(Trial::default());
@@ -266,7 +266,7 @@ impl Run<'_> {
         Ok(Trial { real_ns: ran.real_ns, usage: ran.usage, figures })
     }
 
-    /// Runs a row's program once, with what is attached at its place attached.
+    /// Runs a row's program once, with its treatments attached.
     fn trial(
         &mut self,
         row: usize,
@@ -305,20 +305,20 @@ mod tests {
             attaches: true,
             rows: vec![0, 1],
             done,
-            wanted,
+            trial_count: wanted,
             begun: Some(begun),
             due: None,
         };
         let due = |done, wanted| set(done, wanted).next_due().map(|due| due - begun);
         assert_eq!(due(1, 10), Some(MIN_PAIR_SPAN / 9));
         assert_eq!(due(9, 10), Some(MIN_PAIR_SPAN));
-        assert_eq!(due(10, 10), Some(MIN_PAIR_SPAN), "nothing is due behind the last one");
+        assert_eq!(due(10, 10), Some(MIN_PAIR_SPAN), "nothing is due after the last one");
         assert_eq!(due(1, 1), Some(MIN_PAIR_SPAN));
         assert_eq!(TrialSet { begun: None, ..set(0, 0) }.next_due(), None);
     }
 
     #[test]
-    fn the_first_failure_behind_a_warm_up_names_what_a_run_may_have_left() {
+    fn a_failure_after_the_warm_up_suggests_prepare() {
         let ended = |outcome, is_final| JobFailure {
             outcome,
             reason: "it broke".to_owned(),

@@ -1,4 +1,4 @@
-//! One job at a time: orders out, the answer back.
+//! Jobs of a session: one at a time, an order and its answer.
 
 use std::time::Duration;
 
@@ -15,41 +15,42 @@ use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 use super::remote_peer::PeerServers;
 use crate::hosts::{HostError, Session};
 
-/// The supervisor keeps the time of its jobs; if it is silent for so long beyond, it hangs itself.
+/// The supervisor enforces the time limits of its jobs; if it is silent this much longer, the
+/// supervisor itself hangs.
 pub(super) const SUPERVISOR_GRACE: Duration = Duration::from_secs(10);
 
-/// A job that brought nothing.
+/// The failure of a job.
 #[derive(Clone, Debug)]
 pub(super) struct JobFailure {
     /// `skipped`, `failed`, `timed-out` or `unmeasurable`.
     pub(super) outcome: RowOutcome,
     /// Why.
     pub(super) reason: String,
-    /// Another worker would end the same way.
+    /// Whether another worker would fail in the same way.
     pub(super) is_final: bool,
-    /// So many ops cannot be prepared at once (E2BIG), the worker has found, and has done none.
+    /// The worker cannot prepare this many ops at once (E2BIG) and has done none.
     pub(super) batch_too_large: bool,
-    /// The arm that it concerns, where a worker has several.
+    /// The arm that failed, if a worker has several.
     pub(super) arm: Option<u8>,
 }
 
-/// What a job brings: an answer, or why there is none. A broken session is another matter.
+/// The result of a job: its answer or its failure. The outer error is a failed session.
 pub(super) type JobResult<T> = Result<Result<T, JobFailure>, HostError>;
 
-/// What a worker brings that has measured.
+/// The result of a worker that has measured.
 pub(super) struct Measurement {
     /// The batches of all its arms.
     pub(super) samples: Vec<Sample>,
-    /// What disturbed it.
+    /// The disturbance of the worker.
     pub(super) disturbance: Disturbance,
-    /// How often an op woke the monitor of each arm.
+    /// How often an op woke the monitor, per arm.
     pub(super) seen: Vec<Option<f64>>,
-    /// How each arm was let speculate.
+    /// The speculation control state of each arm.
     pub(super) speculation: Vec<Option<String>>,
 }
 
 impl Measurement {
-    /// What this arm brought; what disturbed it is what disturbed them all.
+    /// The part of one arm; the disturbance is that of the whole worker.
     pub(super) fn for_arm(&self, arm: u8) -> Self {
         let at = usize::from(arm);
         let samples = self.samples.iter().filter(|sample| sample.arm == arm).copied().collect();
@@ -61,12 +62,12 @@ impl Measurement {
         }
     }
 
-    /// The ops that were timed.
+    /// The number of timed ops.
     pub(super) fn ops(&self) -> u64 {
         self.samples.iter().map(|sample| sample.n).sum()
     }
 
-    /// As a journal keeps it, of a worker of one arm.
+    /// The journal outcome of a worker with one arm.
     pub(super) fn outcome(self) -> WorkerOutcome {
         WorkerOutcome::Sampled {
             samples: self.samples,
@@ -77,27 +78,27 @@ impl Measurement {
     }
 }
 
-/// What a probe saw, and what went on beside it, or why that is not known.
+/// A CPU probe, and the system activity during it or why it is unknown.
 pub(super) type ProbeWithActivity = (Vec<CpuProbe>, Result<SystemActivity, String>);
 
 /// The jobs of a session.
 pub(super) struct Workers<'a> {
     session: &'a mut dyn Session,
     last_id: u64,
-    /// Where the other ends of some cases stand.
+    /// The servers on the machine of a remote peer.
     far: Option<PeerServers<'a>>,
-    /// The jobs that have something attached to the system.
+    /// The jobs with treatments attached to the system.
     pub(super) attached: Vec<u64>,
-    /// How one of them ended that was to last.
+    /// The failure of an attached job that ended early.
     pub(super) early_detachment: Option<JobFailure>,
 }
 
-/// Where the other end of a case stands.
+/// Where the peer of a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerLocation {
-    /// Beside the worker, or there is none.
+    /// On the same machine as the worker, or there is none.
     SameMachine,
-    /// On the peer's machine.
+    /// On another machine.
     RemoteMachine,
 }
 
@@ -106,12 +107,12 @@ impl<'a> Workers<'a> {
         Self { session, last_id: 0, far: None, attached: Vec::new(), early_detachment: None }
     }
 
-    /// The same, with the machine of a peer.
+    /// The same, with a remote peer.
     pub(super) fn with_peer(self, far: Option<PeerServers<'a>>) -> Self {
         Self { far, ..self }
     }
 
-    /// Where the other ends of some cases stand.
+    /// The servers on the machine of a remote peer.
     pub(super) fn far(&mut self) -> Option<&mut PeerServers<'a>> {
         self.far.as_mut()
     }
@@ -125,17 +126,17 @@ impl<'a> Workers<'a> {
         self.last_id
     }
 
-    /// Gives an order.
+    /// Sends an order.
     pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         self.session.send(order)
     }
 
-    /// The next event of whatever job.
+    /// The next event of any job.
     pub(super) fn next_of_any_job(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.session.next(patience)
     }
 
-    /// The next event of job `id`. What an earlier job still had to say is past caring for.
+    /// The next event of job `id`. Late events of earlier jobs are dropped.
     pub(super) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
         loop {
             let event = self.session.next(patience)?;
@@ -149,7 +150,7 @@ impl<'a> Workers<'a> {
         }
     }
 
-    /// Starts a worker, lets it time `groups` groups, and hands back its last event.
+    /// Starts a worker, lets it time `groups` groups, and returns its last event.
     fn run_worker(&mut self, spec: WorkerSpec, groups: u32) -> Result<Event, HostError> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
@@ -166,8 +167,8 @@ impl<'a> Workers<'a> {
         self.next(id, patience)
     }
 
-    /// Lets a worker do its work, with a server on the peer's machine where it needs one; what it
-    /// said last, and how many strangers knocked there.
+    /// Runs a worker, with a server on the peer's machine if it needs one; returns its last event
+    /// and the number of unauthorised connections.
     fn with_peer_server(
         &mut self,
         spec: WorkerSpec,
@@ -190,14 +191,14 @@ impl<'a> Workers<'a> {
         }
         let mut why = job_failure(event);
         let theirs = far.stop(&server)?;
-        // What the place does not offer, it does not offer to either.
+        // A skipped worker and its server name the same missing requirement.
         if let Some(theirs) = theirs.filter(|_| why.outcome != RowOutcome::Skipped) {
             why.reason = format!("{}; {theirs}", why.reason);
         }
         Ok(Err(why))
     }
 
-    /// Runs a case's pilot.
+    /// Runs the pilot of a case.
     pub(super) fn pilot(&mut self, spec: WorkerSpec, other: PeerLocation) -> JobResult<BatchPlan> {
         let said =
             self.with_peer_server(spec, other, |workers, spec| workers.run_worker(spec, 1))?;
@@ -249,7 +250,7 @@ impl<'a> Workers<'a> {
         })
     }
 
-    /// Counts a case's calls.
+    /// Counts the calls of a case.
     pub(super) fn count(&mut self, spec: WorkerSpec, other: PeerLocation) -> JobResult<CallCount> {
         let said = self.with_peer_server(spec, other, |workers, spec| {
             let id = workers.id();
@@ -263,7 +264,7 @@ impl<'a> Workers<'a> {
         }))
     }
 
-    /// Spins on these CPUs.
+    /// Probes these CPUs with a spin loop.
     pub(super) fn probe(
         &mut self,
         cpus: &[u32],
@@ -279,9 +280,9 @@ impl<'a> Workers<'a> {
         })
     }
 
-    /// Spins on these CPUs between two looks at who else uses the machine. `except` are processes
-    /// of the tool's own there. The watch goes to sleep before the spin begins and wakes after it
-    /// has ended, so that neither sees the other.
+    /// Probes these CPUs between two readings of the system's activity. `except` are the tool's own
+    /// processes. The activity watcher sleeps while the probe spins, so that neither observes the
+    /// other.
     pub(super) fn watched_probe(
         &mut self,
         cpus: &[u32],
@@ -293,7 +294,7 @@ impl<'a> Workers<'a> {
         self.session.send(&Order::Watch { id, excluded_pids: except.to_vec() })?;
         match self.next(id, SUPERVISOR_GRACE)? {
             Event::Ready { .. } => {}
-            // It says what it saw at once, or why it cannot look: the probe is worth having alone.
+            // It reports at once, or why it cannot observe: the probe is useful alone.
             other => {
                 return Ok(self.probe(cpus, clock, spin)?.map(|probe| (probe, activity_of(other))));
             }
@@ -304,7 +305,7 @@ impl<'a> Workers<'a> {
         Ok(probe.map(|probe| (probe, watch)))
     }
 
-    /// Learns a clock.
+    /// Calibrates a clock.
     pub(super) fn calibrate(
         &mut self,
         cpu: Option<u32>,
@@ -319,7 +320,7 @@ impl<'a> Workers<'a> {
     }
 }
 
-/// What a watch brings.
+/// The activity in an event.
 fn activity_of(event: Event) -> Result<SystemActivity, String> {
     match event {
         Event::Watched { activity: watch, .. } => Ok(*watch),
@@ -327,7 +328,7 @@ fn activity_of(event: Event) -> Result<SystemActivity, String> {
     }
 }
 
-/// What an event that is no answer comes to.
+/// The failure that an event stands for.
 pub(super) fn job_failure(event: Event) -> JobFailure {
     let mut of = None;
     let mut too_many = false;
@@ -337,7 +338,7 @@ pub(super) fn job_failure(event: Event) -> JobFailure {
             (RowOutcome::Skipped, missing, true)
         }
         Event::TimedOut { after_ms, reason: why, .. } => {
-            let ended = || format!("the worker was ended after {after_ms} ms");
+            let ended = || format!("the worker was killed after {after_ms} ms");
             (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
         }
         Event::Failed { at_op, reason: why, errno, arm, .. } => {
@@ -349,7 +350,7 @@ pub(super) fn job_failure(event: Event) -> JobFailure {
             }
         }
         other => {
-            let why = format!("the worker gave no answer to what it was asked: {other:?}");
+            let why = format!("unexpected reply of the worker: {other:?}");
             (RowOutcome::Failed, why, false)
         }
     };

@@ -6,11 +6,11 @@ use super::{did_you_mean, quoted};
 
 /// A share of one CPU below which the kernel takes no quota (1 ms in 100), and above which no
 /// machine has so many.
-const PERCENT: std::ops::RangeInclusive<u32> = 1..=1_000_000;
+const CPU_PERCENT: std::ops::RangeInclusive<u32> = 1..=1_000_000;
 /// A group that cannot hold a worker kills it before it has said a word.
-const LEAST_BYTES: u64 = 1 << 20;
+const MIN_MEMORY_BYTES: u64 = 1 << 20;
 /// PID_MAX_LIMIT.
-const MOST_PIDS: u32 = 1 << 22;
+const MAX_PIDS: u32 = 1 << 22;
 
 /// `own`, or a list of `cpu:N%`, `memory:N[K|M|G]` and `pids:N`, each at most once.
 pub(super) fn limits(spec: &str) -> Result<Vec<Limit>, String> {
@@ -34,15 +34,15 @@ fn limit(part: &str) -> Result<Limit, String> {
     let wrong = |form: &str| Err(format!("`{}` is not {form}", quoted(part)));
     match of {
         "cpu" => match much.strip_suffix('%').map(str::parse) {
-            Some(Ok(percent)) if PERCENT.contains(&percent) => Ok(Limit::Cpu { percent }),
+            Some(Ok(percent)) if CPU_PERCENT.contains(&percent) => Ok(Limit::Cpu { percent }),
             _ => wrong("cpu:N%, of one CPU, from 1"),
         },
         "memory" => match bytes(much) {
-            Some(bytes) if bytes >= LEAST_BYTES => Ok(Limit::Memory { bytes }),
+            Some(bytes) if bytes >= MIN_MEMORY_BYTES => Ok(Limit::Memory { bytes }),
             _ => wrong("memory:N, N with K, M or G for KiB, MiB or GiB, from 1M"),
         },
         "pids" => match much.parse() {
-            Ok(most) if (1..=MOST_PIDS).contains(&most) => Ok(Limit::Pids { max: most }),
+            Ok(most) if (1..=MAX_PIDS).contains(&most) => Ok(Limit::Pids { max: most }),
             _ => wrong("pids:N, from 1"),
         },
         _ => {

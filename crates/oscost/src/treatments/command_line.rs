@@ -5,7 +5,7 @@
 //! takes the next character as it stands. Quotes that touch are one word.
 
 /// As many words as a command may have.
-const MOST_WORDS: usize = 256;
+const MAX_WORDS: usize = 256;
 
 /// Splits a command into its words. The whole text has no control characters.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
@@ -24,8 +24,8 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     match words.first() {
         None => Err("its command is empty".to_owned()),
         Some(program) if program.is_empty() => Err("its program has no name".to_owned()),
-        Some(_) if words.len() > MOST_WORDS => {
-            Err(format!("a command has at most {MOST_WORDS} words"))
+        Some(_) if words.len() > MAX_WORDS => {
+            Err(format!("a command has at most {MAX_WORDS} words"))
         }
         Some(_) => Ok(words),
     }

@@ -17,17 +17,17 @@ use thiserror::Error;
 pub use kinds::{KINDS, Kind, Mechanism};
 
 /// As many treatments as a place may have.
-const MOST_TREATMENTS: usize = 16;
+const MAX_TREATMENTS: usize = 16;
 /// What has the holder of a monitor begin without profiles, and keep none.
-const FRESH: &str = "--fresh";
+const FRESH_FLAG: &str = "--fresh";
 /// What has it begin with the user's, and leave them as they are.
-const UNCHANGED: &str = "--unchanged";
+const UNCHANGED_FLAG: &str = "--unchanged";
 /// The longest value: a path of the kernel's (PATH_MAX), or a long command.
-const LONGEST_VALUE: usize = 4_096;
+const MAX_VALUE_BYTES: usize = 4_096;
 
 /// Words that ask for no treatment that can be done.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("cannot {act}: {why}{}", hinted(.hint))]
+#[error("cannot {act}: {why}{}", hint_line(.hint))]
 pub struct TreatmentError {
     /// What cannot be done.
     pub act: String,
@@ -37,7 +37,7 @@ pub struct TreatmentError {
     pub hint: String,
 }
 
-fn hinted(hint: &str) -> String {
+fn hint_line(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("\n  hint: {hint}") }
 }
 
@@ -67,12 +67,12 @@ pub fn parse_with_notes(
     let mut read = ParsedTreatments::default();
     for (index, treatment) in treatments.iter().enumerate() {
         let refused = |(why, hint): Wrong| TreatmentError {
-            act: format!("treat with `{}`", shown(treatment)),
+            act: format!("treat with `{}`", excerpt(treatment)),
             why,
             hint,
         };
-        if index == MOST_TREATMENTS {
-            let why = format!("a place has at most {MOST_TREATMENTS} treatments");
+        if index == MAX_TREATMENTS {
+            let why = format!("a place has at most {MAX_TREATMENTS} treatments");
             return Err(refused((why, String::new())));
         }
         let value = value_of(treatment).map_err(refused)?;
@@ -81,11 +81,11 @@ pub fn parse_with_notes(
             read.notes.extend(filter.note);
             read.treatments.applied.push(AppliedTreatment::Seccomp { program: filter.program });
         } else {
-            one(&treatment.name, value, &mut read.treatments)
+            parse_one(&treatment.name, value, &mut read.treatments)
                 .map_err(|why| refused((why, usage(&treatment.name))))?;
         }
         if let Some(earlier) = treatments[..index].iter().find(|it| excludes(it, treatment)) {
-            let why = format!("the place has `{}` already", shown(earlier));
+            let why = format!("the place has `{}` already", excerpt(earlier));
             return Err(refused((why, "each of a kind stands once in a place".to_owned())));
         }
     }
@@ -96,7 +96,7 @@ pub fn parse_with_notes(
 pub fn with_user_profiles(mut treated: TreatmentSet) -> TreatmentSet {
     for attached in &mut treated.attached {
         if let AttachedTreatment::Ph { monitor_command: holder } = attached {
-            holder.retain(|word| word != FRESH);
+            holder.retain(|word| word != FRESH_FLAG);
         }
     }
     treated
@@ -110,8 +110,8 @@ pub fn with_profile_folder<E>(
 ) -> Result<TreatmentSet, E> {
     for attached in &mut treated.attached {
         if let AttachedTreatment::Ph { monitor_command: holder } = attached {
-            for word in holder.iter_mut().filter(|word| *word == UNCHANGED) {
-                *word = format!("{UNCHANGED}={}", folder()?);
+            for word in holder.iter_mut().filter(|word| *word == UNCHANGED_FLAG) {
+                *word = format!("{UNCHANGED_FLAG}={}", folder()?);
             }
         }
     }
@@ -134,7 +134,7 @@ fn excludes(one: &Treatment, other: &Treatment) -> bool {
 }
 
 /// A treatment as it was typed, for a message: bounded, and without control characters.
-fn shown(treatment: &Treatment) -> String {
+fn excerpt(treatment: &Treatment) -> String {
     quoted(&treatment.to_string())
 }
 
@@ -182,8 +182,8 @@ fn value_of(treatment: &Treatment) -> Result<&str, Wrong> {
         (Some(""), _) => return Err(("its value is empty".to_owned(), usage(name))),
         (Some(value), _) => value,
     };
-    if value.len() > LONGEST_VALUE {
-        return Err((format!("a value has at most {LONGEST_VALUE} bytes"), String::new()));
+    if value.len() > MAX_VALUE_BYTES {
+        return Err((format!("a value has at most {MAX_VALUE_BYTES} bytes"), String::new()));
     }
     if value.chars().any(char::is_control) {
         return Err(("its value has a control character".to_owned(), String::new()));
@@ -200,7 +200,7 @@ fn usage(name: &str) -> String {
 }
 
 /// Reads a treatment of any kind that needs no file.
-fn one(name: &str, value: &str, treated: &mut TreatmentSet) -> Result<(), String> {
+fn parse_one(name: &str, value: &str, treated: &mut TreatmentSet) -> Result<(), String> {
     let TreatmentSet { applied, attached } = treated;
     match name {
         "seccomp-trace" => applied.push(AppliedTreatment::SeccompTrace),

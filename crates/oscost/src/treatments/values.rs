@@ -2,14 +2,14 @@
 
 use oscost_model::treatment::{AntagonistLoad, AppliedTreatment, AttachedTreatment};
 
-use super::{FRESH, UNCHANGED, did_you_mean, quoted};
+use super::{FRESH_FLAG, UNCHANGED_FLAG, did_you_mean, quoted};
 
 /// `empty|count`.
 pub(super) fn ebpf(value: &str) -> Result<AttachedTreatment, String> {
     match value {
         "empty" => Ok(AttachedTreatment::Ebpf { counts: false }),
         "count" => Ok(AttachedTreatment::Ebpf { counts: true }),
-        _ => Err(no("program", value, &["empty", "count"])),
+        _ => Err(not_one_of("program", value, &["empty", "count"])),
     }
 }
 
@@ -18,14 +18,17 @@ pub(super) fn ph() -> Result<AttachedTreatment, String> {
     let program = std::env::current_exe().map_err(|error| format!("who we are: {error}"))?;
     let program = program.into_os_string().into_string();
     let program = program.map_err(|_| "its own path is no text".to_owned())?;
-    let holder = [&program, "ph", "hold", "--quiet", FRESH].map(str::to_owned).to_vec();
+    let holder = [&program, "ph", "hold", "--quiet", FRESH_FLAG].map(str::to_owned).to_vec();
     Ok(AttachedTreatment::Ph { monitor_command: holder })
 }
 
 /// Has the monitor begin with what `oscost ph train` has learnt.
 pub(super) fn trained(attached: &mut [AttachedTreatment]) -> Result<(), String> {
     let holder = monitor(attached)?;
-    holder.iter_mut().filter(|word| *word == FRESH).for_each(|word| *word = UNCHANGED.to_owned());
+    holder
+        .iter_mut()
+        .filter(|word| *word == FRESH_FLAG)
+        .for_each(|word| *word = UNCHANGED_FLAG.to_owned());
     Ok(())
 }
 
@@ -89,16 +92,16 @@ pub(super) fn antagonist(value: &str) -> Result<AttachedTreatment, String> {
         "cpu" => AntagonistLoad::Cpu,
         "memory" => AntagonistLoad::Memory,
         "syscalls" => AntagonistLoad::Syscalls,
-        _ => return Err(no("neighbour", does, &["cpu", "memory", "syscalls"])),
+        _ => return Err(not_one_of("neighbour", does, &["cpu", "memory", "syscalls"])),
     };
     let same_cpu = match cpu {
         "same" => true,
         "other" => false,
-        _ => return Err(no("CPU of a neighbour", cpu, &["same", "other"])),
+        _ => return Err(not_one_of("CPU of a neighbour", cpu, &["same", "other"])),
     };
     Ok(AttachedTreatment::Antagonist { load: does, same_cpu })
 }
 
-fn no(what: &str, typed: &str, known: &[&str]) -> String {
+fn not_one_of(what: &str, typed: &str, known: &[&str]) -> String {
     format!("`{}` is no {what}{}", quoted(typed), did_you_mean(typed, known.iter().copied()))
 }

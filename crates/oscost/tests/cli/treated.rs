@@ -39,7 +39,7 @@ fn attached(scenario: &str) -> Ran {
 
 #[test]
 fn what_cannot_be_attached_skips_all_rows_with_its_reason() {
-    let ran = attached(r#"{"no_attaching": "BPF is for root: run it with sudo"}"#).exits(0);
+    let ran = attached(r#"{"attach_error": "BPF is for root: run it with sudo"}"#).exits(0);
     for row in rows(&ran.json()) {
         assert_eq!(row["outcome"], "skipped", "{row}");
         assert_eq!(row["reason"], "BPF is for root: run it with sudo");
@@ -48,7 +48,7 @@ fn what_cannot_be_attached_skips_all_rows_with_its_reason() {
 
 #[test]
 fn rows_are_not_measured_on_when_what_was_attached_comes_off() {
-    let ran = attached(r#"{"comes_off_after_workers": 25}"#).exits(1);
+    let ran = attached(r#"{"detached_after_workers": 25}"#).exits(1);
     let record = ran.json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "failed", "{row}");
@@ -68,7 +68,7 @@ fn monitored(scenario: &str, arguments: &[&str]) -> Ran {
 
 #[test]
 fn a_row_under_ph_says_that_its_calls_were_seen_and_in_which_state_the_profile_was() {
-    let record = monitored(r#"{"profile": "normal"}"#, &["--json", "-"]).exits(0).json();
+    let record = monitored(r#"{"monitor_profile": "normal"}"#, &["--json", "-"]).exits(0).json();
     let getppid = row(&record, "syscall/getppid:via=raw");
     assert_eq!(getppid["monitor"]["profile_states"], serde_json::json!(["normal"]));
     assert_eq!(getppid["monitor"]["observed_calls"], 23, "a call in each of 23 ops");
@@ -80,7 +80,7 @@ fn a_row_under_ph_says_that_its_calls_were_seen_and_in_which_state_the_profile_w
 
 #[test]
 fn a_row_of_which_ph_missed_a_call_is_void() {
-    let missed = r#"{"unseen": {"syscall/getppid:via=libc": 1}}"#;
+    let missed = r#"{"missed_calls": {"syscall/getppid:via=libc": 1}}"#;
     let record = monitored(missed, &["--json", "-"]).exits(1).json();
     let libc = row(&record, "syscall/getppid:via=libc");
     assert_eq!(libc["outcome"], "failed");

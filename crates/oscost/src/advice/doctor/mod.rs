@@ -172,13 +172,13 @@ pub struct Diagnosis {
     /// Conditions that are absent, a few words each.
     pub fine: Vec<String>,
     /// What cannot be observed here, and why.
-    pub unseen: Vec<String>,
+    pub unknown: Vec<String>,
 }
 
 /// Applies all rules.
 pub fn examine(observations: &Observations<'_>) -> Diagnosis {
     let class = observations.chosen_probe().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
-    let mut diagnosis = Diagnosis { class, findings: vec![], fine: vec![], unseen: vec![] };
+    let mut diagnosis = Diagnosis { class, findings: vec![], fine: vec![], unknown: vec![] };
     for (name, rule) in RULES {
         match rule(observations) {
             RuleResult::Found(mut finding) => {
@@ -190,7 +190,7 @@ pub fn examine(observations: &Observations<'_>) -> Diagnosis {
                 diagnosis.findings.push(finding);
             }
             RuleResult::Fine(what) => diagnosis.fine.push(what),
-            RuleResult::Unknown(what) => diagnosis.unseen.push(what),
+            RuleResult::Unknown(what) => diagnosis.unknown.push(what),
             RuleResult::NotApplicable => {}
         }
     }

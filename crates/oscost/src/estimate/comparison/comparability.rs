@@ -4,14 +4,14 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
-use super::exact_counts::{is_count, unlike};
+use super::exact_counts::{count_difference, is_count};
 use crate::estimate::conditions::is_very_noisy;
 
 /// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
 const SAME_MEMORY: f64 = 1.10;
 
 /// Why two rows of one case at one place cannot be compared; `None` where they can.
-pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<String> {
+pub(super) fn incomparable_reason(base: (&Record, &Row), new: (&Record, &Row)) -> Option<String> {
     let ((base_run, base), (new_run, new)) = (base, new);
     for (side, row) in [("base", base), ("new", new)] {
         if row.outcome != RowOutcome::Measured {
@@ -37,7 +37,7 @@ pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<Strin
         return Some(format!("other linkage of the worker: {base_link} and {new_link}"));
     }
     if is_count(base) && is_count(new) {
-        return unlike((base_run, base), (new_run, new));
+        return count_difference((base_run, base), (new_run, new));
     }
     let machines = [
         (Some(&base.target.machine), Some(&new.target.machine), ""),
@@ -45,13 +45,13 @@ pub(super) fn unfit(base: (&Record, &Row), new: (&Record, &Row)) -> Option<Strin
     ];
     for (base_id, new_id, whose) in machines {
         let (base, new) = (machine(base_run, base_id), machine(new_run, new_id));
-        if let Some(why) = other_machine(base, new) {
+        if let Some(why) = machine_difference(base, new) {
             return Some(format!("{why}{whose}"));
         }
     }
     for (side, row) in [("base", base), ("new", new)] {
         let median = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
-        if has(row, "BELOW_DETECTION") || median <= 0.0 {
+        if has_flag(row, "BELOW_DETECTION") || median <= 0.0 {
             let why = "cannot be told from nothing: there is no ratio";
             return Some(format!("its figure in the {side} {why}"));
         }
@@ -72,7 +72,7 @@ pub(super) fn is_cost(value: f64) -> bool {
     (1e-20..=1e20).contains(&value)
 }
 
-pub(super) fn has(row: &Row, flag: &str) -> bool {
+pub(super) fn has_flag(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn machine<'a>(record: &'a Record, id: Option<&String>) -> Option<&'a
     id.and_then(|id| record.machines.iter().find(|machine| machine.id == *id))
 }
 
-fn other_machine(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {
+fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {
     let (base, new) = match (base, new) {
         (None, None) => return None,
         (Some(base), Some(new)) => (base, new),
@@ -130,7 +130,7 @@ fn other_machine(base: Option<&Machine>, new: Option<&Machine>) -> Option<String
 }
 
 /// Why nothing may be claimed from a run, whatever its rows say.
-pub(super) fn unclaimable(record: &Record) -> Option<&'static str> {
+pub(super) fn not_claimable_reason(record: &Record) -> Option<&'static str> {
     let conditions = record.conditions.first()?;
     if conditions.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
         return Some("its clock drifted");
@@ -139,7 +139,7 @@ pub(super) fn unclaimable(record: &Record) -> Option<&'static str> {
 }
 
 /// What differs between two runs of one machine, and may be what is compared: a sentence each.
-pub(super) fn differences(base: &Record, new: &Record) -> Vec<String> {
+pub(super) fn system_differences(base: &Record, new: &Record) -> Vec<String> {
     let mut found = Vec::new();
     let (Some(one), Some(other)) = (base.machines.first(), new.machines.first()) else {
         return found;
@@ -181,7 +181,7 @@ pub(super) fn differences(base: &Record, new: &Record) -> Vec<String> {
 }
 
 /// What differs in the measuring, which nobody compares: a sentence each.
-pub(super) fn measured_otherwise(base: &Record, new: &Record) -> Vec<String> {
+pub(super) fn method_differences(base: &Record, new: &Record) -> Vec<String> {
     let (a, b) = (&base.tool.worker, &new.tool.worker);
     let mut found = Vec::new();
     if a.libc != b.libc {

@@ -15,10 +15,10 @@ use oscost_model::record::{AddedCost, Comparison, Ratio, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
-use super::comparability::{has, is_cost};
-use super::exact_counts::{Side, counted, is_count};
+use super::comparability::{has_flag, is_cost};
+use super::exact_counts::{CountSide, compare_counts, is_count};
 use super::verdict::{self, EffectEstimate, verdicts};
-use super::{MARGIN, word};
+use super::{MIN_EFFECT, verdict_text};
 use crate::estimate::row::{RowState, WorkerEntry};
 use crate::estimate::trials;
 use crate::estimate::worker::{SampleContext, by_round};
@@ -27,15 +27,15 @@ use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
 /// A pair needs so many rounds in which neither side was disturbed; of fewer no median is one.
-const ROUNDS_NEEDED: usize = 3;
+const MIN_ROUNDS: usize = 3;
 
 /// A control this surely beyond half the margin says that something else than what is compared
 /// tells the sides apart.
-const SURELY: f64 = 0.001;
+const MAX_CONTROL_P: f64 = 0.001;
 
 /// Where so many per cent more batches were left out on one side, what was left out may be what is
 /// looked for.
-const OTHERWISE_REJECTED_PCT: f64 = 10.0;
+const MAX_REJECTION_DIFFERENCE_PCT: f64 = 10.0;
 
 /// What the row's own figure is called.
 pub(super) const PRIMARY: &str = "primary";
@@ -44,7 +44,7 @@ pub(super) const PRIMARY: &str = "primary";
 pub const CONTROL: &str = "control";
 
 /// The treatments that act on system calls: an op that makes none is never seen by them.
-const ON_CALLS: [&str; 6] = ["seccomp", "ptrace", "sud", "ebpf", "ftrace", "ph"];
+const CALL_TREATMENTS: [&str; 6] = ["seccomp", "ptrace", "sud", "ebpf", "ftrace", "ph"];
 
 /// A control that came back: nothing differs between its arms.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(in crate::estimate) struct Control {
 pub(in crate::estimate) struct Interleaved<'a> {
     pub(in crate::estimate) states: &'a [RowState],
     pub(in crate::estimate) rows: &'a [Row],
-    pub(in crate::estimate) versus: &'a [Pairing],
+    pub(in crate::estimate) pairings: &'a [Pairing],
     pub(in crate::estimate) controls: &'a [Control],
     pub(in crate::estimate) clock: &'a Calibration,
 }
@@ -75,8 +75,8 @@ struct Pair {
 }
 
 /// What is known of two rows, or of a control, before its neighbours are looked at.
-struct Found {
-    versus: Pairing,
+struct PairedRows {
+    pairing: Pairing,
     metric: String,
     unit: Unit,
     pairs: Vec<Pair>,
@@ -88,21 +88,22 @@ impl<'a> Interleaved<'a> {
     /// All comparisons of the run, in the order in which they were planned; then its controls.
     pub(in crate::estimate) fn comparisons(self) -> Vec<Comparison> {
         let (boots, others): (Vec<Pairing>, Vec<Pairing>) =
-            self.versus.iter().partition(|it| it.design == Design::Boots);
+            self.pairings.iter().partition(|it| it.design == Design::Boots);
         let comparable = others.iter().filter(|it| self.is_comparable(it));
-        let found: Vec<Found> = comparable.flat_map(|versus| self.of_rows(*versus)).collect();
-        let controls: Vec<(Design, Found)> = [Design::Twins, Design::Toggle, Design::Pairs]
+        let found: Vec<PairedRows> =
+            comparable.flat_map(|versus| self.compare_rows(*versus)).collect();
+        let controls: Vec<(Design, PairedRows)> = [Design::Twins, Design::Toggle, Design::Pairs]
             .into_iter()
             .filter_map(|design| Some((design, self.control(design)?)))
             .collect();
-        let void = controls.iter().any(|(_, control)| is_void(control));
+        let void = controls.iter().any(|(_, control)| is_control_violated(control));
         let judged: Vec<EffectEstimate> = found.iter().map(|it| it.judged.clone()).collect();
         let margins: Vec<f64> = found.iter().map(|it| it.margin).collect();
         let said = verdicts(&judged, &margins);
         let rows = found.iter().zip(said).map(|(found, (q, verdict))| {
-            let verdict = word(verdict, found.unit.better());
+            let verdict = verdict_text(verdict, found.unit.better());
             let verdict = if void { "inconclusive" } else { verdict };
-            let mut comparison = self.comparison(found, found.versus.design, (q, verdict));
+            let mut comparison = self.comparison(found, found.pairing.design, (q, verdict));
             if void {
                 comparison.flags.push("VOID".to_owned());
             }
@@ -111,7 +112,7 @@ impl<'a> Interleaved<'a> {
         let controls = controls.iter().map(|(design, found)| {
             // A family of its own: it is asked whether the others may be believed.
             let (_, verdict) = verdicts(std::slice::from_ref(&found.judged), &[found.margin])[0];
-            let verdict = word(verdict, found.unit.better());
+            let verdict = verdict_text(verdict, found.unit.better());
             let comparison = self.comparison(found, *design, (found.judged.p, verdict));
             Comparison {
                 case: CONTROL.to_owned(),
@@ -120,12 +121,12 @@ impl<'a> Interleaved<'a> {
                 ..comparison
             }
         });
-        let boots = boots.iter().filter_map(|versus| self.of_boots(versus));
+        let boots = boots.iter().filter_map(|versus| self.compare_boots(versus));
         boots.chain(rows).chain(controls).collect()
     }
 
     /// Two boots: nothing drifts there, and so their rows are compared and no pairs of workers.
-    fn of_boots(self, versus: &Pairing) -> Option<Comparison> {
+    fn compare_boots(self, versus: &Pairing) -> Option<Comparison> {
         let [base, new] =
             [versus.base, versus.new].map(|row| Some((row, self.rows.get(row as usize)?)));
         let (base, new) = (base?, new?);
@@ -133,8 +134,8 @@ impl<'a> Interleaved<'a> {
         if !fit(base.1) || !fit(new.1) || base.1.unit != new.1.unit {
             return None;
         }
-        let side = |row: &'a Row| Side::of(std::iter::once(row));
-        let found = counted(&side(base.1)?, &side(new.1)?)?;
+        let side = |row: &'a Row| CountSide::of(std::iter::once(row));
+        let found = compare_counts(&side(base.1)?, &side(new.1)?)?;
         let at = base.1.repetitions.iter().chain(&new.1.repetitions).map(|it| it.at_s);
         let (first, last) = at.fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), at_s| {
             (at_s.min(first), at_s.max(last))
@@ -148,7 +149,7 @@ impl<'a> Interleaved<'a> {
         let fit = |row: &Row| {
             let median = row.estimate.as_ref().map(|estimate| estimate.median);
             row.outcome == RowOutcome::Measured
-                && !has(row, "BELOW_DETECTION")
+                && !has_flag(row, "BELOW_DETECTION")
                 && median.is_some_and(is_cost)
         };
         row(versus.base).zip(row(versus.new)).is_some_and(|(base, new)| fit(base) && fit(new))
@@ -156,17 +157,17 @@ impl<'a> Interleaved<'a> {
 
     /// What is found of two rows: of their figures, and of workloads of each metric that is
     /// compared.
-    fn of_rows(self, versus: Pairing) -> Vec<Found> {
+    fn compare_rows(self, versus: Pairing) -> Vec<PairedRows> {
         match &self.states[versus.base as usize].planned.workload {
-            Some(workload) => self.of_trials(versus, workload),
-            None => vec![self.found(versus)],
+            Some(workload) => self.compare_trials(versus, workload),
+            None => vec![self.compare_workers(versus)],
         }
     }
 
     /// Two programs: a pair is a trial of each, one after the other.
-    fn of_trials(self, versus: Pairing, workload: &Workload) -> Vec<Found> {
+    fn compare_trials(self, versus: Pairing, workload: &Workload) -> Vec<PairedRows> {
         let [base, new] = [versus.base, versus.new].map(|row| {
-            let of_set = trials::counted(&self.states[row as usize]).into_iter();
+            let of_set = trials::counted_trials(&self.states[row as usize]).into_iter();
             let of_set = of_set.filter(|(worker, _)| worker.set == versus.set);
             let trials = of_set.filter_map(|(worker, trial)| {
                 Some((round_of(worker.phase)?, (worker.at_s, workload.metrics(trial?))))
@@ -195,7 +196,7 @@ impl<'a> Interleaved<'a> {
         compared.filter_map(of).collect()
     }
 
-    fn found(self, versus: Pairing) -> Found {
+    fn compare_workers(self, versus: Pairing) -> PairedRows {
         let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
         let of = |row: &'a RowState| -> BTreeMap<u32, &'a WorkerEntry> {
             let workers = row.workers.iter().filter(|worker| worker.set == versus.set);
@@ -203,8 +204,8 @@ impl<'a> Interleaved<'a> {
         };
         let news = of(new);
         let pairs = of(base).into_iter().filter_map(|(round, worker)| {
-            let of_base = self.rounds(base, worker)?;
-            let of_new = self.rounds(new, news.get(&round)?)?;
+            let of_base = self.clean_rounds(base, worker)?;
+            let of_new = self.clean_rounds(new, news.get(&round)?)?;
             pair(worker.at_s, &of_base, &of_new, versus.design)
         });
         let unit = self.rows[versus.new as usize].unit;
@@ -212,12 +213,12 @@ impl<'a> Interleaved<'a> {
     }
 
     /// The control of a design: the pairs of all its rows.
-    fn control(self, design: Design) -> Option<Found> {
+    fn control(self, design: Design) -> Option<PairedRows> {
         let mut pairs = Vec::new();
         let mut first = None;
         for control in self.controls.iter().filter(|it| it.design == design) {
             let state = self.states.get(control.row as usize)?;
-            let Some(how) = self.reading(state) else { continue };
+            let Some(how) = self.sample_context(state) else { continue };
             let [one, other] = [0, 1].map(|arm| by_round(&control.samples, arm, how));
             first.get_or_insert(control.row);
             pairs.extend(pair(control.at_s, &one, &other, design));
@@ -227,34 +228,44 @@ impl<'a> Interleaved<'a> {
         Some(self.judge(Pairing { base: row, new: row, design, set: 0 }, of, pairs))
     }
 
-    fn judge(self, versus: Pairing, (metric, unit): (String, Unit), mut pairs: Vec<Pair>) -> Found {
+    fn judge(
+        self,
+        versus: Pairing,
+        (metric, unit): (String, Unit),
+        mut pairs: Vec<Pair>,
+    ) -> PairedRows {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
         let judged = verdict::interleaved_effect(&ratios, span_s(&pairs), margin);
-        Found { versus, metric, unit, pairs, judged, margin }
+        PairedRows { pairing: versus, metric, unit, pairs, judged, margin }
     }
 
     /// The clean batches of a worker of a row, by round.
-    fn rounds(self, row: &'a RowState, worker: &WorkerEntry) -> Option<Rounds> {
+    fn clean_rounds(self, row: &'a RowState, worker: &WorkerEntry) -> Option<Rounds> {
         let WorkerOutcome::Sampled { samples, .. } = &worker.outcome else { return None };
         let arm = samples.first()?.arm;
-        Some(by_round(samples, arm, self.reading(row)?))
+        Some(by_round(samples, arm, self.sample_context(row)?))
     }
 
-    fn reading(self, row: &'a RowState) -> Option<SampleContext<'a>> {
-        Some(row.reading(row.plan.as_ref()?, self.clock))
+    fn sample_context(self, row: &'a RowState) -> Option<SampleContext<'a>> {
+        Some(row.sample_context(row.plan.as_ref()?, self.clock))
     }
 
     /// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.
     fn margin(self, row: &RowState) -> f64 {
         let batch_ns = row.plan.as_ref().map(|plan| plan.batch_ns).filter(|&ns| ns > 0.0);
         let step_ns = self.clock.ns(self.clock.quantum_ticks);
-        batch_ns.map_or(MARGIN, |ns| (2.0 * step_ns / ns).max(MARGIN))
+        batch_ns.map_or(MIN_EFFECT, |ns| (2.0 * step_ns / ns).max(MIN_EFFECT))
     }
 
-    fn comparison(self, found: &Found, design: Design, (q, verdict): (f64, &str)) -> Comparison {
-        let Found { versus, pairs, judged, .. } = found;
+    fn comparison(
+        self,
+        found: &PairedRows,
+        design: Design,
+        (q, verdict): (f64, &str),
+    ) -> Comparison {
+        let PairedRows { pairing: versus, pairs, judged, .. } = found;
         let [base, new] = [versus.base, versus.new].map(|row| &self.rows[row as usize]);
         let added: Vec<f64> = pairs.iter().map(|pair| pair.added).collect();
         let merged = judged.flags.contains(&"BLOCKS");
@@ -262,14 +273,14 @@ impl<'a> Interleaved<'a> {
         let added = order::sorted(&added);
         let adds = order::median(&added).unwrap_or(0.0);
         let around =
-            median_hs(&added, Nominal::FIXED).map(|it| verdict::for_the_next_run(adds, it, adds));
+            median_hs(&added, Nominal::FIXED).map(|it| verdict::widen_for_next_run(adds, it, adds));
         let mut flags: Vec<String> = judged.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(&self.states[versus.base as usize], &self.states[versus.new as usize]) {
             flags.push("CALLS_DIFFER".to_owned());
         }
         let rejected = |row: &Row| row.disturbed.rejected_pct.unwrap_or(0.0);
         let mut verdict = verdict;
-        if (rejected(new) - rejected(base)).abs() > OTHERWISE_REJECTED_PCT {
+        if (rejected(new) - rejected(base)).abs() > MAX_REJECTION_DIFFERENCE_PCT {
             flags.push("REJECTION_DIFFERS".to_owned());
             // What was left out may be the effect.
             if verdict == "equivalent" {
@@ -279,7 +290,7 @@ impl<'a> Interleaved<'a> {
         if self.speculation_differs(versus) {
             flags.push("SPECULATION_DIFFERS".to_owned());
         }
-        let seen = self.seen(versus.new);
+        let seen = self.monitored_per_op(versus.new);
         if seen == Some(0.0) {
             flags.push("NEVER_SEEN".to_owned());
         }
@@ -328,7 +339,7 @@ impl<'a> Interleaved<'a> {
 
     /// How often one op woke the monitor of its row; where there is none to ask, how many calls it
     /// made that a treatment of calls could see.
-    fn seen(self, row: u32) -> Option<f64> {
+    fn monitored_per_op(self, row: u32) -> Option<f64> {
         let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
         let told = state.workers.iter().filter_map(|worker| match &worker.outcome {
             WorkerOutcome::Sampled { monitor_wakeups_per_op: seen, .. } => *seen,
@@ -338,7 +349,7 @@ impl<'a> Interleaved<'a> {
         if !told.is_empty() {
             return order::median(&order::sorted(&told));
         }
-        let acts = |name: &str| ON_CALLS.iter().any(|it| name.starts_with(it));
+        let acts = |name: &str| CALL_TREATMENTS.iter().any(|it| name.starts_with(it));
         let acts = row.target.treatments.iter().any(|name| acts(name));
         let calls = row.calls.as_ref().filter(|_| acts)?;
         // The sum of nothing is -0 in this arithmetic.
@@ -359,7 +370,7 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
     if design == Design::Pairs || is_injected(InjectedFault::PairingIgnored) {
         // Two workers: their n-th batches have nothing to do with each other.
         let (base, new) = (good(base), good(new));
-        if base.len().min(new.len()) < ROUNDS_NEEDED {
+        if base.len().min(new.len()) < MIN_ROUNDS {
             return None;
         }
         let (base, new) = (middle(base)?, middle(new)?);
@@ -370,7 +381,7 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
         .filter_map(|(&round, &base)| Some((round, [base, *new.get(&round)?])))
         .filter(|(_, both)| both.iter().all(|&value| is_cost(value)))
         .collect();
-    if both.len() < ROUNDS_NEEDED {
+    if both.len() < MIN_ROUNDS {
         return None;
     }
     let of = |does: &dyn Fn(&[f64; 2]) -> f64| match design {
@@ -397,10 +408,10 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
 }
 
 /// Whether a control is so surely not nothing that nothing beside it can be believed.
-fn is_void(control: &Found) -> bool {
+fn is_control_violated(control: &PairedRows) -> bool {
     let half = control.margin / 2.0;
     let beyond = control.judged.interval.is_some_and(|it| it.lo > half || it.hi < -half);
-    beyond && control.judged.p <= SURELY
+    beyond && control.judged.p <= MAX_CONTROL_P
 }
 
 /// The round of a phase; rehearsals and reference cases have none.

@@ -19,17 +19,18 @@ use oscost_model::record::{
 use oscost_model::unit::Better;
 
 use self::comparability::{
-    differences, has, is_cost, machine, measured_otherwise, unclaimable, unfit,
+    has_flag, incomparable_reason, is_cost, machine, method_differences, not_claimable_reason,
+    system_differences,
 };
 pub use self::exact_counts::is_count;
-use self::exact_counts::{Side, counted};
+use self::exact_counts::{CountSide, compare_counts};
 pub use self::verdict::MIN_PAIRS;
 use self::verdict::{EffectEstimate, Verdict, min_pairs_for_discovery, neighbours, verdicts};
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
 /// A difference of less is not worth mentioning, however sure.
-const MARGIN: f64 = 0.01;
+const MIN_EFFECT: f64 = 0.01;
 
 /// What a comparison of runs has to say.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +62,7 @@ pub struct NotCompared {
 
 /// A row in the list of all rows, and the run that it is of.
 #[derive(Clone, Copy)]
-struct Found<'a> {
+struct RunRow<'a> {
     run: &'a Record,
     row: &'a Row,
     index: u32,
@@ -69,28 +70,28 @@ struct Found<'a> {
 
 /// A row by its place, its case and the machine of its other end: a run may have the same case with
 /// both ends here, and with one of them there.
-type Key<'a> = (&'a str, &'a str, Option<&'a str>);
+type RowKey<'a> = (&'a str, &'a str, Option<&'a str>);
 /// All rows of a list of runs.
-type Rows<'a> = BTreeMap<Key<'a>, Vec<Found<'a>>>;
+type RowsByKey<'a> = BTreeMap<RowKey<'a>, Vec<RunRow<'a>>>;
 
 /// Compares two runs, or where either side has several, their values run by run.
 pub fn compare(base: &[Record], new: &[Record]) -> RunComparison {
     match (base, new) {
-        ([base], [new]) => two(base, new),
-        _ => several(base, new),
+        ([base], [new]) => compare_two(base, new),
+        _ => compare_several(base, new),
     }
 }
 
-fn two(base: &Record, new: &Record) -> RunComparison {
-    let mut compared = RunComparison::of(&[base, new]);
-    compared.differences = differences(base, new);
-    compared.notes = measured_otherwise(base, new);
-    let counting = [base, new].into_iter().any(counts);
+fn compare_two(base: &Record, new: &Record) -> RunComparison {
+    let mut compared = RunComparison::of_runs(&[base, new]);
+    compared.differences = system_differences(base, new);
+    compared.notes = method_differences(base, new);
+    let counting = [base, new].into_iter().any(counts_instructions);
     let same_system = compared.differences.is_empty();
     // Reference cases that are counted do not move by themselves.
-    let moved = if counting { None } else { moved(base, new, same_system) };
+    let moved = if counting { None } else { reference_drift(base, new, same_system) };
     if let Some((by, reference_case)) = &moved
-        && *by > (1.0 + MARGIN).ln()
+        && *by > (1.0 + MIN_EFFECT).ln()
     {
         compared.notes.push(format!(
             "the reference cases moved by up to {:.0} % ({reference_case}): each interval is wider by as much",
@@ -99,15 +100,15 @@ fn two(base: &Record, new: &Record) -> RunComparison {
     }
     let mut barred = false;
     for (side, run) in [("base", base), ("new run", new)] {
-        if let Some(why) = unclaimable(run) {
+        if let Some(why) = not_claimable_reason(run) {
             barred = true;
             compared.notes.push(format!("no verdict is given: of the {side}, {why}"));
         }
     }
-    let span_s = span(began(base), began(new));
+    let span_s = span(start_time(base), start_time(new));
     let moved = moved.map_or(0.0, |(by, _)| by);
-    let found = Rows::from_iter(
-        rows_of(&[base, new]).into_iter().filter(|(_, rows)| asked(rows.iter().copied())),
+    let found = RowsByKey::from_iter(
+        rows_of(&[base, new]).into_iter().filter(|(_, rows)| was_requested(rows.iter().copied())),
     );
     let mut judged = Vec::new();
     for (key, rows) in &found {
@@ -116,16 +117,16 @@ fn two(base: &Record, new: &Record) -> RunComparison {
             (Some(one), Some(other)) => (one, other),
             (one, _) => {
                 let side = if one.is_some() { "new run" } else { "base" };
-                compared.leave_out(rows[0].row, elsewhere(&found, *key, side));
+                compared.exclude(rows[0].row, missing_reason(&found, *key, side));
                 continue;
             }
         };
-        if let Some(why) = unfit((base, one.row), (new, other.row)) {
-            compared.leave_out(rows[0].row, why);
+        if let Some(why) = incomparable_reason((base, one.row), (new, other.row)) {
+            compared.exclude(rows[0].row, why);
             continue;
         }
         if is_count(one.row) && is_count(other.row) {
-            compared.count(rows[0].row, ([one].as_slice(), &[other]), ("stored", span_s));
+            compared.compare_counts(rows[0].row, ([one].as_slice(), &[other]), ("stored", span_s));
             continue;
         }
         let nominal = [base, new].map(|run| Nominal::of_run(run.settings.nominal));
@@ -133,10 +134,10 @@ fn two(base: &Record, new: &Record) -> RunComparison {
             verdict::unpaired_effect(&logs(one.row), &logs(other.row), nominal, moved)
         else {
             let why = "fewer than six repetitions on a side: there is no interval";
-            compared.leave_out(rows[0].row, why.to_owned());
+            compared.exclude(rows[0].row, why.to_owned());
             continue;
         };
-        if barred || has(one.row, "NOT_CLAIMABLE") || has(other.row, "NOT_CLAIMABLE") {
+        if barred || has_flag(one.row, "NOT_CLAIMABLE") || has_flag(other.row, "NOT_CLAIMABLE") {
             it.flags.push("NOT_CLAIMABLE");
             it.p = 1.0;
         }
@@ -147,7 +148,7 @@ fn two(base: &Record, new: &Record) -> RunComparison {
             ci95: it.interval.map(|Interval { lo, hi }| [from * lo.exp_m1(), from * hi.exp_m1()]),
             unit: one.row.unit,
         };
-        judged.push(Pairing {
+        judged.push(JudgedPair {
             base: one,
             new: other,
             design: "stored",
@@ -161,23 +162,24 @@ fn two(base: &Record, new: &Record) -> RunComparison {
     compared
 }
 
-fn several(base: &[Record], new: &[Record]) -> RunComparison {
+fn compare_several(base: &[Record], new: &[Record]) -> RunComparison {
     let mut runs: Vec<(verdict::Side, &Record)> = Vec::new();
     runs.extend(base.iter().map(|run| (verdict::Side::Base, run)));
     runs.extend(new.iter().map(|run| (verdict::Side::New, run)));
-    runs.sort_by_key(|(_, run)| began(run));
+    runs.sort_by_key(|(_, run)| start_time(run));
     let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
-    let mut compared = RunComparison::of(&all);
+    let mut compared = RunComparison::of_runs(&all);
     if let ([first, ..], [other, ..]) = (base, new) {
-        compared.differences = differences(first, other);
-        let all = all.iter().flat_map(|run| measured_otherwise(first, run));
+        compared.differences = system_differences(first, other);
+        let all = all.iter().flat_map(|run| method_differences(first, run));
         compared.notes = all.collect::<std::collections::BTreeSet<_>>().into_iter().collect();
     }
     let mut fit = Vec::new();
     for &(side, run) in &runs {
         // Without its place in time a run has no neighbours.
-        let untimed = began(run).is_none().then_some("when it began is no time of any calendar");
-        match unclaimable(run).or(untimed) {
+        let untimed =
+            start_time(run).is_none().then_some("when it began is no time of any calendar");
+        match not_claimable_reason(run).or(untimed) {
             Some(why) => compared.notes.push(format!("run {} is left out: {why}", run.id)),
             None => fit.push((side, run)),
         }
@@ -186,27 +188,29 @@ fn several(base: &[Record], new: &[Record]) -> RunComparison {
     let pairs: Vec<[&Record; 2]> =
         neighbours(&sides).into_iter().map(|[b, n]| [fit[b].1, fit[n].1]).collect();
     let mut left_out: BTreeMap<String, u32> = BTreeMap::new();
-    let found =
-        Rows::from_iter(rows_of(&all).into_iter().filter(|(_, rows)| asked(rows.iter().copied())));
+    let found = RowsByKey::from_iter(
+        rows_of(&all).into_iter().filter(|(_, rows)| was_requested(rows.iter().copied())),
+    );
     let mut judged = Vec::new();
     for rows in found.values() {
         let of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
         if rows.iter().all(|it| is_count(it.row)) {
             // Counts have no neighbours in time: each run is held against the first one.
-            let measured = |it: &&Found<'_>| it.row.outcome == RowOutcome::Measured;
+            let measured = |it: &&RunRow<'_>| it.row.outcome == RowOutcome::Measured;
             let first = *rows.iter().find(measured).unwrap_or(&rows[0]);
-            let why = |it: &Found<'_>| unfit((first.run, first.row), (it.run, it.row));
+            let why =
+                |it: &RunRow<'_>| incomparable_reason((first.run, first.row), (it.run, it.row));
             rows.iter().filter_map(why).for_each(|why| *left_out.entry(why).or_default() += 1);
-            let good: Vec<Found<'_>> =
+            let good: Vec<RunRow<'_>> =
                 rows.iter().copied().filter(|it| why(it).is_none()).collect();
-            let side = |runs: &[Record]| -> Vec<Found<'_>> {
-                let is_of = |it: &&Found<'_>| runs.iter().any(|run| run.id == it.run.id);
+            let side = |runs: &[Record]| -> Vec<RunRow<'_>> {
+                let is_of = |it: &&RunRow<'_>| runs.iter().any(|run| run.id == it.run.id);
                 good.iter().filter(is_of).copied().collect()
             };
             let (base, new) = (side(base), side(new));
             let ends = base.first().zip(new.last());
-            let span_s = ends.map_or(0.0, |(b, n)| span(began(b.run), began(n.run)));
-            compared.count(rows[0].row, (&base, &new), ("boots", span_s));
+            let span_s = ends.map_or(0.0, |(b, n)| span(start_time(b.run), start_time(n.run)));
+            compared.compare_counts(rows[0].row, (&base, &new), ("boots", span_s));
             continue;
         }
         let both = pairs.iter().filter_map(|[b, n]| Some([of(b)?, of(n)?]));
@@ -214,8 +218,8 @@ fn several(base: &[Record], new: &[Record]) -> RunComparison {
             .map(|[b, n]| {
                 (
                     [b, n],
-                    unfit((rows[0].run, rows[0].row), (b.run, b.row))
-                        .or_else(|| unfit((b.run, b.row), (n.run, n.row))),
+                    incomparable_reason((rows[0].run, rows[0].row), (b.run, b.row))
+                        .or_else(|| incomparable_reason((b.run, b.row), (n.run, n.row))),
                 )
             })
             .partition(|(_, why)| why.is_none());
@@ -226,14 +230,14 @@ fn several(base: &[Record], new: &[Record]) -> RunComparison {
         let Some(&([first_base, first_new], _)) = good.first() else {
             let why = bad.into_iter().find_map(|(_, why)| why);
             let why = why.unwrap_or_else(|| "no pair of neighbouring runs has it".to_owned());
-            compared.leave_out(rows[0].row, why);
+            compared.exclude(rows[0].row, why);
             continue;
         };
-        let good: Vec<[Found<'_>; 2]> = good.into_iter().map(|(pair, _)| pair).collect();
+        let good: Vec<[RunRow<'_>; 2]> = good.into_iter().map(|(pair, _)| pair).collect();
         let values: Vec<[f64; 2]> =
             good.iter().map(|pair| pair.map(|found| median(found.row))).collect();
         let last = good.last().map_or(first_base.run, |[b, _]| b.run);
-        let span_s = span(began(first_base.run), began(last));
+        let span_s = span(start_time(first_base.run), start_time(last));
         let it = verdict::paired_effect(&values, span_s, margin(first_base).ln_1p());
         let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
         let differences = order::sorted(&differences);
@@ -244,11 +248,11 @@ fn several(base: &[Record], new: &[Record]) -> RunComparison {
         };
         let pairs = values.len() as u32;
         let (base, new) = (first_base, first_new);
-        judged.push(Pairing { base, new, design: "boots", pairs, span_s, it, added });
+        judged.push(JudgedPair { base, new, design: "boots", pairs, span_s, it, added });
     }
-    let counting = all.iter().all(|run| counts(run));
+    let counting = all.iter().all(|run| counts_instructions(run));
     if !counting {
-        compared.notes.push(turns(&sides, pairs.len()));
+        compared.notes.push(describe_pairing(&sides, pairs.len()));
     }
     compared.notes.extend(
         left_out.iter().map(|(why, rows)| format!("in {rows} pairs of rows, one is unfit: {why}")),
@@ -272,9 +276,9 @@ fn several(base: &[Record], new: &[Record]) -> RunComparison {
 }
 
 /// Two rows and what was found of them.
-struct Pairing<'a> {
-    base: Found<'a>,
-    new: Found<'a>,
+struct JudgedPair<'a> {
+    base: RunRow<'a>,
+    new: RunRow<'a>,
     design: &'static str,
     pairs: u32,
     span_s: f64,
@@ -283,7 +287,7 @@ struct Pairing<'a> {
 }
 
 impl RunComparison {
-    fn of(runs: &[&Record]) -> Self {
+    fn of_runs(runs: &[&Record]) -> Self {
         Self {
             results: runs.iter().flat_map(|run| run.results.iter().cloned()).collect(),
             comparisons: Vec::new(),
@@ -295,15 +299,15 @@ impl RunComparison {
     }
 
     /// Compares the rows of either side, whose figures are counts.
-    fn count(
+    fn compare_counts(
         &mut self,
         row: &Row,
-        (base, new): (&[Found<'_>], &[Found<'_>]),
+        (base, new): (&[RunRow<'_>], &[RunRow<'_>]),
         (design, span_s): (&str, f64),
     ) {
-        let side = |of: &[Found<'_>]| Side::of(of.iter().map(|it| it.row));
+        let side = |of: &[RunRow<'_>]| CountSide::of(of.iter().map(|it| it.row));
         let ends = base.first().zip(new.first());
-        let found = side(base).zip(side(new)).map(|(base, new)| counted(&base, &new));
+        let found = side(base).zip(side(new)).map(|(base, new)| compare_counts(&base, &new));
         match found.zip(ends) {
             Some((Some(found), (base, new))) => {
                 let rows = ((base.index, base.row), (new.index, new.row));
@@ -311,19 +315,19 @@ impl RunComparison {
             }
             Some((None, _)) => {
                 let why = "one side is no instruction at all, or less: there is no ratio";
-                self.leave_out(row, why.to_owned());
+                self.exclude(row, why.to_owned());
             }
-            None => self.leave_out(row, "no run of one side has it".to_owned()),
+            None => self.exclude(row, "no run of one side has it".to_owned()),
         }
     }
 
-    fn leave_out(&mut self, row: &Row, why: String) {
+    fn exclude(&mut self, row: &Row, why: String) {
         let (case, target) = (row.case.clone(), row.target.text.clone());
         self.not_compared.push(NotCompared { case, target, why });
     }
 
     /// Verdicts over all pairs, in the order of the base's rows.
-    fn conclude(&mut self, mut pairings: Vec<Pairing<'_>>) {
+    fn conclude(&mut self, mut pairings: Vec<JudgedPair<'_>>) {
         pairings.sort_by_key(|pairing| pairing.base.index);
         let counted = std::mem::take(&mut self.comparisons);
         let judged: Vec<EffectEstimate> =
@@ -341,8 +345,8 @@ impl RunComparison {
     }
 }
 
-fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Comparison {
-    let Pairing { base, new, design, pairs, span_s, it, added } = pairing;
+fn comparison((pairing, (q, verdict)): (JudgedPair<'_>, (f64, Verdict))) -> Comparison {
+    let JudgedPair { base, new, design, pairs, span_s, it, added } = pairing;
     let mut flags: Vec<String> = it.flags.iter().map(|&flag| flag.to_owned()).collect();
     let calls = |row: &Row| row.calls.as_ref().map(|calls| calls.per_op.clone());
     if let (Some(base), Some(new)) = (calls(base.row), calls(new.row))
@@ -365,7 +369,7 @@ fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Compari
         added,
         p: it.p,
         q,
-        verdict: word(verdict, base.row.better).to_owned(),
+        verdict: verdict_text(verdict, base.row.better).to_owned(),
         mde_pct: it.min_detectable.map(|it| 100.0 * it.exp_m1()),
         ties: 0,
         monitor_events_per_op: None,
@@ -374,7 +378,7 @@ fn comparison((pairing, (q, verdict)): (Pairing<'_>, (f64, Verdict))) -> Compari
     }
 }
 
-fn word(verdict: Verdict, better: Better) -> &'static str {
+fn verdict_text(verdict: Verdict, better: Better) -> &'static str {
     match (verdict, better) {
         (Verdict::Equivalent, _) => "equivalent",
         (Verdict::Inconclusive, _) => "inconclusive",
@@ -387,7 +391,7 @@ fn word(verdict: Verdict, better: Better) -> &'static str {
 ///
 /// The kernel of a machine that counts is part of its place's name, and what is compared: it is left
 /// out of that name, unless a run has several.
-fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
+fn rows_of<'a>(runs: &[&'a Record]) -> RowsByKey<'a> {
     let has_several = |run: &&Record| run.machines.iter().filter(|it| it.vm.is_some()).count() > 1;
     let has_several = runs.iter().any(has_several);
     let target = |row: &'a Row| {
@@ -395,32 +399,32 @@ fn rows_of<'a>(runs: &[&'a Record]) -> Rows<'a> {
         let bare = text.strip_suffix(host.as_str()).filter(|_| is_count(row) && !has_several);
         bare.unwrap_or(text)
     };
-    let mut found = Rows::new();
+    let mut found = RowsByKey::new();
     let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));
     for (index, (run, row)) in all.enumerate() {
         let peer = row.target.peer.as_deref();
         let rows = found.entry((target(row), row.case.as_str(), peer)).or_default();
-        rows.push(Found { run, row, index: index as u32 });
+        rows.push(RunRow { run, row, index: index as u32 });
     }
     found
 }
 
 /// Whether anybody asked for the case, on either side: reference cases and parts of floors are measured all
 /// the same.
-fn asked<'a>(mut rows: impl Iterator<Item = Found<'a>>) -> bool {
-    rows.any(|it| !has(it.row, "REFERENCE") && !has(it.row, "PRIMITIVE"))
+fn was_requested<'a>(mut rows: impl Iterator<Item = RunRow<'a>>) -> bool {
+    rows.any(|it| !has_flag(it.row, "REFERENCE") && !has_flag(it.row, "PRIMITIVE"))
 }
 
 /// Why a case at a place has no partner.
-fn elsewhere(found: &Rows<'_>, (target, case, peer): Key<'_>, side: &str) -> String {
-    let named = |it: &&Key<'_>| it.1 == case;
+fn missing_reason(found: &RowsByKey<'_>, (target, case, peer): RowKey<'_>, side: &str) -> String {
+    let named = |it: &&RowKey<'_>| it.1 == case;
     if found.keys().filter(named).any(|it| it.0 == target && it.2 != peer) {
         let ends = |far: bool| if far { "on two machines" } else { "on one machine" };
         let (here, there) = (ends(peer.is_some()), ends(peer.is_none()));
         return format!("another peer: its ends are {here} here, {there} in the {side}");
     }
     let other = found.keys().filter(named).find(|it| it.0 != target);
-    let text = |key: &Key<'_>| found[key][0].row.target.text.clone();
+    let text = |key: &RowKey<'_>| found[key][0].row.target.text.clone();
     match other {
         Some(other) => {
             let (here, there) = (text(&(target, case, peer)), text(other));
@@ -431,7 +435,7 @@ fn elsewhere(found: &Rows<'_>, (target, case, peer): Key<'_>, side: &str) -> Str
 }
 
 /// How the runs of the two sides took turns, and what follows.
-fn turns(sides: &[verdict::Side], pairs: usize) -> String {
+fn describe_pairing(sides: &[verdict::Side], pairs: usize) -> String {
     let count = |side| sides.iter().filter(|&&it| it == side).count();
     let (base, new) = (count(verdict::Side::Base), count(verdict::Side::New));
     let left = sides.len() - 2 * pairs;
@@ -451,13 +455,13 @@ fn turns(sides: &[verdict::Side], pairs: usize) -> String {
 }
 
 /// Whether instructions are counted in a run, and no time is measured.
-fn counts(run: &Record) -> bool {
+fn counts_instructions(run: &Record) -> bool {
     let clock = run.machines.first().and_then(|machine| machine.clock.as_ref());
     clock.is_some_and(|clock| clock.source == ClockKind::Instructions.text())
 }
 
 /// When a run began.
-fn began(run: &Record) -> Option<SystemTime> {
+fn start_time(run: &Record) -> Option<SystemTime> {
     humantime::parse_rfc3339(&run.started.replace("+00:00", "Z")).ok()
 }
 
@@ -477,12 +481,12 @@ fn logs(row: &Row) -> Vec<f64> {
 }
 
 /// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.
-fn margin(found: Found<'_>) -> f64 {
+fn margin(found: RunRow<'_>) -> f64 {
     let machine = machine(found.run, Some(&found.row.target.machine));
     let step = machine.and_then(|machine| machine.clock.as_ref()).map(|clock| clock.q_ns);
     let batch = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns);
     let of_batch = step.zip(batch.filter(|&ns| ns > 0.0)).map(|(step, ns)| 2.0 * step / ns);
-    of_batch.unwrap_or(0.0).max(MARGIN)
+    of_batch.unwrap_or(0.0).max(MIN_EFFECT)
 }
 
 /// How far the reference cases moved over both runs, as a logarithm, and which moved most.
@@ -490,7 +494,7 @@ fn margin(found: Found<'_>) -> f64 {
 /// Within a run every reference case is a control, for nothing changes there on purpose. From run to run
 /// one that enters the kernel is a control only while both sides name the same system: else what it
 /// shows may be what was asked.
-fn moved(base: &Record, new: &Record, same_system: bool) -> Option<(f64, String)> {
+fn reference_drift(base: &Record, new: &Record, same_system: bool) -> Option<(f64, String)> {
     let reference_cases =
         |run: &Record| run.conditions.first().map(|it| it.reference_cases.clone());
     let (base_reference_cases, new_reference_cases) =

@@ -14,29 +14,29 @@ use oscost_stats::{order, robust};
 pub const MIN_PAIRS: usize = 6;
 
 /// Within this factor two figures stand for each other.
-const EQUIVALENT_WITHIN: f64 = 1.03;
+const EQUIVALENCE_FACTOR: f64 = 1.03;
 
 /// Pairs that lie within less than a minute do not know how the effect itself drifts.
-const SHORT_SPAN_S: f64 = 60.0;
+const MIN_SPAN_S: f64 = 60.0;
 
 /// At most this share of the discoveries may be false, on average.
-const MOST_FALSE: f64 = 0.05;
+const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
 
 /// How much wider than within a run an interval must be to hold the figure of the next run: of ten
 /// bills in a row 56 % of the intervals of 95 % held their case's grand median on the worst day,
 /// which are those of a spread 2.5 times theirs (docs/METHOD.md, section 10).
-const NEXT_RUN: f64 = 2.5;
+const NEXT_RUN_FACTOR: f64 = 2.5;
 
 /// The spread of a row from run to run where its repetitions show none: the largest Allan deviation
 /// of getppid on a shared host, alike from half a second to half a minute, so that no average and
 /// no longer run lowers it (docs/METHOD.md, section 10).
-const RUN_TO_RUN: f64 = 0.025;
+const RUN_TO_RUN_SD: f64 = 0.025;
 
 /// Half the width of a normal interval of 95 %, in standard deviations.
-const NORMAL_95: f64 = 1.960;
+const Z_95: f64 = 1.960;
 
 /// How far beyond the end of an interval an effect must lie to show in four of five comparisons.
-const FOUR_IN_FIVE: f64 = 0.842;
+const Z_80: f64 = 0.842;
 
 /// What is known of a pair of rows, before its neighbours are looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,16 +90,16 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
     let spread = robust::mad_sd(&sorted).map(|spread| of_few * spread);
     judged.min_detectable = spread.map(|spread| {
         let all = detectable(spread, values.len());
-        let half = NORMAL_95 / (NORMAL_95 + FOUR_IN_FIVE);
+        let half = Z_95 / (Z_95 + Z_80);
         if is_injected(InjectedFault::HalfThePower) { all * half } else { all }
     });
     // A block of two stands for both of its pairs.
     let per_value = ratios.len() as f64 / values.len() as f64;
     judged.pairs_needed = spread.map(|spread| per_value * count_needed(spread, margin));
-    let bound = EQUIVALENT_WITHIN.ln();
+    let bound = EQUIVALENCE_FACTOR.ln();
     let inside = |it: Interval| -bound < it.lo && it.hi < bound;
     judged.equivalent = median_hs(&sorted, Nominal::WITHIN).is_some_and(inside);
-    if span_s < SHORT_SPAN_S {
+    if span_s < MIN_SPAN_S {
         judged.flags.push("SHORT_SPAN");
         judged.equivalent = false;
     }
@@ -115,15 +115,15 @@ pub fn interleaved_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> Effec
     let mut judged = paired_effect(pairs, span_s, margin);
     // The share that what is added has in the dearer side: all that can wander of their ratio.
     let added = -(-judged.effect.abs()).exp_m1();
-    judged.interval = judged.interval.map(|it| for_the_next_run(judged.effect, it, added));
+    judged.interval = judged.interval.map(|it| widen_for_next_run(judged.effect, it, added));
     judged
 }
 
 /// The interval of a value within a run, as much wider as what a change adds wanders from run to
 /// run: that is a cost like any other, and dearer in one minute than in another one. Where nothing
 /// is added, nothing wanders.
-pub fn for_the_next_run(value: f64, within: Interval, added: f64) -> Interval {
-    let wanders = NORMAL_95 * RUN_TO_RUN * added.abs();
+pub fn widen_for_next_run(value: f64, within: Interval, added: f64) -> Interval {
+    let wanders = Z_95 * RUN_TO_RUN_SD * added.abs();
     Interval {
         lo: value - (value - within.lo).hypot(wanders),
         hi: value + (within.hi - value).hypot(wanders),
@@ -156,7 +156,7 @@ pub fn unpaired_effect(
     let (effect, within) = unpaired(&base, &new, nominal)?;
     let host = |inside: f64| match is_injected(InjectedFault::RunsAsInterleaved) {
         true => (inside, 0.0),
-        false => ((NEXT_RUN * inside).hypot(NORMAL_95 * 2f64.sqrt() * RUN_TO_RUN), moved),
+        false => ((NEXT_RUN_FACTOR * inside).hypot(Z_95 * 2f64.sqrt() * RUN_TO_RUN_SD), moved),
     };
     let (below, moved_below) = host(effect - within.lo);
     let (above, moved_above) = host(within.hi - effect);
@@ -174,7 +174,7 @@ pub fn unpaired_effect(
             hi: effect + above + moved_above,
         }),
         p,
-        min_detectable: Some(moved_above + below.max(above) * (1.0 + FOUR_IN_FIVE / NORMAL_95)),
+        min_detectable: Some(moved_above + below.max(above) * (1.0 + Z_80 / Z_95)),
         ..EffectEstimate::default()
     })
 }
@@ -201,7 +201,7 @@ pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<(f64, Verdict
     let q =
         if is_injected(InjectedFault::NoMultiplicityCorrection) { p } else { false_discovery(&p) };
     let verdict = |(it, (&margin, &q)): (&EffectEstimate, (&f64, &f64))| {
-        let found = q <= MOST_FALSE;
+        let found = q <= MAX_FALSE_DISCOVERY_RATE;
         let verdict = match it.interval {
             Some(interval) if found && interval.lo > margin => Verdict::Larger,
             Some(interval) if found && interval.hi < -margin => Verdict::Smaller,
@@ -218,7 +218,7 @@ pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<(f64, Verdict
 /// How many pairs one discovery among so many rows takes: of J pairs no sign test has a p below
 /// 2^(1-J).
 pub fn min_pairs_for_discovery(rows: usize) -> u32 {
-    (1.0 + (rows as f64 / MOST_FALSE).log2()).ceil() as u32
+    (1.0 + (rows as f64 / MAX_FALSE_DISCOVERY_RATE).log2()).ceil() as u32
 }
 
 /// Which side a run stands on.

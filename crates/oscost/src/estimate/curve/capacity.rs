@@ -10,7 +10,7 @@ use oscost_model::point::Point;
 
 /// What some curves of different capacities say of the explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CapacityVerdict {
     /// The break is at the capacity, whatever that is.
     Moves,
     /// The break is where it is, whatever the capacity.
@@ -20,11 +20,11 @@ pub(super) enum Verdict {
 }
 
 /// An interval of more than two octaves tells no place.
-const WIDEST: u64 = 4;
+const MAX_INTERVAL_RATIO: u64 = 4;
 
 /// What a curve does at a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bend {
+enum BendAt {
     /// It bends.
     There,
     /// It does not.
@@ -35,7 +35,7 @@ enum Bend {
 
 /// A curve as the explanation sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct CurveBends {
     /// What the channel held.
     pub(super) capacity: u64,
     /// Where the curve bends.
@@ -44,94 +44,96 @@ pub(super) struct Seen {
     pub(super) sizes: [u64; 2],
 }
 
-impl Seen {
+impl CurveBends {
     fn bends(&self) -> &[[u64; 2]] {
         self.bends.as_deref().unwrap_or_default()
     }
 
     /// Whether it bends at a size, where all of them are the capacities of `curves`.
-    fn at(&self, size: u64, curves: &[Seen]) -> Bend {
+    fn at(&self, size: u64, curves: &[CurveBends]) -> BendAt {
         let holds = |[first, last]: &[u64; 2], size: u64| (*first..=*last).contains(&size);
         let narrow = |bend: &[u64; 2]| {
             let others = curves.iter().any(|it| it.capacity != size && holds(bend, it.capacity));
-            !others && bend[1] / bend[0].max(1) <= WIDEST
+            !others && bend[1] / bend[0].max(1) <= MAX_INTERVAL_RATIO
         };
         let there: Vec<&[u64; 2]> = self.bends().iter().filter(|it| holds(it, size)).collect();
         match () {
-            () if there.is_empty() => Bend::None,
-            () if there.into_iter().any(narrow) => Bend::There,
-            () => Bend::Unsure,
+            () if there.is_empty() => BendAt::None,
+            () if there.into_iter().any(narrow) => BendAt::There,
+            () => BendAt::Unsure,
         }
     }
 
     /// Whether a bend at the capacity would show: sizes lie on both sides of it.
-    fn shows(&self) -> bool {
+    fn covers_capacity(&self) -> bool {
         self.sizes[0] < self.capacity && self.capacity < self.sizes[1]
     }
 }
 
 /// The verdict of some curves; `None` where their capacities do not differ.
-pub(super) fn verdict(curves: &[Seen]) -> Option<Verdict> {
-    let differ = |one: &Seen, other: &Seen| one.capacity != other.capacity;
+pub(super) fn verdict(curves: &[CurveBends]) -> Option<CapacityVerdict> {
+    let differ = |one: &CurveBends, other: &CurveBends| one.capacity != other.capacity;
     if !curves.iter().any(|curve| differ(curve, &curves[0])) {
         return None;
     }
     if curves.iter().any(|curve| curve.bends.is_none()) {
-        return Some(Verdict::Unclear("not every curve has enough points with intervals"));
+        return Some(CapacityVerdict::Unclear("not every curve has enough points with intervals"));
     }
     if curves.iter().all(|curve| curve.bends().is_empty()) {
-        return Some(Verdict::Unclear("there is none at any capacity"));
+        return Some(CapacityVerdict::Unclear("there is none at any capacity"));
     }
-    let own = |curve: &Seen| curve.at(curve.capacity, curves);
-    let elsewhere = |curve: &Seen, bend: Bend| {
+    let own = |curve: &CurveBends| curve.at(curve.capacity, curves);
+    let elsewhere = |curve: &CurveBends, bend: BendAt| {
         curves.iter().any(|other| differ(curve, other) && other.at(curve.capacity, curves) == bend)
     };
-    let shown: Vec<&Seen> =
-        curves.iter().filter(|curve| curve.shows() && own(curve) != Bend::Unsure).collect();
-    if shown.is_empty() && curves.iter().any(Seen::shows) {
-        return Some(Verdict::Unclear("the intervals are too wide: name more sizes"));
+    let shown: Vec<&CurveBends> = curves
+        .iter()
+        .filter(|curve| curve.covers_capacity() && own(curve) != BendAt::Unsure)
+        .collect();
+    if shown.is_empty() && curves.iter().any(CurveBends::covers_capacity) {
+        return Some(CapacityVerdict::Unclear("the intervals are too wide: name more sizes"));
     }
     // A bend at a curve's own capacity is the capacity's if another curve has none there.
-    let bending: Vec<&&Seen> = shown.iter().filter(|it| own(it) == Bend::There).collect();
-    let alone = bending.iter().any(|curve| elsewhere(curve, Bend::None));
+    let bending: Vec<&&CurveBends> = shown.iter().filter(|it| own(it) == BendAt::There).collect();
+    let alone = bending.iter().any(|curve| elsewhere(curve, BendAt::None));
     if !shown.is_empty() && bending.len() == shown.len() && alone {
-        return Some(Verdict::Moves);
+        return Some(CapacityVerdict::Moves);
     }
     if alone {
-        return Some(Verdict::Unclear(
+        return Some(CapacityVerdict::Unclear(
             "some bend at their capacity, as no other does, and some not",
         ));
     }
-    if bending.iter().any(|curve| !elsewhere(curve, Bend::There)) {
-        return Some(Verdict::Unclear("the intervals are too wide: name more sizes"));
+    if bending.iter().any(|curve| !elsewhere(curve, BendAt::There)) {
+        return Some(CapacityVerdict::Unclear("the intervals are too wide: name more sizes"));
     }
     let overlap = |one: &[u64; 2], other: &[u64; 2]| one[0] <= other[1] && other[0] <= one[1];
     // Bends in one place at two capacities, and one of the two has none at its own.
-    let same = |one: &Seen, other: &Seen| {
+    let same = |one: &CurveBends, other: &CurveBends| {
         one.bends().iter().any(|bend| other.bends().iter().any(|it| overlap(bend, it)))
     };
     let stays = shown
         .iter()
-        .filter(|curve| own(curve) == Bend::None)
+        .filter(|curve| own(curve) == BendAt::None)
         .any(|curve| curves.iter().any(|other| differ(curve, other) && same(curve, other)));
     Some(match stays {
-        true => Verdict::Stays,
-        false => Verdict::Unclear("breaks and capacities do not go together"),
+        true => CapacityVerdict::Stays,
+        false => CapacityVerdict::Unclear("breaks and capacities do not go together"),
     })
 }
 
-impl Verdict {
-    fn told(self) -> Capacity {
+impl CapacityVerdict {
+    fn into_record(self) -> Capacity {
         let (verdict, words) = match self {
-            Verdict::Moves => {
+            CapacityVerdict::Moves => {
                 ("moves", "the break moves with the capacity, and is explained by it".to_owned())
             }
-            Verdict::Stays => {
+            CapacityVerdict::Stays => {
                 let words = "the break does not move with the capacity: the study's explanation is \
                              refuted here";
                 ("stays", words.to_owned())
             }
-            Verdict::Unclear(why) => {
+            CapacityVerdict::Unclear(why) => {
                 let words =
                     format!("whether a break moves with the capacity cannot be told: {why}");
                 ("unclear", words)
@@ -157,15 +159,15 @@ pub(super) fn judge(curves: &mut [Curve], shapes: &[Shape]) {
         let set = (0..curves.len()).filter(|&other| keys[other] == keys[at]);
         let seen = set.filter_map(|other| {
             let points = &curves[other].points;
-            Some(Seen {
+            Some(CurveBends {
                 capacity: shapes[other].capacity?,
                 bends: shapes[other].bends.clone(),
                 sizes: [points.first()?.value, points.last()?.value],
             })
         });
-        let seen: Vec<Seen> = seen.collect();
+        let seen: Vec<CurveBends> = seen.collect();
         if !seen.is_empty() {
-            curves[at].capacity = verdict(&seen).map(Verdict::told);
+            curves[at].capacity = verdict(&seen).map(CapacityVerdict::into_record);
         }
     }
 }

@@ -8,7 +8,7 @@ use oscost_model::record::Machine;
 use super::sentences::bytes;
 
 /// The most that an IPv4 datagram carries: 65,535 bytes less the headers of IP and UDP.
-const DATAGRAM: u64 = 65_507;
+const MAX_DATAGRAM_BYTES: u64 = 65_507;
 
 /// A constant: its bytes, and what it is called.
 pub(super) type Constant = (u64, String);
@@ -32,7 +32,7 @@ pub(super) fn constants<'a>(
         known(channel.receive_buffer_bytes, 3, "the receive buffer");
         known(channel.mtu_bytes, 4, "the MTU");
         known(channel.segment_bytes, 5, "a segment");
-        known(channel.datagrams.map(|_| DATAGRAM), 6, "the largest datagram");
+        known(channel.datagrams.map(|_| MAX_DATAGRAM_BYTES), 6, "the largest datagram");
     }
     if let Some(machine) = machine {
         known(machine.memory.page_bytes, 7, "a page");
@@ -56,7 +56,7 @@ pub(super) fn constants<'a>(
 }
 
 /// The constants inside an interval, the nearest to `at` first, each with its size.
-pub(super) fn inside(constants: &[Constant], at: u64, interval: [u64; 2]) -> Vec<String> {
+pub(super) fn constants_in(constants: &[Constant], at: u64, interval: [u64; 2]) -> Vec<String> {
     let [first, last] = interval;
     let mut there: Vec<&Constant> =
         constants.iter().filter(|(bytes, _)| (first..=last).contains(bytes)).collect();

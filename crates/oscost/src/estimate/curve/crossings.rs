@@ -5,17 +5,17 @@ use oscost_model::curve;
 use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
 
-use super::{LEAST_SD, sentences};
+use super::{MIN_RELATIVE_SD, sentences};
 use oscost_stats::crossing::{Beside, Chance, Drawn, Fits, beside, slope_of_ends, slope_of_line};
 use oscost_stats::scaling::{Known, Law, Sized};
 
 /// Up to so many curves each is laid beside each, more of them beside the cheapest alone.
-const EACH_BESIDE_EACH: usize = 5;
+const MAX_ALL_PAIRS: usize = 5;
 /// How often repetitions are drawn anew: for a hundred pairs and more in a run.
 const REDRAWS: usize = 1_000;
 
 /// A curve as those beside it see it.
-pub(super) struct Side<'a> {
+pub(super) struct CurveSide<'a> {
     pub(super) definition: &'a Definition,
     pub(super) axis: &'a str,
     /// What that axis counts one of.
@@ -36,7 +36,7 @@ struct Chances {
     line: Option<Drawn>,
 }
 
-impl Side<'_> {
+impl CurveSide<'_> {
     /// What it shares with others, if they may differ on one axis.
     fn without(&self, axis: &str) -> Point {
         let whole = self.definition.with_implied(self.rest);
@@ -58,7 +58,7 @@ impl Side<'_> {
 
     /// As unsure as points of a curve are; each side has a chance of its own.
     fn chance(&self, at: usize, seed: u64) -> Chance {
-        Chance { redraws: REDRAWS, unsure: LEAST_SD, seed: seed.wrapping_add(1 + at as u64) }
+        Chance { redraws: REDRAWS, unsure: MIN_RELATIVE_SD, seed: seed.wrapping_add(1 + at as u64) }
     }
 
     fn chances(&self, at: usize, seed: u64) -> Chances {
@@ -73,7 +73,7 @@ impl Side<'_> {
 }
 
 /// The crossings among the curves of a run, in their order.
-pub(super) fn crossings(sides: &[Side], seed: u64) -> Vec<Crossing> {
+pub(super) fn crossings(sides: &[CurveSide], seed: u64) -> Vec<Crossing> {
     let mut chances: Vec<Option<Chances>> = sides.iter().map(|_| None).collect();
     let mut found = Vec::new();
     for (between, group) in groups(sides) {
@@ -98,16 +98,16 @@ pub(super) fn crossings(sides: &[Side], seed: u64) -> Vec<Crossing> {
 /// Of several axes it is the first one on which curves of the benchmark differ: a definition names
 /// what does the work before the circumstances, and that a call on which more is asked costs more
 /// is no comparison.
-fn groups(sides: &[Side]) -> Vec<(String, Vec<usize>)> {
+fn groups(sides: &[CurveSide]) -> Vec<(String, Vec<usize>)> {
     let mut found: Vec<(String, Vec<usize>)> = Vec::new();
     for (at, side) in sides.iter().enumerate() {
-        let family = |other: &&Side| {
+        let family = |other: &&CurveSide| {
             other.definition.id == side.definition.id
                 && other.axis == side.axis
                 && other.target == side.target
         };
         let apart = |axis: &&str| {
-            let of = |it: &Side| Some((it.word(axis)?, it.without(axis)));
+            let of = |it: &CurveSide| Some((it.word(axis)?, it.without(axis)));
             let all: Vec<(String, Point)> = sides.iter().filter(family).filter_map(of).collect();
             all.iter().any(|(word, rest)| all.iter().any(|it| it.0 != *word && it.1 == *rest))
         };
@@ -127,7 +127,7 @@ fn groups(sides: &[Side]) -> Vec<(String, Vec<usize>)> {
 }
 
 /// The pairs of a group, of each the one first that is dearer at the largest number of both.
-fn pairs(sides: &[Side], group: &[usize]) -> Vec<(usize, usize)> {
+fn pairs(sides: &[CurveSide], group: &[usize]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = group.to_vec();
     // Whom many are laid beside is the cheapest at the largest number that all of them have.
     let all = |n: f64| group.iter().all(|&at| sides[at].at(n).is_some());
@@ -137,16 +137,17 @@ fn pairs(sides: &[Side], group: &[usize]) -> Vec<(usize, usize)> {
         let of = |at: usize| sides[at].at(last).unwrap_or(f64::INFINITY);
         of(one).total_cmp(&of(other))
     });
-    let first = if order.len() > EACH_BESIDE_EACH { 1 } else { order.len() };
+    let first = if order.len() > MAX_ALL_PAIRS { 1 } else { order.len() };
     let mut found = Vec::new();
     for (rank, &one) in order.iter().enumerate().take(first) {
-        found.extend(order[rank + 1..].iter().rev().map(|&other| dearer(sides, one, other)));
+        found
+            .extend(order[rank + 1..].iter().rev().map(|&other| costlier_first(sides, one, other)));
     }
     found
 }
 
 /// Two curves, the one first that is dearer at the largest number that both have.
-fn dearer(sides: &[Side], one: usize, other: usize) -> (usize, usize) {
+fn costlier_first(sides: &[CurveSide], one: usize, other: usize) -> (usize, usize) {
     let shared = |size: &&Sized| sides[other].at(size.n).is_some();
     let last = sides[one].sizes.iter().rev().find(shared);
     let is_dearer = last.is_some_and(|size| Some(size.figure) > sides[other].at(size.n));
@@ -154,8 +155,8 @@ fn dearer(sides: &[Side], one: usize, other: usize) -> (usize, usize) {
 }
 
 struct Pair<'a> {
-    dear: &'a Side<'a>,
-    cheap: &'a Side<'a>,
+    dear: &'a CurveSide<'a>,
+    cheap: &'a CurveSide<'a>,
     between: &'a str,
 }
 
@@ -208,7 +209,7 @@ impl Pair<'_> {
             }),
             sentence: String::new(),
         };
-        crossing.sentence = sentences::crossing(&crossing, often);
+        crossing.sentence = sentences::crossing_sentence(&crossing, often);
         Some(crossing)
     }
 }

@@ -8,28 +8,33 @@ use super::{FEWEST, enough};
 use oscost_stats::segments::FEWEST as A_PIECE;
 
 /// More constants than these are told as their number.
-const MOST_NAMED: usize = 3;
+const MAX_CONSTANTS: usize = 3;
 /// With fewer points than these more sizes would show more.
-const MANY: usize = 3 * A_PIECE;
+const MIN_POINTS_FOR_TWO_BREAKS: usize = 3 * A_PIECE;
 
 /// The sentences of a curve of which `usable` points have an interval and a logarithm, and that
 /// may have been refined already.
-pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) -> Vec<String> {
-    let size = |value: f64| if in_bytes { bytes(value) } else { plain(value) };
+pub(super) fn curve_sentences(
+    curve: &Curve,
+    usable: usize,
+    in_bytes: bool,
+    refined: bool,
+) -> Vec<String> {
+    let size = |value: f64| if in_bytes { bytes(value) } else { count(value) };
     let there = curve.points.len();
     let mut said = Vec::new();
     if let Some(breaks) = &curve.breaks {
         let law = curve.scaling.as_ref().filter(|law| law.holds);
         match (&breaks[..], law) {
-            ([], Some(law)) => said.push(grows(law, &size)),
+            ([], Some(law)) => said.push(law_sentence(law, &size)),
             ([], None) => said.push("no break".to_owned()),
-            (breaks, _) => said.extend(breaks.iter().map(|it| broken(it, &size))),
+            (breaks, _) => said.extend(breaks.iter().map(|it| break_sentence(it, &size))),
         }
     }
     if let Some(saturation) = &curve.saturation {
         said.push(format!("saturates from {}", size(saturation.from as f64)));
     } else if curve.better == Better::Higher {
-        said.extend(peak(curve, &size));
+        said.extend(peak_sentence(curve, &size));
     }
     let missing = curve.points.iter().filter(|point| point.figure.is_none()).count();
     if missing > 0 {
@@ -48,7 +53,7 @@ pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) ->
     let breaks = curve.breaks.as_deref().unwrap_or_default();
     if !enough(usable) {
         said.push(format!("no break is looked for: that takes {FEWEST} points with intervals"));
-    } else if usable < MANY {
+    } else if usable < MIN_POINTS_FOR_TWO_BREAKS {
         said.push(format!("{usable} points, {A_PIECE} to a piece, show one break at most"));
     }
     if breaks.iter().any(|it| !it.refinement_values.is_empty()) && !refined {
@@ -58,10 +63,10 @@ pub(super) fn of(curve: &Curve, usable: usize, in_bytes: bool, refined: bool) ->
 }
 
 /// A break and what may explain it.
-fn broken(it: &Break, size: &dyn Fn(f64) -> String) -> String {
+fn break_sentence(it: &Break, size: &dyn Fn(f64) -> String) -> String {
     let [first, last] = it.interval.map(|value| size(value as f64));
     let at = size(it.position as f64);
-    let (shown, left) = it.constants.split_at(it.constants.len().min(MOST_NAMED));
+    let (shown, left) = it.constants.split_at(it.constants.len().min(MAX_CONSTANTS));
     let named = shown.join(", ");
     match (shown.len(), left.len()) {
         (0, _) => format!("unexplained break at {at} in [{first}..{last}]"),
@@ -74,7 +79,7 @@ fn broken(it: &Break, size: &dyn Fn(f64) -> String) -> String {
 }
 
 /// A law that accounts for the whole curve.
-fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
+fn law_sentence(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
     let Some(b) = &law.b else { return format!("no break: {} at every size", time(law.a.value)) };
     let or = match &law.second {
         Some(second) => format!(" (or {second})"),
@@ -96,13 +101,13 @@ fn grows(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
 
 /// Which of two curves is cheaper, from where on, and how much more a further one costs. `often`:
 /// they cross more than once.
-pub(super) fn crossing(it: &Crossing, often: bool) -> String {
+pub(super) fn crossing_sentence(it: &Crossing, often: bool) -> String {
     let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
-    let told = it.added_cost.as_ref().and_then(|more| further(more, it));
+    let told = it.added_cost.as_ref().and_then(|more| difference_sentence(more, it));
     let sure = it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some();
     match (told, sure) {
-        (Some(more), _) => format!("{more}; {}", cheaper(it, often, false)),
-        (None, true) => cheaper(it, often, true),
+        (Some(more), _) => format!("{more}; {}", cheaper_sentence(it, often, false)),
+        (None, true) => cheaper_sentence(it, often, true),
         (None, false) => format!(
             "{dear} and {cheap}: neither which is cheaper can be told, nor for which of them a \
              further {of} costs more"
@@ -111,7 +116,7 @@ pub(super) fn crossing(it: &Crossing, often: bool) -> String {
 }
 
 /// How much more a further one costs on one of two curves; `None` where that may be nothing.
-fn further(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
+fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
     let Crossing { costlier: dear, cheaper: cheap, item: of, numbers, .. } = it;
     let [low, high] = more.ci95;
     let (one, other, value, ends) = match more.value < 0.0 {
@@ -124,12 +129,12 @@ fn further(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
     let average = match more.by.as_str() {
         "laws" => String::new(),
         _ => {
-            let [first, last] = numbers.map(|number| counted(it, number as f64));
+            let [first, last] = numbers.map(|number| axis_number(it, number as f64));
             format!(" (between {first} and {last}, on average)")
         }
     };
     let (factor, name) = scale(value);
-    let digits = |ns: f64| three(ns / factor);
+    let digits = |ns: f64| three_digits(ns / factor);
     let ends = ends.map(digits);
     let value = digits(value);
     Some(format!(
@@ -139,13 +144,13 @@ fn further(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
 }
 
 /// Which of two curves is the cheaper one, and where; where it is `alone` the other one is named.
-fn cheaper(it: &Crossing, often: bool, alone: bool) -> String {
+fn cheaper_sentence(it: &Crossing, often: bool, alone: bool) -> String {
     let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
-    let [first, last] = it.numbers.map(|number| counted(it, number as f64));
-    let number = |number: u64| counted(it, number as f64);
+    let [first, last] = it.numbers.map(|number| axis_number(it, number as f64));
+    let number = |number: u64| axis_number(it, number as f64);
     let than = if alone { format!(" than {dear}") } else { String::new() };
     let at = it.crossover.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {
-        let [value, low, high] = [*value, *low, *high].map(|at| counted(it, at.round()));
+        let [value, low, high] = [*value, *low, *high].map(|at| axis_number(it, at.round()));
         let of = if *of == it.axis { String::new() } else { format!(" {of}s") };
         format!("{value} [{low}..{high}]{of}")
     });
@@ -174,12 +179,12 @@ fn cheaper(it: &Crossing, often: bool, alone: bool) -> String {
 }
 
 /// A number of an axis.
-fn counted(it: &Crossing, number: f64) -> String {
-    if it.item == "byte" { bytes(number) } else { plain(number) }
+fn axis_number(it: &Crossing, number: f64) -> String {
+    if it.item == "byte" { bytes(number) } else { count(number) }
 }
 
 /// Where a rate is largest that does not stay there.
-fn peak(curve: &Curve, size: &dyn Fn(f64) -> String) -> Option<String> {
+fn peak_sentence(curve: &Curve, size: &dyn Fn(f64) -> String) -> Option<String> {
     let measured: Vec<(u64, f64)> =
         curve.points.iter().filter_map(|it| Some((it.value, it.figure?))).collect();
     // Without intervals nothing is said of what is as large as what.
@@ -214,7 +219,7 @@ pub(super) fn bytes(value: f64) -> String {
 }
 
 /// A number of other things.
-fn plain(value: f64) -> String {
+fn count(value: f64) -> String {
     format!("{value:.0}")
 }
 
@@ -224,7 +229,7 @@ fn time(ns: f64) -> String {
         return format!("{ns:.1e} ns");
     }
     let (factor, name) = scale(ns);
-    format!("{} {name}", three(ns / factor))
+    format!("{} {name}", three_digits(ns / factor))
 }
 
 /// The unit that fits a time: its nanoseconds and its name.
@@ -239,7 +244,7 @@ fn scale(ns: f64) -> (f64, &'static str) {
 }
 
 /// A number in three digits.
-fn three(number: f64) -> String {
+fn three_digits(number: f64) -> String {
     let decimals = match number.abs() {
         large if large >= 99.95 => 0,
         middling if middling >= 9.995 => 1,

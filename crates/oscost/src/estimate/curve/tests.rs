@@ -7,7 +7,7 @@ use oscost_model::record::{
     DisturbanceSummary, Estimate, Machine, Overhead, Repetition, Row, RowOutcome, TargetInfo,
 };
 
-use super::capacity::{Seen, Verdict, verdict};
+use super::capacity::{CapacityVerdict, CurveBends, verdict};
 use super::*;
 
 mod crossings;
@@ -377,7 +377,7 @@ fn every_constant_of_a_channel_and_a_machine_has_a_name() {
         ..Default::default()
     };
     let all = constants::constants([&channel, &channel].into_iter(), Some(&machine()));
-    let names = constants::inside(&all, 4_096, [1, 1 << 40]).join(", ");
+    let names = constants::constants_in(&all, 4_096, [1, 1 << 40]).join(", ");
     for name in [
         "PIPE_BUF (4Ki), a page (4Ki)",
         "a segment (1.41Ki)",
@@ -395,14 +395,14 @@ fn every_constant_of_a_channel_and_a_machine_has_a_name() {
         }
     }
     assert!(!names.contains("(64Ki)"), "an instruction cache holds no bytes: {names}");
-    assert_eq!(constants::inside(&all, 10_000, [5_000, 12_000]), Vec::<String>::new());
+    assert_eq!(constants::constants_in(&all, 10_000, [5_000, 12_000]), Vec::<String>::new());
     assert_eq!(constants::constants([].into_iter(), None), []);
 }
 
 /// Curves of a channel at three capacities, each with its bends.
-fn three(bends: [&[[u64; 2]]; 3]) -> Vec<Seen> {
+fn three(bends: [&[[u64; 2]]; 3]) -> Vec<CurveBends> {
     let capacities = [4_096, 65_536, 1_048_576];
-    let seen = |(capacity, bends): (u64, &[[u64; 2]])| Seen {
+    let seen = |(capacity, bends): (u64, &[[u64; 2]])| CurveBends {
         capacity,
         bends: Some(bends.to_vec()),
         sizes: [4, 524_288],
@@ -415,21 +415,24 @@ fn a_capacity_explains_a_break_that_moves_with_it_and_no_other() {
     const AT_4: [u64; 2] = [4_096, 5_793];
     const AT_64: [u64; 2] = [65_536, 92_682];
     const ELSEWHERE: [u64; 2] = [16_384, 23_170];
-    let unclear = |curves: &[Seen], words: &str| match verdict(curves) {
-        Some(Verdict::Unclear(why)) => assert!(why.contains(words), "{why}"),
+    let unclear = |curves: &[CurveBends], words: &str| match verdict(curves) {
+        Some(CapacityVerdict::Unclear(why)) => assert!(why.contains(words), "{why}"),
         other => panic!("{other:?}"),
     };
     // It moves; of 1 Mi nothing shows, since no size goes so far.
-    assert_eq!(verdict(&three([&[AT_4], &[AT_64], &[]])), Some(Verdict::Moves));
+    assert_eq!(verdict(&three([&[AT_4], &[AT_64], &[]])), Some(CapacityVerdict::Moves));
     // Beside a page that breaks all of them it moves as well.
-    assert_eq!(verdict(&three([&[AT_4], &[AT_4, AT_64], &[AT_4]])), Some(Verdict::Moves));
+    assert_eq!(verdict(&three([&[AT_4], &[AT_4, AT_64], &[AT_4]])), Some(CapacityVerdict::Moves));
     // It stays, at one of the capacities or elsewhere.
-    assert_eq!(verdict(&three([&[AT_64], &[AT_64], &[AT_64]])), Some(Verdict::Stays));
-    assert_eq!(verdict(&three([&[ELSEWHERE], &[ELSEWHERE], &[ELSEWHERE]])), Some(Verdict::Stays));
+    assert_eq!(verdict(&three([&[AT_64], &[AT_64], &[AT_64]])), Some(CapacityVerdict::Stays));
+    assert_eq!(
+        verdict(&three([&[ELSEWHERE], &[ELSEWHERE], &[ELSEWHERE]])),
+        Some(CapacityVerdict::Stays)
+    );
     unclear(&three([&[], &[], &[]]), "none at any capacity");
     // An interval that holds two of them tells of neither, and takes nothing from the others.
     const BOTH: [u64; 2] = [1_024, 262_144];
-    assert_eq!(verdict(&three([&[BOTH], &[AT_64], &[]])), Some(Verdict::Moves));
+    assert_eq!(verdict(&three([&[BOTH], &[AT_64], &[]])), Some(CapacityVerdict::Moves));
     unclear(&three([&[BOTH], &[AT_64], &[AT_64, AT_4]]), "do not go together");
     unclear(&three([&[BOTH], &[BOTH], &[]]), "too wide");
     unclear(&three([&[AT_4], &[BOTH], &[BOTH]]), "too wide");

@@ -1,4 +1,4 @@
-//! QEMU: where it is, how it is told what to do, and that it ends with whoever started it.
+//! QEMU: finding it, its command line, and its end with the process that started it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,82 +15,82 @@ use super::{Accel, Kernel, VmSpec};
 use crate::hosts::session::printable;
 use crate::hosts::{HostError, WorkerBinary};
 
-/// The package that it comes with.
+/// The Debian package that contains it.
 const PACKAGE: &str = "qemu-system-x86";
-/// What it is called.
+/// Its name.
 const PROGRAM: &str = "qemu-system-x86_64";
-/// What the kernel is told of every machine: where its console is, to say little, and to restart at
-/// once where it panics, which ends the emulator.
+/// Kernel arguments of every machine: its console, few messages, and restart on panic, which ends
+/// the emulator.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1";
-/// And what would make two boots of one kernel two different machines: where the kernel, programs
-/// and stacks lie, and random numbers from the processor; and the sizes of the kernel's hash tables,
-/// which hang on how much memory is left at its boot. A path is looked up in a dozen instructions more
-/// or less where the names of it share a chain.
-const REPEATABLE_ARGUMENTS: &str = "nokaslr norandmaps randomize_kstack_offset=off random.trust_cpu=off \
+/// Kernel arguments that make boots repeatable: no randomization of kernel, program and stack
+/// addresses, no random numbers from the processor; and fixed sizes of the kernel's hash tables,
+/// which depend on the memory left at boot: a path lookup takes a dozen instructions more if names
+/// share a hash chain.
+const REPEATABLE_ARGUMENTS: &str = "nokaslr norandmaps randomize_kstack_offset=off \
+                                    random.trust_cpu=off \
                           dhash_entries=1048576 ihash_entries=65536 mhash_entries=4096 \
                           mphash_entries=4096 thash_entries=65536 uhash_entries=1024";
-/// An instruction is a nanosecond of the machine's time; when it idles, its clock goes on to the next
-/// timer at once.
+/// One instruction is one nanosecond of the machine's time; when idle, its clock advances to the
+/// next timer at once.
 const ICOUNT: &str = "shift=0,sleep=off";
-/// As if it were to be played again. We want no recording, but what goes with one: the thread that
-/// runs the machine and the one that moves its clock on while it idles take turns. Else the second may
-/// look before the last instructions are counted, and two long boots do not end alike (QEMU 7.2).
+/// Record mode, with the recording discarded: in this mode the vCPU thread and the thread that
+/// advances the clock of an idle machine are synchronised. Otherwise the latter may read the clock
+/// before the last instructions are counted, and two long boots differ (QEMU 7.2).
 const RECORD_REPLAY: &str = "rr=record,rrfile=/dev/null";
-/// So much of what a machine says to people is shown.
+/// The number of lines of a machine's console that are shown.
 const MAX_CONSOLE_LINES: usize = 12;
 const MAX_OUTPUT_BYTES: u64 = 16_384;
-/// What a kernel says when it gives up.
+/// The kernel's message when it panics.
 const PANIC: &str = "Kernel panic";
 
-/// An emulator that was found.
+/// An emulator.
 #[derive(Clone, Debug)]
 pub struct Emulator {
     program: OsString,
-    /// As it calls itself, with its version.
+    /// Its name and version.
     pub version: String,
 }
 
 impl Emulator {
-    /// Finds QEMU: what `OSCOST_QEMU` names, or the system's.
+    /// Finds QEMU: the program that `OSCOST_QEMU` names, or the system's.
     pub fn find() -> Result<Self, String> {
         let named = std::env::var_os("OSCOST_QEMU").filter(|named| !named.is_empty());
         let program = named.unwrap_or(PROGRAM.into());
         let asked = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
         let said = asked.map_err(|error| format!("{}: {error}", program.display()))?;
         let said = printable(&String::from_utf8_lossy(&said.stdout));
-        // Programs of all kinds speak of versions, of their licence's for one.
+        // Other programs print versions too, for instance of their licence.
         let told = said.split_once("QEMU emulator version ").map(|(_, told)| told);
         match told.and_then(|told| told.split_whitespace().next()) {
             Some(number) => Ok(Self { program, version: format!("QEMU {number}") }),
-            None => Err(format!("{} tells no version of QEMU", program.display())),
+            None => Err(format!("{} is not QEMU", program.display())),
         }
     }
 
-    /// Why nothing can be booted here, in words with the way out.
+    /// The error for a missing emulator.
     pub fn missing(host: &str, why: String) -> HostError {
-        let hint = format!(
-            "`sudo apt-get install {PACKAGE}`; OSCOST_QEMU names one that lies \
-                            elsewhere"
-        );
+        let hint =
+            format!("`sudo apt-get install {PACKAGE}`; OSCOST_QEMU names one at another path");
         HostError::Unavailable { host: host.to_owned(), why, hint }
     }
 }
 
-/// What a machine is booted from, and what it says: files in memory, which are gone with the last
-/// process that holds them. None of them is ever on a disk.
+/// The files of a machine, for booting and for its output: files in memory (memfd_create(2)), which
+/// disappear with the last process that has them open.
 pub(super) struct VmFiles {
     kernel: File,
     initrd: File,
-    /// What it says to people.
+    /// Its console output.
     console: File,
-    /// What it says to us, where that is not said through a pipe.
+    /// Its events, unless they are sent through a pipe.
     pub(super) events: File,
-    /// What the emulator says to people.
+    /// The emulator's standard error.
     pub(super) errors: File,
 }
 
 impl VmFiles {
-    /// The files of a machine with this kernel and worker; with orders, if all of them are known.
+    /// Creates the files of a machine with this kernel and worker; with its orders, if all are
+    /// known.
     pub(super) fn create(
         kernel: &Kernel,
         program: &WorkerBinary,
@@ -106,7 +106,7 @@ impl VmFiles {
         })
     }
 
-    /// Why a machine has no more to say, with what it said to people last.
+    /// Adds the end of the console to the reason why a machine ended.
     pub(super) fn explain(&self, why: &str) -> String {
         match self.console_tail().as_str() {
             "" => format!("{why}; its console is empty"),
@@ -115,23 +115,23 @@ impl VmFiles {
         }
     }
 
-    /// The last lines that the machine has said to people; if its kernel has panicked, from there on.
+    /// The last lines of the console; after a kernel panic, from the panic on.
     fn console_tail(&self) -> String {
         let text = tail(&self.console);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-        // A trace of many lines follows.
+        // A long stack trace follows the panic.
         let panicked = lines.iter().position(|line| line.contains(PANIC));
         let first = panicked.unwrap_or(lines.len().saturating_sub(MAX_CONSOLE_LINES));
         printable(&lines[first..lines.len().min(first + MAX_CONSOLE_LINES)].join("\n"))
     }
 
-    /// What the emulator has said to people, the end of it.
+    /// The end of the emulator's standard error.
     pub(super) fn emulator_stderr(&self) -> String {
         printable(&tail(&self.errors))
     }
 }
 
-/// The end of a file; nothing of one that cannot be read.
+/// The end of a file; empty if it cannot be read.
 fn tail(file: &File) -> String {
     let length = file.metadata().map_or(0, |it| it.len());
     let from = length.saturating_sub(MAX_OUTPUT_BYTES);
@@ -142,24 +142,24 @@ fn tail(file: &File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A file in memory, which a child may open by the name that our descriptor has.
+/// A file in memory, which a child can open through /proc.
 fn in_memory(content: &[u8]) -> std::io::Result<File> {
-    // Other children do not get it with everything else.
+    // Other children do not inherit it.
     let mut file = File::from(memfd_create(c"oscost", MFdFlags::MFD_CLOEXEC)?);
     file.write_all(content)?;
     Ok(file)
 }
 
-/// What QEMU, our child, opens for this file.
+/// The path by which QEMU, a child of this process, opens this file.
 fn fd_path(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// The command that boots a machine. QEMU is killed when the thread that started it ends, however
-/// that ends: a program of the worker's sees to it.
+/// The command that boots a machine. It runs QEMU through a subcommand of the worker, so that QEMU
+/// is killed when the thread that started it ends.
 ///
-/// `repeats` is for one that has all its orders and is to repeat itself; another one takes them, and
-/// gives its answers, through the child's pipes.
+/// `repeats` is set for a machine that has all its orders and counts instructions; any other takes
+/// orders and sends events through the child's pipes.
 pub(super) fn command(
     (emulator, program): (&Emulator, &WorkerBinary),
     (wanted, repeats): (&VmSpec, bool),
@@ -170,12 +170,13 @@ pub(super) fn command(
     let mut say = |words: &[&str]| {
         command.args(words.iter().map(OsStr::new));
     };
-    // Nothing but what is named here; one CPU, since two that count instructions wait for each other.
+    // Only the devices named here; one CPU, since several that count instructions wait for each
+    // other.
     say(&["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-smp", "1"]);
     say(&["-machine", "q35", "-accel", wanted.accel.text(), "-cpu", &wanted.cpu]);
     say(&["-m", &wanted.mem_mib.to_string()]);
     say(&["-kernel", &fd_path(&files.kernel), "-initrd", &fd_path(&files.initrd)]);
-    // Who only looks at such a machine is to see the one on which instructions are counted.
+    // An inspected machine has the same arguments as the one on which instructions are counted.
     let known = if wanted.accel == Accel::Tcg {
         format!("{KERNEL_ARGUMENTS} {REPEATABLE_ARGUMENTS}")
     } else {
@@ -196,7 +197,7 @@ pub(super) fn command(
     command
 }
 
-/// Whether this processor may run machines for us.
+/// Whether KVM is usable.
 pub(super) fn check_kvm() -> Result<(), String> {
     let device = Path::new("/dev/kvm");
     let opened = File::options().read(true).write(true).open(device);

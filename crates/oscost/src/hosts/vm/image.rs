@@ -24,9 +24,9 @@ pub use local_kernels::{LocalKernel, LocalKernels};
 
 /// The largest image that is read: those of distributions have 8 to 20 MB, and one with all drivers
 /// and an initramfs built in stays below 200.
-const LARGEST_IMAGE: u64 = 256 << 20;
+const MAX_IMAGE_BYTES: u64 = 256 << 20;
 /// What an image is told from a package by.
-const PACKAGE: &[u8] = b"!<arch>\n";
+const PACKAGE_MAGIC: &[u8] = b"!<arch>\n";
 
 /// A kernel, whole in memory: what is booted is what was looked at, whatever becomes of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,20 +64,20 @@ impl Kernel {
         if std::env::consts::ARCH != "x86_64" {
             let why =
                 format!("this oscost is for {}, and boots x86_64 only", std::env::consts::ARCH);
-            return Err(refused(named, why, "run it on an x86_64 machine"));
+            return Err(unusable_kernel(named, why, "run it on an x86_64 machine"));
         }
         LocalKernels::of_this_machine().kernel(named)
     }
 }
 
 /// That a kernel cannot be used.
-fn refused(named: &str, why: impl Into<String>, hint: impl Into<String>) -> ImageError {
-    let act = format!("use the kernel `{}`", shown(named));
+fn unusable_kernel(named: &str, why: impl Into<String>, hint: impl Into<String>) -> ImageError {
+    let act = format!("use the kernel `{}`", excerpt(named));
     ImageError { act, why: why.into(), hint: hint.into() }
 }
 
 /// Words from outside, for a message: one line of bounded length that steers no terminal.
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     const LONGEST: usize = 300;
     let mut line: String = printable(text).chars().take(LONGEST + 1).collect();
     if let Some((end, _)) = line.char_indices().nth(LONGEST) {
@@ -87,20 +87,20 @@ fn shown(text: &str) -> String {
     line
 }
 
-fn shown_path(path: &Path) -> String {
-    shown(&path.to_string_lossy())
+fn path_excerpt(path: &Path) -> String {
+    excerpt(&path.to_string_lossy())
 }
 
 /// Reads the kernel in a file, an image or a package; `named` and `note` are what is said of it.
-fn read(named: &str, file: &Path, note: Option<String>) -> Result<Kernel, ImageError> {
-    let start = beginning(named, file)?;
-    let image = match start == PACKAGE {
-        true => package::kernel_in(named, file)?,
-        false => contents(named, file)?,
+fn read_kernel(named: &str, file: &Path, note: Option<String>) -> Result<Kernel, ImageError> {
+    let start = read_magic(named, file)?;
+    let image = match start == PACKAGE_MAGIC {
+        true => package::extract_kernel(named, file)?,
+        false => read_image(named, file)?,
     };
     let header = Header::read(&image)
         .and_then(|header| header.is_whole(image.len() as u64).map(|()| header))
-        .map_err(|flaw| refused(named, flaw.why, flaw.hint))?;
+        .map_err(|flaw| unusable_kernel(named, flaw.why, flaw.hint))?;
     let hash = hash::content(&image);
     Ok(Kernel {
         requested: named.to_owned(),
@@ -114,10 +114,12 @@ fn read(named: &str, file: &Path, note: Option<String>) -> Result<Kernel, ImageE
 
 /// The first bytes of a plain file, as many as tell a package. A device or a pipe is not opened:
 /// reading it might never end.
-fn beginning(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
-    let unreadable = |error: std::io::Error| unreadable(named, file, &error);
+fn read_magic(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
+    let unreadable = |error: std::io::Error| unreadable_file(named, file, &error);
     let about = std::fs::metadata(file).map_err(unreadable)?;
-    let is_a = |what: &str| refused(named, format!("{} {what}", shown_path(file)), header::WANTED);
+    let is_a = |what: &str| {
+        unusable_kernel(named, format!("{} {what}", path_excerpt(file)), header::KERNEL_HINT)
+    };
     if about.is_dir() {
         return Err(is_a("is a folder"));
     }
@@ -126,29 +128,29 @@ fn beginning(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
     }
     let mut start = Vec::new();
     let opened = File::open(file);
-    let read = opened.and_then(|it| it.take(PACKAGE.len() as u64).read_to_end(&mut start));
+    let read = opened.and_then(|it| it.take(PACKAGE_MAGIC.len() as u64).read_to_end(&mut start));
     read.map(|_| start).map_err(unreadable)
 }
 
-fn contents(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
+fn read_image(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
     let mut image = Vec::new();
     File::open(file)
-        .and_then(|it| it.take(LARGEST_IMAGE + 1).read_to_end(&mut image))
-        .map_err(|error| unreadable(named, file, &error))?;
-    match image.len() as u64 > LARGEST_IMAGE {
-        true => Err(too_large(named)),
+        .and_then(|it| it.take(MAX_IMAGE_BYTES + 1).read_to_end(&mut image))
+        .map_err(|error| unreadable_file(named, file, &error))?;
+    match image.len() as u64 > MAX_IMAGE_BYTES {
+        true => Err(image_too_large(named)),
         false => Ok(image),
     }
 }
 
-fn too_large(named: &str) -> ImageError {
-    let why = format!("it has more than {} MiB", LARGEST_IMAGE >> 20);
-    refused(named, why, header::WANTED)
+fn image_too_large(named: &str) -> ImageError {
+    let why = format!("it has more than {} MiB", MAX_IMAGE_BYTES >> 20);
+    unusable_kernel(named, why, header::KERNEL_HINT)
 }
 
 /// That a file cannot be read, and what to do: Ubuntu keeps its kernels from all but root.
-fn unreadable(named: &str, file: &Path, error: &std::io::Error) -> ImageError {
-    let path = shown_path(file);
+fn unreadable_file(named: &str, file: &Path, error: &std::io::Error) -> ImageError {
+    let path = path_excerpt(file);
     let hint = match error.kind() {
         std::io::ErrorKind::PermissionDenied => format!(
             "`sudo install -m 644 {path} .` makes a copy to be named instead; `oscost kernels \
@@ -156,7 +158,7 @@ fn unreadable(named: &str, file: &Path, error: &std::io::Error) -> ImageError {
         ),
         _ => "`oscost kernels list` lists the kernels that are here".to_owned(),
     };
-    refused(named, format!("cannot read {path}: {error}"), hint)
+    unusable_kernel(named, format!("cannot read {path}: {error}"), hint)
 }
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
-//! The file system that a machine is booted with: the worker, what it is to do, and nothing else.
+//! The initramfs of a virtual machine: the worker, its orders, and nothing else.
 //!
-//! It is an archive as cpio(5) has them in its new format ("newc"), which every kernel unpacks into
-//! its first file system. Nothing in it hangs on who makes it, or when: the same worker and the same
-//! orders are the same bytes.
+//! A cpio(5) archive in the new format ("newc"), which the kernel unpacks into its root file
+//! system. It does not depend on user or time: the same worker and the same orders give the same
+//! bytes.
 
-/// A folder that only its owner writes.
+/// A directory that only its owner may write.
 const FOLDER: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_600;
 const DEVICE: u32 = 0o020_600;
-/// The kernel's console, which the first process has open from the beginning: character device 5:1.
+/// The console, character device 5:1, which the kernel opens for the first process.
 const CONSOLE: (u32, u32) = (5, 1);
 /// The entry that ends an archive.
 const TRAILER: &str = "TRAILER!!!";
 
-/// Who reads the worker as its first process finds it there, and the orders beside it.
+/// Builds the archive: the worker as `/init`, and its orders, if all are known.
 pub(super) fn initrd(worker: &[u8], orders: Option<&[u8]>) -> Vec<u8> {
     let mut archive = Archive::default();
     for folder in ["dev", "proc", "sys", "tmp"] {
@@ -36,8 +36,8 @@ struct Archive {
 }
 
 impl Archive {
-    /// Adds an entry: a header of thirteen numbers in hexadecimal, a name, and what is in it, each
-    /// of the two filled up to a multiple of four bytes.
+    /// Adds an entry: a header of thirteen hexadecimal numbers, the name and the content, both
+    /// padded to a multiple of four bytes.
     fn add(&mut self, name: &str, mode: u32, content: &[u8], (major, minor): (u32, u32)) {
         self.entries += 1;
         let (user, group, links, changed) = (0, 0, 1, 0);
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_worker_and_orders_are_the_same_bytes_and_cpio_reads_them() {
+    fn the_archive_is_reproducible_and_readable_by_cpio() {
         let archive = initrd(b"worker", Some(b"orders"));
         assert_eq!(archive, initrd(b"worker", Some(b"orders")));
         assert_ne!(archive, initrd(b"worker", None));
@@ -92,7 +92,7 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn();
         let Ok(mut cpio) = listing else {
-            return assert!(archive.starts_with(b"070701")); // cpio(1) is not everywhere.
+            return assert!(archive.starts_with(b"070701")); // cpio(1) is not installed everywhere.
         };
         cpio.stdin.take().unwrap().write_all(&archive).unwrap();
         let said = cpio.wait_with_output().unwrap();

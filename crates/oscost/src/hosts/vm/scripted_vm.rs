@@ -1,5 +1,4 @@
-//! A machine that was given all its orders before it was booted: it says what it has to say, and
-//! nothing reaches it.
+//! A virtual machine that gets all its orders before it boots: it only sends events.
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -14,22 +13,22 @@ use super::{KERNEL_REQUIREMENTS, Kernel, VmSpec};
 use crate::hosts::session::parse_event;
 use crate::hosts::{HostError, Interrupt, WorkerBinary};
 
-/// How often we look whether there is something new: no descriptor tells that a file has grown.
+/// The interval of checks for new events: a regular file cannot be polled for growth.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A machine that does what it was told.
+/// A machine that executes a script of orders.
 pub struct ScriptedVm<'a> {
     host: String,
     child: Child,
     files: VmFiles,
-    /// How much of what it has said was read.
+    /// The number of bytes of its events that were read.
     read: u64,
     unread: Vec<u8>,
     interrupt: &'a Interrupt,
 }
 
 impl<'a> ScriptedVm<'a> {
-    /// Boots it. Each block of orders begins when the last event of the one before has come.
+    /// Boots it. Each block of orders begins after the last event of the block before.
     pub fn start(
         (host, wanted, kernel): (&str, &VmSpec, &Kernel),
         (emulator, program): (&Emulator, &WorkerBinary),
@@ -50,7 +49,7 @@ impl<'a> ScriptedVm<'a> {
         Ok(Self { host, child, files, read: 0, unread: Vec::new(), interrupt })
     }
 
-    /// Hears who its supervisor is, and checks that it is the one that is expected.
+    /// Reads the hello of its supervisor, and checks that it is the expected one.
     pub fn hello(
         &mut self,
         program: &WorkerBinary,
@@ -62,25 +61,26 @@ impl<'a> ScriptedVm<'a> {
                 self.check_counter(&hello)?;
                 Ok(*hello)
             }
-            other => Err(HostError::InvalidMessage(format!("no hello, but {other:?}"))),
+            other => Err(HostError::InvalidMessage(format!("expected a hello, got {other:?}"))),
         }
     }
 
-    /// Whether its processor has the instruction that reads the counter: some that an emulator can
-    /// play are older than it (`cpu=Nehalem`), and each worker would end by SIGILL.
+    /// Checks that its processor has the instruction that reads the counter: some emulated ones are
+    /// older (`cpu=Nehalem`), and each worker would be killed by SIGILL.
     fn check_counter(&self, hello: &Hello) -> Result<(), HostError> {
         const READS: &str = "rdtscp";
         match &hello.facts.cpu.flags {
             Some(flags) if flags.iter().all(|flag| flag != READS) => Err(HostError::Unreachable {
                 host: self.host.clone(),
-                why: format!("its processor has no `{READS}`, which reads the counter"),
-                hint: "another `cpu=` in the place, or none: `max` has all".to_owned(),
+                why: format!("its processor lacks `{READS}`, which reads the counter"),
+                hint: "choose another `cpu=`, or leave it out: the default `max` has all"
+                    .to_owned(),
             }),
             _ => Ok(()),
         }
     }
 
-    /// Sleeps until the next event. A machine that says nothing for so long is ended.
+    /// Sleeps until the next event. A machine that sends none within `patience` is killed.
     pub fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
         let until = Instant::now() + patience;
         loop {
@@ -89,9 +89,9 @@ impl<'a> ScriptedVm<'a> {
                 return parse_event(&line);
             }
             if self.unread.len() > MAX_LINE_BYTES {
-                return Err(HostError::InvalidMessage("a line without an end".to_owned()));
+                return Err(HostError::InvalidMessage("a line that is too long".to_owned()));
             }
-            // First whether it lives: what it said before it ended is in the file by then.
+            // Check first whether it has ended: its events are in the file by then.
             let ended = self.child.try_wait().ok().flatten();
             if self.read_events()? {
                 continue;
@@ -101,14 +101,14 @@ impl<'a> ScriptedVm<'a> {
             }
             if Instant::now() >= until {
                 self.end();
-                let why = format!("nothing was heard of it for {patience:?}");
+                let why = format!("no event within {patience:?}");
                 return Err(self.unreachable(&why));
             }
             self.wait()?;
         }
     }
 
-    /// Reads what is new; whether there was anything.
+    /// Reads new events; returns whether there were any.
     fn read_events(&mut self) -> Result<bool, HostError> {
         let mut chunk = [0; 64 << 10];
         let read = self.files.events.read_at(&mut chunk, self.read);
@@ -127,16 +127,16 @@ impl<'a> ScriptedVm<'a> {
         }
     }
 
-    /// How a machine ended that had more to say.
+    /// The error for a machine that ended early.
     fn ended_early(&self, status: ExitStatus) -> HostError {
         let words = self.files.emulator_stderr();
         match status.success() {
-            true => self.unreachable("the machine ended before it had done what it was told"),
+            true => self.unreachable("the machine ended before it had done all its orders"),
             false => self.unreachable(&format!("the emulator ended with {status}: {words}")),
         }
     }
 
-    /// Why a machine has no more to say, with what it said to people last.
+    /// The error for a machine that sends no more events, with the end of its console.
     fn unreachable(&self, why: &str) -> HostError {
         let why = self.files.explain(why);
         HostError::Unreachable {
@@ -147,7 +147,7 @@ impl<'a> ScriptedVm<'a> {
     }
 
     fn end(&mut self) {
-        // It has ended already, or it must now.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -159,7 +159,8 @@ impl Drop for ScriptedVm<'_> {
     }
 }
 
-/// Orders as the first process reads them: a line each, and a zero byte between blocks.
+/// Orders in the format that the first process reads: one line each, and a zero byte between
+/// blocks.
 fn script(blocks: &[Vec<Order>]) -> serde_json::Result<Vec<u8>> {
     let mut script = Vec::new();
     for (number, block) in blocks.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! A machine that takes its orders one by one, through its serial line: where a processor runs it and
-//! what is measured is time, or where it is only asked what it is.
+//! A virtual machine that takes orders through its serial line: under KVM, where time is measured,
+//! or for an inspection.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::{Accel, KERNEL_REQUIREMENTS, Kernel, VmSpec, boot_timeout};
 use crate::hosts::session::PipeSession;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 
-/// A supervisor on a machine that was booted for it.
+/// A supervisor in a virtual machine.
 pub struct VmSession<'a> {
     pipes: PipeSession<'a>,
     hello: Hello,
 }
 
 impl<'a> VmSession<'a> {
-    /// Boots it, and waits until its supervisor says hello.
+    /// Boots it, and waits for the hello of its supervisor.
     pub fn start(
         (host, wanted, kernel): (&str, &VmSpec, &Kernel),
         (emulator, program): (&Emulator, &WorkerBinary),
@@ -27,7 +27,7 @@ impl<'a> VmSession<'a> {
         let no_kvm = |why: String| HostError::Unavailable {
             host: host.to_owned(),
             why,
-            hint: "without `accel=kvm` an emulator counts instructions".to_owned(),
+            hint: "leave out `accel=kvm` to count instructions in an emulator".to_owned(),
         };
         if wanted.accel == Accel::Kvm {
             emulator::check_kvm().map_err(no_kvm)?;
@@ -76,7 +76,7 @@ impl Session for VmSession<'_> {
 }
 
 impl Drop for VmSession<'_> {
-    /// Nothing of a machine is left when its emulator is gone.
+    /// Killing the emulator leaves nothing of the machine.
     fn drop(&mut self) {
         self.pipes.kill();
     }

@@ -1,18 +1,18 @@
-//! What stands behind `vm:`: which kernel, and on what machine.
+//! The text after `vm:`: a kernel and the machine to boot it on.
 
 use std::fmt;
 
-/// What turns the instructions of a virtual machine into something that can be measured.
+/// How a virtual machine is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
-    /// An emulator, which counts them.
+    /// By an emulator, which counts instructions.
     Tcg,
-    /// The processor itself, which takes time for them.
+    /// By the processor, which takes time.
     Kvm,
 }
 
 impl Accel {
-    /// The accelerator as QEMU spells it.
+    /// The accelerator's name in QEMU.
     pub fn text(self) -> &'static str {
         match self {
             Accel::Tcg => "tcg",
@@ -21,30 +21,30 @@ impl Accel {
     }
 }
 
-/// A machine that is to be booted.
+/// The specification of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmSpec {
     /// The kernel: a file, a package's file, or a version.
     pub kernel: String,
     /// Its memory.
     pub mem_mib: u32,
-    /// The processor that it pretends to have, as QEMU names it.
+    /// Its CPU model, as QEMU names it.
     pub cpu: String,
-    /// What runs it.
+    /// How it is executed.
     pub accel: Accel,
     /// What is appended to the kernel's command line.
     pub append: Option<String>,
 }
 
-/// Memory unless something else is asked for: a kernel, a worker and what the cases touch.
+/// The default memory: enough for a kernel, a worker and the memory that cases touch.
 const DEFAULT_MEM_MIB: u32 = 512;
-/// With less even a small kernel has no room for the worker.
+/// With less even a small kernel has no memory for the worker.
 const MIN_MEM_MIB: u32 = 128;
 const MAX_MEM_MIB: u32 = 64 << 10;
-/// A kernel takes 2,047 bytes, and some are ours.
+/// A kernel accepts 2,047 bytes, of which some are used already.
 const MAX_APPEND_BYTES: usize = 1_024;
 
-/// Why what stands behind `vm:` is no machine.
+/// Why the text after `vm:` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmSpecError(String);
 
@@ -53,7 +53,7 @@ impl fmt::Display for VmSpecError {
         write!(
             out,
             "{}\n  hint: `vm:KERNEL[,mem=MIB][,cpu=MODEL][,accel=tcg|kvm][,append=WORDS]`; append \
-             takes the rest",
+             takes the rest of the text",
             self.0
         )
     }
@@ -70,13 +70,14 @@ impl VmSpec {
         };
         let mut parts = head.split(',');
         let kernel = parts.next().filter(|kernel| !kernel.is_empty() && !has_control(kernel));
-        let kernel = kernel.ok_or_else(|| bad("it names no kernel".to_owned()))?.to_owned();
+        let kernel = kernel.ok_or_else(|| bad("it does not name a kernel".to_owned()))?.to_owned();
         let (mut mem_mib, mut cpu, mut accel) = (DEFAULT_MEM_MIB, None, Accel::Tcg);
         for part in parts {
             match part.split_once('=') {
                 Some(("mem", size)) => {
-                    mem_mib = mib(size)
-                        .ok_or_else(|| bad(format!("`mem={}` is no size", size.escape_debug())))?;
+                    mem_mib = mib(size).ok_or_else(|| {
+                        bad(format!("`mem={}` is not a size", size.escape_debug()))
+                    })?;
                     if !(MIN_MEM_MIB..=MAX_MEM_MIB).contains(&mem_mib) {
                         let why = format!("mem={mem_mib}: from {MIN_MEM_MIB} to {MAX_MEM_MIB} MiB");
                         return Err(bad(why));
@@ -91,11 +92,11 @@ impl VmSpec {
         if let Some(append) = append {
             let printable = append.bytes().all(|byte| (b' '..=b'~').contains(&byte));
             if !printable || append.len() > MAX_APPEND_BYTES {
-                let why = format!("`append` takes up to {MAX_APPEND_BYTES} printable bytes");
+                let why = format!("`append` takes up to {MAX_APPEND_BYTES} printable characters");
                 return Err(bad(why));
             }
         }
-        // What an emulator offers hangs on nothing but the emulator.
+        // What an emulator offers depends only on the emulator.
         let usual = if accel == Accel::Tcg { "max" } else { "host" };
         let cpu = cpu.unwrap_or_else(|| usual.to_owned());
         let append = append.filter(|words| !words.is_empty()).map(str::to_owned);
@@ -107,7 +108,7 @@ fn has_control(text: &str) -> bool {
     text.chars().any(char::is_control)
 }
 
-/// A size in MiB, or with a letter behind it.
+/// Parses a size in MiB, or with a suffix.
 fn mib(text: &str) -> Option<u32> {
     let (digits, factor) = match text.strip_suffix(['G', 'g']) {
         Some(digits) => (digits, 1_024),
@@ -117,7 +118,7 @@ fn mib(text: &str) -> Option<u32> {
     digits.parse::<u32>().ok().filter(|_| is_number)?.checked_mul(factor)
 }
 
-/// Whether a text is the name of a processor and nothing else to QEMU.
+/// Whether a text can only be a CPU model to QEMU.
 fn is_model(text: &str) -> bool {
     const LONGEST: usize = 64;
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_what_its_words_say_and_append_takes_the_rest() {
+    fn a_specification_is_parsed_and_append_takes_the_rest() {
         let plain = VmSpec::parse("6.12").unwrap();
         assert_eq!((plain.kernel.as_str(), plain.mem_mib, plain.accel), ("6.12", 512, Accel::Tcg));
         assert_eq!((plain.cpu.as_str(), plain.append), ("max", None));
@@ -146,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_machine_is_refused_with_how_it_is_said() {
+    fn an_invalid_specification_is_refused_with_the_syntax() {
         for (text, why) in [
-            ("", "names no kernel"),
-            (",mem=512", "names no kernel"),
+            ("", "does not name a kernel"),
+            (",mem=512", "does not name a kernel"),
             ("6.12,mem=1", "from 128 to 65536 MiB"),
-            ("6.12,mem=lots", "`mem=lots` is no size"),
-            ("6.12,mem=+512", "is no size"),
-            ("6.12,mem=9999999999G", "is no size"),
+            ("6.12,mem=lots", "`mem=lots` is not a size"),
+            ("6.12,mem=+512", "is not a size"),
+            ("6.12,mem=9999999999G", "is not a size"),
             ("6.12,smp=2", "`smp=2` is unknown"),
             ("6.12,accel=hvf", "`accel=hvf` is unknown"),
             ("6.12,cpu=max,kernel=x", "`kernel=x` is unknown"),
@@ -168,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_much(text in "\\PC{0,60}|[a-z0-9=,.M]{0,40}") {
+        fn no_text_panics(text in "\\PC{0,60}|[a-z0-9=,.M]{0,40}") {
             let _ = VmSpec::parse(&text);
         }
     }

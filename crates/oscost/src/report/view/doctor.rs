@@ -45,7 +45,7 @@ pub fn text(visit: &Visit<'_>) -> String {
     for (number, finding) in (1..).zip(&said.findings) {
         one(number, finding, &mut out);
     }
-    for (title, words) in [("fine", &said.fine), ("not visible", &said.unseen)] {
+    for (title, words) in [("fine", &said.fine), ("not visible", &said.unknown)] {
         if !words.is_empty() {
             let line = format!("{title}: {}", words.join(", "));
             // Writing to a String cannot fail.
@@ -225,7 +225,7 @@ pub fn json(visit: &Visit<'_>) -> Result<String, serde_json::Error> {
         cpu: visit.cpu,
         findings: &said.findings,
         fine: &said.fine,
-        unseen: &said.unseen,
+        unseen: &said.unknown,
         probe: visit.probe,
         watch: visit.watch.ok(),
         watch_unread: visit.watch.err(),

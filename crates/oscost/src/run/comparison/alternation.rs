@@ -1,4 +1,4 @@
-//! Toggled workers: one process, while something is done to its system and undone again.
+//! Toggled workers: one process, while a treatment is attached to and detached from its system.
 
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
@@ -7,22 +7,23 @@ use super::super::monitor_verification::MonitorResult;
 use super::super::workers::{JobFailure, Measurement};
 use super::{PlannedSet, Run, RunError};
 
-/// So many workers at most wait beside each other while something is attached and detached.
+/// The maximum number of workers that wait at a time while a treatment is attached and detached.
 const MAX_WAITING_WORKERS: usize = 12;
 
-/// A toggled worker that waits for its next `go`.
+/// A toggled worker waiting for its next `go`.
 struct ToggledWorker {
     id: u64,
     ready: PlannedSet,
 }
 
 impl Run<'_> {
-    /// Toggled sets that wait beside each other: those of one place, and no more than there is room
-    /// for; an op that sleeps or switches has others about it that would not wait quietly.
+    /// Groups of toggled sets that share attaching and detaching: sets of one target, up to the
+    /// maximum. An op that sleeps or switches has helper processes that would disturb waiting
+    /// workers, so it is alone.
     pub(super) fn toggle_groups(&self, sets: &[&PlannedSet]) -> Vec<Vec<PlannedSet>> {
         let mut groups: Vec<Vec<PlannedSet>> = Vec::new();
-        let target = |ready: &PlannedSet| &self.rows[ready.set.news[0]].treated;
-        let base = |ready: &PlannedSet| &self.rows[ready.set.base].treated;
+        let target = |ready: &PlannedSet| &self.rows[ready.set.news[0]].treatments;
+        let base = |ready: &PlannedSet| &self.rows[ready.set.base].treatments;
         let quiet = |ready: &PlannedSet| !self.rows[ready.set.base].planned.definition.switches;
         for &ready in sets {
             let fits = |group: &&mut Vec<PlannedSet>| {
@@ -41,15 +42,15 @@ impl Run<'_> {
         groups
     }
 
-    /// One worker of each set, in which the place is the base's and the new one's in turns: ABBA or
-    /// BAAB at random, so that linear drift falls out.
+    /// Measures one worker of each set, alternating between the base's target and the new one: ABBA
+    /// or BAAB at random, so that linear drift cancels.
     pub(super) fn measure_toggled(
         &mut self,
         group: &[PlannedSet],
         round: u32,
     ) -> Result<(), RunError> {
         let new = group[0].set.news[0];
-        let attached = self.rows[new].treated.attached.clone();
+        let attached = self.rows[new].treatments.attached.clone();
         let mut waiting = Vec::new();
         for ready in group {
             if let Some(id) = self.start_toggled(ready, round)? {
@@ -80,15 +81,15 @@ impl Run<'_> {
                     }
                 }
                 (Err(ended), Ok(())) => self.emit_lost(new_row(&ready), &ready, round, ended),
-                // What was to be attached could not be, or has not seen what was made.
+                // The treatment could not be attached, or its monitor missed calls.
                 (_, Err(why)) => self.emit_lost(new_row(&ready), &ready, round, why.clone()),
             }
         }
         Ok(())
     }
 
-    /// The four turns of toggled workers; what a monitor said at the end of each of its turns. What
-    /// ends meanwhile is taken out of `waiting`.
+    /// Runs the four phases of toggled workers; returns the monitor's result after each of its
+    /// phases. Workers that end early are removed from `waiting`.
     fn alternate(
         &mut self,
         waiting: &mut Vec<ToggledWorker>,
@@ -102,7 +103,7 @@ impl Run<'_> {
         turns.iter_mut().for_each(|arm| *arm = first[usize::from(*arm)]);
         for half in turns.chunk_by(|one, other| one == other) {
             let job = match half[0] {
-                // A job also where nothing is attached, in a control: it takes the same time.
+                // A control also has a job, without treatments: it takes the same time.
                 1 => self.workers.attach(attached.to_vec(), self.cpu, self.peer_cpu)?.map(Some),
                 _ => Ok(None),
             };
@@ -134,7 +135,7 @@ impl Run<'_> {
         Ok(Ok(said))
     }
 
-    /// Starts a toggled worker; `None` where it did not come up, which is told.
+    /// Starts a toggled worker; `None` if it failed, which is emitted.
     fn start_toggled(&mut self, ready: &PlannedSet, round: u32) -> Result<Option<u64>, RunError> {
         let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
         let spec = WorkerSpec {
@@ -164,7 +165,7 @@ impl Run<'_> {
         Ok(self.workers.stop(id)?)
     }
 
-    /// The turns of a toggled worker in which nothing is attached.
+    /// Measures a control: a toggled worker without treatments.
     pub(super) fn control_by_toggling(
         &mut self,
         ready: &PlannedSet,
@@ -175,7 +176,7 @@ impl Run<'_> {
         };
         let mut waiting = vec![ToggledWorker { id, ready: ready.clone() }];
         let mut lost = Vec::new();
-        // That nothing is attached cannot fail.
+        // Attaching nothing cannot fail.
         let _ = self.alternate(&mut waiting, &mut lost, &[])?;
         match lost.pop() {
             Some((_, _, ended)) => Ok(Err(ended)),
@@ -184,7 +185,7 @@ impl Run<'_> {
     }
 }
 
-/// The row that a toggled set compares.
+/// The new row of a toggled set.
 fn new_row(ready: &PlannedSet) -> usize {
     ready.set.news[0]
 }

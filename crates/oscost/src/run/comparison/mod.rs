@@ -1,8 +1,8 @@
-//! Things measured side by side: fork twins, toggled workers, pairs of workers; and a control.
+//! Measurements side by side: fork twins, toggled workers, pairs of workers, and controls.
 //!
-//! What stands still in a pair is all but what is compared: the CPU, the minute, the number of ops
-//! in a batch. Pairs of a row lie in different rounds, and rounds are spread over more than a
-//! minute: what is compared is measured again when the machine has become another.
+//! A pair keeps everything fixed but what is compared: the CPU, the time, the number of ops in a
+//! batch. The pairs of a row are in different rounds, which are spread over more than a minute,
+//! since the state of the machine drifts.
 
 mod alternation;
 mod orders;
@@ -20,41 +20,40 @@ use super::workers::{JobFailure, Measurement};
 use super::{Run, RunError, TrialBudget};
 use crate::plan::ComparisonSet;
 
-/// The first pair and the last one lie at least so far apart where the time allows it: what wanders
-/// on a shared machine does so over seconds.
+/// The time from the first pair to the last one, if the budget allows it: a shared machine drifts
+/// over seconds.
 pub(super) const MIN_PAIR_SPAN: Duration = Duration::from_secs(62);
 
-/// Two arms of a control.
+/// A control has two arms.
 const CONTROL_ARMS: u8 = 2;
 
-/// What is to be measured side by side.
+/// The plan of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparisonPlan {
-    /// The workers of a round: which rows they are of, and how those are interleaved.
+    /// The workers of a round: their rows, and how they are interleaved.
     pub sets: Vec<ComparisonSet>,
     /// How many pairs.
     pub pairs: PairCount,
-    /// Whether a base is measured by itself where nothing can be measured beside it: not for a
-    /// comparison, but for who wants to know what it costs.
+    /// Whether a base is measured alone if none of its partners can be measured.
     pub measure_lone_bases: bool,
 }
 
-/// How many pairs a row gets. It hangs on the time that a round takes, never on what was measured:
-/// whoever looks and stops when he is pleased finds something in nothing.
+/// How many pairs a row gets. The number depends on the time that a round takes, never on what was
+/// measured: stopping when the result pleases finds effects where there are none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairCount {
-    /// At least so many, whatever time that takes.
+    /// The minimum, whatever time it takes.
     pub min: u32,
-    /// At most so many.
+    /// The maximum.
     pub max: u32,
     /// Whether they are spread over a minute.
     pub spread: bool,
-    /// The time that the rounds are to fit into, beyond the least.
+    /// The time budget of the rounds beyond the minimum.
     pub time_budget: Duration,
 }
 
 impl PairCount {
-    /// The number of rounds, when the first one took this long.
+    /// The number of rounds, if the first one took this long.
     fn rounds(self, first: Duration) -> u32 {
         let fit = self.time_budget.as_secs_f64() / first.as_secs_f64().max(1e-3);
         (fit as u32).clamp(self.min, self.max.max(self.min))
@@ -62,7 +61,7 @@ impl PairCount {
 }
 
 impl ComparisonPlan {
-    /// The pairs of rows, as the journal names them.
+    /// The pairs of rows for the journal.
     fn pairings(&self) -> Vec<Pairing> {
         let of = |(number, set): (usize, &ComparisonSet)| {
             let (base, design, set_number) = (set.base as u32, set.design, number as u32);
@@ -74,7 +73,7 @@ impl ComparisonPlan {
     }
 }
 
-/// A set with the plan that all its arms share.
+/// A set with the batch plan that all its arms share.
 #[derive(Clone)]
 struct PlannedSet {
     number: u32,
@@ -83,7 +82,7 @@ struct PlannedSet {
 }
 
 impl Run<'_> {
-    /// Measures what is compared, with the reference cases before and after.
+    /// Measures a comparison, with the reference cases before and after.
     pub(super) fn measure_comparison(
         &mut self,
         contest: &ComparisonPlan,
@@ -103,19 +102,19 @@ impl Run<'_> {
         self.reference_cases(Phase::After)
     }
 
-    /// Pilots and counts of every row, those of a place at which something is attached together.
+    /// Runs pilots and counts calls of every row, grouped by attached treatments.
     fn pilot_targets(&mut self) -> Result<(), RunError> {
         let mut targets: Vec<Vec<AttachedTreatment>> = Vec::new();
         for row in &self.rows {
-            if !targets.contains(&row.treated.attached) {
-                targets.push(row.treated.attached.clone());
+            if !targets.contains(&row.treatments.attached) {
+                targets.push(row.treatments.attached.clone());
             }
         }
-        // Where nothing is attached comes first: a base that cannot be measured spares the rest.
+        // Rows without attached treatments first: a base that cannot be measured spares the rest.
         targets.sort_by_key(Vec::len);
         for attached in targets {
             let of_target = |row: &usize| {
-                self.rows[*row].treated.attached == attached && !self.is_program(*row)
+                self.rows[*row].treatments.attached == attached && !self.is_program(*row)
             };
             let rows: Vec<usize> = (0..self.rows.len()).filter(of_target).collect();
             match self.attach(&attached)? {
@@ -131,18 +130,18 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The plans that all arms of each set share; rows whose partner cannot be measured go without.
+    /// The batch plan of each set; rows whose base cannot be measured are given up.
     fn shared_plans(&mut self, contest: &ComparisonPlan) -> Vec<PlannedSet> {
         let mut ready = Vec::new();
         for (number, set) in contest.sets.iter().enumerate() {
             if self.is_program(set.base) {
-                continue; // It has trials, and nothing that a pilot could find.
+                continue; // Programs have trials and no pilot.
             }
             let mut set = set.clone();
             let Some(base) = self.rows[set.base].progress.plan().cloned() else {
                 for &row in &set.news {
                     if !self.rows[row].given_up {
-                        let reason = "what it is compared with could not be measured".to_owned();
+                        let reason = "its base could not be measured".to_owned();
                         let outcome = RowOutcome::Skipped;
                         self.give_up(
                             row,
@@ -176,7 +175,7 @@ impl Run<'_> {
         ready
     }
 
-    /// Round after round, each with one pair of every set and one of each control.
+    /// Runs rounds, each with one pair of every set and one of each control.
     fn pair_rounds(&mut self, mut sets: Vec<PlannedSet>, count: PairCount) -> Result<(), RunError> {
         if sets.is_empty() {
             return Ok(());
@@ -190,7 +189,7 @@ impl Run<'_> {
             self.pair_round(&sets, round)?;
             if round == 0 {
                 rounds = count.rounds(before.elapsed());
-                // The first pair of each row lies before this, the last one behind the end.
+                // The first pair of each row is before this, the last one after the end.
                 begun = Instant::now();
             }
             round += 1;
@@ -203,7 +202,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether any of a set's rows still can be measured beside its base, or that is alone.
+    /// Whether a set still has rows to be measured with its base, or its base is measured alone.
     fn is_wanted(&self, set: &ComparisonSet) -> bool {
         let alive = |&row: &usize| !self.rows[row].given_up;
         alive(&set.base) && (set.news.is_empty() || set.news.iter().any(alive))
@@ -227,7 +226,7 @@ impl Run<'_> {
                 self.measure_toggled(&group, round)?;
             }
         }
-        // Over the rounds the control rotates over the rows.
+        // The control rotates over the rows from round to round.
         for design in [Design::Twins, Design::Pairs, Design::Toggle] {
             let mut all: Vec<&PlannedSet> =
                 of(design).filter(|ready| !ready.set.news.is_empty()).collect();
@@ -239,17 +238,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The arms of a set as fork twins in one worker.
+    /// Measures the arms of a set as fork twins in one worker.
     fn measure_twins(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let rows: Vec<usize> = std::iter::once(ready.set.base)
             .chain(ready.set.news.iter().copied())
             .filter(|&row| !self.rows[row].given_up)
             .collect();
-        let applied = rows.iter().map(|&row| self.rows[row].treated.applied.clone()).collect();
+        let applied = rows.iter().map(|&row| self.rows[row].treatments.applied.clone()).collect();
         let spec = self.spec_of_arms(ready, rows.len() as u8);
         let spec = WorkerSpec { treatments: applied, ..spec };
         match self
-            .with_attached(ready.set.base, Measurement::ops, |run| run.measured(spec, ready))?
+            .with_attached(ready.set.base, Measurement::ops, |run| run.measure_arms(spec, ready))?
         {
             Ok(brought) => {
                 for (arm, row) in rows.into_iter().enumerate() {
@@ -260,7 +259,7 @@ impl Run<'_> {
                 let arm = ended.arm.and_then(|arm| rows.get(usize::from(arm)).copied());
                 match arm {
                     Some(row) => self.emit_lost(row, ready, round, ended),
-                    // Alone, the base could be measured: whoever is treated is the likelier cause.
+                    // The base could be measured alone: a treatment is the likelier cause.
                     None => {
                         for &row in &ready.set.news {
                             self.emit_lost(row, ready, round, ended.clone());
@@ -272,24 +271,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether something is applied on either side of a set that a forked process takes upon itself.
+    /// Whether a treatment of a set is applied by a forked process.
     fn needs_fork(&self, set: &ComparisonSet) -> bool {
         let mut rows = std::iter::once(set.base).chain(set.news.iter().copied());
-        rows.any(|row| self.rows[row].treated.applied.iter().any(AppliedTreatment::supports_twins))
+        rows.any(|row| {
+            self.rows[row].treatments.applied.iter().any(AppliedTreatment::supports_twins)
+        })
     }
 
-    /// Two workers one after the other, in random order.
+    /// Measures two workers one after the other, in random order.
     fn measure_pair(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let mut order = vec![ready.set.base];
         order.extend(&ready.set.news);
         self.order.shuffle(&mut order);
         let forked = self.needs_fork(&ready.set);
-        // The same numbers of ops, and the same layout: what differs is the place alone.
+        // The same numbers of ops, and the same layout: only the target differs.
         let seed = self.order.worker_seed();
         for row in order {
             let task = Task::Measure(ready.plan.clone());
             let spec = WorkerSpec { seed, forked, ..self.worker_spec(row, task) };
-            match self.with_attached(row, Measurement::ops, |run| run.measured(spec, ready))? {
+            match self.with_attached(row, Measurement::ops, |run| run.measure_arms(spec, ready))? {
                 Ok(brought) => self.emit_samples(row, ready, round, brought),
                 Err(ended) => self.emit_lost(row, ready, round, ended),
             }
@@ -297,15 +298,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Measures with what is attached at a row's place attached; `ops` tells how many ops of what it
-    /// brings were timed, whose calls are known.
+    /// Measures with the treatments of a row attached; `ops` returns the number of timed ops in the
+    /// result.
     pub(super) fn with_attached<T>(
         &mut self,
         row: usize,
         ops: fn(&T) -> u64,
         does: impl FnOnce(&mut Self) -> Result<Result<T, JobFailure>, RunError>,
     ) -> Result<Result<T, JobFailure>, RunError> {
-        let attached = self.rows[row].treated.attached.clone();
+        let attached = self.rows[row].treatments.attached.clone();
         match self.attach(&attached)? {
             Ok(job) => {
                 let done = does(self)?;
@@ -322,7 +323,7 @@ impl Run<'_> {
         }
     }
 
-    /// A pair of arms in which nothing differs, of the row whose turn it is.
+    /// Measures a control: a pair of arms that do not differ.
     fn control(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let (row, design) = (ready.set.base, ready.set.design);
         if self.rows[row].given_up {
@@ -330,19 +331,19 @@ impl Run<'_> {
         }
         let samples = match design {
             Design::Twins => {
-                let base = self.rows[row].treated.applied.clone();
+                let base = self.rows[row].treatments.applied.clone();
                 let spec = self.spec_of_arms(ready, CONTROL_ARMS);
                 let spec = WorkerSpec { treatments: vec![base.clone(), base], ..spec };
                 let brought =
-                    self.with_attached(row, Measurement::ops, |run| run.measured(spec, ready))?;
+                    self.with_attached(row, Measurement::ops, |run| run.measure_arms(spec, ready))?;
                 brought.map(|brought| brought.samples)
             }
             Design::Pairs => self.control_by_pairs(ready)?,
             Design::Toggle => self.control_by_toggling(ready, round)?,
-            // Nothing drifts from boot to boot that a control could show.
+            // Nothing drifts between boots that a control could show.
             Design::Boots => return Ok(()),
         };
-        // A control that is lost is one fewer.
+        // A lost control is left out.
         if let Ok(samples) = samples {
             let (phase, at_s) = (Phase::Round(round), self.started_at.elapsed().as_secs_f64());
             self.emit(Entry::Control { row: row as u32, design, phase, at_s, samples });
@@ -355,16 +356,16 @@ impl Run<'_> {
         ready: &PlannedSet,
     ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
         let mut samples = Vec::new();
-        // Which of the two is called the new one is random, as it is where something differs.
+        // Which of the two counts as the new one is random, as in a real pair.
         let mut arms = [0u8, 1];
         self.order.shuffle(&mut arms);
         let seed = self.order.worker_seed();
         for arm in arms {
             let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
             let spec = WorkerSpec { seed, forked: self.needs_fork(&ready.set), ..spec };
-            match self
-                .with_attached(ready.set.base, Measurement::ops, |run| run.measured(spec, ready))?
-            {
+            match self.with_attached(ready.set.base, Measurement::ops, |run| {
+                run.measure_arms(spec, ready)
+            })? {
                 Ok(brought) => samples
                     .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
                 Err(ended) => return Ok(Err(ended)),
@@ -373,14 +374,14 @@ impl Run<'_> {
         Ok(Ok(samples))
     }
 
-    /// A worker with several arms of a set.
+    /// The specification of a worker with several arms.
     fn spec_of_arms(&mut self, ready: &PlannedSet, arms: u8) -> WorkerSpec {
         let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
         let timeout_ms = u64::from(arms) * spec.timeout_ms;
         WorkerSpec { arms, timeout_ms, ..spec }
     }
 
-    fn measured(
+    fn measure_arms(
         &mut self,
         spec: WorkerSpec,
         ready: &PlannedSet,
@@ -389,7 +390,7 @@ impl Run<'_> {
         Ok(self.workers.measure(spec, other)?)
     }
 
-    /// Does something to the whole system; `Ok(None)` where there is nothing to do.
+    /// Attaches treatments to the system; `Ok(None)` if there are none.
     pub(super) fn attach(
         &mut self,
         attached: &[AttachedTreatment],
@@ -402,12 +403,12 @@ impl Run<'_> {
         Ok(self.workers.attach(attached, cpu, other_cpu)?.map(Some))
     }
 
-    /// One side of a pair came back.
+    /// Emits the samples of one arm of a pair.
     fn emit_samples(&mut self, row: usize, ready: &PlannedSet, round: u32, brought: Measurement) {
         let ns = |sample: &Sample| {
             self.clock.as_ref().map_or(0.0, |clock| clock.ns(sample.ticks as f64))
         };
-        // The account of a worker is of all its arms: what one of them lost is not known.
+        // The accounting of a worker covers all its arms: the lost time of one arm is unknown.
         let disturbance = match ready.set.design {
             Design::Pairs | Design::Boots => brought.disturbance,
             Design::Twins | Design::Toggle => Disturbance {
@@ -421,7 +422,7 @@ impl Run<'_> {
         self.emit_worker(row, ready, round, Measurement { disturbance, ..brought }.outcome());
     }
 
-    /// One side of a pair is lost: the second time it is its own fault.
+    /// Emits that an arm of a pair is lost; at the second loss its row is given up.
     fn emit_lost(&mut self, row: usize, ready: &PlannedSet, round: u32, ended: JobFailure) {
         let JobFailure { outcome, reason, .. } = ended.clone();
         self.emit_worker(row, ready, round, WorkerOutcome::Lost { outcome, reason });
@@ -436,7 +437,7 @@ impl Run<'_> {
         self.emit(Entry::Worker { row: row as u32, phase, at_s, set: ready.number, outcome });
     }
 
-    /// Waits, ready for a Ctrl-C.
+    /// Sleeps until that time, or until Ctrl-C.
     pub(super) fn sleep_until(&mut self, until: Instant) -> Result<(), RunError> {
         let until = self.deadline.map_or(until, |deadline| until.min(deadline));
         let left = until.saturating_duration_since(Instant::now());

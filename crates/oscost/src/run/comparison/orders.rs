@@ -1,4 +1,4 @@
-//! The orders that only things measured side by side need.
+//! The orders that only comparisons need.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::super::monitor_verification::MonitorResult;
 use super::super::workers::{JobFailure, Measurement, SUPERVISOR_GRACE, Workers, job_failure};
 use crate::hosts::HostError;
 
-/// A turn of a toggled worker is ended by the supervisor when it takes too long; this is beyond.
+/// The supervisor ends a toggled worker that takes too long; this limit is longer.
 const MAX_TURN: Duration = Duration::from_secs(120);
 
 impl Workers<'_> {
@@ -54,7 +54,7 @@ impl Workers<'_> {
         })
     }
 
-    /// Does something to the whole system.
+    /// Attaches treatments to the system.
     pub(super) fn attach(
         &mut self,
         treatments: Vec<AttachedTreatment>,
@@ -72,21 +72,21 @@ impl Workers<'_> {
         })
     }
 
-    /// Undoes it; what a monitor among it has seen.
+    /// Detaches the treatments of a job; returns the report of a monitor among them.
     pub(in crate::run) fn detach(&mut self, id: u64) -> Result<MonitorResult, HostError> {
         if !self.attached.contains(&id) {
-            return Ok(Ok(None)); // It has come off by itself, and that is known.
+            return Ok(Ok(None)); // It has ended early, which is already recorded.
         }
         self.attached.retain(|attached| *attached != id);
         self.send(&Order::Stop { id })?;
-        // However it ended: the supervisor has undone it.
+        // However it ended, the supervisor has undone it.
         Ok(match self.next(id, 2 * SUPERVISOR_GRACE)? {
             Event::Detached { monitor_report, .. } => Ok(monitor_report.map(|it| *it)),
             other => Err(job_failure(other).reason),
         })
     }
 
-    /// Waits for so long, ready for a Ctrl-C. What is said meanwhile was said too late.
+    /// Sleeps for this long, or until Ctrl-C. Late events are dropped.
     pub(super) fn sleep(&mut self, long: Duration) -> Result<(), HostError> {
         let until = Instant::now() + long;
         loop {

@@ -1,26 +1,27 @@
-//! The plan that all arms of a set share.
+//! The batch plan that all arms of a set share.
 
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode};
 
-/// Batches of an arm in a worker: enough for a median, and workers differ more than batches do.
+/// Batches of an arm per worker: enough for a median, since workers differ more than batches.
 const DEFAULT_GROUPS: u32 = 21;
-/// A batch that is longer than any that is cut for the clock.
+/// Longer batches were not sized for the clock's resolution.
 const MAX_CALIBRATED_BATCH_NS: f64 = 1_000_000.0;
-/// Ops that take long get fewer of them ...
+/// Long ops get fewer batches ...
 const MIN_GROUPS: u32 = 5;
-/// ... so that an arm takes no longer than this.
+/// ... so that an arm takes at most this long.
 const MAX_ARM_NS: f64 = 60_000_000.0;
 
-/// The plan of all arms: the base's mode, and the turns of the slowest, but so many that the batch
-/// of the fastest is still long for the clock. Different numbers of ops would differ by themselves.
+/// The plan of all arms: the base's mode, and the iterations of the slowest arm, but enough that
+/// the batch of the fastest is still long compared with the clock's resolution. Arms with different
+/// numbers of ops would differ for that reason alone.
 pub(super) fn shared_plan<'a>(
     base: &'a BatchPlan,
     news: impl Iterator<Item = &'a BatchPlan>,
     clock: &Calibration,
 ) -> BatchPlan {
     let copies = f64::from(base.unroll_factors.iter().max().copied().unwrap_or(1));
-    // What a turn of the base's loop costs there.
+    // The cost of an iteration of the base's loop in that plan.
     let turn_ns = |plan: &BatchPlan| {
         let theirs = f64::from(plan.unroll_factors.iter().max().copied().unwrap_or(1));
         plan.batch_ns / (plan.iterations.max(1) as f64 * theirs) * copies
@@ -28,11 +29,11 @@ pub(super) fn shared_plan<'a>(
     let costs: Vec<f64> = std::iter::once(base).chain(news).map(turn_ns).collect();
     let slowest = costs.iter().copied().fold(0.0, f64::max);
     let fastest = costs.iter().copied().fold(f64::INFINITY, f64::min);
-    // What goes through a channel goes in fills of it: of fewer turns nobody would ever wait.
+    // A transfer must fill its channel: with fewer iterations the sender would never wait.
     let in_fills = base.mode == Mode::T || base.batch_ns > MAX_CALIBRATED_BATCH_NS;
     let repeats = matches!(base.mode, Mode::U | Mode::B) && !in_fills;
     let turns = if repeats && slowest > 0.0 {
-        // The clock's step, and what reading it adds, are then a part in a thousand.
+        // The clock's resolution and read overhead are then a thousandth of a batch.
         let long = 1_000.0 * clock.ns(clock.quantum_ticks.max(clock.inside_ticks));
         let for_the_slowest = base.batch_ns / slowest;
         let for_the_fastest = long / fastest;
@@ -46,7 +47,7 @@ pub(super) fn shared_plan<'a>(
         turns as f64 * slowest * all / copies
     };
     let fit = (MAX_ARM_NS / group_ns.max(1.0)) as u32;
-    // Odd, so that the median is one of them.
+    // Odd, so that the median is one of the values.
     let groups = DEFAULT_GROUPS.min(fit.max(MIN_GROUPS)).min(base.groups.max(MIN_GROUPS)) | 1;
     BatchPlan { iterations: turns, groups, batch_ns: turns as f64 * slowest, ..base.clone() }
 }

@@ -28,10 +28,10 @@ fn cut_of(study_method: StudyMethod, pilot: &BatchPlan, turn_ns: f64) -> Experim
 }
 
 #[test]
-fn what_fits_is_done_as_the_study_did_it() {
+fn a_study_method_that_fits_is_done_as_in_the_study() {
     let of = cut_of(study_method(TimingScope::Together, 1_000_000, 1), &pilot(Mode::B, 400), 120.0);
     assert_eq!((of.experiments, of.iterations), (1, 1_000_000));
-    // With exactly so many turns, in one window.
+    // With exactly this many iterations, in one window.
     assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (Mode::S, 1_000_000, 1));
     let of = cut_of(study_method(TimingScope::Each, 1_000, 10), &pilot(Mode::U, 400), 120.0);
     assert_eq!((of.experiments, of.iterations), (10, 1_000));
@@ -73,7 +73,7 @@ fn no_row_has_more_than_ten_thousand_windows() {
 }
 
 #[test]
-fn an_op_that_is_cold_or_found_or_long_stays_alone_in_its_window() {
+fn a_cold_or_found_or_long_op_is_alone_in_its_window() {
     for mode in [Mode::C, Mode::F, Mode::S] {
         let of = cut_of(study_method(TimingScope::Together, 50, 1), &pilot(mode, 1), 1e5);
         assert_eq!((of.plan.mode, of.plan.iterations, of.plan.groups), (mode, 1, 50));
@@ -83,7 +83,7 @@ fn an_op_that_is_cold_or_found_or_long_stays_alone_in_its_window() {
 }
 
 #[test]
-fn a_turn_that_is_worth_many_ops_is_done_as_much_less_often() {
+fn an_iteration_of_many_ops_is_repeated_less_often() {
     let pages = IterationCost { ops: 512, ..taken(1_000.0) };
     let of = fit_to_budget(
         &study_method(TimingScope::Together, 51_200, 1),
@@ -104,7 +104,7 @@ fn a_turn_that_is_worth_many_ops_is_done_as_much_less_often() {
 }
 
 #[test]
-fn a_worker_shows_what_a_turn_takes_and_how_many_ops_it_is_worth() {
+fn samples_show_the_cost_of_an_iteration_and_its_ops() {
     let clock = Calibration {
         kind: ClockKind::Tsc,
         ticks_per_ns: 2.0,
@@ -128,7 +128,7 @@ fn a_worker_shows_what_a_turn_takes_and_how_many_ops_it_is_worth() {
 }
 
 #[test]
-fn before_its_first_worker_a_row_is_cut_by_what_its_pilot_has_seen() {
+fn before_its_first_worker_a_row_is_planned_with_its_pilot() {
     let unrolled = BatchPlan { unroll_factors: vec![1, 2, 4, 8], ..pilot(Mode::U, 625) };
     assert_eq!(IterationCost::from_pilot(&unrolled).ns, 10.0);
     let batched = IterationCost::from_pilot(&pilot(Mode::B, 500));

@@ -11,9 +11,9 @@ use oscost_model::call_names::Arch;
 use super::profile::{Action, Condition, Op, Profile};
 
 /// BPF_MAXINSNS: the kernel takes no longer program.
-pub const MOST_INSTRUCTIONS: usize = 4_096;
+pub const MAX_INSTRUCTIONS: usize = 4_096;
 /// As far as a conditional jump goes.
-const FARTHEST: usize = 255;
+const MAX_JUMP: usize = 255;
 
 /// BPF_LD | BPF_W | BPF_ABS, BPF_ALU | BPF_AND | BPF_K, BPF_RET | BPF_K.
 const LOAD: u16 = 0x20;
@@ -53,11 +53,11 @@ pub struct Compiled {
 
 /// A program would be longer than the kernel takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLong;
+pub struct ProgramTooLong;
 
 /// Where a jump goes within the test of one condition.
 #[derive(Clone, Copy)]
-enum To {
+enum JumpTarget {
     /// To the next instruction.
     On,
     /// To whatever follows a condition that is met.
@@ -67,20 +67,20 @@ enum To {
 }
 
 /// The rules of one call.
-struct Call {
+struct FilteredCall {
     number: u32,
     /// Conditions and their action; or alone and without any, what decides by itself.
     rules: Vec<(Vec<Condition>, Action)>,
 }
 
-impl Call {
+impl FilteredCall {
     fn decided(&self) -> Option<Action> {
         self.rules.first().filter(|rule| rule.0.is_empty()).map(|rule| rule.1)
     }
 }
 
 /// Compiles a profile for a processor.
-pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, TooLong> {
+pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, ProgramTooLong> {
     let (calls, unknown) = resolve(profile, arch)?;
     let otherwise = profile.default.returned();
     let foreign = if profile.foreign { otherwise } else { Action::KillThread.returned() };
@@ -97,8 +97,8 @@ pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, TooLong> {
     while let Some(first) = rest.first() {
         match first.decided() {
             Some(action) => {
-                let alike = |call: &&Call| call.decided() == Some(action);
-                let run = rest.iter().take(FARTHEST).take_while(alike).count();
+                let alike = |call: &&FilteredCall| call.decided() == Some(action);
+                let run = rest.iter().take(MAX_JUMP).take_while(alike).count();
                 code.decided(&rest[..run], action);
                 rest = &rest[run..];
             }
@@ -107,8 +107,8 @@ pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, TooLong> {
                 rest = &rest[1..];
             }
         }
-        if code.0.len() >= MOST_INSTRUCTIONS {
-            return Err(TooLong);
+        if code.0.len() >= MAX_INSTRUCTIONS {
+            return Err(ProgramTooLong);
         }
     }
     code.put(RETURN, 0, 0, otherwise);
@@ -117,11 +117,11 @@ pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, TooLong> {
 
 /// The rules by call, in the order in which the profile first names them; and how many names are no
 /// call here.
-fn resolve(profile: &Profile, arch: Arch) -> Result<(Vec<Call>, usize), TooLong> {
+fn resolve(profile: &Profile, arch: Arch) -> Result<(Vec<FilteredCall>, usize), ProgramTooLong> {
     let numbers: HashMap<&str, u32> = arch.calls().map(|(number, name)| (name, number)).collect();
     let mut targets: HashMap<u32, usize> = HashMap::new();
     let mut unknown = std::collections::HashSet::new();
-    let mut calls: Vec<Call> = Vec::new();
+    let mut calls: Vec<FilteredCall> = Vec::new();
     let mut conditional = 0;
     for rule in profile.rules.iter().filter(|rule| rule.action != profile.default) {
         for name in &rule.names {
@@ -130,7 +130,7 @@ fn resolve(profile: &Profile, arch: Arch) -> Result<(Vec<Call>, usize), TooLong>
                 continue;
             };
             let target = *targets.entry(number).or_insert_with(|| {
-                calls.push(Call { number, rules: Vec::new() });
+                calls.push(FilteredCall { number, rules: Vec::new() });
                 calls.len() - 1
             });
             let call = &mut calls[target];
@@ -142,8 +142,8 @@ fn resolve(profile: &Profile, arch: Arch) -> Result<(Vec<Call>, usize), TooLong>
             } else {
                 // Two instructions at least: more of them do not fit, whatever else there is.
                 conditional += 1;
-                if conditional > MOST_INSTRUCTIONS {
-                    return Err(TooLong);
+                if conditional > MAX_INSTRUCTIONS {
+                    return Err(ProgramTooLong);
                 }
             }
             call.rules.push((rule.conditions.clone(), rule.action));
@@ -163,7 +163,7 @@ impl Code {
     }
 
     /// Calls with one action: a test each, and one return behind the last.
-    fn decided(&mut self, calls: &[Call], action: Action) {
+    fn decided(&mut self, calls: &[FilteredCall], action: Action) {
         for (index, call) in calls.iter().enumerate() {
             let to_return = calls.len() - 1 - index; // Below 255: so many are in a run.
             self.put(IF_EQUAL, to_return as u8, u8::from(to_return == 0), call.number);
@@ -172,7 +172,7 @@ impl Code {
     }
 
     /// A call whose arguments are looked at.
-    fn conditional(&mut self, call: &Call, otherwise: u32) {
+    fn conditional(&mut self, call: &FilteredCall, otherwise: u32) {
         let mut body = Code::default();
         for (conditions, action) in &call.rules {
             body.rule(conditions, *action);
@@ -199,9 +199,9 @@ impl Code {
             for (code, k, then, otherwise) in test {
                 at += 1;
                 let over = |to| match to {
-                    To::On => 0,
-                    To::Met => met - at,
-                    To::Unmet => end - at,
+                    JumpTarget::On => 0,
+                    JumpTarget::Met => met - at,
+                    JumpTarget::Unmet => end - at,
                 };
                 self.put(code, over(then) as u8, over(otherwise) as u8, k);
             }
@@ -211,16 +211,16 @@ impl Code {
 }
 
 /// An instruction of a condition: its code and value, and where it goes if that is so or not.
-type Step = (u16, u32, To, To);
+type Step = (u16, u32, JumpTarget, JumpTarget);
 
 /// The test of one condition: the high word first, then the low one.
 fn steps(condition: &Condition) -> Vec<Step> {
-    use To::{Met, On, Unmet};
+    use JumpTarget::{Met, On, Unmet};
     let Condition { argument, op, value } = *condition;
     let at = ARGUMENTS_AT + 8 * u32::from(argument);
     let load = |offset| (LOAD, offset, On, On);
     let (high, low) = ((value >> 32) as u32, value as u32);
-    let by_size = |above: To, below: To, last: (u16, To, To)| {
+    let by_size = |above: JumpTarget, below: JumpTarget, last: (u16, JumpTarget, JumpTarget)| {
         vec![
             load(at + 4),
             (IF_GREATER, high, above, On),

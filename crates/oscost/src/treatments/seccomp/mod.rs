@@ -11,12 +11,12 @@ use std::io::Read;
 use oscost_model::call_names::Arch;
 
 use super::{TreatmentError, shortened};
-use compile::{Compiled, MOST_INSTRUCTIONS, compile};
+use compile::{Compiled, MAX_INSTRUCTIONS, compile};
 pub use oci::Malformed;
 use profile::Profile;
 
 /// The largest file that is read: Docker's own profile has 20 KB.
-const LARGEST_FILE: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// A filter, and what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,15 +36,16 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatmentError> {
         "allow" => return Ok(Filter { program: vec![ALLOW_ALL], note: None }),
         "docker" => (docker::profile(arch), None),
         file => {
-            let text = text(file).map_err(|why| refused(file, why))?;
-            let profile = Profile::read(&text, arch)
-                .map_err(|error| refused(file, format!("line {}: {}", error.line, error.why)))?;
+            let text = read_file(file).map_err(|why| unusable_profile(file, why))?;
+            let profile = Profile::read(&text, arch).map_err(|error| {
+                unusable_profile(file, format!("line {}: {}", error.line, error.why))
+            })?;
             (profile, Some(file))
         }
     };
     let Compiled { program, unknown } = compile(&profile, arch).map_err(|_| {
-        let why = format!("it comes to more than the kernel's {MOST_INSTRUCTIONS} instructions");
-        refused(value, why)
+        let why = format!("it comes to more than the kernel's {MAX_INSTRUCTIONS} instructions");
+        unusable_profile(value, why)
     })?;
     let note = file.filter(|_| unknown > 0).map(|file| {
         let calls = if unknown == 1 { "name" } else { "names" };
@@ -56,7 +57,7 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatmentError> {
     Ok(Filter { program, note })
 }
 
-fn refused(file: &str, why: String) -> TreatmentError {
+fn unusable_profile(file: &str, why: String) -> TreatmentError {
     let hint = match std::path::Path::new(file).exists() {
         true => String::new(),
         false => "`seccomp=allow`, `seccomp=docker`, or a file in OCI JSON".to_owned(),
@@ -70,7 +71,7 @@ fn path(file: &str) -> String {
 }
 
 /// What stands in a file. One that is no plain file might never end, or never begin.
-fn text(path: &str) -> Result<Vec<u8>, String> {
+fn read_file(path: &str) -> Result<Vec<u8>, String> {
     let said = |error: std::io::Error| error.to_string();
     let about = std::fs::metadata(path).map_err(said)?;
     if !about.is_file() {
@@ -78,10 +79,10 @@ fn text(path: &str) -> Result<Vec<u8>, String> {
     }
     let mut text = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut text))
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut text))
         .map_err(said)?;
-    if text.len() as u64 > LARGEST_FILE {
-        return Err(format!("it has more than {LARGEST_FILE} bytes"));
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
     }
     Ok(text)
 }

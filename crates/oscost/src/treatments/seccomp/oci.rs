@@ -17,7 +17,7 @@ use super::super::{did_you_mean, quoted};
 use super::profile::{Action, Condition, Op, Profile, Rule};
 
 /// MAX_ERRNO: the kernel returns no larger one.
-const MOST_ERRNO: u64 = 4_095;
+const MAX_ERRNO: u64 = 4_095;
 const EPERM: u16 = 1;
 
 /// Why a text is no profile.
@@ -33,7 +33,8 @@ impl Profile {
     /// Reads a profile as it applies to a process on such a machine that has a container's usual
     /// capabilities, on a kernel that is as new as any that is named.
     pub fn read(bytes: &[u8], arch: Arch) -> Result<Profile, Malformed> {
-        let whole: Whole = serde_json::from_slice(bytes).map_err(|error| malformed(&error))?;
+        let whole: ProfileFile =
+            serde_json::from_slice(bytes).map_err(|error| malformed(&error))?;
         Ok(whole.profile(arch))
     }
 }
@@ -52,7 +53,7 @@ fn malformed(error: &serde_json::Error) -> Malformed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Whole {
+struct ProfileFile {
     default_action: ActionName,
     default_errno_ret: Option<ErrnoNumber>,
     default_errno: Option<ErrnoName>,
@@ -115,14 +116,14 @@ struct Argument {
     op: OpName,
 }
 
-impl Whole {
+impl ProfileFile {
     fn profile(self, arch: Arch) -> Profile {
         let default = action(self.default_action, self.default_errno_ret, self.default_errno);
         let maps = self.arch_map.unwrap_or_default();
-        let maps = maps.into_iter().filter(|map| map.architecture.0 == native(arch));
+        let maps = maps.into_iter().filter(|map| map.architecture.0 == native_abi(arch));
         let subs = maps.flat_map(|map| map.sub_architectures.unwrap_or_default());
         let mut named = self.architectures.unwrap_or_default().into_iter().chain(subs);
-        let foreign = named.any(|name| name.0 == beside(arch));
+        let foreign = named.any(|name| name.0 == compat_abi(arch));
         let entries = self.syscalls.unwrap_or_default().into_iter();
         let rules = entries.filter(|entry| entry.applies(arch)).flat_map(|entry| entry.rules());
         Profile { default, foreign, rules: rules.collect() }
@@ -132,7 +133,7 @@ impl Whole {
 impl Entry {
     fn applies(&self, arch: Arch) -> bool {
         let has = |cap: &String| CAPABILITIES.contains(&cap.as_str());
-        let ours = |name: &String| name == arch_of_go(arch);
+        let ours = |name: &String| name == go_arch(arch);
         let Filter { caps, arches, min_kernel: _ } = &self.includes;
         let included = caps.iter().flatten().all(has)
             && arches.as_ref().is_none_or(|arches| arches.is_empty() || arches.iter().any(ours));
@@ -237,14 +238,14 @@ fn action(name: ActionName, number: Option<ErrnoNumber>, errno: Option<ErrnoName
     }
 }
 
-fn native(arch: Arch) -> Abi {
+fn native_abi(arch: Arch) -> Abi {
     match arch {
         Arch::X86_64 => Abi::X86_64,
         Arch::Aarch64 => Abi::Aarch64,
     }
 }
 
-fn beside(arch: Arch) -> Abi {
+fn compat_abi(arch: Arch) -> Abi {
     match arch {
         Arch::X86_64 => Abi::BesideX86_64,
         Arch::Aarch64 => Abi::BesideAarch64,
@@ -252,7 +253,7 @@ fn beside(arch: Arch) -> Abi {
 }
 
 /// The words that `includes` and `excludes` have for processors are those of Go.
-fn arch_of_go(arch: Arch) -> &'static str {
+fn go_arch(arch: Arch) -> &'static str {
     match arch {
         Arch::X86_64 => "amd64",
         Arch::Aarch64 => "arm64",
@@ -279,7 +280,7 @@ const CAPABILITIES: &[&str] = &[
 
 /// A text or a number that must be one of few. It is checked where it stands, since the line of an
 /// error is the one that the reader has come to.
-trait Plain: Sized {
+trait Scalar: Sized {
     /// Reads a text.
     fn text(_: &str) -> Result<Self, String> {
         Err("a number is meant here".to_owned())
@@ -292,9 +293,9 @@ trait Plain: Sized {
 }
 
 /// Reads what is plain.
-struct Here<T>(PhantomData<T>);
+struct InPlace<T>(PhantomData<T>);
 
-impl<T: Plain> Visitor<'_> for Here<T> {
+impl<T: Scalar> Visitor<'_> for InPlace<T> {
     type Value = T;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -315,7 +316,7 @@ macro_rules! plain {
     ($($name:ty),*) => {$(
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Here(PhantomData))
+                deserializer.deserialize_any(InPlace(PhantomData))
             }
         }
     )*};
@@ -324,7 +325,7 @@ macro_rules! plain {
 plain!(ActionName, ErrnoNumber, ErrnoName, ArchName, FlagName, OpName, Index, Kernel);
 
 /// A word of a list, or what it may have been meant for.
-fn word<T: Copy>(typed: &str, what: &str, known: &[(&'static str, T)]) -> Result<T, String> {
+fn one_of<T: Copy>(typed: &str, what: &str, known: &[(&'static str, T)]) -> Result<T, String> {
     match known.iter().find(|(name, _)| *name == typed) {
         Some((_, value)) => Ok(*value),
         None => {
@@ -336,9 +337,9 @@ fn word<T: Copy>(typed: &str, what: &str, known: &[(&'static str, T)]) -> Result
 
 struct ActionName(Action);
 
-impl Plain for ActionName {
+impl Scalar for ActionName {
     fn text(typed: &str) -> Result<Self, String> {
-        const REFUSED: Option<Action> = None;
+        const UNSUPPORTED: Option<Action> = None;
         let known = [
             ("SCMP_ACT_ALLOW", Some(Action::Allow)),
             ("SCMP_ACT_ERRNO", Some(Action::Errno(EPERM))),
@@ -347,10 +348,10 @@ impl Plain for ActionName {
             ("SCMP_ACT_KILL_PROCESS", Some(Action::KillProcess)),
             ("SCMP_ACT_TRAP", Some(Action::Trap)),
             ("SCMP_ACT_LOG", Some(Action::Log)),
-            ("SCMP_ACT_TRACE", REFUSED),
-            ("SCMP_ACT_NOTIFY", REFUSED),
+            ("SCMP_ACT_TRACE", UNSUPPORTED),
+            ("SCMP_ACT_NOTIFY", UNSUPPORTED),
         ];
-        match word(typed, "action", &known)? {
+        match one_of(typed, "action", &known)? {
             Some(action) => Ok(ActionName(action)),
             None => Err(format!("`{typed}` needs a process that answers, and there is none")),
         }
@@ -360,18 +361,18 @@ impl Plain for ActionName {
 #[derive(Clone, Copy)]
 struct ErrnoNumber(u16);
 
-impl Plain for ErrnoNumber {
+impl Scalar for ErrnoNumber {
     fn number(number: u64) -> Result<Self, String> {
         match u16::try_from(number) {
-            Ok(small) if number <= MOST_ERRNO => Ok(ErrnoNumber(small)),
-            _ => Err(format!("{number} is no errno: they end at {MOST_ERRNO}")),
+            Ok(small) if number <= MAX_ERRNO => Ok(ErrnoNumber(small)),
+            _ => Err(format!("{number} is no errno: they end at {MAX_ERRNO}")),
         }
     }
 }
 
 struct ErrnoName(u16);
 
-impl Plain for ErrnoName {
+impl Scalar for ErrnoName {
     fn text(typed: &str) -> Result<Self, String> {
         // Those that a filter has reason to say; the numbers are the same on both processors.
         let known = [
@@ -389,7 +390,7 @@ impl Plain for ErrnoName {
             ("EOPNOTSUPP", 95),
             ("EAFNOSUPPORT", 97),
         ];
-        word(typed, "errno that is known here by name", &known).map(ErrnoName)
+        one_of(typed, "errno that is known here by name", &known).map(ErrnoName)
     }
 }
 
@@ -411,7 +412,7 @@ enum Abi {
     Other,
 }
 
-impl Plain for ArchName {
+impl Scalar for ArchName {
     fn text(typed: &str) -> Result<Self, String> {
         const OTHERS: &str = "LOONGARCH64 M68K MIPS MIPS64 MIPS64N32 MIPSEL MIPSEL64 MIPSEL64N32 \
                               PARISC PARISC64 PPC PPC64 PPC64LE RISCV64 S390 S390X SH SHEB";
@@ -426,13 +427,13 @@ impl Plain for ArchName {
         if name.is_some_and(|name| OTHERS.split(' ').any(|other| other == name)) {
             return Ok(ArchName(Abi::Other));
         }
-        word(typed, "architecture", &known).map(ArchName)
+        one_of(typed, "architecture", &known).map(ArchName)
     }
 }
 
 struct FlagName;
 
-impl Plain for FlagName {
+impl Scalar for FlagName {
     fn text(typed: &str) -> Result<Self, String> {
         let known = [
             ("SECCOMP_FILTER_FLAG_TSYNC", ()),
@@ -440,13 +441,13 @@ impl Plain for FlagName {
             ("SECCOMP_FILTER_FLAG_SPEC_ALLOW", ()),
             ("SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", ()),
         ];
-        word(typed, "flag", &known).map(|()| FlagName)
+        one_of(typed, "flag", &known).map(|()| FlagName)
     }
 }
 
 struct OpName(Op);
 
-impl Plain for OpName {
+impl Scalar for OpName {
     fn text(typed: &str) -> Result<Self, String> {
         let known = [
             ("SCMP_CMP_EQ", Op::Eq),
@@ -457,13 +458,13 @@ impl Plain for OpName {
             ("SCMP_CMP_GE", Op::Ge),
             ("SCMP_CMP_MASKED_EQ", Op::MaskedEq(0)),
         ];
-        word(typed, "comparison", &known).map(OpName)
+        one_of(typed, "comparison", &known).map(OpName)
     }
 }
 
 struct Index(u8);
 
-impl Plain for Index {
+impl Scalar for Index {
     fn number(number: u64) -> Result<Self, String> {
         match u8::try_from(number) {
             Ok(small @ 0..=5) => Ok(Index(small)),
@@ -476,7 +477,7 @@ impl Plain for Index {
 /// one.
 struct Kernel;
 
-impl Plain for Kernel {
+impl Scalar for Kernel {
     fn text(typed: &str) -> Result<Self, String> {
         let number = |text: &str| text.parse::<u16>().is_ok();
         match typed.split_once('.') {

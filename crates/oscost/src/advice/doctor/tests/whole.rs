@@ -52,7 +52,7 @@ fn worlds() -> Vec<World> {
 fn a_quiet_machine_has_no_findings_and_nothing_unknown() {
     let diagnosis = examine(&World::quiet().seen());
     assert_eq!(diagnosis.findings, []);
-    assert_eq!(diagnosis.unseen, Vec::<String>::new());
+    assert_eq!(diagnosis.unknown, Vec::<String>::new());
     assert_eq!(diagnosis.class, Some(NoiseClass::Quiet));
     assert!(diagnosis.fine.len() > 20, "{:?}", diagnosis.fine);
 }
@@ -64,7 +64,7 @@ fn a_machine_without_facts_has_no_findings() {
     assert_eq!(diagnosis.class, None);
     // Nobody was hindered from counting, and no debugger was seen.
     assert_eq!(diagnosis.fine, ["tracers (BPF and perf are not visible)", "counting"]);
-    assert!(diagnosis.unseen.len() > 15, "{:?}", diagnosis.unseen);
+    assert!(diagnosis.unknown.len() > 15, "{:?}", diagnosis.unknown);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn every_rule_has_a_unique_name_and_one_result() {
     let names: BTreeSet<&str> = RULES.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), RULES.len());
     for world in worlds() {
-        let Diagnosis { findings, fine, unseen, .. } = examine(&world.seen());
+        let Diagnosis { findings, fine, unknown: unseen, .. } = examine(&world.seen());
         assert!(findings.len() + fine.len() + unseen.len() <= RULES.len());
         let found: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
         assert_eq!(found.len(), findings.len(), "a rule found two things");

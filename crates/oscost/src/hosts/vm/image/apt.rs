@@ -15,21 +15,21 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::command::{Asked, End, Stop};
+use super::command::{CommandError, End, RunningCommand};
 use super::local_kernels::{LocalKernels, newest_first, package_of, version_of};
 use super::package::{PREFIX, is_package_name, next_package};
-use super::{ImageError, read, shown, shown_path};
+use super::{ImageError, excerpt, path_excerpt, read_kernel};
 use crate::hosts::Interrupt;
 
 /// What a look at apt's lists may take: a second where they must be built first.
-const LOOKING: Duration = Duration::from_secs(60);
+const CACHE_TIMEOUT: Duration = Duration::from_secs(60);
 /// What fetching may take: 130 MB, the largest, over a line of 600 kbit/s. What does not come at
 /// all apt gives up by itself.
-const FETCHING: Duration = Duration::from_secs(1_800);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(1_800);
 /// What apt may have to say: Debian has some 200 packages of kernels at a time.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_OUTPUT_BYTES: u64 = 8 << 20;
 /// From a package that only names another one to the kernel's; Ubuntu has two on the way.
-const MOST_STEPS: usize = 5;
+const MAX_DEPENDENCY_STEPS: usize = 5;
 
 /// Why something was not done about downloaded kernels.
 #[derive(Debug, Error)]
@@ -57,7 +57,7 @@ pub struct FetchedKernel {
     /// Where the package lies.
     pub file: PathBuf,
     /// Whether it was there already.
-    pub was_there: bool,
+    pub already_present: bool,
     /// Other builds of the same package, which made room for this one.
     pub replaced: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub struct AvailablePackage {
 }
 
 /// A package as apt knows it.
-struct Known {
+struct ResolvedPackage {
     package: String,
     version: String,
     bytes: Option<u64>,
@@ -87,11 +87,11 @@ impl LocalKernels {
         interrupt: &Interrupt,
         tell: &mut dyn FnMut(&str),
     ) -> Result<FetchedKernel, FetchError> {
-        let package = package_named("fetch", name)?;
+        let package = package_name("fetch", name)?;
         let act = format!("fetch {package}");
-        let known = resolved(&act, package, interrupt)?;
+        let known = resolve(&act, package, interrupt)?;
         let act = format!("fetch {}", known.package);
-        let folder = self.own_folder(&act)?;
+        let folder = self.writable_folder(&act)?;
         let version = version_of(&known.package).to_owned();
         // As apt writes a colon in a file's name.
         let build = known.version.replace(':', "%3a");
@@ -100,23 +100,24 @@ impl LocalKernels {
             package: known.package.clone(),
             build: known.version.clone(),
             file,
-            was_there,
+            already_present: was_there,
             replaced,
         };
-        let _lock = Lock::take(&act, folder)?;
+        let _lock = FolderLock::acquire(&act, folder)?;
         let its = packages_in(folder, &known.package);
         if let Some((file, _)) = its.iter().find(|(_, its_build)| *its_build == build) {
             return Ok(fetched(file.clone(), true, Vec::new()));
         }
-        let beside = Beside::make(&act, folder)?;
+        let beside = DownloadFolder::make(&act, folder)?;
         let mut command = Command::new("apt-get");
         let exactly = format!("{}={}", known.package, known.version);
         command.args(["-q", "download", &exactly]).current_dir(&beside.0);
         let mut tick = || tell(&progress(&known, &beside.0));
-        let asked =
-            Asked::start(&mut command, FETCHING).map_err(|e| no_apt(&act, "apt-get", &e))?;
-        let heard = asked.until(interrupt).telling(&mut tick).hear(MOST_BYTES);
-        let (_, end) = heard.map_err(|stop| not_heard(&act, "apt-get", FETCHING, &stop))?;
+        let asked = RunningCommand::start(&mut command, FETCH_TIMEOUT)
+            .map_err(|e| apt_not_started(&act, "apt-get", &e))?;
+        let heard = asked.until(interrupt).on_tick(&mut tick).read_all(MAX_OUTPUT_BYTES);
+        let (_, end) =
+            heard.map_err(|stop| command_failed(&act, "apt-get", FETCH_TIMEOUT, &stop))?;
         if !end.status.success() {
             return Err(apt_failed(&act, &end).into());
         }
@@ -126,7 +127,7 @@ impl LocalKernels {
             return Err(failed(&act, why, "does `apt-get download` work by itself?").into());
         };
         // What is no kernel is told now, and not when it is to be booted.
-        read(&version, new, None)?;
+        read_kernel(&version, new, None)?;
         let file = folder.join(new.file_name().unwrap_or_default());
         File::open(new)
             .and_then(|whole| whole.sync_all())
@@ -143,7 +144,7 @@ impl LocalKernels {
     /// The packages of kernels that apt offers, the newest first: without those of debugging
     /// symbols, and without an unsigned one beside the same one signed.
     pub fn available(&self, interrupt: &Interrupt) -> Result<Vec<AvailablePackage>, FetchError> {
-        let names = offered("list what apt offers", interrupt)?;
+        let names = package_names("list what apt offers", interrupt)?;
         let is_twin = |name: &str| {
             let signed = name.strip_suffix("-unsigned").map(str::to_owned);
             let signed = signed.or_else(|| {
@@ -160,7 +161,7 @@ impl LocalKernels {
             .filter(is_kernel)
             .map(|name| {
                 let downloaded = |folder| !packages_in(folder, name).is_empty();
-                let is_downloaded = self.folder().is_some_and(downloaded);
+                let is_downloaded = self.download_folder().is_some_and(downloaded);
                 AvailablePackage { package: name.clone(), is_downloaded }
             })
             .collect();
@@ -172,9 +173,9 @@ impl LocalKernels {
 
     /// Removes a kernel that was downloaded, and says which files that were.
     pub fn remove(&self, name: &str) -> Result<Vec<PathBuf>, FetchError> {
-        let package = package_named("remove", name)?;
+        let package = package_name("remove", name)?;
         let version = version_of(&package);
-        let act = format!("remove {}", shown(name));
+        let act = format!("remove {}", excerpt(name));
         let offers = self.list();
         let is_it = |it: &&super::LocalKernel| it.version == version;
         if !offers.iter().any(|it| it.is_downloaded && is_it(&it)) {
@@ -184,8 +185,8 @@ impl LocalKernels {
             };
             return Err(FetchError::Name(failed(&act, why, "`oscost kernels list` lists them")));
         }
-        let folder = self.own_folder(&act)?;
-        let _lock = Lock::take(&act, folder)?;
+        let folder = self.writable_folder(&act)?;
+        let _lock = FolderLock::acquire(&act, folder)?;
         let mut removed = Vec::new();
         for offer in offers.into_iter().filter(|it| it.is_downloaded && is_it(&it)) {
             std::fs::remove_file(&offer.file)
@@ -195,20 +196,21 @@ impl LocalKernels {
         Ok(removed)
     }
 
-    fn own_folder(&self, act: &str) -> Result<&Path, ImageError> {
+    fn writable_folder(&self, act: &str) -> Result<&Path, ImageError> {
         let why = "there is no folder for caches: neither XDG_CACHE_HOME nor HOME names one";
-        self.folder().ok_or_else(|| failed(act, why, "set one of them to a folder of yours"))
+        self.download_folder()
+            .ok_or_else(|| failed(act, why, "set one of them to a folder of yours"))
     }
 }
 
 /// The package that a name means.
-fn package_named(act: &str, name: &str) -> Result<String, FetchError> {
+fn package_name(act: &str, name: &str) -> Result<String, FetchError> {
     let package =
         if name.starts_with(PREFIX) { name.to_owned() } else { format!("{PREFIX}{name}") };
     if is_package_name(name) && is_package_name(&package) {
         return Ok(package);
     }
-    let act = format!("{act} `{}`", shown(name));
+    let act = format!("{act} `{}`", excerpt(name));
     let why = "it cannot be a package's name: those have a to z, 0 to 9, and . + - ~";
     let hint =
         "as in `linux-image-cloud-amd64`; `oscost kernels list --available` lists what there is";
@@ -216,8 +218,12 @@ fn package_named(act: &str, name: &str) -> Result<String, FetchError> {
 }
 
 /// The package with the kernel, from one that may only depend on it.
-fn resolved(act: &str, mut package: String, interrupt: &Interrupt) -> Result<Known, FetchError> {
-    for _ in 0..MOST_STEPS {
+fn resolve(
+    act: &str,
+    mut package: String,
+    interrupt: &Interrupt,
+) -> Result<ResolvedPackage, FetchError> {
+    for _ in 0..MAX_DEPENDENCY_STEPS {
         let asked = ["show", "--no-all-versions", &package];
         let (output, end) = apt_cache(act, &asked, interrupt)?;
         let text = String::from_utf8_lossy(&output);
@@ -226,20 +232,22 @@ fn resolved(act: &str, mut package: String, interrupt: &Interrupt) -> Result<Kno
         let stanza = stanzas.into_iter().find(|it| field(it, "Package") == Some(&package));
         let Some((stanza, version)) = stanza.and_then(|it| Some((it, field(it, "Version")?)))
         else {
-            return Err(not_offered(act, &end, interrupt));
+            return Err(package_unknown(act, &end, interrupt));
         };
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+.~:-".contains(&byte);
         if version.is_empty() || version.len() > 128 || !version.bytes().all(is_plain) {
-            let why = format!("apt says that its version is `{}`", shown(version));
+            let why = format!("apt says that its version is `{}`", excerpt(version));
             return Err(failed(act, why, "`sudo apt-get update` renews apt's lists").into());
         }
         let Some(next) = field(stanza, "Depends").and_then(next_package) else {
             let bytes = field(stanza, "Size").and_then(|size| size.parse().ok());
-            return Ok(Known { version: version.to_owned(), package, bytes });
+            return Ok(ResolvedPackage { version: version.to_owned(), package, bytes });
         };
         package = next.to_owned();
     }
-    let why = format!("after {MOST_STEPS} packages that only name another one there is no kernel");
+    let why = format!(
+        "after {MAX_DEPENDENCY_STEPS} packages that only name another one there is no kernel"
+    );
     Err(failed(act, why, "name the kernel's own package").into())
 }
 
@@ -250,7 +258,7 @@ fn field<'a>(stanza: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The names of all packages of kernels that apt knows.
-fn offered(act: &str, interrupt: &Interrupt) -> Result<Vec<String>, FetchError> {
+fn package_names(act: &str, interrupt: &Interrupt) -> Result<Vec<String>, FetchError> {
     let (output, end) = apt_cache(act, &["pkgnames", PREFIX], interrupt)?;
     if !end.status.success() {
         return Err(apt_failed(act, &end).into());
@@ -272,10 +280,10 @@ fn apt_cache(
     interrupt: &Interrupt,
 ) -> Result<(Vec<u8>, End), FetchError> {
     let mut command = Command::new("apt-cache");
-    let asked = Asked::start(command.args(words), LOOKING);
-    let asked = asked.map_err(|error| no_apt(act, "apt-cache", &error))?;
-    let heard = asked.until(interrupt).hear(MOST_BYTES);
-    heard.map_err(|stop| not_heard(act, "apt-cache", LOOKING, &stop))
+    let asked = RunningCommand::start(command.args(words), CACHE_TIMEOUT);
+    let asked = asked.map_err(|error| apt_not_started(act, "apt-cache", &error))?;
+    let heard = asked.until(interrupt).read_all(MAX_OUTPUT_BYTES);
+    heard.map_err(|stop| command_failed(act, "apt-cache", CACHE_TIMEOUT, &stop))
 }
 
 /// The files of a package in a folder, with its versions in them.
@@ -290,7 +298,7 @@ fn packages_in(folder: &Path, package: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// How far a package has come.
-fn progress(known: &Known, folder: &Path) -> String {
+fn progress(known: &ResolvedPackage, folder: &Path) -> String {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = |file: std::fs::DirEntry| file.metadata().map_or(0, |about| about.len());
     let [come, all] = [files.map(bytes).sum(), known.bytes.unwrap_or(0)].map(|it| it / 1_000_000);
@@ -301,9 +309,9 @@ fn progress(known: &Known, folder: &Path) -> String {
 }
 
 /// The folder that a package is fetched into; it goes with this.
-struct Beside(PathBuf);
+struct DownloadFolder(PathBuf);
 
-impl Beside {
+impl DownloadFolder {
     /// Under the lock: what is there is what a killed one has left.
     fn make(act: &str, folder: &Path) -> Result<Self, ImageError> {
         let beside = folder.join(".new");
@@ -316,7 +324,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for DownloadFolder {
     fn drop(&mut self) {
         // Where that fails, the next one to fetch removes it.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -325,10 +333,10 @@ impl Drop for Beside {
 
 /// The lock of the folder, held until this goes. Its file stays: a lock on one that was removed
 /// would lock nobody out.
-struct Lock(File);
+struct FolderLock(File);
 
-impl Lock {
-    fn take(act: &str, folder: &Path) -> Result<Self, ImageError> {
+impl FolderLock {
+    fn acquire(act: &str, folder: &Path) -> Result<Self, ImageError> {
         let cannot = |error: io::Error| cannot_write(act, folder, &error);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
         let mut options = OpenOptions::new();
@@ -337,7 +345,7 @@ impl Lock {
         let options = options.custom_flags(nix::libc::O_NOFOLLOW);
         let file = options.open(folder.join(".lock")).map_err(cannot)?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock(file)),
+            Ok(()) => Ok(FolderLock(file)),
             Err(TryLockError::WouldBlock) => {
                 let why = "another oscost fetches or removes a kernel now";
                 Err(failed(act, why, "wait until it has ended"))
@@ -347,7 +355,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for FolderLock {
     fn drop(&mut self) {
         // Said, and not left to the closing of the file: a process that another thread starts now
         // has a copy of it until it runs its program.
@@ -360,30 +368,30 @@ fn failed(act: &str, why: impl Into<String>, hint: &str) -> ImageError {
 }
 
 fn cannot_write(act: &str, path: &Path, error: &io::Error) -> ImageError {
-    let why = format!("{}: {error}", shown_path(path));
+    let why = format!("{}: {error}", path_excerpt(path));
     failed(act, why, "is there space, and is the folder yours?")
 }
 
-fn no_apt(act: &str, program: &str, error: &io::Error) -> ImageError {
+fn apt_not_started(act: &str, program: &str, error: &io::Error) -> ImageError {
     let why = format!("{program} cannot be started: {error}");
     let hint = "kernels are fetched on Debian and Ubuntu; elsewhere name a bzImage or a package: \
                 `vm:./bzImage`";
     failed(act, why, hint)
 }
 
-fn not_heard(act: &str, program: &str, patience: Duration, stop: &Stop) -> FetchError {
+fn command_failed(act: &str, program: &str, patience: Duration, stop: &CommandError) -> FetchError {
     let why = match stop {
-        Stop::Interrupted => return FetchError::Interrupted,
-        Stop::Late => format!("{program} took longer than {} s", patience.as_secs()),
-        Stop::Endless => format!("{program} prints without end"),
-        Stop::Unheard(why) => format!("{program} cannot be heard: {why}"),
+        CommandError::Interrupted => return FetchError::Interrupted,
+        CommandError::TimedOut => format!("{program} took longer than {} s", patience.as_secs()),
+        CommandError::TooMuchOutput => format!("{program} prints without end"),
+        CommandError::Unreadable(why) => format!("{program} cannot be heard: {why}"),
     };
     failed(act, why, "does it work by itself, as in `apt-cache pkgnames linux-image-`?").into()
 }
 
 /// That apt has no such package, or no packages at all.
-fn not_offered(act: &str, end: &End, interrupt: &Interrupt) -> FetchError {
-    let (why, hint) = match offered(act, interrupt) {
+fn package_unknown(act: &str, end: &End, interrupt: &Interrupt) -> FetchError {
+    let (why, hint) = match package_names(act, interrupt) {
         Err(FetchError::Interrupted) => return FetchError::Interrupted,
         Ok(names) if names.is_empty() => {
             ("apt's lists have no kernels at all".to_owned(), "`sudo apt-get update` fills them")
@@ -401,11 +409,11 @@ fn not_offered(act: &str, end: &End, interrupt: &Interrupt) -> FetchError {
 
 /// Why apt could not do it, by what it says.
 fn apt_failed(act: &str, end: &End) -> ImageError {
-    let has = |text: &str| end.words.contains(text);
-    let errors: Vec<&str> = end.words.lines().filter(|line| line.starts_with("E: ")).collect();
+    let has = |text: &str| end.stderr.contains(text);
+    let errors: Vec<&str> = end.stderr.lines().filter(|line| line.starts_with("E: ")).collect();
     let words = match &errors[..] {
-        [] => shown(end.words.trim()),
-        errors => shown(&errors.join("\n")),
+        [] => excerpt(end.stderr.trim()),
+        errors => excerpt(&errors.join("\n")),
     };
     let hint = if has("404") {
         "the mirror has a newer one: `sudo apt-get update` renews apt's lists"

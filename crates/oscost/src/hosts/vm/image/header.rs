@@ -4,7 +4,7 @@
 //! fit is refused here, in words: an emulator would stand at a black screen.
 
 /// What a kernel is to be named by.
-pub(super) const WANTED: &str = "name a bzImage, a Debian package of a kernel, or a version; `oscost kernels list` lists those here";
+pub(super) const KERNEL_HINT: &str = "name a bzImage, a Debian package of a kernel, or a version; `oscost kernels list` lists those here";
 
 /// How many sectors of 512 bytes the setup has behind the first one.
 const SETUP_SECTORS: usize = 0x1f1;
@@ -21,13 +21,13 @@ const LOADED_HIGH: u8 = 1;
 const MORE_LOAD_FLAGS: usize = 0x236;
 const HAS_64_BIT_ENTRY: u16 = 1;
 /// Protocol 2.06 (Linux 2.6.22): command lines of more than 255 bytes.
-const OLDEST: u16 = 0x206;
+const MIN_PROTOCOL: u16 = 0x206;
 /// Protocol 2.12 (Linux 3.8) says whether there is a 64-bit entry.
-const SAYS_64_BIT: u16 = 0x20c;
+const ENTRY_FLAG_PROTOCOL: u16 = 0x20c;
 /// `utsname.release` has 65 bytes, with the one that ends it.
-const LONGEST_RELEASE: usize = 64;
+const MAX_RELEASE_BYTES: usize = 64;
 /// The text with the release and the build has some 120 bytes.
-const LONGEST_TEXT: usize = 512;
+const MAX_VERSION_BYTES: usize = 512;
 /// The header's end, and all of it that is read here.
 const HEADER_BYTES: usize = 0x238;
 /// A setup has 255 sectors at most, so that this much of a file has all that is read of it.
@@ -59,13 +59,13 @@ impl Header {
         let is_kernel = number(image, BOOT_FLAG) == Some(0xaa55)
             && image.get(MAGIC..).is_some_and(|it| it.starts_with(b"HdrS"));
         if !is_kernel {
-            return Err(no_kernel(image));
+            return Err(not_a_kernel(image));
         }
         if image.len() < HEADER_BYTES {
             return Err(flaw("it is cut short within its header"));
         }
         let protocol = number(image, PROTOCOL).unwrap_or(0);
-        if protocol < OLDEST {
+        if protocol < MIN_PROTOCOL {
             let (major, minor) = (protocol >> 8, protocol & 0xff);
             return Err(flaw(format!(
                 "it speaks boot protocol {major}.{minor:02}, and 2.06 (Linux 2.6.22) is the oldest \
@@ -73,7 +73,7 @@ impl Header {
             )));
         }
         let entry = number(image, MORE_LOAD_FLAGS).unwrap_or(0);
-        if protocol >= SAYS_64_BIT && entry & HAS_64_BIT_ENTRY == 0 {
+        if protocol >= ENTRY_FLAG_PROTOCOL && entry & HAS_64_BIT_ENTRY == 0 {
             return Err(flaw("it is a 32-bit kernel, and the worker is a 64-bit program"));
         }
         if image[LOAD_FLAGS] & LOADED_HIGH == 0 {
@@ -109,12 +109,12 @@ impl Header {
 /// The release, and the build, in a text such as `6.1.0-56-cloud-amd64 (somebody@somewhere) #1 SMP
 /// PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)`, which a zero byte ends.
 fn release_in(text: &[u8]) -> Option<(String, Option<String>)> {
-    let text = text.get(..LONGEST_TEXT).unwrap_or(text);
+    let text = text.get(..MAX_VERSION_BYTES).unwrap_or(text);
     let text = &text[..text.iter().position(|&byte| byte == 0)?];
     let text = str::from_utf8(text).ok()?;
     let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_graphic());
     let mut words = text.split(' ').filter(|word| !word.is_empty());
-    let release = words.next().filter(is_plain).filter(|it| it.len() <= LONGEST_RELEASE)?;
+    let release = words.next().filter(is_plain).filter(|it| it.len() <= MAX_RELEASE_BYTES)?;
     let words: Vec<&str> = words.filter(is_plain).collect();
     let debian = words.iter().position(|&word| word == "Debian");
     let build = debian
@@ -125,7 +125,7 @@ fn release_in(text: &[u8]) -> Option<(String, Option<String>)> {
 }
 
 /// What a file is that is no kernel for this machine, as far as its first bytes tell.
-fn no_kernel(image: &[u8]) -> Flaw {
+fn not_a_kernel(image: &[u8]) -> Flaw {
     let is_at = |at: usize, magic: &[u8]| image.get(at..).is_some_and(|it| it.starts_with(magic));
     if image.is_empty() {
         return flaw("it is empty");
@@ -156,7 +156,7 @@ fn no_kernel(image: &[u8]) -> Flaw {
 }
 
 fn flaw(why: impl Into<String>) -> Flaw {
-    Flaw { why: why.into(), hint: WANTED.to_owned() }
+    Flaw { why: why.into(), hint: KERNEL_HINT.to_owned() }
 }
 
 /// 16 bits, little-endian as all of the header.

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::header::{Header, SETUP_BYTES};
 use super::package::PREFIX;
-use super::{ImageError, Kernel, read, refused, shown, unreadable};
+use super::{ImageError, Kernel, excerpt, read_kernel, unreadable_file, unusable_kernel};
 
 /// How many kernels of a name's beginning are named in an error.
-const MOST_NAMED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Where kernels lie.
 #[derive(Clone, Debug)]
@@ -45,13 +45,13 @@ impl LocalKernels {
     }
 
     /// The folder of downloaded packages; `None` where the user has no folder for caches.
-    pub fn folder(&self) -> Option<&Path> {
+    pub fn download_folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
     /// All kernels that are here, the newest first; of one that is installed and downloaded, both.
     pub fn list(&self) -> Vec<LocalKernel> {
-        let mut offers = self.installed();
+        let mut offers = self.installed_kernel();
         offers.extend(self.downloaded());
         offers.sort_by(|one, other| {
             newest_first(&one.version, &other.version)
@@ -63,22 +63,24 @@ impl LocalKernels {
     /// Finds and reads the kernel of that name; see [`Kernel::find`].
     pub(super) fn kernel(&self, named: &str) -> Result<Kernel, ImageError> {
         if named.is_empty() {
-            return Err(refused(named, "the name is empty", super::header::WANTED));
+            return Err(unusable_kernel(named, "the name is empty", super::header::KERNEL_HINT));
         }
         let path = Path::new(named);
         if named.contains('/') || named.ends_with(".deb") || path.is_file() {
-            return read(named, path, None);
+            return read_kernel(named, path, None);
         }
         let version = version_of(named);
         let offers = self.list();
         let exact = offers.iter().filter(|offer| offer.version == version);
         // One that can be read goes before one that cannot.
         if let Some(offer) = exact.min_by_key(|offer| offer.flaw.is_some()) {
-            return self.taken(named, offer, None);
+            return self.load(named, offer, None);
         }
         let matching: Vec<&LocalKernel> =
             offers.iter().filter(|offer| begins_with(&offer.version, version)).collect();
-        let Some(&first) = matching.first() else { return Err(self.unknown(named, &offers)) };
+        let Some(&first) = matching.first() else {
+            return Err(self.unknown_kernel(named, &offers));
+        };
         let best = matching.iter().copied().find(|offer| offer.flaw.is_none()).unwrap_or(first);
         let mut versions: Vec<&str> = matching.iter().map(|it| it.version.as_str()).collect();
         versions.dedup();
@@ -86,11 +88,11 @@ impl LocalKernels {
             1 => "the only one of that name here".to_owned(),
             all => format!("the newest of {all} of that name here that can be read"),
         };
-        let note = format!("vm:{} is {}, {of}", shown(named), best.version);
-        self.taken(named, best, Some(note))
+        let note = format!("vm:{} is {}, {of}", excerpt(named), best.version);
+        self.load(named, best, Some(note))
     }
 
-    fn taken(
+    fn load(
         &self,
         named: &str,
         offer: &LocalKernel,
@@ -98,28 +100,28 @@ impl LocalKernels {
     ) -> Result<Kernel, ImageError> {
         match &offer.flaw {
             // Said of what was typed, which may be the beginning of its name.
-            Some(flaw) => Err(refused(named, flaw.why.clone(), flaw.hint.clone())),
-            None => read(named, &offer.file, note),
+            Some(flaw) => Err(unusable_kernel(named, flaw.why.clone(), flaw.hint.clone())),
+            None => read_kernel(named, &offer.file, note),
         }
     }
 
-    fn unknown(&self, named: &str, offers: &[LocalKernel]) -> ImageError {
+    fn unknown_kernel(&self, named: &str, offers: &[LocalKernel]) -> ImageError {
         let mut versions: Vec<&str> = offers.iter().map(|it| it.version.as_str()).collect();
         versions.dedup();
         let why = match versions.len() {
             0 => "no kernel is installed or downloaded here".to_owned(),
-            all if all <= MOST_NAMED => {
+            all if all <= MAX_LISTED => {
                 format!("none of that name is here; there is {}", versions.join(", "))
             }
             all => format!("none of that name is among the {all} that are here"),
         };
         let hint = "`oscost kernels list` lists those that are here, `oscost kernels fetch` gets more; \
                     a file has a `/` in its path";
-        refused(named, why, hint)
+        unusable_kernel(named, why, hint)
     }
 
     /// The kernels that are installed: in /boot, and with their modules.
-    fn installed(&self) -> Vec<LocalKernel> {
+    fn installed_kernel(&self) -> Vec<LocalKernel> {
         let mut offers: Vec<LocalKernel> = Vec::new();
         for name in names_in(&self.root.join("boot")) {
             let Some(version) = name.strip_prefix("vmlinuz-") else { continue };
@@ -149,7 +151,8 @@ impl LocalKernels {
             let version = version_of(package).to_owned();
             let file = folder.join(&name);
             let about = std::fs::symlink_metadata(&file).ok().filter(|about| about.is_file())?;
-            let flaw = File::open(&file).err().map(|error| unreadable(&version, &file, &error));
+            let flaw =
+                File::open(&file).err().map(|error| unreadable_file(&version, &file, &error));
             let build = Some(build.to_owned());
             Some(LocalKernel {
                 version,
@@ -180,10 +183,10 @@ fn installed(version: &str, file: PathBuf) -> Option<LocalKernel> {
     let mut setup = Vec::new();
     let read = File::open(&file).and_then(|it| it.take(SETUP_BYTES).read_to_end(&mut setup));
     let header = match read {
-        Err(error) => Err(unreadable(version, &file, &error)),
+        Err(error) => Err(unreadable_file(version, &file, &error)),
         Ok(_) => Header::read(&setup)
             .and_then(|header| header.is_whole(about.len()).map(|()| header))
-            .map_err(|flaw| refused(version, flaw.why, flaw.hint)),
+            .map_err(|flaw| unusable_kernel(version, flaw.why, flaw.hint)),
     };
     let (build, flaw) = match header {
         Ok(header) => (header.build, None),

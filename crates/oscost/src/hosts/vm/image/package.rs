@@ -5,44 +5,45 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::command::{Asked, End, Stop};
-use super::tar::{TarError, file_in};
-use super::{ImageError, LARGEST_IMAGE, header, refused, shown, too_large};
+use super::command::{CommandError, End, RunningCommand};
+use super::tar::{TarError, find_file};
+use super::{ImageError, MAX_IMAGE_BYTES, excerpt, header, image_too_large, unusable_kernel};
 
 /// What unpacking may take: half a second for 30 MB here.
-const UNPACKING: Duration = Duration::from_secs(120);
+const UNPACK_TIMEOUT: Duration = Duration::from_secs(120);
 /// What a package's own words may come to.
-const MOST_FIELD_BYTES: u64 = 1 << 20;
+const MAX_FIELD_BYTES: u64 = 1 << 20;
 /// What packages of kernels are named by.
 pub(super) const PREFIX: &str = "linux-image-";
 
 /// The kernel in a package.
-pub(super) fn kernel_in(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
+pub(super) fn extract_kernel(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
     let mut command = Command::new("dpkg-deb");
     command.arg("--fsys-tarfile").arg(operand(file));
-    let mut unpacked = Asked::start(&mut command, UNPACKING).map_err(|e| no_dpkg(named, &e))?;
-    let found = file_in(&mut unpacked, is_kernel, LARGEST_IMAGE);
+    let mut unpacked = RunningCommand::start(&mut command, UNPACK_TIMEOUT)
+        .map_err(|e| dpkg_not_started(named, &e))?;
+    let found = find_file(&mut unpacked, is_kernel_path, MAX_IMAGE_BYTES);
     if let Some(stop) = unpacked.stopped() {
-        return Err(not_heard(named, &stop));
+        return Err(dpkg_failed(named, &stop));
     }
     match found {
         // What follows the kernel, its modules, is not unpacked.
         Ok(Some(image)) => Ok(image),
-        Err(TarError::TooLarge) => Err(too_large(named)),
+        Err(TarError::TooLarge) => Err(image_too_large(named)),
         Ok(None) | Err(TarError::Malformed(_) | TarError::Read(_)) => {
             // A package that is broken is told by dpkg-deb, in words and with its status.
-            let end = unpacked.end().map_err(|stop| not_heard(named, &stop))?;
+            let end = unpacked.end().map_err(|stop| dpkg_failed(named, &stop))?;
             match found {
-                _ if !end.status.success() => Err(broken(named, &end)),
+                _ if !end.status.success() => Err(damaged(named, &end)),
                 Ok(_) => Err(without_kernel(named, file)),
                 Err(error) => {
                     let why = match error {
                         TarError::Malformed(what) => what.to_owned(),
                         TarError::Read(error) => error.to_string(),
-                        TarError::TooLarge => return Err(too_large(named)),
+                        TarError::TooLarge => return Err(image_too_large(named)),
                     };
                     let why = format!("the files in the package cannot be read: {why}");
-                    Err(refused(named, why, header::WANTED))
+                    Err(unusable_kernel(named, why, header::KERNEL_HINT))
                 }
             }
         }
@@ -50,7 +51,7 @@ pub(super) fn kernel_in(named: &str, file: &Path) -> Result<Vec<u8>, ImageError>
 }
 
 /// Whether a path in a package is a kernel's: Debian's lie in /boot, others' with their modules.
-fn is_kernel(path: &[u8]) -> bool {
+fn is_kernel_path(path: &[u8]) -> bool {
     let Ok(path) = str::from_utf8(path) else { return false };
     let path = path.trim_start_matches("./").trim_start_matches('/');
     let in_boot = path.strip_prefix("boot/vmlinuz-").is_some_and(|rest| !rest.contains('/'));
@@ -65,14 +66,14 @@ fn without_kernel(named: &str, file: &Path) -> ImageError {
     let depends = field(named, file, "Depends").unwrap_or_default();
     match next_package(&depends) {
         Some(next) => {
-            let why = format!("{why}: {} only names another one", shown(&name));
-            refused(named, why, format!("`oscost kernels fetch {next}` gets that one"))
+            let why = format!("{why}: {} only names another one", excerpt(&name));
+            unusable_kernel(named, why, format!("`oscost kernels fetch {next}` gets that one"))
         }
-        None if name.is_empty() => refused(named, why, header::WANTED),
+        None if name.is_empty() => unusable_kernel(named, why, header::KERNEL_HINT),
         None => {
             let hint = "packages with a kernel are named linux-image-...: `oscost kernels \
                         available` lists them";
-            refused(named, format!("{why}, which is {}", shown(&name)), hint)
+            unusable_kernel(named, format!("{why}, which is {}", excerpt(&name)), hint)
         }
     }
 }
@@ -97,11 +98,13 @@ pub(super) fn is_package_name(word: &str) -> bool {
 fn field(named: &str, file: &Path, field: &str) -> Result<String, ImageError> {
     let mut command = Command::new("dpkg-deb");
     command.arg("--field").arg(operand(file)).arg(field);
-    let asked = Asked::start(&mut command, UNPACKING).map_err(|error| no_dpkg(named, &error))?;
-    let (output, end) = asked.hear(MOST_FIELD_BYTES).map_err(|stop| not_heard(named, &stop))?;
+    let asked = RunningCommand::start(&mut command, UNPACK_TIMEOUT)
+        .map_err(|error| dpkg_not_started(named, &error))?;
+    let (output, end) =
+        asked.read_all(MAX_FIELD_BYTES).map_err(|stop| dpkg_failed(named, &stop))?;
     match end.status.success() {
         true => Ok(String::from_utf8_lossy(&output).trim().to_owned()),
-        false => Err(broken(named, &end)),
+        false => Err(damaged(named, &end)),
     }
 }
 
@@ -110,24 +113,28 @@ fn operand(file: &Path) -> std::path::PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 
-fn no_dpkg(named: &str, error: &io::Error) -> ImageError {
+fn dpkg_not_started(named: &str, error: &io::Error) -> ImageError {
     let why = format!("it is a Debian package, and dpkg-deb cannot be started: {error}");
-    refused(named, why, "`sudo apt-get install dpkg`, or name the bzImage itself")
+    unusable_kernel(named, why, "`sudo apt-get install dpkg`, or name the bzImage itself")
 }
 
-fn not_heard(named: &str, stop: &Stop) -> ImageError {
+fn dpkg_failed(named: &str, stop: &CommandError) -> ImageError {
     let why = match stop {
-        Stop::Interrupted => "interrupted".to_owned(),
-        Stop::Late => format!("dpkg-deb took longer than {UNPACKING:?}"),
-        Stop::Endless => "dpkg-deb says more than a package has to say".to_owned(),
-        Stop::Unheard(why) => format!("dpkg-deb cannot be heard: {why}"),
+        CommandError::Interrupted => "interrupted".to_owned(),
+        CommandError::TimedOut => format!("dpkg-deb took longer than {UNPACK_TIMEOUT:?}"),
+        CommandError::TooMuchOutput => "dpkg-deb says more than a package has to say".to_owned(),
+        CommandError::Unreadable(why) => format!("dpkg-deb cannot be heard: {why}"),
     };
-    refused(named, why, "is the package whole? `dpkg-deb --info` looks at it")
+    unusable_kernel(named, why, "is the package whole? `dpkg-deb --info` looks at it")
 }
 
-fn broken(named: &str, end: &End) -> ImageError {
-    let words = shown(end.words.trim());
+fn damaged(named: &str, end: &End) -> ImageError {
+    let words = excerpt(end.stderr.trim());
     let words = if words.is_empty() { end.status.to_string() } else { words };
     let why = format!("dpkg-deb cannot read it: {words}");
-    refused(named, why, "`oscost kernels delete`, then `oscost kernels fetch`, gets it anew")
+    unusable_kernel(
+        named,
+        why,
+        "`oscost kernels delete`, then `oscost kernels fetch`, gets it anew",
+    )
 }

@@ -15,7 +15,7 @@ const KIND: usize = 156;
 /// A plain file; a zero byte in archives from before POSIX.
 const PLAIN: [u8; 2] = [b'0', 0];
 /// What a whole package may unpack to: kernels with all their modules have 0.6 GB.
-const MOST_BYTES: u64 = 8 << 30;
+const MAX_ARCHIVE_BYTES: u64 = 8 << 30;
 
 /// Why no file came out of a stream.
 #[derive(Debug)]
@@ -35,15 +35,15 @@ impl From<io::Error> for TarError {
 }
 
 /// Reads the first plain file whose path is `wanted`, of `most` bytes; `None` where there is none.
-pub(super) fn file_in(
+pub(super) fn find_file(
     stream: impl Read,
     wanted: impl Fn(&[u8]) -> bool,
     most: u64,
 ) -> Result<Option<Vec<u8>>, TarError> {
-    let mut stream = stream.take(MOST_BYTES);
+    let mut stream = stream.take(MAX_ARCHIVE_BYTES);
     loop {
         let mut header = [0; BLOCK];
-        match filled(&mut stream, &mut header)? {
+        match read_block(&mut stream, &mut header)? {
             0 => return Ok(None),
             BLOCK => {}
             _ => return Err(TarError::Malformed("it is cut short within a header")),
@@ -51,10 +51,10 @@ pub(super) fn file_in(
         if header == [0; BLOCK] {
             return Ok(None); // Two such blocks are the end; nothing follows the first.
         }
-        if Some(sum_of(&header)) != octal(&header[CHECKSUM]) {
+        if Some(checksum(&header)) != octal(&header[CHECKSUM]) {
             return Err(TarError::Malformed("the sum of a header is wrong"));
         }
-        let size = octal(&header[SIZE]).filter(|&size| size <= MOST_BYTES);
+        let size = octal(&header[SIZE]).filter(|&size| size <= MAX_ARCHIVE_BYTES);
         let size = size.ok_or(TarError::Malformed("the size of a file is no number"))?;
         let name = &header[NAME];
         let name = name.split(|&byte| byte == 0).next().unwrap_or(name);
@@ -77,7 +77,7 @@ pub(super) fn file_in(
 }
 
 /// Reads until the block is full or the stream has ended, and says how far it came.
-fn filled(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
+fn read_block(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     let mut full = 0;
     while full < block.len() {
         match stream.read(&mut block[full..]) {
@@ -91,7 +91,7 @@ fn filled(stream: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
 }
 
 /// The sum of a header's bytes, its own place taken as blanks.
-fn sum_of(header: &[u8; BLOCK]) -> u64 {
+fn checksum(header: &[u8; BLOCK]) -> u64 {
     let bytes = header.iter().enumerate();
     bytes.map(|(at, &byte)| u64::from(if CHECKSUM.contains(&at) { b' ' } else { byte })).sum()
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::command::{Asked, Stop};
+use super::command::{CommandError, RunningCommand};
 use super::header::Header;
 use super::local_kernels::{newest_first, package_of, version_of};
 use super::package::{is_package_name, next_package};
-use super::tar::{TarError, file_in};
+use super::tar::{TarError, find_file};
 use super::*;
 
 const DEBIAN: &str = "6.1.0-56-cloud-amd64 (debian-kernel@lists.debian.org) #1 SMP \
@@ -159,7 +159,7 @@ fn what_is_no_plain_file_or_too_large_is_not_read() {
     refuses("/no/such/kernel", "No such file");
     refuses("no-such.deb", "No such file");
     let large = folder.path().join("large");
-    fs::File::create(&large).unwrap().set_len(LARGEST_IMAGE + 1).unwrap();
+    fs::File::create(&large).unwrap().set_len(MAX_IMAGE_BYTES + 1).unwrap();
     refuses(large.to_str().unwrap(), "more than 256 MiB");
     refuses("", "the name is empty");
     let error = found(&format!("{}/\x1b[2J\u{202e}", "x".repeat(5_000))).unwrap_err();
@@ -227,7 +227,7 @@ fn a_very_noisy_tar_ends_in_words() {
     let wanted = |name: &[u8]| name == b"./boot/vmlinuz-1";
     let name = "./boot/vmlinuz-1";
     let kernel = entry(name, b'0', "0000005", b"hello");
-    let read = |parts: &[&[u8]]| file_in(&*parts.concat(), wanted, 1_000);
+    let read = |parts: &[&[u8]]| find_file(&*parts.concat(), wanted, 1_000);
     let link = entry(name, b'2', "0", b"");
     let long = entry("././@LongLink", b'L', "00001000", &[b'x'; 512]);
     let all = read(&[&link, &long, &entry("./boot", b'5', "0", b""), &kernel]).unwrap();
@@ -345,14 +345,18 @@ fn a_program_that_does_not_end_is_ended_with_all_that_it_has_started() {
     let begun = Instant::now();
     for script in ["sleep 1000 & wait", "exec >/dev/null; sleep 1000", "trap '' TERM; yes"] {
         let mut command = Command::new("sh");
-        let asked = Asked::start(command.args(["-c", script]), patience).unwrap();
-        let stop = asked.hear(100_000).unwrap_err();
-        assert!(matches!(stop, Stop::Late | Stop::Endless), "{script}: {stop:?}");
+        let asked = RunningCommand::start(command.args(["-c", script]), patience).unwrap();
+        let stop = asked.read_all(100_000).unwrap_err();
+        assert!(
+            matches!(stop, CommandError::TimedOut | CommandError::TooMuchOutput),
+            "{script}: {stop:?}"
+        );
     }
     assert!(begun.elapsed() < Duration::from_secs(60));
     let mut command = Command::new("sh");
     let script = "echo $LC_ALL; echo alas >&2; exit 7";
-    let asked = Asked::start(command.args(["-c", script]), Duration::from_secs(60)).unwrap();
-    let (output, end) = asked.hear(100).unwrap();
-    assert_eq!((&*output, &*end.words, end.status.code()), (&b"C\n"[..], "alas\n", Some(7)));
+    let asked =
+        RunningCommand::start(command.args(["-c", script]), Duration::from_secs(60)).unwrap();
+    let (output, end) = asked.read_all(100).unwrap();
+    assert_eq!((&*output, &*end.stderr, end.status.code()), (&b"C\n"[..], "alas\n", Some(7)));
 }
