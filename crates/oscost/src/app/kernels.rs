@@ -21,8 +21,8 @@ pub struct Kernels {
 
 /// The kernels that are installed or downloaded.
 pub fn list() -> Kernels {
-    let shelf = LocalKernels::of_this_machine();
-    Kernels { kernels: shelf.list(), folder: shelf.folder().map(Into::into) }
+    let kernels = LocalKernels::of_this_machine();
+    Kernels { kernels: kernels.list(), folder: kernels.download_folder().map(Into::into) }
 }
 
 /// The packages that apt offers and whose names contain `pattern`, or match it as a glob.

@@ -70,8 +70,8 @@ pub(super) fn observe(
     keeper.keep_figures(&record);
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
-        RunEnd::Done if any_failed(&record) => Completion::WithFailures,
-        RunEnd::Done => Completion::Complete,
+        RunEnd::Completed if any_failed(&record) => Completion::WithFailures,
+        RunEnd::Completed => Completion::Complete,
     });
     let kept_as = keeper.store.is_some().then_some(keeper.id);
     Ok(Measured { record, study: None, kept_as, ended })
@@ -92,7 +92,7 @@ struct Recorder<'a> {
 }
 
 impl RunObserver for Recorder<'_> {
-    fn heard(&mut self, entry: &Entry) {
+    fn observe(&mut self, entry: &Entry) {
         self.assembler.apply(entry);
         self.keeper.append(entry);
         self.observer.entry(entry);

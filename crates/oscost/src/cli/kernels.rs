@@ -93,8 +93,8 @@ pub(super) fn kernels(arguments: &Arguments, output: &mut Output) -> anyhow::Res
 
 /// The target of a kernel that was fetched.
 fn write_fetched(fetched: FetchedKernel, output: &mut Output) -> anyhow::Result<()> {
-    let FetchedKernel { version, package, build, file, was_there, replaced } = fetched;
-    match was_there {
+    let FetchedKernel { version, package, build, file, already_present, replaced } = fetched;
+    match already_present {
         true => report_line(&format!("{package} {build} is there already")),
         false => report_line(&format!("fetched {package} {build} to {}", file.display())),
     }
