@@ -56,14 +56,14 @@ impl Errno {
     pub const ECHILD: Errno = Errno(libc::ECHILD);
     /// No space left on device.
     pub const ENOSPC: Errno = Errno(libc::ENOSPC);
-    /// No error of the kernel's: something is lacking here, and [`super::because`] keeps the words.
+    /// No error of the kernel's: something is lacking here, and [`Errno::reason`] keeps the words.
     pub const UNAVAILABLE: Errno = Errno(-2);
-    /// No error of the kernel's: something is not as it must be, and [`super::because`] keeps the
+    /// No error of the kernel's: something is not as it must be, and [`Errno::reason`] keeps the
     /// words.
     pub const CHECK_FAILED: Errno = Errno(-3);
     /// No error of the kernel's: its account does not bear out what an op claims to have done.
     pub const UNVERIFIED: Errno = Errno(-1);
-    /// No error of the kernel's: the other end has said nothing for [`SILENCE`].
+    /// No error of the kernel's: the other end has said nothing for [`PEER_TIMEOUT`].
     pub const PEER_TIMED_OUT: Errno = Errno(-4);
     /// No such process.
     pub const ESRCH: Errno = Errno(libc::ESRCH);

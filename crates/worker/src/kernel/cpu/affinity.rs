@@ -1,9 +1,9 @@
-//! Where a task runs.
+//! CPU affinity: where a task may run.
 
 use crate::kernel::Errno;
 use crate::kernel::arch;
 
-/// The largest CPU number that a mask here can name; `cpu_set_t` stops at 1024.
+/// One more than the highest CPU number that a mask here can name; `cpu_set_t` ends at 1024.
 const MAX_CPU: u32 = 8_192;
 
 /// Pins the calling thread to one CPU.
@@ -11,7 +11,7 @@ pub fn pin(cpu: u32) -> Result<(), Errno> {
     pin_task(0, cpu)
 }
 
-/// Pins a task to one CPU, and moves it there.
+/// Pins a task to one CPU, which also moves it there.
 pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
     if cpu >= MAX_CPU {
         return Err(Errno::EINVAL);
@@ -44,7 +44,7 @@ pub fn allowed_cpus(pid: u32) -> Result<Vec<u32>, Errno> {
     Ok((0..MAX_CPU).filter(|cpu| mask[*cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
 }
 
-/// The CPU that the calling thread runs on at this moment.
+/// The CPU that the calling thread is running on.
 #[inline(always)]
 pub fn current_cpu() -> i32 {
     // SAFETY: sched_getcpu takes no arguments.

@@ -1,18 +1,18 @@
-//! Marks that the compiler may not look behind. None of them costs an instruction, but
-//! [`through_memory`], whose purpose is to cost two.
+//! Values and barriers that the optimiser cannot see through. None costs an instruction, except
+//! [`store_and_reload`], whose purpose is to cost two.
 
 use std::arch::asm;
 
-/// Keeps a loop with nothing in it a loop: an assembly statement of no instructions.
+/// Keeps an empty loop from being removed: an assembly statement of no instructions.
 ///
-/// It clobbers no memory: an op's own state may stay in registers, as it would in a user's loop.
+/// It clobbers no memory: an op's own state may stay in registers, as it would in user code.
 #[inline(always)]
 pub fn barrier() {
     // SAFETY: there is no instruction.
     unsafe { asm!("", options(nomem, nostack, preserves_flags)) }
 }
 
-/// Hands back `value` as if it had been computed behind the compiler's back, in a register.
+/// Returns `value` as if computed out of the compiler's sight, in a register.
 #[inline(always)]
 #[must_use]
 pub fn opaque(mut value: u64) -> u64 {
@@ -21,27 +21,26 @@ pub fn opaque(mut value: u64) -> u64 {
     value
 }
 
-/// Stores `value` into a variable in memory and reads it back from there: what code without
-/// optimisation does between any two uses.
+/// Stores `value` to memory and loads it back: what unoptimised code does between any two uses.
 #[inline(always)]
 #[must_use]
 pub fn store_and_reload(value: u64) -> u64 {
     let mut variable = std::mem::MaybeUninit::<u64>::uninit();
-    // SAFETY: the variable is there, and is written before it is read.
+    // SAFETY: the variable is on the stack, and is written before it is read.
     unsafe {
         std::ptr::write_volatile(variable.as_mut_ptr(), value);
         std::ptr::read_volatile(variable.as_ptr())
     }
 }
 
-/// Uses `value` up: it must have been computed. In a register, with no store to memory.
+/// Consumes `value`: it must have been computed, in a register, with no store to memory.
 #[inline(always)]
 pub fn consume(value: u64) {
     // SAFETY: there is no instruction.
     unsafe { asm!("/* {0} */", in(reg) value, options(nomem, nostack, preserves_flags)) }
 }
 
-/// Uses a floating-point `value` up, in the register that it was computed in.
+/// Consumes a floating-point `value`, in the register that it was computed in.
 #[inline(always)]
 pub fn consume_f64(value: f64) {
     #[cfg(target_arch = "x86_64")]
@@ -56,19 +55,19 @@ pub fn consume_f64(value: f64) {
     }
 }
 
-/// A value that is loaded from memory each time it is asked for, as C's `volatile` has it.
+/// A value that is loaded from memory at each use, as with C's `volatile`.
 pub struct Volatile<T: Copy>(T);
 
 impl<T: Copy> Volatile<T> {
-    /// Puts `value` where it is loaded from.
+    /// Stores `value`.
     pub fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// Loads it.
+    /// Loads the value.
     #[inline(always)]
     pub fn get(&self) -> T {
-        // SAFETY: it is there, and a plain value.
+        // SAFETY: the reference is valid, and the value is `Copy`.
         unsafe { (&raw const self.0).read_volatile() }
     }
 }

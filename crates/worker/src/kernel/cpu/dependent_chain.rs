@@ -1,3 +1,4 @@
-//! A chain of known latency: the measure of the core's rate, and a known delay for tests.
+//! A chain of dependent instructions of known latency: it measures the core's frequency, and gives
+//! tests a known delay.
 
 pub use crate::kernel::arch::{CYCLES_PER_LINK, dependent_chain};

@@ -1,7 +1,7 @@
-//! Making the core forget: caches, address translations and branch predictors.
+//! Eviction of the core's caches, address translations and branch predictors.
 //!
-//! What is evicted is whatever lay there before, the kernel's code and data with it: nothing of this
-//! needs a privilege, since caches, translations and predictors are shared by address, not by owner.
+//! Whatever was cached is evicted, the kernel's code and data included. That needs no privilege,
+//! since caches, translations and predictors are shared by address, not by owner.
 
 use std::ptr::NonNull;
 
@@ -11,33 +11,33 @@ use crate::kernel::Errno;
 use crate::kernel::arch::branches;
 use crate::kernel::cpu::affinity;
 
-/// Twice the largest cache, so that a walk leaves nothing behind in one that does not strictly evict
-/// what is oldest.
+/// Twice the largest cache, so that a walk leaves nothing behind in a cache that does not strictly
+/// evict the oldest line.
 const WALK_CACHE_MULTIPLE: usize = 2;
-/// The largest cache where the machine does not say.
+/// Assumed where the machine does not report its largest cache.
 const UNKNOWN_CACHE_BYTES: usize = 32 << 20;
-/// No walk is longer: beyond it an eviction takes a tenth of a second, and memory that others need.
+/// Beyond this an eviction takes a tenth of a second, and memory that others need.
 const MAX_WALK_BYTES: usize = 256 << 20;
-/// No cache has shorter lines than this, on the machines that this runs on.
+/// The shortest cache line of the supported machines.
 const LINE_BYTES: usize = 64;
-/// What one address translation covers at least.
+/// The least that one address translation covers.
 const PAGE_BYTES: usize = 4_096;
-/// Branches in a run, each at a place of its own: the largest tables of branch targets hold some
-/// 24,000 of them. With 16 bytes each they fill any first-level instruction cache many times over.
+/// Branches in a run, each at its own address: the largest branch target buffers hold some 24,000.
+/// At 16 bytes each they exceed any first-level instruction cache many times.
 const BRANCHES: usize = 32_768;
 
-/// What one eviction has touched, as it was counted on the way.
+/// What one eviction touched, counted as it ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvictionCounts {
     /// Lines of memory read.
     pub lines: u64,
     /// Branches run.
     pub branches: u64,
-    /// Those of them that were not taken.
+    /// Branches of them that were not taken.
     pub not_taken: u64,
 }
 
-/// Memory to walk through, and branches to run.
+/// A buffer to walk and branches to run.
 pub struct Eviction {
     buffer: Mapping,
     code: Mapping,
@@ -46,25 +46,25 @@ pub struct Eviction {
 }
 
 impl Eviction {
-    /// An eviction for the CPU that the caller runs on. Refused where memory cannot be made
+    /// An eviction sized for the CPU that the caller runs on. Fails where memory cannot be made
     /// executable.
     pub fn for_current_cpu() -> Result<Self, Errno> {
         let cache = largest_cache_bytes(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
         Self::with_walk_bytes((WALK_CACHE_MULTIPLE * cache).min(MAX_WALK_BYTES))
     }
 
-    /// An eviction that walks through so many bytes.
+    /// An eviction that walks this many bytes.
     fn with_walk_bytes(bytes: usize) -> Result<Self, Errno> {
         let buffer = Mapping::new(bytes.next_multiple_of(PAGE_BYTES))?;
         buffer.without_huge_pages();
         for line in 0..buffer.bytes / LINE_BYTES {
-            // SAFETY: inside the mapping, aligned. Each line says 1, so that the walk's sum counts
-            // them; and each page is there before the first walk.
+            // SAFETY: inside the mapping, aligned. Each line holds 1, so that the walk's sum counts
+            // the lines, and every page is present before the first walk.
             unsafe { buffer.base.add(line * LINE_BYTES).cast::<u64>().write(1) };
         }
         let branches = branches::code(BRANCHES);
         let code = Mapping::new(branches.len().next_multiple_of(PAGE_BYTES))?;
-        // SAFETY: the mapping is at least as long as the code; nobody else knows of it.
+        // SAFETY: the mapping is at least as long as the code, and nothing else refers to it.
         unsafe {
             code.base.as_ptr().copy_from_nonoverlapping(branches.as_ptr(), branches.len());
             branches::publish(code.base.as_ptr(), branches.len());
@@ -74,15 +74,15 @@ impl Eviction {
         Ok(Self { buffer, code, directions, seed: Seed::new(1) })
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.buffer.bytes + self.code.bytes
     }
 
     /// Evicts.
     ///
-    /// First the walk, which reads a word of every line and so touches every page too; then the
-    /// branches, in directions that nobody can learn, since they are new each time.
+    /// First the walk, which reads a word of every line and so touches every page; then the
+    /// branches, in unpredictable directions, since these are random each time.
     pub fn evict(&mut self) -> EvictionCounts {
         let mut lines = 0;
         for line in 0..self.buffer.bytes / LINE_BYTES {
@@ -94,8 +94,8 @@ impl Eviction {
         for directions in &mut self.directions {
             *directions = self.seed.bits();
         }
-        // SAFETY: the mapping holds a whole C function of this type, which is executable, reads a
-        // bit of the directions for each branch, and touches nothing else.
+        // SAFETY: the mapping holds a complete C function of this type, is executable, and the
+        // function only reads one direction bit per branch.
         let not_taken = unsafe {
             let run: extern "C" fn(u64, *const u64) -> u64 =
                 std::mem::transmute(self.code.base.as_ptr());
@@ -107,7 +107,7 @@ impl Eviction {
 
 /// The size of the largest cache of a CPU, in bytes.
 fn largest_cache_bytes(cpu: i32) -> Option<usize> {
-    /// Indices of caches; a CPU has four or five.
+    /// Cache indices to try; a CPU has four or five.
     const MAX_CACHES: u32 = 16;
     let size = |index: u32| {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/size");
@@ -116,7 +116,7 @@ fn largest_cache_bytes(cpu: i32) -> Option<usize> {
     (0..MAX_CACHES).filter_map(size).max()
 }
 
-/// A size as sysfs writes it: `32768K`, sometimes `32M`.
+/// Parses a size as sysfs prints it: `32768K`, sometimes `32M`.
 fn bytes(text: &str) -> Option<usize> {
     let (digits, factor) = match text.strip_suffix('K') {
         Some(digits) => (digits, 1 << 10),
@@ -143,14 +143,14 @@ impl Mapping {
         Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
     }
 
-    /// Asks for small pages, of which there are more translations to forget. A kernel without huge
-    /// pages refuses, and needs not be asked.
+    /// Requests small pages, so that there are more translations to evict. A kernel without huge
+    /// pages refuses, and need not be asked.
     fn without_huge_pages(&self) {
         // SAFETY: the range is the mapping.
         unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_NOHUGEPAGE) };
     }
 
-    /// Makes code of what was written.
+    /// Makes the written bytes executable.
     fn make_executable(&self) -> Result<(), Errno> {
         let access = libc::PROT_READ | libc::PROT_EXEC;
         // SAFETY: the range is the mapping; nothing borrows from it.
@@ -177,7 +177,7 @@ mod tests {
             let touched = eviction.evict();
             assert_eq!(touched.lines, (1 << 20) / LINE_BYTES as u64);
             assert_eq!(touched.branches, BRANCHES as u64);
-            // A branch is taken where its bit is set: each has run, in its own direction.
+            // A branch is taken if its bit is set: each has run, in its own direction.
             let clear: u32 = eviction.directions.iter().map(|bits| bits.count_zeros()).sum();
             assert_eq!(touched.not_taken, u64::from(clear));
         }

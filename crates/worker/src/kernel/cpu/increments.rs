@@ -1,10 +1,10 @@
-//! The smallest pieces of work: turns of an empty loop, additions, and exactly so many increments
-//! between two reads of a clock.
+//! The smallest pieces of work: an empty loop, additions, and an exact number of increments between
+//! two reads of a clock.
 
 use crate::kernel::arch;
 use crate::kernel::cpu::black_box::consume;
 
-/// Whether a variable is counted up or down.
+/// The direction of counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `variable++`.
@@ -13,23 +13,23 @@ pub enum Direction {
     Down,
 }
 
-/// Where variables live.
+/// Where a variable is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// In registers, as optimised code keeps them.
+    /// In a register, as optimised code keeps it.
     Register,
-    /// In memory, as compilers without optimisation keep them.
+    /// In memory, as unoptimised code keeps it.
     Memory,
 }
 
-/// Steps that wait for each other: each changes the same variable.
+/// Dependent increments of one variable.
 pub struct Increments {
     end: usize,
     bytes: usize,
     variable: Box<u32>,
 }
 
-/// A number of steps, made ready before it is timed.
+/// A number of increments, prepared outside the timed window.
 #[derive(Clone, Copy, Debug)]
 pub struct PreparedIncrements {
     whole: u64,
@@ -37,7 +37,7 @@ pub struct PreparedIncrements {
 }
 
 impl Increments {
-    /// Steps of this kind.
+    /// Increments of this kind.
     pub fn new(way: Direction, code: Storage) -> Self {
         let [up, down, plain_up, plain_down] = arch::sleds();
         let (end, bytes) = match (code, way) {
@@ -49,35 +49,35 @@ impl Increments {
         Self { end, bytes, variable: Box::new(0) }
     }
 
-    /// So many steps.
+    /// Prepares this many increments.
     pub fn prepare(&self, steps: u64) -> PreparedIncrements {
         let rest = (steps % arch::SLED_STEPS) as usize;
         PreparedIncrements { whole: steps / arch::SLED_STEPS, entry: self.end - rest * self.bytes }
     }
 
-    /// Takes them. Of no steps at all remains a call that returns at once, so that what stands
-    /// around the steps is the same for every number.
+    /// Runs them. For zero increments a call that returns at once remains, so that the surrounding
+    /// code is the same for every number.
     #[inline(always)]
     pub fn run(&mut self, stride: PreparedIncrements) {
         let first = self.end - arch::SLED_STEPS as usize * self.bytes;
         let variable: *mut u32 = &raw mut *self.variable;
         let mut value = 0;
         for _ in 0..stride.whole {
-            // SAFETY: the first step of the sled, and a variable of ours.
+            // SAFETY: the first step of the sled, and a variable that this value owns.
             value = unsafe { arch::enter_sled(first, value, variable) };
         }
         // SAFETY: `stride` computed the entry from the sled's end, less than a sled before it.
         consume(unsafe { arch::enter_sled(stride.entry, value, variable) });
     }
 
-    /// What the steps in memory have made of their variable.
+    /// The variable that increments in memory change.
     #[cfg(test)]
     fn variable(&self) -> u32 {
         *self.variable
     }
 }
 
-/// `turns` turns of an empty loop; one at least.
+/// An empty loop of `turns` iterations; at least one runs.
 #[inline(always)]
 pub fn empty_loop(turns: u64, code: Storage) {
     match code {
@@ -86,7 +86,7 @@ pub fn empty_loop(turns: u64, code: Storage) {
     }
 }
 
-/// `value` and one, by an addition of two registers, which no core folds away.
+/// `value + one` by an addition of two registers, which no core eliminates.
 #[inline(always)]
 #[must_use]
 pub fn add(value: u64, one: u64) -> u64 {
@@ -128,7 +128,7 @@ mod tests {
             steps.run(stride);
             assert_eq!(steps.variable(), 0);
             let entry = steps.prepare(5).entry;
-            // SAFETY: five steps before the end of a sled, and a variable of ours.
+            // SAFETY: five steps before the end of a sled, and a variable that the value owns.
             let five = unsafe { arch::enter_sled(entry, 0, &raw mut *steps.variable) };
             assert_eq!(five, one.wrapping_mul(5), "{way:?}");
         }

@@ -1,49 +1,49 @@
-//! Functions to call, of which the compiler knows nothing. Each hands back its first argument and
+//! Functions to call that the compiler cannot see through. Each returns its first argument plus
 //! one.
 //!
-//! Every way to call comes twice: with constants, which wait for nothing, and `after` another call,
-//! with what that one handed back.
+//! Every kind of call exists twice: with constant arguments, independent of other calls, and
+//! `after` another call, whose result is the argument.
 
 use std::arch::asm;
 
 use crate::kernel::arch::procedure as bare;
 use crate::kernel::cpu::black_box::{consume, opaque};
 
-/// Calls a function with `ARGS` integer arguments (0 to 7) that wait for nothing.
+/// Calls a function with `ARGS` (0 to 7) independent integer arguments.
 #[inline(always)]
 pub fn call<const ARGS: usize>() {
     consume(bare::call::<ARGS>());
 }
 
-/// Calls it with the result of the last call as its first argument, and hands back its result.
+/// Calls it with the result of the last call as its first argument, and returns its result.
 #[inline(always)]
 #[must_use]
 pub fn call_after<const ARGS: usize>(last: u64) -> u64 {
     bare::call_after::<ARGS>(last)
 }
 
-/// The variables of a function that was compiled without optimisation: they live in memory.
+/// The variables of an unoptimised function: they are in memory.
 pub struct Variables {
     all: Box<[u64; 8]>,
     into: usize,
 }
 
 impl Variables {
-    /// Seven arguments, the numbers 1 to 7, and a variable for the result that nobody reads.
+    /// Seven arguments, the numbers 1 to 7, and an unread variable for the result.
     pub fn new() -> Self {
         Self { all: Box::new([1, 2, 3, 4, 5, 6, 7, 0]), into: 7 }
     }
 
-    /// Seven arguments, of which the first is the variable for the result too.
+    /// Seven arguments, of which the first also takes the result.
     pub fn chained() -> Self {
         Self { into: 0, ..Self::new() }
     }
 
-    /// Calls a function that was compiled without optimisation, as code without optimisation does:
-    /// each of the `ARGS` arguments is read from its variable, and the result stored in another.
+    /// Calls an unoptimised function from unoptimised code: each of the `ARGS` arguments is loaded
+    /// from its variable, and the result stored to another.
     #[inline(always)]
     pub fn call<const ARGS: usize>(&mut self) {
-        // SAFETY: `new` and `chained` alone make variables, and their index is one of the eight.
+        // SAFETY: only `new` and `chained` create variables, and their index is one of the eight.
         unsafe { bare::call_unoptimised::<ARGS>(&mut self.all, self.into) };
     }
 }
@@ -54,12 +54,12 @@ impl Default for Variables {
     }
 }
 
-/// A pointer to the function, from where the compiler cannot tell.
+/// A pointer to the function, hidden from the compiler.
 #[derive(Clone, Copy)]
 pub struct FunctionPointer(u64);
 
 impl FunctionPointer {
-    /// A pointer.
+    /// Creates the pointer.
     pub fn new() -> Self {
         Self(opaque(bare::callee()))
     }
@@ -67,11 +67,11 @@ impl FunctionPointer {
     /// Calls through it with one argument.
     #[inline(always)]
     pub fn call(self) {
-        // SAFETY: `new` alone makes such a pointer, and `opaque` changes no value.
+        // SAFETY: only `new` creates such a pointer, and `opaque` changes no value.
         consume(unsafe { bare::call_at(self.0) });
     }
 
-    /// Calls through it with the result of the last call, and hands back its own.
+    /// Calls through it with the result of the last call, and returns its own.
     #[inline(always)]
     #[must_use]
     pub fn call_after(self, last: u64) -> u64 {
@@ -86,13 +86,13 @@ impl Default for FunctionPointer {
     }
 }
 
-/// Calls, with one argument, a stub that jumps to where a slot in memory says.
+/// Calls, with one argument, a stub that jumps to the address in a memory slot.
 #[inline(always)]
 pub fn call_stub() {
     consume(bare::call_stub());
 }
 
-/// The same with the result of the last call; hands back its own.
+/// The same with the result of the last call; returns its own.
 #[inline(always)]
 #[must_use]
 pub fn call_stub_after(last: u64) -> u64 {
@@ -112,19 +112,18 @@ trait Callee {
 struct PlusOne;
 
 impl Callee for PlusOne {
-    // Never inlined, although nothing but an object's table leads here: a compiler that follows
-    // tables may come.
+    // Never inlined, although only a vtable refers to it: a future compiler may devirtualise.
     #[inline(never)]
     fn call(&self, value: u64) -> u64 {
         value.wrapping_add(1)
     }
 }
 
-/// An object of which only the trait is known.
+/// A trait object.
 pub struct TraitObject(Box<dyn Callee>);
 
 impl TraitObject {
-    /// An object.
+    /// Creates the object.
     pub fn new() -> Self {
         Self(Box::new(PlusOne))
     }
@@ -135,18 +134,20 @@ impl TraitObject {
         consume(self.opaque_self().0.call(1));
     }
 
-    /// Calls its method with the result of the last call, and hands back its own.
+    /// Calls its method with the result of the last call, and returns its own.
     #[inline(always)]
     #[must_use]
     pub fn call_after(&self, last: u64) -> u64 {
         self.opaque_self().0.call(last)
     }
 
-    /// The same object, as if the compiler had never seen it: it must look up the method again.
+    /// The same object, hidden from the compiler, so that it must load the method from the vtable
+    /// again.
     #[inline(always)]
     fn opaque_self(&self) -> &Self {
         let mut object: *const Self = self;
-        // SAFETY: there is no instruction, so the pointer is still that of `self`, which lives.
+        // SAFETY: there is no instruction, so the pointer is still that of `self`, which is
+        // borrowed.
         unsafe {
             asm!("/* {0} */", inout(reg) object, options(nostack, preserves_flags));
             &*object
@@ -160,19 +161,19 @@ impl Default for TraitObject {
     }
 }
 
-/// The name of the function that begins at `at`, as far as it is one of these.
+/// The name of the function at address `at`, if it is one of these.
 #[cfg(test)]
 pub(crate) fn callee_name_at(at: u64) -> String {
     if at == <PlusOne as Callee>::call as *const () as u64 {
         return "a method".to_owned();
     }
-    /// A callee and its name before it begin on cache lines of their own.
+    /// A callee, and the name before it, each begin on a cache line.
     const LINE: u64 = 64;
     if !at.is_multiple_of(LINE) {
         return "another function".to_owned();
     }
     // SAFETY: code that is called may be read, and so may the line before it: only the first line
-    // of all has none, and the program does not begin with a callee.
+    // of the text segment has none, and the program does not begin with a callee.
     let before: [u8; LINE as usize] = unsafe { std::ptr::read((at - LINE) as *const _) };
     let name =
         before.strip_prefix(b"callee:").and_then(|name| name.split(|&byte| byte == 0).next());

@@ -1,16 +1,17 @@
-//! Restartable sequences (rseq(2), Linux 4.18): a word in our own memory that the kernel clears
-//! when the thread is switched out, moved or signalled.
+//! Restartable sequences (rseq(2), Linux 4.18): a word in user memory that the kernel clears when
+//! the thread is preempted, migrated or signalled.
 //!
-//! They are meant for per-CPU data; here they answer "was this thread left alone?" without entering
-//! the kernel. That matters: where it was looked at (a Zen 5 guest) one entry leaves calls and returns half as dear
-//! again for tens of thousands of them, and asking getrusage(2) before each batch would time that.
+//! They are meant for per-CPU data; here they tell, without entering the kernel, whether the thread
+//! ran undisturbed. That matters: on a Zen 5 guest one kernel entry makes calls and returns half as
+//! expensive again for tens of thousands of them, and getrusage(2) before each batch would be timed
+//! with it.
 
 use std::arch::global_asm;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::RSEQ_SIGNATURE;
 
-/// What the kernel and the thread share (`struct rseq`, its first 32 bytes).
+/// The area that the kernel and the thread share (`struct rseq`, its first 32 bytes).
 #[repr(C, align(32))]
 struct Area {
     cpu_id_start: u32,
@@ -20,8 +21,8 @@ struct Area {
     rest: [u32; 3],
 }
 
-/// A critical section (`struct rseq_cs`). Ours holds an instruction that is never executed: whoever
-/// is switched out is outside of it, and then the kernel clears the area's `section`.
+/// A critical section (`struct rseq_cs`). Ours contains an instruction that is never executed: a
+/// preempted thread is always outside of it, and then the kernel clears the area's `section`.
 #[repr(C, align(32))]
 struct Section {
     version: u32,
@@ -31,8 +32,8 @@ struct Section {
     abort: u64,
 }
 
-// The kernel wants the signature in the four bytes before the place that it would go to on abort,
-// which lies outside the section.
+// The kernel requires the signature in the four bytes before the abort address, which lies outside
+// the section.
 global_asm!(
     ".pushsection .text.oscost_rseq,\"ax\"",
     ".balign 16",
@@ -56,16 +57,17 @@ unsafe extern "C" {
     static oscost_rseq_abort: u8;
 }
 
-/// The calling thread's watch. It stays registered until the thread ends, and over fork(2).
+/// Detects disturbances of the calling thread. It stays registered until the thread ends, and over
+/// fork(2).
 pub struct Watch {
     area: &'static mut Area,
     section: &'static Section,
 }
 
 impl Watch {
-    /// Registers the calling thread. Refused where the kernel has no rseq(2), and where the C
-    /// library has registered the thread before us; a worker is started with
-    /// `GLIBC_TUNABLES=glibc.pthread.rseq=0` so that it does not.
+    /// Registers the calling thread. Fails if the kernel has no rseq(2), or if the C library
+    /// registered the thread first; a worker is started with `GLIBC_TUNABLES=glibc.pthread.rseq=0`
+    /// so that it does not.
     pub fn register() -> Result<Self, Errno> {
         let section = Box::leak(Box::new(Section {
             version: 0,
@@ -81,8 +83,8 @@ impl Watch {
             flags: 0,
             rest: [0; 3],
         }));
-        // SAFETY: both are leaked, so that they stay where they are for as long as the thread runs;
-        // the kernel writes the area's 32 bytes and reads the section.
+        // SAFETY: both are leaked, so that they stay valid for as long as the thread runs; the
+        // kernel writes the area's 32 bytes and reads the section.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_rseq,
@@ -96,21 +98,23 @@ impl Watch {
         Ok(Self { area, section })
     }
 
-    /// Begins to watch.
+    /// Starts watching.
     #[inline(always)]
     pub fn arm(&mut self) {
-        // SAFETY: a plain store to our own memory; volatile, since the kernel reads it.
+        // SAFETY: a plain store to memory that this value owns; volatile, since the kernel reads
+        // it.
         unsafe { (&raw mut self.area.section).write_volatile(&raw const *self.section as u64) };
     }
 
-    /// Whether the thread was switched out, moved or signalled since [`Self::arm`].
+    /// Whether the thread was preempted, migrated or signalled since [`Self::arm`].
     #[inline(always)]
     pub fn was_disturbed(&self) -> bool {
-        // SAFETY: a plain load from our own memory; volatile, since the kernel writes it.
+        // SAFETY: a plain load from memory that this value owns; volatile, since the kernel writes
+        // it.
         unsafe { (&raw const self.area.section).read_volatile() == 0 }
     }
 
-    /// Ends the watch, so that the kernel has nothing to look at while nobody asks.
+    /// Stops watching, so that the kernel has no section to check meanwhile.
     #[inline(always)]
     pub fn disarm(&mut self) {
         // SAFETY: as in `arm`.

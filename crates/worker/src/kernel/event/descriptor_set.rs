@@ -424,7 +424,7 @@ fn duplicate_at(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
     if fd.as_raw_fd() as u64 == at { Ok(fd) } else { Err(Errno::EPROTO) }
 }
 
-/// The lowest number, from [`LOWEST`] on, from which so many are free: who started the program may
+/// The lowest number, from [`MIN_NUMBER`] on, from which so many are free: who started the program may
 /// have left one open anywhere.
 fn first_free_range(count: u64, limit: u64) -> u64 {
     /// Nobody here has more of them before.

@@ -56,7 +56,7 @@ impl OpeningCall {
     }
 }
 
-/// Closes what [`Opening::open`] has opened.
+/// Closes what [`OpeningCall::open`] has opened.
 #[inline(always)]
 pub fn close(fd: i32) -> Result<(), Errno> {
     // SAFETY: a number that the caller was just given, and that nobody else knows.

@@ -22,8 +22,8 @@ impl TempFolder {
     /// from the root on many machines.
     pub const DEEP_PATH: &CStr = c"1/2/3/4/5/6/7/file";
 
-    /// Makes the folder; it holds [`Self::NEAR`], and the first folder on the way to
-    /// [`Self::FAR`].
+    /// Makes the folder; it holds [`Self::SHALLOW_PATH`], and the first folder on the way to
+    /// [`Self::DEEP_PATH`].
     pub fn new() -> Result<Self, Errno> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);

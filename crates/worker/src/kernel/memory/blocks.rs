@@ -1,44 +1,43 @@
-//! Blocks of memory that are read, written, copied and walked through, by instructions that are
-//! known.
+//! Blocks of memory that are read, written, copied and walked by known instructions.
 
 use crate::kernel::Errno;
 use crate::kernel::arch::memory::{self, ITERATION_BYTES};
 use crate::kernel::cpu::black_box::opaque;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
-/// What is done to a block.
+/// An operation on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOperation {
-    /// It is read into registers.
+    /// Read it into registers.
     Read,
-    /// Registers are written to it.
+    /// Write registers to it.
     Write,
-    /// It is read, and written to another block.
+    /// Copy it to another block.
     Copy,
     /// The same, with stores that go past the caches.
     Stream,
 }
 
-/// By what a block is copied or cleared.
+/// The method by which a block is copied or cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyMethod {
     /// The C library's memcpy or memset.
     Library,
     /// The processor's string instruction.
     String,
-    /// A loop over the widest registers that this knows.
+    /// A loop over the widest supported registers.
     Registers,
     /// The same, with stores that go past the caches.
     Stream,
 }
 
-/// Two blocks of the same length, each at the beginning of a page, all of whose pages are there.
+/// Two blocks of the same length, each page-aligned and with all pages present.
 pub struct Blocks {
     from: Region,
     to: Region,
     bytes: usize,
     wide: bool,
-    /// How far a transfer has come.
+    /// The offset at which the next transfer starts.
     position: usize,
 }
 
@@ -50,8 +49,8 @@ impl Blocks {
     }
 
     fn map_block(bytes: usize) -> Result<Region, Errno> {
-        // Where the kernel puts it, as anybody's block: two that lie a multiple of 2 MiB apart get
-        // into each other's way in the caches, and a copy of 1 KiB took half as much again.
+        // Where the kernel places it, as with any program's block: two blocks a multiple of 2 MiB
+        // apart conflict in the caches, and a copy of 1 KiB took half as much again.
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         let region = Region::at_hint(0, bytes, PageKind::Small, 0)?;
         region.disable_huge_pages()?;
@@ -59,8 +58,8 @@ impl Blocks {
         Ok(region)
     }
 
-    /// Where the second block and the first one begin; the compiler knows neither, nor that a copy
-    /// to the same place was made before.
+    /// The addresses of the second and the first block; the compiler knows neither of them, and
+    /// cannot tell that the same copy was made before.
     #[inline(always)]
     fn pointers(&self) -> (*mut u8, *const u8) {
         let to = opaque(self.to.address() as u64);
@@ -72,7 +71,7 @@ impl Blocks {
     #[inline(always)]
     pub fn copy(&mut self, by: CopyMethod) {
         let (to, from) = self.pointers();
-        // SAFETY: both blocks are there and apart from each other.
+        // SAFETY: both blocks are mapped and do not overlap.
         unsafe {
             match by {
                 CopyMethod::Library => {
@@ -89,7 +88,7 @@ impl Blocks {
     #[inline(always)]
     pub fn clear(&mut self, by: CopyMethod) {
         let (to, _) = self.pointers();
-        // SAFETY: the block is there.
+        // SAFETY: the block is mapped.
         unsafe {
             match by {
                 CopyMethod::Library => {
@@ -100,14 +99,13 @@ impl Blocks {
         }
     }
 
-    /// Does `act` to so many bytes, round and round through the blocks. It goes on where the last
-    /// transfer ended, or a little further: each begins at a whole turn, so that none is slower for
-    /// lying askew.
+    /// Applies `act` to `bytes` bytes, cycling through the blocks. It continues where the last
+    /// transfer ended, rounded up to an iteration, so that no transfer is misaligned.
     pub fn transfer(&mut self, act: BlockOperation, bytes: u64) {
         let mut left = bytes;
         while left > 0 {
             let now = (self.bytes - self.position).min(usize::try_from(left).unwrap_or(usize::MAX));
-            // SAFETY: from where it stands to the blocks' end, and no further.
+            // SAFETY: from the position to the blocks' end, and no further.
             unsafe { self.transfer_part(act, self.position, now) };
             self.position = (self.position + now).next_multiple_of(ITERATION_BYTES);
             if self.position >= self.bytes {
@@ -117,15 +115,15 @@ impl Blocks {
         }
     }
 
-    /// Does `act` to so many bytes from `at` on: whole turns by registers, the rest byte by byte.
+    /// Applies `act` to `bytes` bytes from `at` on: whole iterations by registers, the remainder
+    /// byte by byte.
     ///
     /// # Safety
-    /// The blocks have so many bytes there, and `at` is a multiple of a turn.
+    /// The blocks have `bytes` bytes from `at` on, and `at` is a multiple of an iteration.
     unsafe fn transfer_part(&mut self, act: BlockOperation, at: usize, bytes: usize) {
         let (to, from) = self.pointers();
         let (whole, rest) = (bytes / ITERATION_BYTES * ITERATION_BYTES, bytes % ITERATION_BYTES);
-        // SAFETY: the caller vouches for the bytes; the blocks are apart from each other, and begin
-        // at a page.
+        // SAFETY: the caller guarantees the range; the blocks do not overlap and are page-aligned.
         unsafe {
             let (to, from) = (to.add(at), from.add(at));
             if whole > 0 {
@@ -137,7 +135,7 @@ impl Blocks {
                 }
             }
             let (to, from) = (to.add(whole), from.add(whole));
-            // Even of no byte a string instruction takes ten core cycles and more.
+            // A string instruction costs ten core cycles and more even for zero bytes.
             if rest > 0 {
                 match act {
                     BlockOperation::Read => memory::read_string(from, rest),
@@ -151,18 +149,17 @@ impl Blocks {
     }
 }
 
-/// A line of every machine's caches here.
+/// The cache line size of the supported machines.
 const LINE_BYTES: usize = 64;
 
-/// A cycle through every line of a block, each line holding the address of the next, in an order
-/// that no prefetcher knows.
+/// A cycle of pointers through every line of a block, in an order that no prefetcher predicts.
 pub struct PointerChase {
     region: Region,
     address: usize,
 }
 
 impl PointerChase {
-    /// Lays a cycle through the first `bytes` of `region`: a power of two, two lines at least.
+    /// Writes a cycle over the first `bytes` of `region`: a power of two, two lines at least.
     pub fn over(mut region: Region, bytes: usize) -> Result<Self, Errno> {
         if !bytes.is_power_of_two() || bytes < 2 * LINE_BYTES || bytes > region.bytes() {
             return Err(Errno::EINVAL);
@@ -176,44 +173,44 @@ impl PointerChase {
         Ok(Self { region, address: base })
     }
 
-    /// Takes `turns * copies` steps, each a load of the address that the last one gave.
+    /// Follows `turns * copies` pointers, each a load of the address that the last one gave.
     #[inline(always)]
     pub fn step(&mut self, turns: u64, copies: u32) {
-        // SAFETY: the chain was laid through the region, which lives as long as this.
+        // SAFETY: the chain was written to the region, which lives as long as this.
         self.address = unsafe { memory::chase(self.address, turns, copies) };
     }
 
-    /// The line at which it stands.
+    /// The line of the current address.
     pub fn current_line(&self) -> usize {
         (self.address - self.region.address()) / LINE_BYTES
     }
 }
 
-/// A cycle through the numbers of so many bits: the k-th of them is a scramble of k, which is
-/// undone to find out who comes after whom. So it is laid line by line, without a table as large as
-/// the block, and without a walk through all of it at random.
+/// A cycle through all numbers of some bits: the k-th is a scramble of k, which is inverted to find
+/// a number's successor. So the cycle is written line by line, without a table as large as the
+/// block or a random walk over it.
 pub struct ScrambledOrder {
     mask: u64,
     half: u32,
 }
 
 impl ScrambledOrder {
-    /// Odd, so that it has an inverse among the numbers of any number of bits; its bits look like
-    /// chance (the fraction of the golden section).
+    /// Odd, so that it is invertible modulo any power of two; its bits look random (the golden
+    /// ratio's fraction).
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    /// After one round some strides come five hundred times in sixteen thousand steps, after three
-    /// none more often than by chance.
+    /// After one round some strides occur five hundred times in sixteen thousand steps; after three
+    /// none occurs more often than by chance.
     const ROUNDS: u32 = 3;
-    /// What undoes the factor.
+    /// The factor's inverse.
     const INVERSE: u64 = modular_inverse(Self::FACTOR);
 
-    /// The order of the numbers of so many bits.
+    /// The order of the numbers of `bits` bits.
     pub fn with_bits(bits: u32) -> Self {
         Self { mask: (1 << bits) - 1, half: bits.div_ceil(2) }
     }
 
-    /// Which number is the `number`-th. Multiplying and folding the upper half into the lower one,
-    /// some times: each can be undone.
+    /// The number at index `number`: multiplies and folds the upper half into the lower one, some
+    /// rounds; each step is invertible.
     pub fn nth(&self, number: u64) -> u64 {
         (0..Self::ROUNDS)
             .fold(number, |number, _| self.fold(number.wrapping_mul(Self::FACTOR) & self.mask))
@@ -224,19 +221,19 @@ impl ScrambledOrder {
             .fold(number, |number, _| self.fold(number).wrapping_mul(Self::INVERSE) & self.mask)
     }
 
-    /// Done twice it is undone, since the upper half stays as it is.
+    /// Its own inverse, since the upper half is unchanged.
     fn fold(&self, number: u64) -> u64 {
         number ^ (number >> self.half)
     }
 
-    /// Who comes after `number`.
+    /// The number after `number`.
     fn successor(&self, number: u64) -> u64 {
         self.nth((self.index_of(number) + 1) & self.mask)
     }
 }
 
-/// The number that an odd one must be multiplied by to give 1, in 64 bits. Each step doubles the
-/// bits that are right; the number itself is right in three.
+/// The inverse of an odd number modulo 2^64. Each step doubles the correct bits; the number itself
+/// is correct in three.
 const fn modular_inverse(odd: u64) -> u64 {
     let mut found = odd;
     let mut bits = 3;

@@ -1,4 +1,4 @@
-//! Somebody who touches pages for us: a thread or a process.
+//! A second thread or process that touches pages on request.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,12 +10,13 @@ use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::memory::region::{Access, Region};
 use crate::kernel::process::{self, WaitTarget};
 
-/// Waits for regions to touch, touches them, says so.
+/// Waits for requests, touches the pages and replies.
 pub struct PageToucher {
     requests: Option<File>,
     replies: File,
     agent: Agent,
-    /// Whose helper it is: a fork of ours has no thread, and another's process.
+    /// The process that started it: a fork of that one has no such thread, and the process is
+    /// another's child.
     owner: u32,
 }
 
@@ -24,11 +25,11 @@ enum Agent {
     Process(u32),
 }
 
-/// What to touch: where it begins, and how many bytes; each as eight bytes, the lowest first.
+/// A request: start and length, each as eight little-endian bytes.
 type Request = [u8; 16];
 
 impl PageToucher {
-    /// A thread, which touches our own mappings. It is pinned to `cpu`, if one is named.
+    /// Starts a thread, which touches mappings of this process. It is pinned to `cpu` if given.
     pub fn start_thread(cpu: Option<u32>) -> Result<Self, Errno> {
         let (mut wishes, ask) = pipe()?;
         let (answer, mut done) = pipe()?;
@@ -36,9 +37,9 @@ impl PageToucher {
             if cpu.is_some_and(|cpu| affinity::pin(cpu).is_err()) {
                 return;
             }
-            // The end of the wishes ends it.
+            // It ends with the stream of requests.
             let _ = serve(&mut wishes, &mut done, |at, bytes| {
-                // SAFETY: who asks holds a region there, and waits until it is touched.
+                // SAFETY: the requester owns the region, and waits until it is touched.
                 unsafe { Region::touch_foreign(at, bytes) };
                 Ok(())
             });
@@ -47,13 +48,13 @@ impl PageToucher {
         Ok(Self { requests: ask, replies: answer, agent: Agent::Thread(Some(thread)), owner })
     }
 
-    /// A process, which touches its own mapping of the first `bytes` of a file.
+    /// Starts a process, which touches its own mapping of the first `bytes` of a file.
     pub fn start_process(file: &File, bytes: usize, cpu: Option<u32>) -> Result<Self, Errno> {
         let (mut wishes, ask) = pipe()?;
         let (answer, mut done) = pipe()?;
         let parent = std::process::id();
-        // It inherits our ends of the pipes too, and so never hears that they are closed: it dies
-        // with us, and `drop` kills it.
+        // It inherits our ends of the pipes too, and so never sees them closed: it dies with its
+        // parent, and `drop` kills it.
         let pid = process::fork(|| {
             let lost = process::die_with_parent(parent).is_err()
                 || cpu.is_some_and(|cpu| affinity::pin(cpu).is_err());
@@ -67,13 +68,13 @@ impl PageToucher {
         Ok(Self { requests: Some(ask), replies: answer, agent: Agent::Process(pid), owner: parent })
     }
 
-    /// Refuses whoever has not started it.
+    /// Fails in any process but the one that started it.
     pub fn check_owner(&self) -> Result<(), Errno> {
         if self.owner == std::process::id() { Ok(()) } else { Err(Errno::EOPNOTSUPP) }
     }
 
-    /// Lets it write to every page of `region`, which a process knows as the part of its file that
-    /// begins at `from`; and waits until that is done.
+    /// Has it write to every page of `region`, which for a process is the part of its file that
+    /// begins at `from`; waits until done.
     #[inline(never)]
     pub fn touch(&mut self, region: &Region, from: u64) -> Result<(), Errno> {
         let at = match self.agent {
@@ -91,7 +92,7 @@ impl PageToucher {
     }
 }
 
-/// Grants wishes until there are no more.
+/// Serves requests until the stream ends.
 fn serve(
     wishes: &mut File,
     done: &mut File,
@@ -115,13 +116,13 @@ impl Drop for PageToucher {
         match &mut self.agent {
             Agent::Thread(thread) => {
                 if let Some(thread) = thread.take() {
-                    // It hands back nothing.
+                    // It returns nothing.
                     let _ = thread.join();
                 }
             }
             Agent::Process(pid) => {
                 process::kill(*pid);
-                // It was our child and is now ended: there is nothing left to know.
+                // It was our child and has ended: nothing is left to report.
                 let _ = process::wait(WaitTarget::Child(*pid), true);
             }
         }

@@ -1,4 +1,4 @@
-//! Mappings whose pages are the subject: fresh, shared, huge, of a file.
+//! Mappings whose pages are the subject: fresh, shared, huge, file-backed.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,19 +8,19 @@ use std::ptr::NonNull;
 use crate::kernel::Errno;
 use crate::kernel::time::clock::monotonic_raw_ns;
 
-/// The only page size that the families of memory speak of.
+/// The page size that the memory benchmarks assume.
 pub const PAGE_BYTES: usize = 4_096;
-/// What a huge page of the machines here covers.
+/// The size of a huge page on the supported machines.
 pub const HUGE_BYTES: usize = 2 << 20;
 
-/// What pages a mapping is to have.
+/// The kind of pages of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
-    /// 4 KiB each, even where the kernel would give huge ones to everybody.
+    /// 4 KiB each, even where the kernel would use huge ones by default.
     Small,
-    /// Huge ones, as far as the kernel finds them (`MADV_HUGEPAGE`).
+    /// Transparent huge pages, where the kernel has them (`MADV_HUGEPAGE`).
     Transparent,
-    /// Huge ones out of the pool (`MAP_HUGETLB`).
+    /// Huge pages from the pool (`MAP_HUGETLB`).
     Huge,
 }
 
@@ -33,17 +33,17 @@ pub enum Access {
     Write,
 }
 
-/// What stands behind a mapping.
+/// What backs a mapping.
 enum Backing {
-    /// Nothing: private and anonymous.
+    /// Private and anonymous.
     Anonymous(PageKind),
     /// A file, privately.
     File(File),
-    /// A file that somebody else holds, shared.
+    /// A shared file that its owner keeps open.
     Shared,
 }
 
-/// A mapping of our own, as long as this value lives.
+/// An owned mapping.
 pub struct Region {
     base: NonNull<u8>,
     bytes: usize,
@@ -64,20 +64,19 @@ fn mapping_source(backing: &Backing) -> (i32, i32) {
 /// mmap(2) for reading and writing.
 fn map(at: usize, bytes: usize, (flags, fd): (i32, i32), from: u64) -> Result<usize, Errno> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: without MAP_FIXED the kernel chooses a place that nobody has; with it the callers
-    // here name a range that is theirs.
+    // SAFETY: without MAP_FIXED the kernel chooses an unused range; with it the callers here pass a
+    // range that they own.
     let base = unsafe { libc::mmap(at as *mut _, bytes, access, flags, fd, from as i64) };
     if base == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(base as usize) }
 }
 
-/// munmap(2) of a range that is the caller's.
+/// munmap(2) of a range that the caller owns.
 fn unmap(base: usize, bytes: usize) -> Result<(), Errno> {
-    // SAFETY: the callers own the range, and keep nothing that points into it.
+    // SAFETY: the callers own the range and keep no reference into it.
     Errno::check(unsafe { libc::munmap(base as *mut _, bytes) }).map(drop)
 }
 
-/// A place for `bytes` that begins at a multiple of `alignment` and that nobody has yet: a hint for
-/// mmap(2).
+/// An unused range of `bytes` at a multiple of `alignment`: a hint for mmap(2).
 pub fn free_range(bytes: usize, alignment: usize) -> Result<usize, Errno> {
     let (flags, room) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, bytes + alignment);
     let base = map(0, room, (flags, -1), 0)?;
@@ -86,8 +85,8 @@ pub fn free_range(bytes: usize, alignment: usize) -> Result<usize, Errno> {
 }
 
 impl Region {
-    /// A private mapping of nothing, at the beginning of a huge page's place, so that its page
-    /// tables are the same in every process.
+    /// A private anonymous mapping, aligned to a huge page, so that its page tables are laid out
+    /// alike in every process.
     pub fn anonymous(bytes: usize, pages: PageKind) -> Result<Self, Errno> {
         Self::aligned(bytes, Backing::Anonymous(pages))
     }
@@ -97,7 +96,7 @@ impl Region {
         Self::aligned(bytes, Backing::File(file))
     }
 
-    /// A private mapping of nothing where the hint says, as one call makes it.
+    /// A private anonymous mapping at the hint, made by one call.
     #[inline(always)]
     pub fn at_hint(hint: usize, bytes: usize, pages: PageKind, flags: i32) -> Result<Self, Errno> {
         let backing = Backing::Anonymous(pages);
@@ -133,9 +132,9 @@ impl Region {
         Ok(region)
     }
 
-    /// Makes all of it fresh again: another mapping at the same place, with no page and no page
-    /// table in it. It takes the old one's place at once, so that nobody else can move in. A shared
-    /// mapping is not ours alone, and is refused.
+    /// Maps all of it anew at the same address, with no page and no page table. The new mapping
+    /// replaces the old one atomically, so that no other can take its place. A shared mapping is
+    /// refused.
     pub fn remap(&self) -> Result<(), Errno> {
         if matches!(self.backing, Backing::Shared) {
             return Err(Errno::EINVAL);
@@ -149,7 +148,7 @@ impl Region {
         }
     }
 
-    /// Rules huge pages out. A kernel without them refuses, and needs not be asked.
+    /// Disables huge pages. A kernel without them refuses, which is fine.
     pub fn disable_huge_pages(&self) -> Result<(), Errno> {
         match self.advise(libc::MADV_NOHUGEPAGE) {
             Err(Errno::EINVAL) => Ok(()),
@@ -157,12 +156,12 @@ impl Region {
         }
     }
 
-    /// Where it begins.
+    /// Its start address.
     pub fn address(&self) -> usize {
         self.base.as_ptr() as usize
     }
 
-    /// How long it is.
+    /// Its length in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -172,16 +171,16 @@ impl Region {
         self.advise_part(0, self.bytes, advice)
     }
 
-    /// madvise(2) of a part; refuses one that lies outside. The advices of this room keep the
-    /// mapping: what is lost is what lies in the pages.
+    /// madvise(2) of a part; refuses a range outside. The advice used in this room keeps the
+    /// mapping: only page contents are lost.
     #[inline(always)]
     pub fn advise_part(&self, from: usize, bytes: usize, advice: i32) -> Result<(), Errno> {
         let at = self.checked_address(from, bytes)?;
-        // SAFETY: the range lies inside the mapping, of which nobody keeps a reference.
+        // SAFETY: the range lies inside the mapping, which nothing borrows.
         Errno::check(unsafe { libc::madvise(at as *mut _, bytes, advice) }).map(drop)
     }
 
-    /// mprotect(2) of all of it: whether it may be written. Reading stays allowed.
+    /// mprotect(2) of all of it: sets whether it is writable. It stays readable.
     #[inline(always)]
     pub fn set_writable(&self, allowed: bool) -> Result<(), Errno> {
         let access = if allowed { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
@@ -203,8 +202,8 @@ impl Region {
         }
     }
 
-    /// Touches the first byte of each of the 4 KiB pages of the pieces that `order` names, in that
-    /// order; a piece is `pages` pages. Refuses a piece that lies outside.
+    /// Touches the first byte of every 4 KiB page of the pieces in `order`, in that order; a piece
+    /// is `pages` pages. Refuses a piece outside.
     #[inline(never)]
     pub fn touch(&self, order: &[u32], pages: usize, access: Access) -> Result<(), Errno> {
         let (piece, last) = (pages * PAGE_BYTES, self.bytes / (pages * PAGE_BYTES));
@@ -219,7 +218,7 @@ impl Region {
         Ok(())
     }
 
-    /// Touches the pages of a part; refuses one that lies outside.
+    /// Touches the pages of a part; refuses a range outside.
     pub fn touch_part(&self, from: usize, bytes: usize, access: Access) -> Result<(), Errno> {
         let at = self.checked_address(from, bytes)?;
         // SAFETY: the part lies inside the mapping.
@@ -227,12 +226,13 @@ impl Region {
         Ok(())
     }
 
-    /// Writes to every page of a region that somebody else holds.
+    /// Writes to every page of a region that another owner holds.
     ///
     /// # Safety
-    /// Somebody does, for as long as this takes, and `at` and `bytes` are its own.
+    /// Its owner keeps the region mapped for the duration of the call, and `at` and `bytes` are its
+    /// own.
     pub(in crate::kernel) unsafe fn touch_foreign(at: usize, bytes: usize) {
-        // SAFETY: the caller vouches for the region.
+        // SAFETY: the caller guarantees the region.
         unsafe { touch_pages(at as *mut u8, bytes / PAGE_BYTES, Access::Write) };
     }
 
@@ -258,16 +258,16 @@ impl Region {
         Ok(())
     }
 
-    /// Words of it, to be filled.
+    /// Its contents as words.
     pub fn words_mut(&mut self) -> &mut [u64] {
         let len = self.bytes / size_of::<u64>();
-        // SAFETY: the mapping is aligned, may be read and written, and is borrowed for as long as
-        // the slice lives; any bits are words.
+        // SAFETY: the mapping is aligned, readable and writable, and borrowed for as long as the
+        // slice lives; any bits are valid words.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().cast(), len) }
     }
 
-    /// How many of its 4 KiB pages are in memory (mincore(2)): mapped ones, and for a file those
-    /// that its cache holds.
+    /// The number of its 4 KiB pages in memory (mincore(2)): mapped ones, and for a file those in
+    /// the page cache.
     pub fn resident_pages(&self) -> Result<usize, Errno> {
         self.resident_pages_in(0, self.bytes)
     }
@@ -276,14 +276,14 @@ impl Region {
     pub fn resident_pages_in(&self, from: usize, bytes: usize) -> Result<usize, Errno> {
         let at = self.checked_address(from, bytes)?;
         let mut there = vec![0u8; bytes.div_ceil(PAGE_BYTES)];
-        // SAFETY: the kernel writes a byte for each page of the range, which are there.
+        // SAFETY: the kernel writes one byte per page of the range to a buffer of that length.
         Errno::check(unsafe { libc::mincore(at as *mut _, bytes, there.as_mut_ptr()) })?;
         Ok(there.iter().filter(|&&page| page & 1 == 1).count())
     }
 
-    /// Moves all of it to `target`, of which the pages, if there are any, are lost. The old range
-    /// stays mapped and empty (MREMAP_DONTUNMAP), so that nobody else can move in; afterwards the
-    /// two have changed places.
+    /// Moves all of it to `target`, whose pages are lost. The old range stays mapped and empty
+    /// (MREMAP_DONTUNMAP), so that no other mapping takes it; afterwards the two have swapped
+    /// addresses.
     #[inline(always)]
     pub fn swap_by_mremap(&mut self, target: &mut Region) -> Result<(), Errno> {
         if target.bytes != self.bytes {
@@ -291,7 +291,7 @@ impl Region {
         }
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
         let (from, to) = (self.base.as_ptr(), target.base.as_ptr());
-        // SAFETY: both ranges are ours, equally long, and nobody keeps a reference into them.
+        // SAFETY: both ranges are owned, equally long, and not borrowed.
         let moved = unsafe { libc::mremap(from.cast(), self.bytes, self.bytes, flags, to) };
         if moved == libc::MAP_FAILED {
             return Err(Errno::last());
@@ -300,11 +300,11 @@ impl Region {
         Ok(())
     }
 
-    /// Unmaps it, and says whether that went well.
+    /// Unmaps it and returns the result.
     #[inline(always)]
     pub fn unmap(self) -> Result<(), Errno> {
         let (base, bytes) = (self.address(), self.bytes);
-        // What stands behind it is still to be dropped, but not the mapping once more.
+        // Its backing must still be dropped, but the mapping must not be unmapped twice.
         let mut region = std::mem::ManuallyDrop::new(self);
         // SAFETY: `region` is never dropped, so its backing is dropped here once.
         unsafe { std::ptr::drop_in_place(&raw mut region.backing) };
@@ -312,13 +312,13 @@ impl Region {
     }
 }
 
-/// Touches the first byte of so many pages in a row.
+/// Touches the first byte of consecutive pages.
 ///
 /// # Safety
-/// They are mapped for reading, and for writing where `access` says so.
+/// The pages are mapped readable, and writable where `access` requires it.
 #[inline(always)]
 unsafe fn touch_pages(first: *mut u8, pages: usize, access: Access) {
-    // SAFETY: the caller vouches for the pages.
+    // SAFETY: the caller guarantees the pages.
     unsafe {
         match access {
             Access::Read => (0..pages).for_each(|page| {
@@ -333,14 +333,14 @@ unsafe fn touch_pages(first: *mut u8, pages: usize, access: Access) {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // Errors cannot be reported from here.
         let _ = unmap(self.address(), self.bytes);
     }
 }
 
-/// A file in memory that has a descriptor and no name (memfd_create(2)), so long.
+/// An anonymous file in memory (memfd_create(2)) of `bytes` bytes.
 pub fn memory_file(bytes: u64) -> Result<File, Errno> {
-    // SAFETY: the name is a string with an end; the descriptor is new and ours.
+    // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
     let file: File = unsafe {
         let fd = Errno::check(libc::memfd_create(c"oscost".as_ptr(), libc::MFD_CLOEXEC))?;
         OwnedFd::from_raw_fd(fd).into()
@@ -349,9 +349,8 @@ pub fn memory_file(bytes: u64) -> Result<File, Errno> {
     Ok(file)
 }
 
-/// A file in the folder where the process stands, without a name (O_TMPFILE), so that nothing is
-/// left behind whatever happens. Where the file system knows no such thing, the name is taken away
-/// at once.
+/// An unnamed file in the working folder (O_TMPFILE), so that nothing is left behind. Where the
+/// file system does not support that, the name is unlinked at once.
 pub fn unnamed_file() -> Result<File, Errno> {
     let mut options = File::options();
     options.read(true).write(true);
@@ -366,20 +365,20 @@ pub fn unnamed_file() -> Result<File, Errno> {
     }
 }
 
-/// Asks the kernel to drop what it has cached of a file; dirty pages stay.
+/// Asks the kernel to drop a file's cached pages; dirty pages stay.
 pub fn drop_page_cache(file: &File) -> Result<(), Errno> {
-    // SAFETY: plain numbers. The result is the error's number itself.
+    // SAFETY: plain numbers. The result is the errno itself.
     match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
         0 => Ok(()),
         number => Err(Errno(number)),
     }
 }
 
-/// While it lives, the process gets no transparent huge pages, whoever asks.
+/// While it lives, the process gets no transparent huge pages.
 pub struct HugePagesDisabled(());
 
 impl HugePagesDisabled {
-    /// Begins. A kernel that knows no huge pages has none to give.
+    /// Disables them. A kernel without huge pages has none to disable.
     pub fn new() -> Result<Self, Errno> {
         match set_thp_disabled(true) {
             Ok(()) | Err(Errno::EINVAL) => Ok(Self(())),
@@ -390,7 +389,7 @@ impl HugePagesDisabled {
 
 impl Drop for HugePagesDisabled {
     fn drop(&mut self) {
-        // It was allowed once; there is nobody left to tell.
+        // Errors cannot be reported from here; disabling succeeded, so enabling does.
         let _ = set_thp_disabled(false);
     }
 }
@@ -408,18 +407,18 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Where it ends now.
+    /// The current end.
     pub fn current() -> Result<Self, Errno> {
         let end = brk(0);
         if end > 0 { Ok(Self { end: end as u64 }) } else { Err(Errno(libc::ENOMEM)) }
     }
 
-    /// Grows the heap by so many bytes and shrinks it again: the C library, whose heap it is, finds
-    /// it as it left it.
+    /// Grows the heap by `bytes` bytes and shrinks it again, so that the C library finds it
+    /// unchanged.
     #[inline(always)]
     pub fn grow_and_shrink(&self, bytes: u64) -> Result<(), Errno> {
         let grown = brk(self.end + bytes);
-        // The call has no error of its own: it says where the end is.
+        // The call returns no error: it returns the current break.
         let shrunk = brk(self.end);
         match grown as u64 == self.end + bytes && shrunk as u64 == self.end {
             true => Ok(()),
@@ -428,9 +427,9 @@ impl Heap {
     }
 }
 
-/// brk(2) by the bare instruction: the library's wrapper would note the new end.
+/// brk(2) by the raw instruction: the library's wrapper would cache the new end.
 #[inline(always)]
 fn brk(end: u64) -> i64 {
-    // SAFETY: the callers give 0, or an end that leaves all there was before.
+    // SAFETY: the callers pass 0, or an end that keeps everything that was allocated before.
     unsafe { crate::kernel::arch::syscall(libc::SYS_brk, [end, 0, 0, 0, 0, 0]) }
 }

@@ -1,11 +1,11 @@
-//! Memory that a process has written: what a fork(2) has to know of, and an exit to give back.
+//! Memory that a process has written: what fork(2) copies page tables for, and exit frees.
 
 use std::fs;
 use std::ptr::NonNull;
 
 use crate::kernel::Errno;
 
-/// A private mapping of which every page was written, in pages of the smallest size.
+/// A private mapping whose every page was written, in pages of the smallest size.
 pub struct ResidentMemory {
     base: NonNull<u8>,
     bytes: usize,
@@ -14,8 +14,8 @@ pub struct ResidentMemory {
 const MIB: u64 = 1 << 20;
 
 impl ResidentMemory {
-    /// Maps so many MiB and writes each page once. Huge pages are declined: one entry of a page
-    /// table would stand for 512 of them, and another act would be timed.
+    /// Maps `mib` MiB and writes each page once. Huge pages are disabled: one page table entry
+    /// would cover 512 pages, and another operation would be timed.
     pub fn new(mib: u64) -> Result<Option<Self>, Errno> {
         let bytes = (mib * MIB) as usize;
         if bytes == 0 {
@@ -37,7 +37,7 @@ impl ResidentMemory {
         }
         let base = NonNull::new(base.cast::<u8>()).ok_or(Errno::EINVAL)?;
         // SAFETY: the range is the mapping above. A kernel without huge pages refuses the advice,
-        // and needs none.
+        // which is fine.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
         let touched = Self { base, bytes };
         touched.touch();
@@ -49,14 +49,14 @@ impl ResidentMemory {
         // SAFETY: sysconf reads a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
         for at in (0..self.bytes).step_by(page) {
-            // SAFETY: it lies in the mapping, which nobody else refers to.
+            // SAFETY: inside the mapping, which nothing else refers to.
             unsafe { self.base.add(at).write_volatile(1) };
         }
     }
 
-    /// Why so many MiB do not fit here, and the way out; `None` when they do.
+    /// Why `mib` MiB are not available here, with a hint; `None` if they are.
     pub fn unavailable_reason(mib: u64) -> Option<String> {
-        /// What the process, its page tables and everybody else may want meanwhile.
+        /// Reserve for the process, its page tables and other programs.
         const MARGIN_MIB: u64 = 64;
         if mib == 0 {
             return None;
@@ -68,7 +68,8 @@ impl ResidentMemory {
             _ => return None,
         };
         Some(format!(
-            "{wanted} MiB are wanted and {left} MiB may be had ({of}): raise the limit (`ulimit -v \
+            "{wanted} MiB are needed and {left} MiB are available ({of}): raise the limit \
+             (`ulimit -v \
              unlimited`) or end what uses memory, or ask for fewer touched_mib"
         ))
     }
@@ -81,7 +82,7 @@ impl Drop for ResidentMemory {
     }
 }
 
-/// What RLIMIT_AS leaves; `None` where there is no limit.
+/// What RLIMIT_AS leaves; `None` if there is no limit.
 fn address_space_mib() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: one rlimit is written, which is there.
@@ -96,8 +97,8 @@ fn address_space_mib() -> Option<u64> {
     Some(limit.rlim_cur.saturating_sub(used * page) / MIB)
 }
 
-/// What could be had without swapping, by the machine and by the control groups above this process;
-/// `None` where nobody says.
+/// What is available without swapping, by the machine and the control groups of this process;
+/// `None` if unknown.
 fn available_mib() -> Option<u64> {
     crate::kernel::machine::resources::available_bytes().map(|bytes| bytes / MIB)
 }

@@ -1,4 +1,4 @@
-//! Mappings of our own.
+//! Tables shared between processes.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::kernel::Errno;
 
 /// A table of plain values in a shared mapping: pre-faulted, locked where the limit allows, and
-/// common to every fork of the process that made it.
+/// shared with every fork.
 pub struct SharedTable<T: Copy + Default> {
     base: NonNull<T>,
     len: usize,
@@ -31,8 +31,8 @@ impl<T: Copy + Default> SharedTable<T> {
         if base == libc::MAP_FAILED {
             return Err(Errno::last());
         }
-        // Locking may be refused (RLIMIT_MEMLOCK); pages that were written stay in memory all the
-        // same unless the machine swaps, and then `ru_majflt` tells.
+        // Locking may be refused (RLIMIT_MEMLOCK); written pages stay in memory anyway unless the
+        // machine swaps, which `ru_majflt` shows.
         // SAFETY: the range is the mapping above.
         unsafe { libc::mlock(base, bytes) };
         let base = NonNull::new(base.cast::<T>()).ok_or(Errno::EINVAL)?;
@@ -43,12 +43,12 @@ impl<T: Copy + Default> SharedTable<T> {
         Ok(Self { base, len, owns: PhantomData })
     }
 
-    /// How many values there is room for.
+    /// The capacity in values.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is room for none.
+    /// Whether the capacity is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -63,10 +63,9 @@ impl<T: Copy + Default> SharedTable<T> {
         Ok(())
     }
 
-    /// The first `count` values, as far as there are so many. Who else writes here must have said
-    /// that it is done.
+    /// The first `count` values, or all. Other writers must have reported that they are done.
     pub fn prefix(&self, count: usize) -> Vec<T> {
-        // SAFETY: as many values lie in the mapping, and each was written; nobody writes now.
+        // SAFETY: that many values lie in the mapping, each was written, and no process writes now.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), count.min(self.len)) }.to_vec()
     }
 

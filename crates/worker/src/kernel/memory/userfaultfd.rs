@@ -1,4 +1,4 @@
-//! Faults that the process handles itself: userfaultfd(2).
+//! Faults handled in user space: userfaultfd(2).
 
 use std::fs::File;
 use std::io::Read;
@@ -62,7 +62,7 @@ const fn ioctl_request<T>(number: u64) -> u64 {
     3 << 30 | (size_of::<T>() as u64) << 16 | 0xaa << 8 | number
 }
 
-/// Makes one such call.
+/// Makes one such ioctl.
 fn ioctl<T>(fd: &File, number: u64, argument: &mut T) -> Result<(), Errno> {
     // SAFETY: the size in the request is that of the argument, which is read and written.
     let result = unsafe {
@@ -71,7 +71,7 @@ fn ioctl<T>(fd: &File, number: u64, argument: &mut T) -> Result<(), Errno> {
     Errno::check(result).map(drop)
 }
 
-/// A descriptor that hears of faults; none yet.
+/// A userfaultfd without registered ranges.
 pub fn open() -> Result<File, Errno> {
     let flags = libc::O_CLOEXEC | USER_MODE_ONLY;
     // SAFETY: plain numbers; the descriptor is new and ours.
@@ -83,7 +83,7 @@ pub fn open() -> Result<File, Errno> {
     Ok(fd)
 }
 
-/// A region whose missing pages a thread of our own fills in.
+/// A region whose missing pages a thread of this process fills in.
 pub struct HandledRegion {
     region: Region,
     handled_faults: Arc<AtomicU64>,
@@ -91,8 +91,8 @@ pub struct HandledRegion {
 }
 
 impl HandledRegion {
-    /// Takes over the faults of `region`. Its last page is the sign to end, and is nobody else's.
-    /// The thread is pinned to `cpu`, if one is named.
+    /// Handles the faults of `region`. Its last page is reserved as the signal to end. The thread
+    /// is pinned to `cpu` if given.
     pub fn new(region: Region, cpu: Option<u32>) -> Result<Self, Errno> {
         let fd = open()?;
         let (start, len) = (region.address() as u64, region.bytes() as u64);
@@ -101,8 +101,8 @@ impl HandledRegion {
         let (seen, last) = (Arc::clone(&handled), start + len - PAGE_BYTES as u64);
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
             if cpu.is_none_or(|cpu| affinity::pin(cpu).is_ok()) {
-                // An error ends the thread and closes its descriptor: from then on the kernel
-                // fills in the pages, and the count of those handled shows it.
+                // An error ends the thread and closes its descriptor: from then on the kernel fills
+                // in the pages, and the fault count shows it.
                 let _ = handle_faults(fd, last, &seen);
             }
         })?;
@@ -134,7 +134,7 @@ fn handle_faults(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Err
         let to = message.address & !(PAGE_BYTES as u64 - 1);
         let from = page.as_ptr() as u64;
         let len = PAGE_BYTES as u64;
-        // Before the page is there: whoever waits for it may look at the count at once.
+        // Before the page is present: the waiting thread may read the count at once.
         handled.fetch_add(1, Ordering::Relaxed);
         ioctl(&fd, 3, &mut Copy { to, from, len, mode: 0, copied: 0 })?;
         if to == last {
@@ -146,10 +146,10 @@ fn handle_faults(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Err
 impl Drop for HandledRegion {
     fn drop(&mut self) {
         let last = (self.region.bytes() / PAGE_BYTES - 1) as u32;
-        // The last page is missing, so that the thread hears of it.
+        // The last page is missing, so that the thread gets its fault.
         let touched = self.region.touch(&[last], 1, Access::Read);
         if let Some(thread) = self.thread.take().filter(|_| touched.is_ok()) {
-            // It hands back nothing.
+            // It returns nothing.
             let _ = thread.join();
         }
     }

@@ -30,7 +30,7 @@ pub fn send_nonblocking(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
 }
 
 /// The same from our own pages, which the kernel reads until it says that it is done: see
-/// [`sent_in_place`].
+/// [`completed_zerocopy_sends`].
 #[inline(always)]
 pub fn send_zerocopy(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     send_with(to, bytes, libc::MSG_ZEROCOPY)
@@ -91,7 +91,7 @@ pub enum SocketOption {
     ReceiveBuffer,
     /// `TCP_NODELAY`: a small segment does not wait for the answer to an earlier one.
     NoDelay,
-    /// `SO_ZEROCOPY`: [`send_in_place`] is allowed.
+    /// `SO_ZEROCOPY`: [`send_zerocopy`] is allowed.
     ZeroCopy,
     /// `TCP_MAXSEG`.
     Segment,
@@ -339,7 +339,7 @@ pub fn close(socket: File) -> Result<(), Errno> {
     raw_result(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) }).map(drop)
 }
 
-/// recvmsg(2) of the error queue: how many sends by [`send_in_place`] the kernel is done with since
+/// recvmsg(2) of the error queue: how many sends by [`send_zerocopy`] the kernel is done with since
 /// it was last asked. It does not wait.
 pub fn completed_zerocopy_sends(socket: &File) -> Result<u64, Errno> {
     /// Where a `struct sock_extended_err` has its origin, its info and its data, behind a header of
@@ -400,7 +400,7 @@ pub fn poll_readable(from: &File, most_ns: u64) -> Result<bool, Errno> {
 
 /// Has the kernel interrupt the calling process after so long, and again after as long each time,
 /// until it is told 0: a call that waits comes back with EINTR. Somebody must hear SIGALRM: see
-/// [`crate::kernel::ipc::context_switch::Ear`].
+/// [`crate::kernel::ipc::context_switch::SignalReceiver`].
 pub fn set_interval_timer(time: std::time::Duration) -> Result<(), Errno> {
     let time =
         libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };

@@ -141,7 +141,7 @@ impl TokenListener {
     }
 
     /// The listening socket, for a case whose very op is to accept: each that comes there is looked
-    /// at with [`Self::is_friend`].
+    /// at with [`Self::is_from_peer`].
     pub fn listener(&self) -> &TcpListener {
         &self.listener
     }

@@ -36,7 +36,7 @@ pub fn request_tracing() -> Result<(), Errno> {
     }
 }
 
-/// Takes over a child that has called [`ask_for_tracer`]: follows its forks, ends it with us.
+/// Takes over a child that has called [`request_tracing`]: follows its forks, ends it with us.
 pub fn attach_child(pid: u32) -> Result<(), Errno> {
     let mut status = 0;
     let options = libc::PTRACE_O_TRACESYSGOOD

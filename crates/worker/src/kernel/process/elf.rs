@@ -1,10 +1,10 @@
-//! The smallest programs there are, made of bytes: what exec(2) starts when it is exec(2) alone
-//! that is asked about.
+//! Minimal ELF programs, assembled byte by byte: what exec(2) starts when exec(2) itself is
+//! measured.
 //!
 //! Both programs are one instruction sequence, `exit_group(0)`, in an ELF file of the layout below;
-//! no compiler, linker or C library has a part in it. The dynamic one names an interpreter and the
-//! C library as well: the kernel maps the interpreter (ld.so), which finds, maps, relocates and
-//! initialises the library before it jumps to the same instructions.
+//! no compiler, linker or C library is involved. The dynamic one also names an interpreter and the
+//! C library: the kernel maps the interpreter (ld.so), which finds, maps, relocates and initialises
+//! the library before it jumps to the same instructions.
 //!
 //! ```text
 //! offset  bytes       what
@@ -23,7 +23,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Where the file is mapped: where linkers put programs that are not position-independent.
+/// The load address: the linkers' default for programs that are not position-independent.
 const BASE: u64 = 0x40_0000;
 
 const HEADER: usize = 64;
@@ -60,7 +60,7 @@ const STRSZ: u64 = 10;
 const SYMENT: u64 = 11;
 const ENTRIES: usize = 6;
 
-/// What a dynamically linked program names.
+/// The dynamic loader and library that a program names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loader {
     /// The path of its interpreter.
@@ -70,9 +70,8 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// The loader of this system: the one that its shell names, with the C library that belongs to
-    /// it. `None` where there is no shell, or it is linked statically, or its loader is of no C
-    /// library that is known.
+    /// This system's loader, as /bin/sh names it, with its C library. `None` without a shell, if it
+    /// is statically linked, or if its loader belongs to no known C library.
     pub fn of_system() -> Option<Self> {
         let interpreter = read_interpreter(Path::new("/bin/sh"))?;
         let name = Path::new(&interpreter).file_name()?.to_str()?;
@@ -86,12 +85,12 @@ impl Loader {
     }
 }
 
-/// The smallest program that ends well, linked statically.
+/// The smallest program that exits successfully, statically linked.
 pub fn static_program() -> Vec<u8> {
     program(None)
 }
 
-/// The same, linked dynamically.
+/// The same, dynamically linked.
 pub fn dynamic_program(loader: &Loader) -> Vec<u8> {
     program(Some(loader))
 }
@@ -152,7 +151,7 @@ fn program(loader: Option<&Loader>) -> Vec<u8> {
     words.0
 }
 
-/// Bytes that are written eight at a time.
+/// A byte buffer that is written in words.
 struct WordWriter(Vec<u8>);
 
 impl WordWriter {
@@ -162,7 +161,7 @@ impl WordWriter {
 
     fn program_header(&mut self, kind: u64, flags: u64, at: usize, len: usize) {
         let address = if kind == GNU_STACK { 0 } else { BASE + at as u64 };
-        // 64 KiB is the largest page there is; the others are not mapped by themselves.
+        // 64 KiB is the largest page size; only LOAD segments are mapped.
         let align = if kind == LOAD { 0x1_0000 } else { 8 };
         for word in [flags << 32 | kind, at as u64, address, address, len as u64, len as u64, align]
         {
@@ -171,7 +170,7 @@ impl WordWriter {
     }
 }
 
-/// The interpreter that a program names; `None` where it names none, or is no 64-bit program.
+/// The interpreter that a program names; `None` if it names none or is not a 64-bit ELF file.
 pub fn read_interpreter(path: &Path) -> Option<String> {
     interpreter_from(File::open(path).ok()?)
 }

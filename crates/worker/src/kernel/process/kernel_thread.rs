@@ -1,10 +1,10 @@
-//! Kernel threads on demand: a network device of our own whose packets a thread is to poll.
+//! Kernel threads on demand: a private network device whose packets a kernel thread polls.
 //!
-//! The kernel makes threads for itself through its process 2, kthreadd. One of the few places where
-//! a program can ask for one is `threaded` (Linux 5.12): writing 1 there gives each packet queue of
-//! a network device (NAPI) a kernel thread, by the same `kthread_run` that a kernel module would
-//! call. The device is a veth pair in a network namespace of its own, which dies with the
-//! descriptors that hold it; nobody else sees it, and no packet ever runs through it.
+//! The kernel creates its threads through process 2, kthreadd. One of the few ways for a program to
+//! request one is `threaded` (Linux 5.12): writing 1 there gives each packet queue of a network
+//! device (NAPI) a kernel thread, by the same `kthread_run` that a kernel module would call. The
+//! device is a veth pair in its own network namespace, which goes with the descriptors that hold
+//! it; no other process sees it, and no packet passes through it.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -15,16 +15,16 @@ use crate::kernel::Errno;
 /// The device, in its own namespace; the other end of the pair is `oscost1`.
 const DEVICE: &[u8] = b"oscost0\0";
 
-/// A network device that can be given a kernel thread, and lose it again.
+/// A network device whose kernel thread can be created and removed.
 pub struct KernelThread {
     /// `threaded` of the device.
     threaded: File,
-    /// A socket of the device's namespace, by which it is switched on and off.
+    /// A socket in the device's namespace, to set the device up and down.
     socket: OwnedFd,
 }
 
 impl KernelThread {
-    /// Makes the device. It takes root: EPERM elsewhere.
+    /// Creates the device. It needs root, otherwise EPERM.
     pub fn prepare() -> Result<Self, Errno> {
         let home = Namespace::enter_new()?;
         let made = Self::prepare_here();
@@ -32,14 +32,14 @@ impl KernelThread {
         made
     }
 
-    /// Everything is made in the namespace that the thread is in now.
+    /// Creates everything in the thread's current namespace.
     fn prepare_here() -> Result<Self, Errno> {
         let socket = owned_descriptor(|| {
             // SAFETY: plain numbers.
             unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }
         })?;
         make_pair()?;
-        // Without generic receive offload a veth has no queue that could be polled.
+        // Without generic receive offload a veth has no NAPI queue to poll.
         set_gro(&socket)?;
         let threaded = open_threaded()?;
         let device = Self { threaded, socket };
@@ -47,21 +47,21 @@ impl KernelThread {
         Ok(device)
     }
 
-    /// Gives the device its kernel thread: the write comes back when the thread has run.
+    /// Creates the device's kernel thread: the write returns when the thread has run.
     #[inline(always)]
     pub fn create(&self) -> Result<(), Errno> {
         self.write(b"1")
     }
 
-    /// Takes the thread away. Kernels before 6.17 stop it when its queue goes, and that goes when
-    /// the device is switched off.
+    /// Removes the thread. Kernels before 6.17 stop it only when its queue is removed, which
+    /// happens when the device is set down.
     pub fn remove(&self) -> Result<(), Errno> {
         self.write(b"0")?;
         self.set_up(false)?;
         self.set_up(true)
     }
 
-    /// Whether the kernel says that the device has its thread.
+    /// Whether the device has its thread, as the kernel reports it.
     pub fn exists(&self) -> Result<bool, Errno> {
         let mut text = [0; 1];
         self.threaded.read_exact_at(&mut text, 0)?;
@@ -84,14 +84,14 @@ impl KernelThread {
     }
 }
 
-/// A way back to the network namespace that the thread was in.
+/// The network namespace that the thread was in, to return to.
 struct Namespace(OwnedFd);
 
 impl Namespace {
     /// Moves the calling thread into a fresh network namespace.
     fn enter_new() -> Result<Self, Errno> {
         let home = File::open("/proc/thread-self/ns/net")?;
-        // SAFETY: plain numbers; it is this thread's own affair.
+        // SAFETY: plain numbers; only this thread is affected.
         Errno::check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
         Ok(Self(home.into()))
     }
@@ -102,10 +102,10 @@ impl Namespace {
     }
 }
 
-/// A descriptor that a call has just opened.
+/// Takes ownership of a descriptor that `open` returns.
 fn owned_descriptor(open: impl FnOnce() -> i32) -> Result<OwnedFd, Errno> {
     let fd = Errno::check(open())?;
-    // SAFETY: it is new, and nobody else's.
+    // SAFETY: it is new and not shared.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -124,7 +124,8 @@ fn interface_ioctl(
     what: libc::Ioctl,
     request: &mut libc::ifreq,
 ) -> Result<(), Errno> {
-    // SAFETY: the request is one that `what` takes, and what it points to lives as long as it.
+    // SAFETY: the request is of the type that `what` takes, and what it points to outlives the
+    // call.
     Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut *request) }).map(drop)
 }
 
@@ -138,8 +139,8 @@ fn set_gro(socket: &OwnedFd) -> Result<(), Errno> {
     interface_ioctl(socket, SIOCETHTOOL, &mut request)
 }
 
-/// Opens the device's `threaded` by a mount of sysfs that is attached nowhere (Linux 5.2): it shows
-/// the network namespace that the thread is in.
+/// Opens the device's `threaded` through a detached sysfs mount (Linux 5.2), which shows the
+/// thread's network namespace.
 fn open_threaded() -> Result<File, Errno> {
     const FSOPEN_CLOEXEC: libc::c_uint = 1;
     const FSCONFIG_CMD_CREATE: libc::c_uint = 6;

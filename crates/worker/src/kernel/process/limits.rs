@@ -1,9 +1,9 @@
-//! What a process may have.
+//! Resource limits of the process.
 
 use crate::kernel::Errno;
 
-/// How many descriptors this process may have open: the soft limit is raised to the hard one, which
-/// everyone may do.
+/// The number of descriptors this process may have open, after raising the soft limit to the hard
+/// one, which needs no privilege.
 pub fn raise_descriptor_limit() -> Result<u64, Errno> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: one rlimit is written, and then read, which is there.
@@ -17,8 +17,8 @@ pub fn raise_descriptor_limit() -> Result<u64, Errno> {
     Ok(limit.rlim_max)
 }
 
-/// How many descriptors this process may have open, where it wants so many: beyond the hard limit
-/// who may raises that too, as far as the system goes (`fs.nr_open`).
+/// The number of descriptors this process may have open, after trying to allow `wanted`: with
+/// privilege the hard limit is raised too, up to `fs.nr_open`.
 pub fn raise_descriptor_limit_to(wanted: u64) -> Result<u64, Errno> {
     let limit = raise_descriptor_limit()?;
     if wanted <= limit {
@@ -30,7 +30,7 @@ pub fn raise_descriptor_limit_to(wanted: u64) -> Result<u64, Errno> {
     Ok(if done == 0 { wanted } else { limit })
 }
 
-/// What a process may not exceed.
+/// A limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// Its address space (RLIMIT_AS).
@@ -39,12 +39,11 @@ pub enum LimitKind {
     File,
 }
 
-/// A soft limit that this process has lowered for what it starts meanwhile: its own are raised
-/// again when this is dropped.
+/// A soft limit that this process has lowered for its children: restored on drop.
 pub struct LoweredLimit(LimitKind, libc::rlimit);
 
 impl LoweredLimit {
-    /// Lowers a limit to so many MiB; it is never raised.
+    /// Lowers a limit to `mib` MiB; it is never raised.
     pub fn new(what: LimitKind, mib: u32) -> Result<Self, Errno> {
         let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: one rlimit is written, which is there.
@@ -62,7 +61,7 @@ impl LoweredLimit {
 
 impl Drop for LoweredLimit {
     fn drop(&mut self) {
-        // Up to the hard limit, which was not touched, everyone may.
+        // Raising up to the unchanged hard limit needs no privilege.
         let _ = set(self.0, &self.1);
     }
 }
@@ -78,8 +77,8 @@ fn set(what: LimitKind, limit: &libc::rlimit) -> Result<(), Errno> {
     .map(drop)
 }
 
-/// Has this process, and what it starts, make do with so many descriptors: the right to raise the
-/// limit again (CAP_SYS_RESOURCE) is given up.
+/// Limits this process and its children to `most` descriptors, and drops the capability to raise
+/// the limit again (CAP_SYS_RESOURCE).
 #[cfg(test)]
 pub(crate) fn lower_descriptor_limit(most: u64) -> Result<(), Errno> {
     const VERSION_3: u32 = 0x2008_0522;

@@ -1,4 +1,4 @@
-//! Signals as something to read.
+//! Signals: read from a descriptor, blocked, forwarded, reset.
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -47,16 +47,16 @@ impl AsFd for SignalFd {
     }
 }
 
-/// What a signal means to the supervisor.
+/// A signal's meaning for the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalEvent {
     /// A child ended or stopped.
     ChildChanged,
-    /// Somebody wants the supervisor to end.
+    /// The supervisor is asked to end.
     EndRequested,
 }
 
-/// What others ask of a process that stands for another one.
+/// The signals that a wrapper process forwards to its child.
 const FORWARDED: [i32; 7] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -67,11 +67,11 @@ const FORWARDED: [i32; 7] = [
     libc::SIGALRM,
 ];
 
-/// Signals that wait until they are let in.
+/// Signals that are blocked until unblocked.
 pub struct BlockedSignals(libc::sigset_t);
 
-/// Holds back what [`forward_to`] forwards, until it is known to whom: what came in between would
-/// end this process, and leave the other one.
+/// Blocks what [`forward_to`] forwards until the target is known: a signal in between would end
+/// this process and leave the other one.
 pub fn block_forwarded() -> BlockedSignals {
     // SAFETY: both sets are written before they are read, and are there.
     unsafe {
@@ -87,7 +87,7 @@ pub fn block_forwarded() -> BlockedSignals {
 }
 
 impl BlockedSignals {
-    /// Lets them in: in a child, too, which has inherited that they wait.
+    /// Unblocks them: also in a child, which has inherited the mask.
     pub fn unblock(&self) {
         // SAFETY: the mask is the one that was there before.
         unsafe {
@@ -96,11 +96,11 @@ impl BlockedSignals {
     }
 }
 
-/// Whom [`forward_to`] forwards to; nobody at 0.
+/// The target of [`forward_to`]; 0 for none.
 static FORWARD_TARGET: AtomicI32 = AtomicI32::new(0);
 
-/// What others ask of this process is from now on asked of `pid`, which stands for it; 0 for nobody.
-/// What the terminal sends reaches that one too, and is not sent twice; what is ignored stays so.
+/// Forwards signals to this process to `pid` from now on; 0 for none. Signals that the terminal
+/// sends reach that process anyway and are not sent twice; ignored signals stay ignored.
 pub fn forward_to(pid: u32) {
     FORWARD_TARGET.store(pid as i32, Ordering::Relaxed);
     for signal in FORWARDED {
@@ -121,8 +121,8 @@ pub fn forward_to(pid: u32) {
 
 extern "C" fn forward(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
     let heir = FORWARD_TARGET.load(Ordering::Relaxed);
-    // SAFETY: the kernel hands over a siginfo that lives as long as the handler runs. What a process
-    // has sent has a code of 0 or below.
+    // SAFETY: the kernel passes a siginfo that lives as long as the handler runs. Signals sent by a
+    // process have a code of 0 or below.
     unsafe {
         if heir > 1 && (*info).si_code <= 0 {
             libc::kill(heir, signal);
@@ -131,11 +131,11 @@ extern "C" fn forward(signal: i32, info: *const libc::siginfo_t, _: *const libc:
 }
 
 /// Unblocks every signal and ignores none but SIGPIPE: a worker inherits the supervisor's mask, and
-/// what a shell in the background or nohup(1) ignores; a benchmark must not.
+/// what a background shell or nohup(1) ignores; a benchmark must not.
 pub fn reset_all() {
     for signal in 1..32 {
         if ![libc::SIGKILL, libc::SIGSTOP, libc::SIGPIPE].contains(&signal) {
-            // SAFETY: no handler of ours is set, so that none is taken away.
+            // SAFETY: no handler was installed, so none is removed.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }
@@ -147,8 +147,7 @@ pub fn reset_all() {
     }
 }
 
-/// Ignores what a terminal sends, and who wants this process to end kindly: it ends with another
-/// one.
+/// Ignores the terminal's signals and polite requests to end: this process ends with another one.
 pub fn ignore_terminal_signals() {
     let all = [
         libc::SIGHUP,
@@ -160,7 +159,7 @@ pub fn ignore_terminal_signals() {
         libc::SIGTTOU,
     ];
     for signal in all {
-        // SAFETY: no handler of ours is set, so that none is taken away.
+        // SAFETY: no handler was installed, so none is removed.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }

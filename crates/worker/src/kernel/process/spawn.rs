@@ -1,4 +1,4 @@
-//! Making processes, starting programs, and seeing them end.
+//! Making processes, starting programs, and waiting for their end.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fs::{self, OpenOptions};
@@ -12,19 +12,19 @@ use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::{Errno, arch};
 
-/// fork(2) by the bare instruction: clone(2) with no flag but the signal that its end sends. The
-/// child reads `watch` and hands that to `child`, which may make system calls and use its copy of
-/// memory, and ends with what that hands back. By the processor's counter that is the first that
-/// it does: a mere call of a function writes to the stack, and that is a fault.
+/// fork(2) by the raw instruction: clone(2) with no flag but the exit signal. The child reads
+/// `watch` and passes that to `child`, which may make system calls and use its copy of memory; its
+/// result is the exit status. With the processor's counter the read is the first thing the child
+/// does: even a function call would write to the stack, which faults.
 #[inline(always)]
 pub fn raw_fork(watch: Stopwatch, child: impl FnOnce(u64) -> i32) -> Result<u32, Errno> {
     let args = [libc::SIGCHLD as u64, 0, 0, 0, 0, 0];
-    // SAFETY: without CLONE_VM the child has a copy of all memory, and goes on behind the call as
+    // SAFETY: without CLONE_VM the child has a copy of all memory, and continues after the call as
     // the parent does.
     match unsafe { arch::syscall(libc::SYS_clone, args) } {
         0 => {
             let status = child(watch.stop());
-            // SAFETY: ends the child at once; the parent's exit handlers are not for it to run.
+            // SAFETY: ends the child at once, without running the parent's exit handlers.
             unsafe { libc::_exit(status) }
         }
         result if result < 0 => Err(Errno(-result as i32)),
@@ -32,7 +32,7 @@ pub fn raw_fork(watch: Stopwatch, child: impl FnOnce(u64) -> i32) -> Result<u32,
     }
 }
 
-/// A process that shares our memory, and ends at once: clone(2) with CLONE_VM.
+/// A process that shares this one's memory and exits at once: clone(2) with CLONE_VM.
 #[inline(always)]
 pub fn clone_vm() -> Result<u32, Errno> {
     let flags = (libc::CLONE_VM | libc::SIGCHLD) as u64;
@@ -43,8 +43,8 @@ pub fn clone_vm() -> Result<u32, Errno> {
     }
 }
 
-/// A child's own part until something is so: it lets its parent run meanwhile. Not for ever, for
-/// its parent may have been killed before; as the end of a child's part it hands back the status.
+/// Yields in a child until a condition holds, but not for ever, since its parent may have been
+/// killed. Returns the exit status.
 pub fn yield_until(it_is_so: impl Fn() -> bool) -> i32 {
     const TRIES: u32 = 1_000_000;
     for _ in 0..TRIES {
@@ -57,9 +57,8 @@ pub fn yield_until(it_is_so: impl Fn() -> bool) -> i32 {
     libc::ETIMEDOUT
 }
 
-/// Waits for the end of a child that is to end by itself, with status 0, and reaps it. Anything
-/// else is an error: the status taken for an errno, which is what our children end with, or
-/// ECANCELED for one that was killed.
+/// Waits for a child that must exit with status 0, and reaps it. Otherwise an error: the status as
+/// an errno, which is what our children exit with, or ECANCELED if it was killed.
 #[inline(always)]
 pub fn reap(child: u32) -> Result<(), Errno> {
     match process::wait(WaitTarget::Child(child), true)? {
@@ -69,7 +68,7 @@ pub fn reap(child: u32) -> Result<(), Errno> {
     }
 }
 
-/// Waits for the end of a child, and leaves it as it is: a zombie.
+/// Waits for the end of a child and leaves it a zombie.
 #[inline(always)]
 pub fn wait_without_reaping(child: u32) -> Result<(), Errno> {
     loop {
@@ -88,27 +87,27 @@ pub fn wait_without_reaping(child: u32) -> Result<(), Errno> {
 
 /// system(3): a shell runs `command` and ends.
 pub fn system(command: &CStr) -> Result<(), Errno> {
-    // SAFETY: the command is a string with an end.
+    // SAFETY: the command is NUL-terminated.
     let status = Errno::check(unsafe { libc::system(command.as_ptr()) })?;
     match status {
         0 => Ok(()),
-        // The shell's own words for "not found" and "not allowed".
+        // The shell's statuses for "not found" and "not executable".
         _ if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 127 => Err(Errno::ENOENT),
         _ if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 126 => Err(Errno::EACCES),
         _ => Err(Errno(libc::ECANCELED)),
     }
 }
 
-/// Whether the current folder is one that the supervisor has made, and removes. Where it could make
-/// none, a worker stands where the user does: nothing is written there.
+/// Whether the working folder is one that the supervisor made and removes. If it could make none, a
+/// worker runs in the user's folder, where nothing is written.
 pub fn is_in_private_folder() -> bool {
     let Ok(folder) = std::env::current_dir() else { return false };
     let ours = folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"oscost-"));
     ours && fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o077 == 0)
 }
 
-/// A program of ours in the current folder, started with no environment and no arguments but its
-/// name. Dropping it removes the file.
+/// A program in the working folder, started with no environment and no arguments but its name.
+/// Dropping it removes the file.
 pub struct Program {
     path: CString,
     // Points into the heap part of `path`, which stays where it is.
@@ -124,7 +123,7 @@ impl Program {
         let name = format!("./oscost-program-{}-{number}", std::process::id());
         let path = CString::new(name).map_err(|_| Errno::EINVAL)?;
         let argv = [path.as_ptr(), std::ptr::null()];
-        // From here on it is removed, whatever happens.
+        // From here on the file is removed on drop.
         let program = Self { path, argv, envp: [std::ptr::null()] };
         let mut options = OpenOptions::new();
         let mut file =
@@ -133,7 +132,7 @@ impl Program {
         Ok(program)
     }
 
-    /// Its path, from the current folder.
+    /// Its path, relative to the working folder.
     pub fn path(&self) -> &CStr {
         &self.path
     }
@@ -142,18 +141,19 @@ impl Program {
         self.path.to_string_lossy().into_owned().into()
     }
 
-    /// execve(2): comes back only with the error, as a status to end with.
+    /// execve(2): returns only on error, with the errno as an exit status.
     #[inline(always)]
     pub fn exec(&self) -> i32 {
-        // SAFETY: a string with an end, and two arrays that end with a null.
+        // SAFETY: a NUL-terminated string and two null-terminated arrays.
         unsafe {
             libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
         }
         Errno::last().0
     }
 
-    /// Starts it in a child that has our memory until then, while we stand still: what vfork(2) and
-    /// execve(2) do, by the bare instruction. That it could not be started shows when it is reaped.
+    /// Starts it in a child that shares this memory until then, while the parent is suspended:
+    /// vfork(2) and execve(2), by the raw instruction. A failure to start shows when the child is
+    /// reaped.
     #[inline(always)]
     pub fn vfork_exec(&self) -> Result<u32, Errno> {
         let flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD) as u64;
@@ -168,8 +168,8 @@ impl Program {
     #[inline(always)]
     pub fn posix_spawn(&self) -> Result<u32, Errno> {
         let mut pid = 0;
-        // SAFETY: one number is written, which is there; the strings are as in `exec`, and neither
-        // of them is written to, whatever the type says.
+        // SAFETY: one number is written, to a local; the strings are as in `exec`, and are not
+        // modified, whatever the type says.
         let error = unsafe {
             libc::posix_spawn(
                 &raw mut pid,
@@ -186,17 +186,17 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // Errors cannot be reported from here.
         let _ = fs::remove_file(self.file_name());
     }
 }
 
-/// Children that have ended and were not reaped. Dropping it reaps them.
+/// Zombies: children that have ended and were not reaped. Dropping them reaps them.
 #[derive(Default)]
 pub struct Zombies(Vec<u32>);
 
 impl Zombies {
-    /// Makes so many more.
+    /// Adds `count` zombies.
     pub fn add(&mut self, count: u64) -> Result<(), Errno> {
         for _ in 0..count {
             let child = process::fork(|| 0)?;
@@ -206,7 +206,7 @@ impl Zombies {
         Ok(())
     }
 
-    /// One of them, which is then the caller's to reap; ECHILD when there is none left.
+    /// Takes one, for the caller to reap; ECHILD if none is left.
     #[inline(always)]
     pub fn take(&mut self) -> Result<u32, Errno> {
         self.0.pop().ok_or(Errno::ECHILD)

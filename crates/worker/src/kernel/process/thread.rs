@@ -1,4 +1,4 @@
-//! Making threads, by the C library and by the bare instruction.
+//! Creating threads, by the C library and by the raw instruction.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::{Errno, arch};
 
-/// What a thread does, and what becomes of it when it ends.
+/// What a thread does, and how it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadKind {
-    /// It ends at once, and is joined.
+    /// Ends at once, and is joined.
     Plain,
-    /// It reads the clock first.
+    /// Reads the clock first, and is joined.
     Timestamping,
-    /// It reads the clock, and cleans up behind itself when it ends (PTHREAD_CREATE_DETACHED).
+    /// Reads the clock, and is detached (PTHREAD_CREATE_DETACHED).
     Detached,
 }
 
-/// What a thread shares with its maker.
+/// What a thread shares with its creator.
 struct Shared {
     watch: Stopwatch,
     start_ticks: AtomicU64,
     thread: AtomicU32,
 }
 
-/// Makes threads, one at a time.
+/// Creates threads, one at a time.
 pub struct ThreadMaker {
     attributes: libc::pthread_attr_t,
     kind: ThreadKind,
@@ -34,10 +34,10 @@ pub struct ThreadMaker {
 }
 
 impl ThreadMaker {
-    /// A maker of such threads; `cpu` is the one that they are to run on, other than the maker's.
+    /// A maker of such threads; `cpu` is the CPU that they run on, if not the maker's.
     pub fn new(kind: ThreadKind, cpu: Option<u32>, watch: Stopwatch) -> Result<Self, Errno> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-        // SAFETY: the call initialises what it is handed.
+        // SAFETY: the call initialises its argument.
         let mut attributes = unsafe {
             check_error(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
             attributes.assume_init()
@@ -71,7 +71,7 @@ impl ThreadMaker {
         Ok(Self { attributes, kind, shared, running: None })
     }
 
-    /// pthread_create(3). The last thread must have been seen to end.
+    /// pthread_create(3). The last thread must have been waited for.
     #[inline(always)]
     pub fn create(&mut self) -> Result<(), Errno> {
         if self.running.is_some() {
@@ -84,8 +84,8 @@ impl ThreadMaker {
         };
         let shared: *const Shared = &raw const *self.shared;
         let mut thread = MaybeUninit::uninit();
-        // SAFETY: the attributes were initialised; what the thread is handed lives in a box that is
-        // kept until its end was seen.
+        // SAFETY: the attributes were initialised; the thread's argument is in a box that lives
+        // until the thread was waited for.
         unsafe {
             check_error(libc::pthread_create(
                 thread.as_mut_ptr(),
@@ -112,13 +112,13 @@ impl ThreadMaker {
         let mut result = std::ptr::null_mut::<c_void>();
         // SAFETY: a joinable thread that nobody has joined yet; one pointer is written.
         check_error(unsafe { libc::pthread_join(thread, &raw mut result) })?;
-        // Each body hands back what it was handed: proof that it ran.
+        // Each body returns its argument: proof that it ran.
         let ran = std::ptr::eq(result, (&raw const *self.shared).cast());
         if ran { Ok(()) } else { Err(Errno(libc::ECANCELED)) }
     }
 
-    /// A detached thread has said its number, and is gone when nobody has that number any more. It
-    /// is asked for between yields, in which it can run; after a sleep the next op would be colder.
+    /// A detached thread has stored its id, and is gone when no thread has that id. It is polled
+    /// between yields, in which it can run; after a sleep the next op would start colder.
     fn wait_detached(&self) -> Result<(), Errno> {
         loop {
             let thread = self.shared.thread.load(Ordering::Acquire);
@@ -130,7 +130,7 @@ impl ThreadMaker {
         }
     }
 
-    /// The ticks that the last thread's first instruction read; an error where it never ran.
+    /// The clock as the last thread first read it; an error if it never ran.
     pub fn start_ticks(&self) -> Result<u64, Errno> {
         match self.shared.start_ticks.swap(0, Ordering::AcqRel) {
             0 => Err(Errno(libc::ECANCELED)),
@@ -154,8 +154,8 @@ extern "C" fn no_op(shared: *mut c_void) -> *mut c_void {
 }
 
 extern "C" fn record_start(shared: *mut c_void) -> *mut c_void {
-    // SAFETY: the maker keeps it until the thread's end was seen, and only shared references to it
-    // are made meanwhile.
+    // SAFETY: the maker keeps it until the thread was waited for, and only shared references to it
+    // exist meanwhile.
     let all = unsafe { &*shared.cast::<Shared>() };
     all.start_ticks.store(all.watch.stop(), Ordering::Release);
     shared
@@ -171,20 +171,20 @@ extern "C" fn record_start_and_id(shared: *mut c_void) -> *mut c_void {
     shared
 }
 
-/// Whether the process has a thread of that number.
+/// Whether the process has a thread of that id.
 fn is_alive(thread: u32) -> bool {
-    // SAFETY: plain numbers; signal 0 is sent to nobody.
+    // SAFETY: plain numbers; signal 0 only checks existence.
     let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread as libc::pid_t, 0) };
     sent == 0
 }
 
-/// The convention of the thread functions: they hand back the error.
+/// Converts the convention of the pthread functions, which return the error.
 fn check_error(error: libc::c_int) -> Result<(), Errno> {
     if error == 0 { Ok(()) } else { Err(Errno(error)) }
 }
 
-/// A thread by the bare instruction, which ends at once, and its end: clone(2) with all that makes
-/// it a thread of this process, and futex(2) on the word that the kernel clears when it is gone.
+/// A thread by the raw instruction that ends at once, and its end: clone(2) with the flags of a
+/// thread, and futex(2) on the word that the kernel clears when it is gone.
 #[inline(always)]
 pub fn raw_create_join() -> Result<(), Errno> {
     const FLAGS: i32 = libc::CLONE_VM
@@ -196,8 +196,8 @@ pub fn raw_create_join() -> Result<(), Errno> {
         | libc::CLONE_PARENT_SETTID
         | libc::CLONE_CHILD_CLEARTID;
     let word = AtomicU32::new(0);
-    // SAFETY: this function does not return before the kernel has cleared the word, which is the
-    // last that it does with it.
+    // SAFETY: this function does not return before the kernel has cleared the word, which is its
+    // last access.
     let result = unsafe { arch::clone_and_exit(FLAGS as u64, word.as_ptr()) };
     if result < 0 {
         return Err(Errno(-result as i32));
@@ -207,8 +207,8 @@ pub fn raw_create_join() -> Result<(), Errno> {
         if thread == 0 {
             return Ok(());
         }
-        // SAFETY: the word is there. The kernel wakes the key that all processes share, not the
-        // private one, and nobody waits for ever: the word is read again.
+        // SAFETY: the word is a local. The kernel wakes the shared futex key, not the private one,
+        // and a lost wake-up cannot hang: the word is read again.
         unsafe {
             let wait = [word.as_ptr() as u64, libc::FUTEX_WAIT as u64, u64::from(thread), 0, 0, 0];
             arch::syscall(libc::SYS_futex, wait);

@@ -1,19 +1,18 @@
-//! What the kernel has charged the calling thread so far, and what it charged processes that have
-//! ended.
+//! What the kernel has charged the calling thread, and processes that have ended.
 
 use oscost_model::program::TreeUsage;
 
 use crate::kernel::Errno;
 use crate::kernel::process::{Termination, WaitTarget, waitpid_argument};
 
-/// Counters of the calling thread that are cheap to read.
+/// Counters of the calling thread that are inexpensive to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadUsage {
     /// Switches that the scheduler forced (`ru_nivcsw`).
     pub involuntary_switches: u64,
     /// Faults that waited for a disk (`ru_majflt`).
     pub major_faults: u64,
-    /// Faults that did not (`ru_minflt`).
+    /// Faults that needed no disk (`ru_minflt`).
     pub minor_faults: u64,
     /// Switches because the thread waited (`ru_nvcsw`).
     pub voluntary_switches: u64,
@@ -66,8 +65,8 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
     })
 }
 
-/// Waits for an end as [`crate::kernel::process::wait`] does; with what the kernel charged whoever ended,
-/// and those that it has waited for itself.
+/// Waits as [`crate::kernel::process::wait`] does, and also returns what the kernel charged the
+/// process and its waited-for children.
 pub fn wait(whose: WaitTarget, patient: bool) -> Result<Option<(Termination, TreeUsage)>, Errno> {
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {

@@ -1,4 +1,4 @@
-//! The C library's wrappers around system calls, where they are measured beside the bare calls.
+//! The C library's wrappers of system calls, measured side by side with the raw calls.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub fn getpid() -> i64 {
     i64::from(unsafe { libc::getpid() })
 }
 
-/// `sbrk(0)`: the break as the library remembers it.
+/// `sbrk(0)`: the program break as the library caches it.
 #[inline(always)]
 pub fn sbrk() -> u64 {
     // SAFETY: an increment of 0 moves nothing.
@@ -35,7 +35,7 @@ pub fn brk() -> Result<(), Errno> {
 /// `write(fd, byte, 1)`.
 #[inline(always)]
 pub fn write(file: &File) -> Result<(), Errno> {
-    // SAFETY: one byte is read, which is there.
+    // SAFETY: one byte is read from a static string.
     match unsafe { libc::write(file.as_raw_fd(), c"x".as_ptr().cast(), 1) } {
         1 => Ok(()),
         result => Errno::check(result).and(Err(Errno::EPROTO)),
@@ -46,7 +46,7 @@ pub fn write(file: &File) -> Result<(), Errno> {
 #[inline(always)]
 pub fn read(file: &File) -> Result<(), Errno> {
     let mut byte = 0u8;
-    // SAFETY: one byte is written, which is there.
+    // SAFETY: one byte is written to a local.
     match unsafe { libc::read(file.as_raw_fd(), (&raw mut byte).cast(), 1) } {
         1 => Ok(()),
         result => Errno::check(result).and(Err(Errno::EPROTO)),
@@ -56,7 +56,7 @@ pub fn read(file: &File) -> Result<(), Errno> {
 /// `stat(path)`.
 #[inline(always)]
 pub fn stat(path: &CStr) -> Result<(), Errno> {
-    // SAFETY: all-zero bits are a valid stat; the path has an end, and one stat is written.
+    // SAFETY: all-zero bits are a valid stat; the path is NUL-terminated, and one stat is written.
     unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
         Errno::check(libc::stat(path.as_ptr(), &raw mut stat)).map(drop)
@@ -73,7 +73,7 @@ pub fn fstat(file: &File) -> Result<(), Errno> {
     }
 }
 
-/// A number that no descriptor has.
+/// A descriptor number that is not open.
 #[derive(Clone, Copy)]
 pub struct ClosedDescriptor(i32);
 
@@ -83,10 +83,10 @@ impl ClosedDescriptor {
         prepared::find_closed_descriptor().map(Self)
     }
 
-    /// `close(fd)`; what is right is that it fails with EBADF.
+    /// `close(fd)`, which must fail with EBADF.
     #[inline(always)]
     pub fn close(self) -> Result<(), Errno> {
-        // SAFETY: nothing is closed while the number is nobody's; the kernel hands out the lowest
+        // SAFETY: nothing is closed while the number is not open; the kernel allocates the lowest
         // free one, and some thirty are free below it.
         match unsafe { libc::close(self.0) } {
             0 => Err(Errno::EPROTO),
@@ -98,11 +98,11 @@ impl ClosedDescriptor {
     }
 }
 
-/// A function that takes nothing, as it is called through a pointer. What fails returns -1.
+/// A function without arguments, called through a pointer. It returns -1 on failure.
 pub type CFunction = extern "C" fn() -> u64;
 
-/// The function of that name: one that returns 0, or calls the C library; see the axis `call` of
-/// `syscall/function`. It was called once, and did what it should.
+/// The function of that name: one that returns 0, or that calls the C library; see the axis `call`
+/// of `syscall/function`. It has been called once and succeeded.
 pub fn function_by_name(name: &str) -> Result<CFunction, Errno> {
     let function: CFunction = match name {
         "none" => return_0,
@@ -128,7 +128,7 @@ pub fn function_by_name(name: &str) -> Result<CFunction, Errno> {
 
 const FAILED: u64 = -1i64 as u64;
 
-/// The number that `close` closes: nobody's, always.
+/// The number that `close` closes: never open.
 static CLOSED: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn return_0() -> u64 {
@@ -136,7 +136,7 @@ extern "C" fn return_0() -> u64 {
 }
 
 extern "C" fn time() -> u64 {
-    // SAFETY: without a pointer nothing is written.
+    // SAFETY: with a null pointer nothing is written.
     unsafe { libc::time(std::ptr::null_mut()) as u64 }
 }
 
@@ -146,7 +146,7 @@ extern "C" fn sbrk_0() -> u64 {
 
 extern "C" fn clock_gettime<const CLOCK: libc::clockid_t>() -> u64 {
     let mut time = MaybeUninit::uninit();
-    // SAFETY: one timespec is written, which is there.
+    // SAFETY: one timespec is written, to a valid pointer.
     unsafe { libc::clock_gettime(CLOCK, time.as_mut_ptr()) as u64 }
 }
 
@@ -158,9 +158,9 @@ extern "C" fn getpid_() -> u64 {
     getpid() as u64
 }
 
-/// Asked for each time: memory that was allocated since may have moved the break.
+/// Queried each time: allocations since may have moved the break.
 extern "C" fn brk_unchanged() -> u64 {
-    // SAFETY: the break is where it is: nothing moves.
+    // SAFETY: the break is set to where it is: nothing moves.
     unsafe { libc::brk(libc::sbrk(0)) as u64 }
 }
 
@@ -170,11 +170,11 @@ extern "C" fn close_closed() -> u64 {
 }
 
 extern "C" fn open_close() -> u64 {
-    // SAFETY: the path has an end; the descriptor is ours alone, and none has the number -1.
+    // SAFETY: the path is NUL-terminated; the descriptor is not shared, and -1 is no descriptor.
     unsafe { libc::close(libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY)) as u64 }
 }
 
-/// `sigaction(SIGUSR2, handler)`, of a handler that does nothing and is installed already.
+/// `sigaction(SIGUSR2, handler)` with a no-op handler that is already installed.
 #[inline(always)]
 pub fn sigaction(handler: &SignalAction) -> Result<(), Errno> {
     // SAFETY: the description is read; its handler does nothing.
@@ -184,11 +184,11 @@ pub fn sigaction(handler: &SignalAction) -> Result<(), Errno> {
     .map(drop)
 }
 
-/// What the C library is told of a handler.
+/// The C library's description of a handler.
 pub struct SignalAction(libc::sigaction);
 
 impl SignalAction {
-    /// A handler that does nothing.
+    /// A no-op handler.
     pub fn no_op() -> Self {
         Self(prepared::no_op_action())
     }

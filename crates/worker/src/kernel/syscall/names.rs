@@ -1,4 +1,4 @@
-//! System calls by the kernel's names.
+//! The kernel's names of system calls.
 
 use oscost_model::call_names::Arch;
 
@@ -8,7 +8,7 @@ const NATIVE: Arch = Arch::X86_64;
 #[cfg(target_arch = "aarch64")]
 const OURS: Arch = Arch::Aarch64;
 
-/// The kernel's name of a call; `syscall_N` for one that is younger than the table.
+/// The kernel's name of a call; `syscall_N` for one newer than the table.
 pub fn name_of(number: u64) -> String {
     match NATIVE.calls().find(|&(known, _)| u64::from(known) == number) {
         Some((_, name)) => name.to_owned(),

@@ -1,19 +1,19 @@
-//! Syscall User Dispatch (prctl(2), Linux 5.11): a byte of the process's own says whether its calls
-//! reach the kernel or come back as a signal.
+//! Syscall User Dispatch (prctl(2), Linux 5.11): a selector byte in user memory decides whether
+//! system calls reach the kernel or raise a signal.
 
 use crate::kernel::Errno;
 
 const PR_SET_SYSCALL_USER_DISPATCH: i32 = 59;
 const PR_SYS_DISPATCH_ON: libc::c_ulong = 1;
 
-/// Lets every call through: what stands in the byte (SYSCALL_DISPATCH_FILTER_ALLOW).
+/// The selector's value that lets every call through (SYSCALL_DISPATCH_FILTER_ALLOW).
 static SELECTOR: u8 = 0;
 
-/// Switches it on for the calling thread, with a byte that lets every call through. It is not
-/// inherited: a fork(2), a new thread and an execve(2) go without it.
+/// Enables it for the calling thread, with a selector that lets every call through. It is not
+/// inherited over fork(2), by new threads or over execve(2).
 pub fn enable() -> Result<(), Errno> {
-    // SAFETY: the kernel reads the byte at every call, and it is there for ever; no range of code
-    // is left out.
+    // SAFETY: the kernel reads the byte at every call, and it is static; no range of code is
+    // exempt.
     Errno::check(unsafe {
         libc::prctl(
             PR_SET_SYSCALL_USER_DISPATCH,

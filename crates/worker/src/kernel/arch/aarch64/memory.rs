@@ -1,14 +1,15 @@
-//! Memory on aarch64: the same as for x86-64, compiled from the manual; nobody has run it yet.
+//! Memory on aarch64, the counterpart of x86-64. Written from the manual and compiled; not yet run
+//! on hardware.
 
 use std::arch::asm;
 
-/// The registers of a store that a handler counts by; see [`store_until_allowed`].
+/// The registers of a faulting store by which a handler counts; see [`store_until_allowed`].
 pub(in crate::kernel) struct FaultRegisters<'a> {
-    /// Where it stores to.
+    /// The address it stores to.
     pub(in crate::kernel) address: &'a mut u64,
-    /// Where it may.
+    /// The address that may be written.
     pub(in crate::kernel) allowed: &'a mut u64,
-    /// How many faults are left.
+    /// Faults still to take.
     pub(in crate::kernel) left: &'a mut u64,
 }
 
@@ -16,9 +17,9 @@ impl FaultRegisters<'_> {
     /// The registers in a signal's context.
     ///
     /// # Safety
-    /// The context is the one that the kernel handed to a signal handler, and nobody else's.
+    /// The context is the one that the kernel passed to a signal handler, and is not aliased.
     pub(in crate::kernel) unsafe fn of(context: *mut libc::ucontext_t) -> Self {
-        // SAFETY: the caller vouches for the context; three registers are three places.
+        // SAFETY: the caller guarantees the context; three registers are three distinct words.
         unsafe {
             let registers = (&raw mut (*context).uc_mcontext.regs).cast::<u64>();
             Self {
@@ -30,11 +31,11 @@ impl FaultRegisters<'_> {
     }
 }
 
-/// Stores to `forbidden` until a handler, which counts X2 down at each fault, turns X0 to
-/// `allowed`; hands back what the handler has left in X2.
+/// Stores to `forbidden` until a handler, which decrements X2 at each fault, sets X0 to `allowed`;
+/// returns what the handler left in X2.
 ///
 /// # Safety
-/// A handler does so, and `allowed` may be written.
+/// Such a handler is installed, and `allowed` may be written.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn store_until_allowed(
     forbidden: usize,
@@ -42,7 +43,7 @@ pub(in crate::kernel) unsafe fn store_until_allowed(
     faults: u64,
 ) -> u64 {
     let left;
-    // SAFETY: the caller vouches for the handler; the store goes to the place that it names.
+    // SAFETY: the caller guarantees the handler; the store goes to the address that it sets.
     unsafe {
         asm!("strb wzr, [x0]", inout("x0") forbidden => _, in("x1") allowed,
              inout("x2") faults => left, options(nostack, preserves_flags));
@@ -50,21 +51,21 @@ pub(in crate::kernel) unsafe fn store_until_allowed(
     left
 }
 
-/// Follows a chain of addresses: `turns` times as many loads as `copies` (1, 2, 4 or 8), each of
-/// the address that the last one gave, and hands back where it has come to.
+/// Follows a chain of addresses: `iterations` iterations of `copies` (1, 2, 4 or 8) loads, each of the
+/// address that the last one gave. Returns the last address.
 ///
 /// # Safety
-/// Every word of the chain is the address of a word of it.
+/// Every word of the chain is the address of a word of the chain.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn chase(at: usize, turns: u64, copies: u32) -> usize {
+pub(in crate::kernel) unsafe fn chase(at: usize, iterations: u64, copies: u32) -> usize {
     let mut at = at;
     macro_rules! chase {
         ($($load:literal),*) => {
-            // SAFETY: the caller vouches for the chain; nothing is written.
+            // SAFETY: the caller guarantees the chain; nothing is written.
             unsafe {
                 asm!("cbz {left}, 3f", ".balign 16", "2:", $($load,)*
                      "subs {left}, {left}, 1", "b.ne 2b", "3:",
-                     at = inout(reg) at, left = inout(reg) turns => _,
+                     at = inout(reg) at, left = inout(reg) iterations => _,
                      options(nostack, readonly))
             }
         };
@@ -87,13 +88,13 @@ pub(in crate::kernel) unsafe fn chase(at: usize, turns: u64, copies: u32) -> usi
     at
 }
 
-/// Copies byte by byte: the string instructions are too new to count on (FEAT_MOPS).
+/// Copies byte by byte: FEAT_MOPS, the string instructions, is too new to rely on.
 ///
 /// # Safety
-/// Both blocks are there, and do not overlap.
+/// Both blocks are valid for `bytes` bytes and do not overlap.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn copy_string(to: *mut u8, from: *const u8, bytes: usize) {
-    // SAFETY: the caller vouches for the blocks.
+    // SAFETY: the caller guarantees the blocks.
     unsafe {
         asm!("cbz {left}, 3f", "2:", "ldrb {byte:w}, [{from}], 1", "strb {byte:w}, [{to}], 1",
              "subs {left}, {left}, 1", "b.ne 2b", "3:",
@@ -102,13 +103,13 @@ pub(in crate::kernel) unsafe fn copy_string(to: *mut u8, from: *const u8, bytes:
     }
 }
 
-/// Clears by pairs of zeros, and byte by byte what is left over.
+/// Clears by pairs of zero registers, and the remainder byte by byte.
 ///
 /// # Safety
 /// The block is there.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn clear_string(block: *mut u8, bytes: usize) {
-    // SAFETY: the caller vouches for the block.
+    // SAFETY: the caller guarantees the block.
     unsafe {
         asm!("cbz {pairs}, 3f", "2:", "stp xzr, xzr, [{to}], 16", "subs {pairs}, {pairs}, 1",
              "b.ne 2b", "3:", "cbz {left}, 5f", "4:", "strb wzr, [{to}], 1",
@@ -118,13 +119,13 @@ pub(in crate::kernel) unsafe fn clear_string(block: *mut u8, bytes: usize) {
     }
 }
 
-/// Reads byte by byte: for what is left over from a loop.
+/// Reads byte by byte: for the remainder of a loop.
 ///
 /// # Safety
 /// The block is there.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
-    // SAFETY: the caller vouches for the block; nothing is written.
+    // SAFETY: the caller guarantees the block; nothing is written.
     unsafe {
         asm!("cbz {left}, 3f", "2:", "ldrb {byte:w}, [{from}], 1", "subs {left}, {left}, 1",
              "b.ne 2b", "3:",
@@ -133,18 +134,19 @@ pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
     }
 }
 
-/// What a turn of the loops below moves.
+/// Bytes that an iteration of the loops below moves.
 pub(in crate::kernel) const ITERATION_BYTES: usize = 256;
 
-/// The registers of 16 bytes are the only ones that every core has.
+/// Whether wider registers than 16 bytes are available: not used here, since only those are in
+/// every core.
 pub(in crate::kernel) fn has_wide_registers() -> bool {
     false
 }
 
 /// A loop over blocks of [`ITERATION_BYTES`], eight registers of 16 bytes twice a turn.
-macro_rules! turns {
-    ([$($turn:literal),*], $end:literal, $to:expr, $from:expr, $bytes:expr) => {
-        asm!("2:", $($turn,)* "add {to}, {to}, 256", "add {from}, {from}, 256",
+macro_rules! iterations {
+    ([$($body:literal),*], $end:literal, $to:expr, $from:expr, $bytes:expr) => {
+        asm!("2:", $($body,)* "add {to}, {to}, 256", "add {from}, {from}, 256",
              "subs {left}, {left}, 256", "b.ne 2b", $end,
              to = inout(reg) $to => _, from = inout(reg) $from => _,
              left = inout(reg) $bytes => _,
@@ -156,11 +158,11 @@ macro_rules! turns {
 /// Copies by registers.
 ///
 /// # Safety
-/// Both blocks are there, do not overlap, and have a multiple of [`ITERATION_BYTES`] bytes, not 0.
+/// Both blocks are valid, do not overlap, and are a multiple of [`ITERATION_BYTES`] bytes long, not 0.
 pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, _wide: bool) {
-    // SAFETY: the caller vouches for the blocks.
+    // SAFETY: the caller guarantees the blocks.
     unsafe {
-        turns!(
+        iterations!(
             [
                 "ldp q0, q1, [{from}]",
                 "ldp q2, q3, [{from}, 32]",
@@ -187,7 +189,7 @@ pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: u
     }
 }
 
-/// Copies by registers, past the caches as far as the core takes the hint (STNP).
+/// Copies by registers with non-temporal stores, as far as the core takes the hint (STNP).
 ///
 /// # Safety
 /// As in [`copy_wide`]; and `to` begins at a multiple of 32.
@@ -199,7 +201,7 @@ pub(in crate::kernel) unsafe fn copy_streaming(
 ) {
     // SAFETY: as in `copy_wide`.
     unsafe {
-        turns!(
+        iterations!(
             [
                 "ldp q0, q1, [{from}]",
                 "ldp q2, q3, [{from}, 32]",
@@ -229,11 +231,11 @@ pub(in crate::kernel) unsafe fn copy_streaming(
 /// Reads into registers.
 ///
 /// # Safety
-/// The block is there, and has a multiple of [`ITERATION_BYTES`] bytes, not 0.
+/// The block is valid and a multiple of [`ITERATION_BYTES`] bytes long, not 0.
 pub(in crate::kernel) unsafe fn read_wide(from: *const u8, bytes: usize, _wide: bool) {
     // SAFETY: as in `copy_wide`; nothing is stored.
     unsafe {
-        turns!(
+        iterations!(
             [
                 "ldp q0, q1, [{from}]",
                 "ldp q2, q3, [{from}, 32]",
@@ -252,14 +254,14 @@ pub(in crate::kernel) unsafe fn read_wide(from: *const u8, bytes: usize, _wide: 
     }
 }
 
-/// Writes registers, whatever is in them.
+/// Writes whatever the registers hold.
 ///
 /// # Safety
 /// As in [`read_wide`]; and the block may be written.
 pub(in crate::kernel) unsafe fn write_wide(to: *mut u8, bytes: usize, _wide: bool) {
     // SAFETY: as in `copy_wide`; nothing is loaded.
     unsafe {
-        turns!(
+        iterations!(
             [
                 "stp q0, q1, [{to}]",
                 "stp q2, q3, [{to}, 32]",

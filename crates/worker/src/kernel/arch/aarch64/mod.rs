@@ -1,4 +1,5 @@
-//! aarch64. Compiled from the architecture's manual; nobody has run it yet, and the README says so.
+//! aarch64. Written from the architecture manual and compiled; not yet run on hardware, as the
+//! README says.
 
 use std::arch::asm;
 
@@ -37,7 +38,7 @@ pub mod counter {
         fenced()
     }
 
-    /// Reads the counter without any order: only for finding gaps and the counter's step.
+    /// Reads the counter without ordering: only for finding gaps and the counter's resolution.
     #[inline(always)]
     pub fn plain() -> u64 {
         let ticks: u64;
@@ -48,7 +49,8 @@ pub mod counter {
         ticks
     }
 
-    /// Reads the counter when all earlier instructions are done; later ones may start before.
+    /// Reads the counter after all earlier instructions have completed; later ones may start
+    /// before.
     #[inline(always)]
     pub fn read_after_earlier() -> u64 {
         let ticks: u64;
@@ -60,22 +62,23 @@ pub mod counter {
         ticks
     }
 
-    /// A hundred instructions that do nothing.
+    /// Executes a hundred NOPs.
     #[inline(always)]
     pub fn hundred_nops() {
-        // SAFETY: they touch nothing.
+        // SAFETY: NOPs touch nothing.
         unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
     }
 
-    /// A window with nothing in it, between serialised reads: the ticks that it shows. ISB is all
-    /// the serialising that there is; no hypervisor sees it.
+    /// The ticks of an empty window between serialised reads. ISB is the only serialising
+    /// instruction needed; no hypervisor traps it.
     #[inline(always)]
     pub fn serialised_empty_window() -> u64 {
         let first = fenced();
         fenced().wrapping_sub(first)
     }
 
-    /// The architecture promises that its counter is constant and shared by all cores.
+    /// Always `None`: the architecture guarantees that its counter is constant and shared by all
+    /// cores.
     pub fn unusable_reason() -> Option<String> {
         None
     }
@@ -88,7 +91,7 @@ pub mod counter {
 #[inline(always)]
 pub(in crate::kernel) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
     let result;
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller guarantees the arguments.
     unsafe {
         asm!("svc 0", in("x8") number, inlateout("x0") args[0] => result,
              in("x1") args[1], in("x2") args[2], in("x3") args[3], in("x4") args[4],
@@ -97,7 +100,7 @@ pub(in crate::kernel) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
     result
 }
 
-/// A raw system call without arguments: the registers that carry none are left alone.
+/// A raw system call without arguments: the argument registers are left alone.
 ///
 /// # Safety
 /// The call must take no arguments.
@@ -111,7 +114,7 @@ pub(in crate::kernel) unsafe fn syscall0(number: i64) -> i64 {
     result
 }
 
-/// A chain of dependent additions: `links` of them, one core cycle each.
+/// A chain of `links` dependent additions, one core cycle each.
 #[inline(always)]
 pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
     let mut left = links / 8;
@@ -127,8 +130,8 @@ pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
     value
 }
 
-/// A row of [`SLED_STEPS`] equal steps that ends in a return: it is entered as far from its end as
-/// steps are wanted, so that no counter of turns runs beside them.
+/// A sled of [`SLED_STEPS`] equal steps that ends in a return. It is entered as many steps before
+/// its end as are wanted, so that no loop counter runs with the steps.
 macro_rules! sled {
     ($name:ident, $($step:literal),+) => {
         global_asm!(
@@ -152,7 +155,7 @@ macro_rules! sled {
 
 sled!(oscost_increments, "add x0, x0, x1");
 sled!(oscost_decrements, "sub x0, x0, x1");
-// What compilers without optimisation make of `variable++`, with the variable on the stack.
+// What a compiler without optimisation emits for `variable++`, with the variable on the stack.
 sled!(oscost_plain_increments, "ldr w2, [x3]", "add w2, w2, 1", "str w2, [x3]");
 sled!(oscost_plain_decrements, "ldr w2, [x3]", "sub w2, w2, 1", "str w2, [x3]");
 
@@ -171,42 +174,46 @@ pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
     ]
 }
 
-/// Enters a sled at `entry`; hands back what the steps in a register have made of `value`.
+/// Enters a sled at `entry`; returns what the register steps made of `value`.
 ///
 /// # Safety
 /// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
-/// `worker` must be valid for writes.
+/// `variable` must be valid for writes.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker: *mut u32) -> u64 {
-    // SAFETY: the sled changes X0 or what X3 points to, and returns by X30; the caller vouches for
+pub(in crate::kernel) unsafe fn enter_sled(
+    entry: usize,
+    mut value: u64,
+    variable: *mut u32,
+) -> u64 {
+    // SAFETY: the sled changes X0 or what X3 points to, and returns by X30; the caller guarantees
     // both.
     unsafe {
         asm!("blr {entry}", entry = in(reg) entry, inout("x0") value, in("x1") 1u64,
-             out("x2") _, in("x3") worker, out("x30") _);
+             out("x2") _, in("x3") variable, out("x30") _);
     }
     value
 }
 
-/// A loop of `turns` turns with nothing in it: increment, comparison, jump.
+/// An empty loop of `iterations` iterations: increment, comparison, jump.
 #[inline(always)]
-pub(in crate::kernel) fn loop_in_register(turns: u64) {
+pub(in crate::kernel) fn loop_in_register(iterations: u64) {
     // SAFETY: register arithmetic only.
     unsafe {
-        asm!("2:", "add {turn}, {turn}, {one}", "cmp {turn}, {turns}", "b.lo 2b",
-             turn = inout(reg) 0u64 => _, one = in(reg) 1u64, turns = in(reg) turns,
+        asm!("2:", "add {index}, {index}, {one}", "cmp {index}, {iterations}", "b.lo 2b",
+             index = inout(reg) 0u64 => _, one = in(reg) 1u64, iterations = in(reg) iterations,
              options(nomem, nostack));
     }
 }
 
 /// The same loop with its counter in memory.
 #[inline(always)]
-pub(in crate::kernel) fn loop_in_memory(turns: u64, counter: &mut u64) {
+pub(in crate::kernel) fn loop_in_memory(iterations: u64, counter: &mut u64) {
     *counter = 0;
-    // SAFETY: the counter is ours, and nothing else is written.
+    // SAFETY: the counter is borrowed mutably, and nothing else is written.
     unsafe {
-        asm!("2:", "ldr {turn}, [{counter}]", "add {turn}, {turn}, 1", "str {turn}, [{counter}]",
-             "ldr {turn}, [{counter}]", "cmp {turn}, {turns}", "b.lo 2b",
-             turn = out(reg) _, counter = in(reg) counter, turns = in(reg) turns,
+        asm!("2:", "ldr {index}, [{counter}]", "add {index}, {index}, 1", "str {index}, [{counter}]",
+             "ldr {index}, [{counter}]", "cmp {index}, {iterations}", "b.lo 2b",
+             index = out(reg) _, counter = in(reg) counter, iterations = in(reg) iterations,
              options(nostack));
     }
 }
@@ -225,14 +232,14 @@ pub(in crate::kernel) fn add_in_register(mut value: u64, one: u64) -> u64 {
 /// One addition to a variable in memory.
 #[inline(always)]
 pub(in crate::kernel) fn add_in_memory(variable: &mut u32) {
-    // SAFETY: the variable is ours, and nothing else is written.
+    // SAFETY: the variable is borrowed mutably, and nothing else is written.
     unsafe {
         asm!("ldr {sum:w}, [{at}]", "add {sum:w}, {sum:w}, 1", "str {sum:w}, [{at}]",
              sum = out(reg) _, at = in(reg) variable, options(nostack));
     }
 }
 
-/// What the kernel wants to find before an rseq abort address: `brk #0x45e0`.
+/// The signature that the kernel checks before an rseq abort address: `brk #0x45e0`.
 pub(in crate::kernel) const RSEQ_SIGNATURE: u32 = 0xd428_bc00;
 
 /// Core cycles of one link of [`dependent_chain`].

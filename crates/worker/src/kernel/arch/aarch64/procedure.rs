@@ -1,12 +1,12 @@
-//! Calls on aarch64, as compilers write them by the convention of the architecture (AAPCS64).
-//! Compiled from the manual; nobody has run it yet.
+//! Calls on aarch64, as compilers emit them by the architecture's calling convention (AAPCS64).
+//! Written from the manual and compiled; not yet run on hardware.
 //!
 //! Each call is one block of assembly, so that every copy of it is the same instructions. The
-//! callees are assembly too, so that no compiler can see through them or inline them.
+//! callees are assembly too, so that no compiler can see through or inline them.
 
 use std::arch::{asm, global_asm};
 
-/// A callee of these lines, on cache lines of its own, with its name before it.
+/// A callee of these lines, on its own cache lines, preceded by its name.
 macro_rules! callee {
     ($name:literal, $($line:literal),* $(,)?) => {
         global_asm!(
@@ -24,12 +24,12 @@ macro_rules! callee {
     };
 }
 
-// All callees hand back their first argument and one.
+// All callees return their first argument plus one.
 callee!("oscost_callee", "add x0, x0, 1", "ret");
 callee!("oscost_callee_struct", "ldr x0, [x0]", "add x0, x0, 1", "ret");
 
-/// A callee as it is without optimisation: a frame, every argument from its register into the
-/// frame, and the first one back from there.
+/// A callee as compiled without optimisation: a frame, every argument stored from its register into
+/// the frame, and the first one loaded back.
 macro_rules! plain_callee {
     ($name:literal, $($store:literal),*) => {
         callee!(
@@ -83,7 +83,7 @@ plain_callee!(
     "str x6, [sp, 8]"
 );
 
-// What stands in a program for a function of a shared library: a jump to where the slot says.
+// The stub of a shared library's function (PLT): a jump to the address in a slot.
 callee!("oscost_stub", "adrp x16, oscost_slot", "ldr x17, [x16, :lo12:oscost_slot]", "br x17");
 global_asm!(
     ".pushsection .data.rel.ro.oscost_slot,\"aw\",%progbits",
@@ -99,12 +99,12 @@ unsafe extern "C" {
     fn oscost_stub();
 }
 
-/// Where the callee begins.
+/// The callee's address.
 pub(in crate::kernel) fn callee() -> u64 {
     oscost_callee as *const () as u64
 }
 
-/// The arguments behind the first: the numbers 2 to 7, as far as there are arguments.
+/// The arguments after the first: the numbers 2 to 7, as many as there are arguments.
 macro_rules! constants {
     () => {
         ".if {args} > 1
@@ -141,7 +141,8 @@ pub(in crate::kernel) fn call<const ARGS: usize>() -> u64 {
     result
 }
 
-/// The same, with `last` as the first argument, which is where the last result lies already.
+/// The same, with `last` as the first argument, which is already in the register of the last
+/// result.
 #[inline(always)]
 pub(in crate::kernel) fn call_after<const ARGS: usize>(last: u64) -> u64 {
     let result;
@@ -153,8 +154,8 @@ pub(in crate::kernel) fn call_after<const ARGS: usize>(last: u64) -> u64 {
     result
 }
 
-/// Calls the callee of `ARGS` arguments that was compiled without optimisation, with the first of
-/// these variables, and stores its result in the one at `into`.
+/// Calls the unoptimised callee of `ARGS` arguments with the first of these variables, and stores
+/// its result in the one at `into`.
 ///
 /// # Safety
 /// `into` must be below 8.
@@ -165,8 +166,8 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
 ) {
     const { assert!(ARGS <= 7) };
     let first = variables.as_mut_ptr();
-    // SAFETY: of the variables the block reads the first seven and writes the one at `into`, all of
-    // them there; the callee writes into its own frame.
+    // SAFETY: the block reads the first seven variables and writes the one at `into`, all of them
+    // in the array; the callee writes into its own frame.
     unsafe {
         asm!(".if {args} > 6", "ldr x6, [x20, 48]", ".endif",
              ".if {args} > 5", "ldr x5, [x20, 40]", ".endif",
@@ -182,14 +183,14 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
     }
 }
 
-/// Calls what lies at `pointer`, one argument.
+/// Calls the function at `pointer` with one argument.
 ///
 /// # Safety
 /// It must be [`callee()`].
 #[inline(always)]
 pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
     let result;
-    // SAFETY: the caller says that this is the callee.
+    // SAFETY: the caller guarantees that this is the callee.
     unsafe {
         asm!("mov w0, 1", "blr x20",
              in("x20") pointer, lateout("x0") result, clobber_abi("C"));
@@ -200,18 +201,18 @@ pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
 /// The same, with `last` as the argument.
 ///
 /// # Safety
-/// As in [`call_at`].
+/// As in [`call_pointer`].
 #[inline(always)]
 pub(in crate::kernel) unsafe fn call_pointer_after(pointer: u64, last: u64) -> u64 {
     let result;
-    // SAFETY: as in `call_at`.
+    // SAFETY: as in `call_pointer`.
     unsafe {
         asm!("blr x20", in("x20") pointer, inlateout("x0") last => result, clobber_abi("C"));
     }
     result
 }
 
-/// Calls the stub, one argument.
+/// Calls the stub with one argument.
 #[inline(always)]
 pub(in crate::kernel) fn call_stub() -> u64 {
     let result;
@@ -242,7 +243,7 @@ pub(in crate::kernel) fn call_with<const N: usize>(words: &[u64; N]) -> u64 {
     const { assert!(N == 1 || N == 2 || N.is_multiple_of(4) && N <= 32) };
     let result;
     if N <= 2 {
-        // SAFETY: the block reads the words, which are there.
+        // SAFETY: the block reads the words, which are borrowed.
         unsafe {
             asm!("ldr x0, [x20]", ".if {words} > 1", "ldr x1, [x20, 8]", ".endif",
                  "bl {callee}",
@@ -251,8 +252,8 @@ pub(in crate::kernel) fn call_with<const N: usize>(words: &[u64; N]) -> u64 {
         }
         return result;
     }
-    // SAFETY: the block reads the words, which are there, and writes as much below the stack
-    // pointer; the callee reads the first of the copy; the stack is as it was when the block ends.
+    // SAFETY: the block reads the words, which are borrowed, and writes as much below the stack
+    // pointer; the callee reads the first word of the copy; the stack pointer is restored.
     unsafe {
         asm!("sub sp, sp, 8 * {words}",
              ".irp at, 0, 32, 64, 96, 128, 160, 192, 224",

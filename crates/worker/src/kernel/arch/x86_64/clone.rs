@@ -1,20 +1,20 @@
-//! clone(2) by the bare instruction on x86-64, for children that share the parent's memory: what
-//! such a child does is part of the same block of assembly, so that it writes no memory, the stack
-//! that it shares least of all.
+//! clone(2) by the raw instruction on x86-64, for children that share the parent's memory. The
+//! child's code is part of the same block of assembly, so that it writes no memory, least of all
+//! the shared stack.
 
 use std::arch::asm;
 
-/// A child that does nothing but end: `exit(0)`. With CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID
-/// the kernel keeps the child's number in `word`. The result is the kernel's.
+/// A child that only calls `exit(0)`. With CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID the kernel
+/// keeps the child's thread id in `word`. Returns the kernel's result.
 ///
 /// # Safety
 /// `word` must be valid for as long as the child lives where the flags name it. The flags must set
-/// no registers of the child's (CLONE_SETTLS).
+/// no registers of the child (CLONE_SETTLS).
 #[inline(always)]
 pub(in crate::kernel) unsafe fn clone_and_exit(flags: u64, word: *mut u32) -> i64 {
     let result;
     // SAFETY: the child runs four instructions of this block and never leaves it; it uses neither
-    // the stack nor memory. The caller vouches for the rest.
+    // the stack nor memory. The caller guarantees the rest.
     unsafe {
         asm!("syscall",
              "test rax, rax",
@@ -32,11 +32,12 @@ pub(in crate::kernel) unsafe fn clone_and_exit(flags: u64, word: *mut u32) -> i6
     result
 }
 
-/// A child that starts a program, or ends with the error as its status. The result is the kernel's.
+/// A child that executes a program, or exits with the errno as its status. Returns the kernel's
+/// result.
 ///
 /// # Safety
-/// `path` must be a string with an end, `argv` and `envp` arrays of such strings that end with a
-/// null. The flags must set no registers of the child's and write no words.
+/// `path` must be NUL-terminated, `argv` and `envp` null-terminated arrays of such strings. The
+/// flags must set no registers of the child and write no words.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn clone_and_exec(
     flags: u64,
@@ -45,8 +46,8 @@ pub(in crate::kernel) unsafe fn clone_and_exec(
     envp: *const *const libc::c_char,
 ) -> i64 {
     let result;
-    // SAFETY: as above; execve reads what the caller vouches for, and a child that it does not
-    // replace ends.
+    // SAFETY: as above; execve reads what the caller guarantees, and a child that it does not
+    // replace exits.
     unsafe {
         asm!("syscall",
              "test rax, rax",

@@ -1,15 +1,15 @@
-//! Memory on x86-64: chains of loads, blocks moved by loops whose instructions are known, a store
-//! that faults. What is fast here is assembly, so that no compiler's mood is measured.
+//! Memory on x86-64: chains of loads, blocks moved by loops of known instructions, a store that
+//! faults. Whatever is fast here is assembly, so that no compiler's choice is measured.
 
 use std::arch::asm;
 
-/// The registers of a store that a handler counts by; see [`store_until_allowed`].
+/// The registers of a faulting store by which a handler counts; see [`store_until_allowed`].
 pub(in crate::kernel) struct FaultRegisters<'a> {
-    /// Where it stores to.
+    /// The address it stores to.
     pub(in crate::kernel) address: &'a mut u64,
-    /// Where it may.
+    /// The address that may be written.
     pub(in crate::kernel) allowed: &'a mut u64,
-    /// How many faults are left.
+    /// Faults still to take.
     pub(in crate::kernel) left: &'a mut u64,
 }
 
@@ -17,9 +17,9 @@ impl FaultRegisters<'_> {
     /// The registers in a signal's context.
     ///
     /// # Safety
-    /// The context is the one that the kernel handed to a signal handler, and nobody else's.
+    /// The context is the one that the kernel passed to a signal handler, and is not aliased.
     pub(in crate::kernel) unsafe fn of(context: *mut libc::ucontext_t) -> Self {
-        // SAFETY: the caller vouches for the context; three registers are three places.
+        // SAFETY: the caller guarantees the context; three registers are three distinct words.
         unsafe {
             let registers = &raw mut (*context).uc_mcontext.gregs;
             let register = |which: i32| &mut *registers.cast::<u64>().add(which as usize);
@@ -32,11 +32,11 @@ impl FaultRegisters<'_> {
     }
 }
 
-/// Stores to `forbidden` until a handler, which counts RCX down at each fault, turns RDI to
-/// `allowed`; hands back what the handler has left in RCX.
+/// Stores to `forbidden` until a handler, which decrements RCX at each fault, sets RDI to
+/// `allowed`; returns what the handler left in RCX.
 ///
 /// # Safety
-/// A handler does so, and `allowed` may be written.
+/// Such a handler is installed, and `allowed` may be written.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn store_until_allowed(
     forbidden: usize,
@@ -44,7 +44,7 @@ pub(in crate::kernel) unsafe fn store_until_allowed(
     faults: u64,
 ) -> u64 {
     let left;
-    // SAFETY: the caller vouches for the handler; the store goes to the place that it names.
+    // SAFETY: the caller guarantees the handler; the store goes to the address that it sets.
     unsafe {
         asm!("mov byte ptr [rdi], 1",
              inout("rdi") forbidden => _, in("rsi") allowed, inout("rcx") faults => left,
@@ -53,21 +53,21 @@ pub(in crate::kernel) unsafe fn store_until_allowed(
     left
 }
 
-/// Follows a chain of addresses: `turns` times as many loads as `copies` (1, 2, 4 or 8), each of
-/// the address that the last one gave, and hands back where it has come to.
+/// Follows a chain of addresses: `iterations` iterations of `copies` (1, 2, 4 or 8) loads, each of the
+/// address that the last one gave. Returns the last address.
 ///
 /// # Safety
-/// Every word of the chain is the address of a word of it.
+/// Every word of the chain is the address of a word of the chain.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn chase(at: usize, turns: u64, copies: u32) -> usize {
+pub(in crate::kernel) unsafe fn chase(at: usize, iterations: u64, copies: u32) -> usize {
     let mut at = at;
     macro_rules! chase {
         ($($load:literal),*) => {
-            // SAFETY: the caller vouches for the chain; nothing is written.
+            // SAFETY: the caller guarantees the chain; nothing is written.
             unsafe {
                 asm!("test {left}, {left}", "jz 3f", ".balign 16", "2:", $($load,)*
                      "dec {left}", "jnz 2b", "3:",
-                     at = inout(reg) at, left = inout(reg) turns => _,
+                     at = inout(reg) at, left = inout(reg) iterations => _,
                      options(nostack, readonly))
             }
         };
@@ -93,10 +93,10 @@ pub(in crate::kernel) unsafe fn chase(at: usize, turns: u64, copies: u32) -> usi
 /// Copies by `rep movsb`.
 ///
 /// # Safety
-/// Both blocks are there, and do not overlap.
+/// Both blocks are valid for `bytes` bytes and do not overlap.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn copy_string(to: *mut u8, from: *const u8, bytes: usize) {
-    // SAFETY: the caller vouches for the blocks; the direction flag is clear by convention.
+    // SAFETY: the caller guarantees the blocks; the direction flag is clear by convention.
     unsafe {
         asm!("rep movsb", inout("rdi") to => _, inout("rsi") from => _, inout("rcx") bytes => _,
              options(nostack, preserves_flags));
@@ -106,7 +106,7 @@ pub(in crate::kernel) unsafe fn copy_string(to: *mut u8, from: *const u8, bytes:
 /// Clears by `rep stosb`.
 ///
 /// # Safety
-/// The block is there.
+/// The block is valid for `bytes` bytes.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn clear_string(block: *mut u8, bytes: usize) {
     // SAFETY: as in `copy_string`.
@@ -116,10 +116,10 @@ pub(in crate::kernel) unsafe fn clear_string(block: *mut u8, bytes: usize) {
     }
 }
 
-/// Reads byte by byte, by `rep lodsb`: for what is left over from a loop.
+/// Reads byte by byte, by `rep lodsb`: for the remainder of a loop.
 ///
 /// # Safety
-/// The block is there.
+/// The block is valid for `bytes` bytes.
 #[inline(always)]
 pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
     // SAFETY: as in `copy_string`; nothing is written.
@@ -129,25 +129,26 @@ pub(in crate::kernel) unsafe fn read_string(block: *const u8, bytes: usize) {
     }
 }
 
-/// What a turn of the loops below moves.
+/// Bytes that an iteration of the loops below moves.
 pub(in crate::kernel) const ITERATION_BYTES: usize = 256;
 
-/// Whether registers of 32 bytes are there; else the loops use those of 16, which always are.
+/// Whether registers of 32 bytes are available; otherwise the loops use those of 16, which always
+/// are.
 pub(in crate::kernel) fn has_wide_registers() -> bool {
     std::arch::is_x86_feature_detected!("avx2")
 }
 
 /// A loop over blocks of [`ITERATION_BYTES`]: eight registers of 32 bytes a turn, or of 16 twice.
-macro_rules! turns {
+macro_rules! iterations {
     ($wide:expr, $load:ident $store:ident $end:literal, $to:expr, $from:expr, $bytes:expr) => {
         if $wide {
-            turns!(@ wide_iteration!($load $store), concat!("vzeroupper\n", $end), $to, $from, $bytes)
+            iterations!(@ wide_iteration!($load $store), concat!("vzeroupper\n", $end), $to, $from, $bytes)
         } else {
-            turns!(@ narrow_iteration!($load $store), $end, $to, $from, $bytes)
+            iterations!(@ narrow_iteration!($load $store), $end, $to, $from, $bytes)
         }
     };
-    (@ $turn:expr, $end:expr, $to:expr, $from:expr, $bytes:expr) => {
-        asm!("2:", $turn, "add {to}, 256", "add {from}, 256", "sub {left}, 256", "jnz 2b", $end,
+    (@ $body:expr, $end:expr, $to:expr, $from:expr, $bytes:expr) => {
+        asm!("2:", $body, "add {to}, 256", "add {from}, 256", "sub {left}, 256", "jnz 2b", $end,
              to = inout(reg) $to => _, from = inout(reg) $from => _,
              left = inout(reg) $bytes => _,
              out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
@@ -203,15 +204,16 @@ macro_rules! narrow_iteration {
 /// Copies by registers.
 ///
 /// # Safety
-/// Both blocks are there, do not overlap, and have a multiple of [`ITERATION_BYTES`] bytes, not 0.
+/// Both blocks are valid, do not overlap, and are a multiple of [`ITERATION_BYTES`] bytes long, not 0.
 pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, wide: bool) {
-    // SAFETY: the caller vouches for the blocks; registers of 32 bytes are used where they are.
+    // SAFETY: the caller guarantees the blocks; registers of 32 bytes are used only where
+    // available.
     unsafe {
-        turns!(wide, load store "", to, from, bytes);
+        iterations!(wide, load store "", to, from, bytes);
     }
 }
 
-/// Copies by registers, past the caches (non-temporal stores, and a fence behind them).
+/// Copies by registers with non-temporal stores, followed by a fence.
 ///
 /// # Safety
 /// As in [`copy_wide`]; and `to` begins at a multiple of 32.
@@ -223,28 +225,28 @@ pub(in crate::kernel) unsafe fn copy_streaming(
 ) {
     // SAFETY: as in `copy_wide`.
     unsafe {
-        turns!(wide, load stream "sfence", to, from, bytes);
+        iterations!(wide, load stream "sfence", to, from, bytes);
     }
 }
 
 /// Reads into registers.
 ///
 /// # Safety
-/// The block is there, and has a multiple of [`ITERATION_BYTES`] bytes, not 0.
+/// The block is valid and a multiple of [`ITERATION_BYTES`] bytes long, not 0.
 pub(in crate::kernel) unsafe fn read_wide(from: *const u8, bytes: usize, wide: bool) {
     // SAFETY: as in `copy_wide`; nothing is stored.
     unsafe {
-        turns!(wide, load none "", from, from, bytes);
+        iterations!(wide, load none "", from, from, bytes);
     }
 }
 
-/// Writes registers, whatever is in them.
+/// Writes whatever the registers hold.
 ///
 /// # Safety
 /// As in [`read_wide`]; and the block may be written.
 pub(in crate::kernel) unsafe fn write_wide(to: *mut u8, bytes: usize, wide: bool) {
     // SAFETY: as in `copy_wide`; nothing is loaded.
     unsafe {
-        turns!(wide, none store "", to, to, bytes);
+        iterations!(wide, none store "", to, to, bytes);
     }
 }

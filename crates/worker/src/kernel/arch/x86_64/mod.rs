@@ -42,7 +42,7 @@ pub mod counter {
         (high << 32) | low
     }
 
-    /// Reads the counter without any order: only for finding gaps and the counter's step.
+    /// Reads the counter without ordering: only for finding gaps and the counter's resolution.
     #[inline(always)]
     pub fn plain() -> u64 {
         let (low, high): (u64, u64);
@@ -54,7 +54,8 @@ pub mod counter {
         (high << 32) | low
     }
 
-    /// Reads the counter when all earlier instructions are done; later ones may start before.
+    /// Reads the counter after all earlier instructions have completed; later ones may start
+    /// before.
     #[inline(always)]
     pub fn read_after_earlier() -> u64 {
         let (low, high): (u64, u64);
@@ -66,19 +67,19 @@ pub mod counter {
         (high << 32) | low
     }
 
-    /// A hundred instructions that do nothing.
+    /// Executes a hundred NOPs.
     #[inline(always)]
     pub fn hundred_nops() {
-        // SAFETY: they touch nothing.
+        // SAFETY: NOPs touch nothing.
         unsafe { asm!(".rept 100", "nop", ".endr", options(nostack, preserves_flags)) };
     }
 
-    /// A window with nothing in it, between reads that CPUID serialises: the ticks that it shows.
+    /// The ticks of an empty window between reads that CPUID serialises.
     #[inline(always)]
     pub fn serialised_empty_window() -> u64 {
         let (first_low, first_high, last_low, last_high): (u64, u64, u64, u64);
         // SAFETY: CPUID, RDTSC and RDTSCP touch no memory. CPUID writes RBX, which the compiler
-        // keeps for itself: it is put back.
+        // reserves: it is restored.
         unsafe {
             asm!("mov {kept}, rbx",
                  "xor eax, eax", "cpuid", "rdtsc", "mov {low}, rax", "mov {high}, rdx",
@@ -91,10 +92,10 @@ pub mod counter {
         ((last_high << 32) | last_low).wrapping_sub((first_high << 32) | first_low)
     }
 
-    /// Why the processor itself says that its counter is no clock; `None` when it is one.
+    /// Why the processor declares its counter unusable as a clock; `None` if it is usable.
     pub fn unusable_reason() -> Option<String> {
         let highest = __get_cpuid_max(0x8000_0000).0;
-        // Leaves beyond the highest one answer with another leaf's bits.
+        // Leaves beyond the highest one return another leaf's bits.
         if highest < 0x8000_0007 {
             return Some(
                 "the processor does not describe its TSC (CPUID 8000_0007 is absent)".into(),
@@ -117,7 +118,7 @@ pub mod counter {
 #[inline(always)]
 pub(in crate::kernel) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
     let result;
-    // SAFETY: the caller vouches for the arguments; the instruction itself writes RCX and R11.
+    // SAFETY: the caller guarantees the arguments; the instruction itself writes RCX and R11.
     unsafe {
         asm!("syscall", inlateout("rax") number => result,
              in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
@@ -127,7 +128,7 @@ pub(in crate::kernel) unsafe fn syscall(number: i64, args: [u64; 6]) -> i64 {
     result
 }
 
-/// A raw system call without arguments: the registers that carry none are left alone.
+/// A raw system call without arguments: the argument registers are left alone.
 ///
 /// # Safety
 /// The call must take no arguments.
@@ -142,10 +143,10 @@ pub(in crate::kernel) unsafe fn syscall0(number: i64) -> i64 {
     result
 }
 
-/// A chain of dependent multiplications: `links` of them, three core cycles each.
+/// A chain of `links` dependent multiplications, three core cycles each.
 ///
 /// IMUL r64 has had a latency of three cycles on every core since 2008 (Intel) and 2017 (AMD), and
-/// it is never folded away at rename, as additions of constants are on newer cores.
+/// is never eliminated at rename, as additions of constants are on newer cores.
 #[inline(always)]
 pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
     let mut left = links / 8;
@@ -161,8 +162,8 @@ pub fn dependent_chain(links: u64, mut value: u64) -> u64 {
     value
 }
 
-/// A row of [`SLED_STEPS`] equal steps that ends in a return: it is entered as far from its end as
-/// steps are wanted, so that no counter of turns runs beside them.
+/// A sled of [`SLED_STEPS`] equal steps that ends in a return. It is entered as many steps before
+/// its end as are wanted, so that no loop counter runs with the steps.
 macro_rules! sled {
     ($name:ident, $step:literal) => {
         global_asm!(
@@ -184,10 +185,10 @@ macro_rules! sled {
     };
 }
 
-// Register forms: newer cores fold the addition of a constant away when they rename registers.
+// Register forms: newer cores eliminate the addition of a constant at rename.
 sled!(oscost_increments, "add rax, rcx");
 sled!(oscost_decrements, "sub rax, rcx");
-// What compilers without optimisation make of `variable++`, with the variable on the stack.
+// What a compiler without optimisation emits for `variable++`, with the variable on the stack.
 sled!(oscost_plain_increments, "add dword ptr [rdi], 1");
 sled!(oscost_plain_decrements, "sub dword ptr [rdi], 1");
 
@@ -206,41 +207,45 @@ pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
     ]
 }
 
-/// Enters a sled at `entry`; hands back what the steps in a register have made of `value`.
+/// Enters a sled at `entry`; returns what the register steps made of `value`.
 ///
 /// # Safety
 /// `entry` must be a whole number of steps, at most [`SLED_STEPS`], before the end of a sled, and
-/// `worker` must be valid for writes.
+/// `variable` must be valid for writes.
 #[inline(always)]
-pub(in crate::kernel) unsafe fn enter_sled(entry: usize, mut value: u64, worker: *mut u32) -> u64 {
-    // SAFETY: the sled changes RAX or what RDI points to, and returns; the caller vouches for both.
+pub(in crate::kernel) unsafe fn enter_sled(
+    entry: usize,
+    mut value: u64,
+    variable: *mut u32,
+) -> u64 {
+    // SAFETY: the sled changes RAX or what RDI points to, and returns; the caller guarantees both.
     unsafe {
         asm!("call {entry}", entry = in(reg) entry, inout("rax") value, in("rcx") 1u64,
-             in("rdi") worker);
+             in("rdi") variable);
     }
     value
 }
 
-/// A loop of `turns` turns with nothing in it: increment, comparison, jump.
+/// An empty loop of `iterations` iterations: increment, comparison, jump.
 #[inline(always)]
-pub(in crate::kernel) fn loop_in_register(turns: u64) {
+pub(in crate::kernel) fn loop_in_register(iterations: u64) {
     // SAFETY: register arithmetic only.
     unsafe {
-        asm!(".p2align 4", "2:", "add {turn}, {one}", "cmp {turn}, {turns}", "jb 2b",
-             turn = inout(reg) 0u64 => _, one = in(reg) 1u64, turns = in(reg) turns,
+        asm!(".p2align 4", "2:", "add {index}, {one}", "cmp {index}, {iterations}", "jb 2b",
+             index = inout(reg) 0u64 => _, one = in(reg) 1u64, iterations = in(reg) iterations,
              options(nomem, nostack));
     }
 }
 
 /// The same loop with its counter in memory.
 #[inline(always)]
-pub(in crate::kernel) fn loop_in_memory(turns: u64, counter: &mut u64) {
+pub(in crate::kernel) fn loop_in_memory(iterations: u64, counter: &mut u64) {
     *counter = 0;
-    // SAFETY: the counter is ours, and nothing else is written.
+    // SAFETY: the counter is borrowed mutably, and nothing else is written.
     unsafe {
         asm!(".p2align 4", "2:", "add qword ptr [{counter}], 1",
-             "cmp qword ptr [{counter}], {turns}", "jb 2b",
-             counter = in(reg) counter, turns = in(reg) turns, options(nostack));
+             "cmp qword ptr [{counter}], {iterations}", "jb 2b",
+             counter = in(reg) counter, iterations = in(reg) iterations, options(nostack));
     }
 }
 
@@ -258,11 +263,11 @@ pub(in crate::kernel) fn add_in_register(mut value: u64, one: u64) -> u64 {
 /// One addition to a variable in memory.
 #[inline(always)]
 pub(in crate::kernel) fn add_in_memory(variable: &mut u32) {
-    // SAFETY: the variable is ours, and nothing else is written.
+    // SAFETY: the variable is borrowed mutably, and nothing else is written.
     unsafe { asm!("add dword ptr [{at}], 1", at = in(reg) variable, options(nostack)) }
 }
 
-/// What the kernel wants to find before an rseq abort address: `ud1` with this operand.
+/// The signature that the kernel checks before an rseq abort address: `ud1` with this operand.
 pub(in crate::kernel) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
 
 /// Core cycles of one link of [`dependent_chain`].

@@ -1,13 +1,13 @@
-//! Calls on x86-64, as compilers write them by the convention of System V.
+//! Calls on x86-64, as compilers emit them by the System V calling convention.
 //!
 //! Each call is one block of assembly, so that every copy of it is the same instructions: left to
-//! the compiler, what is timed is which registers it had free. The callees are assembly too, so
-//! that no compiler can see through them or inline them.
+//! the compiler, the timing would depend on which registers were free. The callees are assembly
+//! too, so that no compiler can see through or inline them.
 
 use std::arch::{asm, global_asm};
 
-/// A callee of these lines, on cache lines of its own. Its name stands before it: so a test finds
-/// it in a program without symbols, and counts the calls that lead there.
+/// A callee of these lines, on its own cache lines, preceded by its name: so a test finds it in a
+/// program without symbols, and counts the calls to it.
 macro_rules! callee {
     ($name:literal, $($line:literal),* $(,)?) => {
         global_asm!(
@@ -25,13 +25,13 @@ macro_rules! callee {
     };
 }
 
-// All callees hand back their first argument and one.
+// All callees return their first argument plus one.
 callee!("oscost_callee", "lea rax, [rdi + 1]", "ret");
 callee!("oscost_callee_struct", "mov rax, [rsp + 8]", "add rax, 1", "ret");
 
-/// A callee as it is without optimisation: a frame, every argument from its register into the frame
-/// (below the stack pointer, where a function that calls nobody may write), and the first one back
-/// from there. The seventh argument is in memory already.
+/// A callee as compiled without optimisation: a frame, every argument stored from its register into
+/// the frame (below the stack pointer, in the red zone of a leaf function), and the first one
+/// loaded back. The seventh argument is in memory already.
 macro_rules! plain_callee {
     ($name:literal, $($store:literal),*) => {
         callee!(
@@ -85,8 +85,8 @@ plain_callee!(
     "mov [rbp - 48], r9"
 );
 
-// What stands in a program for a function of a shared library: a jump to where the slot says. Like
-// the linker's table of such slots, this one is read-only once the program runs.
+// The stub of a shared library's function (PLT): a jump to the address in a slot. Like the linker's
+// table of such slots (GOT), this one is read-only once the program runs.
 callee!("oscost_stub", "jmp qword ptr [rip + oscost_slot]");
 global_asm!(
     ".pushsection .data.rel.ro.oscost_slot,\"aw\",@progbits",
@@ -102,12 +102,12 @@ unsafe extern "C" {
     fn oscost_stub();
 }
 
-/// Where the callee begins.
+/// The callee's address.
 pub(in crate::kernel) fn callee() -> u64 {
     oscost_callee as *const () as u64
 }
 
-/// The arguments behind the first: the numbers 2 to 7, as far as there are arguments.
+/// The arguments after the first: the numbers 2 to 7, as many as there are arguments.
 macro_rules! constants {
     () => {
         ".if {args} > 1
@@ -132,7 +132,7 @@ macro_rules! constants {
     };
 }
 
-/// What the seventh argument took of the stack.
+/// Frees the stack that the seventh argument took.
 macro_rules! unstack {
     () => {
         ".if {args} > 6
@@ -145,8 +145,8 @@ macro_rules! unstack {
 #[inline(always)]
 pub(in crate::kernel) fn call<const ARGS: usize>() -> u64 {
     let result;
-    // SAFETY: the callee reads its first argument and writes the register of the result; the stack
-    // is as it was when the block ends.
+    // SAFETY: the callee reads its first argument and writes the result register; the stack pointer
+    // is restored.
     unsafe {
         asm!(".if {args} > 0", "mov edi, 1", ".endif", constants!(), "call {callee}", unstack!(),
              args = const ARGS, callee = sym oscost_callee,
@@ -168,8 +168,8 @@ pub(in crate::kernel) fn call_after<const ARGS: usize>(last: u64) -> u64 {
     result
 }
 
-/// Calls the callee of `ARGS` arguments that was compiled without optimisation, with the first of
-/// these variables, and stores its result in the one at `into`.
+/// Calls the unoptimised callee of `ARGS` arguments with the first of these variables, and stores
+/// its result in the one at `into`.
 ///
 /// # Safety
 /// `into` must be below 8.
@@ -180,8 +180,8 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
 ) {
     const { assert!(ARGS <= 7) };
     let first = variables.as_mut_ptr();
-    // SAFETY: of the variables the block reads the first seven and writes the one at `into`, all of
-    // them there; the callee writes into its own frame; the stack is as it was when the block ends.
+    // SAFETY: the block reads the first seven variables and writes the one at `into`, all of them
+    // in the array; the callee writes into its own frame; the stack pointer is restored.
     unsafe {
         asm!(".if {args} > 6", "sub rsp, 8", "push qword ptr [r14 + 48]", ".endif",
              ".if {args} > 5", "mov r9, [r14 + 40]", ".endif",
@@ -198,14 +198,14 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
     }
 }
 
-/// Calls what lies at `pointer`, one argument.
+/// Calls the function at `pointer` with one argument.
 ///
 /// # Safety
 /// It must be [`callee()`].
 #[inline(always)]
 pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
     let result;
-    // SAFETY: the caller says that this is the callee; else as in `call`.
+    // SAFETY: the caller guarantees that this is the callee; otherwise as in `call`.
     unsafe {
         asm!("mov edi, 1", "call r14",
              in("r14") pointer, lateout("rax") result, clobber_abi("C"));
@@ -216,11 +216,11 @@ pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
 /// The same, with `last` as the argument.
 ///
 /// # Safety
-/// As in [`call_at`].
+/// As in [`call_pointer`].
 #[inline(always)]
 pub(in crate::kernel) unsafe fn call_pointer_after(pointer: u64, last: u64) -> u64 {
     let result;
-    // SAFETY: as in `call_at`.
+    // SAFETY: as in `call_pointer`.
     unsafe {
         asm!("mov rdi, rax", "call r14",
              in("r14") pointer, inlateout("rax") last => result, clobber_abi("C"));
@@ -228,11 +228,11 @@ pub(in crate::kernel) unsafe fn call_pointer_after(pointer: u64, last: u64) -> u
     result
 }
 
-/// Calls the stub, one argument.
+/// Calls the stub with one argument.
 #[inline(always)]
 pub(in crate::kernel) fn call_stub() -> u64 {
     let result;
-    // SAFETY: the stub jumps to the callee; else as in `call`.
+    // SAFETY: the stub jumps to the callee; otherwise as in `call`.
     unsafe {
         asm!("mov edi, 1", "call {stub}",
              stub = sym oscost_stub, lateout("rax") result, clobber_abi("C"));
@@ -259,7 +259,7 @@ pub(in crate::kernel) fn call_with<const N: usize>(words: &[u64; N]) -> u64 {
     const { assert!(N == 1 || N == 2 || N.is_multiple_of(4) && N <= 32) };
     let result;
     if N <= 2 {
-        // SAFETY: the block reads the words, which are there; else as in `call`.
+        // SAFETY: the block reads the words, which are borrowed; otherwise as in `call`.
         unsafe {
             asm!("mov rdi, [r14]", ".if {words} > 1", "mov rsi, [r14 + 8]", ".endif",
                  "call {callee}",
@@ -268,8 +268,8 @@ pub(in crate::kernel) fn call_with<const N: usize>(words: &[u64; N]) -> u64 {
         }
         return result;
     }
-    // SAFETY: the block reads the words, which are there, and writes as much below the stack
-    // pointer; the callee reads the first of the copy; the stack is as it was when the block ends.
+    // SAFETY: the block reads the words, which are borrowed, and writes as much below the stack
+    // pointer; the callee reads the first word of the copy; the stack pointer is restored.
     unsafe {
         asm!("sub rsp, 8 * {words}",
              ".irp at, 0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240",

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use super::ring::{GET_EVENTS, Ring};
 use crate::kernel::{Errno, arch};
 
-/// Of io_uring_enter(2): its last argument is [`Until`] (Linux 5.11).
+/// Of io_uring_enter(2): its last argument is [`GetEventsArgument`] (Linux 5.11).
 const EXT_ARGUMENT: u64 = 8;
 
 /// `struct io_uring_getevents_arg`.

@@ -1,8 +1,9 @@
-//! Raw system calls that are made again and again, ready to be made: the number and six arguments
-//! in registers, the one instruction, and one comparison that says whether the call did its work.
+//! A raw system call prepared for a timed loop: the number and six arguments in registers, the
+//! instruction, and one comparison that tells whether it succeeded.
 //!
-//! Every raw call is the same instruction, so one timed loop serves them all. What differs is made
-//! here, by theme: what a call is given, who owns it, and which results are good ones.
+//! Every raw call is the same instruction, so one timed loop serves them all. They differ in their
+//! arguments, what they own, and which results are successes; the files beside this one set these
+//! up by theme.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -11,10 +12,10 @@ use std::ops::RangeInclusive;
 
 use crate::kernel::{Errno, arch};
 
-/// Any result that is no error.
+/// Any result that is not an error.
 pub(super) const ANY_SUCCESS: RangeInclusive<i64> = 0..=i64::MAX;
 
-/// A raw system call with all that it needs.
+/// A raw system call and everything it needs.
 pub struct Call(Box<Parts>);
 
 struct Parts {
@@ -22,18 +23,18 @@ struct Parts {
     args: [u64; 6],
     lowest: i64,
     span: u64,
-    /// What the arguments name, for as long as the call may be made.
+    /// What the arguments refer to, for as long as the call may be made.
     owned: Vec<Box<dyn Any>>,
 }
 
-// Out of line, since every call is made of them: the worker's size is looked after.
+// Out of line, since every call is built with them: it keeps the worker small.
 impl Call {
-    /// The call of that number; its good result is 0.
+    /// The call of that number; success is 0.
     ///
     /// # Safety
-    /// The call, made again and again from any place in this thread, must do nothing that another
-    /// part of the program could see but what its caller expects; what its arguments point to must
-    /// live as long as the value, which [`Self::holding`] sees to, or for ever.
+    /// The call, repeated from anywhere in this thread, must have no effect on other parts of the
+    /// program than its caller expects. What its arguments point to must live as long as the value,
+    /// which [`Self::owning`] ensures, or for ever.
     #[inline(never)]
     pub(super) unsafe fn new(number: i64, given: &[u64]) -> Self {
         let mut args = [0; 6];
@@ -43,7 +44,7 @@ impl Call {
         Self(Box::new(Parts { number, args, lowest: 0, span: 0, owned: Vec::new() }))
     }
 
-    /// This call, whose good results are these.
+    /// Sets the results that count as success.
     #[inline(never)]
     pub(super) fn with_results(mut self, good: RangeInclusive<i64>) -> Self {
         let (lowest, highest) = good.into_inner();
@@ -52,13 +53,13 @@ impl Call {
         self
     }
 
-    /// This call, which must fail with `error`.
+    /// Sets the error that the call must fail with.
     pub(super) fn with_error(self, error: i32) -> Self {
         let result = -i64::from(error);
         self.with_results(result..=result)
     }
 
-    /// This call, which owns something that its arguments name.
+    /// Makes the call own something that its arguments refer to.
     pub(super) fn owning(self, thing: impl Any) -> Self {
         self.owning_boxed(Box::new(thing))
     }
@@ -87,11 +88,11 @@ pub struct ReadyCall<'a> {
 }
 
 impl ReadyCall<'_> {
-    /// Makes the call: its result where that is a good one, else the error.
+    /// Makes the call: its result if that is a success, otherwise the error.
     #[inline(always)]
     pub fn make(self) -> Result<i64, Errno> {
-        // SAFETY: whoever made the call vouches for its arguments (`Call::new`), and the borrow
-        // keeps alive what they name.
+        // SAFETY: the constructor of the call guarantees its arguments (`Call::new`), and the
+        // borrow keeps alive what they refer to.
         let result = unsafe { arch::syscall(self.number, self.args) };
         if result.wrapping_sub(self.lowest) as u64 <= self.span {
             Ok(result)
@@ -101,14 +102,14 @@ impl ReadyCall<'_> {
     }
 }
 
-/// A result that is not a good one, as an error.
+/// Converts a result that is not a success to an error.
 #[cold]
 fn unexpected_result(result: i64) -> Result<i64, Errno> {
-    /// The kernel's errors lie above this.
+    /// The lowest error that the kernel returns.
     const LOWEST_ERROR: i64 = -4_095;
     Err(match result {
         LOWEST_ERROR..0 => Errno(-result as i32),
-        // It came back, but has not done what it was to do.
+        // It returned, but did not do its work.
         _ => Errno::EPROTO,
     })
 }
@@ -149,26 +150,27 @@ impl ReadyCallPair<'_> {
     }
 }
 
-/// Room in our own memory that calls read or write: zeroes at first, aligned for any plain type.
+/// Memory that calls read or write: zeroed, aligned for any plain type.
 pub(super) struct Buffer(Box<[UnsafeCell<u64>]>);
 
 impl Buffer {
-    /// Room for so many bytes.
+    /// A zeroed buffer of this many bytes.
     #[inline(never)]
     pub(super) fn zeroed(bytes: usize) -> Self {
         Self((0..bytes.div_ceil(8)).map(|_| UnsafeCell::new(0)).collect())
     }
 
-    /// Room that holds a value, which must have no padding that matters.
+    /// A buffer that contains a value, whose padding must not matter.
     pub(super) fn containing<T: Copy>(value: T) -> Self {
         let room = Self::zeroed(size_of::<T>());
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
-        // SAFETY: the room is as large as the value and aligned for it; nobody borrows from it.
+        // SAFETY: the buffer is as large as the value and aligned for it, and nothing borrows from
+        // it.
         unsafe { (room.address() as *mut T).write(value) };
         room
     }
 
-    /// Where it is; it stays there when the value is moved.
+    /// Its address, which is stable when the value is moved.
     pub(super) fn address(&self) -> u64 {
         self.0.first().map_or(0, |word| word.get() as u64)
     }

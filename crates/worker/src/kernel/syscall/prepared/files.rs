@@ -9,7 +9,7 @@ use super::call::{ANY_SUCCESS, Buffer, Call, CallPair};
 use crate::kernel::Errno;
 use crate::kernel::file::temp_folder::TempFolder;
 
-/// What relative paths begin at: the working folder.
+/// The start of relative paths: the working folder.
 const WORKING_FOLDER: u64 = libc::AT_FDCWD as i64 as u64;
 
 /// A descriptor as an argument.
@@ -27,7 +27,7 @@ fn open_dev_null() -> Result<File, Errno> {
 pub fn write() -> Result<Call, Errno> {
     let (file, room) = (File::options().write(true).open("/dev/null")?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1];
-    // SAFETY: one byte is read; the call holds it and the descriptor.
+    // SAFETY: one byte is read; the call owns it and the descriptor.
     Ok(unsafe { Call::new(libc::SYS_write, &args) }.with_results(1..=1).owning(room).owning(file))
 }
 
@@ -35,7 +35,7 @@ pub fn write() -> Result<Call, Errno> {
 pub fn read() -> Result<Call, Errno> {
     let (file, room) = (File::open("/dev/zero")?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1];
-    // SAFETY: one byte is written; the call holds it and the descriptor.
+    // SAFETY: one byte is written; the call owns it and the descriptor.
     Ok(unsafe { Call::new(libc::SYS_read, &args) }.with_results(1..=1).owning(room).owning(file))
 }
 
@@ -43,7 +43,7 @@ pub fn read() -> Result<Call, Errno> {
 pub fn pread() -> Result<Call, Errno> {
     let (file, room) = (memory_file()?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1, 0];
-    // SAFETY: one byte is written; the call holds it and the descriptor.
+    // SAFETY: one byte is written; the call owns it and the descriptor.
     Ok(unsafe { Call::new(libc::SYS_pread64, &args) }.with_results(1..=1).owning(room).owning(file))
 }
 
@@ -51,7 +51,7 @@ pub fn pread() -> Result<Call, Errno> {
 pub fn lseek() -> Result<Call, Errno> {
     let file = memory_file()?;
     let args = [fd_argument(&file), 1, libc::SEEK_SET as u64];
-    // SAFETY: plain numbers; the call holds the descriptor.
+    // SAFETY: plain numbers; the call owns the descriptor.
     Ok(unsafe { Call::new(libc::SYS_lseek, &args) }.with_results(1..=1).owning(file))
 }
 
@@ -59,7 +59,7 @@ pub fn lseek() -> Result<Call, Errno> {
 pub fn fcntl() -> Result<Call, Errno> {
     let file = open_dev_null()?;
     let args = [fd_argument(&file), libc::F_GETFL as u64];
-    // SAFETY: plain numbers, and this command only asks; the call holds the descriptor.
+    // SAFETY: plain numbers, and this command only queries; the call owns the descriptor.
     Ok(unsafe { Call::new(libc::SYS_fcntl, &args) }.with_results(ANY_SUCCESS).owning(file))
 }
 
@@ -68,7 +68,7 @@ pub fn fcntl() -> Result<Call, Errno> {
 pub fn stat(path: &'static CStr) -> Call {
     let room = Buffer::zeroed(size_of::<libc::stat>());
     let args = [WORKING_FOLDER, path.as_ptr() as u64, room.address(), 0];
-    // SAFETY: the path has an end and lives for ever; one stat is written, and the call holds it.
+    // SAFETY: the path is NUL-terminated and static; one stat is written, and the call owns it.
     unsafe { Call::new(libc::SYS_newfstatat, &args) }.owning(room)
 }
 
@@ -76,49 +76,49 @@ pub fn stat(path: &'static CStr) -> Call {
 pub fn fstat() -> Result<Call, Errno> {
     let (file, room) = (open_dev_null()?, Buffer::zeroed(size_of::<libc::stat>()));
     let args = [fd_argument(&file), room.address()];
-    // SAFETY: one stat is written; the call holds room for it, and the descriptor.
+    // SAFETY: one stat is written; the call owns the buffer and the descriptor.
     Ok(unsafe { Call::new(libc::SYS_fstat, &args) }.owning(room).owning(file))
 }
 
 /// `access(path, R_OK)`, made as faccessat(2): aarch64 has no access(2).
 pub fn access(path: &'static CStr) -> Call {
     let args = [WORKING_FOLDER, path.as_ptr() as u64, libc::R_OK as u64];
-    // SAFETY: the path has an end and lives for ever.
+    // SAFETY: the path is NUL-terminated and static.
     unsafe { Call::new(libc::SYS_faccessat, &args) }
 }
 
-/// `close(fd)` of a descriptor that is not open: what is right is that it fails with EBADF.
+/// `close(fd)` of a descriptor that is not open, which must fail with EBADF.
 ///
-/// Its number lies inside the table that every process begins with, so that the kernel looks.
+/// Its number lies within the table that every process starts with, so that the kernel looks it up.
 pub fn close_closed_descriptor() -> Result<Call, Errno> {
     let fd = find_closed_descriptor()?;
-    // SAFETY: nothing is closed while the number is nobody's; the kernel hands out the lowest free
+    // SAFETY: nothing is closed while the number is not open; the kernel allocates the lowest free
     // one, and some thirty are free below it.
     Ok(unsafe { Call::new(libc::SYS_close, &[fd as u64]) }.with_error(libc::EBADF))
 }
 
-/// The highest number below 64, and above 32, that no descriptor has.
+/// The highest number from 33 to 63 that is not open.
 pub(in crate::kernel) fn find_closed_descriptor() -> Result<i32, Errno> {
-    // SAFETY: the command only asks.
+    // SAFETY: the command only queries.
     let is_closed = |fd: i32| unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0;
     let mut fd = 63;
-    // Not unrolled: what it costs does not matter, and how long it is does.
+    // Not unrolled: its speed does not matter, its code size does.
     while fd > 32 && !is_closed(black_box(fd)) {
         fd -= 1;
     }
     if fd > 32 { Ok(fd) } else { Err(Errno::EMFILE) }
 }
 
-/// close(2) of what the call before it has opened.
+/// close(2) of the descriptor that the preceding call returned.
 fn close_result() -> Call {
-    // SAFETY: it is made of what a call has just opened, and of nothing else.
+    // SAFETY: it only closes what the preceding call has just opened.
     unsafe { Call::new(libc::SYS_close, &[0]) }
 }
 
-/// `dup(fd)` and close(2) of what it gave.
+/// `dup(fd)` and close(2) of the result.
 pub fn dup_close() -> Result<CallPair, Errno> {
     let file = open_dev_null()?;
-    // SAFETY: a plain number; the call holds the descriptor.
+    // SAFETY: a plain number; the call owns the descriptor.
     let dup = unsafe { Call::new(libc::SYS_dup, &[fd_argument(&file)]) }
         .with_results(ANY_SUCCESS)
         .owning(file);
@@ -129,7 +129,7 @@ pub fn dup_close() -> Result<CallPair, Errno> {
 pub fn open_close_in(folder: TempFolder, path: &'static CStr) -> Result<CallPair, Errno> {
     let from = File::open(folder.path())?;
     let args = [fd_argument(&from), path.as_ptr() as u64, libc::O_RDONLY as u64];
-    // SAFETY: the path has an end and lives for ever; the call holds the folder.
+    // SAFETY: the path is NUL-terminated and static; the call owns the folder.
     let open = unsafe { Call::new(libc::SYS_openat, &args) };
     let open = open.with_results(ANY_SUCCESS).owning(from).owning(folder);
     Ok(CallPair { first: open, second: close_result(), pass_result: true })
@@ -137,21 +137,22 @@ pub fn open_close_in(folder: TempFolder, path: &'static CStr) -> Result<CallPair
 
 /// `lseek(fd, 0)` and getdents64(2) of a private folder, whose names fit into one call.
 pub fn getdents(folder: TempFolder) -> Result<CallPair, Errno> {
-    /// What a few names need, several times over.
+    /// Ample for a few names.
     const BYTES: usize = 4_096;
     let (file, room) = (File::open(folder.path())?, Buffer::zeroed(BYTES));
     let fd = fd_argument(&file);
-    // SAFETY: plain numbers; the second call holds the descriptor, and both are dropped together.
+    // SAFETY: plain numbers; the second call owns the descriptor, and both are dropped together.
     let rewind = unsafe { Call::new(libc::SYS_lseek, &[fd, 0, libc::SEEK_SET as u64]) };
-    // SAFETY: at most so many bytes are written, which the call holds; the descriptor it holds too.
+    // SAFETY: at most this many bytes are written to a buffer that the call owns, with the
+    // descriptor.
     let list = unsafe { Call::new(libc::SYS_getdents64, &[fd, room.address(), BYTES as u64]) };
     let list = list.with_results(1..=BYTES as i64).owning(room).owning(file).owning(folder);
     Ok(CallPair { first: rewind, second: list, pass_result: false })
 }
 
-/// A file of a page that no folder has a name for.
+/// An anonymous file of one page.
 fn memory_file() -> Result<OwnedFd, Errno> {
-    // SAFETY: the name has an end; the descriptor is new and ours.
+    // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
     let file = unsafe {
         let fd = Errno::check(libc::memfd_create(c"oscost".as_ptr(), libc::MFD_CLOEXEC))?;
         OwnedFd::from_raw_fd(fd)

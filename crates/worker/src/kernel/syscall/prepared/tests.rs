@@ -8,7 +8,7 @@ use super::{
 };
 use crate::kernel::Errno;
 
-/// A counter in the kernel (eventfd(2)) that knows how often a call was made.
+/// A counter in the kernel (eventfd(2)) of how often a call was made.
 pub(crate) struct CallCounter {
     file: File,
     began_with: std::cell::Cell<u64>,
@@ -25,7 +25,7 @@ impl CallCounter {
     fn add(&self, count: u64) -> Call {
         let (file, room) = (self.file.try_clone().unwrap(), Buffer::containing(count));
         let args = [file.as_raw_fd() as u64, room.address(), 8];
-        // SAFETY: eight bytes are read; the call holds them and the descriptor.
+        // SAFETY: eight bytes are read; the call owns them and the descriptor.
         let call = unsafe { Call::new(libc::SYS_write, &args) };
         call.with_results(8..=8).owning(room).owning(file)
     }
@@ -40,14 +40,14 @@ impl CallCounter {
         CallPair { first: self.add(1), second: self.add(1), pass_result: false }
     }
 
-    /// A call that adds one, and fails when it has done so `most` times.
+    /// A call that adds one, and fails after `most` times.
     pub(crate) fn add_until_full(&self, most: u64) -> Call {
         self.began_with.set(u64::MAX - 1 - most);
         assert_eq!(self.add(self.began_with.get()).ready().make(), Ok(8));
         self.add(1)
     }
 
-    /// How often a call has added one since this was last asked.
+    /// How often a call has added one since this was last called.
     pub(crate) fn take_count(&self) -> u64 {
         let mut count = [0; 8];
         let read = (&self.file).read(&mut count);
@@ -65,7 +65,7 @@ fn a_result_that_is_not_good_is_an_error() {
     assert_eq!(unknown.ready().make(), Err(Errno::ENOSYS));
     // SAFETY: it takes no argument.
     let pid_0 = unsafe { Call::new(libc::SYS_getpid, &[]) };
-    assert_eq!(pid_0.ready().make(), Err(Errno::EPROTO), "it came back with something else");
+    assert_eq!(pid_0.ready().make(), Err(Errno::EPROTO), "it returned something else");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_folder_is_listed_whole_each_time() {
     let pair = getdents(crate::kernel::file::temp_folder::TempFolder::new().unwrap()).unwrap();
     for _ in 0..3 {
         assert_eq!(pair.ready().make(), Ok(()));
-        // The rest is empty: the one call has brought all.
+        // The rest is empty: one call returned everything.
         assert_eq!(pair.second.ready().make(), Err(Errno::EPROTO));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that wait, where there is nothing to wait for, and signals.
+//! Waiting calls with nothing to wait for, and signals.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
@@ -6,54 +6,54 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use super::call::{Buffer, Call};
 use crate::kernel::{Errno, arch};
 
-/// What the kernel calls the poll of [`poll`].
+/// The kernel's name of the call that [`poll`] makes.
 #[cfg(target_arch = "x86_64")]
 pub const POLL: &str = "poll";
-/// What the kernel calls the poll of [`poll`].
+/// The kernel's name of the call that [`poll`] makes.
 #[cfg(target_arch = "aarch64")]
 pub const POLL: &str = "ppoll";
 
-/// What the kernel calls the wait of [`epoll_wait`].
+/// The kernel's name of the call that [`epoll_wait`] makes.
 #[cfg(target_arch = "x86_64")]
 pub const EPOLL_WAIT: &str = "epoll_wait";
-/// What the kernel calls the wait of [`epoll_wait`].
+/// The kernel's name of the call that [`epoll_wait`] makes.
 #[cfg(target_arch = "aarch64")]
 pub const EPOLL_WAIT: &str = "epoll_pwait";
 
-/// A descriptor that is never ready for reading: an event counter that stays at 0.
+/// A descriptor that is never readable: an eventfd that stays at 0.
 fn idle_descriptor() -> Result<OwnedFd, Errno> {
-    // SAFETY: the descriptor is new and ours.
+    // SAFETY: the descriptor is new and owned here.
     unsafe { Ok(OwnedFd::from_raw_fd(Errno::check(libc::eventfd(0, libc::EFD_CLOEXEC))?)) }
 }
 
-/// poll(2) of one idle descriptor without waiting; what is right is that none is ready.
+/// poll(2) of one idle descriptor without waiting, which must find none ready.
 pub fn poll() -> Result<Call, Errno> {
     let idle = idle_descriptor()?;
     let fds = Buffer::zeroed(size_of::<libc::pollfd>());
-    // SAFETY: the room has a pollfd's size, and more than its alignment.
+    // SAFETY: the buffer has a pollfd's size, and more than its alignment.
     unsafe {
         let of = libc::pollfd { fd: idle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         (fds.address() as *mut libc::pollfd).write(of);
     }
-    // SAFETY: one pollfd is read and written; the call holds it and its descriptor.
+    // SAFETY: one pollfd is read and written; the call owns it and its descriptor.
     #[cfg(target_arch = "x86_64")]
     let call = unsafe { Call::new(libc::SYS_poll, &[fds.address(), 1, 0]) };
     #[cfg(target_arch = "aarch64")]
     let call = {
         let no_time = Buffer::of(size_of::<libc::timespec>());
-        // SAFETY: as above; the time is read, and the call holds it.
+        // SAFETY: as above; the time is read, and the call owns it.
         unsafe { Call::new(libc::SYS_ppoll, &[fds.address(), 1, no_time.address(), 0, 0]) }
             .holding(no_time)
     };
     Ok(call.owning(fds).owning(idle))
 }
 
-/// epoll_wait(2) on one idle descriptor without waiting; what is right is that none is ready.
+/// epoll_wait(2) on one idle descriptor without waiting, which must find none ready.
 pub fn epoll_wait() -> Result<Call, Errno> {
-    /// Room for so many events.
+    /// Events that the buffer holds.
     const EVENTS: usize = 8;
     let idle = idle_descriptor()?;
-    // SAFETY: the descriptor is new and ours; the kernel reads one event, which is there.
+    // SAFETY: the descriptor is new and owned here; the kernel reads one valid event.
     let epoll = unsafe {
         let epoll = OwnedFd::from_raw_fd(Errno::check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
         let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
@@ -63,7 +63,7 @@ pub fn epoll_wait() -> Result<Call, Errno> {
     };
     let events = Buffer::zeroed(EVENTS * size_of::<libc::epoll_event>());
     let args = [epoll.as_raw_fd() as u64, events.address(), EVENTS as u64, 0];
-    // SAFETY: at most so many events are written; the call holds them and both descriptors.
+    // SAFETY: at most this many events are written; the call owns them and both descriptors.
     #[cfg(target_arch = "x86_64")]
     let call = unsafe { Call::new(libc::SYS_epoll_wait, &args) };
     // SAFETY: as above; the fifth argument is no mask.
@@ -72,15 +72,15 @@ pub fn epoll_wait() -> Result<Call, Errno> {
     Ok(call.owning(events).owning(epoll).owning(idle))
 }
 
-/// `futex(FUTEX_WAKE)` of a word that nobody waits for; what is right is that nobody is woken.
+/// `futex(FUTEX_WAKE)` of a word without waiters, which must wake none.
 pub fn futex_wake() -> Call {
     let word = Buffer::zeroed(8);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u64;
-    // SAFETY: the kernel only takes the word's address; the call holds it.
+    // SAFETY: the kernel only uses the word's address; the call owns the word.
     unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.owning(word)
 }
 
-/// What the kernel takes for a handler (`struct sigaction` of its own, not of the C library).
+/// The kernel's description of a handler (its own `struct sigaction`, not the C library's).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct KernelAction([u64; 4]);
@@ -90,7 +90,7 @@ const MASK_BYTES: u64 = 8;
 
 extern "C" fn no_op_handler(_signal: libc::c_int) {}
 
-/// The C library's description of a handler that does nothing.
+/// The C library's description of a no-op handler.
 pub(in crate::kernel) fn no_op_action() -> libc::sigaction {
     action_with(no_op_handler)
 }
@@ -102,11 +102,11 @@ fn action_with(handler: extern "C" fn(libc::c_int)) -> libc::sigaction {
     action
 }
 
-/// Installs a handler by the C library, which adds the way back from it.
+/// Installs a handler by the C library, which adds the return trampoline.
 fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> Result<(), Errno> {
     let action = action_with(handler);
-    // SAFETY: the description is read; the handlers here touch nothing that an interrupted piece of
-    // code could be in the middle of.
+    // SAFETY: the description is read; the handlers here touch nothing that interrupted code could
+    // be modifying.
     Errno::check(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })
         .map(drop)
 }
@@ -117,7 +117,7 @@ pub fn sigaction() -> Result<Call, Errno> {
     let mut installed = KernelAction::default();
     let signal = libc::SIGUSR2 as u64;
     // SAFETY: the kernel writes its description, which has this size on every 64-bit machine that
-    // returns from a handler by SA_RESTORER.
+    // returns from handlers by SA_RESTORER.
     let asked = unsafe {
         let args = [signal, 0, &raw mut installed as u64, MASK_BYTES, 0, 0];
         arch::syscall(libc::SYS_rt_sigaction, args)
@@ -126,19 +126,19 @@ pub fn sigaction() -> Result<Call, Errno> {
         return Err(Errno(-asked as i32));
     }
     let room = Buffer::containing(installed);
-    // SAFETY: the description is read, which the call holds: it is the one that is in force.
+    // SAFETY: the description is read, and the call owns it: it is the one in force.
     let call =
         unsafe { Call::new(libc::SYS_rt_sigaction, &[signal, room.address(), 0, MASK_BYTES]) };
     Ok(call.owning(room))
 }
 
 thread_local! {
-    /// How often this thread's handler has run: it runs on the thread that the signal was sent to.
+    /// How often this thread's handler has run: it runs on the thread that was signalled.
     static HANDLER_RUNS: AtomicU64 = const { AtomicU64::new(0) };
 }
 
 extern "C" fn count_run(_signal: libc::c_int) {
-    // Nobody else writes it: a load and a store do.
+    // No other thread writes it: a load and a store suffice.
     HANDLER_RUNS
         .with(|handled| handled.store(handled.load(Ordering::Relaxed) + 1, Ordering::Relaxed));
 }
@@ -151,7 +151,7 @@ fn handler_runs() -> u64 {
     HANDLER_RUNS.with(|handled| handled.load(Ordering::Relaxed))
 }
 
-/// A handler for SIGUSR1 that counts, and the thread that it runs on.
+/// A counting handler for SIGUSR1, and the thread that it runs on.
 pub struct SelfSignal {
     process: u64,
     thread: u64,
@@ -166,13 +166,12 @@ pub fn signal_to_self() -> Result<SelfSignal, Errno> {
 }
 
 impl SelfSignal {
-    /// How often it has run on this thread.
+    /// How often the handler has run on this thread.
     pub fn handler_runs(&self) -> u64 {
         handler_runs()
     }
 
-    /// Sends the signal by tgkill(2). It is delivered on the way back from that very call, or
-    /// something is wrong.
+    /// Sends the signal by tgkill(2). It must be delivered on the return from that very call.
     #[inline(always)]
     pub fn send(&self) -> Result<(), Errno> {
         let before = handler_runs();
