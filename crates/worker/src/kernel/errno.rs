@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io;
 
-/// After so long without a word the other end of a channel is given up.
+/// A peer that is silent for this long is given up.
 pub const PEER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 
 thread_local! {
@@ -36,19 +36,19 @@ impl Errno {
     pub const ETIME: Errno = Errno(libc::ETIME);
     /// Bad file descriptor.
     pub const EBADF: Errno = Errno(libc::EBADF);
-    /// Argument list too long; here: more at once than there is room for.
+    /// Argument list too long; here: more at once than fits.
     pub const E2BIG: Errno = Errno(libc::E2BIG);
     /// Read-only file system.
     pub const EROFS: Errno = Errno(libc::EROFS);
     /// Too many open files.
     pub const EMFILE: Errno = Errno(libc::EMFILE);
-    /// Protocol error; here: a call came back without having done what it was to do.
+    /// Protocol error; here: a call returned without having done its work.
     pub const EPROTO: Errno = Errno(libc::EPROTO);
-    /// No room for it now.
+    /// Try again.
     pub const EAGAIN: Errno = Errno(libc::EAGAIN);
     /// In use.
     pub const EBUSY: Errno = Errno(libc::EBUSY);
-    /// No memory for it.
+    /// Out of memory.
     pub const ENOMEM: Errno = Errno(libc::ENOMEM);
     /// The program is open for writing.
     pub const ETXTBSY: Errno = Errno(libc::ETXTBSY);
@@ -56,22 +56,20 @@ impl Errno {
     pub const ECHILD: Errno = Errno(libc::ECHILD);
     /// No space left on device.
     pub const ENOSPC: Errno = Errno(libc::ENOSPC);
-    /// No error of the kernel's: something is lacking here, and [`Errno::reason`] keeps the words.
+    /// Not a kernel error: something is unavailable on this machine, with a [`Errno::reason`].
     pub const UNAVAILABLE: Errno = Errno(-2);
-    /// No error of the kernel's: something is not as it must be, and [`Errno::reason`] keeps the
-    /// words.
+    /// Not a kernel error: a check of the work failed, with a [`Errno::reason`].
     pub const CHECK_FAILED: Errno = Errno(-3);
-    /// No error of the kernel's: its account does not bear out what an op claims to have done.
+    /// Not a kernel error: the kernel's counters contradict what an op claims to have done.
     pub const UNVERIFIED: Errno = Errno(-1);
-    /// No error of the kernel's: the other end has said nothing for [`PEER_TIMEOUT`].
+    /// Not a kernel error: the peer was silent for [`PEER_TIMEOUT`].
     pub const PEER_TIMED_OUT: Errno = Errno(-4);
     /// No such process.
     pub const ESRCH: Errno = Errno(libc::ESRCH);
-    /// Nobody is there to read, or to write.
+    /// Broken pipe.
     pub const EPIPE: Errno = Errno(libc::EPIPE);
 
-    /// Whether it says that this kernel lacks something or this place forbids it: no fault of who
-    /// asked.
+    /// Whether this kernel lacks something or this machine forbids it: not the fault of the caller.
     pub fn is_unavailable(self) -> bool {
         [
             Errno::ENOSYS,
@@ -117,10 +115,10 @@ impl fmt::Display for Errno {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Errno::UNVERIFIED => out.write_str(
-                "the kernel's account (getrusage, mincore) shows other faults than the op claims, \
-                 or other pages in memory: something else maps, evicts or merges them here",
+                "the kernel's counters (getrusage, mincore) show other faults or resident pages \
+                 than the op claims: something else maps, evicts or merges pages here",
             ),
-            Errno::PEER_TIMED_OUT => out.write_str("the other end has said nothing for 3 s"),
+            Errno::PEER_TIMED_OUT => out.write_str("the peer was silent for 3 s"),
             Errno::UNAVAILABLE | Errno::CHECK_FAILED => out.write_str(&Errno::reason()),
             Errno(number) => io::Error::from_raw_os_error(number).fmt(out),
         }

@@ -1,8 +1,8 @@
-//! Many descriptors at once, that nothing happens on until it is made to.
+//! Large sets of idle descriptors, for which nothing happens until one is made ready.
 //!
-//! Most kinds have two ends. The watched one is numbered as is asked for, one after the other; the
-//! other must stay open, or the watched one would be ready. Where both do not fit into a process
-//! the other ends are held by children.
+//! Most kinds have two ends. The watched ends are numbered consecutively as requested; the other
+//! ends must stay open, or the watched ones would become ready. If both do not fit into a process,
+//! children hold the other ends.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -17,22 +17,22 @@ use crate::kernel::process::limits;
 use crate::kernel::process::pause_forever;
 use crate::kernel::{Errno, arch};
 
-/// What the descriptors are.
+/// The kind of the descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptorKind {
-    /// The ends of pipes that are read.
+    /// Read ends of pipes.
     Pipe,
-    /// Streams of AF_UNIX.
+    /// AF_UNIX stream sockets.
     SocketPair,
-    /// Connections over loopback.
+    /// TCP connections over loopback.
     Tcp,
-    /// Counters.
+    /// eventfd(2) counters.
     Eventfd,
 }
 
 impl DescriptorKind {
-    /// What one takes of the kernel's memory at the worst, both ends: what a connection takes was
-    /// seen by 120,000 of them.
+    /// The kernel memory of one at worst, both ends: for a connection it was observed with 120,000
+    /// of them.
     fn kernel_bytes_each(self) -> u64 {
         match self {
             DescriptorKind::Pipe | DescriptorKind::SocketPair => 4_096,
@@ -41,31 +41,31 @@ impl DescriptorKind {
         }
     }
 
-    /// How many descriptors one takes where both ends are in a process.
+    /// Descriptors per item if both ends are in one process.
     fn descriptors_each(self) -> u64 {
         if self == DescriptorKind::Eventfd { 1 } else { 2 }
     }
 }
 
-/// Below this nobody's descriptors are placed: the program's own are there.
+/// No descriptor is placed below this: the program's own are there.
 const MIN_NUMBER: u64 = 64;
 
-/// Connections to one address: with more of the 28,232 usual ports taken the search for a free one
-/// becomes slow.
+/// Connections per address: with more of the default 28,232 ephemeral ports in use, the search for
+/// a free one becomes slow.
 const MAX_CONNECTIONS_PER_ADDRESS: u32 = 8_000;
 
-/// Children that hold other ends, at most.
+/// Maximum number of children that hold other ends.
 const MAX_HOLDERS: u64 = 16;
 
-/// How many descriptors of a kind one process can have here, that may have `limit` of them.
+/// How many descriptors of a kind one process can have with this limit.
 pub fn max_descriptors(over: DescriptorKind, limit: u64) -> u64 {
     let room = limit.saturating_sub(2 * MIN_NUMBER);
-    // A tenth may be ready, each of which takes its other end; and there must be room to make the
-    // other ends of a sixteenth at least.
+    // A tenth may be made ready, each of which needs its other end in this process; and a sixteenth
+    // at least of the other ends must fit before they are handed to a child.
     if over == DescriptorKind::Eventfd { room } else { room * 10 / 12 }
 }
 
-/// Many descriptors of a kind.
+/// A set of descriptors of one kind.
 pub struct DescriptorSet {
     watched: Vec<OwnedFd>,
     others: Vec<OwnedFd>,
@@ -77,8 +77,8 @@ pub struct DescriptorSet {
 }
 
 impl DescriptorSet {
-    /// So many descriptors, of which those at the places `kept` can be made ready. The highest is
-    /// numbered `highest`, if one is named, else as low as may be.
+    /// Creates `count` descriptors, of which those at the indices `kept` can be made ready. The
+    /// highest is numbered `highest` if given, otherwise as low as possible.
     pub fn new(
         count: u64,
         over: DescriptorKind,
@@ -94,7 +94,7 @@ impl DescriptorSet {
         made.map_err(|error| explain_error(error, count, over))
     }
 
-    /// The same; errors are the kernel's numbers. `nth` of the processes that do so at once.
+    /// The same, with plain errnos. `nth` distinguishes processes that do so at once.
     fn build(
         count: u64,
         over: DescriptorKind,
@@ -123,7 +123,7 @@ impl DescriptorSet {
             kind: over,
             holders: Vec::new(),
         };
-        // The other ends lie above the watched ones, or below where there is more room.
+        // The other ends are placed above the watched ones, or below if there is more room.
         let end = first + count;
         let place_of_others =
             if limit - end >= first - MIN_NUMBER { end..limit } else { MIN_NUMBER..first };
@@ -137,8 +137,7 @@ impl DescriptorSet {
         Ok(many)
     }
 
-    /// Moves another end to where they are; where there is no more room a child holds those that
-    /// are there.
+    /// Moves another end to their range; if that is full, a child takes over those that are there.
     fn place_other_end(&mut self, other: &OwnedFd, within: &Range<u64>) -> Result<OwnedFd, Errno> {
         for _ in 0..2 {
             match duplicate_from(other, within.start) {
@@ -150,12 +149,12 @@ impl DescriptorSet {
         Err(Errno::EMFILE)
     }
 
-    /// A child holds the other ends from now on.
+    /// Hands the other ends to a child.
     fn hand_to_child(&mut self) -> Result<(), Errno> {
         if self.others.is_empty() || self.holders.len() as u64 >= MAX_HOLDERS {
             return Err(Errno::EMFILE);
         }
-        // Its copy of our descriptors is the holding.
+        // The child's copies keep the descriptors open.
         let holder = PeerProcess::start(None, || pause_forever())?;
         wait_until_asleep(&holder)?;
         self.holders.push(holder);
@@ -173,24 +172,24 @@ impl DescriptorSet {
         self.watched.is_empty()
     }
 
-    /// The number of the one at a place.
+    /// The descriptor at an index.
     #[inline(always)]
     pub fn fd(&self, place: usize) -> i32 {
         (self.first as usize + place) as i32
     }
 
-    /// The place of the one with a number.
+    /// The index of a descriptor.
     #[inline(always)]
     pub fn place_of(&self, fd: i32) -> usize {
         (fd as usize).wrapping_sub(self.first as usize)
     }
 
-    /// All their numbers, ascending.
+    /// All descriptors, ascending.
     pub fn fds(&self) -> impl Iterator<Item = i32> + '_ {
         self.watched.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Makes one that is kept ready: a byte, or 1.
+    /// Makes one ready: writes a byte, or adds 1.
     #[inline(always)]
     pub fn make_ready(&self, place: usize) -> Result<(), Errno> {
         let (fd, size) = match self.kind {
@@ -202,7 +201,7 @@ impl DescriptorSet {
         };
         let one = 1u64;
         let args = [fd as u64, &raw const one as u64, size as u64, 0, 0, 0];
-        // SAFETY: the kernel reads at most a word, which is there.
+        // SAFETY: the kernel reads at most one local word.
         let taken = unsafe { arch::syscall(libc::SYS_write, args) };
         match taken {
             taken if taken == size as i64 => Ok(()),
@@ -211,13 +210,13 @@ impl DescriptorSet {
         }
     }
 
-    /// Takes from one what made it ready.
+    /// Consumes what made one ready.
     #[inline(always)]
     pub fn drain(&self, place: usize) -> Result<(), Errno> {
         let size = if self.kind == DescriptorKind::Eventfd { size_of::<u64>() } else { 1 };
         let mut into = 0u64;
         let args = [self.fd(place) as u64, &raw mut into as u64, size as u64, 0, 0, 0];
-        // SAFETY: the kernel writes at most a word, which is there.
+        // SAFETY: the kernel writes at most one local word.
         let given = unsafe { arch::syscall(libc::SYS_read, args) };
         match given {
             given if given == size as i64 => Ok(()),
@@ -226,7 +225,7 @@ impl DescriptorSet {
         }
     }
 
-    /// Lets a read of one that is not ready come back at once, with EAGAIN.
+    /// Makes one non-blocking.
     pub fn set_nonblocking(&self, place: usize) -> Result<(), Errno> {
         // SAFETY: plain numbers.
         Errno::check(unsafe { libc::fcntl(self.fd(place), libc::F_SETFL, libc::O_NONBLOCK) })
@@ -234,7 +233,7 @@ impl DescriptorSet {
     }
 }
 
-/// A child that has descriptors of its own beside ours, for sets that several processes share.
+/// A child with its own descriptors, for sets that several processes share.
 pub struct ChildFiller {
     go: File,
     done: File,
@@ -242,8 +241,8 @@ pub struct ChildFiller {
 }
 
 impl ChildFiller {
-    /// Starts one, which waits. Then it makes `count` descriptors and hands each to `add`, with its
-    /// place among them.
+    /// Starts a child that waits for [`Self::fill`], then creates `count` descriptors and passes
+    /// the set to `add`.
     pub fn start(
         count: u64,
         over: DescriptorKind,
@@ -270,11 +269,11 @@ impl ChildFiller {
         Ok(Self { go, done, child })
     }
 
-    /// Lets it fill the set, and waits until it has.
+    /// Lets the child fill the set, and waits until it has.
     pub fn fill(self, count: u64, over: DescriptorKind) -> Result<PeerProcess, Errno> {
         context_switch::write(&self.go, &[1])?;
         if context_switch::read(&self.done, &mut [0])? != 1 {
-            // The end of its pipe is the end of it, which may be a moment away.
+            // Its pipe was closed because it is exiting.
             let why = self.child.join().err().unwrap_or(Errno::ESRCH);
             return Err(explain_error(why, count, over));
         }
@@ -283,7 +282,7 @@ impl ChildFiller {
     }
 }
 
-/// Waits until a child sleeps: what it does before is no part of anything that is counted.
+/// Waits until a child sleeps, so that its start is not counted.
 pub fn wait_until_asleep(child: &PeerProcess) -> Result<(), Errno> {
     let state = ProcessState::open(child.id())?;
     loop {
@@ -295,14 +294,14 @@ pub fn wait_until_asleep(child: &PeerProcess) -> Result<(), Errno> {
     }
 }
 
-/// The kernel's account of a process: whether it sleeps, and how often it did.
+/// A process's state and context switches, from /proc.
 pub struct ProcessState {
     state: File,
     status: File,
 }
 
 impl ProcessState {
-    /// Of this process.
+    /// Opens the state of a process.
     pub fn open(pid: u32) -> Result<Self, Errno> {
         let open = |name: &str| {
             let path = format!("/proc/{pid}/{name}");
@@ -316,17 +315,17 @@ impl ProcessState {
         Ok(Self { state: open("stat")?, status: open("status")? })
     }
 
-    /// Whether it waits for something that a signal could interrupt.
+    /// Whether it is in interruptible sleep.
     pub fn is_asleep(&self) -> Result<bool, Errno> {
         let mut text = [0; 96];
         let given = self.state.read_at(&mut text, 0)?;
-        // The name stands in brackets, and may hold some itself; it has 15 bytes at most.
+        // The name is in parentheses and may contain some; it has 15 bytes at most.
         let text = &text[..given];
         let behind = text.iter().rposition(|&byte| byte == b')').map(|at| at + 2);
         Ok(behind.and_then(|at| text.get(at)) == Some(&b'S'))
     }
 
-    /// How often it has left its CPU to wait.
+    /// Its voluntary context switches.
     pub fn voluntary_switches(&self) -> Result<u64, Errno> {
         let mut text = [0; 4_096];
         let given = self.status.read_at(&mut text, 0)?;
@@ -336,7 +335,7 @@ impl ProcessState {
     }
 }
 
-/// Makes descriptors of a kind, one after the other.
+/// Creates descriptors of a kind, one at a time.
 struct DescriptorMaker {
     over: DescriptorKind,
     listener: Option<TcpListener>,
@@ -345,7 +344,7 @@ struct DescriptorMaker {
 }
 
 impl DescriptorMaker {
-    /// The end that is watched, and the other.
+    /// The watched end, and the other one.
     fn make(&mut self) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
         match self.over {
             DescriptorKind::Eventfd => Ok((context_switch::eventfd()?.into(), None)),
@@ -364,8 +363,8 @@ impl DescriptorMaker {
         }
     }
 
-    /// A connection over loopback, the accepted end first. Neither end waits for the other's last
-    /// word when it is closed: no port stays taken.
+    /// A connection over loopback, the accepted end first. Closing either end resets it: no port
+    /// stays in TIME_WAIT.
     fn connection(&mut self) -> Result<(TcpStream, TcpStream), Errno> {
         if self.made.is_multiple_of(MAX_CONNECTIONS_PER_ADDRESS) {
             let turn = self.made / MAX_CONNECTIONS_PER_ADDRESS;
@@ -378,7 +377,7 @@ impl DescriptorMaker {
         let own = client.local_addr()?;
         let (served, from) = listener.accept()?;
         if from != own {
-            // A stranger: somebody else has found the port.
+            // Another program has connected to the port.
             return Err(Errno::EPROTO);
         }
         for end in [&client, &served] {
@@ -388,10 +387,10 @@ impl DescriptorMaker {
     }
 }
 
-/// Closing a connection resets it (SO_LINGER 0): it leaves no TIME_WAIT behind.
+/// Closing the connection resets it (SO_LINGER 0): it leaves no TIME_WAIT.
 pub fn reset_on_close(of: &impl AsRawFd) -> Result<(), Errno> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    // SAFETY: the kernel reads one linger, which is there.
+    // SAFETY: the kernel reads one local linger.
     Errno::check(unsafe {
         libc::setsockopt(
             of.as_raw_fd(),
@@ -404,7 +403,7 @@ pub fn reset_on_close(of: &impl AsRawFd) -> Result<(), Errno> {
     .map(drop)
 }
 
-/// A copy of a descriptor at the lowest free number from `least` on.
+/// Duplicates a descriptor to the lowest free number from `least` on.
 fn duplicate_from(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
     // SAFETY: plain numbers; the descriptor is new and ours.
     unsafe {
@@ -413,23 +412,23 @@ fn duplicate_from(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// That no number is left is told as any other lack of them.
+/// EINVAL here means that no number is left.
 fn as_emfile(error: Errno) -> Errno {
     if error == Errno::EINVAL { Errno::EMFILE } else { error }
 }
 
-/// A copy of a descriptor at a number that must be free.
+/// Duplicates a descriptor to a number that must be free.
 fn duplicate_at(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
     let fd = duplicate_from(fd, at)?;
     if fd.as_raw_fd() as u64 == at { Ok(fd) } else { Err(Errno::EPROTO) }
 }
 
-/// The lowest number, from [`MIN_NUMBER`] on, from which so many are free: who started the program may
-/// have left one open anywhere.
+/// The lowest number from [`MIN_NUMBER`] on that begins a free range of `count`: the parent process
+/// may have left descriptors open anywhere.
 fn first_free_range(count: u64, limit: u64) -> u64 {
-    /// Nobody here has more of them before.
+    /// Inherited descriptors are below this.
     const LOOKED_AT: u64 = 1_024;
-    // SAFETY: the command only asks.
+    // SAFETY: the command only queries.
     let is_open = |fd: &u64| unsafe { libc::fcntl(*fd as i32, libc::F_GETFD) } >= 0;
     let mut first = MIN_NUMBER;
     for open in (MIN_NUMBER..LOOKED_AT.min(limit)).filter(is_open) {
@@ -441,15 +440,15 @@ fn first_free_range(count: u64, limit: u64) -> u64 {
     first
 }
 
-/// Whether there is memory for so many, beside what others want.
+/// Checks that there is memory for `count` descriptors, with a reserve for others.
 pub fn check_memory(count: u64, over: DescriptorKind) -> Result<(), Errno> {
-    /// What is left to others.
+    /// The reserve for other programs.
     const SPARE: u64 = 64 << 20;
     let wanted = count * over.kernel_bytes_each() + SPARE;
     match resources::available_bytes() {
         Some(left) if left < wanted => Err(Errno::unavailable(format!(
-            "{} MiB of memory are left, and {count} descriptors may take {}: fewer fds, or a \
-             wider memory limit of the control group",
+            "{} MiB of memory are available, and {count} descriptors may need {}: choose fewer \
+             fds, or raise the control group's memory limit",
             left >> 20,
             wanted >> 20
         ))),
@@ -457,7 +456,7 @@ pub fn check_memory(count: u64, over: DescriptorKind) -> Result<(), Errno> {
     }
 }
 
-/// An error of making descriptors, as one that says the way out; others stay as they are.
+/// Adds a hint to an error of creating descriptors; other errors stay as they are.
 pub fn explain_error(error: Errno, count: u64, over: DescriptorKind) -> Errno {
     let limit = limits::raise_descriptor_limit().unwrap_or(0);
     match error {
@@ -472,7 +471,7 @@ pub fn explain_error(error: Errno, count: u64, over: DescriptorKind) -> Errno {
              `sudo sysctl fs.file-max={}` makes room",
             4 * count + 1_000_000
         )),
-        // Who connects is told the one, who binds its own address first the other.
+        // connect(2) returns the one, bind(2) the other.
         Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == DescriptorKind::Tcp => {
             Errno::unavailable(
                 "no ports are left for connections over loopback, or it is down: \
@@ -489,11 +488,10 @@ pub fn explain_error(error: Errno, count: u64, over: DescriptorKind) -> Errno {
             2 * count + 65_536
         )),
         Errno::ENOMEM | Errno(libc::ENOBUFS) => Errno::unavailable(format!(
-            "there is no memory for {count} descriptors: fewer fds, or a wider memory limit"
+            "not enough memory for {count} descriptors: choose fewer fds, or raise the memory limit"
         )),
         Errno::EAGAIN => Errno::unavailable(
-            "no further process may be made here: `ulimit -u` or a pids cgroup sets the limit"
-                .to_owned(),
+            "the process limit is reached: see `ulimit -u` or the pids control group".to_owned(),
         ),
         other => other,
     }

@@ -1,4 +1,4 @@
-//! The table of descriptors, and what takes the lowest free number in it.
+//! The descriptor table, and the calls that allocate its lowest free number.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -11,13 +11,13 @@ use crate::kernel::ipc::context_switch::{self, PeerProcess};
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
 
-/// A call that hands out a new descriptor.
+/// A call that returns a new descriptor.
 pub enum OpeningCall {
     /// openat(2) of /dev/null.
     Open,
     /// dup(2).
     Dup(OwnedFd),
-    /// socket(2), a stream of AF_UNIX.
+    /// socket(2) of an AF_UNIX stream.
     Socket,
     /// accept4(2) of a connection over AF_UNIX.
     Accept(AcceptSource),
@@ -42,12 +42,12 @@ impl OpeningCall {
                 (libc::SYS_accept4, [by.listener.as_raw_fd() as u64, 0, 0, cloexec, 0, 0])
             }
         };
-        // SAFETY: plain numbers, and a path with an end; the caller closes what is opened.
+        // SAFETY: plain numbers, and a NUL-terminated path; the caller closes the descriptor.
         let fd = unsafe { arch::syscall(number, args) };
         if fd < 0 { Err(Errno(-fd as i32)) } else { Ok(fd as i32) }
     }
 
-    /// Before `calls` calls: those who are to be accepted stand at the door.
+    /// Prepares for `calls` calls: queues the connections to accept.
     pub fn prepare(&self, calls: u64) -> Result<(), Errno> {
         match self {
             OpeningCall::Accept(by) => by.connect_clients(calls),
@@ -59,12 +59,12 @@ impl OpeningCall {
 /// Closes what [`OpeningCall::open`] has opened.
 #[inline(always)]
 pub fn close(fd: i32) -> Result<(), Errno> {
-    // SAFETY: a number that the caller was just given, and that nobody else knows.
+    // SAFETY: a descriptor that the caller was just given and does not share.
     let closed = unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) };
     if closed < 0 { Err(Errno(-closed as i32)) } else { Ok(()) }
 }
 
-/// A socket that listens, and a child that connects to it as often as it is told.
+/// A listening socket, and a child that connects to it on request.
 pub struct AcceptSource {
     listener: UnixListener,
     ask: File,
@@ -73,7 +73,7 @@ pub struct AcceptSource {
 }
 
 impl AcceptSource {
-    /// Listens, and starts the visitor.
+    /// Listens, and starts the client process.
     pub fn new() -> Result<Self, Errno> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
@@ -102,7 +102,7 @@ impl AcceptSource {
         Ok(Self { listener, ask, answer, client: visitor })
     }
 
-    /// Has so many connect; those that were there before and not accepted are sent away.
+    /// Queues `visitors` connections, after discarding any left in the backlog.
     fn connect_clients(&self, visitors: u64) -> Result<(), Errno> {
         while let Ok((stream, _)) = self.listener.accept() {
             drop(stream);
@@ -115,22 +115,22 @@ impl AcceptSource {
     }
 }
 
-/// Descriptors that take every number below some number, but for two.
+/// Descriptors that occupy every number below a limit, except two.
 pub struct FullTable {
     taken: Vec<OwnedFd>,
     free: [i32; 2],
 }
 
 impl FullTable {
-    /// Takes numbers until `open` descriptors are open in this process, `None` where the program
-    /// has half as many itself. Of the two numbers that are free then one is as low as may be; the
-    /// other one is the next, or one in the middle, or behind all that are open.
+    /// Occupies numbers until `open` descriptors are open in this process; `None` if the program
+    /// itself has half as many. Of the two free numbers one is as low as possible; the other is the
+    /// next one, in the middle, or after all that are open.
     pub fn fill(open: u64, hole: GapPosition) -> Result<Option<Self>, Errno> {
         let mut taken: Vec<OwnedFd> = vec![File::open("/dev/null")?.into()];
-        // All numbers up to the last one are taken.
+        // All numbers up to the last one are occupied.
         while taken.last().is_none_or(|last| (last.as_raw_fd() as u64) < open + 1) {
             let next = taken[0].as_raw_fd();
-            // SAFETY: the descriptor is new and ours.
+            // SAFETY: the descriptor is new and owned here.
             taken.push(unsafe { OwnedFd::from_raw_fd(Errno::check(libc::dup(next))?) });
         }
         if (taken.len() as u64) < open / 2 || taken.len() < 4 {
@@ -146,24 +146,24 @@ impl FullTable {
         Ok(Some(Self { taken, free: [low, high] }))
     }
 
-    /// Looks which two numbers are free now, the lower one first: another part of the program may
-    /// have taken or left one since. What it took is made up for.
+    /// Finds which two numbers are free now, the lower one first: another part of the program may
+    /// have opened or closed one since, which is compensated.
     pub fn refresh_free(&mut self) -> Result<(), Errno> {
         let file = self.taken.first().ok_or(Errno::EBADF)?.as_raw_fd();
         loop {
-            // SAFETY: the descriptors are new and ours.
+            // SAFETY: the descriptors are new and owned here.
             let found = unsafe {
                 let one = OwnedFd::from_raw_fd(Errno::check(libc::dup(file))?);
                 let other = OwnedFd::from_raw_fd(Errno::check(libc::dup(file))?);
                 [one.as_raw_fd(), other.as_raw_fd()]
             };
             let last = self.taken.last().map_or(0, AsRawFd::as_raw_fd);
-            // Both lie where they were meant to; or as near as what others hold allows.
+            // Both are where intended, or as near as other descriptors allow.
             if found[0] < last && found[1] <= last.max(self.free[1]) {
                 self.free = found;
                 return Ok(());
             }
-            // A hole was filled: the next number of ours becomes one.
+            // A gap was filled: free the next number instead.
             if self.taken.len() < 4 {
                 return Err(Errno::EMFILE);
             }
@@ -181,10 +181,10 @@ impl FullTable {
 /// Where the second free number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapPosition {
-    /// Behind the first.
+    /// Directly after the first.
     Low,
-    /// In the middle of all.
+    /// In the middle of the table.
     Middle,
-    /// Behind all.
+    /// After all open descriptors.
     High,
 }

@@ -1,11 +1,11 @@
-//! Waiting for descriptors.
+//! poll(2) for the supervisor.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use crate::kernel::Errno;
 
-/// Waits until one of `fds` can be read or has ended, or `timeout` has passed; says which can.
+/// Waits until one of `fds` is readable or closed, or `timeout` has passed; returns which are.
 pub fn readable(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> Result<Vec<bool>, Errno> {
     let mut polled: Vec<libc::pollfd> = fds
         .iter()
@@ -14,7 +14,7 @@ pub fn readable(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> Result<Vec
     // Rounded up, so that a wait never ends before its time and spins.
     let ms = timeout
         .map_or(-1, |time| i32::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
-    // SAFETY: the array has as many entries as is said.
+    // SAFETY: the array has as many entries as given.
     match Errno::check(unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, ms) })
     {
         Ok(_) => Ok(polled.iter().map(|fd| fd.revents != 0).collect()),

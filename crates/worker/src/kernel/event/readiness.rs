@@ -1,24 +1,24 @@
-//! Waiting for one of many descriptors: select(2), poll(2), epoll(7), each by the bare instruction.
+//! Waiting for one of many descriptors: select(2), poll(2), epoll(7), each by the raw instruction.
 //!
-//! select here takes sets of any size: the kernel reads as many bits as it is told, and only the C
-//! library's type ends at 1,024.
+//! select(2) takes sets of any size here: the kernel reads as many bits as it is given, and only
+//! the C library's type ends at 1,024.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::kernel::cpu::black_box::consume;
 use crate::kernel::{Errno, arch};
 
-/// How long a call waits where nothing is ready.
+/// How long a call waits when nothing is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitLimit {
-    /// Not at all.
+    /// It returns at once.
     Immediate,
-    /// Until something is.
+    /// It waits until something is ready.
     Infinite,
 }
 
-/// Which call of two that do the same: they differ in how the time is told, and the second could
-/// be given a signal mask, which it is not.
+/// Which of two equivalent calls: they differ in the timeout's type, and the second could take a
+/// signal mask, which is not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallVariant {
     /// select(2) or poll(2).
@@ -32,10 +32,10 @@ fn raw_result(result: i64) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
-/// No time, as a timeval and as a timespec. select(2) writes back what is left of it.
+/// A zero timeval or timespec. select(2) writes back the time left.
 type ZeroTime = [u64; 2];
 
-/// The place of a time to wait: none for ever.
+/// The address of the timeout; 0 for an infinite one.
 #[inline(always)]
 fn timeout_argument(patience: WaitLimit, no_time: &mut ZeroTime) -> u64 {
     match patience {
@@ -53,7 +53,7 @@ pub struct SelectSet {
 }
 
 impl SelectSet {
-    /// The set of these.
+    /// The set of these descriptors.
     pub fn new(fds: impl Iterator<Item = i32>) -> Self {
         let (mut wanted, mut highest) = (Vec::new(), -1);
         for fd in fds.filter(|&fd| fd >= 0) {
@@ -68,7 +68,7 @@ impl SelectSet {
         Self { ready: none.clone(), spare: none, wanted, highest }
     }
 
-    /// Puts one in.
+    /// Adds a descriptor.
     pub fn insert(&mut self, fd: i32) {
         let word = fd as usize / 64;
         if word >= self.wanted.len() {
@@ -80,7 +80,7 @@ impl SelectSet {
         self.highest = self.highest.max(fd);
     }
 
-    /// Takes one out.
+    /// Removes a descriptor.
     pub fn remove(&mut self, fd: i32) {
         if let Some(word) = self.wanted.get_mut(fd as usize / 64) {
             *word &= !(1u64 << (fd % 64));
@@ -92,20 +92,20 @@ impl SelectSet {
         }
     }
 
-    /// Writes the set anew, as must be done before each call.
+    /// Rebuilds the set, as is needed before each call.
     #[inline(always)]
     pub fn rebuild(&mut self) {
         self.ready.copy_from_slice(&self.wanted);
     }
 
-    /// Writes it anew elsewhere: the answers of the last call stay as they are.
+    /// Rebuilds a spare copy: the results of the last call are kept.
     #[inline(always)]
     pub fn rebuild_spare(&mut self) {
         self.spare.copy_from_slice(&self.wanted);
         consume(self.spare.last().copied().unwrap_or(0));
     }
 
-    /// The call; how many are ready for reading.
+    /// Makes the call; returns how many are readable.
     #[inline(always)]
     pub fn wait(&mut self, by: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
         let mut no_time = ZeroTime::default();
@@ -118,11 +118,12 @@ impl SelectSet {
             let _ = by; // There is one call only.
             libc::SYS_pselect6
         };
-        // SAFETY: the kernel reads and writes as many bits as the set has words for, and a time.
+        // SAFETY: the kernel reads and writes no more bits than the set has words for, and a
+        // timeout.
         raw_result(unsafe { arch::syscall(number, args) })
     }
 
-    /// Tells of each that was ready, up to `count` of them.
+    /// Calls `found` for each ready descriptor, up to `count`.
     #[inline(always)]
     pub fn each(&self, count: usize, mut found: impl FnMut(i32)) {
         let mut left = count;
@@ -144,13 +145,12 @@ impl SelectSet {
 pub struct PollSet(Vec<libc::pollfd>);
 
 impl PollSet {
-    /// These, each of which is asked whether it can be read.
+    /// Entries that wait for these descriptors to be readable.
     pub fn new(fds: impl Iterator<Item = i32>) -> Self {
         Self(fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect())
     }
 
-    /// Has the one at a place asked, or nobody there; places up to it that were not there are
-    /// nobody's.
+    /// Sets the descriptor at an index, or clears it; missing entries before it are added empty.
     pub fn set(&mut self, place: usize, fd: Option<i32>) {
         let nobody = libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 };
         if place >= self.0.len() {
@@ -159,16 +159,16 @@ impl PollSet {
         self.0[place] = libc::pollfd { fd: fd.unwrap_or(-1), ..nobody };
     }
 
-    /// ppoll(2) for so long; how many are ready for reading.
+    /// ppoll(2) with a timeout; returns how many are readable.
     pub fn wait_for(&mut self, ns: u64) -> Result<usize, Errno> {
         let time = [ns / 1_000_000_000, ns % 1_000_000_000];
         let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
         let args = [at, count, time.as_ptr() as u64, 0, 0, 0];
-        // SAFETY: the kernel reads and writes as many entries as there are, and reads one time.
+        // SAFETY: the kernel reads and writes as many entries as there are, and reads one timeout.
         raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
-    /// The call; how many are ready for reading.
+    /// Makes the call; returns how many are readable.
     #[inline(always)]
     pub fn wait(&mut self, by: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
         let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
@@ -186,7 +186,7 @@ impl PollSet {
         raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
-    /// Tells of each place that was ready, up to `count` of them.
+    /// Calls `found` with the index of each ready entry, up to `count`.
     #[inline(always)]
     pub fn each(&self, count: usize, mut found: impl FnMut(usize)) {
         let mut left = count;
@@ -202,38 +202,38 @@ impl PollSet {
     }
 }
 
-/// That there is something to read: what every set here is asked for.
+/// Readable: what every set here waits for.
 pub const READABLE: u32 = libc::EPOLLIN as u32;
-/// That there is urgent data: what may be asked for beside it.
+/// Urgent data: may be added.
 pub const URGENT: u32 = libc::EPOLLPRI as u32;
-/// Of a set: only what has become ready since it was told last.
+/// Of a set: edge-triggered.
 pub const EDGE: u32 = libc::EPOLLET as u32;
-/// Of a set: told once, and then to be asked for again.
+/// Of a set: reported once, then to be rearmed.
 pub const ONESHOT: u32 = libc::EPOLLONESHOT as u32;
-/// Of a set: of several that wait for the same descriptor not all are woken (Linux 4.5).
+/// Of a set: wakes not all of several waiters of a descriptor (Linux 4.5).
 pub const EXCLUSIVE: u32 = libc::EPOLLEXCLUSIVE as u32;
 
 /// What epoll_ctl(2) does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EpollChange {
-    /// A descriptor comes into the set.
+    /// Adds a descriptor to the set.
     Add,
-    /// Other events are asked for.
+    /// Changes its events.
     Modify,
-    /// It leaves the set.
+    /// Removes it from the set.
     Delete,
 }
 
-/// A set that lives in the kernel: epoll(7).
+/// A set in the kernel: epoll(7).
 pub struct Epoll {
     set: OwnedFd,
     events: Vec<libc::epoll_event>,
 }
 
 impl Epoll {
-    /// An empty one; a call gives at most so many events.
+    /// An empty set; a call returns at most `most` events.
     pub fn new(most: usize) -> Result<Self, Errno> {
-        // SAFETY: plain numbers; the descriptor is new and ours.
+        // SAFETY: plain numbers; the descriptor is new and owned here.
         let set = unsafe {
             let args = [libc::EPOLL_CLOEXEC as u64, 0, 0, 0, 0, 0];
             OwnedFd::from_raw_fd(raw_result(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
@@ -252,11 +252,11 @@ impl Epoll {
         let event = libc::epoll_event { events, u64: token };
         let set = self.set.as_raw_fd() as u64;
         let args = [set, what as u64, fd as u64, &raw const event as u64, 0, 0];
-        // SAFETY: the kernel reads one event, which is there.
+        // SAFETY: the kernel reads one local event.
         raw_result(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
     }
 
-    /// epoll_wait(2); how many events there are.
+    /// epoll_wait(2); returns the number of events.
     #[inline(always)]
     pub fn wait(&mut self, patience: WaitLimit) -> Result<usize, Errno> {
         let ms = if patience == WaitLimit::Immediate { 0 } else { -1i32 };
@@ -266,12 +266,12 @@ impl Epoll {
         let number = libc::SYS_epoll_wait;
         #[cfg(not(target_arch = "x86_64"))]
         let number = libc::SYS_epoll_pwait;
-        // SAFETY: the kernel writes at most as many events as there is room for; no mask is given.
+        // SAFETY: the kernel writes at most as many events as fit; no mask is given.
         raw_result(unsafe { arch::syscall(number, args) })
     }
 
-    /// epoll_wait(2) for so many milliseconds, or epoll_pwait2(2) for a time (seconds, nanoseconds);
-    /// how many events there are.
+    /// epoll_wait(2) with a timeout in milliseconds, or epoll_pwait2(2) with one in seconds and
+    /// nanoseconds; returns the number of events.
     #[inline(always)]
     pub fn wait_for(&mut self, by_time: bool, ms: u64, time: &[u64; 2]) -> Result<usize, Errno> {
         let (at, most) = (self.events.as_mut_ptr() as u64, self.events.len() as u64);
@@ -284,16 +284,16 @@ impl Epoll {
             false => (counting, ms),
         };
         let args = [self.fd() as u64, at, most, until, 0, 0];
-        // SAFETY: as above; of a time two words are read, which are there.
+        // SAFETY: as above; two words of the timeout are read.
         raw_result(unsafe { arch::syscall(number, args) })
     }
 
-    /// The set's own descriptor, which another set may hold.
+    /// The set's own descriptor, which another set may contain.
     pub fn fd(&self) -> i32 {
         self.set.as_raw_fd()
     }
 
-    /// Tells the tokens of the first `count` events of the last call.
+    /// Calls `found` with the tokens of the first `count` events of the last call.
     #[inline(always)]
     pub fn each(&self, count: usize, mut found: impl FnMut(u64)) {
         for event in self.events.iter().take(count) {

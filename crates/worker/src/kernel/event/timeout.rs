@@ -1,5 +1,4 @@
-//! Waiting for a descriptor that never becomes ready, until a time has passed: each call by the
-//! bare instruction.
+//! Waiting with a timeout for a descriptor that never becomes ready, by the raw instruction.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -9,7 +8,7 @@ use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE};
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
 
-/// By which call is waited.
+/// The call that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutCall {
     /// select(2), in microseconds.
@@ -29,8 +28,8 @@ pub enum TimeoutCall {
 }
 
 impl TimeoutCall {
-    /// The unit of its times, in nanoseconds. select(2) has one of its own only where it is a call
-    /// of its own.
+    /// The unit of its timeout, in nanoseconds. select(2) has its own only where it is a separate
+    /// call.
     pub fn unit_ns(self) -> u64 {
         match self {
             TimeoutCall::Poll | TimeoutCall::Epoll => 1_000_000,
@@ -40,23 +39,23 @@ impl TimeoutCall {
     }
 }
 
-/// What a time that is no whole number of units becomes.
+/// How a timeout is rounded to whole units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// The next longer one.
+    /// Up.
     Up,
-    /// The next shorter one, which may be none.
+    /// Down, possibly to 0.
     Down,
 }
 
-/// What is waited for.
+/// The set to wait on.
 enum WaitSet {
     Alone,
     Epoll(Epoll),
     Ring(Ring),
 }
 
-/// A pipe that stays empty, and a call that waits for it.
+/// An empty pipe, and a call that waits for it.
 pub struct Timeout {
     by: TimeoutCall,
     set: WaitSet,
@@ -69,7 +68,7 @@ fn raw_result(result: i64) -> Result<i64, Errno> {
 }
 
 impl Timeout {
-    /// Makes the pipe, and the set where the call wants one.
+    /// Creates the pipe, and a set if the call needs one.
     pub fn new(by: TimeoutCall) -> Result<Self, Errno> {
         let (idle, other) = pipe()?;
         if idle.as_raw_fd() as usize >= 64 * WORDS {
@@ -92,8 +91,7 @@ impl Timeout {
         Ok(Self { by, set, idle, _other: other })
     }
 
-    /// Waits until so much time has passed, as the call counts it; that it comes back for another
-    /// reason is an error.
+    /// Waits until the timeout has passed; returning for any other reason is an error.
     #[inline(always)]
     pub fn wait(&mut self, asked_ns: u64, rounding: Rounding) -> Result<(), Errno> {
         let unit_ns = self.by.unit_ns();
@@ -119,8 +117,8 @@ impl Timeout {
                 };
                 #[cfg(not(target_arch = "x86_64"))]
                 let (number, until) = (libc::SYS_ppoll, &raw const time as u64);
-                // SAFETY: the kernel reads and writes one entry, and reads one time where it is
-                // given as an address; no mask is given.
+                // SAFETY: the kernel reads and writes one entry, and reads one timeout if given by
+                // address; no mask is given.
                 raw_result(unsafe { arch::syscall(number, [at, 1, until, 0, 0, 0]) })?
             }
             WaitSet::Alone => {
@@ -137,7 +135,8 @@ impl Timeout {
                 let number = libc::SYS_pselect6;
                 let (count, at) = (fd as u64 + 1, bits.as_mut_ptr() as u64);
                 let args = [count, at, 0, 0, &raw mut time as u64, 0];
-                // SAFETY: the kernel reads and writes as many bits as there are, and one time.
+                // SAFETY: the kernel reads and writes no more bits than the array has, and one
+                // timeout.
                 raw_result(unsafe { arch::syscall(number, args) })?
             }
         };
@@ -145,7 +144,7 @@ impl Timeout {
     }
 }
 
-/// Words of bits in which the one of a descriptor is set: a pipe that is made first has a low one.
+/// The words of a select(2) set: a pipe that is created first has a low number.
 const WORDS: usize = 16;
 
 fn bit_of(fd: i32) -> [u64; WORDS] {
@@ -187,7 +186,7 @@ mod tests {
                     if matches!(by, TimeoutCall::Ring | TimeoutCall::EpollPwait2) => {}
                 done => {
                     assert_eq!(done, Ok(()), "{by:?}");
-                    // The wait may end a little early by this clock; it was a wait.
+                    // By this clock the wait may end a little early.
                     assert!(gettime(ClockId::MONOTONIC).unwrap() - before > 1_000_000, "{by:?}");
                 }
             }

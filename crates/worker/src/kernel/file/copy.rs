@@ -15,10 +15,10 @@ use crate::kernel::file::scratch_file::{
 use crate::kernel::ipc::pipe;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
-/// By what one file is copied to another.
+/// The method by which one file is copied to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyMethod {
-    /// read(2) and write(2), through a buffer of ours.
+    /// read(2) and write(2), through a buffer.
     ReadWrite,
     /// copy_file_range(2).
     CopyFileRange,
@@ -28,8 +28,7 @@ pub enum CopyMethod {
     Splice,
 }
 
-/// Two files, of which the one is copied over the other from beginning to end, `size` bytes at a
-/// time. Both are warm.
+/// Two warm files, one of which is copied over the other from start to end, `size` bytes at a time.
 pub struct Copier {
     from: ScratchFile,
     to: ScratchFile,
@@ -41,12 +40,12 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Lays both files.
+    /// Creates both files.
     pub fn new(place: Location, bytes: u64, carry: CopyMethod, size: usize) -> Result<Self, Errno> {
         let from = ScratchFile::new(place, bytes, false)?;
         let to = ScratchFile::new(place, bytes, false)?;
-        // Nothing of it is as it will be, and all of it has its place on the disk: a first write to a
-        // hole would have to find one.
+        // The target's content differs from the source everywhere, and all its blocks are
+        // allocated: a first write to a hole would have to allocate.
         const PIECE: u64 = 1 << 20;
         let zeros = vec![0; PIECE as usize];
         for at in (0..bytes).step_by(PIECE as usize) {
@@ -67,22 +66,22 @@ impl Copier {
         Ok(copier)
     }
 
-    /// Has the pages of the target in the cache before they are written to.
+    /// Brings the target's pages into the cache before they are written.
     fn warm_target(&mut self) -> Result<(), Errno> {
         self.to.warm()
     }
 
-    /// The copies of a whole pass.
+    /// The number of copies in a pass.
     pub fn pieces(&self) -> u64 {
         self.from.bytes / self.size as u64
     }
 
-    /// What was seen of the source.
+    /// What was observed of the source file.
     pub fn observation(&self) -> FileObservation {
         self.from.observation
     }
 
-    /// Goes back to the beginning unless `ops` more copies fit in.
+    /// Rewinds unless `ops` more copies fit.
     pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
         if self.at + ops <= self.pieces() && self.from.observation.checks > 0 {
             return Ok(());
@@ -93,7 +92,7 @@ impl Copier {
         self.from.warm()
     }
 
-    /// Looks whether the last piece has arrived whole, and takes its ends away again.
+    /// Checks that the last piece was copied completely, and clears its ends again.
     pub fn verify(&mut self) -> Result<(), Errno> {
         let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
         let place = last * self.size as u64;
@@ -110,7 +109,7 @@ impl Copier {
         Ok(())
     }
 
-    /// Copies so many pieces; says at which it went wrong.
+    /// Copies `ops` pieces; an error carries its op's index.
     pub fn copy(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
         if self.at + ops > self.pieces() {
             return Err((0, Errno::E2BIG));
@@ -120,7 +119,7 @@ impl Copier {
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
         let done = match self.method {
             CopyMethod::ReadWrite => repeat(ops, |_| {
-                // SAFETY: the buffer is as large, and nobody borrows from it.
+                // SAFETY: the buffer is as large, and not borrowed.
                 unsafe {
                     check_complete(syscall(libc::SYS_read, [from, begin, size, 0, 0, 0]), size)?;
                     check_complete(syscall(libc::SYS_write, [to, begin, size, 0, 0, 0]), size)
@@ -128,7 +127,7 @@ impl Copier {
             }),
             CopyMethod::CopyFileRange => {
                 let args = [from, 0, to, 0, size, 0];
-                // SAFETY: plain numbers: without places of ours the files' own are used.
+                // SAFETY: plain numbers: with null offsets the files' own positions are used.
                 repeat(ops, |_| {
                     check_complete(unsafe { syscall(libc::SYS_copy_file_range, args) }, size)
                 })

@@ -1,5 +1,5 @@
-//! Folders of many files, and what is done to one file among them: by raw calls, each with a path
-//! of one name that leads from the folder.
+//! Folders of many files, and operations on one file among them, by raw calls with a one-component
+//! path relative to the folder.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -9,26 +9,26 @@ use crate::kernel::arch::syscall;
 use crate::kernel::file::location::{Location, PrivateFolder};
 use crate::kernel::file::scratch_file::repeat;
 
-/// A name: a letter, seven digits, and its end.
+/// A name: a letter, seven digits, and NUL.
 const NAME_BYTES: usize = 9;
-/// What a file is called that is made among the others, or that one of them is renamed to.
+/// The name of a file that is created among the others, or that one of them is renamed to.
 const OTHER: &std::ffi::CStr = c"another";
-/// A prime that is no factor of any number of files here: steps of it come by every file, and
-/// neighbours in the folder are no neighbours in time.
+/// A prime that divides no number of files here: steps of it visit every file, and neighbours in
+/// the folder are not visited in succession.
 const STRIDE: usize = 7_919;
 
-/// What is done to one file.
+/// An operation on one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOperation {
-    /// It is made, closed, and unlinked.
+    /// Create, close and unlink.
     CreateUnlink,
-    /// It is renamed, to and fro.
+    /// Rename, back and forth.
     Rename,
-    /// It is looked at, one after another.
+    /// Stat one file after another.
     Stat,
 }
 
-/// A private folder that holds so many empty files.
+/// A private folder of many empty files.
 pub struct PopulatedFolder {
     // Dropped in this order: a folder is closed before it is removed.
     folder: File,
@@ -36,16 +36,16 @@ pub struct PopulatedFolder {
     files: usize,
     stride: usize,
     at: usize,
-    /// Whether the first file bears its other name.
+    /// Whether the first file has its other name.
     renamed: bool,
     stat: Box<libc::stat>,
     _private: PrivateFolder,
 }
 
 impl PopulatedFolder {
-    /// Makes the folder and the files: each of its own where they are looked at, else as many names
-    /// of one as a file may have. Files that are deleted make the next ones dearer for a minute
-    /// (ext4 passes over their inodes), and what is made here is deleted again.
+    /// Creates the folder and the files: separate files if they are to be stat'ed, otherwise as
+    /// many hard links of one as the file system allows. Deleted files make later ones more
+    /// expensive for a minute (ext4 passes over their inodes), and these are deleted again.
     #[inline(never)]
     pub fn new(place: Location, files: usize, act: FileOperation) -> Result<Self, Errno> {
         let private = PrivateFolder::new(place)?;
@@ -63,7 +63,7 @@ impl PopulatedFolder {
         let many = Self { folder, names, files, stride, at, renamed, stat, _private: private };
         let mut named = 0;
         for number in 0..files {
-            // Too many names, or a file system that knows but one: the next file.
+            // Too many links, or a file system without hard links: the next file.
             if number > 0 && act != FileOperation::Stat && many.link(named, number).is_ok() {
                 continue;
             }
@@ -71,20 +71,20 @@ impl PopulatedFolder {
             match many.create(many.name(number)) {
                 Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
                     return Err(Errno::unavailable(format!(
-                        "there is no room for {files} files ({number} have been made): fewer \
+                        "no space for {files} files ({number} were created): choose fewer \
                          `files`, or another folder"
                     )));
                 }
                 made => drop(made?),
             }
         }
-        // On a disk the journal would else be written while others are timed.
+        // On a disk the journal would otherwise be written during later measurements.
         // SAFETY: a plain number.
         Errno::check(unsafe { libc::syncfs(many.folder.as_raw_fd()) })?;
         Ok(many)
     }
 
-    /// Where the name of a file is.
+    /// The address of a file's name.
     #[inline(always)]
     fn name(&self, number: usize) -> u64 {
         self.names.as_ptr() as u64 + (number * NAME_BYTES) as u64
@@ -98,7 +98,7 @@ impl PopulatedFolder {
     /// `linkat(old, new)`.
     fn link(&self, old: usize, new: usize) -> Result<(), Errno> {
         let args = [self.folder_fd(), self.name(old), self.folder_fd(), self.name(new), 0, 0];
-        // SAFETY: both names have an end.
+        // SAFETY: both names are NUL-terminated.
         raw_result(unsafe { syscall(libc::SYS_linkat, args) }).map(drop)
     }
 
@@ -106,7 +106,7 @@ impl PopulatedFolder {
     #[inline(always)]
     fn create(&self, name: u64) -> Result<OwnedFd, Errno> {
         let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as u64;
-        // SAFETY: the name has an end; what is opened is ours.
+        // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
         unsafe {
             let fd = raw_result(syscall(
                 libc::SYS_openat,
@@ -116,7 +116,7 @@ impl PopulatedFolder {
         }
     }
 
-    /// Does it so often to a file among the others; says at which it went wrong.
+    /// Runs an operation `ops` times; an error carries its op's index.
     pub fn run(&mut self, act: FileOperation, ops: u64) -> Result<(), (u64, Errno)> {
         match act {
             FileOperation::CreateUnlink => repeat(ops, |_| self.create_unlink()),
@@ -125,25 +125,25 @@ impl PopulatedFolder {
         }
     }
 
-    /// Makes an empty file and closes it, then unlinks it.
+    /// Creates an empty file, closes it and unlinks it.
     #[inline(always)]
     fn create_unlink(&mut self) -> Result<(), Errno> {
         let other = OTHER.as_ptr() as u64;
         let fd = self.create(other)?.into_raw_fd();
-        // SAFETY: the descriptor is the one above; the name has an end.
+        // SAFETY: the descriptor is the one above; the name is NUL-terminated.
         unsafe {
             raw_result(syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]))?;
             raw_result(syscall(libc::SYS_unlinkat, [self.folder_fd(), other, 0, 0, 0, 0])).map(drop)
         }
     }
 
-    /// Renames a file, to and fro.
+    /// Renames a file, back and forth.
     #[inline(always)]
     fn rename(&mut self) -> Result<(), Errno> {
         let names = [self.name(0), OTHER.as_ptr() as u64];
         let [from, to] = if self.renamed { [names[1], names[0]] } else { names };
         let args = [self.folder_fd(), from, self.folder_fd(), to, 0, 0];
-        // SAFETY: both names have an end. renameat2(2), which every architecture has.
+        // SAFETY: both names are NUL-terminated. renameat2(2) exists on every architecture.
         raw_result(unsafe { syscall(libc::SYS_renameat2, args) })?;
         self.renamed = !self.renamed;
         Ok(())
@@ -153,7 +153,7 @@ impl PopulatedFolder {
     #[inline(always)]
     fn stat(&mut self) -> Result<(), Errno> {
         let args = [self.folder_fd(), self.name(self.at), &raw mut *self.stat as u64, 0, 0, 0];
-        // SAFETY: the name has an end, and one stat is written.
+        // SAFETY: the name is NUL-terminated, and one stat is written.
         raw_result(unsafe { syscall(libc::SYS_newfstatat, args) })?;
         self.at += self.stride;
         if self.at >= self.files {
@@ -163,7 +163,7 @@ impl PopulatedFolder {
     }
 }
 
-/// A call's result, or its error.
+/// Converts the kernel's convention (a negative errno) to a `Result`.
 #[inline(always)]
 fn raw_result(result: i64) -> Result<i64, Errno> {
     if result >= 0 { Ok(result) } else { Err(Errno(-result as i32)) }

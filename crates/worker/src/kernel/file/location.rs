@@ -1,5 +1,6 @@
-//! Where files are laid: in the folder where the user has started the tool, or in memory. What has
-//! a name there bears one that the supervisor knows, so that it can be removed whatever happens.
+//! Where scratch files are placed: in the folder where the user started the tool, or in memory.
+//! Named ones have names that the supervisor knows, so that leftovers can be removed whatever
+//! happens.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -13,22 +14,22 @@ use oscost_model::file::{Backing, file_system};
 use crate::kernel::Errno;
 use crate::kernel::machine::resources;
 
-/// Where POSIX shared memory lies, on Linux always a tmpfs.
+/// POSIX shared memory, on Linux always a tmpfs.
 const SHARED_MEMORY: &str = "/dev/shm";
-/// Where control groups of memory are: version 1, then version 2.
+/// The roots of memory control groups: version 1, then version 2.
 const MEMORY_GROUPS: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
-/// A place for files.
+/// A location for scratch files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// The folder where the user has started the tool.
+    /// The folder where the user started the tool.
     UserFolder,
     /// A tmpfs.
     Tmpfs,
 }
 
 impl Location {
-    /// The folder of this place.
+    /// The folder of this location.
     pub fn folder(self) -> Result<PathBuf, Errno> {
         match self {
             Location::UserFolder => {
@@ -47,7 +48,7 @@ impl Location {
         }
     }
 
-    /// What to do about a place that does not serve.
+    /// A hint for a location that cannot be used.
     fn hint(self) -> &'static str {
         match self {
             Location::UserFolder => "start oscost in another folder, or ask for where=tmpfs",
@@ -55,14 +56,14 @@ impl Location {
         }
     }
 
-    /// An error of this place as one that tells the way out; other errors stay as they are.
+    /// Adds the location and a hint to an error; other errors stay as they are.
     fn explain_error(self, folder: &Path, what: &str, error: Errno) -> Errno {
         match error {
             Errno::EACCES | Errno::EROFS | Errno::EPERM | Errno::ENOENT => Errno::unavailable(
-                format!("{what} cannot be made in {}: {error}; {}", folder.display(), self.hint()),
+                format!("cannot create {what} in {}: {error}; {}", folder.display(), self.hint()),
             ),
             Errno::ENOSPC | Errno(libc::EDQUOT) => Errno::unavailable(format!(
-                "{} has no room for {what}: {error}; {}",
+                "{} has no space for {what}: {error}; {}",
                 folder.display(),
                 self.hint()
             )),
@@ -71,24 +72,24 @@ impl Location {
     }
 }
 
-/// An argument of a job, beside its name (`job PARENT MARK FOLDER`); none in a test.
+/// A command-line argument of a job (`job PARENT MARK FOLDER`); `None` in a test.
 fn job_argument(at: usize) -> Option<OsString> {
     let is_job = std::env::args().nth(1).is_some_and(|verb| verb == "job" || verb == "traced-job");
     std::env::args_os().nth(at).filter(|_| is_job)
 }
 
-/// What the supervisor has told this job to mark its leavings with, and where its user stands: to
-/// be handed on to a copy.
+/// The leftover mark and the user's folder that the supervisor gave this job, to be passed on to a
+/// copy.
 pub fn job_arguments() -> [OsString; 2] {
     [3, 4].map(|at| job_argument(at).unwrap_or_default())
 }
 
-/// What the leavings of a job's process group are called.
+/// The name of the leftovers of a job's process group.
 pub fn leftover_name(mark: &str, group: u32) -> String {
     format!("{mark}-{group}")
 }
 
-/// What this process's leavings are called.
+/// The name of this process's leftovers.
 pub fn own_leftover_name() -> String {
     // SAFETY: getpgrp takes no argument.
     let group = unsafe { libc::getpgrp() } as u32;
@@ -100,52 +101,52 @@ pub fn own_leftover_name() -> String {
     name + ARMS[usize::from(ARM.load(Ordering::Relaxed)) % ARMS.len()]
 }
 
-/// What the names of what several arms of a job leave end with.
+/// The name suffixes of a job's arms.
 const ARMS: [&str; 3] = ["", "_1", "_2"];
 
 /// Which arm of its job this process is.
 static ARM: AtomicU8 = AtomicU8::new(0);
 
-/// From here on what this process leaves bears other names than what other arms of its job leave.
+/// Sets this process's arm, which changes its leftover names from here on.
 pub fn set_arm(arm: u8) {
     ARM.store(arm, Ordering::Relaxed);
 }
 
-/// What the leavings of a process begin with that no supervisor has started.
+/// The mark of a process that no supervisor started.
 pub const UNSUPERVISED_MARK: &str = "oscost-alone";
 
-/// What the control group of an arm of this job is called.
+/// The name of the control group of an arm of this job.
 pub fn cgroup_name(arm: u8) -> String {
     format!("{}.{arm}", own_leftover_name())
 }
 
-/// How many System V queues a process has at most: one each way.
+/// System V queues per process: one for each direction.
 pub const MAX_QUEUES: u32 = 2;
 
-/// What a queue of this process is called.
+/// The name of this process's message queue.
 pub fn queue_name() -> String {
     own_leftover_name()
 }
 
-/// The key of a System V queue of that name: queues have no names, and numbers that anybody may
-/// have are no use to whoever comes after a killed process.
+/// The key of the System V queue for a name: queues have no names, and a kernel-chosen key could
+/// not be found after a killed process.
 pub fn queue_key(name: &str, which: u32) -> i32 {
     let mixed = name
         .bytes()
         .fold(0x811C_9DC5u32, |mixed, byte| (mixed ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    // No key is 0, which means none.
+    // Never 0, which is IPC_PRIVATE.
     (mixed << 2 | which << 1 | 1) as i32
 }
 
-/// Removes the queues of that name, of either kind.
+/// Removes the queues of that name, of both kinds.
 fn remove_queues(name: &str) {
     if let Ok(name) = std::ffi::CString::new(name) {
-        // SAFETY: the name ends in a nought. Mostly there is none.
+        // SAFETY: the name is NUL-terminated. Usually there is no such queue.
         unsafe { libc::syscall(libc::SYS_mq_unlink, name.as_ptr()) };
     }
     for which in 0..MAX_QUEUES {
-        // SAFETY: plain numbers; nothing is read or written. Somebody else's of the same key cannot
-        // be removed by an ordinary user, and is not opened here without leave to write.
+        // SAFETY: plain numbers; no memory is accessed. Another user's queue of the same key cannot
+        // be removed by an ordinary user, and is not opened here without write permission.
         unsafe {
             let found = libc::msgget(queue_key(name, which), 0o600);
             if found >= 0 {
@@ -155,15 +156,14 @@ fn remove_queues(name: &str) {
     }
 }
 
-/// Removes what the processes of a group that has ended have left under names of their own, below
-/// `here` and in memory.
+/// Removes the named leftovers of a process group that has ended, below `here` and in memory.
 pub fn remove_leftovers(mark: &str, group: u32, here: &Path) {
     for arm in ARMS {
         let name = leftover_name(mark, group) + arm;
-        // Mostly there is nothing, and nobody is left to tell.
+        // Usually there is nothing; errors cannot be reported from here.
         for folder in [here, Path::new(SHARED_MEMORY)] {
             let path = folder.join(&name);
-            // A folder, or a file that was killed between being made and losing its name.
+            // A folder, or a file of a process that was killed between creating and unlinking it.
             let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
         }
         for groups in MEMORY_GROUPS {
@@ -173,7 +173,7 @@ pub fn remove_leftovers(mark: &str, group: u32, here: &Path) {
     }
 }
 
-/// Removes what all the jobs of a session have left that is no longer there to do so.
+/// Removes the leftovers of all jobs of a session that no longer run.
 pub fn remove_all_leftovers(mark: &str, here: &Path) {
     let ours = format!("{mark}-");
     let folders = [here, Path::new(SHARED_MEMORY)].into_iter();
@@ -191,12 +191,12 @@ pub fn remove_all_leftovers(mark: &str, here: &Path) {
     }
 }
 
-/// The number of a folder's file system, and how many bytes are free in it.
+/// The type number and free bytes of a folder's file system.
 fn folder_file_system(folder: &Path) -> Result<(u64, u64), Errno> {
     file_system_of(&File::open(folder)?)
 }
 
-/// The number of the file system that a file lies in, and how many bytes are free in it.
+/// The type number and free bytes of a file's file system.
 pub fn file_system_of(file: &File) -> Result<(u64, u64), Errno> {
     // SAFETY: all-zero bits are a valid statfs, and the call fills it in.
     unsafe {
@@ -206,14 +206,13 @@ pub fn file_system_of(file: &File) -> Result<(u64, u64), Errno> {
     }
 }
 
-/// A file of `bytes` bytes without a name (O_TMPFILE), so that nothing is left of it whatever
-/// happens; where the file system knows no such thing, its name is taken away at once. Its room is
-/// claimed first.
+/// An unnamed file of `bytes` bytes (O_TMPFILE), so that nothing is left of it; where the file
+/// system does not support that, its name is unlinked at once. Its space is allocated first.
 pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
     let folder = place.folder()?;
     let mib = (bytes >> 20).max(1);
     if let Some(limit) = resources::file_size_limit().filter(|&limit| limit < bytes) {
-        // Going beyond it is a signal that ends the process.
+        // Exceeding it raises SIGXFSZ, which ends the process.
         return Err(Errno::unavailable(format!(
             "RLIMIT_FSIZE is {} KiB, and the file has {mib} MiB: `ulimit -f unlimited` in the \
              shell that starts oscost, or a smaller file_mib",
@@ -223,8 +222,8 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
     let left = resources::available_bytes().filter(|_| place == Location::Tmpfs);
     if let Some(left) = left.filter(|&left| left < bytes + SPARE_BYTES) {
         return Err(Errno::unavailable(format!(
-            "{} MiB of memory are left, and the file takes {mib} and some: a smaller file_mib, or \
-             where=here",
+            "{} MiB of memory are available, and the file needs {mib} plus a reserve: choose a \
+             smaller file_mib, or where=here",
             left >> 20
         )));
     }
@@ -237,19 +236,19 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
             let free = file_system_of(&file).map_or(0, |(_, free)| free) >> 20;
             Err(Errno::unavailable(format!(
-                "{} has no room for a file of {mib} MiB ({free} MiB are free): a smaller file_mib, \
-                 or {}",
+                "{} has no space for a file of {mib} MiB ({free} MiB are free): choose a smaller \
+                 file_mib, or {}",
                 folder.display(),
                 place.hint()
             )))
         }
-        // Not every file system can claim room in advance: who writes will see.
+        // Not every file system can allocate in advance; then a write may fail.
         Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => Ok(file),
         Err(other) => Err(other),
     }
 }
 
-/// What is left of memory beside a file in it.
+/// Memory to leave free when a file is placed in memory.
 const SPARE_BYTES: u64 = 64 << 20;
 
 fn open_unnamed(folder: &Path) -> Result<File, Errno> {
@@ -266,21 +265,21 @@ fn open_unnamed(folder: &Path) -> Result<File, Errno> {
     }
 }
 
-/// A private folder at a place, removed with the value, and by the supervisor if need be.
+/// A private folder, removed when dropped, otherwise by the supervisor.
 pub struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
-    /// Makes it.
+    /// Creates it.
     pub fn new(place: Location) -> Result<Self, Errno> {
         let folder = place.folder()?;
         let path = folder.join(own_leftover_name());
-        // Fails where anything of that name is already there, a link too.
+        // Fails if anything of that name exists, symbolic links included.
         let made = DirBuilder::new().mode(0o700).create(&path).map_err(Errno::from);
         made.map_err(|error| place.explain_error(&folder, "a folder", error))?;
         Ok(Self(path))
     }
 
-    /// The folder, opened: what is in it is named from there.
+    /// Opens the folder, for paths relative to it.
     pub fn open(&self) -> Result<File, Errno> {
         Ok(File::open(&self.0)?)
     }
@@ -288,26 +287,26 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        // What cannot be removed here the supervisor will try to.
+        // The supervisor retries what cannot be removed here.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A control group that this process has put itself into, and whose memory is limited. Dropping it
-/// puts the process back and removes the group.
+/// A control group with a memory limit that this process has joined. Dropping it moves the process
+/// back and removes the group.
 pub struct MemoryCgroup {
     group: PathBuf,
     before: PathBuf,
 }
 
 impl MemoryCgroup {
-    /// Makes a group that may use so many bytes, and goes there: version 1 where memory is managed
-    /// by it, else version 2.
+    /// Creates a group limited to `bytes` and joins it: version 1 if that manages memory, otherwise
+    /// version 2.
     pub fn enter(bytes: u64) -> Result<Self, Errno> {
         let refused = |error: std::io::Error| {
             Errno::unavailable(format!(
-                "no control group of memory can be made: {error}; run oscost as root, where \
-                 /sys/fs/cgroup can be written to"
+                "cannot create a memory control group: {error}; run oscost as root, where \
+                 /sys/fs/cgroup is writable"
             ))
         };
         let of_memory = resources::memory_groups();
@@ -327,7 +326,7 @@ impl MemoryCgroup {
 
 impl Drop for MemoryCgroup {
     fn drop(&mut self) {
-        // There is nobody left to tell; what stays is removed by the supervisor.
+        // Errors cannot be reported from here; the supervisor removes what stays.
         let _ = fs::write(self.before.join("cgroup.procs"), "0");
         let _ = fs::remove_dir(&self.group);
     }

@@ -1,4 +1,4 @@
-//! The page cache: what it holds of a file, and how it is made to forget.
+//! The page cache: how much of a file it holds, and how a file is evicted.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -8,48 +8,47 @@ use crate::kernel::machine::resources;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region, drop_page_cache};
 use crate::kernel::process::{self, WaitTarget};
 
-/// cachestat(2), since Linux 6.5, which the C library has no name for: the same number everywhere.
+/// cachestat(2), since Linux 6.5, which the C library does not name: the same number on every
+/// architecture.
 const CACHESTAT: i64 = 451;
-/// What empties the page cache of the whole machine.
+/// Drops the page cache of the whole machine.
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-/// More memory than this is not filled to evict a file: it would take seconds each time, and the
-/// machine's other programs their caches.
+/// More memory than this is not filled to evict a file: it would take seconds each time, and evict
+/// other programs' caches.
 const MAX_FILLED_BYTES: u64 = 2 << 30;
-/// So much is filled between two looks at the file: the last piece before it is gone must not be
-/// more than there is room for.
+/// Filled between two checks of the file: the last step before it is evicted must fit into memory.
 const FILL_STEP_BYTES: usize = 1 << 20;
 
-/// How many pages of a file's first `bytes` the cache holds: cachestat(2), or where there is none
-/// mincore(2).
+/// The number of pages of a file's first `bytes` in the cache, by cachestat(2) or, where that is
+/// missing, mincore(2).
 pub fn cached_pages(file: &File, bytes: u64) -> Result<u64, Errno> {
     let range = [0u64, bytes];
     // `struct cachestat`: the pages in the cache, and four more numbers.
     let mut found = [0u64; 5];
     let args = [file.as_raw_fd() as u64, range.as_ptr() as u64, found.as_mut_ptr() as u64, 0, 0, 0];
-    // SAFETY: two words are read and five are written, which are there.
+    // SAFETY: two words are read and five are written, all locals.
     match unsafe { crate::kernel::arch::syscall(CACHESTAT, args) } {
         0 if found[0] > 0 => Ok(found[0]),
-        // Too old a kernel, or a filter that does not know the call. And none is also what a file on
-        // an overlay has by itself, whose pages are those of the file below.
+        // An older kernel, or a filter that does not know the call. A count of 0 is also what an
+        // overlay file itself has, whose pages are those of the file below.
         _ => Region::shared(file, 0, bytes as usize)?.resident_pages().map(|pages| pages as u64),
     }
 }
 
-/// How a file is made to leave the cache.
+/// A method to evict a file from the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictMethod {
-    /// posix_fadvise(2), which asks the kernel to drop the pages of this file.
+    /// posix_fadvise(2): asks the kernel to drop this file's pages.
     Advice,
-    /// The machine's page cache is emptied as a whole.
+    /// Drops the machine's whole page cache.
     Drop,
-    /// Memory is filled until there is no room for the file.
+    /// Fills memory until the file is evicted.
     Fill,
 }
 
-/// Evicts a file whose pages are all written to its disk and mapped by nobody, and proves it: no
-/// page of it is cached then.
+/// Evicts a file whose pages are all clean and unmapped, and verifies that none is cached.
 pub fn evict(file: &File, bytes: u64, how: EvictMethod) -> Result<(), Errno> {
-    /// Pages that another CPU has just put in are on their way for a moment.
+    /// Pages just added by another CPU are in its batch for a moment.
     const TRIES: u32 = 3;
     let mut left = u64::MAX;
     for _ in 0..TRIES {
@@ -72,14 +71,14 @@ pub fn evict(file: &File, bytes: u64, how: EvictMethod) -> Result<(), Errno> {
 fn drop_all_caches() -> Result<(), Errno> {
     std::fs::write(DROP_CACHES, "1").map_err(|error| {
         Errno::unavailable(format!(
-            "{DROP_CACHES} cannot be written to: {error}; run oscost as root, or ask for \
-             evict=fadvise, which everybody may"
+            "cannot write to {DROP_CACHES}: {error}; run oscost as root, or choose evict=fadvise, \
+             which needs no privilege"
         ))
     })
 }
 
-/// Takes memory in a child, a piece at a time, until none of the file is cached or there is no more
-/// to take. If that is too much, the kernel ends the child before anybody else.
+/// Allocates memory in a child, step by step, until none of the file is cached or memory runs out.
+/// If that is too much, the kernel's OOM killer chooses the child first.
 fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
     let most = resources::memory_bytes().unwrap_or(u64::MAX);
     if most > MAX_FILLED_BYTES {
@@ -103,7 +102,7 @@ fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
         });
         i32::from(filled.is_err())
     })?;
-    // How it has ended does not matter: what is left of the file is looked at next.
+    // Its status does not matter: the file is checked next.
     process::wait(WaitTarget::Child(child), true).map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! Reading a file, in every way there is.
+//! Reading a file, by every method.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -15,7 +15,7 @@ use crate::kernel::file::scratch_file::{
 };
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
-/// By what a file is read.
+/// The method by which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMethod {
     /// read(2).
@@ -24,7 +24,7 @@ pub enum ReadMethod {
     Fread,
     /// A fresh mapping, whose pages fault when they are first touched.
     Mmap,
-    /// A mapping whose pages have faulted before.
+    /// A mapping whose pages have already faulted.
     Mapped,
     /// pread(2).
     Pread,
@@ -39,18 +39,18 @@ pub enum ReadMethod {
 /// Two halves of a buffer (`struct iovec`).
 type Halves = [[u64; 2]; 2];
 
-/// A file that is read from beginning to end, or in another order, `size` bytes at a time.
+/// A file that is read from start to end, or in another order, `size` bytes at a time.
 pub struct Reader {
     file: ScratchFile,
     method: ReadMethod,
     size: usize,
-    /// Where reads go.
+    /// The buffer that reads fill.
     buffer: Region,
-    /// Which piece comes when; none for one after the other.
+    /// The order of the pieces; `None` for sequential.
     order: Option<Vec<u32>>,
-    /// How many pieces have been read since the beginning.
+    /// The pieces read since the start.
     at: u64,
-    /// Of the whole file, where it is mapped.
+    /// The mapping of the whole file, if it is mapped.
     mapping: Option<Region>,
     stream: Option<Stream>,
     direct: Option<File>,
@@ -59,7 +59,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of a file, at its beginning.
+    /// A reader at the start of a file.
     pub fn new(
         laid: ScratchFile,
         via: ReadMethod,
@@ -90,17 +90,17 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The reads of a whole pass.
+    /// The number of reads in a pass.
     pub fn pieces(&self) -> u64 {
         self.file.bytes / self.size as u64
     }
 
-    /// What was seen of the file.
+    /// What was observed of the file.
     pub fn observation(&self) -> FileObservation {
         self.file.observation
     }
 
-    /// Goes back to the beginning unless `ops` more reads fit in, and proves that the file is warm.
+    /// Rewinds unless `ops` more reads fit, and verifies that the file is warm.
     pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
         if self.at + ops <= self.pieces() && self.file.observation.checks > 0 {
             return Ok(());
@@ -108,34 +108,34 @@ impl Reader {
         self.rewind()?;
         self.file.warm()?;
         match &self.mapping {
-            // Its pages are to fault again; a fresh one has none.
+            // Pre-faulted pages must be faulted again after a rewind; `Mmap` wants none.
             Some(mapping) if self.method == ReadMethod::Mapped => mapping.touch_all(Access::Read),
             _ => {}
         }
         Ok(())
     }
 
-    /// Goes back to the beginning of a file that is proven to be cold.
+    /// Rewinds, and verifies that the file is cold.
     pub fn rewind_cold(&mut self, how: EvictMethod) -> Result<(), Errno> {
-        // What is mapped is not dropped.
+        // Mapped pages are not dropped.
         self.mapping = None;
         self.file.evict(how)?;
         self.rewind()
     }
 
-    /// Goes back to the beginning, and looks how much of the file is still cached.
+    /// Rewinds, and records how much of the file is still cached.
     pub fn restart(&mut self) -> Result<(), Errno> {
         self.file.check_cached()?;
         self.rewind()
     }
 
-    /// Goes back to the beginning: a stream's buffer is empty, a mapping has no page.
+    /// Rewinds: a stream's buffer is emptied, a mapping's pages are dropped.
     pub fn rewind(&mut self) -> Result<(), Errno> {
         self.at = 0;
         match self.method {
             ReadMethod::Read | ReadMethod::Readv => seek_to_start(&self.file.file),
             ReadMethod::Fread => {
-                // A stream that is closed moves the position that it shares.
+                // Closing a stream moves the shared file position.
                 self.stream = None;
                 seek_to_start(&self.file.file)?;
                 self.stream = Some(Stream::open(&self.file.file, c"r")?);
@@ -156,15 +156,15 @@ impl Reader {
         }
     }
 
-    /// Looks whether the last read has brought what stands there, and whether one past the cache
-    /// has gone past it.
+    /// Checks that the last read returned the expected content, and that direct reads bypassed the
+    /// cache.
     pub fn verify(&mut self) -> Result<(), Errno> {
         let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
         if self.method == ReadMethod::Direct {
             let cached = cached_pages(&self.file.file, self.file.bytes)?;
             if cached > 0 {
                 return Err(Errno::check_failed(format!(
-                    "reads of O_DIRECT went through the cache, which holds {cached} pages now"
+                    "O_DIRECT reads went through the page cache, which now holds {cached} pages"
                 )));
             }
         }
@@ -174,11 +174,11 @@ impl Reader {
             return Ok(());
         }
         Err(Errno::check_failed(format!(
-            "a read at {place} brought {found:#x}: not what was written there"
+            "a read at offset {place} returned {found:#x}, which is not what was written there"
         )))
     }
 
-    /// Where the `index`-th read begins.
+    /// The file offset of the `index`-th read.
     #[inline(always)]
     fn offset_of(&self, index: u64) -> u64 {
         let piece = match &self.order {
@@ -188,7 +188,7 @@ impl Reader {
         piece * self.size as u64
     }
 
-    /// Reads so many pieces; says at which it went wrong.
+    /// Reads `ops` pieces; an error carries its op's index.
     pub fn read(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
         if self.at + ops > self.pieces() {
             return Err((0, Errno::E2BIG));
@@ -198,19 +198,19 @@ impl Reader {
         let done = match self.method {
             ReadMethod::Read => {
                 let args = [fd, begin, size, 0, 0, 0];
-                // SAFETY: the buffer is as large, and nobody borrows from it.
+                // SAFETY: the buffer is as large, and not borrowed.
                 repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_read, args) }, size))
             }
             ReadMethod::Readv => {
                 let args = [fd, self.halves.as_ptr() as u64, 2, 0, 0, 0];
-                // SAFETY: both halves lie in the buffer, of which nobody borrows.
+                // SAFETY: both halves lie in the buffer, which is not borrowed.
                 repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_readv, args) }, size))
             }
             ReadMethod::Pread | ReadMethod::Direct => {
                 let fd = self.direct.as_ref().map_or(fd, |direct| direct.as_raw_fd() as u64);
                 repeat(ops, |op| {
                     let args = [fd, begin, size, self.offset_of(self.at + op), 0, 0];
-                    // SAFETY: the buffer is as large, and nobody borrows from it.
+                    // SAFETY: the buffer is as large, and not borrowed.
                     check_complete(unsafe { syscall(libc::SYS_pread64, args) }, size)
                 })
             }
@@ -239,7 +239,7 @@ impl Reader {
                 Some(mut ring) => {
                     let done = repeat(ops, |op| {
                         let place = self.offset_of(self.at + op);
-                        // SAFETY: the buffer is as large, and stays until the read is done.
+                        // SAFETY: the buffer is as large, and lives until the read is done.
                         unsafe { ring.read(fd as i32, begin, size as u32, place) }
                     });
                     self.ring = Some(ring);
@@ -256,13 +256,14 @@ impl Reader {
     }
 }
 
-/// The same file, opened once more to be read past the cache.
+/// Opens the same file again, to be read with O_DIRECT.
 fn open_direct(file: &File) -> Result<File, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let opened = File::options().read(true).custom_flags(libc::O_DIRECT).open(path);
     opened.map_err(|error| {
         Errno::unavailable(format!(
-            "the file system knows no O_DIRECT: {error}; another folder, or another via"
+            "the file system does not support O_DIRECT: {error}; choose another folder, or \
+             another via"
         ))
     })
 }

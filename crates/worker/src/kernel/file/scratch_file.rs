@@ -1,6 +1,6 @@
-//! A file that is read, written and copied again and again, by calls that are known.
+//! A scratch file of known content, for benchmarks that read, write and copy it.
 //!
-//! Raw calls are the bare instruction; streams are the C library's, whose buffer is the subject.
+//! Raw calls use the raw instruction; streams are the C library's, whose buffer is the subject.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -16,27 +16,27 @@ use crate::kernel::file::location::{Location, file_system_of, unnamed_file};
 use crate::kernel::file::page_cache::{EvictMethod, cached_pages, evict};
 use crate::kernel::memory::region::{PAGE_BYTES, PageKind, Region};
 
-/// Files are laid in pieces of this size, which every size of an op divides or is a multiple of.
+/// Files are written in pieces of this size, which every op size divides or is a multiple of.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The word that stands at a place of a laid file: no two are alike, and none is zero, so that no
-/// file system can make them smaller.
+/// The word at an offset of a scratch file: all are distinct and nonzero, so that no file system
+/// can compress or share them.
 pub(super) fn expected_word(place: u64) -> u64 {
     (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A file full of known words, on its disk where it has one, and in the cache.
+/// A file of known words, synced to its disk if it has one, and cached.
 pub struct ScratchFile {
-    /// The file, which has no name.
+    /// The unnamed file.
     pub file: File,
-    /// How long it is.
+    /// Its length.
     pub bytes: u64,
-    /// What was seen of it.
+    /// What was observed of it.
     pub observation: FileObservation,
 }
 
 impl ScratchFile {
-    /// Lays a file of so many bytes, a whole number of MiB.
+    /// Creates a file of `bytes` bytes, a whole number of MiB.
     #[inline(never)]
     pub fn new(place: Location, bytes: u64, cold: bool) -> Result<Self, Errno> {
         let file = unnamed_file(place, bytes)?;
@@ -46,11 +46,11 @@ impl ScratchFile {
             for (index, word) in words.iter_mut().enumerate() {
                 *word = expected_word(from + 8 * index as u64);
             }
-            // SAFETY: the words are plain bytes, borrowed for as long as the slice lives.
+            // SAFETY: the words are valid bytes, borrowed for as long as the slice lives.
             let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), PIECE_BYTES) };
             file.write_all_at(bytes, from)?;
         }
-        // What is still to be written would be written while others are timed.
+        // Otherwise dirty pages would be written back during later measurements.
         file.sync_all()?;
         let (filesystem, _) = file_system_of(&file)?;
         let pages = bytes.div_ceil(PAGE_BYTES as u64);
@@ -58,19 +58,19 @@ impl ScratchFile {
         Ok(Self { file, bytes, observation: seen })
     }
 
-    /// Looks how much of it is cached, and notes it.
+    /// Records how much of it is cached.
     pub fn check_cached(&mut self) -> Result<u64, Errno> {
         let cached = cached_pages(&self.file, self.bytes)?;
         self.observation.add_check(cached);
         Ok(cached)
     }
 
-    /// Whether it lies in memory, by its file system.
+    /// Whether its file system is in memory.
     pub fn is_in_memory(&self) -> bool {
         file_system(self.observation.filesystem).1 == Backing::Memory
     }
 
-    /// Proves that all of it is cached; if it is not, reads it through and looks again.
+    /// Verifies that all of it is cached; if not, reads it once and checks again.
     pub fn warm(&mut self) -> Result<(), Errno> {
         let pages = self.observation.pages;
         if cached_pages(&self.file, self.bytes)? < pages {
@@ -83,20 +83,19 @@ impl ScratchFile {
             cached if cached >= pages => Ok(()),
             cached => Err(Errno::unavailable(format!(
                 "the file is not warm: the cache holds {cached} of its {pages} pages, just after \
-                 all of them were read; its control group's memory is too small for it: a smaller \
-                 file_mib"
+                 all were read: its control group has too little memory; choose a smaller file_mib"
             ))),
         }
     }
 
-    /// Makes the cache forget it, and proves that.
+    /// Evicts it from the cache and verifies that.
     pub fn evict(&mut self, how: EvictMethod) -> Result<(), Errno> {
         evict(&self.file, self.bytes, how)?;
         self.check_cached().map(drop)
     }
 }
 
-/// The loop that is timed.
+/// The timed loop.
 #[inline(always)]
 pub(in crate::kernel) fn repeat(
     ops: u64,
@@ -112,7 +111,7 @@ pub(in crate::kernel) fn repeat(
     Ok(())
 }
 
-/// A call that must have moved all of `size` bytes.
+/// Checks that a call transferred all `size` bytes.
 #[inline(always)]
 pub(super) fn check_complete(result: i64, size: u64) -> Result<(), Errno> {
     if result as u64 == size { Ok(()) } else { incomplete(result) }
@@ -123,14 +122,14 @@ fn incomplete(result: i64) -> Result<(), Errno> {
     Err(if result < 0 { Errno(-result as i32) } else { Errno::EPROTO })
 }
 
-/// Copies by the C library's memcpy; the compiler knows neither place, so that no copy of a row can
-/// be left out.
+/// Copies by the C library's memcpy; both addresses are hidden from the compiler, so that no
+/// repeated copy is removed.
 ///
 /// # Safety
-/// Both places have so many bytes, apart from each other.
+/// Both ranges are valid for `bytes` bytes and do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_bytes(to: u64, from: u64, bytes: usize) {
-    // SAFETY: the caller vouches for both.
+    // SAFETY: the caller guarantees both.
     unsafe { libc::memcpy(opaque(to) as *mut _, opaque(from) as *const _, bytes) };
 }
 
@@ -139,32 +138,32 @@ pub(super) fn seek_to_start(file: &File) -> Result<(), Errno> {
     Errno::check(unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_SET) }).map(drop)
 }
 
-/// The buffer of a stream: what the C library takes on most file systems (`st_blksize`).
+/// A stream's buffer size: what the C library uses on most file systems (`st_blksize`).
 const STREAM_BYTES: usize = 4_096;
 
-/// A stream of the C library's (`FILE *`). Its buffer is handed to it, or the library would ask for
-/// a size and for memory in the first op.
+/// A stream of the C library (`FILE *`). Its buffer is set explicitly, since the library would
+/// otherwise call fstat(2) and allocate in the first op.
 pub(super) struct Stream {
     stream: NonNull<libc::FILE>,
     _buffer: Box<[u8; STREAM_BYTES]>,
 }
 
 impl Stream {
-    /// A stream of its own descriptor of this file; both share the file's position.
+    /// A stream on a duplicate of the file's descriptor; both share the file position.
     pub(super) fn open(file: &File, mode: &'static CStr) -> Result<Self, Errno> {
         let fd = file.try_clone()?.into_raw_fd();
-        // SAFETY: the descriptor is ours, and handed over; the mode is a string with an end.
+        // SAFETY: the descriptor is owned here and handed over; the mode is NUL-terminated.
         match NonNull::new(unsafe { libc::fdopen(fd, mode.as_ptr()) }) {
             Some(stream) => {
                 let mut buffer = Box::new([0; STREAM_BYTES]);
                 let at = buffer.as_mut_ptr().cast();
-                // SAFETY: nothing was read yet; the buffer is dropped after the stream is closed.
+                // SAFETY: nothing was read yet; the buffer outlives the stream.
                 unsafe { libc::setvbuf(stream.as_ptr(), at, libc::_IOFBF, STREAM_BYTES) };
                 Ok(Self { stream, _buffer: buffer })
             }
             None => {
                 let error = Errno::last();
-                // SAFETY: nobody has taken the descriptor.
+                // SAFETY: the descriptor was not handed over.
                 unsafe { libc::close(fd) };
                 Err(error)
             }
@@ -193,7 +192,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: it is open, and this value alone has it.
+        // SAFETY: the stream is open, and only this value refers to it.
         unsafe { libc::fclose(self.stream.as_ptr()) };
     }
 }

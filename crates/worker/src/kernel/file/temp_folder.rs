@@ -9,27 +9,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::kernel::Errno;
 use crate::kernel::time::clock::monotonic_raw_ns;
 
-/// A private folder among the temporary files (for a worker, below the supervisor's own), with a file
-/// near and a file far. It is removed with the value.
+/// A private folder among the temporary files (for a worker, below the supervisor's own), with a
+/// file at a shallow and one at a deep path. It is removed when dropped.
 pub struct TempFolder {
     path: PathBuf,
 }
 
 impl TempFolder {
-    /// The path of one name that leads from the folder to a file.
+    /// A path of one component to a file in the folder.
     pub const SHALLOW_PATH: &CStr = c"file";
-    /// The path of eight names that leads from the folder to a file: as far as a source file is
-    /// from the root on many machines.
+    /// A path of eight components to a file: as deep as source files on many machines.
     pub const DEEP_PATH: &CStr = c"1/2/3/4/5/6/7/file";
 
-    /// Makes the folder; it holds [`Self::SHALLOW_PATH`], and the first folder on the way to
-    /// [`Self::DEEP_PATH`].
+    /// Creates the folder with both files.
     pub fn new() -> Result<Self, Errno> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("oscost-{}-{made}-{:x}", std::process::id(), monotonic_raw_ns());
         let path = std::env::temp_dir().join(name);
-        // Fails where anything of that name is already there, a link too.
+        // Fails if anything of that name exists, symbolic links included.
         DirBuilder::new().mode(0o700).create(&path)?;
         let folder = Self { path };
         for file in [Self::SHALLOW_PATH, Self::DEEP_PATH] {
@@ -40,7 +38,7 @@ impl TempFolder {
         Ok(folder)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -48,7 +46,7 @@ impl TempFolder {
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // What cannot be removed here goes with the supervisor's own folder.
+        // Whatever cannot be removed here is removed with the supervisor's folder.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

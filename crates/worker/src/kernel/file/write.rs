@@ -1,4 +1,4 @@
-//! Writing a file, and knowing that its disk has it.
+//! Writing a file, and syncing it to its disk.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use crate::kernel::file::scratch_file::{
 };
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
-/// By what a file is written.
+/// The method by which a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMethod {
     /// write(2).
@@ -23,7 +23,7 @@ pub enum WriteMethod {
     Fwrite,
 }
 
-/// What follows each write.
+/// The sync after each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncMethod {
     /// Nothing.
@@ -34,24 +34,24 @@ pub enum SyncMethod {
     Data,
 }
 
-/// A file that is written from beginning to end, `size` bytes at a time.
+/// A file that is written from start to end, `size` bytes at a time.
 pub struct Writer {
     file: ScratchFile,
     method: WriteMethod,
     sync: SyncMethod,
     size: usize,
-    /// Whether the file is emptied before each pass.
+    /// Whether the file is truncated before each pass.
     truncate: bool,
-    /// What is written; its first word is new in each batch.
+    /// The data to write; its first word differs in each batch.
     buffer: Region,
-    /// The word of the last batch.
+    /// The first word of the last batch.
     written: u64,
     at: u64,
     stream: Option<Stream>,
 }
 
 impl Writer {
-    /// A writer of a file, at its beginning.
+    /// A writer at the start of a file.
     pub fn new(
         laid: ScratchFile,
         put: WriteMethod,
@@ -77,17 +77,17 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The writes of a whole pass.
+    /// The number of writes in a pass.
     pub fn pieces(&self) -> u64 {
         self.file.bytes / self.size as u64
     }
 
-    /// What was seen of the file.
+    /// What was observed of the file.
     pub fn observation(&self) -> FileObservation {
         self.file.observation
     }
 
-    /// Goes back to the beginning unless `ops` more writes fit in.
+    /// Rewinds unless `ops` more writes fit.
     pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
         if self.at + ops > self.pieces() || self.file.observation.checks == 0 {
             self.verify()?;
@@ -113,7 +113,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Looks whether the last write has arrived: in the file, as others see it.
+    /// Checks that the last write is visible in the file.
     fn verify(&mut self) -> Result<(), Errno> {
         let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
         if let Some(stream) = &self.stream {
@@ -125,16 +125,16 @@ impl Writer {
         if u64::from_ne_bytes(found) == self.written {
             return Ok(());
         }
-        Err(Errno::check_failed(format!("a write at {place} has not arrived")))
+        Err(Errno::check_failed(format!("a write at offset {place} is not in the file")))
     }
 
-    /// Proves that the last write has arrived; what a stream of the C library holds back is looked for
-    /// at the end of a pass, since asking would push it out.
+    /// Verifies the last write. With a stream of the C library that is done only at the end of a
+    /// pass, since checking would flush the buffer.
     pub fn verify_last_write(&mut self) -> Result<(), Errno> {
         if self.stream.is_some() { Ok(()) } else { self.verify() }
     }
 
-    /// Writes so many pieces; says at which it went wrong.
+    /// Writes `ops` pieces; an error carries its op's index.
     pub fn write(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
         if self.at + ops > self.pieces() {
             return Err((0, Errno::E2BIG));
@@ -161,7 +161,7 @@ impl Writer {
                 Some(stream) => repeat(ops, |_| stream.write(begin, self.size)),
                 None => Err((0, Errno::EINVAL)),
             },
-            // A disk is waited for: how the call is chosen shows nowhere.
+            // Each op waits for the disk: dispatching on the method does not show.
             (put, _) => repeat(ops, |op| {
                 let args = [fd, begin, size, (at + op) * size, 0, 0];
                 sync(match (put, &self.stream) {
@@ -172,7 +172,7 @@ impl Writer {
                     (WriteMethod::Pwrite, _) => {
                         check_complete(unsafe { syscall(libc::SYS_pwrite64, args) }, size)
                     }
-                    // SAFETY: the buffer is as large; the fourth argument is not looked at.
+                    // SAFETY: the buffer is as large; the fourth argument is ignored.
                     _ => check_complete(unsafe { syscall(libc::SYS_write, args) }, size),
                 })
             }),

@@ -1,7 +1,7 @@
-//! What carries messages from one process to another, besides bytes written and read: queues of
-//! both kinds, pages lent to a pipe, memory read in another process.
+//! Channels that carry messages between processes: message queues of both kinds, pages spliced into
+//! a pipe, memory read from another process.
 //!
-//! The calls of an op are made by the bare instruction, so that both ends make them alike.
+//! The calls of an op use the raw instruction, so that both ends make them alike.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -19,22 +19,22 @@ fn raw_result(result: i64) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
-/// The number in a file of settings.
+/// Reads a numeric sysctl file.
 fn read_sysctl(path: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// How many bytes a pipe holds.
+/// A pipe's capacity in bytes.
 pub fn pipe_capacity(of: &File) -> Result<u64, Errno> {
     // SAFETY: plain numbers.
     let bytes = Errno::check(unsafe { libc::fcntl(of.as_raw_fd(), libc::F_GETPIPE_SZ) })?;
     Ok(bytes as u64)
 }
 
-/// Makes a pipe hold at least so many bytes, if the system allows that.
+/// Grows a pipe to at least `bytes`, if the system allows it.
 pub fn grow_pipe(of: impl AsFd, bytes: usize) {
     let fd = of.as_fd().as_raw_fd();
-    // SAFETY: plain numbers. Where it is refused the pipe is as it was.
+    // SAFETY: plain numbers. If refused, the pipe is unchanged.
     unsafe {
         if libc::fcntl(fd, libc::F_GETPIPE_SZ) < bytes as i32 {
             libc::fcntl(fd, libc::F_SETPIPE_SZ, bytes as i32);
@@ -42,7 +42,7 @@ pub fn grow_pipe(of: impl AsFd, bytes: usize) {
     }
 }
 
-/// Makes a pipe hold so many bytes, and not a page more.
+/// Sets a pipe's capacity to exactly `bytes`.
 fn set_pipe_capacity(of: &File, bytes: u64) -> Result<(), Errno> {
     // SAFETY: plain numbers.
     let set = unsafe { libc::fcntl(of.as_raw_fd(), libc::F_SETPIPE_SZ, bytes as i32) };
@@ -56,21 +56,21 @@ fn set_pipe_capacity(of: &File, bytes: u64) -> Result<(), Errno> {
     }
 }
 
-/// A pipe, the end to read from first, of this capacity or of the system's.
+/// A pipe (read end, write end) of this capacity or the system's default.
 pub fn pipe_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> {
     let ends = pipe()?;
     capacity.map_or(Ok(()), |bytes| set_pipe_capacity(&ends.1, bytes))?;
     Ok(ends)
 }
 
-/// The same with a name in a folder, which it has lost when this returns.
+/// A FIFO of this capacity; its name is removed before this returns.
 pub fn fifo_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> {
     let folder = TempFolder::new()?;
     let path = folder.path().join("fifo");
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-    // SAFETY: the name ends in a nought.
+    // SAFETY: the name is NUL-terminated.
     Errno::check(unsafe { libc::mkfifo(name.as_ptr(), 0o600) })?;
-    // Its reader would wait for a writer, and must not.
+    // A blocking open for reading would wait for a writer.
     let from = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
     let to = File::options().write(true).open(&path)?;
     // SAFETY: plain numbers.
@@ -79,50 +79,50 @@ pub fn fifo_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> 
     Ok((from, to))
 }
 
-/// vmsplice(2): lends the pages of `bytes` to a pipe; how many bytes it took. Until they were read
-/// they must stay as they are.
+/// vmsplice(2): maps the pages of `bytes` into a pipe; returns the bytes taken. They must not
+/// change until they were read.
 #[inline(always)]
 pub fn vmsplice(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     let part = [bytes.as_ptr() as u64, bytes.len() as u64];
     let args = [to.as_raw_fd() as u64, part.as_ptr() as u64, 1, 0, 0, 0];
-    // SAFETY: the kernel reads one iovec, and later, at most, the bytes that it names: their pages
-    // are held by the pipe.
+    // SAFETY: the kernel reads one iovec, and later at most the bytes that it names, whose pages
+    // the pipe holds a reference to.
     raw_result(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
 }
 
-/// splice(2): lets a pipe have so many bytes of a file, from `place` on; how many it took.
+/// splice(2): moves bytes of a file, from offset `place` on, into a pipe; returns the bytes taken.
 #[inline(always)]
 pub fn splice(to: &File, file: &File, place: usize, bytes: usize) -> Result<usize, Errno> {
     let mut place = place as i64;
     let from = [file.as_raw_fd() as u64, &raw mut place as u64];
     let args = [from[0], from[1], to.as_raw_fd() as u64, 0, bytes as u64, 0];
-    // SAFETY: the kernel reads and writes one offset, which is there.
+    // SAFETY: the kernel reads and writes one local offset.
     raw_result(unsafe { arch::syscall(libc::SYS_splice, args) })
 }
 
-/// process_vm_readv(2): reads from an address of another process; how many bytes.
+/// process_vm_readv(2): reads from an address of another process; returns the bytes read.
 #[inline(always)]
 pub fn read_process_memory(process: u32, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
     let here = [into.as_mut_ptr() as u64, into.len() as u64];
     let there = [address, into.len() as u64];
     let process = u64::from(process);
     let args = [process, here.as_ptr() as u64, 1, there.as_ptr() as u64, 1, 0];
-    // SAFETY: the kernel reads two iovecs, and writes at most as many bytes as the slice has. What
-    // is there in the other process it looks up itself.
+    // SAFETY: the kernel reads two iovecs, and writes at most the slice's length. It validates the
+    // remote address itself.
     raw_result(unsafe { arch::syscall(libc::SYS_process_vm_readv, args) })
 }
 
-/// Lets a process read this one's memory where only a parent may: Yama's rule.
+/// Allows a process to read this one's memory where Yama restricts that to ancestors.
 pub fn allow_reader(process: u32) {
-    // SAFETY: plain numbers. Where there is no Yama it is refused, and nobody is kept out.
+    // SAFETY: plain numbers. Without Yama the call fails, and nothing is restricted.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, u64::from(process), 0, 0, 0) };
 }
 
-/// A POSIX message queue, which has no name any more.
+/// An unlinked POSIX message queue, and its capacity in bytes.
 pub struct PosixQueue(OwnedFd, u64);
 
 impl PosixQueue {
-    /// A queue for messages of `size` bytes, with as many of them as the system has it.
+    /// A queue for messages of `size` bytes, with the system's default count.
     pub fn new(size: u64) -> Result<Self, Errno> {
         const LIMIT: &str = "/proc/sys/fs/mqueue/msgsize_max";
         let messages = read_sysctl("/proc/sys/fs/mqueue/msg_default").unwrap_or(10);
@@ -136,7 +136,7 @@ impl PosixQueue {
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
         let at = name.as_ptr() as u64;
         let args = [at, flags as u64, 0o600, &raw const wanted as u64, 0, 0];
-        // SAFETY: the name ends in a nought, and one mq_attr is read. The descriptor is ours.
+        // SAFETY: the name is NUL-terminated, and one mq_attr is read.
         let made = raw_result(unsafe { arch::syscall(libc::SYS_mq_open, args) });
         let fd = made.map_err(|error| match error {
             Errno::EINVAL => Errno::unavailable(format!(
@@ -149,12 +149,11 @@ impl PosixQueue {
                  RLIMIT_MSGQUEUE is the limit (`ulimit -q`)"
             )),
             Errno::ENOSPC => Errno::unavailable(
-                "there are as many queues as there may be: fs.mqueue.queues_max is the limit"
-                    .to_owned(),
+                "the limit of message queues is reached: fs.mqueue.queues_max".to_owned(),
             ),
             other => other,
         })?;
-        // SAFETY: the name ends in a nought; the descriptor is new and ours.
+        // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
         let queue = unsafe {
             arch::syscall(libc::SYS_mq_unlink, [at, 0, 0, 0, 0, 0]);
             Self(OwnedFd::from_raw_fd(fd as i32), messages * size)
@@ -162,7 +161,7 @@ impl PosixQueue {
         Ok(queue)
     }
 
-    /// How many bytes of messages it holds.
+    /// Its capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.1
     }
@@ -172,7 +171,7 @@ impl PosixQueue {
         Ok(Self(self.0.try_clone()?, self.1))
     }
 
-    /// mq_timedsend(2), with all the time there is.
+    /// mq_timedsend(2), without a timeout.
     #[inline(always)]
     pub fn send(&self, message: &[u8]) -> Result<(), Errno> {
         let (at, bytes) = (message.as_ptr() as u64, message.len() as u64);
@@ -181,7 +180,7 @@ impl PosixQueue {
         raw_result(unsafe { arch::syscall(libc::SYS_mq_timedsend, args) }).map(drop)
     }
 
-    /// mq_timedreceive(2): a message, and how many bytes it has.
+    /// mq_timedreceive(2), without a timeout; returns the message's length.
     #[inline(always)]
     pub fn receive(&self, into: &mut [u8]) -> Result<usize, Errno> {
         let (at, bytes) = (into.as_mut_ptr() as u64, into.len() as u64);
@@ -194,8 +193,8 @@ impl PosixQueue {
 /// The messages of a System V queue begin with their type.
 const MESSAGE_TYPE: [u8; 8] = 1u64.to_ne_bytes();
 
-/// A System V message queue. It lives until it is removed: by whoever made it, when this is
-/// dropped, or else by the supervisor, who knows its key.
+/// A System V message queue. It persists until removed: by its creator on drop, otherwise by the
+/// supervisor, which knows its key.
 pub struct SysvQueue {
     id: i32,
     owner: u32,
@@ -203,7 +202,7 @@ pub struct SysvQueue {
 }
 
 impl SysvQueue {
-    /// The first or the second queue of this process, for messages of `size` bytes.
+    /// Creates the first or the second queue of this process, for messages of `size` bytes.
     pub fn new(which: u32, size: u64) -> Result<Self, Errno> {
         let most = read_sysctl("/proc/sys/kernel/msgmax").unwrap_or(8_192);
         if size > most {
@@ -217,8 +216,7 @@ impl SysvQueue {
         let made = unsafe { libc::msgget(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
         let id = Errno::check(made).map_err(|error| match error {
             Errno::ENOSPC => Errno::unavailable(
-                "there are as many System V queues as there may be: kernel.msgmni is the limit"
-                    .to_owned(),
+                "the limit of System V queues is reached: kernel.msgmni".to_owned(),
             ),
             other => other,
         })?;
@@ -239,12 +237,12 @@ impl SysvQueue {
         Ok(queue)
     }
 
-    /// How many bytes of messages it holds.
+    /// Its capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Its number, by which the other end knows it.
+    /// Its identifier, for the other end.
     pub fn id(&self) -> i32 {
         self.id
     }
@@ -253,25 +251,25 @@ impl SysvQueue {
 impl Drop for SysvQueue {
     fn drop(&mut self) {
         if self.owner == std::process::id() {
-            // What cannot be removed here the supervisor will try to.
+            // The supervisor retries what cannot be removed here.
             // SAFETY: plain numbers; nothing is read or written.
             unsafe { libc::msgctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) };
         }
     }
 }
 
-/// Room for a message of a System V queue, and its type before it.
+/// A buffer for a System V message, which begins with its type.
 pub struct SysvMessage(Vec<u8>);
 
 impl SysvMessage {
-    /// Room for so many bytes.
+    /// A buffer for messages of up to `size` bytes.
     pub fn new(size: usize) -> Self {
         let mut bytes = MESSAGE_TYPE.to_vec();
         bytes.resize(MESSAGE_TYPE.len() + size, 0);
         Self(bytes)
     }
 
-    /// msgsnd(2) of a message, which is copied behind its type; `false` if there is no room for it.
+    /// msgsnd(2) of a message, copied into the buffer; `false` if it does not fit.
     #[inline(always)]
     pub fn send(&mut self, queue: i32, message: &[u8]) -> Result<bool, Errno> {
         let Some(room) = self.0.get_mut(MESSAGE_TYPE.len()..MESSAGE_TYPE.len() + message.len())
@@ -282,21 +280,21 @@ impl SysvMessage {
         self.resend(queue, message.len()).map(|()| true)
     }
 
-    /// msgsnd(2) of so many bytes that lie there already.
+    /// msgsnd(2) of `bytes` bytes that are already in the buffer.
     #[inline(always)]
     pub fn resend(&self, queue: i32, bytes: usize) -> Result<(), Errno> {
         let bytes = bytes.min(self.0.len() - MESSAGE_TYPE.len()) as u64;
         let args = [queue as u64, self.0.as_ptr() as u64, bytes, 0, 0, 0];
-        // SAFETY: the kernel reads a type and as many bytes as lie behind it.
+        // SAFETY: the kernel reads a type and at most the bytes after it.
         raw_result(unsafe { arch::syscall(libc::SYS_msgsnd, args) }).map(drop)
     }
 
-    /// msgrcv(2): a message, copied from behind its type, and how many bytes it has.
+    /// msgrcv(2) of a message, copied out of the buffer; returns its length.
     #[inline(always)]
     pub fn receive(&mut self, queue: i32, into: &mut [u8]) -> Result<usize, Errno> {
         let room = (self.0.len() - MESSAGE_TYPE.len()) as u64;
         let args = [queue as u64, self.0.as_mut_ptr() as u64, room, 0, 0, 0];
-        // SAFETY: the kernel writes a type and at most as many bytes as there is room behind it.
+        // SAFETY: the kernel writes a type and at most the bytes that fit after it.
         let given = raw_result(unsafe { arch::syscall(libc::SYS_msgrcv, args) })?;
         let (came, into) = (&self.0[MESSAGE_TYPE.len()..], into);
         let most = given.min(into.len());

@@ -1,6 +1,6 @@
-//! What two sides of a switch call: to wake the other one, and to wait until they are woken.
+//! The calls by which two sides of a context switch wake each other and wait.
 //!
-//! The calls are made by the bare instruction, so that both sides make them alike and nothing else.
+//! They use the raw instruction, so that both sides make the same calls and nothing else.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -13,13 +13,13 @@ use crate::kernel::arch;
 use crate::kernel::cpu::affinity;
 use crate::kernel::process::{self, Termination, WaitTarget};
 
-/// Splits the kernel's convention into result and error.
+/// Converts the kernel's convention (a negative errno) to a `Result`.
 #[inline(always)]
 fn raw_result(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
-/// write(2); the number of bytes taken.
+/// write(2); returns the bytes written.
 #[inline(always)]
 pub fn write(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     let args = [to.as_raw_fd() as u64, bytes.as_ptr() as u64, bytes.len() as u64, 0, 0, 0];
@@ -27,7 +27,7 @@ pub fn write(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     raw_result(unsafe { arch::syscall(libc::SYS_write, args) }).map(|taken| taken as usize)
 }
 
-/// read(2); the number of bytes given, 0 at the end.
+/// read(2); returns the bytes read, 0 at the end of the file.
 #[inline(always)]
 pub fn read(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
     let args = [from.as_raw_fd() as u64, into.as_mut_ptr() as u64, into.len() as u64, 0, 0, 0];
@@ -42,12 +42,12 @@ pub fn sched_yield() -> Result<(), Errno> {
     raw_result(unsafe { arch::syscall0(libc::SYS_sched_yield) }).map(drop)
 }
 
-/// Whether a futex word lies in memory of one process alone or of several.
+/// Whether a futex word is private to a process or shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FutexScope {
-    /// Of one: the kernel need not ask which page it is.
+    /// Private: the kernel need not look up the page.
     Private,
-    /// Of several.
+    /// Shared between processes.
     Shared,
 }
 
@@ -60,20 +60,20 @@ impl FutexScope {
     }
 }
 
-/// futex(FUTEX_WAKE) of one waiter; how many were woken.
+/// futex(FUTEX_WAKE) of one waiter; returns the number woken.
 #[inline(always)]
 pub fn futex_wake(word: &AtomicU32, reach: FutexScope) -> Result<i64, Errno> {
     let op = (libc::FUTEX_WAKE | reach.flag()) as u64;
-    // SAFETY: the kernel takes the word's address as a name, and looks at no more than the word.
+    // SAFETY: the kernel uses the word's address as a key and accesses no more than the word.
     raw_result(unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 1, 0, 0, 0]) })
 }
 
-/// futex(FUTEX_WAIT) for as long as the word is 0. EAGAIN says that it was not, EINTR that a signal
-/// came.
+/// futex(FUTEX_WAIT) while the word is 0. EAGAIN means that it was not, EINTR that a signal
+/// arrived.
 #[inline(always)]
 pub fn futex_wait(word: &AtomicU32, reach: FutexScope) -> Result<(), Errno> {
     let op = (libc::FUTEX_WAIT | reach.flag()) as u64;
-    // SAFETY: the kernel reads the word, which is there; no time limit is given.
+    // SAFETY: the kernel reads the word, which is borrowed; no timeout is given.
     let done = unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 0, 0, 0, 0]) };
     raw_result(done).map(drop)
 }
@@ -87,7 +87,7 @@ pub fn eventfd() -> Result<File, Errno> {
     }
 }
 
-/// Both ends of a new stream of AF_UNIX.
+/// A connected pair of AF_UNIX stream sockets.
 pub fn socket_pair() -> Result<(File, File), Errno> {
     let mut ends = [0; 2];
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
@@ -98,7 +98,7 @@ pub fn socket_pair() -> Result<(File, File), Errno> {
     }
 }
 
-/// The id of the calling thread; that of its process if it is the first.
+/// The id of the calling thread; for the main thread the process id.
 pub fn thread_id() -> u32 {
     // SAFETY: gettid takes no arguments.
     unsafe { libc::gettid() as u32 }
@@ -155,20 +155,20 @@ fn set_mask(how: i32, set: u64) -> Result<u64, Errno> {
     Ok(before)
 }
 
-/// The calling thread's ear for the signal: it is held back until it is waited for, and the mask is
-/// as it was when this is dropped. What the thread starts meanwhile inherits it.
+/// Receives the signal in the calling thread: it is blocked except while waited for, and the mask
+/// is restored on drop. Threads and children started meanwhile inherit it.
 ///
-/// The handler stays: it does nothing but count, and a signal that comes late kills nobody.
+/// The handler stays installed: it only counts, and a late signal kills nothing.
 pub struct SignalReceiver {
     before: u64,
 }
 
 impl SignalReceiver {
-    /// Sets the handler, and holds back the signal and the alarm's.
+    /// Installs the handler, and blocks the signal and SIGALRM.
     pub fn install() -> Result<Self, Errno> {
         for signal in [SIGNAL, libc::SIGALRM] {
-            // SAFETY: all-zero bits are a valid action; the handler touches nothing but a number of
-            // its own thread. Without SA_RESTART, so that a call that waits comes back.
+            // SAFETY: all-zero bits are a valid action; the handler only touches a counter of its
+            // own thread. Without SA_RESTART, so that a waiting call returns.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = count_signal as extern "C" fn(i32) as usize;
@@ -179,7 +179,7 @@ impl SignalReceiver {
         Ok(Self { before: set_mask(libc::SIG_BLOCK, both)? })
     }
 
-    /// The mask under which both signals come through.
+    /// The mask that lets both signals through.
     pub fn receiving_mask(&self) -> u64 {
         self.before & !(signal_set(SIGNAL) | signal_set(libc::SIGALRM))
     }
@@ -187,7 +187,7 @@ impl SignalReceiver {
 
 impl Drop for SignalReceiver {
     fn drop(&mut self) {
-        // It was a mask before; setting it again cannot fail.
+        // The mask was valid before; setting it cannot fail.
         let _ = set_mask(libc::SIG_SETMASK, self.before);
     }
 }
@@ -195,13 +195,14 @@ impl Drop for SignalReceiver {
 /// rt_sigsuspend(2): waits under this mask until a handler has run.
 #[inline(always)]
 pub fn sigsuspend(mask: u64) {
-    // SAFETY: the kernel reads one set, which is there. It always comes back with EINTR.
+    // SAFETY: the kernel reads one local set. It always returns EINTR.
     unsafe {
         arch::syscall(libc::SYS_rt_sigsuspend, [&raw const mask as u64, 8, 0, 0, 0, 0]);
     }
 }
 
-/// sigwaitinfo(3), as the call that it makes: waits for the signal and takes it, without a handler.
+/// sigwaitinfo(3), as the system call it makes: waits for the signal and takes it, without a
+/// handler.
 #[inline(always)]
 pub fn wait_for_signal() -> Result<(), Errno> {
     let set = signal_set(SIGNAL);
@@ -214,12 +215,12 @@ pub fn wait_for_signal() -> Result<(), Errno> {
     if taken == i64::from(SIGNAL) { Ok(()) } else { Err(Errno::EINTR) }
 }
 
-/// A signal each second to the process that waits, until this is dropped: a call that waits for a
-/// peer comes back with EINTR, and who waits may look whether the peer is still there.
+/// SIGALRM every second until dropped: a call that waits for a peer returns EINTR, and the waiter
+/// may check whether the peer still runs.
 pub struct Alarm(());
 
 impl Alarm {
-    /// Starts it, and lets it reach the calling thread; others hold it back.
+    /// Starts it, and unblocks it in the calling thread; other threads block it.
     pub fn start() -> Result<Self, Errno> {
         set_mask(libc::SIG_UNBLOCK, signal_set(libc::SIGALRM))?;
         Self::set_interval(1)?;
@@ -244,20 +245,20 @@ impl Drop for Alarm {
     }
 }
 
-/// Words in a page that every fork of the process shares, each in a cache line of its own.
+/// Words in a page shared with every fork, each in its own cache line.
 pub struct SharedWords(NonNull<u8>);
 
-/// The size of a page that holds them, and of a line.
+/// The size of the page, and of a cache line.
 const PAGE_BYTES: usize = 4_096;
 const LINE_BYTES: usize = 64;
 
-// SAFETY: the page is only ever looked at through atomics.
+// SAFETY: the page is only accessed through atomics.
 unsafe impl Send for SharedWords {}
 // SAFETY: as above.
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// A fresh page, all 0, written to once.
+    /// A zeroed page, already faulted in.
     pub fn new() -> Result<Self, Errno> {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
@@ -293,11 +294,12 @@ impl Drop for SharedWords {
     }
 }
 
-/// A child that stands beside the calling process: it dies with it, and with this value.
+/// A child that serves as the peer of the calling process: it dies with that process, and with this
+/// value.
 pub struct PeerProcess(u32);
 
 impl PeerProcess {
-    /// Forks a child that runs `serve` on `cpu`, or wherever its parent does.
+    /// Forks a child that runs `serve` on `cpu`, or with its parent's affinity.
     pub fn start(
         cpu: Option<u32>,
         serve: impl FnOnce() -> Result<(), Errno>,
@@ -306,18 +308,18 @@ impl PeerProcess {
         let child = move || {
             let placed =
                 process::die_with_parent(parent).and_then(|()| cpu.map_or(Ok(()), affinity::pin));
-            // Its status says what went wrong, as far as there is room.
+            // Its exit status carries the errno.
             placed.and_then(|()| serve()).map_or_else(|error| error.0, |()| 0)
         };
         process::fork(child).map(Self)
     }
 
-    /// Its id.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.0
     }
 
-    /// Whether it is still there; if not, the error that it ended with, or ESRCH.
+    /// Checks that it still runs; if not, returns the error that it ended with, or ESRCH.
     pub fn check_running(&self) -> Result<(), Errno> {
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
         // SAFETY: all-zero bits are a valid siginfo, and the kernel fills it in.
@@ -337,7 +339,7 @@ impl PeerProcess {
 }
 
 impl PeerProcess {
-    /// Waits until it has ended by itself; an error if it ended otherwise than it should.
+    /// Waits until it exits by itself; an error if it failed or was killed.
     pub fn join(self) -> Result<(), Errno> {
         let peer = std::mem::ManuallyDrop::new(self);
         match process::wait(WaitTarget::Child(peer.0), true)? {
@@ -351,23 +353,23 @@ impl PeerProcess {
 impl Drop for PeerProcess {
     fn drop(&mut self) {
         process::kill(self.0);
-        // It was our child and is now ended: there is nothing left to know.
+        // It was our child and has ended: nothing is left to report.
         let _ = process::wait(WaitTarget::Child(self.0), true);
     }
 }
 
-/// What a thread does.
+/// A thread's body.
 type ThreadBody = Box<dyn FnOnce() + Send>;
 
-/// A thread, made by the C library's own call.
+/// A thread, created by pthread_create(3).
 pub struct Thread(libc::pthread_t);
 
 impl Thread {
     /// Starts one that runs `body`.
     pub fn start(body: ThreadBody) -> Result<Self, Errno> {
         let body = Box::into_raw(Box::new(body));
-        // SAFETY: all-zero bits are room for an id, which is written; the body belongs to the
-        // thread, which takes it.
+        // SAFETY: all-zero bits are a valid id, which is written; the thread takes ownership of the
+        // body.
         let (refused, thread) = unsafe {
             let mut thread: libc::pthread_t = std::mem::zeroed();
             let refused =
@@ -375,7 +377,7 @@ impl Thread {
             (refused, thread)
         };
         if refused != 0 {
-            // SAFETY: nobody has taken it.
+            // SAFETY: no thread took it.
             drop(unsafe { Box::from_raw(body) });
             return Err(Errno(refused));
         }
@@ -390,7 +392,7 @@ impl Thread {
 }
 
 extern "C" fn run_body(body: *mut libc::c_void) -> *mut libc::c_void {
-    // SAFETY: whoever started the thread has handed it this box, and to nobody else.
+    // SAFETY: the creator passed this box to this thread only.
     let body = unsafe { Box::from_raw(body.cast::<ThreadBody>()) };
     body();
     std::ptr::null_mut()

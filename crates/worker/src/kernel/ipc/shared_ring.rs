@@ -1,4 +1,4 @@
-//! A ring of bytes in memory that two processes share, written by one and read by the other.
+//! A ring buffer in memory shared by two processes, one writer and one reader.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -7,20 +7,20 @@ use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{FutexScope, futex_wait, futex_wake};
 use crate::kernel::net::control_stream::OnInterrupt;
 
-/// The page of its numbers, before its bytes; each in a cache line of its own.
+/// The header page before the data: counters, each in its own cache line.
 const HEADER_BYTES: usize = 4_096;
 const LINE_BYTES: usize = 64;
 
-/// How either side waits.
+/// How each side waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitMode {
-    /// Asleep, in futex(2); who has something for it wakes it.
+    /// By futex(2), woken by the other side.
     Sleep,
-    /// Awake: it looks again and again.
+    /// By spinning.
     Spin,
 }
 
-/// The ring. Each process that forks off has it too.
+/// The ring, shared with every fork.
 pub struct SharedRing {
     base: NonNull<u8>,
     capacity: usize,
@@ -28,7 +28,7 @@ pub struct SharedRing {
 }
 
 impl SharedRing {
-    /// A ring of so many bytes, all its pages written to.
+    /// A ring of `capacity` bytes, with all pages present.
     pub fn new(capacity: usize, waiting: WaitMode) -> Result<Self, Errno> {
         let (access, kind) = (
             libc::PROT_READ | libc::PROT_WRITE,
@@ -48,7 +48,7 @@ impl SharedRing {
         Ok(ring)
     }
 
-    /// How many bytes it holds.
+    /// Its capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -58,12 +58,12 @@ impl SharedRing {
         unsafe { self.base.add(line * LINE_BYTES).cast().as_ref() }
     }
 
-    /// How many bytes were ever written.
+    /// Total bytes written.
     fn bytes_written(&self) -> &AtomicU64 {
         self.counter(0)
     }
 
-    /// How many of them were read.
+    /// Total bytes read.
     fn bytes_read(&self) -> &AtomicU64 {
         self.counter(1)
     }
@@ -73,17 +73,18 @@ impl SharedRing {
         unsafe { self.base.add(line * LINE_BYTES).cast().as_ref() }
     }
 
-    /// 0 while the reader sleeps, or is about to.
+    /// 0 while the reader sleeps or is about to.
     fn reader_awake(&self) -> &AtomicU32 {
         self.word(2)
     }
 
-    /// 0 while the writer sleeps, or is about to.
+    /// 0 while the writer sleeps or is about to.
     fn writer_awake(&self) -> &AtomicU32 {
         self.word(3)
     }
 
-    /// What is copied at a time: so little that the other side can copy the part before meanwhile.
+    /// Bytes copied at a time: few enough that the other side can copy the previous chunk
+    /// meanwhile.
     fn chunk_bytes(&self) -> usize {
         (self.capacity / 4).max(1)
     }
@@ -105,8 +106,8 @@ impl SharedRing {
             }
             let at = (written % self.capacity as u64) as usize;
             let count = bytes.len().min(room).min(self.chunk_bytes()).min(self.capacity - at);
-            // SAFETY: so many bytes lie from there to the end of the mapping, and the reader does
-            // not look at them before it is told of them.
+            // SAFETY: that many bytes lie between there and the end of the mapping, and the reader
+            // does not access them before the counter is advanced.
             unsafe {
                 let to = self.base.add(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, count);
@@ -134,8 +135,8 @@ impl SharedRing {
             let at = (taken % self.capacity as u64) as usize;
             let count =
                 (into.len() - done).min(there).min(self.chunk_bytes()).min(self.capacity - at);
-            // SAFETY: so many bytes lie from there to the end of the mapping, and the writer does
-            // not touch them before it is told that they were taken.
+            // SAFETY: that many bytes lie between there and the end of the mapping, and the writer
+            // does not access them before the counter is advanced.
             unsafe {
                 let from = self.base.add(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(from, into[done..].as_mut_ptr(), count);
@@ -150,7 +151,7 @@ impl SharedRing {
     /// Wakes the other side if it sleeps.
     #[inline(always)]
     fn wake(&self, awake: &AtomicU32) -> Result<(), Errno> {
-        // What was told before is seen by whoever goes to sleep after this look, and the other way
+        // A side about to sleep sees every counter advanced before this load, and the other way
         // round: both are sequentially consistent.
         if self.waiting == WaitMode::Sleep && awake.load(Ordering::SeqCst) == 0 {
             awake.store(1, Ordering::SeqCst);
@@ -159,7 +160,7 @@ impl SharedRing {
         Ok(())
     }
 
-    /// Waits for as long as `must` says so.
+    /// Waits while `must` holds.
     #[inline(always)]
     fn wait(
         &self,
@@ -198,10 +199,10 @@ impl SharedRing {
     }
 }
 
-/// Looks until it need not wait any more. No alarm interrupts who does not sleep: it looks at the
-/// clock now and then.
+/// Spins while `must` holds. SIGALRM does not interrupt a spinning side, so it reads the clock now
+/// and then.
 fn spin(must: impl Fn() -> bool, gone: OnInterrupt<'_>) -> Result<(), Errno> {
-    /// Some tenth of a millisecond.
+    /// About a tenth of a millisecond.
     const SPINS: u32 = 1 << 14;
     const SECOND_NS: u64 = 1_000_000_000;
     let mut began = None;

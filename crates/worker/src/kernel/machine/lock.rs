@@ -1,5 +1,5 @@
-//! One run per machine at a time: the name that the tool takes on its own machine, taken where a
-//! session of its stands on another one. Nobody ever reads what is sent to it.
+//! One run per machine at a time: an abstract socket name that the tool binds on its own machine,
+//! bound here where its session runs on another one. Nothing is ever read from it.
 
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
@@ -10,29 +10,29 @@ use oscost_model::protocol::LOCK_NAME;
 
 use crate::kernel::Errno;
 
-/// The machine is ours until this is dropped.
+/// The machine is locked until this is dropped.
 pub struct MachineLock(#[expect(dead_code, reason = "holding it is all it is for")] UnixListener);
 
-/// Who holds a machine.
+/// The holder of a machine's lock.
 pub struct Holder {
-    /// Its process; 0 where it lives in a process namespace that we cannot see.
+    /// Its process; 0 if it is in another pid namespace.
     pub pid: i32,
-    /// Its command line, where we may read it.
+    /// Its command line, if readable.
     pub command: Option<String>,
 }
 
-/// What came of trying to take the machine.
+/// The result of trying to lock the machine.
 pub enum LockAttempt {
-    /// It is ours.
+    /// Acquired.
     Acquired(MachineLock),
-    /// Somebody holds it; the stream ends when they let go.
+    /// Held by another process; the stream ends when it is released.
     HeldBy(Holder, UnixStream),
-    /// The kernel has no such names here, or the name cannot be used.
+    /// Abstract names are unavailable, or the name cannot be used.
     Unavailable(Errno),
 }
 
 impl MachineLock {
-    /// Takes the machine, or says who has it.
+    /// Locks the machine, or returns the holder.
     pub fn acquire() -> LockAttempt {
         Self::acquire_named(LOCK_NAME)
     }
@@ -50,7 +50,7 @@ impl MachineLock {
             }
             match UnixStream::connect_addr(&address) {
                 Ok(stream) => return LockAttempt::HeldBy(holder(&stream), stream),
-                // The holder has let go between the two calls, or more than its backlog wait.
+                // The lock was released between the two calls, or its backlog is full.
                 Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
             }
         }
@@ -64,12 +64,12 @@ fn holder(stream: &UnixStream) -> Holder {
     // SAFETY: the kernel writes at most `size` bytes, which `peer` has.
     unsafe {
         let peer = (&raw mut peer).cast();
-        // Of a process that cannot be told the number stays 0.
+        // If it fails the pid stays 0.
         let _ = libc::getsockopt(stream.as_raw_fd(), level, option, peer, &raw mut size);
     }
     let command = std::fs::read(format!("/proc/{}/cmdline", peer.pid)).ok().map(|bytes| {
         let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
-        // Another process's words: bounded, and no control characters.
+        // Untrusted text: bounded, without control characters.
         text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
     });
     Holder { pid: peer.pid, command: command.filter(|text: &String| !text.is_empty()) }
@@ -92,7 +92,7 @@ mod tests {
         };
         assert_eq!(holder.pid, std::process::id() as i32);
         drop(first);
-        // The end shows as a reset, since its connection was never taken.
+        // The end shows as a reset, since the connection was never accepted.
         assert!(!matches!(stream.read(&mut [0]), Ok(1..)));
         assert!(matches!(MachineLock::acquire_named(&name), LockAttempt::Acquired(_)));
     }

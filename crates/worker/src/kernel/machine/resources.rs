@@ -1,4 +1,4 @@
-//! What this place offers of memory, disks and CPUs, and the way out where it lacks something.
+//! What this machine provides of memory, disks and CPUs, and hints where something is missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 use crate::kernel::memory::userfaultfd;
 
-/// What is lacking here, and what would mend it; `None` where it is there.
+/// What is missing and how to provide it; `None` if the resource is available.
 pub fn missing(offer: Resource) -> Option<String> {
     match offer {
         Resource::SmallPages => other_pages(),
@@ -35,7 +35,7 @@ fn other_pages() -> Option<String> {
     // SAFETY: sysconf takes a number and touches no memory of ours.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     (bytes != PAGE_BYTES as i64).then(|| {
-        format!("pages have {bytes} bytes here: it takes a kernel whose pages have {PAGE_BYTES}")
+        format!("pages have {bytes} bytes here: it needs a kernel with pages of {PAGE_BYTES}")
     })
 }
 
@@ -47,8 +47,8 @@ fn no_transparent_huge_pages() -> Option<String> {
              {ENABLED}"
         )),
         Some(text) if text.contains("[never]") => Some(format!(
-            "transparent huge pages are switched off: `echo madvise | sudo tee {ENABLED}` gives \
-             them to who asks"
+            "transparent huge pages are switched off: `echo madvise | sudo tee {ENABLED}` enables \
+             them on request"
         )),
         Some(_) => None,
     }
@@ -62,16 +62,16 @@ fn too_few_huge_pages(mib: u64) -> Option<String> {
     let (free, wanted) = (free.parse::<u64>().unwrap_or(0), mib / 2);
     (free < wanted).then(|| {
         format!(
-            "{free} huge pages are free, and it takes {wanted}: \
+            "{free} huge pages are free, and {wanted} are needed: \
              `echo {wanted} | sudo tee {POOL}/nr_hugepages`"
         )
     })
 }
 
-/// A soft limit; `None` where there is none.
+/// A soft limit; `None` if unlimited.
 fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: one rlimit is written, which is there.
+    // SAFETY: one local rlimit is written.
     Errno::check(unsafe { libc::getrlimit(resource, &raw mut limit) }).ok()?;
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
@@ -84,20 +84,20 @@ fn too_little_memory(mib: u64) -> Option<String> {
         && left < mib
     {
         return Some(format!(
-            "RLIMIT_AS leaves {left} MiB of address space, and it takes {mib}: `ulimit -v \
+            "RLIMIT_AS leaves {left} MiB of address space, and {mib} are needed: `ulimit -v \
              unlimited` in the shell that starts oscost"
         ));
     }
     let left = available_bytes()? >> 20;
     (left < mib).then(|| {
         format!(
-            "{left} MiB of memory are left, and it takes {mib}: a smaller size, a wider memory \
-             limit of its control group, or fewer programs"
+            "{left} MiB of memory are available, and {mib} are needed: choose a smaller size, \
+             raise the control group's memory limit, or end other programs"
         )
     })
 }
 
-/// Memory that may still be taken: the machine's, or less where a control group says so.
+/// The available memory: the machine's, or less by a control group's limit.
 pub(in crate::kernel) fn available_bytes() -> Option<u64> {
     let mut left = meminfo("MemAvailable:")?;
     for (group, is_first_version) in memory_groups() {
@@ -112,8 +112,7 @@ pub(in crate::kernel) fn available_bytes() -> Option<u64> {
     Some(left)
 }
 
-/// All the memory that programs and caches here may come to: the machine's, or less where a control
-/// group says so.
+/// The total memory for programs and caches: the machine's, or less by a control group's limit.
 pub(in crate::kernel) fn memory_bytes() -> Option<u64> {
     let machine = meminfo("MemTotal:")?;
     let limits = memory_groups().into_iter().filter_map(|(group, is_first_version)| {
@@ -132,8 +131,8 @@ fn number(folder: &Path, file: &str) -> Option<u64> {
     read_trimmed(folder.join(file).to_str()?)?.parse().ok()
 }
 
-/// The control groups that limit this process's memory, its own first, then those above it; and
-/// whether they are of the first version.
+/// The control groups that limit this process's memory, innermost first, and whether they are of
+/// version 1.
 pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
     let lines = read_trimmed("/proc/self/cgroup").unwrap_or_default();
     let is_of_memory = |line: &&str| {
@@ -145,7 +144,7 @@ pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
         return Vec::new();
     };
     let path = line.splitn(3, ':').nth(2).unwrap_or_default();
-    // In a container the path may be one of the host's, and not there: what is above it may be.
+    // In a container the path may be the host's and missing, while its ancestors may exist.
     let own = Path::new(root).join(path.trim_start_matches('/'));
     own.ancestors()
         .take_while(|group| group.starts_with(root))
@@ -154,13 +153,13 @@ pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
         .collect()
 }
 
-/// RLIMIT_FSIZE; `None` where there is none.
+/// RLIMIT_FSIZE; `None` if unlimited.
 pub(in crate::kernel) fn file_size_limit() -> Option<u64> {
     soft_limit(libc::RLIMIT_FSIZE)
 }
 
 fn too_little_locked(mib: u64) -> Option<String> {
-    // A limit binds only who lacks CAP_IPC_LOCK: trying tells more than reading it.
+    // The limit does not apply with CAP_IPC_LOCK: trying is more reliable than reading it.
     let tried = Region::anonymous((mib as usize) << 20, PageKind::Small);
     let error = tried.and_then(|region| region.lock()).err()?;
     let limit = soft_limit(libc::RLIMIT_MEMLOCK).map_or_else(
@@ -177,7 +176,7 @@ fn no_userfaultfd() -> Option<String> {
     let error = userfaultfd::open().err()?;
     Some(match error {
         Errno::ENOSYS => {
-            "this kernel has no userfaultfd(2): it takes one with CONFIG_USERFAULTFD".to_owned()
+            "this kernel has no userfaultfd(2): it needs CONFIG_USERFAULTFD".to_owned()
         }
         _ => format!(
             "userfaultfd(2) is refused here ({error}): \
@@ -189,7 +188,7 @@ fn no_userfaultfd() -> Option<String> {
 
 fn no_swap() -> Option<String> {
     const ZRAM: &str = "`sudo sh -c 'd=$(zramctl -f -s 256M) && mkswap $d && swapon $d'`";
-    // One line of titles, then one for each.
+    // A header line, then one line per area.
     let areas =
         read_trimmed("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
     if areas == 0 {
@@ -206,7 +205,7 @@ fn no_swap() -> Option<String> {
     }
 }
 
-/// Whether a page that is swapped out is gone from memory then.
+/// Whether a swapped-out page leaves memory.
 fn leaves_memory() -> Result<bool, Errno> {
     let region = Region::anonymous(PAGE_BYTES, PageKind::Small)?;
     region.touch_all(Access::Write);
@@ -214,16 +213,16 @@ fn leaves_memory() -> Result<bool, Errno> {
     Ok(region.resident_pages()? == 0)
 }
 
-/// Where this process stands: the scratch folder, if it is a worker.
+/// The working folder: the scratch folder of a worker.
 fn here() -> String {
     std::env::current_dir().map_or_else(|_| ".".to_owned(), |path| path.display().to_string())
 }
 
 fn no_scratch_file(mib: u64) -> Option<String> {
     let way_out = "`TMPDIR=FOLDER oscost run ...` names another one";
-    // SAFETY: the path is a string with an end, which is only read.
+    // SAFETY: the path is NUL-terminated, and only read.
     if let Err(error) = Errno::check(unsafe { libc::access(c".".as_ptr(), libc::W_OK) }) {
-        return Some(format!("{} cannot be written to ({error}): {way_out}", here()));
+        return Some(format!("{} is not writable ({error}): {way_out}", here()));
     }
     // SAFETY: all-zero bits are a valid statvfs, and the call fills it in.
     let free = unsafe {
@@ -232,7 +231,7 @@ fn no_scratch_file(mib: u64) -> Option<String> {
             .map(|_| found.f_bavail.saturating_mul(found.f_frsize) >> 20)
     };
     let free = free.ok().filter(|&free| free < mib)?;
-    Some(format!("{} has room for {free} MiB, and it takes {mib}: {way_out}", here()))
+    Some(format!("{} has space for {free} MiB, and {mib} are needed: {way_out}", here()))
 }
 
 fn scratch_without_disk() -> Option<String> {
@@ -252,10 +251,10 @@ fn scratch_without_disk() -> Option<String> {
 }
 
 fn one_cpu() -> Option<String> {
-    // A worker asks before it is pinned.
+    // A worker checks before it is pinned.
     let cpus = affinity::allowed_cpus(0).map_or(1, |cpus| cpus.len());
     (cpus < 2).then(|| {
-        "there is one CPU to run on, and it takes a second: a machine, a container or a cpuset \
+        "only one CPU is available, and two are needed: choose a machine, container or cpuset \
          with two"
             .to_owned()
     })

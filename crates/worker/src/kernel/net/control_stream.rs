@@ -1,55 +1,56 @@
-//! A stream beside a channel: who measures tells its peer what comes, and hears what came.
+//! The control stream between the two ends of a benchmark: the measuring side sends orders, the
+//! peer sends reports.
 //!
-//! Orders and reports are four numbers of 64 bits, the lowest byte first, so that both ends may
-//! stand on machines of different kinds. They travel by sendto(2) and recvfrom(2), so that who
-//! counts calls can tell them from the writes and reads of most channels.
+//! Both are messages of four little-endian 64-bit numbers, so that the ends may be machines of
+//! different kinds. They are sent by sendto(2) and recvfrom(2), so that a call counter can tell
+//! them from the writes and reads of most channels.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::kernel::Errno;
 use crate::kernel::arch;
 
-/// Asked when a wait came back without what it waited for, and told how often it did so in this
-/// wait (an alarm interrupts it each second): whether to wait on.
+/// Called when a wait was interrupted (SIGALRM does so every second), with the number of
+/// interruptions in this wait: `Ok` to continue waiting.
 pub type OnInterrupt<'a> = &'a dyn Fn(u32) -> Result<(), Errno>;
 
-/// What is told at a time.
+/// One message.
 pub type Message = [u64; 4];
 
 const MESSAGE_BYTES: usize = size_of::<Message>();
 
-/// What there is to hear, without waiting for it.
+/// What can be received without waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
     /// Nothing yet.
     Nothing,
-    /// Words, or the first of them.
+    /// A message, or its first bytes.
     Message,
-    /// The other end has hung up.
+    /// The other end has closed the stream.
     Closed,
 }
 
-/// One end of it.
+/// One end of the stream.
 pub struct ControlStream(OwnedFd);
 
 impl ControlStream {
-    /// Both ends, for two processes of one machine.
+    /// Both ends, for two processes on one machine.
     pub fn pair() -> Result<(Self, Self), Errno> {
         let mut ends = [0; 2];
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-        // SAFETY: two descriptors are written, and both are ours.
+        // SAFETY: two descriptors are written, and both are owned here.
         unsafe {
             Errno::check(libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()))?;
             Ok((Self(OwnedFd::from_raw_fd(ends[0])), Self(OwnedFd::from_raw_fd(ends[1]))))
         }
     }
 
-    /// Over a stream that is there already: a connection through a door.
+    /// Uses an existing stream, such as a connection to a [`super::token_listener::TokenListener`].
     pub fn from_stream(stream: impl Into<OwnedFd>) -> Self {
         Self(stream.into())
     }
 
-    /// Tells the other end.
+    /// Sends a message.
     pub fn send(&self, words: Message, gone: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut bytes = [0; MESSAGE_BYTES];
         for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -70,7 +71,7 @@ impl ControlStream {
         Ok(())
     }
 
-    /// Waits for what the other end tells; EPIPE if it has hung up.
+    /// Waits for a message; EPIPE if the other end has closed the stream.
     pub fn receive(&self, gone: OnInterrupt<'_>) -> Result<Message, Errno> {
         let mut bytes = [0; MESSAGE_BYTES];
         let mut done = 0;
@@ -93,13 +94,13 @@ impl ControlStream {
         Ok(words)
     }
 
-    /// Tells the other end that nothing more will be told.
+    /// Shuts down sending: the other end sees the end of the stream.
     pub fn shut_down(&self) {
-        // SAFETY: plain numbers. Where the other end has gone already, it knows.
+        // SAFETY: plain numbers. If the other end has closed already, this has no effect.
         unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) };
     }
 
-    /// Whether there is something to hear.
+    /// Whether something can be received.
     pub fn pending(&self) -> Pending {
         match self.receive_with_flags(&mut [0], libc::MSG_PEEK | libc::MSG_DONTWAIT) {
             Ok(0) => Pending::Closed,

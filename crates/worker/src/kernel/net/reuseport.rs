@@ -1,4 +1,4 @@
-//! Sockets that several processes wait at for the same visitor: each its own, at one port.
+//! Several listeners at one port (SO_REUSEPORT), one per waiting process.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -6,21 +6,21 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use crate::kernel::Errno;
 use crate::kernel::event::descriptor_set::reset_on_close;
 
-/// Sockets that listen at one port of 127.0.0.1 (SO_REUSEPORT): the kernel chooses one of them for
-/// each connection.
+/// Sockets that listen at one port of 127.0.0.1 (SO_REUSEPORT): the kernel assigns each connection
+/// to one of them.
 pub struct ReuseportListeners {
     listeners: Vec<TcpListener>,
     address: SocketAddr,
 }
 
 impl ReuseportListeners {
-    /// So many of them.
+    /// Creates `count` listeners.
     pub fn new(count: usize) -> Result<Self, Errno> {
         let mut at = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
         let mut listeners = Vec::new();
         for _ in 0..count {
             let listener = listen_with_reuseport(at.port())?;
-            // The first one's port is that of all.
+            // The first one's port is used for all.
             at = listener.local_addr()?;
             listener.set_nonblocking(true)?;
             listeners.push(listener);
@@ -28,19 +28,19 @@ impl ReuseportListeners {
         Ok(Self { listeners, address: at })
     }
 
-    /// The number of the one of a waiter.
+    /// The descriptor of a waiter's listener.
     pub fn fd(&self, waiter: usize) -> Result<i32, Errno> {
         self.listeners.get(waiter).map(AsRawFd::as_raw_fd).ok_or(Errno::EINVAL)
     }
 
-    /// Connects: the visitor, who resets the connection when he goes. Nobody waits for a last word
-    /// then, and no port stays taken.
+    /// Connects a client, which resets the connection when closed: no TIME_WAIT, and no port stays
+    /// taken.
     pub fn connect(&self) -> Result<TcpStream, Errno> {
         let visitor = TcpStream::connect(self.address)?;
         reset_on_close(&visitor).map(|()| visitor)
     }
 
-    /// Lets in who stands at a door; he must go before his host does.
+    /// Accepts a pending connection, if any; the client must be closed before the accepted end.
     pub fn accept(&self, waiter: usize) -> Result<Option<TcpStream>, Errno> {
         let listener = self.listeners.get(waiter).ok_or(Errno::EINVAL)?;
         match listener.accept().map_err(Errno::from) {
@@ -51,9 +51,9 @@ impl ReuseportListeners {
     }
 }
 
-/// A socket that listens at a port of 127.0.0.1, with others.
+/// A socket that listens at a port of 127.0.0.1 with SO_REUSEPORT.
 fn listen_with_reuseport(port: u16) -> Result<TcpListener, Errno> {
-    /// Nobody stands there longer than an op takes.
+    /// A connection is pending for one op at most.
     const BACKLOG: i32 = 16;
     let on = 1i32;
     let at = libc::sockaddr_in {
@@ -62,7 +62,8 @@ fn listen_with_reuseport(port: u16) -> Result<TcpListener, Errno> {
         sin_addr: libc::in_addr { s_addr: u32::from(Ipv4Addr::LOCALHOST).to_be() },
         sin_zero: [0; 8],
     };
-    // SAFETY: the descriptor is new and ours; one number and one address are read, which are there.
+    // SAFETY: the descriptor is new and owned here; one local integer and one local address are
+    // read.
     unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
         let socket = OwnedFd::from_raw_fd(Errno::check(libc::socket(libc::AF_INET, kind, 0))?);

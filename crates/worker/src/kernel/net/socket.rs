@@ -1,5 +1,5 @@
-//! Sockets: made and set through the C library, used by the bare instruction, so that both ends of
-//! a benchmark make the same calls and nothing else.
+//! Sockets: created and configured through the C library, used by the raw instruction, so that both
+//! ends of a benchmark make the same calls and nothing else.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -10,26 +10,26 @@ use std::path::Path;
 use crate::kernel::Errno;
 use crate::kernel::arch;
 
-/// Splits the kernel's convention into result and error.
+/// Converts the kernel's convention (a negative errno) to a `Result`.
 #[inline(always)]
 fn raw_result(result: i64) -> Result<i64, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
-/// sendto(2) to the other end of a connected socket; the number of bytes taken. Where nobody is
-/// left to read, that is an error and no signal.
+/// sendto(2) on a connected socket; returns the bytes taken. With no reader left it is an error,
+/// not SIGPIPE.
 #[inline(always)]
 pub fn send(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     send_with(to, bytes, 0)
 }
 
-/// The same without waiting for room: EAGAIN says that there is none.
+/// The same without blocking: EAGAIN if there is no space.
 #[inline(always)]
 pub fn send_nonblocking(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     send_with(to, bytes, libc::MSG_DONTWAIT)
 }
 
-/// The same from our own pages, which the kernel reads until it says that it is done: see
+/// The same with MSG_ZEROCOPY: the kernel reads the pages until it reports completion, see
 /// [`completed_zerocopy_sends`].
 #[inline(always)]
 pub fn send_zerocopy(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
@@ -44,21 +44,20 @@ fn send_with(to: &File, bytes: &[u8], flags: i32) -> Result<usize, Errno> {
     raw_result(unsafe { arch::syscall(libc::SYS_sendto, args) }).map(|taken| taken as usize)
 }
 
-/// recvfrom(2) of a stream: waits until all of `into` is full, a signal comes or the stream ends;
-/// the number of bytes given.
+/// recvfrom(2) of a stream: waits until `into` is full, a signal arrives or the stream ends;
+/// returns the bytes received.
 #[inline(always)]
 pub fn receive_all(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
     receive_with(from, into, libc::MSG_WAITALL)
 }
 
-/// recvfrom(2) of a packet: waits for the next one; how many bytes it has, be it more than `into`
-/// holds.
+/// recvfrom(2) of a packet: waits for the next one; returns its length, which may exceed `into`.
 #[inline(always)]
 pub fn receive_packet(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
     receive_with(from, into, libc::MSG_TRUNC)
 }
 
-/// The same without waiting: EAGAIN says that there is none.
+/// The same without blocking: EAGAIN if there is none.
 #[inline(always)]
 pub fn receive_packet_nonblocking(from: &File, into: &mut [u8]) -> Result<usize, Errno> {
     receive_with(from, into, libc::MSG_TRUNC | libc::MSG_DONTWAIT)
@@ -68,28 +67,28 @@ pub fn receive_packet_nonblocking(from: &File, into: &mut [u8]) -> Result<usize,
 fn receive_with(from: &File, into: &mut [u8], flags: i32) -> Result<usize, Errno> {
     let place = into.as_mut_ptr() as u64;
     let args = [from.as_raw_fd() as u64, place, into.len() as u64, flags as u64, 0, 0];
-    // SAFETY: the kernel writes at most as many bytes as the slice has, whatever it answers.
+    // SAFETY: the kernel writes at most the slice's length, whatever it returns.
     raw_result(unsafe { arch::syscall(libc::SYS_recvfrom, args) }).map(|given| given as usize)
 }
 
-/// sendfile(2): so many bytes of a file, from `place` on, into a socket; the number taken.
+/// sendfile(2): sends bytes of a file, from offset `place` on; returns the bytes taken.
 #[inline(always)]
 pub fn send_file(to: &File, file: &File, place: usize, bytes: usize) -> Result<usize, Errno> {
     let mut place = place as i64;
     let args =
         [to.as_raw_fd() as u64, file.as_raw_fd() as u64, &raw mut place as u64, bytes as u64, 0, 0];
-    // SAFETY: the kernel reads and writes one offset, which is there.
+    // SAFETY: the kernel reads and writes one local offset.
     raw_result(unsafe { arch::syscall(libc::SYS_sendfile, args) }).map(|taken| taken as usize)
 }
 
-/// Something that a socket can be told, or tells.
+/// A socket option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketOption {
-    /// `SO_SNDBUF`: told in bytes, it tells twice as many.
+    /// `SO_SNDBUF`: set in bytes; reads back doubled.
     SendBuffer,
     /// `SO_RCVBUF`: as above.
     ReceiveBuffer,
-    /// `TCP_NODELAY`: a small segment does not wait for the answer to an earlier one.
+    /// `TCP_NODELAY`: a small segment does not wait for the acknowledgement of an earlier one.
     NoDelay,
     /// `SO_ZEROCOPY`: [`send_zerocopy`] is allowed.
     ZeroCopy,
@@ -115,13 +114,13 @@ impl SocketOption {
     }
 }
 
-/// Tells a socket.
+/// Sets an option.
 pub fn set(socket: &impl AsRawFd, what: SocketOption, value: i32) -> Result<(), Errno> {
     let (level, name) = what.numbers();
     set_option(socket.as_raw_fd(), level, name, &value)
 }
 
-/// Asks a socket.
+/// Reads an option.
 pub fn get(socket: &impl AsRawFd, what: SocketOption) -> Result<u64, Errno> {
     let (level, name) = what.numbers();
     let mut value = 0i32;
@@ -134,8 +133,8 @@ pub fn get(socket: &impl AsRawFd, what: SocketOption) -> Result<u64, Errno> {
     u64::try_from(value).map_err(|_| Errno::EPROTO)
 }
 
-/// `SO_LINGER` of 0 s: closing it is a reset, and no address stays taken for a minute (TIME_WAIT).
-/// One call, by the bare instruction, since it is part of what an op does.
+/// `SO_LINGER` of 0 s: closing resets the connection, and no address stays in TIME_WAIT. One raw
+/// call, since it is part of an op.
 #[inline(always)]
 pub fn reset_when_closed(socket: &impl AsRawFd) -> Result<(), Errno> {
     let value = libc::linger { l_onoff: 1, l_linger: 0 };
@@ -146,18 +145,18 @@ pub fn reset_when_closed(socket: &impl AsRawFd) -> Result<(), Errno> {
 fn set_option<T: Copy>(fd: i32, level: i32, name: i32, value: &T) -> Result<(), Errno> {
     let (value, bytes) = (&raw const *value as u64, size_of::<T>() as u64);
     let args = [fd as u64, level as u64, name as u64, value, bytes, 0];
-    // SAFETY: the kernel reads one value, which is there.
+    // SAFETY: the kernel reads one borrowed value.
     raw_result(unsafe { arch::syscall(libc::SYS_setsockopt, args) }).map(drop)
 }
 
-/// What a socket of AF_UNIX carries.
+/// The type of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketKind {
     /// Bytes: SOCK_STREAM.
     Stream,
-    /// Packets that need no connection: SOCK_DGRAM. None is lost, since who sends waits for room.
+    /// Connectionless packets: SOCK_DGRAM. On AF_UNIX none is lost, since a sender waits for space.
     Datagram,
-    /// Packets through a connection: SOCK_SEQPACKET.
+    /// Packets over a connection: SOCK_SEQPACKET.
     Packets,
 }
 
@@ -182,7 +181,7 @@ pub fn pair(kind: SocketKind) -> Result<(File, File), Errno> {
     }
 }
 
-/// Where a socket is: an address as the kernel takes it.
+/// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub struct SocketAddress {
     bytes: [u8; 112],
@@ -191,7 +190,7 @@ pub struct SocketAddress {
 }
 
 impl SocketAddress {
-    /// Nowhere yet: room for an address.
+    /// An unset address: a buffer for the kernel to fill.
     pub const EMPTY: SocketAddress = SocketAddress { bytes: [0; 112], length: 112, family: 0 };
 
     /// A path, for AF_UNIX.
@@ -229,7 +228,7 @@ impl SocketAddress {
         address
     }
 
-    /// Which machine it names, where it is one of IPv4 or IPv6.
+    /// Its IP address, if it is IPv4 or IPv6.
     pub fn ip(&self) -> Option<IpAddr> {
         let bytes = &self.bytes;
         match i32::from(u16::from_ne_bytes([bytes[0], bytes[1]])) {
@@ -275,8 +274,7 @@ fn call_with_address(call: i64, socket: &File, to: &SocketAddress) -> Result<(),
     raw_result(unsafe { arch::syscall(call, args) }).map(drop)
 }
 
-/// A socket of AF_UNIX at a path, that others connect to; of packets without connection it is one
-/// end, else it listens.
+/// A bound AF_UNIX socket at a path; it listens unless it is SOCK_DGRAM.
 pub fn bind_path(path: &Path, kind: SocketKind) -> Result<File, Errno> {
     let address = SocketAddress::from_path(path)?;
     let socket = socket_for(&address, kind)?;
@@ -288,7 +286,7 @@ pub fn bind_path(path: &Path, kind: SocketKind) -> Result<File, Errno> {
     Ok(socket)
 }
 
-/// A socket of TCP that listens at an address.
+/// A TCP listener at an address.
 pub fn listen(at: SocketAddr) -> Result<TcpListener, Errno> {
     let address = SocketAddress::from_ip(at);
     let socket = socket_for(&address, SocketKind::Stream)?;
@@ -298,7 +296,7 @@ pub fn listen(at: SocketAddr) -> Result<TcpListener, Errno> {
     Ok(TcpListener::from(OwnedFd::from(socket)))
 }
 
-/// A connection of TCP from a machine's address to a socket that listens. Closing it is a reset.
+/// A TCP connection from a local address to a listener. Closing it resets the connection.
 pub fn connect_from(from: IpAddr, to: SocketAddr) -> Result<TcpStream, Errno> {
     let from = SocketAddress::from_ip(SocketAddr::new(from, 0));
     let socket = socket_for(&from, SocketKind::Stream)?;
@@ -308,10 +306,10 @@ pub fn connect_from(from: IpAddr, to: SocketAddr) -> Result<TcpStream, Errno> {
     Ok(TcpStream::from(OwnedFd::from(socket)))
 }
 
-/// As many as may wait until they are accepted; the kernel takes fewer where `somaxconn` says so.
+/// The listen(2) backlog; the kernel caps it at `somaxconn`.
 const BACKLOG: i32 = 4_096;
 
-/// accept4(2): the connection, and where it comes from.
+/// accept4(2): the connection and the peer's address.
 #[inline(always)]
 pub fn accept(listener: &impl AsRawFd) -> Result<(File, SocketAddress), Errno> {
     let mut from = SocketAddress::EMPTY;
@@ -331,19 +329,19 @@ pub fn accept(listener: &impl AsRawFd) -> Result<(File, SocketAddress), Errno> {
     }
 }
 
-/// close(2), by the bare instruction: the C library's must not be counted with an op.
+/// close(2) by the raw instruction: an op's count must not include the C library's.
 #[inline(always)]
 pub fn close(socket: File) -> Result<(), Errno> {
     let fd = std::os::fd::IntoRawFd::into_raw_fd(socket);
-    // SAFETY: the descriptor was ours, and nobody uses it any more.
+    // SAFETY: the descriptor was owned here and is no longer used.
     raw_result(unsafe { arch::syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]) }).map(drop)
 }
 
-/// recvmsg(2) of the error queue: how many sends by [`send_zerocopy`] the kernel is done with since
-/// it was last asked. It does not wait.
+/// recvmsg(2) of the error queue: the number of [`send_zerocopy`] calls completed since the last
+/// call. It does not block.
 pub fn completed_zerocopy_sends(socket: &File) -> Result<u64, Errno> {
-    /// Where a `struct sock_extended_err` has its origin, its info and its data, behind a header of
-    /// 16 bytes.
+    /// The offsets of `ee_origin`, `ee_info` and `ee_data` of `struct sock_extended_err`, after a
+    /// header of 16 bytes.
     const ORIGIN: usize = 16 + 4;
     const INFO: usize = 16 + 8;
     const DATA: usize = 16 + 12;
@@ -380,8 +378,8 @@ pub fn completed_zerocopy_sends(socket: &File) -> Result<u64, Errno> {
     }
 }
 
-/// ppoll(2): waits until there is something to receive, at most so long; whether there is. An
-/// interruption ends the wait.
+/// ppoll(2): waits up to `most_ns` until something can be received; returns whether it can. A
+/// signal ends the wait.
 #[inline(always)]
 pub fn poll_readable(from: &File, most_ns: u64) -> Result<bool, Errno> {
     let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -398,8 +396,8 @@ pub fn poll_readable(from: &File, most_ns: u64) -> Result<bool, Errno> {
     }
 }
 
-/// Has the kernel interrupt the calling process after so long, and again after as long each time,
-/// until it is told 0: a call that waits comes back with EINTR. Somebody must hear SIGALRM: see
+/// setitimer(2): interrupts the calling process periodically, until set to 0: a waiting call
+/// returns EINTR. SIGALRM must have a handler: see
 /// [`crate::kernel::ipc::context_switch::SignalReceiver`].
 pub fn set_interval_timer(time: std::time::Duration) -> Result<(), Errno> {
     let time =

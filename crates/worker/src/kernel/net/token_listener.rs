@@ -1,8 +1,8 @@
-//! A door on the network that opens to one peer alone, and the way to it.
+//! A TCP listener that admits one authenticated peer, and the connection to it.
 //!
-//! Whoever connects must show a token before anything else; who shows another one, or comes from
-//! elsewhere than who showed it first, is a stranger: counted and closed. Nobody can hold the door
-//! by saying nothing.
+//! A connection must present the token first. One with a wrong token, or from another address than
+//! the first authenticated one, is unauthorised: counted and closed. A silent connection cannot
+//! block the listener.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 
-/// What opens a door.
+/// The token that authenticates the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token([u8; 16]);
 
-/// How long a way is tried, and how long a door waits for its peer.
+/// The timeout of connecting, and of waiting for the peer.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What says that a door has opened.
+/// The byte that confirms admission.
 const ACCEPTED: u8 = b'+';
 
-/// More at once than this are strangers without a look.
+/// Further simultaneous connections are unauthorised without reading their token.
 const MAX_PENDING: usize = 64;
 
 impl Token {
-    /// A fresh one, from the kernel's own randomness.
+    /// A random token, from getrandom(2).
     pub fn random() -> Result<Self, Errno> {
         let mut token = [0; 16];
         // SAFETY: the kernel writes at most as many bytes as there are.
@@ -38,14 +38,14 @@ impl Token {
         }
     }
 
-    /// Reads one: 32 digits in hexadecimal.
+    /// Parses one: 32 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
         Some(Self(number.to_be_bytes()))
     }
 
-    /// Whether that is it, in a time that does not tell where it differs.
+    /// Compares in constant time.
     fn matches(&self, shown: &[u8]) -> bool {
         let differ =
             self.0.iter().zip(shown).fold(0, |differ, (own, shown)| differ | (own ^ shown));
@@ -53,22 +53,22 @@ impl Token {
     }
 }
 
-/// Where a door is, and what opens it.
+/// A listener's address and token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteEndpoint {
     /// Its address.
     pub addr: SocketAddr,
-    /// What opens it.
+    /// Its token.
     pub token: Token,
 }
 
 impl RemoteEndpoint {
-    /// Reads address and token as they travel.
+    /// Parses address and token.
     pub fn parse(addr: &str, token: &str) -> Option<Self> {
         Some(Self { addr: addr.parse().ok()?, token: Token::parse(token)? })
     }
 
-    /// Connects, shows the token, and waits until the door has opened.
+    /// Connects, presents the token, and waits for admission.
     pub fn connect(&self) -> Result<TcpStream, Errno> {
         let mut stream =
             TcpStream::connect_timeout(&self.addr, CONNECT_TIMEOUT).map_err(timeout_error)?;
@@ -87,7 +87,7 @@ impl RemoteEndpoint {
     }
 }
 
-/// The library's own timeouts bear no number of the kernel's, or another one.
+/// Converts an error; std's timeouts carry no errno, or another one.
 fn timeout_error(error: std::io::Error) -> Errno {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Errno(libc::ETIMEDOUT),
@@ -95,29 +95,29 @@ fn timeout_error(error: std::io::Error) -> Errno {
     }
 }
 
-/// A door.
+/// A listener for one authenticated peer.
 pub struct TokenListener {
     listener: TcpListener,
     addr: SocketAddr,
     token: Token,
-    /// Where the first one came from who showed the token: nobody else may come.
+    /// The address of the authenticated peer: only that may connect again.
     peer: Option<IpAddr>,
     unauthorised: u64,
 }
 
-/// Who has connected and has not shown the token yet.
+/// A connection that has not presented the whole token yet.
 struct PendingConnection {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
 impl TokenListener {
-    /// A door on this machine's own loopback, with a fresh token.
+    /// A listener on loopback, with a random token.
     pub fn on_loopback() -> Result<Self, Errno> {
         Self::bind(IpAddr::V4(Ipv4Addr::LOCALHOST), Token::random()?)
     }
 
-    /// A door at this address, on a port of the system's choice.
+    /// A listener at this address, on a port that the kernel chooses.
     pub fn bind(at: IpAddr, token: Token) -> Result<Self, Errno> {
         let listener = TcpListener::bind(SocketAddr::new(at, 0))?;
         listener.set_nonblocking(true)?;
@@ -125,38 +125,38 @@ impl TokenListener {
         Ok(Self { listener, addr, token, peer: None, unauthorised: 0 })
     }
 
-    /// The way here.
+    /// The address and token to connect with.
     pub fn endpoint(&self) -> RemoteEndpoint {
         RemoteEndpoint { addr: self.addr, token: self.token }
     }
 
-    /// Who was turned away so far.
+    /// The number of unauthorised connections so far.
     pub fn unauthorised(&self) -> u64 {
         self.unauthorised
     }
 
-    /// Where whoever showed the token came from.
+    /// The authenticated peer's address.
     pub fn peer(&self) -> Option<IpAddr> {
         self.peer
     }
 
-    /// The listening socket, for a case whose very op is to accept: each that comes there is looked
-    /// at with [`Self::is_from_peer`].
+    /// The listening socket, for a case whose op is accept(2): each connection is checked with
+    /// [`Self::is_from_peer`].
     pub fn listener(&self) -> &TcpListener {
         &self.listener
     }
 
-    /// Whether a connection from there is the peer's; a stranger is counted.
+    /// Whether an address is the peer's; otherwise counts an unauthorised connection.
     pub fn is_from_peer(&mut self, from: IpAddr) -> bool {
         let known = self.peer.is_none_or(|friend| friend == from);
         self.unauthorised += u64::from(!known);
         known
     }
 
-    /// Who has knocked since the peer came in, and was not looked at: strangers, unless they come from
-    /// where it does.
+    /// Closes the listener and returns the number of unauthorised connections, including those
+    /// still in the backlog.
     pub fn close(mut self) -> u64 {
-        // A case whose op is to accept has waited here for the next one.
+        // A case whose op is accept(2) has made the socket blocking.
         if self.listener.set_nonblocking(true).is_err() {
             return self.unauthorised;
         }
@@ -166,7 +166,8 @@ impl TokenListener {
         self.unauthorised
     }
 
-    /// The next connection that shows the token. Those that are still silent then are strangers.
+    /// The next connection that presents the token. Those that are incomplete by then are
+    /// unauthorised.
     pub fn accept_peer(&mut self) -> Result<TcpStream, Errno> {
         let until = Instant::now() + CONNECT_TIMEOUT;
         let mut waiting: Vec<PendingConnection> = Vec::new();
@@ -198,7 +199,7 @@ impl TokenListener {
         found
     }
 
-    /// Takes who knocks; a stranger by its address is turned away at once.
+    /// Accepts a connection; one from another address than the peer's is closed at once.
     fn accept_pending(&mut self, waiting: &mut Vec<PendingConnection>) -> Result<(), Errno> {
         match self.listener.accept() {
             Ok((stream, from)) if self.is_from_peer(from.ip()) => {
@@ -210,7 +211,7 @@ impl TokenListener {
                 }
                 Ok(())
             }
-            // Who was gone before we looked has cost nothing.
+            // Closed and counted already.
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => Ok(()),
@@ -218,7 +219,7 @@ impl TokenListener {
         }
     }
 
-    /// Opens to the one that has shown the token, and closes to all others.
+    /// Admits the connection that presented the token, and closes all others.
     fn admit(
         &mut self,
         mut waiting: Vec<PendingConnection>,
@@ -233,7 +234,7 @@ impl TokenListener {
     }
 }
 
-/// What somebody has shown so far.
+/// The state of a connection's token.
 enum TokenCheck {
     Incomplete,
     Valid,
@@ -284,7 +285,7 @@ mod tests {
             let mut silent = TcpStream::connect(far.addr).unwrap();
             let mut wrong = TcpStream::connect(far.addr).unwrap();
             wrong.write_all(&[7; 16]).unwrap();
-            // Whoever is wrong is closed before, whoever is silent when the peer has come.
+            // A wrong token is closed first, a silent connection when the peer is admitted.
             assert!(!matches!(wrong.read(&mut [0]), Ok(1..)));
             let mut peer = far.connect().unwrap();
             peer.write_all(b"hello").unwrap();
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(&hello, b"hello");
         peer.join().unwrap();
         assert_eq!((door.unauthorised(), door.peer()), (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST))));
-        // Who knocks later is one as well, but for the peer.
+        // A later connection is unauthorised too, except from the peer.
         let _late = TcpStream::connect(far.addr).unwrap();
         door.peer = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
         assert_eq!(door.close(), 3);

@@ -1,4 +1,4 @@
-//! The audit system's own word on whether it is on: a question by netlink(7) that changes nothing.
+//! Whether the audit system is enabled: a read-only netlink(7) query.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -10,13 +10,13 @@ const AUDIT_GET: u16 = 1000;
 /// A netlink header: length, type, flags, sequence, port.
 const HEADER_BYTES: usize = 16;
 
-/// How long the kernel may take: it answers at once.
+/// The timeout for the answer, which comes at once.
 const ANSWER_TIMEOUT_US: i64 = 200_000;
 
-/// 0 when it is off, 1 when it is on, 2 when it is on until the next boot. Only who may administer
-/// it may ask (EPERM); a kernel without it says EPROTONOSUPPORT or ECONNREFUSED.
+/// 0 if disabled, 1 if enabled, 2 if enabled until the next boot. Querying needs CAP_AUDIT_CONTROL
+/// (EPERM); a kernel without audit returns EPROTONOSUPPORT or ECONNREFUSED.
 pub fn enabled() -> Result<u32, Errno> {
-    // SAFETY: plain numbers; the descriptor is new and ours.
+    // SAFETY: plain numbers; the descriptor is new and owned here.
     let socket = unsafe {
         let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         OwnedFd::from_raw_fd(Errno::check(libc::socket(
@@ -26,7 +26,7 @@ pub fn enabled() -> Result<u32, Errno> {
         ))?)
     };
     let patience = libc::timeval { tv_sec: 0, tv_usec: ANSWER_TIMEOUT_US };
-    // SAFETY: the kernel reads one timeval, which is there.
+    // SAFETY: the kernel reads one local timeval.
     Errno::check(unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -45,7 +45,7 @@ pub fn enabled() -> Result<u32, Errno> {
     Errno::check(unsafe {
         libc::send(socket.as_raw_fd(), question.as_ptr().cast(), question.len(), 0)
     })?;
-    // Whatever else the socket is told (a message of the audit log) is not the answer.
+    // Other messages on the socket (of the audit log) are not the answer.
     for _ in 0..8 {
         let mut answer = [0u8; 512];
         // SAFETY: at most as many bytes are written as the array has.
@@ -59,7 +59,7 @@ pub fn enabled() -> Result<u32, Errno> {
     Err(Errno(libc::ENODATA))
 }
 
-/// The answer in a message: `None` if it is about something else.
+/// The answer in a message: `None` if it is another message.
 fn parse_answer(message: &[u8]) -> Option<Result<u32, Errno>> {
     let number = |at: usize| Some(u32::from_ne_bytes(*message.get(at..)?.first_chunk()?));
     let kind = u16::from_ne_bytes(*message.get(4..)?.first_chunk()?);

@@ -1,17 +1,17 @@
-//! bpf(2): a program of ours at the entry of every system call of every process.
+//! bpf(2): a program at the entry of every system call of every process.
 //!
-//! Two programs, so small that they stand here as instructions: no compiler, no loader. Descriptors
-//! hold them: whoever has them ends, however that comes about, and they are gone.
+//! Two programs, so small that they are written as instructions: no compiler, no loader.
+//! Descriptors hold them: when their owner ends, however that happens, they are removed.
 
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::kernel::Errno;
 
-/// Call numbers below this are counted; every architecture's lie below.
+/// Call numbers below this are counted, which covers every architecture.
 const SLOTS: u32 = 512;
-/// No kernel is built for more CPUs (`NR_CPUS` of x86-64 and aarch64): as many values a slot has at
-/// most.
+/// The most CPUs that a kernel is built for (`NR_CPUS` of x86-64 and aarch64): the most values of a
+/// map slot.
 const MAX_CPUS: usize = 8_192;
 
 /// Commands of bpf(2), kinds of maps and of programs (linux/bpf.h).
@@ -22,15 +22,14 @@ const RAW_TRACEPOINT_OPEN: i64 = 17;
 const PERCPU_ARRAY: u32 = 6;
 const RAW_TRACEPOINT: u32 = 17;
 
-/// Runs at each call's entry, as long as this lives.
+/// Runs at each system call's entry until dropped.
 pub struct SysEnterProgram {
     _attached: OwnedFd,
     counts: Option<OwnedFd>,
 }
 
 impl SysEnterProgram {
-    /// Loads and attaches the program that counts the calls by their numbers, or the one that does
-    /// nothing.
+    /// Loads and attaches the program that counts calls by number, or the empty one.
     pub fn attach(counts: bool) -> Result<Self, Errno> {
         let counts = if counts { Some(counter_map()?) } else { None };
         let program = match &counts {
@@ -48,7 +47,7 @@ impl SysEnterProgram {
         Ok(Self { _attached: attached, counts })
     }
 
-    /// How many calls have been counted, of all processes on all CPUs; `None` where none are.
+    /// The calls counted, of all processes on all CPUs; `None` for the empty program.
     pub fn call_count(&self) -> Option<Result<u64, Errno>> {
         self.counts.as_ref().map(|map| {
             let mut values = vec![0u64; MAX_CPUS];
@@ -61,8 +60,8 @@ impl SysEnterProgram {
                     value: values.as_mut_ptr() as u64,
                     flags: 0,
                 };
-                // SAFETY: the key has four bytes; a value for each possible CPU is written, and
-                // there is room for more than any kernel has.
+                // SAFETY: the key has four bytes; one value per possible CPU is written, and the
+                // buffer has more than any kernel has.
                 unsafe { bpf(MAP_LOOKUP_ELEM, &element) }?;
                 sum += values.iter().sum::<u64>();
             }
@@ -71,15 +70,15 @@ impl SysEnterProgram {
     }
 }
 
-/// What says that something of it is refused, and the way out.
+/// Describes a refused bpf(2) command, with a hint.
 fn explain_error(act: &str, error: Errno) -> Errno {
     let way_out = match error {
         Errno::EPERM | Errno::EACCES => {
-            "it takes root, or CAP_BPF and CAP_PERFMON; a kernel that is locked down for \
-             confidentiality allows nobody"
+            "it needs root, or CAP_BPF and CAP_PERFMON; a kernel in lockdown for confidentiality \
+             forbids it"
         }
         Errno::ENOSYS => "this kernel has no bpf(2), or a filter hides it (CONFIG_BPF_SYSCALL)",
-        _ => "it takes Linux 4.17 with CONFIG_BPF_EVENTS",
+        _ => "it needs Linux 4.17 with CONFIG_BPF_EVENTS",
     };
     Errno::unavailable(format!("cannot {act}: {error}; {way_out}"))
 }
@@ -130,21 +129,21 @@ struct LookupAttribute {
 ///
 /// # Safety
 ///
-/// What `attribute` points to must be there, as the command wants it.
+/// What `attribute` points to must be valid for the command.
 unsafe fn bpf<T>(command: i64, attribute: &T) -> Result<i32, Errno> {
-    // SAFETY: the kernel reads as many bytes as the attribute has; the rest the caller answers for.
+    // SAFETY: the kernel reads as many bytes as the attribute has; the caller guarantees the rest.
     Errno::check(unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attribute), size_of::<T>())
     } as i32)
 }
 
-/// A command that makes a descriptor and reads only what its attribute points to.
+/// A command that returns a descriptor and only reads what its attribute points to.
 fn create_descriptor<T>(command: i64, attribute: &T) -> Result<OwnedFd, Errno> {
-    // SAFETY: the callers' pointers lead to what outlives the call; the descriptor is new and ours.
+    // SAFETY: the callers' pointers outlive the call; the descriptor is new and owned here.
     unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attribute)?)) }
 }
 
-/// A count for each call number on each CPU, so that none waits for another's cache line.
+/// A count per call number and CPU, so that CPUs share no cache line.
 fn counter_map() -> Result<OwnedFd, Errno> {
     let map = MapAttribute { kind: PERCPU_ARRAY, key_bytes: 4, value_bytes: 8, entries: SLOTS };
     create_descriptor(MAP_CREATE, &map).map_err(|error| explain_error("make an eBPF map", error))
@@ -179,12 +178,12 @@ const fn instruction(operation: u8, to: u8, from: u8, offset: i16, number: i32) 
         | (number as u32 as u64) << 32
 }
 
-/// Does nothing.
+/// The empty program.
 const fn empty_program() -> [u64; 2] {
     [set(0, 0), EXIT]
 }
 
-/// Adds one at the call's number, unless that is beyond the table.
+/// Increments the call number's count, unless it is beyond the table.
 const fn counting_program(map: i32) -> [u64; 13] {
     const ID: u8 = 1;
     const FRAME: u8 = 10;
@@ -202,9 +201,9 @@ const fn counting_program(map: i32) -> [u64; 13] {
         instruction(0x85, 0, 0, 0, 1),
         skip_if_zero(0, 2),
         set(1, 1),
-        // Atomic: the kernel need not keep another task off this CPU meanwhile.
+        // Atomic: the program may be preempted on this CPU.
         add_atomic_64(0, 0, 1),
-        // What is skipped to.
+        // The target of the skips.
         set(0, 0),
         EXIT,
     ]

@@ -1,6 +1,6 @@
-//! Monitors: processes that stand beside a measured one and are woken by its calls.
+//! Monitors: processes that observe a measured one and are woken by its calls.
 //!
-//! A monitor does at each stop as little as it can: what it does is part of what is measured.
+//! A monitor does as little as possible at each stop: its work is part of what is measured.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::kernel::Errno;
 use crate::kernel::process::Termination;
 
-/// What a tracer is stopped by.
+/// The events at which a tracee stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopConditions {
     /// The entry and the exit of each call.
     pub calls: bool,
-    /// What a filter hands to it.
+    /// What a seccomp filter reports to the tracer.
     pub filter: bool,
 }
 
-/// Becomes the tracer of a child that runs (PTRACE_SEIZE), and of all that it starts; they die with
-/// the calling process. The child must be one's own: where tracing is restricted to descendants,
-/// that is the one way that is open to everybody.
+/// Becomes the tracer of a running child (PTRACE_SEIZE) and of its descendants; they die with the
+/// calling process. It must be a child: where ptrace is restricted to descendants, that is always
+/// allowed.
 pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
     let mut options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
@@ -39,14 +39,14 @@ pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
 }
 
 impl StopConditions {
-    /// How a stopped task goes on to its next stop.
+    /// The request that resumes a stopped task.
     fn resume_request(self) -> u32 {
         if self.calls { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT }
     }
 }
 
-/// Follows whom [`seize`] has seized and all that it has started, until all have ended. `seen`
-/// counts each time that it woke, before who woke it goes on. Hands back how `pid` ended.
+/// Follows the process that [`seize`] attached and its descendants until all have ended. `seen` is
+/// incremented at each wake-up, before the task resumes. Returns how `pid` terminated.
 pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Termination, Errno> {
     let mut ended = None;
     loop {
@@ -64,17 +64,17 @@ pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Terminat
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         let stopping = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
         let (request, data) = match event {
-            // Stopped as any process is by its terminal: it waits for SIGCONT, and so do we.
+            // A group stop: it waits for SIGCONT, and so does the tracer.
             PTRACE_EVENT_STOP if stopping.contains(&signal) => (libc::PTRACE_LISTEN, 0),
             0 if signal != libc::SIGTRAP | 0x80 => (by.resume_request(), signal as usize),
             _ => (by.resume_request(), 0),
         };
-        // Whoever was killed meanwhile shows as gone at the next wait.
+        // A task killed meanwhile is reported by the next wait.
         let _ = ptrace_request(request, task, data);
     }
 }
 
-/// A stop of a task that was seized: its first one, or that of its group.
+/// A stop of a seized task: its first one, or a group stop.
 const PTRACE_EVENT_STOP: i32 = 128;
 
 fn ptrace_request(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
@@ -87,7 +87,7 @@ fn ptrace_request(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
 fn wait_for_any() -> Result<(u32, i32), Errno> {
     let mut status = 0;
     loop {
-        // SAFETY: one integer is written, which is there.
+        // SAFETY: one local integer is written.
         match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) }) {
             Err(Errno::EINTR) => {}
             other => return other.map(|pid| (pid as u32, status)),
@@ -95,11 +95,11 @@ fn wait_for_any() -> Result<(u32, i32), Errno> {
     }
 }
 
-/// A process by descriptor (pidfd_open(2), Linux 5.3): readable when it has ended.
+/// A pidfd (pidfd_open(2), Linux 5.3): readable when the process has ended.
 pub struct PidFd(OwnedFd);
 
 impl PidFd {
-    /// A process that has not been reaped.
+    /// Opens a process that has not been reaped.
     pub fn open(pid: u32) -> Result<Self, Errno> {
         // SAFETY: plain numbers; the descriptor is new and ours.
         unsafe {
@@ -115,28 +115,28 @@ impl AsFd for PidFd {
     }
 }
 
-/// What there is to hear of a listener and of a process.
+/// The events of a seccomp listener and of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListenerEvents {
-    /// A call waits for an answer.
+    /// A call waits for a response.
     pub call: bool,
-    /// Nobody is left who could make one.
+    /// No process is left under the filter.
     pub closed: bool,
     /// The process has ended.
     pub process_ended: bool,
 }
 
-/// Waits for a listener, and for the end of a process unless that was heard before.
+/// Waits for a listener, and for the end of a process if one is given.
 pub fn wait_for_events(
     listener: BorrowedFd<'_>,
     process: Option<BorrowedFd<'_>>,
 ) -> Result<ListenerEvents, Errno> {
     let entry = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // An entry below 0 is left out.
+    // poll(2) ignores negative descriptors.
     let other = process.map_or(-1, |process| process.as_raw_fd());
     let mut polled = [entry(listener.as_raw_fd()), entry(other)];
     loop {
-        // SAFETY: the array has as many entries as is said.
+        // SAFETY: the array has two entries, as given.
         match Errno::check(unsafe { libc::poll(polled.as_mut_ptr(), 2, -1) }) {
             Err(Errno::EINTR) => {}
             other => {

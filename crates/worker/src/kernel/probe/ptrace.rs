@@ -1,4 +1,4 @@
-//! ptrace(2): following a process and all it starts from one system call to the next.
+//! ptrace(2): following a process and its descendants from one system call to the next.
 
 use crate::kernel::Errno;
 
@@ -12,31 +12,32 @@ pub enum Stop {
         /// Its first two arguments.
         args: [u64; 2],
     },
-    /// It left one, with this result.
+    /// It returned from one, with this result.
     Exit(i64),
-    /// It has run one instruction.
+    /// It executed one instruction.
     SingleStep,
-    /// A signal is about to reach it.
+    /// A signal is about to be delivered.
     Signal(i32),
-    /// It has made a new task.
+    /// It created a new task.
     NewTask(u32),
-    /// A new task's first stop, an exec, or a stop that is none of ours.
+    /// A new task's first stop, an exec, or an unrelated stop.
     Other,
-    /// It is gone.
+    /// It ended.
     Ended(crate::kernel::process::Termination),
 }
 
-/// Asks to be traced by the parent, then stops until the parent says go on.
+/// Requests to be traced by the parent, then stops until the parent resumes it.
 pub fn request_tracing() -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: plain numbers; raising SIGSTOP hands control to the tracer.
+    // SAFETY: plain numbers; raising SIGSTOP passes control to the tracer.
     unsafe {
         Errno::check(libc::ptrace(libc::PTRACE_TRACEME, 0, none, none))?;
         Errno::check(libc::raise(libc::SIGSTOP)).map(drop)
     }
 }
 
-/// Takes over a child that has called [`request_tracing`]: follows its forks, ends it with us.
+/// Attaches to a child that has called [`request_tracing`]: follows its forks, and kills it when
+/// the tracer ends.
 pub fn attach_child(pid: u32) -> Result<(), Errno> {
     let mut status = 0;
     let options = libc::PTRACE_O_TRACESYSGOOD
@@ -45,7 +46,7 @@ pub fn attach_child(pid: u32) -> Result<(), Errno> {
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEEXEC
         | libc::PTRACE_O_EXITKILL;
-    // SAFETY: one integer is written, which is there; the rest is plain numbers.
+    // SAFETY: one local integer is written; the rest is plain numbers.
     unsafe {
         Errno::check(libc::waitpid(pid as i32, &raw mut status, 0))?;
         if !libc::WIFSTOPPED(status) {
@@ -56,7 +57,7 @@ pub fn attach_child(pid: u32) -> Result<(), Errno> {
     }
 }
 
-/// Lets a stopped task run to its next system call stop, handing it `signal` unless that is 0.
+/// Resumes a stopped task to its next system-call stop, delivering `signal` unless it is 0.
 pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: plain numbers.
@@ -64,7 +65,7 @@ pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// Lets a stopped task run one instruction, handing it `signal` unless that is 0.
+/// Single-steps a stopped task, delivering `signal` unless it is 0.
 pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: plain numbers.
@@ -79,11 +80,11 @@ pub fn instruction_pointer(pid: u32) -> Result<u64, Errno> {
     syscall_info(pid as i32).map(|info| info.instruction_pointer)
 }
 
-/// Whether the instruction there is the one that enters the kernel.
+/// Whether the instruction at that address is the system-call instruction.
 pub fn is_syscall_instruction_at(pid: u32, position: u64) -> Result<bool, Errno> {
     let mut word: libc::c_long = 0;
-    // SAFETY: unlike the library's wrapper, the call itself writes the word that it reads in the
-    // other process to a place that is named: ours.
+    // SAFETY: unlike the library's wrapper, the call itself writes the word that it reads to the
+    // given local.
     Errno::check(unsafe {
         libc::syscall(
             libc::SYS_ptrace,
@@ -110,19 +111,19 @@ pub fn next_stop() -> Result<(u32, Stop), Errno> {
         return Ok((pid as u32, Stop::Ended(how)));
     }
     match classify_stop(pid, status) {
-        // It was killed meanwhile, and shows as gone at the next wait.
+        // It was killed meanwhile; the next wait reports that.
         Err(Errno::ESRCH) => Ok((pid as u32, Stop::Other)),
         stop => Ok((pid as u32, stop?)),
     }
 }
 
-/// What a task has stopped at.
+/// Classifies a stop.
 fn classify_stop(pid: i32, status: i32) -> Result<Stop, Errno> {
     let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
     let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
     if makes.contains(&event) {
         let mut made: libc::c_ulong = 0;
-        // SAFETY: one number is written, which is there.
+        // SAFETY: one local number is written.
         Errno::check(unsafe {
             libc::ptrace(
                 libc::PTRACE_GETEVENTMSG,
@@ -145,7 +146,7 @@ fn classify_stop(pid: i32, status: i32) -> Result<Stop, Errno> {
 /// The signal of a stop at a system call (PTRACE_O_TRACESYSGOOD).
 const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 
-/// Which call a task stands at.
+/// The system-call stop of a task.
 fn system_call(pid: i32) -> Result<Stop, Errno> {
     let info = syscall_info(pid)?;
     Ok(match info.op {
@@ -160,7 +161,7 @@ fn system_call(pid: i32) -> Result<Stop, Errno> {
     })
 }
 
-/// Where a stopped task stands, by PTRACE_GET_SYSCALL_INFO (Linux 5.3), which is the same on every
+/// A stopped task's system-call information (PTRACE_GET_SYSCALL_INFO, Linux 5.3), the same on every
 /// architecture.
 fn syscall_info(pid: i32) -> Result<libc::ptrace_syscall_info, Errno> {
     // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size.

@@ -1,7 +1,7 @@
-//! seccomp(2): filters that decide about system calls, and listeners that are asked.
+//! seccomp(2): filters of system calls, and user-space listeners.
 //!
-//! A filter may switch speculation off for whoever has one (`spec_store_bypass_disable=seccomp`,
-//! the default before Linux 5.16): its price is then more than that of its instructions.
+//! A filter may disable speculation for its process (`spec_store_bypass_disable=seccomp`, the
+//! default before Linux 5.16): it then costs more than its instructions.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,26 +16,26 @@ const RETURN: u64 = 0x06 << 48;
 
 /// A filter that stops every call for a tracer.
 pub const TRACE_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_TRACE as u64];
-/// A filter that asks a listener about every call.
+/// A filter that notifies a listener of every call.
 pub const NOTIFY_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
 
-/// Whether this kernel has filters at all.
+/// Whether this kernel supports filters.
 pub fn is_supported() -> bool {
     std::path::Path::new("/proc/sys/kernel/seccomp").exists()
 }
 
-/// Who hears of calls that a filter asks about.
+/// Who is notified by a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotifyMode {
-    /// Nobody.
+    /// No listener.
     None,
-    /// Whoever takes the listener from the process, where it is what comes back.
+    /// The listener that is returned, for another process to take.
     Listener,
 }
 
-/// Puts the calling thread, and all that it starts, under a filter. Each instruction is a number:
-/// see `Applied::Seccomp` of the model. Behind the call that installs a program of one instruction
-/// none is made here: every call may wait for a listener that nobody has yet.
+/// Installs a filter for the calling thread and its descendants. Each instruction is a number: see
+/// `Applied::Seccomp` of the model. After the installing call this makes no other call: each may
+/// wait for a listener that no process serves yet.
 pub fn install(program: &[u64], hears: NotifyMode) -> Result<Option<OwnedFd>, Errno> {
     if program.is_empty() || program.len() > MAX_INSTRUCTIONS {
         return Err(Errno::EINVAL);
@@ -54,21 +54,21 @@ pub fn install(program: &[u64], hears: NotifyMode) -> Result<Option<OwnedFd>, Er
         NotifyMode::None => 0,
         NotifyMode::Listener => libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
     };
-    // SAFETY: plain numbers; then the kernel reads one program, which is there.
+    // SAFETY: plain numbers; then the kernel reads one local program.
     let installed = unsafe {
         Errno::check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const whole)
     };
     let fd = Errno::check(installed as i32)?;
-    // SAFETY: with a listener what comes back is a new descriptor, and ours.
+    // SAFETY: with a listener the result is a new descriptor, owned here.
     Ok((hears == NotifyMode::Listener).then(|| unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
-/// A filter's listener, held by another process than the one that is under the filter.
+/// A filter's listener, held by another process than the filtered one.
 pub struct Listener(OwnedFd);
 
 impl Listener {
-    /// Takes descriptor `number` out of a process (pidfd_getfd(2), Linux 5.6).
+    /// Duplicates descriptor `number` of a process (pidfd_getfd(2), Linux 5.6).
     pub fn take_from_process(process: BorrowedFd<'_>, number: i32) -> Result<Self, Errno> {
         let process = process.as_raw_fd();
         // SAFETY: plain numbers; the descriptor is new and ours.
@@ -78,10 +78,11 @@ impl Listener {
         }
     }
 
-    /// Hears of one call and lets it go on; `seen` counts it before its caller wakes.
+    /// Receives one notification and lets the call continue; `seen` is incremented before the
+    /// caller wakes.
     pub fn continue_call(&self, seen: &AtomicU64) -> Result<(), Errno> {
-        // SAFETY: all-zero bits are a valid question, and what the kernel wants to find there; it
-        // writes one question and reads one answer.
+        // SAFETY: all-zero bits are a valid notification, and required; the kernel writes one
+        // notification and reads one response.
         unsafe {
             let mut asked: libc::seccomp_notif = std::mem::zeroed();
             let fd = self.0.as_raw_fd();

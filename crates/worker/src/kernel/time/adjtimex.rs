@@ -1,10 +1,10 @@
-//! adjtimex(2), asked without setting anything: that needs no privilege.
+//! adjtimex(2), read-only, which needs no privilege.
 
 use oscost_model::watch::ClockDiscipline;
 
 use crate::kernel::Errno;
 
-/// `ADJ_OFFSET_SS_READ`: what an adjtime(3) has left to correct.
+/// `ADJ_OFFSET_SS_READ`: the remaining correction of an adjtime(3).
 const ADJTIME_LEFT: libc::c_uint = 0xa001;
 
 /// Parts per million in the unit of `freq`: it counts 2^-16 ppm.
@@ -20,11 +20,11 @@ fn read_timex(modes: libc::c_uint) -> Result<libc::timex, Errno> {
     }
 }
 
-/// How the kernel steers its clock; a sandbox may refuse to say.
+/// How the kernel disciplines its clock; a sandbox may refuse the call.
 pub fn discipline() -> Result<ClockDiscipline, Errno> {
     let timex = read_timex(0)?;
     let has = |bit| timex.status & bit != 0;
-    // STA_NANO says in which unit the offset is.
+    // STA_NANO selects the offset's unit.
     let unit_ns = if has(libc::STA_NANO) { 1 } else { 1_000 };
     Ok(ClockDiscipline {
         synchronized: !has(libc::STA_UNSYNC),

@@ -1,19 +1,19 @@
-//! clock_gettime(2) and its clocks.
+//! clock_gettime(2) and its clock ids.
 
 use crate::kernel::Errno;
 
-/// A clock's number.
+/// A clock id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockId(pub(in crate::kernel) libc::clockid_t);
 
 impl ClockId {
-    /// CLOCK_MONOTONIC_RAW: counts at the hardware's rate; no time daemon slews it.
+    /// CLOCK_MONOTONIC_RAW: counts at the hardware's rate; not slewed by NTP.
     pub const MONOTONIC_RAW: ClockId = ClockId(libc::CLOCK_MONOTONIC_RAW);
 
     /// CLOCK_MONOTONIC: never steps, but is slewed by up to 500 parts per million.
     pub const MONOTONIC: ClockId = ClockId(libc::CLOCK_MONOTONIC);
 
-    /// CLOCK_MONOTONIC as it was at the kernel's last tick.
+    /// CLOCK_MONOTONIC as of the kernel's last tick.
     pub const MONOTONIC_COARSE: ClockId = ClockId(libc::CLOCK_MONOTONIC_COARSE);
 
     /// The clock that an axis names: the kernel's name in lower case, dashes for underscores.
@@ -46,11 +46,11 @@ pub(in crate::kernel) fn nanoseconds(time: &libc::timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// clock_gettime() through the C library, which takes the vDSO where it can.
+/// clock_gettime() through the C library, which uses the vDSO if possible.
 #[inline(always)]
 pub fn gettime(clock: ClockId) -> Result<u64, Errno> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: one timespec is written, which is there.
+    // SAFETY: one local timespec is written.
     Errno::check(unsafe { libc::clock_gettime(clock.0, &raw mut time) })?;
     Ok(nanoseconds(&time))
 }
@@ -59,7 +59,7 @@ pub fn gettime(clock: ClockId) -> Result<u64, Errno> {
 #[inline(always)]
 pub fn libc_gettimeofday() -> Result<u64, Errno> {
     let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-    // SAFETY: one timeval is written, which is there.
+    // SAFETY: one local timeval is written.
     Errno::check(unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) })?;
     Ok(microseconds(&time))
 }
@@ -73,7 +73,7 @@ pub(in crate::kernel) fn microseconds(time: &libc::timeval) -> u64 {
 /// time() through the C library, in seconds.
 #[inline(always)]
 pub fn libc_time() -> Result<u64, Errno> {
-    // SAFETY: without a pointer nothing is written.
+    // SAFETY: with a null pointer nothing is written.
     Errno::check(unsafe { libc::time(std::ptr::null_mut()) }).map(|seconds| seconds as u64)
 }
 
@@ -83,16 +83,16 @@ pub fn libc_clock() -> Result<u64, Errno> {
     unsafe extern "C" {
         fn clock() -> libc::clock_t;
     }
-    // SAFETY: clock() takes nothing.
+    // SAFETY: clock() takes no arguments.
     Errno::check(unsafe { clock() }).map(|ticks| ticks as u64)
 }
 
-/// Sleeps until CLOCK_MONOTONIC shows so many nanoseconds, or a signal comes.
+/// Sleeps until CLOCK_MONOTONIC reads `ns`, or a signal arrives.
 pub fn sleep_until(ns: u64) {
     const SECOND: u64 = 1_000_000_000;
     let until = libc::timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as i64 };
     let (clock, how) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
-    // SAFETY: the time is read, and what is left of it is not asked for.
+    // SAFETY: the time is read, and the remainder is not requested.
     unsafe { libc::clock_nanosleep(clock, how, &raw const until, std::ptr::null_mut()) };
 }
 
@@ -107,10 +107,10 @@ pub fn thread_cpu_ns() -> Result<u64, Errno> {
     gettime(ClockId(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// The length of the kernel's tick: the step of the coarse clocks. No file tells it.
+/// The length of the kernel's tick: the resolution of the coarse clocks. No file shows it.
 pub fn tick_ns() -> Option<u64> {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: one timespec is written, which is there.
+    // SAFETY: one local timespec is written.
     Errno::check(unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) })
         .ok()?;
     Some(nanoseconds(&step))

@@ -1,4 +1,4 @@
-//! Waiting for a time to pass: how the kernel is asked for it, and how much passed in truth.
+//! Sleeping for a time by several calls, and how much time really passed.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -6,7 +6,7 @@ use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::time::clock::{ClockId, gettime};
 
-/// A way to wait.
+/// A method of sleeping.
 pub enum Sleep {
     /// nanosleep(2).
     Nanosleep,
@@ -24,20 +24,19 @@ impl Sleep {
 
     /// A timer descriptor on CLOCK_MONOTONIC.
     pub fn timerfd() -> Result<Self, Errno> {
-        // SAFETY: the descriptor is new and ours.
+        // SAFETY: the descriptor is new and owned here.
         unsafe {
             let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
             Ok(Self::Timerfd(OwnedFd::from_raw_fd(Errno::check(fd)?)))
         }
     }
 
-    /// The process's real-time timer; its signal is waited for, and handles nothing.
+    /// The process's real-time timer; its signal is waited for, without a handler.
     pub fn itimer() -> Result<Self, Errno> {
         BlockedAlarm::new().map(Self::Itimer)
     }
 
-    /// Waits for `asked_ns` and hands back by how much it was too long, in nanoseconds: negative
-    /// where it was too short.
+    /// Sleeps for `asked_ns` and returns the excess in nanoseconds, negative if it was too short.
     pub fn oversleep_ns(&self, asked_ns: i64) -> Result<i64, Errno> {
         let before = gettime(ClockId::MONOTONIC)?;
         self.wait(asked_ns)?;
@@ -78,7 +77,7 @@ impl Sleep {
     }
 }
 
-/// A signal that is lost must not hang a worker.
+/// A lost signal must not hang a worker.
 const MAX_WAIT_S: i64 = 10;
 
 fn raw_result(result: i64) -> Result<(), Errno> {
@@ -94,14 +93,13 @@ fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
     })
 }
 
-/// SIGALRM, blocked in this thread as long as this lives: it is taken by who waits for it, and ends
-/// nobody.
+/// SIGALRM, blocked in this thread until dropped: the waiter takes it, and it ends no process.
 pub struct BlockedAlarm {
-    /// The signals that were blocked before, as the kernel's own set: a bit each.
+    /// The previously blocked signals as a kernel signal set: one bit each.
     before: u64,
 }
 
-/// SIGALRM as the kernel's own set.
+/// SIGALRM as a kernel signal set.
 static ALARM: u64 = 1 << (libc::SIGALRM - 1);
 /// Bytes of such a set.
 const SET_BYTES: u64 = 8;
@@ -113,7 +111,7 @@ impl BlockedAlarm {
         Ok(Self { before })
     }
 
-    /// Waits for the signal, but no longer than so many seconds.
+    /// Waits for the signal up to `longest_s` seconds.
     fn wait(&self, longest_s: i64) -> Result<(), Errno> {
         let longest = [longest_s, 0];
         // SAFETY: the kernel reads a set of signals and a timespec, and writes nothing.
@@ -126,7 +124,7 @@ impl BlockedAlarm {
 
 impl Drop for BlockedAlarm {
     fn drop(&mut self) {
-        // A timer that still runs, or has just run out, must not end the process afterwards.
+        // A running or just expired timer must not end the process afterwards.
         let _ = set_alarm(0, 0);
         let _ = self.wait(0);
         let _ = change_blocked(libc::SIG_SETMASK, &self.before, None);
@@ -135,7 +133,7 @@ impl Drop for BlockedAlarm {
 
 fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), Errno> {
     let before = before.map_or(0, |before| &raw mut *before as u64);
-    // SAFETY: the kernel reads a set of signals, and writes one where there is room for it.
+    // SAFETY: the kernel reads a signal set, and writes one if a buffer is given.
     raw_result(unsafe {
         let set = &raw const *set as u64;
         arch::syscall(libc::SYS_rt_sigprocmask, [how as u64, set, before, SET_BYTES, 0, 0])

@@ -1,11 +1,11 @@
-//! A clock that an op may read itself, where the two ends of what is timed lie in two processes.
+//! A clock that an op reads itself, when the start and end of what is timed are in two processes.
 
 use crate::kernel::time::clock::ClockId;
 use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{counter, syscall};
 
-/// The worker's own clock, as a value that can be handed to another process: forks and threads share
-/// its ticks, since it is one counter for the whole machine.
+/// The worker's clock as a value that can be passed to another process: forks and threads share its
+/// ticks, since it is one counter for the whole machine.
 #[derive(Clone, Copy)]
 pub enum Stopwatch {
     /// The processor's counter between fences.
@@ -35,8 +35,9 @@ impl Stopwatch {
         }
     }
 
-    /// Whether a time taken on one CPU may be subtracted from one taken on another. Of the counter the
-    /// kernel knows: it compares the CPUs' counters, and keeps the time by them only while they agree.
+    /// Whether times read on different CPUs may be subtracted. For the processor's counter the
+    /// kernel decides: it compares the CPUs' counters, and uses them as clock source only while
+    /// they agree.
     pub fn agrees_across_cpus(&self) -> bool {
         const KEPT_BY: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match self {

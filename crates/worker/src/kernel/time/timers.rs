@@ -1,5 +1,5 @@
-//! The system calls that tell or set the time, by the bare instruction: each is a number, its
-//! arguments and the room that the kernel writes its answer into.
+//! The system calls that read or set time, by the raw instruction: each is a number, its arguments,
+//! and the buffer for the kernel's answer.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ops::RangeInclusive;
@@ -9,15 +9,15 @@ use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::time::clock::{ClockId, gettime};
 
-/// Timers are armed so far ahead, in seconds, that none runs out in a worker: eleven days.
+/// Timers are armed so far ahead, in seconds, that none expires in a worker: eleven days.
 const EXPIRY_S: i64 = 1_000_000;
 
-/// What an answer may be at best: anything but an error.
+/// Any result that is not an error.
 const NO_ERROR: RangeInclusive<i64> = 0..=i64::MAX;
 
-/// A system call about time, ready to be made again and again.
+/// A prepared system call about time.
 ///
-/// What it has armed is disarmed when it is dropped.
+/// A timer that it armed is disarmed on drop.
 pub struct TimeCall {
     number: i64,
     arguments: [Cell<u64>; 6],
@@ -27,11 +27,11 @@ pub struct TimeCall {
     armed: ArmedTimer,
 }
 
-/// 64-bit words in the room: `struct timex`, the largest answer, has 26.
+/// 64-bit words in the buffer: `struct timex`, the largest answer, has 26.
 const BUFFER_WORDS: usize = 32;
 
-/// Where an answer stands: words of the room and the result itself, each times a factor; the sum is
-/// the time in nanoseconds.
+/// Where the time is in the answer: words of the buffer and the result itself, each times a factor;
+/// the sum is nanoseconds.
 #[derive(Clone, Copy)]
 struct TimeLayout {
     words: &'static [(usize, i64)],
@@ -39,15 +39,16 @@ struct TimeLayout {
 }
 
 const NO_TIME: TimeLayout = TimeLayout { words: &[], result: 0 };
-/// A timespec, from the room's first word on.
+/// A timespec at the buffer's start.
 const TIMESPEC: TimeLayout = TimeLayout { words: &[(0, 1_000_000_000), (1, 1)], result: 0 };
-/// A timeval, from the room's first word on.
+/// A timeval at the buffer's start.
 const TIMEVAL: TimeLayout = TimeLayout { words: &[(0, 1_000_000_000), (1, 1_000)], result: 0 };
-/// What is left of a timer (the second half of an itimerspec or itimerval), counted up.
+/// The time left on a timer (the second half of an itimerspec or itimerval), negated so that it
+/// increases.
 const LEFT_NS: TimeLayout = TimeLayout { words: &[(2, -1_000_000_000), (3, -1)], result: 0 };
 const LEFT_US: TimeLayout = TimeLayout { words: &[(2, -1_000_000_000), (3, -1_000)], result: 0 };
 
-/// What is to be undone.
+/// A timer to disarm.
 enum ArmedTimer {
     None,
     /// The process's own timer, which alarm(2) and setitimer(2) share.
@@ -74,7 +75,7 @@ impl TimeCall {
         self
     }
 
-    /// The address of a word of the room as an argument.
+    /// Sets an argument to the address of a word of the buffer.
     fn with_buffer(self, at: usize, word: usize) -> Self {
         let room = self.buffer.get() as u64;
         self.with_argument(at, room + 8 * word as u64)
@@ -90,7 +91,7 @@ impl TimeCall {
         Self::new(libc::SYS_gettimeofday, 0..=0, TIMEVAL).with_buffer(0, 0)
     }
 
-    /// time(2), its answer in a register; only x86-64 has it.
+    /// time(2), returned in a register; only x86-64 has it.
     pub fn time() -> Result<Self, Errno> {
         #[cfg(target_arch = "x86_64")]
         return Ok(Self::new(libc::SYS_time, NO_ERROR, NO_TIME));
@@ -98,12 +99,12 @@ impl TimeCall {
         Err(Errno::ENOSYS)
     }
 
-    /// times(2) without its buffer: ticks of 10 ms since some moment before the boot.
+    /// times(2) without its buffer: ticks of 10 ms since an arbitrary time before boot.
     pub fn times() -> Self {
         Self::new(libc::SYS_times, NO_ERROR, TimeLayout { words: &[], result: 10_000_000 })
     }
 
-    /// getrusage(2) of the process: its time in user mode and in the kernel, as one.
+    /// getrusage(2) of the process: the sum of user and system time.
     pub fn getrusage() -> Self {
         const BOTH: TimeLayout = TimeLayout {
             words: &[(0, 1_000_000_000), (1, 1_000), (2, 1_000_000_000), (3, 1_000)],
@@ -128,7 +129,7 @@ impl TimeCall {
             .with_buffer(1, 0)
     }
 
-    /// getitimer(2) of the process's real-time timer, which is armed.
+    /// getitimer(2) of the armed real-time timer.
     pub fn getitimer() -> Result<Self, Errno> {
         let call = Self::new(libc::SYS_getitimer, 0..=0, LEFT_US)
             .with_argument(0, libc::ITIMER_REAL as u64)
@@ -136,7 +137,7 @@ impl TimeCall {
         call.with_timer(ArmedTimer::OwnTimer)
     }
 
-    /// setitimer(2) of that timer, anew each time; what was left of it is asked for as well.
+    /// setitimer(2) of that timer, rearmed each time; the old value is requested too.
     pub fn setitimer() -> Result<Self, Errno> {
         let call = Self::new(libc::SYS_setitimer, 0..=0, NO_TIME)
             .with_argument(0, libc::ITIMER_REAL as u64)
@@ -146,7 +147,7 @@ impl TimeCall {
         call.with_timer(ArmedTimer::OwnTimer)
     }
 
-    /// alarm(2), anew each time; its answer is what was left of the last one. Only x86-64 has it.
+    /// alarm(2), rearmed each time; it returns the time left before. Only x86-64 has it.
     pub fn alarm() -> Result<Self, Errno> {
         #[cfg(target_arch = "x86_64")]
         return Self::new(libc::SYS_alarm, EXPIRY_S - 60..=EXPIRY_S, NO_TIME)
@@ -156,14 +157,14 @@ impl TimeCall {
         Err(Errno::ENOSYS)
     }
 
-    /// timer_gettime(2) of a timer that is armed.
+    /// timer_gettime(2) of an armed timer.
     pub fn timer_gettime() -> Result<Self, Errno> {
         Self::new(libc::SYS_timer_gettime, 0..=0, LEFT_NS)
             .with_buffer(1, 0)
             .with_timer(ArmedTimer::Posix(Cell::new(0)))
     }
 
-    /// timer_settime(2) of a timer, anew each time; what was left of it is asked for as well.
+    /// timer_settime(2) of a timer, rearmed each time; the old value is requested too.
     pub fn timer_settime() -> Result<Self, Errno> {
         Self::new(libc::SYS_timer_settime, 0..=0, NO_TIME)
             .with_buffer(2, 0)
@@ -172,16 +173,16 @@ impl TimeCall {
             .with_timer(ArmedTimer::Posix(Cell::new(0)))
     }
 
-    /// timer_getoverrun(2) of a timer that never ran out.
+    /// timer_getoverrun(2) of a timer that never expired.
     pub fn timer_getoverrun() -> Result<Self, Errno> {
         Self::new(libc::SYS_timer_getoverrun, 0..=0, NO_TIME)
             .with_timer(ArmedTimer::Posix(Cell::new(0)))
     }
 
-    /// timerfd_gettime(2) of a timer that is armed.
+    /// timerfd_gettime(2) of an armed timer.
     pub fn timerfd_gettime() -> Result<Self, Errno> {
         let far = [0, 0, EXPIRY_S, 0];
-        // SAFETY: the descriptor is new and ours; the kernel reads one itimerspec.
+        // SAFETY: the descriptor is new and owned here; the kernel reads one itimerspec.
         let fd = unsafe {
             let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
             let fd = OwnedFd::from_raw_fd(Errno::check(fd)?);
@@ -194,8 +195,8 @@ impl TimeCall {
         Ok(Self { armed: ArmedTimer::Descriptor(fd), ..call.with_buffer(1, 0) })
     }
 
-    /// adjtimex(2) that asks and changes nothing: CLOCK_REALTIME, in microseconds or nanoseconds as
-    /// the kernel keeps it, and how far it is steered.
+    /// adjtimex(2), read-only: CLOCK_REALTIME, in microseconds or nanoseconds as the kernel keeps
+    /// it, and its discipline.
     pub fn adjtimex() -> Result<Self, Errno> {
         const US: TimeLayout = TimeLayout { words: &[(9, 1_000_000_000), (10, 1_000)], result: 0 };
         const NS: TimeLayout = TimeLayout { words: &[(9, 1_000_000_000), (10, 1)], result: 0 };
@@ -206,8 +207,8 @@ impl TimeCall {
         Ok(if in_ns { Self { layout: NS, ..call } } else { call })
     }
 
-    /// clock_settime(2) of CLOCK_REALTIME to a time that is none: refused before anybody asks who
-    /// may.
+    /// clock_settime(2) of CLOCK_REALTIME to an invalid time: refused before permissions are
+    /// checked.
     pub fn clock_settime_invalid() -> Self {
         Self::new(libc::SYS_clock_settime, only_error(libc::EINVAL), NO_TIME)
             .with_argument(0, libc::CLOCK_REALTIME as u64)
@@ -215,8 +216,8 @@ impl TimeCall {
             .with_contents(&[0, 1_000_000_000])
     }
 
-    /// clock_settime(2) of CLOCK_REALTIME by somebody who may not: this thread gives up the right
-    /// to set clocks, for good, before anything else is done.
+    /// clock_settime(2) of CLOCK_REALTIME without permission: this thread first drops the
+    /// capability to set clocks, for good.
     pub fn clock_settime_unprivileged() -> Result<Self, Errno> {
         drop_cap_sys_time()?;
         let now = gettime(ClockId(libc::CLOCK_REALTIME))? as i64;
@@ -226,18 +227,18 @@ impl TimeCall {
             .with_contents(&[now / 1_000_000_000, now % 1_000_000_000]))
     }
 
-    /// Makes the call. An answer that it must not give is an error.
+    /// Makes the call. An unexpected result is an error.
     #[inline(always)]
     pub fn make(&self) -> Result<i64, Errno> {
         let arguments = self.arguments.each_ref().map(Cell::get);
-        // SAFETY: every pointer among the arguments is into the room, which has space for the
-        // largest answer and lives as long as the call; the kernel keeps none of them.
+        // SAFETY: every pointer among the arguments is into the buffer, which fits the largest
+        // answer and lives as long as the call; the kernel keeps none of them.
         let result = unsafe { arch::syscall(self.number, arguments) };
         if self.answers.contains(&result) { Ok(result) } else { Err(unexpected(result)) }
     }
 
-    /// Makes the call and reads the time that it tells, in nanoseconds; what runs down is counted
-    /// up.
+    /// Makes the call and returns the time in nanoseconds; time left is negated, so that it
+    /// increases.
     #[inline(always)]
     pub fn now_ns(&self) -> Result<i64, Errno> {
         let result = self.make()?;
@@ -247,7 +248,7 @@ impl TimeCall {
 
     #[inline(always)]
     fn word(&self, word: usize) -> i64 {
-        // SAFETY: the room is ours and has that word; nobody writes it but the kernel in `make`.
+        // SAFETY: the buffer is owned and has that word; only the kernel writes it, in `make`.
         unsafe { (&raw const (*self.buffer.get())[word]).read_volatile() }
     }
 
@@ -257,7 +258,7 @@ impl TimeCall {
         Ok(call)
     }
 
-    /// Arms what must be armed, anew: a fork takes no timers along.
+    /// Arms the timer again: a fork does not inherit timers.
     pub fn arm(&self) -> Result<(), Errno> {
         match &self.armed {
             ArmedTimer::None | ArmedTimer::Descriptor(_) => Ok(()),
@@ -276,12 +277,12 @@ impl TimeCall {
 
 impl Drop for ArmedTimer {
     fn drop(&mut self) {
-        // Neither can fail: both are ours.
+        // Neither can fail: both timers are owned.
         match self {
             ArmedTimer::None | ArmedTimer::Descriptor(_) => {}
             ArmedTimer::OwnTimer => drop(set_own_timer(0)),
             ArmedTimer::Posix(timer) => {
-                // SAFETY: the timer is ours; no memory is involved.
+                // SAFETY: the timer is owned; no memory is accessed.
                 unsafe {
                     let arguments = [timer.get() as u64, 0, 0, 0, 0, 0];
                     arch::syscall(libc::SYS_timer_delete, arguments);
@@ -291,7 +292,7 @@ impl Drop for ArmedTimer {
     }
 }
 
-/// The only answer, where an error is what is wanted.
+/// The expected error as the only result.
 fn only_error(number: i32) -> RangeInclusive<i64> {
     i64::from(-number)..=i64::from(-number)
 }
@@ -301,7 +302,7 @@ fn unexpected(result: i64) -> Errno {
     if result < 0 { Errno(-result as i32) } else { Errno(libc::ERANGE) }
 }
 
-/// Arms the process's real-time timer to run out in so many seconds; 0 disarms it.
+/// Arms the process's real-time timer to expire in `seconds`; 0 disarms it.
 fn set_own_timer(seconds: i64) -> Result<(), Errno> {
     let new = [0, 0, seconds, 0];
     let which = libc::ITIMER_REAL as u64;
@@ -311,7 +312,7 @@ fn set_own_timer(seconds: i64) -> Result<(), Errno> {
     if result == 0 { Ok(()) } else { Err(unexpected(result)) }
 }
 
-/// A timer on CLOCK_MONOTONIC that tells nobody when it runs out.
+/// A timer on CLOCK_MONOTONIC that notifies nobody.
 fn new_posix_timer() -> Result<i32, Errno> {
     let mut timer = -1;
     // SAFETY: all-zero bits are a valid sigevent; the kernel reads it and writes one number.
@@ -333,7 +334,7 @@ fn set_posix_timer(timer: i32) -> Result<(), Errno> {
     if result == 0 { Ok(()) } else { Err(unexpected(result)) }
 }
 
-/// Takes CAP_SYS_TIME from this thread, and looks whether it is gone.
+/// Drops CAP_SYS_TIME from this thread, and checks that it is gone.
 fn drop_cap_sys_time() -> Result<(), Errno> {
     /// `_LINUX_CAPABILITY_VERSION_3`: two times three words of 32 bits.
     const VERSION: u32 = 0x2008_0522;

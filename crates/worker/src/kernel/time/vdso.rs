@@ -1,4 +1,5 @@
-//! The vDSO: code that the kernel maps into every process, so that some calls need not enter it.
+//! The vDSO: code that the kernel maps into every process, so that some calls need not enter the
+//! kernel.
 
 use std::ffi::CStr;
 
@@ -23,7 +24,7 @@ const GETTIMEOFDAY: &CStr = c"__kernel_gettimeofday";
 const TIME: &CStr = c"__vdso_time";
 
 impl ClockGettime {
-    /// Finds it in this process; `None` where the kernel maps no vDSO.
+    /// Finds it in this process; `None` if the kernel maps no vDSO.
     pub fn find() -> Option<Self> {
         let address = symbol(CLOCK_GETTIME)?;
         // SAFETY: the vDSO's symbol of that name has this C type (vdso(7)).
@@ -39,7 +40,7 @@ impl ClockGettime {
     #[inline(always)]
     pub fn call(self, clock: ClockId) -> Result<u64, Errno> {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // The vDSO answers as the kernel does: a negative errno.
+        // The vDSO returns errors as the kernel does: a negative errno.
         match (self.0)(clock.0, &raw mut time) {
             0 => Ok(nanoseconds(&time)),
             error => Err(Errno(-error)),
@@ -100,13 +101,13 @@ impl Time {
 
 /// The address of a function in the vDSO.
 pub(in crate::kernel) fn symbol(name: &CStr) -> Option<*const ()> {
-    // SAFETY: getauxval reads what the kernel left on the stack at exec.
+    // SAFETY: getauxval reads the auxiliary vector from the initial stack.
     let base = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) } as *const u8;
     if base.is_null() {
         return None;
     }
-    // SAFETY: the kernel maps a whole, well-formed ELF image there for the life of the process; its
-    // headers, dynamic section, symbols and strings all lie inside that mapping.
+    // SAFETY: the kernel maps a complete, well-formed ELF image there for the life of the process;
+    // its headers, dynamic section, symbols and strings all lie inside that mapping.
     unsafe {
         let elf = &*base.cast::<libc::Elf64_Ehdr>();
         let headers = std::slice::from_raw_parts(
@@ -129,8 +130,8 @@ pub(in crate::kernel) fn symbol(name: &CStr) -> Option<*const ()> {
             entry = entry.add(1);
         }
         let (strings, symbols) = (strings?, symbols?);
-        // The string table follows the symbol table in every vDSO that lacks the old hash table,
-        // whose second word is the number of symbols.
+        // The string table follows the symbol table in every vDSO without the old hash table, whose
+        // second word is the number of symbols.
         let count = match hash {
             Some(hash) => *hash.add(1) as usize,
             None => {

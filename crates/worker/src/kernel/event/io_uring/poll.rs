@@ -1,4 +1,4 @@
-//! Descriptors that a ring waits for: polls that stand until they fire, once or each time.
+//! Poll requests in a ring: one-shot or multishot.
 
 use std::sync::atomic::Ordering;
 
@@ -7,42 +7,42 @@ use crate::kernel::Errno;
 
 /// The operation that waits until a descriptor is ready (Linux 5.1).
 const POLL_ADD: u8 = 6;
-/// The operation that takes such a wait back, or changes it (Linux 5.13).
+/// The operation that cancels or updates a poll (Linux 5.13).
 const POLL_REMOVE: u8 = 7;
-/// Of [`POLL_ADD`]: it stands for more than one event (Linux 5.13).
+/// Of [`POLL_ADD`]: multishot (Linux 5.13).
 const POLL_ADD_MULTI: u64 = 1;
-/// Of [`POLL_REMOVE`]: other events are waited for from now on.
+/// Of [`POLL_REMOVE`]: updates the events.
 const POLL_UPDATE_EVENTS: u64 = 2;
-/// Of a completion: there may be more of the same submission.
+/// Of a completion: more may follow from the same submission.
 const MORE: u32 = 2;
 
-/// What is waited for: that there is something to read.
+/// The events to wait for: readable.
 const IN: u64 = libc::POLLIN as u64;
 
-/// How many events a poll stands for.
+/// How many events a poll reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PollMode {
-    /// One: then it must be queued again.
+    /// One; then it must be queued again.
     OneShot,
-    /// All, until it is taken back.
+    /// All, until it is cancelled.
     MultiShot,
 }
 
 /// A completion.
 #[derive(Clone, Copy, Debug)]
 pub struct PollCompletion {
-    /// What the submission was named.
+    /// The submission's token.
     pub token: u64,
     /// Its result: the events, or a negative error.
     pub result: i32,
-    /// Whether more may come of it.
+    /// Whether more may follow.
     pub more: bool,
 }
 
-/// Calls whose completions are looked at one by one. A ring is used by these or by the other calls,
-/// which number its submissions; not by both.
+/// Calls whose completions are taken one by one. A ring is used either by these or by the calls
+/// that number their submissions, not by both.
 impl Ring {
-    /// Queues a wait for a descriptor.
+    /// Queues a poll of a descriptor.
     #[inline(always)]
     pub fn queue_poll(&mut self, fd: i32, token: u64, shots: PollMode) -> Result<(), Errno> {
         let multi = if shots == PollMode::MultiShot { POLL_ADD_MULTI } else { 0 };
@@ -50,7 +50,7 @@ impl Ring {
         self.queue_with_token(Entry { operation: POLL_ADD, fd, what, ..Entry::default() }, token)
     }
 
-    /// Queues that the wait of that name is taken back; the completion has `token`.
+    /// Queues the cancellation of a poll; its completion has `token`.
     #[inline(always)]
     pub fn queue_removal(&mut self, of: u64, token: u64) -> Result<(), Errno> {
         let what = [0, of, 0];
@@ -60,7 +60,7 @@ impl Ring {
         )
     }
 
-    /// Queues that the wait of that name is for these events, too, from now on.
+    /// Queues an update that adds events to a poll.
     #[inline(always)]
     pub fn queue_update(&mut self, of: u64, more: u32, token: u64) -> Result<(), Errno> {
         let what = [0, of, POLL_UPDATE_EVENTS | (IN | u64::from(more)) << 32];
@@ -84,12 +84,12 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether there is no room for a further submission.
+    /// Whether the submission ring is full.
     pub fn is_full(&self) -> bool {
         self.queued == self.entries
     }
 
-    /// Hands over what is queued, and waits until there are `least` completions.
+    /// Submits what is queued, and waits for `least` completions.
     #[inline(always)]
     pub fn wait_for(&mut self, least: u32) -> Result<(), Errno> {
         let count = u64::from(self.queued);
@@ -102,7 +102,7 @@ impl Ring {
         if self.queued == 0 { Ok(()) } else { Err(Errno::EPROTO) }
     }
 
-    /// Takes the next completion, where there is one.
+    /// Takes the next completion, if any.
     #[inline(always)]
     pub fn take_completion(&mut self) -> Option<PollCompletion> {
         let done = self.next_completion()?;
@@ -113,7 +113,7 @@ impl Ring {
         })
     }
 
-    /// Goes on behind what another process has handed over by the same ring.
+    /// Continues after what another process has submitted by the same ring.
     pub fn resync(&mut self) {
         // SAFETY: the tail is a word of the mapping.
         let tail = unsafe { self.submission_tail.as_ref() }.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! io_uring(7): two rings of memory that are shared with the kernel, and one call that has it look.
+//! io_uring(7): two rings shared with the kernel, and io_uring_enter(2).
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::kernel::Errno;
 use crate::kernel::net::control_stream::OnInterrupt;
 
-/// Where the rings are mapped from (io_uring.h).
+/// The mmap(2) offsets of the rings (io_uring.h).
 const OFFSET_SUBMISSIONS: i64 = 0;
 const OFFSET_COMPLETIONS: i64 = 0x800_0000;
 const OFFSET_ENTRIES: i64 = 0x1000_0000;
-/// io_uring_enter(2) is to wait for as many completions as it is told.
+/// io_uring_enter(2) waits for the given number of completions.
 pub(super) const GET_EVENTS: u64 = 1;
 /// The operation that does nothing.
 const NO_OP: u8 = 0;
@@ -22,7 +22,7 @@ const READ: u8 = 22;
 const SEND: u8 = 26;
 const RECEIVE: u8 = 27;
 
-/// Where the words of the submission ring are (`struct io_sqring_offsets`).
+/// The offsets of the submission ring
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct SubmissionOffsets {
@@ -36,7 +36,7 @@ struct SubmissionOffsets {
     rest: [u32; 3],
 }
 
-/// Where the words of the completion ring are (`struct io_cqring_offsets`).
+/// The offsets of the completion ring
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct CompletionOffsets {
@@ -49,7 +49,7 @@ struct CompletionOffsets {
     rest: [u32; 4],
 }
 
-/// What io_uring_setup(2) is told and tells (`struct io_uring_params`).
+/// The parameters of io_uring_setup(2), in and out (`struct io_uring_params`).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Parameters {
@@ -102,9 +102,9 @@ impl Mapping {
         Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
     }
 
-    /// What lies so many bytes from the beginning.
+    /// The pointer at an offset.
     fn pointer<T>(&self, offset: u32) -> NonNull<T> {
-        // SAFETY: the kernel has laid the word inside the mapping, aligned.
+        // SAFETY: the kernel places the word inside the mapping, aligned.
         unsafe { self.base.add(offset as usize).cast() }
     }
 }
@@ -116,7 +116,7 @@ impl Drop for Mapping {
     }
 }
 
-/// A ring with default settings: no thread of the kernel's polls it, and every submission is a call.
+/// A ring with default settings: no kernel polling thread, so every submission is a call.
 pub struct Ring {
     pub(super) fd: OwnedFd,
     pub(super) entries: u32,
@@ -133,10 +133,11 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring with room for so many submissions, a power of two.
+    /// A ring for `entries` submissions, a power of two.
     pub fn new(entries: u32) -> Result<Self, Errno> {
         let mut parameters = Parameters::default();
-        // SAFETY: the kernel reads and writes one set of parameters; the descriptor is new and ours.
+        // SAFETY: the kernel reads and writes one local parameter struct; the descriptor is new and
+        // owned here.
         let fd = unsafe {
             let fd = libc::syscall(libc::SYS_io_uring_setup, entries, &raw mut parameters);
             OwnedFd::from_raw_fd(Errno::check(fd)? as i32)
@@ -155,8 +156,8 @@ impl Ring {
             Mapping::map(&fd, OFFSET_ENTRIES, parameters.entries as usize * size_of::<Entry>())?;
         let array: NonNull<u32> = of_submissions.pointer(submission_offsets.array);
         for index in 0..parameters.entries {
-            // SAFETY: inside the mapping, which nobody else reads before the first submission: the
-            // place of that number in the ring is the entry of that number, for ever.
+            // SAFETY: inside the mapping, which the kernel does not read before the first
+            // submission. Index i of the ring is entry i, for ever.
             unsafe { array.add(index as usize).write(index) };
         }
         Ok(Self {
@@ -174,13 +175,13 @@ impl Ring {
         })
     }
 
-    /// Puts a no-op into the submission ring, where there is room.
+    /// Queues a no-op, if there is space.
     #[inline(always)]
     pub fn queue_no_op(&mut self) -> Result<(), Errno> {
         self.queue(Entry { operation: NO_OP, fd: -1, ..Entry::default() })
     }
 
-    /// Puts an entry into the submission ring, numbered.
+    /// Queues an entry, numbered consecutively.
     #[inline(always)]
     fn queue(&mut self, entry: Entry) -> Result<(), Errno> {
         if self.queued == self.entries {
@@ -189,24 +190,24 @@ impl Ring {
         let user_data = self.submitted + u64::from(self.queued);
         let place = user_data & u64::from(self.entries - 1);
         let entry = Entry { user_data, ..entry };
-        // SAFETY: the place lies inside the mapping, and the kernel reads it only once the tail has
+        // SAFETY: the entry is inside the mapping, and the kernel reads it only after the tail has
         // passed it, in `submit`.
         unsafe { self.submissions.add(place as usize).write(entry) };
         self.queued += 1;
         Ok(())
     }
 
-    /// Hands all that is queued to the kernel by one io_uring_enter(2), waits until it is done, and
-    /// looks at every completion: its number and its result.
+    /// Submits all that is queued by one io_uring_enter(2), waits for completion, and checks every
+    /// completion's number and result.
     #[inline(always)]
     pub fn submit(&mut self) -> Result<(), Errno> {
         self.submit_expecting(0)
     }
 
-    /// Reads so many bytes from a place in a file, by one submission that is waited for.
+    /// Reads `bytes` bytes at a file offset, by one submission that is waited for.
     ///
     /// # Safety
-    /// The buffer has as many bytes, and nobody borrows from it.
+    /// The buffer has that many bytes and is not borrowed.
     #[inline(always)]
     pub(in crate::kernel) unsafe fn read(
         &mut self,
@@ -220,8 +221,8 @@ impl Ring {
         self.submit_expecting(bytes as i32)
     }
 
-    /// Sends all of a message through a connected socket, by one submission that is waited for; the
-    /// number of bytes taken.
+    /// Sends a whole message on a connected socket, by one submission that is waited for; returns
+    /// the bytes taken.
     #[inline(always)]
     pub fn send(
         &mut self,
@@ -234,8 +235,8 @@ impl Ring {
         unsafe { self.message(SEND, to, place, gone) }
     }
 
-    /// Receives until `into` is full or the stream ends, by one submission that is waited for; the
-    /// number of bytes given.
+    /// Receives until `into` is full or the stream ends, by one submission that is waited for;
+    /// returns the bytes received.
     #[inline(always)]
     pub fn receive(
         &mut self,
@@ -249,10 +250,10 @@ impl Ring {
         unsafe { self.message(RECEIVE, from, place, gone) }
     }
 
-    /// Sends or receives, and comes back when the kernel is done with the bytes, whatever happens.
+    /// Sends or receives, and returns only when the kernel no longer uses the bytes.
     ///
     /// # Safety
-    /// The bytes are there, and for a receipt nobody borrows from them.
+    /// The bytes are valid, and not borrowed when receiving.
     #[inline(always)]
     unsafe fn message(
         &mut self,
@@ -264,7 +265,7 @@ impl Ring {
         let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
         let what = [0, bytes, length as u64 | flags << 32];
         self.queue(Entry { operation, fd: socket.as_raw_fd(), what, ..Entry::default() })?;
-        // SAFETY: the tail is a word of the mapping that only we write.
+        // SAFETY: the tail is a word of the mapping that only this side writes.
         unsafe { self.submission_tail.as_ref() }
             .store(self.submitted.wrapping_add(1) as u32, Ordering::Release);
         self.queued = 0;
@@ -276,7 +277,7 @@ impl Ring {
         }
     }
 
-    /// Waits on for what an interruption has left undone.
+    /// Continues waiting after an interruption.
     #[cold]
     fn wait_after_interrupt(
         &mut self,
@@ -288,7 +289,7 @@ impl Ring {
             times += 1;
             let ended = gone(times);
             if ended.is_err() {
-                // The kernel holds the bytes until the op is done: it is now.
+                // The kernel uses the bytes until the operation is done: shutting down ends it.
                 // SAFETY: plain numbers.
                 unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
             }
@@ -302,8 +303,8 @@ impl Ring {
         }
     }
 
-    /// io_uring_enter(2): hands over so many entries, and waits until there are `least` completions;
-    /// how many entries were taken.
+    /// io_uring_enter(2): submits `entries` entries and waits for `least` completions; returns the
+    /// entries taken.
     #[inline(always)]
     pub(super) fn enter(&self, entries: u64, least: u32) -> Result<i64, Errno> {
         let args = [self.fd.as_raw_fd() as u64, entries, u64::from(least), GET_EVENTS, 0, 0];
@@ -312,10 +313,10 @@ impl Ring {
         if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken) }
     }
 
-    /// Takes the next completion out, where there is one.
+    /// Takes the next completion, if any.
     #[inline(always)]
     pub(super) fn next_completion(&self) -> Option<Completion> {
-        // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
+        // SAFETY: both are words of the mapping; the kernel advances the tail, this side the head.
         let (head, tail) =
             unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
         let at = head.load(Ordering::Relaxed);
@@ -323,24 +324,24 @@ impl Ring {
             return None;
         }
         let place = (u64::from(at) & self.completion_mask) as usize;
-        // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
+        // SAFETY: inside the mapping; the kernel wrote it before it advanced the tail.
         let done = unsafe { self.completions.add(place).read() };
         head.store(at.wrapping_add(1), Ordering::Release);
         Some(done)
     }
 
-    /// The result of the next completion, where there is one.
+    /// The result of the next completion, if any.
     #[inline(always)]
     fn next_result(&self) -> Option<Result<usize, Errno>> {
         let done = self.next_completion()?;
         Some(if done.result < 0 { Err(Errno(-done.result)) } else { Ok(done.result as usize) })
     }
 
-    /// Submits and waits as [`Self::submit`], where each entry must have given that.
+    /// As [`Self::submit`], where each result must be `good`.
     #[inline(always)]
     fn submit_expecting(&mut self, good: i32) -> Result<(), Errno> {
         let count = u64::from(self.queued);
-        // SAFETY: the tail is a word of the mapping that only we write.
+        // SAFETY: the tail is a word of the mapping that only this side writes.
         unsafe { self.submission_tail.as_ref() }
             .store((self.submitted + count) as u32, Ordering::Release);
         let args = [self.fd.as_raw_fd() as u64, count, count, GET_EVENTS, 0, 0];
@@ -355,17 +356,17 @@ impl Ring {
         self.reap(first, count, good)
     }
 
-    /// Takes `count` completions out of their ring: those of the numbers from `first` on.
+    /// Takes `count` completions: those numbered from `first` on.
     #[inline(always)]
     fn reap(&mut self, first: u64, count: u64, result: i32) -> Result<(), Errno> {
-        // SAFETY: both are words of the mapping; the kernel moves the tail, we the head.
+        // SAFETY: both are words of the mapping; the kernel advances the tail, this side the head.
         let (head, tail) =
             unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
         let there = tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed));
         let mut good = u64::from(there) == count;
         for number in first..first + count {
             let place = (number & self.completion_mask) as usize;
-            // SAFETY: inside the mapping; the kernel has written it before it moved the tail.
+            // SAFETY: inside the mapping; the kernel wrote it before it advanced the tail.
             let done = unsafe { self.completions.add(place).read() };
             good &= done.user_data == number && done.result == result;
         }
@@ -373,7 +374,7 @@ impl Ring {
         if good { Ok(()) } else { Err(Errno::EPROTO) }
     }
 
-    /// How many no-ops have been done.
+    /// The number of completed no-ops.
     pub fn completed(&self) -> u64 {
         self.submitted
     }

@@ -1,4 +1,4 @@
-//! Waiting for a completion until a time has passed.
+//! Waiting for a completion with a timeout.
 
 use std::os::fd::AsRawFd;
 
@@ -14,20 +14,20 @@ struct GetEventsArgument {
     mask: u64,
     mask_bytes: u32,
     rest: u32,
-    /// Where the time is: seconds and nanoseconds.
+    /// The address of the timeout: seconds and nanoseconds.
     time: u64,
 }
 
 impl Ring {
-    /// Waits for a completion, but no longer than this (seconds, nanoseconds); hands over nothing.
-    /// Whether there is one.
+    /// Waits for a completion up to a timeout (seconds, nanoseconds), submitting nothing. Returns
+    /// whether there is one.
     #[inline(always)]
     pub fn wait_until(&mut self, time: &[u64; 2]) -> Result<bool, Errno> {
         let until =
             GetEventsArgument { mask: 0, mask_bytes: 0, rest: 0, time: time.as_ptr() as u64 };
         let fd = self.fd.as_raw_fd() as u64;
         let (at, bytes) = (&raw const until as u64, size_of::<GetEventsArgument>() as u64);
-        // SAFETY: the kernel reads one such argument and the time that it names; both are there.
+        // SAFETY: the kernel reads one local argument and the timeout that it points to.
         let done = unsafe {
             let args = [fd, 0, 1, GET_EVENTS | EXT_ARGUMENT, at, bytes];
             arch::syscall(libc::SYS_io_uring_enter, args)
