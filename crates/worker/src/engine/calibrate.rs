@@ -63,8 +63,8 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
             *times += 1;
         }
     }
-    let seen = (0..).zip(times).filter(|&(_, times)| times > 0).collect();
-    step(&seen, READS as u64 / 100)
+    let counts = (0..).zip(times).filter(|&(_, times)| times > 0).collect();
+    step(&counts, READS as u64 / 100)
 }
 
 /// The step of a clock, from the number of times that each difference was seen; fewer than `least` are
@@ -73,24 +73,29 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
 /// If a hypervisor scales the counter, rounding may be frequent: of reads in steps of 26 one in fifty
 /// was a tick late, and the differences were 26, 25 and 1. No clock can be read within one or two of
 /// its ticks, so differences that small mean that it did not advance.
-fn step(seen: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
+fn step(counts: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
     const ROUNDING: u64 = 2;
-    let mut nonzero = seen.iter().filter(|&(&ticks, _)| ticks > 0);
+    let mut nonzero = counts.iter().filter(|&(&ticks, _)| ticks > 0);
     let first = nonzero.next().map(|(&ticks, _)| ticks)?;
     if is_injected(InjectedFault::SmallestStep) {
         return Some(first as f64);
     }
-    let stood_still = seen.range(..=ROUNDING).map(|(_, &count)| count).sum::<u64>() >= least;
-    let often: Vec<u64> = seen
+    let stood_still = counts.range(..=ROUNDING).map(|(_, &count)| count).sum::<u64>() >= least;
+    let frequent: Vec<u64> = counts
         .range(ROUNDING + 1..)
         .filter(|&(_, &count)| count >= least)
         .map(|(&ticks, _)| ticks)
         .collect();
-    let Some(&smallest) = often.first() else { return Some(first as f64) };
+    let Some(&smallest) = frequent.first() else { return Some(first as f64) };
     // One step shows as two or three differences: as the most frequent one.
-    let one_step = seen.range(smallest..=smallest + smallest / 5);
-    let usual = one_step.max_by_key(|&(_, &count)| count).map_or(smallest, |(&ticks, _)| ticks);
-    Some(if stood_still { usual as f64 } else { spacing(&often).unwrap_or(usual as f64) })
+    let one_step = counts.range(smallest..=smallest + smallest / 5);
+    let most_frequent =
+        one_step.max_by_key(|&(_, &count)| count).map_or(smallest, |(&ticks, _)| ticks);
+    Some(if stood_still {
+        most_frequent as f64
+    } else {
+        spacing(&frequent).unwrap_or(most_frequent as f64)
+    })
 }
 
 /// The distance between neighbouring clusters of `values`. With a single cluster: a narrow one is the
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn rounding_is_not_taken_for_a_step() {
-        let of = |seen: &[(u64, u64)]| step(&seen.iter().copied().collect(), 3_000);
+        let of = |counts: &[(u64, u64)]| step(&counts.iter().copied().collect(), 3_000);
         // Observed on an EPYC guest: the counter steps by 26, and is sometimes a tick late.
         assert_eq!(of(&[(1, 6_658), (25, 6_649), (26, 286_103), (52, 315)]), Some(26.0));
         assert_eq!(of(&[(1, 2_162), (25, 2_114), (26, 294_970)]), Some(26.0));

@@ -23,8 +23,8 @@ pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Op
         .map(|back| format!("the counter stepped back by {back} ticks"))
         .or_else(|| trap_problem(clock))
         .or_else(|| {
-            fence_error_pct(clock).map(|off| {
-                format!("its fences are not ordering: a chain of known length is off by {off:.1} %")
+            fence_error_pct(clock).map(|error_pct| {
+                format!("its fences are not ordering: a chain of known length is off by {error_pct:.1} %")
             })
         })
 }

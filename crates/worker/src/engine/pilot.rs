@@ -111,12 +111,13 @@ pub fn pilot<C: Clock, V: Covariates>(
             // The time of a few messages is mostly start-up: the first one waits for the other end.
             let (target_ns, max) =
                 if min_ops > 1 { (FILLING_NS, min_ops) } else { (half, u64::MAX) };
-            let turn_ns = iteration_ns_up_to(collector, work, clock, (target_ns, max))?;
-            let filling = if turn_ns * min_ops as f64 > FILLS_NS { FILLING_NS } else { FILLS_NS };
-            let iterations =
-                iterations_for(half, turn_ns).max(min_ops.min(iterations_for(filling, turn_ns)));
+            let iteration_ns = iteration_ns_up_to(collector, work, clock, (target_ns, max))?;
+            let filling =
+                if iteration_ns * min_ops as f64 > FILLS_NS { FILLING_NS } else { FILLS_NS };
+            let iterations = iterations_for(half, iteration_ns)
+                .max(min_ops.min(iterations_for(filling, iteration_ns)));
             let plan = repeated(Mode::T, iterations, DOUBLED);
-            let batch_ns = plan.batch_ns.max(2.0 * iterations as f64 * turn_ns);
+            let batch_ns = plan.batch_ns.max(2.0 * iterations as f64 * iteration_ns);
             let group_ns = 1.5 * batch_ns;
             let groups = if group_ns > LONG_GROUP_NS { LONG_GROUPS } else { GROUPS };
             Ok(BatchPlan { groups, batch_ns, ..plan })
@@ -226,8 +227,8 @@ fn max_iterations(max_ops: u64, unroll_factors: u32) -> u64 {
     (((max_ops / u64::from(unroll_factors)) as f64 / MAX_JITTER) as u64).max(1)
 }
 
-fn iterations_for(batch_ns: f64, turn_ns: f64) -> u64 {
-    ((batch_ns / turn_ns.max(1e-3)).round() as u64).clamp(1, MAX_ITERATIONS)
+fn iterations_for(batch_ns: f64, iteration_ns: f64) -> u64 {
+    ((batch_ns / iteration_ns.max(1e-3)).round() as u64).clamp(1, MAX_ITERATIONS)
 }
 
 fn shots(op_ns: f64) -> u32 {

@@ -220,15 +220,15 @@ impl Clock for SimClock {
     }
 
     fn start(&mut self) -> u64 {
-        let mut world = self.0.0.borrow_mut();
-        let (outside, inside) = world.halves();
-        world.read(outside, inside)
+        let mut state = self.0.0.borrow_mut();
+        let (outside, inside) = state.halves();
+        state.read(outside, inside)
     }
 
     fn stop(&mut self) -> u64 {
-        let mut world = self.0.0.borrow_mut();
-        let (outside, inside) = world.halves();
-        world.read(inside, outside)
+        let mut state = self.0.0.borrow_mut();
+        let (outside, inside) = state.halves();
+        state.read(inside, outside)
     }
 
     fn plain(&mut self) -> u64 {
@@ -236,9 +236,9 @@ impl Clock for SimClock {
     }
 
     fn raw_ns(&mut self) -> u64 {
-        let mut world = self.0.0.borrow_mut();
-        world.now_ns += 20.0;
-        world.now_ns as u64
+        let mut state = self.0.0.borrow_mut();
+        state.now_ns += 20.0;
+        state.now_ns as u64
     }
 
     fn chain(&mut self, links: u64) {
@@ -261,10 +261,10 @@ pub struct SimCovariates {
 
 impl Covariates for SimCovariates {
     fn read(&mut self) -> Reading {
-        let world = self.machine.0.borrow();
+        let state = self.machine.0.borrow();
         Reading {
-            cpu_ns: Some(world.cpu_ns as u64),
-            involuntary_switches: Some(world.seen_preemptions),
+            cpu_ns: Some(state.cpu_ns as u64),
+            involuntary_switches: Some(state.seen_preemptions),
             major_faults: Some(0),
             cpu: 0,
         }
@@ -287,29 +287,29 @@ impl Covariates for SimCovariates {
 struct SimBody(SimulatedMachine);
 
 impl WorkBody for SimBody {
-    fn run(&mut self, turns: u64, copies: u32) -> Result<(), OpError> {
-        let mut world = self.0.0.borrow_mut();
-        let fresh = normal(&mut world.seed);
-        let phi = world.truth.autocorrelation;
-        world.deviation = phi * world.deviation + (1.0 - phi * phi).sqrt() * fresh;
-        let mut factor = world.process_factor * (world.truth.within_sd * world.deviation).exp();
-        if let Some((share, slower)) = world.truth.slow_path
-            && world.seed.unit() < share
+    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+        let mut state = self.0.0.borrow_mut();
+        let fresh = normal(&mut state.seed);
+        let phi = state.truth.autocorrelation;
+        state.deviation = phi * state.deviation + (1.0 - phi * phi).sqrt() * fresh;
+        let mut factor = state.process_factor * (state.truth.within_sd * state.deviation).exp();
+        if let Some((share, slower)) = state.truth.slow_path
+            && state.seed.unit() < share
         {
             factor *= slower;
         }
-        if let Some((dearer, until_ns)) = world.truth.cold
-            && world.cpu_ns < until_ns
+        if let Some((factor_until_warm, until_ns)) = state.truth.cold
+            && state.cpu_ns < until_ns
         {
-            factor *= dearer;
+            factor *= factor_until_warm;
         }
-        let drift = 1.0 + world.truth.drift_per_s * world.now_ns * 1e-9;
-        let turn_ns = world.truth.loop_ns + f64::from(copies) * world.truth.op_ns;
-        let ns = world.truth.call_ns + turns as f64 * turn_ns * factor * drift;
+        let drift = 1.0 + state.truth.drift_per_s * state.now_ns * 1e-9;
+        let iteration_ns = state.truth.loop_ns + f64::from(unroll) * state.truth.op_ns;
+        let ns = state.truth.call_ns + iterations as f64 * iteration_ns * factor * drift;
         // The short warm-up before a batch does not count as a batch.
         let is_batch = ns > 10_000.0;
-        let contaminated = if is_batch { world.truth.contaminated } else { 0.0 };
-        world.run(ns, contaminated);
+        let contaminated = if is_batch { state.truth.contaminated } else { 0.0 };
+        state.run(ns, contaminated);
         Ok(())
     }
 }

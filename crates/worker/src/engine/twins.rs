@@ -69,9 +69,9 @@ pub fn arm_pipes() -> Result<(ArmPipes, TokenPipes), Errno> {
 impl ArmPipes {
     /// Waits for the arm's answer.
     pub fn receive(&mut self) -> ArmAnswer {
-        let mut kind = [0];
-        match self.answer.read_exact(&mut kind) {
-            Ok(()) if kind[0] == DONE => ArmAnswer::Done,
+        let mut answer = [0];
+        match self.answer.read_exact(&mut answer) {
+            Ok(()) if answer[0] == DONE => ArmAnswer::Done,
             Ok(()) => {
                 let mut words = Vec::new();
                 // What was read before an error is what can be forwarded.
@@ -82,9 +82,9 @@ impl ArmPipes {
         }
     }
 
-    fn send(&mut self, what: u8) -> ArmAnswer {
+    fn send(&mut self, command: u8) -> ArmAnswer {
         // The last message of an arm that has exited may still be in the pipe.
-        let _ = self.token.write_all(&[what]);
+        let _ = self.token.write_all(&[command]);
         self.receive()
     }
 }
@@ -114,13 +114,13 @@ impl Twins {
     /// and its answer.
     pub fn round(&mut self) -> Result<(), (u8, ArmAnswer)> {
         // A block of as many rounds as arms is a Latin square: each arm is once in each position.
-        let turn = self.rounds as usize % self.arms.len();
-        if turn == 0 {
+        let position = self.rounds as usize % self.arms.len();
+        if position == 0 {
             self.seed.shuffle(&mut self.order);
         }
         self.rounds += 1;
         let mut order = self.order.clone();
-        order.rotate_left(turn);
+        order.rotate_left(position);
         order.into_iter().try_for_each(|arm| self.send(arm, GROUP))
     }
 
@@ -129,9 +129,9 @@ impl Twins {
         (0..self.arms.len()).try_for_each(|arm| self.send(arm, END))
     }
 
-    fn send(&mut self, arm: usize, what: u8) -> Result<(), (u8, ArmAnswer)> {
+    fn send(&mut self, arm: usize, command: u8) -> Result<(), (u8, ArmAnswer)> {
         let (number, arm) = &mut self.arms[arm];
-        match arm.send(what) {
+        match arm.send(command) {
             ArmAnswer::Done => Ok(()),
             other => Err((*number, other)),
         }
@@ -188,29 +188,29 @@ impl Twin {
         table: &mut SharedTable<Sample>,
         collector: &mut Collector<C, V>,
     ) -> Result<Disturbance, OpError> {
-        let lost = |why: Errno| OpError { op: 0, errno: why };
+        let pipe_error = |why: Errno| OpError { op: 0, errno: why };
         let mut account = None;
         let mut round = 0;
         loop {
-            let mut held = [0];
-            tokens.token.read_exact(&mut held).map_err(|error| lost(error.into()))?;
-            if held[0] == END {
+            let mut command = [0];
+            tokens.token.read_exact(&mut command).map_err(|error| pipe_error(error.into()))?;
+            if command[0] == END {
                 return Ok(account.unwrap_or_default());
             }
             let opened = collector.open_account();
             let first = self.slots.first(self.arm, round);
             let tag = SampleTag { arm: self.arm, round, batch: first as u32 };
             let mut slot = first;
-            let mut kept = Ok(());
+            let mut stored = Ok(());
             collector.time_group(work, plan, &mut self.jitter, tag, &mut |sample| {
-                kept = kept.and(table.set(slot, sample));
+                stored = stored.and(table.set(slot, sample));
                 slot += 1;
             })?;
-            kept.map_err(lost)?;
-            let more = collector.close_account(&opened);
-            account = Some(account.map_or(more, |account| merge(account, more)));
+            stored.map_err(pipe_error)?;
+            let group_account = collector.close_account(&opened);
+            account = Some(account.map_or(group_account, |account| merge(account, group_account)));
             round += 1;
-            tokens.send_done().map_err(lost)?;
+            tokens.send_done().map_err(pipe_error)?;
         }
     }
 }

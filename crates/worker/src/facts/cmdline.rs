@@ -1,15 +1,15 @@
-//! The kernel's command line without what tells one machine or person from another.
+//! The kernel's command line without anything that identifies a machine or a person.
 //!
-//! It is kept because it changes costs (`mitigations=`, `isolcpus=`), and it is where boot
-//! loaders put addresses, disk ids, host names and now and then a password.
+//! It is recorded because it changes costs (`mitigations=`, `isolcpus=`). Boot loaders also put
+//! addresses, disk ids, host names and sometimes a password into it.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// What stands for a value that was left out.
-const LEFT_OUT: &str = "***";
+/// Replaces a value that is not recorded.
+const REDACTED: &str = "***";
 
-/// Parameters whose value is a name, an address or a secret by its nature. Volume groups are
-/// often named after the host.
+/// Parameters whose value is a name, an address or a secret. Volume groups are often named after the
+/// host.
 const PRIVATE: &[&str] = &[
     "root",
     "resume",
@@ -26,27 +26,27 @@ const PRIVATE: &[&str] = &[
     "ds",
 ];
 
-/// Parts of a parameter's name that promise a secret.
+/// Parts of a parameter's name that indicate a secret.
 const SECRET: &[&str] = &["passw", "secret", "token", "credential"];
 
-/// The command line as it may be kept. What follows `--` is for init and costs nothing here.
-pub(super) fn without_identity(cmdline: &str) -> String {
+/// The command line as it may be recorded. What follows `--` is for init and does not affect costs.
+pub(super) fn redacted(cmdline: &str) -> String {
     let mut kept = Vec::new();
     for word in words(cmdline) {
         if word == "--" {
-            kept.push(format!("-- {LEFT_OUT}"));
+            kept.push(format!("-- {REDACTED}"));
             break;
         }
         kept.push(match word.split_once('=') {
-            Some((key, value)) if is_private(key, value) => format!("{key}={LEFT_OUT}"),
-            None if identifies(word) => LEFT_OUT.to_string(),
+            Some((key, value)) if is_private(key, value) => format!("{key}={REDACTED}"),
+            None if identifies(word) => REDACTED.to_string(),
             _ => word.to_string(),
         });
     }
     kept.join(" ")
 }
 
-/// Words between blanks; a blank inside double quotes belongs to the word.
+/// Words separated by spaces; a space inside double quotes belongs to the word.
 fn words(cmdline: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     let end = move |c: char| {
@@ -63,10 +63,10 @@ fn is_private(key: &str, value: &str) -> bool {
         || identifies(value)
 }
 
-/// Whether a URL, a disk's id, a network address or a MAC address is in it.
+/// Whether it contains a URL, a disk id, a network address or a MAC address.
 fn identifies(value: &str) -> bool {
     let upper = value.to_ascii_uppercase();
-    // PARTUUID= has the same end.
+    // PARTUUID= has the same ending.
     if value.contains("://") || upper.contains("UUID=") || upper.contains("LABEL=") {
         return true;
     }
@@ -80,7 +80,7 @@ fn is_address(piece: &str) -> bool {
         || piece.split([':', '-']).any(|part| part.parse::<Ipv4Addr>().is_ok())
 }
 
-/// Six bytes of two digits each; a name or a type of network may stand in front.
+/// Six bytes of two digits each; a name or a network type may precede them.
 fn is_mac(piece: &str) -> bool {
     let bytes = |separator| piece.split(separator).filter(|part| part.len() == 2).count();
     bytes(':') >= 6 || bytes('-') >= 6
@@ -92,18 +92,18 @@ fn is_uuid(piece: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::without_identity;
+    use super::redacted;
 
     #[test]
-    fn what_changes_a_cost_is_kept_as_it_stands() {
+    fn parameters_that_affect_costs_are_recorded_verbatim() {
         let cmdline = "mitigations=auto,no_guest_host isolcpus=2-3,6 console=ttyS0,115200n8 quiet \
                        pci=resource_alignment=0000:00:1f.6 dyndbg=\"file ec.c +p\" rootfstype=ext4 \
                        crashkernel=1G-4G:192M,4G-64G:256M rcu_nocbs=1-7";
-        assert_eq!(without_identity(cmdline), cmdline);
+        assert_eq!(redacted(cmdline), cmdline);
     }
 
     #[test]
-    fn what_tells_one_machine_from_another_is_left_out() {
+    fn parameters_that_identify_a_machine_are_redacted() {
         let private = [
             "root=/dev/mapper/alice-root",
             "swap=UUID=0bd1c2a3-1111-2222-3333-444455556666",
@@ -122,13 +122,13 @@ mod tests {
         ];
         for word in private {
             let key = word.split('=').next().unwrap();
-            assert_eq!(without_identity(word), format!("{key}=***"), "{word}");
+            assert_eq!(redacted(word), format!("{key}=***"), "{word}");
         }
     }
 
     #[test]
-    fn what_is_for_init_is_left_out() {
-        assert_eq!(without_identity("quiet -- --addr 0.0.0.0:2024"), "quiet -- ***");
-        assert_eq!(without_identity("quiet 10.0.0.1"), "quiet ***");
+    fn arguments_of_init_are_redacted() {
+        assert_eq!(redacted("quiet -- --addr 0.0.0.0:2024"), "quiet -- ***");
+        assert_eq!(redacted("quiet 10.0.0.1"), "quiet ***");
     }
 }

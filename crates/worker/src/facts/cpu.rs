@@ -7,9 +7,9 @@ use oscost_model::facts::{Cache, Cpu};
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// The flags that are kept: those that say what the counter is worth, whether a hypervisor is
-/// underneath, what a mode switch, a context switch or a copy can use, and how large the
-/// registers are that a switch may have to save.
+/// The flags that are recorded: those about the quality of the counter, the hypervisor, features used
+/// by mode switches, context switches and copies, and the size of the registers that a context switch
+/// may have to save.
 const FLAGS: &str = concat!(
     // x86: the counter.
     "constant_tsc nonstop_tsc tsc_known_freq tsc_reliable rdtscp rdpid arat ",
@@ -24,7 +24,7 @@ const FLAGS: &str = concat!(
     "atomics evtstrm ecv sve sve2 sme paca bti mte mops ssbs ",
 );
 
-/// What a program can compute with: it says what a library's copy or hash may have used.
+/// Instruction set extensions for computation, which a library's copy or hash may use.
 const EXTENSIONS: &str = concat!(
     // x86.
     "sse4_2 popcnt aes pclmulqdq avx f16c fma bmi2 avx2 sha_ni vaes gfni avx512f ",
@@ -33,18 +33,18 @@ const EXTENSIONS: &str = concat!(
     "asimd pmull sha2 crc32 atomics asimddp sve sve2 i8mm bf16 sme ",
 );
 
-/// The levels of the x86-64 psABI above the first, and the flags that each adds, as the kernel
-/// spells them: `pni` is SSE3, `abm` is LZCNT, `xsave` stands for OSXSAVE.
+/// The levels of the x86-64 psABI above the first, and the flags that each adds, in the kernel's
+/// spelling: `pni` is SSE3, `abm` is LZCNT, `xsave` implies OSXSAVE.
 const LEVELS: [(&str, &str); 3] = [
     ("x86-64-v2", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3"),
     ("x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"),
     ("x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"),
 ];
 
-/// What cpuinfo, the topology and the process's status say of the processor.
+/// The processor, from cpuinfo, the topology and the process's status.
 pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
     let cpuinfo = reader::lines(&roots.at("proc/cpuinfo")).unwrap_or_default();
-    // All CPUs have a block each; a block ends with an empty line.
+    // Each CPU has a block, which ends with an empty line.
     let block = cpuinfo.split("\n\n").next().unwrap_or_default();
     let text = |key| parse::printable(parse::field(block, key)?, 256);
     let number = |key| parse::number(parse::field(block, key)?);
@@ -64,7 +64,7 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
         instruction_set: flags.and_then(level),
         extensions: flags.map(|flags| among(EXTENSIONS, flags)),
         rated_khz: rated_khz(roots, online.as_deref()),
-        bus_mhz: None, // The firmware's to say.
+        bus_mhz: None, // From the firmware.
         cores: groups(["core_cpus_list", "thread_siblings_list"]),
         sockets: groups(["package_cpus_list", "core_siblings_list"]),
         logical_online: online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok()),
@@ -72,19 +72,19 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
     }
 }
 
-/// Those of `wanted` that are among `flags`.
+/// The elements of `wanted` that are in `flags`.
 fn among(wanted: &str, flags: &str) -> Vec<String> {
     let there = wanted.split_ascii_whitespace().filter(|flag| has(flags, flag));
     there.map(str::to_owned).collect()
 }
 
-/// Whether a flag is among them. There are some hundred, and each is looked for once.
+/// Whether the flags contain this one.
 fn has(flags: &str, flag: &str) -> bool {
     flags.split_ascii_whitespace().any(|it| it == flag)
 }
 
-/// The highest level whose flags, and those of all levels below, are there; `None` for what is no
-/// x86 in 64-bit mode (`lm`).
+/// The highest level whose flags, and those of all lower levels, are present; `None` unless it is an x86
+/// in 64-bit mode (`lm`).
 fn level(flags: &str) -> Option<String> {
     let mut highest = "x86-64";
     for (name, adds) in LEVELS {
@@ -102,11 +102,11 @@ fn rated_khz(roots: &Roots, online: Option<&[u32]>) -> Option<u64> {
     reader::number(&roots.at(&file))
 }
 
-/// How many cores or packages the online CPUs form. `names` are the file that lists the CPUs of a
-/// group and the name it had before Linux 5.3.
+/// The number of cores or packages of the online CPUs. `names` are the file that lists the CPUs of a
+/// group and its name before Linux 5.3.
 ///
-/// One list names a whole group, so only one CPU of each is read: 2 sockets of 64 cores with 2
-/// threads take 130 reads, not 512.
+/// One list names a whole group, so only one CPU of each is read: 2 sockets of 64 cores with 2 threads
+/// take 130 reads, not 512.
 fn groups(roots: &Roots, online: &[u32], names: [&str; 2]) -> Option<u32> {
     let mut seen = BTreeSet::new();
     let mut count = 0;

@@ -10,15 +10,15 @@ use super::{parse, reader};
 /// `size` counts these, whatever the device's own sector is.
 const SECTOR_BYTES: u64 = 512;
 
-/// Folders above a device that are looked into for its bus.
+/// Maximum number of parent directories that are searched for a device's bus.
 const MAX_DEPTH: usize = 16;
 
-/// Where page B1h holds the rate of rotation, and the values that are rates: 1 says that nothing
-/// rotates, and what is between is reserved.
+/// The offset of the rotation rate in page B1h, and the valid rates: 1 means non-rotating, other values
+/// are reserved.
 const RPM_AT: usize = 4;
 const RPM: std::ops::RangeInclusive<u16> = 0x401..=0xfffe;
 
-/// The devices that hold anything. Loop and RAM devices stand on another disk or on memory, and
+/// The block devices with a capacity. Loop and RAM devices are backed by another disk or by memory, and
 /// a desktop has dozens of them.
 pub(super) fn gather(roots: &Roots) -> Vec<Disk> {
     let folder = roots.at("sys/block");
@@ -27,7 +27,7 @@ pub(super) fn gather(roots: &Roots) -> Vec<Disk> {
     let disks = disks.filter_map(|name| {
         let file = |file: &str| folder.join(&name).join(file);
         let sectors: Option<u64> = reader::number(&file("size"));
-        // The links of the folder lead to where the device hangs in the tree of all devices.
+        // The links in the directory point to the device in the device tree.
         let device = folder.join(&name).canonicalize().unwrap_or_else(|_| PathBuf::from(&name));
         Some(Disk {
             model: reader::value(&file("device/model")),
@@ -45,7 +45,7 @@ pub(super) fn gather(roots: &Roots) -> Vec<Disk> {
     disks.filter(|disk| disk.size_bytes != Some(0)).collect()
 }
 
-/// What the device speaks, by the folders that it hangs below; where they do not tell, by its name.
+/// The interface of the device, from its parents in the device tree, otherwise from its name.
 fn interface(name: &str, device: &Path) -> Option<String> {
     let below = |start: &str| {
         device.iter().filter_map(|part| part.to_str()).any(|part| {
@@ -68,14 +68,14 @@ fn interface(name: &str, device: &Path) -> Option<String> {
     Some(found.to_owned())
 }
 
-/// Revolutions a minute in a disk's own page.
+/// The rotation rate per minute, from the disk's VPD page.
 fn rpm(page: &[u8]) -> Option<u32> {
     let rate = u16::from_be_bytes(*page.get(RPM_AT..)?.first_chunk()?);
     RPM.contains(&rate).then(|| u32::from(rate))
 }
 
-/// The rate of the link to the device: a serial ATA port tells its own, an NVMe disk that of its
-/// PCI slot. What a virtual slot says of itself means nothing, and is not asked.
+/// The link speed of the device: of a SATA port, or of the PCI slot of an NVMe disk. The speed of a
+/// virtual slot is meaningless and is not read.
 fn link(device: &Path) -> Option<String> {
     for folder in device.ancestors().skip(1).take(MAX_DEPTH) {
         let name = folder.file_name()?.to_str()?;

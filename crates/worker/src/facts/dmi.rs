@@ -1,14 +1,14 @@
-//! The firmware's table of hardware (SMBIOS, also called DMI): memory modules and the bus clock.
+//! The firmware's hardware table (SMBIOS, also called DMI): memory modules and the bus clock.
 //!
-//! The table also holds serial numbers, asset tags and the machine's own id. They are not read:
-//! of the texts only the names of sockets are, and those only to count channels.
+//! The table also contains serial numbers, asset tags and the machine's id. They are not read: of the
+//! strings only the names of memory sockets are, to count channels.
 
 use oscost_model::facts::MemoryModule;
 
-/// Structures that are looked at: a server with 64 sockets for modules has some 200.
+/// Maximum number of structures: a server with 64 memory sockets has some 200.
 const MAX_STRUCTURES: usize = 4096;
 
-/// The type of a structure that describes a processor, a memory device, the end.
+/// Structure types: processor, memory device, end of table.
 const PROCESSOR: u8 = 4;
 const MEMORY_DEVICE: u8 = 17;
 const END: u8 = 127;
@@ -31,20 +31,20 @@ const MEMORY_TYPES: &[(u8, &str)] = &[
     (0x24, "HBM3"),
 ];
 
-/// What the table says.
+/// The contents of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dmi {
-    /// Memory modules, equal ones once; `None` if the table describes no socket for any.
+    /// Memory modules, equal ones counted; `None` if the table describes no memory socket.
     pub modules: Option<Vec<MemoryModule>>,
-    /// Sockets for modules.
+    /// Memory sockets.
     pub slots: Option<u32>,
-    /// Channels that hold a module, where the names of all their sockets tell.
+    /// Channels with a module, if the names of all their sockets contain the channel.
     pub channels: Option<u32>,
     /// Clock of the processor's bus, in MHz.
     pub bus_mhz: Option<u32>,
 }
 
-/// Reads the table. What is garbled ends it: what stands before is kept.
+/// Parses the table. A damaged structure ends it; what precedes it is kept.
 pub fn parse(table: &[u8]) -> Dmi {
     let mut dmi = Dmi::default();
     let mut channels: Option<Vec<String>> = Some(Vec::new());
@@ -59,13 +59,13 @@ pub fn parse(table: &[u8]) -> Dmi {
                 dmi.slots = Some(dmi.slots.unwrap_or(0).saturating_add(1));
                 let modules = dmi.modules.get_or_insert_default();
                 if let Some(module) = module(&structure) {
-                    keep(modules, module);
+                    add_module(modules, module);
                     let names = [structure.text(0x11), structure.text(0x10)];
                     let channel = names.iter().flatten().find_map(|name| channel(name));
                     match (channel, &mut channels) {
                         (Some(channel), Some(seen)) if seen.contains(&channel) => {}
                         (Some(channel), Some(seen)) => seen.push(channel),
-                        // One socket that does not tell: the others do not count the channels.
+                        // One socket without a channel name: the count would be wrong.
                         _ => channels = None,
                     }
                 }
@@ -78,16 +78,15 @@ pub fn parse(table: &[u8]) -> Dmi {
     dmi
 }
 
-/// One structure: its fields, and the texts behind them.
+/// One structure: its fields, and the strings that follow.
 struct Structure<'a> {
     kind: u8,
     fields: &'a [u8],
     texts: &'a [u8],
 }
 
-/// The structure at the head of `bytes`, and what follows it. A structure is a header of four
-/// bytes (type, length, handle), fields up to that length, then texts that end with a zero each,
-/// then another zero.
+/// The first structure in `bytes`, and the rest. A structure is a header of four bytes (type, length,
+/// handle), fields up to that length, then null-terminated strings, then another zero.
 fn next(bytes: &[u8]) -> Option<(Structure<'_>, &[u8])> {
     let (&kind, &len) = (bytes.first()?, bytes.get(1)?);
     if len < 4 {
@@ -118,7 +117,7 @@ impl Structure<'_> {
         self.word(at).filter(|&word| word != 0 && word != 0xffff)
     }
 
-    /// The text whose number, from 1, stands at `at`.
+    /// The string whose number, from 1, is at this offset.
     fn text(&self, at: usize) -> Option<String> {
         let number = usize::from(self.byte(at)?.checked_sub(1)?);
         let text = self.texts.split(|&byte| byte == 0).nth(number)?;
@@ -131,9 +130,9 @@ fn module(structure: &Structure<'_>) -> Option<MemoryModule> {
     let size_mib = match structure.word(0x0c)? {
         0 => return None,
         0xffff => None,
-        // Too large for the field: another one has it, in MiB.
+        // Too large for this field: another one has it, in MiB.
         0x7fff => structure.double(0x1c).map(|mib| u64::from(mib & 0x7fff_ffff)),
-        // The highest bit says that it counts KiB.
+        // With the highest bit set the unit is KiB.
         kib if kib & 0x8000 != 0 => Some(u64::from(kib & 0x7fff) / 1024),
         mib => Some(u64::from(mib)),
     };
@@ -141,7 +140,7 @@ fn module(structure: &Structure<'_>) -> Option<MemoryModule> {
         let named = MEMORY_TYPES.iter().find(|(number, _)| *number == kind);
         named.map_or_else(|| format!("type {kind}"), |(_, name)| (*name).to_owned())
     });
-    // What it is set to, since SMBIOS 2.7; before, what it could do.
+    // The configured speed, since SMBIOS 2.7; otherwise the maximum speed.
     let speed = structure.known_word(0x20).or_else(|| structure.known_word(0x15));
     Some(MemoryModule {
         size_mib,
@@ -152,7 +151,7 @@ fn module(structure: &Structure<'_>) -> Option<MemoryModule> {
     })
 }
 
-fn keep(modules: &mut Vec<MemoryModule>, module: MemoryModule) {
+fn add_module(modules: &mut Vec<MemoryModule>, module: MemoryModule) {
     let same = |other: &&mut MemoryModule| MemoryModule { count: 1, ..(*other).clone() } == module;
     match modules.iter_mut().find(same) {
         Some(other) => other.count = other.count.saturating_add(1),
@@ -160,7 +159,7 @@ fn keep(modules: &mut Vec<MemoryModule>, module: MemoryModule) {
     }
 }
 
-/// The channel in the name of a socket, with what stands before it (a processor, a node):
+/// The channel in the name of a socket, with what precedes it (a processor, a node):
 /// `P0 CHANNEL A`, `Node0_Channel1_Dimm0`, `DIMM_B2`, `ChannelA-DIMM0`.
 fn channel(name: &str) -> Option<String> {
     let name = name.to_ascii_uppercase();
@@ -173,7 +172,7 @@ fn channel(name: &str) -> Option<String> {
     let rest = rest.trim_start_matches([' ', '_', '-']);
     let token: String = match rest.chars().next()? {
         letter if letter.is_ascii_alphabetic() => letter.to_string(),
-        // A number behind DIMM counts sockets, not channels.
+        // A number after DIMM counts sockets, not channels.
         digit if digit.is_ascii_digit() && !letter_only => {
             rest.chars().take_while(char::is_ascii_digit).take(3).collect()
         }
@@ -186,7 +185,7 @@ fn channel(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A structure of `kind` with these fields behind its header, then its texts.
+    /// A structure of `kind` with these fields after its header, then its strings.
     fn structure(kind: u8, fields: &[u8], texts: &[&str]) -> Vec<u8> {
         let mut bytes = vec![kind, fields.len() as u8 + 4, 0, 0];
         bytes.extend(fields);
@@ -198,7 +197,7 @@ mod tests {
         bytes
     }
 
-    /// A memory device of 34 bytes; texts 1 and 2 name its socket, 3 is its serial number.
+    /// A memory device of 34 bytes; strings 1 and 2 name its socket, 3 is its serial number.
     fn device(size: u16, kind: u8, speed: u16, set: u16, texts: [&str; 3]) -> Vec<u8> {
         let mut fields = [0u8; 30];
         let mut word = |at: usize, value: u16| {
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_too_large_or_small_for_its_field_is_read_all_the_same() {
+    fn sizes_that_do_not_fit_their_field_are_read() {
         let sized = |size: u16, extended: u32| {
             let mut bytes = device(size, 0x22, 4800, 0, ["A", "B", "C"]);
             bytes[0x1c..0x20].copy_from_slice(&extended.to_le_bytes());
@@ -256,12 +255,12 @@ mod tests {
         assert_eq!(sized(0x7fff, 65_536).size_mib, Some(65_536));
         assert_eq!(sized(0x8000 | 2048, 0).size_mib, Some(2));
         assert_eq!(sized(0xffff, 0).size_mib, None);
-        // Not set to anything: what it could do.
+        // No configured speed: the maximum.
         assert_eq!(sized(1024, 0).speed_mts, Some(4800));
     }
 
     #[test]
-    fn channels_are_counted_only_where_every_socket_names_its_own() {
+    fn channels_are_counted_only_if_every_socket_names_its_own() {
         let key = |name| channel(name);
         assert_eq!(key("P1 CHANNEL A").as_deref(), Some("P1 CHANNELA"));
         assert_eq!(key("Node0_Channel1_Dimm0").as_deref(), Some("NODE0_CHANNEL1"));
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_cut_or_garbled_at_any_byte_does_no_harm() {
+    fn a_table_truncated_or_damaged_at_any_byte_is_harmless() {
         let table =
             [processor(), device(16384, 0x1a, 3200, 3200, ["DIMM 0", "CHANNEL A", "S"])].concat();
         for len in 0..table.len() {
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_without_modules_says_so() {
+    fn a_guest_without_modules_has_an_empty_list() {
         let table = device(0, 2, 0, 0, ["DIMM 0", "", ""]);
         assert_eq!(parse(&table).modules, Some(vec![]));
         assert_eq!(parse(&table).slots, Some(1));

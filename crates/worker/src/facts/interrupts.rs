@@ -1,15 +1,14 @@
-//! Which interrupts came to which CPU, and where those of devices may go.
+//! The interrupts that each CPU received, and the affinity of those of devices.
 
 use oscost_model::watch::InterruptActivity;
 
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// The longest `/proc/interrupts` that is read: some 100 CPUs with 400 lines. Half a table would be
-/// a wrong one.
+/// Maximum size of `/proc/interrupts`: some 100 CPUs with 400 lines. A truncated table would be wrong.
 const MAX_BYTES: usize = 512 << 10;
 
-/// Sources that are told of; a large server has some 500.
+/// Maximum number of sources; a large server has some 500.
 const MAX_SOURCES: usize = 1024;
 
 /// A line of `/proc/interrupts`.
@@ -20,15 +19,15 @@ pub(super) struct Source {
     times: Vec<u64>,
 }
 
-/// The table as it stands, by number or by the kernel's three letters; counts in the order of
-/// `cpus`. `None` if it cannot be read whole.
+/// The present table, by number or by the kernel's abbreviation; counts in the order of `cpus`. `None`
+/// if it cannot be read completely.
 pub(super) fn table(roots: &Roots, cpus: &[u32]) -> Option<Vec<Source>> {
-    parsed(&reader::whole(&roots.at("proc/interrupts"), MAX_BYTES)?, cpus)
+    parse_table(&reader::whole(&roots.at("proc/interrupts"), MAX_BYTES)?, cpus)
 }
 
-fn parsed(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
+fn parse_table(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
     let mut lines = text.lines();
-    // The first line names the CPUs that are online, so columns are not numbers of CPUs.
+    // The first line names the CPUs that are online, so a column is not the CPU number.
     let columns: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
     let mut wanted = Vec::new();
     for cpu in cpus {
@@ -39,7 +38,7 @@ fn parsed(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
     for line in lines.take(MAX_SOURCES) {
         let Some((label, rest)) = line.split_once(':') else { continue };
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // These count for the machine, in one column.
+        // These count for the whole machine, in one column.
         let of_no_cpu = matches!(label.trim(), "ERR" | "MIS" | "Err");
         let Some((counts, names)) = words.split_at_checked(columns.len()) else { continue };
         let mut times = Vec::new();
@@ -54,15 +53,15 @@ fn parsed(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
     Some(sources)
 }
 
-/// What a source is for. Of a device's line the chip, its input and the way it is triggered stand
-/// before the name.
+/// The name of a source. In the line of a device, the chip, its input and the trigger mode precede the
+/// name.
 fn name(words: &[&str]) -> Option<String> {
     let is_trigger = |word: &&str| ["edge", "level", "fasteoi"].iter().any(|it| word.ends_with(it));
     let begin = words.iter().position(is_trigger).map_or(0, |at| at + 1);
     parse::printable(&parse::mask_mac(&words.get(begin..)?.join(" ")), 64)
 }
 
-/// What came between two tables: all sources of devices, and of the others those that came.
+/// The difference of two tables: all sources of devices, and other sources with interrupts.
 pub(super) fn between(
     roots: &Roots,
     before: &[Source],
@@ -88,7 +87,7 @@ pub(super) fn between(
     after.into_iter().filter_map(seen).collect()
 }
 
-/// What a CPU took in all, as far as the table tells; `at` is its place among the watch's CPUs.
+/// The number of interrupts of a CPU; `at` is its index among the recorded CPUs.
 pub(super) fn sum(seen: &[InterruptActivity], at: usize) -> u64 {
     seen.iter().filter_map(|source| source.counts.get(at)).sum()
 }
@@ -106,7 +105,7 @@ ERR:          9
 
     #[test]
     fn sources_are_read_by_the_names_of_columns_and_without_addresses() {
-        let table = parsed(TABLE, &[3]).unwrap();
+        let table = parse_table(TABLE, &[3]).unwrap();
         let of = |irq: &str| {
             let found = table.iter().find(|source| source.irq == irq).unwrap();
             (found.name.clone().unwrap(), found.times.clone())
@@ -115,7 +114,7 @@ ERR:          9
         assert_eq!(of("41"), ("enx***-rx-0".into(), vec![0]));
         assert_eq!(of("LOC"), ("Local timer interrupts".into(), vec![500]));
         assert_eq!(table.len(), 3, "ERR belongs to no CPU");
-        assert_eq!(parsed(TABLE, &[1]), None, "that CPU has no column");
-        assert_eq!(parsed("", &[0]), None);
+        assert_eq!(parse_table(TABLE, &[1]), None, "that CPU has no column");
+        assert_eq!(parse_table("", &[0]), None);
     }
 }

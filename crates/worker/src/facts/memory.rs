@@ -9,12 +9,12 @@ use super::{parse, reader};
 /// The key of the page size in the auxiliary vector (`AT_PAGESZ` of elf.h).
 const AT_PAGESZ: usize = 6;
 
-/// The number of the balloon among virtio devices, and its feature of handing back free pages
+/// The virtio device id of the balloon, and the bit of its free page reporting feature
 /// (`VIRTIO_ID_BALLOON`, `VIRTIO_BALLOON_F_REPORTING` of the kernel's headers).
 const BALLOON: &str = "0x0005";
 const REPORTING: usize = 5;
 
-/// What meminfo, the auxiliary vector, sysfs and the firmware say of memory.
+/// Memory, from meminfo, the auxiliary vector, sysfs and the firmware.
 pub(super) fn gather(roots: &Roots, firmware: Dmi) -> Memory {
     let meminfo = reader::lines(&roots.at("proc/meminfo")).unwrap_or_default();
     let huge = |name| reader::selected(&roots.at("sys/kernel/mm/transparent_hugepage").join(name));
@@ -35,7 +35,7 @@ pub(super) fn gather(roots: &Roots, firmware: Dmi) -> Memory {
     }
 }
 
-/// Whether the balloon, where there is one, has the feature; `features` is a character a bit.
+/// Whether the balloon, if there is one, has the feature; `features` has one character per bit.
 fn free_page_reporting(roots: &Roots) -> Option<bool> {
     let folder = roots.at("sys/bus/virtio/devices");
     let is_balloon = |name: &String| {
@@ -46,7 +46,7 @@ fn free_page_reporting(roots: &Roots) -> Option<bool> {
     features.chars().nth(REPORTING).map(|bit| bit == '1')
 }
 
-/// The auxiliary vector is pairs of machine words in this process's own byte order.
+/// The page size. The auxiliary vector is pairs of machine words in native byte order.
 fn page_bytes(auxv: &[u8]) -> Option<u64> {
     let (words, _) = auxv.as_chunks::<{ size_of::<usize>() }>();
     let (pairs, _) = words.as_chunks::<2>();

@@ -10,7 +10,8 @@ use super::{parse, reader};
 /// `ARPHRD_LOOPBACK` of if_arp.h, as the file `type` shows it.
 const LOOPBACK: u32 = 772;
 
-/// The cards, equal ones once: a machine full of containers has hundreds of equal virtual ones.
+/// The network cards; equal ones are counted: a machine full of containers has hundreds of equal
+/// virtual ones.
 pub(super) fn gather(roots: &Roots) -> Vec<NetworkCard> {
     let folder = roots.at("sys/class/net");
     let mut cards: Vec<NetworkCard> = Vec::new();
@@ -25,14 +26,14 @@ pub(super) fn gather(roots: &Roots) -> Vec<NetworkCard> {
     cards
 }
 
-/// `None` for what is no card: the folder also holds files such as `bonding_masters`.
+/// `None` if it is not a card: the directory also holds files such as `bonding_masters`.
 fn card(folder: &Path) -> Option<NetworkCard> {
     let kind: u32 = reader::number(&folder.join("type"))?;
     let speed: Option<u64> = reader::number(&folder.join("speed"));
     Some(NetworkCard {
-        kind: if kind == LOOPBACK { "loopback".to_string() } else { sort(folder) },
+        kind: if kind == LOOPBACK { "loopback".to_string() } else { interface_kind(folder) },
         driver: reader::link_name(&folder.join("device/driver")),
-        // While it does not know, the kernel refuses to answer or writes -1, once without a sign.
+        // An unknown speed is a read error or -1, in some kernels as an unsigned number.
         speed_mbps: speed.filter(|&mbps| mbps < u64::from(u32::MAX)),
         mtu_bytes: reader::number(&folder.join("mtu")),
         count: 1,
@@ -40,7 +41,7 @@ fn card(folder: &Path) -> Option<NetworkCard> {
     })
 }
 
-fn sort(folder: &Path) -> String {
+fn interface_kind(folder: &Path) -> String {
     let uevent = reader::lines(&folder.join("uevent")).unwrap_or_default();
     let devtype =
         uevent.lines().find_map(|line| parse::printable(line.strip_prefix("DEVTYPE=")?, 32));
@@ -52,7 +53,7 @@ fn sort(folder: &Path) -> String {
     }
 }
 
-/// Maker and model as two numbers. A card has no name in sysfs; the numbers can be looked up.
+/// Vendor and device id. A card has no name in sysfs; the ids can be looked up.
 fn device(folder: &Path) -> Option<String> {
     let number = |name: &str| {
         let text = reader::value(&folder.join("device").join(name))?;

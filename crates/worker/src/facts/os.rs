@@ -1,4 +1,4 @@
-//! The kernel: which one, built how, started how; and the shell, with its loader.
+//! The kernel: version, configuration and command line; and the shell, with its dynamic loader.
 
 use std::path::Path;
 
@@ -8,26 +8,26 @@ use super::roots::Roots;
 use super::{cmdline, config, parse, reader};
 use crate::kernel::process::elf::read_interpreter;
 
-/// Characters kept of the command line; the kernel itself takes 2048 on most architectures.
+/// Maximum length of the command line; the kernel accepts 2048 characters on most architectures.
 const MAX_CMDLINE_CHARS: usize = 4096;
 
-/// What system(3) runs.
+/// The shell that system(3) runs.
 const SHELL: &str = "bin/sh";
 
-/// Characters kept of a path.
+/// Maximum length of a path.
 const MAX_PATH_CHARS: usize = 256;
 
 /// The type of a build-id note (`NT_GNU_BUILD_ID` of elf.h).
 const NT_GNU_BUILD_ID: u32 = 3;
 
-/// The size of a record of utmp(5) on 64-bit Linux, and the type that tells the run level.
+/// The size of a record of utmp(5) on 64-bit Linux, and the type of the run level record.
 const UTMP_BYTES: usize = 384;
 const RUN_LVL: i16 = 1;
 
-/// Tick rates that are believed: kernels are built with 24 to 1200 (100, 250, 300, 1000 mostly).
-const BELIEVED_HZ: std::ops::RangeInclusive<u64> = 10..=10_000;
+/// Plausible tick rates: kernels are built with 24 to 1200 (mostly 100, 250, 300, 1000).
+const PLAUSIBLE_HZ: std::ops::RangeInclusive<u64> = 10..=10_000;
 
-/// What the kernel says of itself.
+/// Facts about the kernel and the distribution.
 pub(super) fn gather(roots: &Roots) -> Os {
     let sysctl = |name| reader::value(&roots.at("proc/sys/kernel").join(name));
     let release = sysctl("osrelease");
@@ -40,9 +40,8 @@ pub(super) fn gather(roots: &Roots) -> Os {
         version: sysctl("version"),
         build_id: reader::binary(&roots.at("sys/kernel/notes")).and_then(|notes| build_id(&notes)),
         arch: sysctl("arch").or_else(|| roots.built_for.map(str::to_string)),
-        cmdline: raw_cmdline(roots).and_then(|line| {
-            parse::printable(&cmdline::without_identity(&line), MAX_CMDLINE_CHARS)
-        }),
+        cmdline: raw_cmdline(roots)
+            .and_then(|line| parse::printable(&cmdline::redacted(&line), MAX_CMDLINE_CHARS)),
         hz: hz.or_else(|| config::hz(config?)),
         lsm: lsm.or_else(|| roots.lsm.clone()),
         distribution: distribution(roots),
@@ -57,7 +56,7 @@ pub(super) fn gather(roots: &Roots) -> Os {
     }
 }
 
-/// The file that the shell's name leads to.
+/// The file that the shell's name resolves to.
 fn shell(roots: &Roots) -> Option<String> {
     let file = roots.at(SHELL).canonicalize().ok()?;
     let root = roots.at("").canonicalize().ok()?;
@@ -66,15 +65,15 @@ fn shell(roots: &Roots) -> Option<String> {
     parse::printable(&inside.to_string_lossy(), MAX_PATH_CHARS)
 }
 
-/// The command line with everything in it: to be looked into, not to be kept.
+/// The complete command line: for parsing only, never recorded.
 pub(super) fn raw_cmdline(roots: &Roots) -> Option<String> {
     reader::lines(&roots.at("proc/cmdline"))
 }
 
-/// A tick of 3333333 ns is 300 Hz: the kernel rounds the tick, so this rounds the rate.
+/// The tick rate. A tick of 3333333 ns is 300 Hz: the kernel rounds the tick, so this rounds the rate.
 fn hz_of_tick(tick_ns: u64) -> Option<u32> {
     let hz = (1_000_000_000 + tick_ns / 2).checked_div(tick_ns)?;
-    u32::try_from(hz).ok().filter(|_| BELIEVED_HZ.contains(&hz))
+    u32::try_from(hz).ok().filter(|_| PLAUSIBLE_HZ.contains(&hz))
 }
 
 fn distribution(roots: &Roots) -> Option<String> {
@@ -84,7 +83,7 @@ fn distribution(roots: &Roots) -> Option<String> {
     parse::printable(name.trim().trim_matches(['"', '\'']), 128)
 }
 
-/// The folder is what sd_booted(3) looks for: systemd may be installed and not have started this.
+/// Checks the directory that sd_booted(3) checks: systemd may be installed without being PID 1.
 fn is_systemd(roots: &Roots) -> bool {
     roots.at("run/systemd/system").is_dir()
 }
@@ -94,7 +93,7 @@ fn init(roots: &Roots) -> Option<String> {
     if is_systemd(roots) { Some("systemd".to_string()) } else { name() }
 }
 
-/// The target that systemd starts by default, which is a link; elsewhere the level in utmp.
+/// The default target of systemd, which is a link; otherwise the run level in utmp.
 fn run_level(roots: &Roots) -> Option<String> {
     let places = ["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
     let target = |place: &&str| reader::link_name(&roots.at(place).join("default.target"));
@@ -106,8 +105,8 @@ fn run_level(roots: &Roots) -> Option<String> {
     reader::binary(&roots.at("run/utmp")).and_then(|utmp| level_in(&utmp))
 }
 
-/// The last record of type `RUN_LVL`: where others keep a process, it keeps the level's letter, and
-/// 256 times the letter of the one before. Of other records nothing is read: they name users.
+/// The level in the last record of type `RUN_LVL`, whose process number is the level's letter plus 256
+/// times that of the previous one. Other records, which name users, are not read.
 fn level_in(utmp: &[u8]) -> Option<String> {
     utmp.chunks_exact(UTMP_BYTES).rev().find_map(|record| {
         let kind = i16::from_ne_bytes(*record.first_chunk()?);
@@ -116,8 +115,8 @@ fn level_in(utmp: &[u8]) -> Option<String> {
     })
 }
 
-/// Walks ELF notes: three words (length of the name, length of the content, type), then both,
-/// each padded to four bytes. Xen and others put their notes beside the build id.
+/// The build id among ELF notes: three words (length of the name, length of the content, type), then
+/// both, each padded to four bytes. There are other notes, such as those for Xen.
 fn build_id(mut notes: &[u8]) -> Option<String> {
     loop {
         let (header, rest) = notes.split_first_chunk::<12>()?;
@@ -126,7 +125,7 @@ fn build_id(mut notes: &[u8]) -> Option<String> {
         let (name, rest) = padded(rest, name_len)?;
         let (content, rest) = padded(rest, len)?;
         if kind == NT_GNU_BUILD_ID && name == b"GNU\0" && !content.is_empty() {
-            // SHA-1 is 20 bytes and the longest in use; 64 leaves room and no more.
+            // A SHA-1 hash of 20 bytes is the longest in use; 64 is a safe limit.
             let bytes = content.iter().take(64);
             return Some(bytes.map(|byte| format!("{byte:02x}")).collect());
         }
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_cut_at_any_byte_have_no_build_id_and_do_no_harm() {
+    fn notes_truncated_at_any_byte_have_no_build_id() {
         let notes = note(3, b"GNU\0", &[7; 20]);
         for len in 0..notes.len() {
             assert_eq!(build_id(&notes[..len]), None, "{len} bytes");
@@ -170,16 +169,16 @@ mod tests {
         };
         let utmp = [record(2, 0), record(RUN_LVL, 0x4e00 + 0x35), record(7, 0x41)].concat();
         assert_eq!(level_in(&utmp).as_deref(), Some("5"));
-        assert_eq!(level_in(&record(RUN_LVL, 0x1b)), None, "no letter");
-        assert_eq!(level_in(&utmp[..400]), None, "cut short");
+        assert_eq!(level_in(&record(RUN_LVL, 0x1b)), None, "not a letter");
+        assert_eq!(level_in(&utmp[..400]), None, "truncated");
         assert_eq!(level_in(&[]), None);
     }
 
     #[test]
-    fn the_shell_is_the_file_that_its_name_leads_to() {
+    fn the_shell_is_the_file_that_its_name_resolves_to() {
         let facts = gather(&Roots::machine());
         let Some(shell) = facts.shell else {
-            return; // A machine without a shell has none to name.
+            return; // A machine without a shell.
         };
         assert!(shell.starts_with('/') && std::path::Path::new(&shell).is_file(), "{shell}");
         assert!(facts.loader.is_none_or(|loader| loader.starts_with('/')));
@@ -189,7 +188,7 @@ mod tests {
     fn the_tick_rate_follows_from_the_tick() {
         assert_eq!(hz_of_tick(4_000_000), Some(250));
         assert_eq!(hz_of_tick(3_333_333), Some(300));
-        // A clock that is not coarse resolves 1 ns, and 0 is no answer.
+        // A clock that is not coarse has a resolution of 1 ns; 0 is invalid.
         assert_eq!(hz_of_tick(1), None);
         assert_eq!(hz_of_tick(0), None);
     }

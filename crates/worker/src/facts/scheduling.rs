@@ -1,11 +1,12 @@
-//! What moves, stops or slows a running thread.
+//! Scheduling: what preempts, migrates, throttles or slows down a running thread.
 
 use oscost_model::facts::Scheduling;
 
 use super::roots::Roots;
 use super::{cgroup, os, parse, reader};
 
-/// What sysfs, the control group and the command line say. `allowed` are the CPUs of this process.
+/// Scheduling, from sysfs, the control group and the command line. `allowed` are the CPUs of this
+/// process.
 pub(super) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Scheduling {
     let cpus = roots.at("sys/devices/system/cpu");
     let first = allowed.and_then(|cpus| cpus.first()).copied().unwrap_or_default();
@@ -34,16 +35,16 @@ pub(super) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Scheduling {
     }
 }
 
-/// Older kernels tell the governor only in a file whose name says that it cannot be set.
+/// The idle governor; older kernels have only the read-only file.
 fn idle_governor(roots: &Roots) -> Option<String> {
     let file = |name| reader::value(&roots.at("sys/devices/system/cpu/cpuidle").join(name));
     file("current_governor").or_else(|| file("current_governor_ro"))
 }
 
-/// The preemption mode, from the surest source that can be read. `uname -v` says how the kernel
-/// was built, and names real time above all else. A kernel built to switch modes tells the present
-/// one in debugfs, which is root's; its command line may have set one. `PREEMPT` alone has been
-/// two modes since Linux 6.13, and a kernel that says nothing is `none` or `voluntary`: unknown.
+/// The preemption mode, from the most reliable readable source. `uname -v` shows the build, and
+/// PREEMPT_RT decides. A kernel with switchable modes shows the present one in debugfs, which only root
+/// can read; the command line may have set it. `PREEMPT` alone means one of two modes since Linux 6.13,
+/// and without any word the mode is `none` or `voluntary`: unknown.
 fn preempt(roots: &Roots) -> Option<String> {
     let version = reader::value(&roots.at("proc/sys/kernel/version")).unwrap_or_default();
     let built = version.split_whitespace().find(|word| word.starts_with("PREEMPT"));
@@ -57,7 +58,7 @@ fn preempt(roots: &Roots) -> Option<String> {
         "PREEMPT" => Some("full-or-lazy".to_string()),
         "PREEMPT_DYNAMIC" => {
             let cmdline = os::raw_cmdline(roots).unwrap_or_default();
-            // The kernel obeys the last one.
+            // The last one takes effect.
             let set = cmdline.split_whitespace().rev().find_map(|w| w.strip_prefix("preempt="));
             Some(set.and_then(|mode| parse::printable(mode, 32)).unwrap_or("dynamic".to_string()))
         }

@@ -1,4 +1,4 @@
-//! What the kernel checks, hides or forbids.
+//! Security settings of the kernel and of this process.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{parse, reader};
 /// The bit of personality(2) that setarch -R sets.
 const ADDR_NO_RANDOMIZE: u64 = 0x004_0000;
 
-/// What sysctls and the process's status say.
+/// Security settings, from sysctls and the process's status.
 pub(super) fn gather(roots: &Roots, status: &str) -> Security {
     let sysctl = roots.at("proc/sys/kernel");
     let number = |key| parse::number(parse::field(status, key)?);
@@ -38,7 +38,7 @@ fn hex(text: Option<&str>) -> Option<u64> {
     u64::from_str_radix(text?, 16).ok()
 }
 
-/// Each processor flaw the kernel knows, and what it does about it.
+/// The processor vulnerabilities that the kernel knows, each with its mitigation.
 pub(super) fn mitigations(roots: &Roots) -> BTreeMap<String, String> {
     let folder = roots.at("sys/devices/system/cpu/vulnerabilities");
     let flaws = reader::names(&folder).into_iter();

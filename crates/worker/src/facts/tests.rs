@@ -1,9 +1,9 @@
-//! The room as a whole, on made-up machines.
+//! Tests of all facts, on synthetic machines.
 
 mod aarch64;
-mod groups;
-mod odd;
-mod watched;
+mod activity;
+mod cgroups;
+mod unreadable;
 mod x86;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::roots::Roots;
 
-/// A private folder that stands for a machine, removed with this value.
+/// A private directory that represents a machine, removed with this value.
 struct Tree(PathBuf);
 
 impl Tree {
@@ -49,7 +49,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // A folder that is left over is not worth a second panic.
+        // A leftover directory is not worth a second panic.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

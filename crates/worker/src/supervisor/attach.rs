@@ -72,8 +72,8 @@ pub(super) fn attach_until_stop(
     };
     wait_until_settled();
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
-    let heard = wire.send(&ready).and_then(|()| wire.next_order());
-    match (heard, system.detach()) {
+    let order = wire.send(&ready).and_then(|()| wire.next_order());
+    match (order, system.detach()) {
         (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
             Event::Detached { id, counted, monitor_report: seen.map(Box::new) }
         }

@@ -35,18 +35,18 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     let bench = benchmarks::find(&case.benchmark)
         .filter(|bench| benchmarks::is_complete(bench, case))
         .ok_or_else(|| failure(id, format!("`{case}` is not in this worker's catalog")))?;
-    let far = spec.remote_end.as_ref();
-    let asked = (far.is_some(), spec.clock.kind);
-    if let Some(missing) = needs::unmet_need(&bench.definition(), &case.point, asked) {
+    let remote_peer = spec.remote_end.as_ref();
+    let conditions = (remote_peer.is_some(), spec.clock.kind);
+    if let Some(missing) = needs::unmet_need(&bench.definition(), &case.point, conditions) {
         return Err(Event::Skipped { id, missing, arm: None });
     }
     // Read before pinning: afterwards the process sees only its one CPU.
-    let site = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
+    let context = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
-    let mut work = bench.work(&case.point, site).map_err(|error| {
-        let why = format!("set up `{case}`: {error}{}", unreachable_peer_hint(far, error));
+    let mut work = bench.work(&case.point, context).map_err(|error| {
+        let why = format!("set up `{case}`: {error}{}", unreachable_peer_hint(remote_peer, error));
         if error == Errno::PEER_TIMED_OUT {
             return Event::TimedOut {
                 id,
@@ -83,10 +83,10 @@ fn seccomp_note(spec: &WorkerSpec, arm: u8) -> &'static str {
 }
 
 /// What to do about a peer that cannot be reached; empty for other errors.
-fn unreachable_peer_hint(far: Option<&RemoteEnd>, error: Errno) -> String {
+fn unreachable_peer_hint(remote_peer: Option<&RemoteEnd>, error: Errno) -> String {
     let unreachable =
         [libc::ETIMEDOUT, libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::EACCES];
-    match far {
+    match remote_peer {
         Some(RemoteEnd { addr, .. }) if unreachable.contains(&error.0) => {
             format!("; the peer listens at {addr}: {PEER_UNREACHABLE_HINT}")
         }
@@ -103,7 +103,7 @@ pub(super) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
         remote_peer: spec
             .remote_end
             .as_ref()
-            .and_then(|far| RemoteEndpoint::parse(&far.addr, &far.token)),
+            .and_then(|remote_peer| RemoteEndpoint::parse(&remote_peer.addr, &remote_peer.token)),
         clock: match spec.clock.kind {
             ClockKind::Tsc | ClockKind::Instructions => Stopwatch::Tsc,
             ClockKind::Vdso => ClockGettime::find().map_or(Stopwatch::Syscall, Stopwatch::Vdso),

@@ -89,43 +89,36 @@ impl ExternalProgram {
     pub(super) fn start(
         words: &[String],
         reads: Capture,
-        bounds: &ProgramLimits,
+        limits: &ProgramLimits,
     ) -> Result<Self, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
         let null = File::options().read(true).write(true).open("/dev/null")?;
-        let (errors, to_errors) = pipe()?;
+        let (stderr, to_stderr) = pipe()?;
         let mut command = Command::new(program);
-        command.args(arguments).process_group(0).stdin(null.try_clone()?).stderr(to_errors);
-        let output = match reads {
+        command.args(arguments).process_group(0).stdin(null.try_clone()?).stderr(to_stderr);
+        let stdout = match reads {
             Capture::Stderr => {
                 command.stdout(null);
                 None
             }
             Capture::Both => {
-                let (output, to_output) = pipe()?;
-                command.stdout(to_output);
-                Some(output)
+                let (stdout, to_stdout) = pipe()?;
+                command.stdout(to_stdout);
+                Some(stdout)
             }
         };
         // No further options, so that the library uses posix_spawn and does not fork.
-        let lowered = lower_limits(bounds)?;
-        let begun_ns = monotonic_raw_ns();
+        let lowered = lower_limits(limits)?;
+        let started_ns = monotonic_raw_ns();
         let spawned = command.spawn();
         drop(lowered);
         let pid = spawned?.id();
-        let end = PidFd::open(pid).inspect_err(|_| {
+        let pidfd = PidFd::open(pid).inspect_err(|_| {
             process::kill(pid);
             let _ = process::wait(WaitTarget::Child(pid), true);
         })?;
-        let said = ProgramOutput::default();
-        Ok(Self {
-            pid,
-            started_ns: begun_ns,
-            pidfd: Some(end),
-            stdout: output,
-            stderr: Some(errors),
-            output: said,
-        })
+        let output = ProgramOutput::default();
+        Ok(Self { pid, started_ns, pidfd: Some(pidfd), stdout, stderr: Some(stderr), output })
     }
 
     /// Waits for its exit; returns the status, the resource usage and the time of the exit.
@@ -150,11 +143,11 @@ impl ExternalProgram {
 }
 
 /// Lowers the resource limits under which a program is started.
-pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
+pub(super) fn lower_limits(limits: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
     let lowered = |what, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(what, mib)).transpose();
     Ok([
-        lowered(LimitKind::AddressSpace, bounds.memory_mib)?,
-        lowered(LimitKind::File, bounds.file_mib)?,
+        lowered(LimitKind::AddressSpace, limits.memory_mib)?,
+        lowered(LimitKind::File, limits.file_mib)?,
     ])
 }
 
@@ -162,16 +155,17 @@ pub(super) fn lower_limits(bounds: &ProgramLimits) -> Result<[Option<LoweredLimi
 pub(super) fn wait_for_event(
     program: Option<&mut ExternalProgram>,
     other: Option<BorrowedFd<'_>>,
-    to: WaitLimit,
+    limit: WaitLimit,
 ) -> Result<WaitResult, Errno> {
-    let left = time_until(to.deadline);
+    let left = time_until(limit.deadline);
     let input = std::io::stdin();
-    let heeded = (to.session == SessionEnd::Cancels).then(|| input.as_fd());
-    let (of, ready) = {
+    let session_input = (limit.session == SessionEnd::Cancels).then(|| input.as_fd());
+    let (is_open, ready) = {
         let program = program.as_deref();
-        let streams = |of: fn(&ExternalProgram) -> Option<BorrowedFd<'_>>| program.and_then(of);
+        let streams =
+            |is_open: fn(&ExternalProgram) -> Option<BorrowedFd<'_>>| program.and_then(is_open);
         let all = [
-            heeded,
+            session_input,
             streams(|program| Some(program.pidfd.as_ref()?.as_fd())),
             other,
             streams(|program| Some(program.stdout.as_ref()?.as_fd())),
@@ -181,9 +175,9 @@ pub(super) fn wait_for_event(
         (all.map(|fd| fd.is_some()), poll::readable(&fds, Some(left))?)
     };
     let mut ready = ready.into_iter();
-    let [unwanted, ended, other, output, errors] =
-        of.map(|is_there| is_there && ready.next() == Some(true));
-    if unwanted {
+    let [cancelled, ended, other, output, errors] =
+        is_open.map(|is_there| is_there && ready.next() == Some(true));
+    if cancelled {
         return Ok(WaitResult::Cancelled);
     }
     if let Some(program) = program {
@@ -219,7 +213,7 @@ pub(super) fn wait_for_event(
 
 impl ProgramOutput {
     /// Reads once from a stream, and closes it at its end.
-    fn read_from(&mut self, from: &mut Option<File>, of: Capture) {
+    fn read_from(&mut self, from: &mut Option<File>, is_open: Capture) {
         let Some(stream) = from else { return };
         let before = self.tail.len();
         let Ok(read @ 1..) = read_some(stream, &mut self.tail) else {
@@ -228,7 +222,7 @@ impl ProgramOutput {
         };
         self.bytes += read as u64;
         let new = &self.tail[before..];
-        if of == Capture::Both {
+        if is_open == Capture::Both {
             let room = MAX_HEAD_BYTES.saturating_sub(self.head.len());
             self.head.extend_from_slice(&new[..room.min(read)]);
             self.newlines += new.iter().filter(|&&byte| byte == b'\n').count() as u64;
@@ -281,8 +275,8 @@ impl ProgramOutput {
 }
 
 /// How a program ended that should have succeeded.
-pub(super) fn describe_end(how: Termination, bounds: &ProgramLimits) -> String {
-    match (how, bounds.file_mib) {
+pub(super) fn describe_end(how: Termination, limits: &ProgramLimits) -> String {
+    match (how, limits.file_mib) {
         (Termination::Exited(status), _) => format!("exited with status {status}"),
         (Termination::Killed(libc::SIGXFSZ), Some(mib)) => {
             format!("was killed by SIGXFSZ: a file exceeded its limit of {mib} MiB")
@@ -355,16 +349,16 @@ pub(super) fn describe_leftovers(names: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn said(words: &str) -> ProgramOutput {
+    fn output(words: &str) -> ProgramOutput {
         ProgramOutput { tail: words.as_bytes().to_vec(), ..ProgramOutput::default() }
     }
 
     #[test]
     fn a_message_has_the_last_five_lines_of_output_and_no_control_characters() {
-        assert_eq!(said("a\n\n  b \r\nc\nd\ne\nf\n").tail_clause(": "), ": b; c; d; e; f");
-        assert_eq!(said("\x1b[2J'\"\\\u{202e}").tail_clause(": "), r#": \u{1b}[2J'"\\u{202e}"#);
-        assert_eq!((said("").tail_clause(": "), said(" \n").tail_clause(": ")), <_>::default());
-        assert_eq!(said(&"x".repeat(700)).tail_clause("").len(), 600);
+        assert_eq!(output("a\n\n  b \r\nc\nd\ne\nf\n").tail_clause(": "), ": b; c; d; e; f");
+        assert_eq!(output("\x1b[2J'\"\\\u{202e}").tail_clause(": "), r#": \u{1b}[2J'"\\u{202e}"#);
+        assert_eq!((output("").tail_clause(": "), output(" \n").tail_clause(": ")), <_>::default());
+        assert_eq!(output(&"x".repeat(700)).tail_clause("").len(), 600);
     }
 
     #[test]

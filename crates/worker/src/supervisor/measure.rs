@@ -39,8 +39,8 @@ pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if !spec.forked && applied.iter().all(|one| !one.supports_twins()) {
         return run_session(id, spec, wire, &MonitorPage::none()).into();
     }
-    let ended = treatments::run(&Treatments { applied, cpu: spec.cpu, arm: 0 }, &mut |seen| {
-        let answer = run_session(id, spec, wire, seen);
+    let ended = treatments::run(&Treatments { applied, cpu: spec.cpu, arm: 0 }, &mut |page| {
+        let answer = run_session(id, spec, wire, page);
         i32::from(wire.send(&answer).is_err())
     });
     match ended {
@@ -51,13 +51,13 @@ pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
 }
 
 /// Measures or pilots a case with the clock that the spec names.
-fn run_session(id: u64, spec: &WorkerSpec, wire: &mut Wire, seen: &MonitorPage) -> Event {
+fn run_session(id: u64, spec: &WorkerSpec, wire: &mut Wire, page: &MonitorPage) -> Event {
     let mut work = match timed_work(id, spec, 0) {
         Ok(work) => work,
         Err(answer) => return answer,
     };
     with_stack_offset(spec, &mut || {
-        let session = Session { id, spec, wire, work: &mut work, seen };
+        let session = Session { id, spec, wire, work: &mut work, page };
         let done = match spec.clock.kind {
             ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
                 Err(no_instruction_counter(id))
@@ -77,7 +77,7 @@ struct Session<'a> {
     spec: &'a WorkerSpec,
     wire: &'a mut Wire,
     work: &'a mut Work,
-    seen: &'a MonitorPage,
+    page: &'a MonitorPage,
 }
 
 impl Session<'_> {
@@ -152,17 +152,17 @@ impl Session<'_> {
         let arms = if self.spec.toggled { 2 } else { 1 };
         let mut table = sample_table(id, plan, arms)?;
         // Rounds of the same index have the same number of ops in every arm.
-        let mut cuts: Vec<BatchJitter> =
+        let mut jitters: Vec<BatchJitter> =
             (0..arms).map(|_| BatchJitter::new(self.spec.seed)).collect();
-        let mut settling = BatchJitter::new(!self.spec.seed);
+        let mut warm_up_jitter = BatchJitter::new(!self.spec.seed);
         let (mut rounds, mut next_slot) = ([0; 2], 0);
         let mut account = None;
-        let mut woken = None;
+        let mut wakeups = None;
         let exact = self.spec.task == Task::Exact;
         send_ready(id, self.wire)?;
         while let Some(Order::Go { batches, arm, .. }) = next_order(id, self.wire)? {
             let at = usize::from(arm);
-            let Some(cut) = cuts.get_mut(at) else {
+            let Some(jitter) = jitters.get_mut(at) else {
                 return Err(failure(id, format!("`go` for arm {arm}: the worker has {arms}")));
             };
             // An exact worker makes its own plan, with its own number of groups.
@@ -171,7 +171,7 @@ impl Session<'_> {
             if account.is_none() {
                 let before = system_counters(self.spec);
                 collector.warm_up(self.work, plan).map_err(|error| op_failure(id, error))?;
-                woken = monitor_wakeups_per_op(self.work, plan, self.seen)
+                wakeups = monitor_wakeups_per_op(self.work, plan, self.page)
                     .map_err(|error| op_failure(id, error))?;
                 account = Some((collector.open_account(), before));
             }
@@ -179,25 +179,25 @@ impl Session<'_> {
                 // The toggled treatment has changed the contents of the caches.
                 let tag = SampleTag { arm, round: rounds[at], batch: next_slot as u32 };
                 collector
-                    .time_group(self.work, plan, &mut settling, tag, &mut |_| ())
+                    .time_group(self.work, plan, &mut warm_up_jitter, tag, &mut |_| ())
                     .map_err(|error| op_failure(id, error))?;
             }
             for _ in 0..batches {
                 let tag = SampleTag { arm, round: rounds[at], batch: next_slot as u32 };
-                let mut kept = Ok(());
-                let mut keep = |sample| {
-                    kept = kept.and(table.set(next_slot, sample));
+                let mut stored = Ok(());
+                let mut store = |sample| {
+                    stored = stored.and(table.set(next_slot, sample));
                     next_slot += 1;
                 };
                 collector
-                    .time_group(self.work, plan, cut, tag, &mut keep)
+                    .time_group(self.work, plan, jitter, tag, &mut store)
                     .map_err(|error| op_failure(id, error))?;
-                kept.map_err(|error| failure(id, format!("store a sample: {error}")))?;
+                stored.map_err(|error| failure(id, format!("store a sample: {error}")))?;
                 rounds[at] += 1;
             }
             if self.spec.toggled {
-                let went = self.wire.send(&Event::BatchesDone { id });
-                went.map_err(|error| {
+                let sent = self.wire.send(&Event::BatchesDone { id });
+                sent.map_err(|error| {
                     failure(id, format!("report the end of the batches: {error}"))
                 })?;
             }
@@ -215,7 +215,7 @@ impl Session<'_> {
             samples: table.prefix(next_slot),
             disturbance: Box::new(disturbance),
             monitor_wakeups_per_op: if treated {
-                vec![woken; usize::from(arms)]
+                vec![wakeups; usize::from(arms)]
             } else {
                 Vec::new()
             },

@@ -134,15 +134,15 @@ impl ProgramRun<'_> {
         for (name, value) in &self.program.variables {
             self.set_variable(name, value.into())?;
         }
-        let to = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
-        self.run_commands("command before it: ", &self.program.before, to)?;
-        let mut beside = match &self.program.companion {
-            Some(beside) => Some(self.start_companion(beside)?),
+        let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
+        self.run_commands("command before it: ", &self.program.before, limit)?;
+        let mut companion = match &self.program.companion {
+            Some(companion) => Some(self.start_companion(companion)?),
             None => None,
         };
-        let answer = self.run_in_fork(&mut beside);
-        if let (Some(outside), Some(beside)) = (beside, &self.program.companion) {
-            self.end_companion(outside, beside)?;
+        let answer = self.run_in_fork(&mut companion);
+        if let (Some(child), Some(companion)) = (companion, &self.program.companion) {
+            self.end_companion(child, companion)?;
         }
         answer
     }
@@ -161,21 +161,20 @@ impl ProgramRun<'_> {
         &self,
         lead: &str,
         commands: &[Vec<String>],
-        to: WaitLimit,
+        limit: WaitLimit,
     ) -> Result<(), Event> {
         for command in commands {
-            let mut outside =
-                self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
+            let mut child = self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
             loop {
-                match external_program::wait_for_event(Some(&mut outside), None, to) {
+                match external_program::wait_for_event(Some(&mut child), None, limit) {
                     Ok(WaitResult::Exited) => break,
                     Ok(WaitResult::Output | WaitResult::Other) => {}
                     Ok(turn) => {
-                        process::kill_group(outside.pid);
+                        process::kill_group(child.pid);
                         return Err(self.interruption(
                             lead,
                             command,
-                            &outside.output.last_output_clause(),
+                            &child.output.last_output_clause(),
                             turn,
                         ));
                     }
@@ -184,11 +183,11 @@ impl ProgramRun<'_> {
                     }
                 }
             }
-            let (how, ..) = outside
+            let (how, ..) = child
                 .reap()
                 .map_err(|error| self.command_failure(lead, command, "waited for", error))?;
-            outside.drain_output();
-            self.check_end(lead, command, (&outside, how), &[])?;
+            child.drain_output();
+            self.check_end(lead, command, (&child, how), &[])?;
         }
         Ok(())
     }
@@ -220,7 +219,7 @@ impl ProgramRun<'_> {
         &self,
         lead: &str,
         command: &[String],
-        (outside, how): (&ExternalProgram, Termination),
+        (child, how): (&ExternalProgram, Termination),
         statuses: &[i32],
     ) -> Result<(), Event> {
         let statuses = if statuses.is_empty() { &[0] } else { statuses };
@@ -228,7 +227,7 @@ impl ProgramRun<'_> {
             Termination::Exited(status) if statuses.contains(&status) => Ok(()),
             _ => {
                 let how = external_program::describe_end(how, &self.program.limits);
-                let last = outside.output.tail_clause(": ");
+                let last = child.output.tail_clause(": ");
                 Err(self.failure(&[lead, &quoted_command(command), " ", &how, &last]))
             }
         }
@@ -261,28 +260,28 @@ impl ProgramRun<'_> {
     }
 
     /// Starts the companion, and waits for its first line.
-    fn start_companion(&self, beside: &CompanionProgram) -> Result<ExternalProgram, Event> {
-        let (lead, command) = ("companion: ", &beside.command);
-        let mut outside = self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
+    fn start_companion(&self, companion: &CompanionProgram) -> Result<ExternalProgram, Event> {
+        let (lead, command) = ("companion: ", &companion.command);
+        let mut child = self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
         let ready_by = Instant::now() + COMPANION_READY_TIMEOUT;
         let deadline = self.deadline.min(ready_by);
-        let to = WaitLimit { deadline, session: SessionEnd::Cancels };
+        let limit = WaitLimit { deadline, session: SessionEnd::Cancels };
         let line = loop {
-            if let Some(line) = outside.output.first_line() {
+            if let Some(line) = child.output.first_line() {
                 break line;
             }
-            match external_program::wait_for_event(Some(&mut outside), None, to) {
+            match external_program::wait_for_event(Some(&mut child), None, limit) {
                 Ok(WaitResult::Output | WaitResult::Other) => {}
                 // The line may still be in the pipe.
                 Ok(WaitResult::Exited) => {
-                    outside.drain_output();
-                    match outside.output.first_line() {
+                    child.drain_output();
+                    match child.output.first_line() {
                         Some(line) => break line,
-                        None => return Err(self.companion_failure(beside, &outside)),
+                        None => return Err(self.companion_failure(companion, &child)),
                     }
                 }
                 Ok(WaitResult::TimedOut) if deadline == ready_by => {
-                    let last = outside.output.last_output_clause();
+                    let last = child.output.last_output_clause();
                     let words = " wrote no line within 30 s";
                     return Err(self.failure(&[lead, &quoted_command(command), words, &last]));
                 }
@@ -290,28 +289,28 @@ impl ProgramRun<'_> {
                     return Err(self.interruption(
                         lead,
                         command,
-                        &outside.output.last_output_clause(),
+                        &child.output.last_output_clause(),
                         turn,
                     ));
                 }
                 Err(error) => return Err(self.command_failure(lead, command, "waited for", error)),
             }
         };
-        if !beside.variable.is_empty() {
-            let value = [beside.prefix.as_bytes(), &line].concat();
-            self.set_variable(&beside.variable, OsString::from_vec(value))?;
+        if !companion.variable.is_empty() {
+            let value = [companion.prefix.as_bytes(), &line].concat();
+            self.set_variable(&companion.variable, OsString::from_vec(value))?;
         }
-        Ok(outside)
+        Ok(child)
     }
 
     /// The failure of a companion that exited before it was ready.
-    fn companion_failure(&self, beside: &CompanionProgram, outside: &ExternalProgram) -> Event {
-        let (lead, command) = ("companion: ", &beside.command);
-        match outside.reap() {
+    fn companion_failure(&self, companion: &CompanionProgram, child: &ExternalProgram) -> Event {
+        let (lead, command) = ("companion: ", &companion.command);
+        match child.reap() {
             Ok((Termination::Exited(0), ..)) => {
                 self.failure(&[lead, &quoted_command(command), " exited without writing a line"])
             }
-            Ok((how, ..)) => match self.check_end(lead, command, (outside, how), &[]) {
+            Ok((how, ..)) => match self.check_end(lead, command, (child, how), &[]) {
                 Err(why) => why,
                 Ok(()) => self.failure(&[lead, &quoted_command(command)]),
             },
@@ -322,29 +321,29 @@ impl ProgramRun<'_> {
     /// Kills the companion. It may also have exited with success by itself.
     fn end_companion(
         &self,
-        mut outside: ExternalProgram,
-        beside: &CompanionProgram,
+        mut child: ExternalProgram,
+        companion: &CompanionProgram,
     ) -> Result<(), Event> {
-        let early = process::wait(WaitTarget::Child(outside.pid), false);
-        process::kill_group(outside.pid);
+        let early = process::wait(WaitTarget::Child(child.pid), false);
+        process::kill_group(child.pid);
         match early {
             Ok(Some((_, how))) => {
-                outside.drain_output();
-                self.check_end("companion: ", &beside.command, (&outside, how), &[])
+                child.drain_output();
+                self.check_end("companion: ", &companion.command, (&child, how), &[])
             }
             _ => Ok(()),
         }
     }
 
     /// Runs the program, or counts its calls, in a fork, and reads the companion's output meanwhile.
-    fn run_in_fork(&self, beside: &mut Option<ExternalProgram>) -> Result<Answer, Event> {
+    fn run_in_fork(&self, companion: &mut Option<ExternalProgram>) -> Result<Answer, Event> {
         let id = self.id;
         let counts = matches!(self.spec.task, Task::Count { .. });
         // A counted program applies its treatments itself; its tracer has none.
         let applied = if counts { &[] } else { self.spec.treatments_of(0) };
         let lost = |error: Errno| failure(id, format!("read the result of the program: {error}"));
-        let (mut heard, says) = pipe().map_err(lost)?;
-        let mut says = Some(says);
+        let (mut reader, writer) = pipe().map_err(lost)?;
+        let mut writer = Some(writer);
         let treatments = Treatments { applied, cpu: self.spec.cpu, arm: 0 };
         let started = treatments.start(&mut |_| {
             let answer = match self.spec.task {
@@ -359,27 +358,27 @@ impl ProgramRun<'_> {
                 Answer::Line(line) => line,
                 Answer::Sent => Vec::new(),
             };
-            let said = says.take().map(|mut says: File| says.write_all(&line));
-            i32::from(!matches!(said, Some(Ok(()))))
+            let written = writer.take().map(|mut writer: File| writer.write_all(&line));
+            i32::from(!matches!(written, Some(Ok(()))))
         });
         let running = started.map_err(|why| refusal(id, why))?;
-        drop(says);
+        drop(writer);
         // The fork stops a timed program itself, in time; a tracer only waits, and must be killed.
         let grace = if counts { Duration::ZERO } else { 2 * CLEANUP_TIME };
-        let to = WaitLimit { deadline: self.deadline + grace, session: SessionEnd::Cancels };
+        let limit = WaitLimit { deadline: self.deadline + grace, session: SessionEnd::Cancels };
         let mut line = Vec::new();
         loop {
-            match external_program::wait_for_event(beside.as_mut(), Some(heard.as_fd()), to)
+            match external_program::wait_for_event(companion.as_mut(), Some(reader.as_fd()), limit)
                 .map_err(lost)?
             {
                 WaitResult::Other => {
-                    if read_some(&mut heard, &mut line).map_err(lost)? == 0 {
+                    if read_some(&mut reader, &mut line).map_err(lost)? == 0 {
                         break;
                     }
                 }
                 WaitResult::Output | WaitResult::Exited => {}
                 WaitResult::Cancelled if !counts => {
-                    heard.read_to_end(&mut line).map_err(|error| lost(error.into()))?;
+                    reader.read_to_end(&mut line).map_err(|error| lost(error.into()))?;
                     break;
                 }
                 turn => return Err(self.interruption("", &self.program.command, "", turn)),
@@ -407,20 +406,20 @@ impl ProgramRun<'_> {
         // A fork copies each page at its first write. A failing start touches the pages that the timed
         // start needs, so that these copies are not timed.
         let _ = ExternalProgram::start(&[String::new()], reads, &ProgramLimits::default());
-        let mut outside = self.start("", command, reads, limits)?;
+        let mut child = self.start("", command, reads, limits)?;
         let most_bytes = u64::from(self.max_output_mib()) << 20;
-        let to = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
+        let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
         let ended = loop {
-            match external_program::wait_for_event(Some(&mut outside), None, to) {
-                Ok(WaitResult::Exited) => break outside.reap(),
-                Ok(WaitResult::Output) if outside.output.bytes <= most_bytes => {}
+            match external_program::wait_for_event(Some(&mut child), None, limit) {
+                Ok(WaitResult::Exited) => break child.reap(),
+                Ok(WaitResult::Output) if child.output.bytes <= most_bytes => {}
                 Ok(turn) => {
-                    process::kill_group(outside.pid);
+                    process::kill_group(child.pid);
                     external_program::kill_children();
                     return Err(self.interruption(
                         "",
                         command,
-                        &outside.output.last_output_clause(),
+                        &child.output.last_output_clause(),
                         turn,
                     ));
                 }
@@ -430,34 +429,34 @@ impl ProgramRun<'_> {
         let ended = ended.inspect_err(|_| drop(external_program::kill_children()));
         let (how, mut usage, ended_ns) =
             ended.map_err(|error| self.command_failure("", command, "waited for", error))?;
-        let farewell =
+        let grace_limit =
             WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
         while let Ok(left) = usage::wait(WaitTarget::Any, false) {
             match left {
                 Some((_, of_orphan)) => usage = usage.merged_with(of_orphan),
-                None if time_until(farewell.deadline).is_zero() => break,
+                None if time_until(grace_limit.deadline).is_zero() => break,
                 None => {
                     let soon = Instant::now() + Duration::from_millis(1);
-                    let to = WaitLimit { deadline: soon, ..farewell };
+                    let limit = WaitLimit { deadline: soon, ..grace_limit };
                     // They may write until then, and must not block on a full pipe.
-                    let _ = external_program::wait_for_event(Some(&mut outside), None, to);
+                    let _ = external_program::wait_for_event(Some(&mut child), None, limit);
                 }
             }
         }
         let names = external_program::kill_children();
-        outside.drain_output();
-        if outside.output.bytes > most_bytes {
+        child.drain_output();
+        if child.output.bytes > most_bytes {
             return Err(self.interruption("", command, "", WaitResult::Output));
         }
-        self.check_end("", command, (&outside, how), &program.ok_statuses)?;
+        self.check_end("", command, (&child, how), &program.ok_statuses)?;
         if let Some(left) = external_program::describe_leftovers(&names) {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }
         let ran = ProgramResult {
-            real_ns: ended_ns.saturating_sub(outside.started_ns),
+            real_ns: ended_ns.saturating_sub(child.started_ns),
             usage,
-            lines: is_read.then(|| outside.output.line_count()),
-            output: outside.output.tail_text(),
+            lines: is_read.then(|| child.output.line_count()),
+            output: child.output.tail_text(),
         };
         Ok(Event::ProgramExited { id, result: Box::new(ran) })
     }

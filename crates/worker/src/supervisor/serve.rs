@@ -31,13 +31,13 @@ pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
-    let mut door = TokenListener::bind(bind, token)
+    let mut listener = TokenListener::bind(bind, token)
         .map_err(|error| failure(id, format!("listen at {bind}: {error}")))?;
-    let addr = Some(door.endpoint().addr.to_string());
+    let addr = Some(listener.endpoint().addr.to_string());
     wire.send(&Event::Ready { id, pid: std::process::id(), addr })
         .map_err(|error| failure(id, format!("send `ready`: {error}")))?;
     let point = bench.definition().with_implied(&case.point);
-    serve(Params::new(&point, site), &mut door)
+    serve(Params::new(&point, site), &mut listener)
         .map_err(|error| failure(id, format!("serve `{case}`: {error}")))?;
-    Ok(Event::Served { id, unauthorised_connections: door.close() })
+    Ok(Event::Served { id, unauthorised_connections: listener.close() })
 }

@@ -24,28 +24,29 @@ pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> 
 pub(super) fn monitor_wakeups_per_op(
     work: &mut Work,
     plan: &BatchPlan,
-    seen: &MonitorPage,
+    page: &MonitorPage,
 ) -> Result<Option<f64>, OpError> {
     /// Few and short batches: a ptrace stop may take 100 us, and an op may make many calls.
     const BATCHES: u32 = 4;
     const TURNS: u64 = 16;
-    let turns = if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
-    let (mut woken, mut ops) = (0, 0);
+    let iterations =
+        if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
+    let (mut wakeups, mut ops) = (0, 0);
     for _ in 0..BATCHES {
-        if seen.wakeups().is_none() {
+        if page.wakeups().is_none() {
             return Ok(None);
         }
-        work.prepare(turns)?;
-        let before = seen.wakeups();
-        let done = work.run(turns, 1);
-        let after = seen.wakeups();
+        work.prepare(iterations)?;
+        let before = page.wakeups();
+        let done = work.run(iterations, 1);
+        let after = page.wakeups();
         done.and_then(|()| work.verify())?;
         if !work.is_batch_lost() {
-            woken += after.zip(before).map_or(0, |(after, before)| after - before);
-            ops += work.actual_ops().unwrap_or(turns * work.op_count());
+            wakeups += after.zip(before).map_or(0, |(after, before)| after - before);
+            ops += work.actual_ops().unwrap_or(iterations * work.op_count());
         }
     }
-    Ok((ops > 0).then(|| woken as f64 / ops as f64))
+    Ok((ops > 0).then(|| wakeups as f64 / ops as f64))
 }
 
 /// A table for every sample of the plan and all arms, pre-faulted and locked.
@@ -80,8 +81,8 @@ pub(super) fn with_system_counters(
     before: Option<Snapshot>,
 ) -> Disturbance {
     let (before, after) = (before.unwrap_or_default(), system_counters(spec).unwrap_or_default());
-    let increase = |now: Option<u64>, then: Option<u64>| {
-        now.zip(then).map(|(now, then)| now.saturating_sub(then))
+    let increase = |now: Option<u64>, earlier: Option<u64>| {
+        now.zip(earlier).map(|(now, earlier)| now.saturating_sub(earlier))
     };
     Disturbance {
         steal_ticks: increase(after.steal_ticks, before.steal_ticks),

@@ -42,23 +42,23 @@ pub(super) const NO_SUD: &str =
 pub fn run_treat() -> u8 {
     let mut arguments = std::env::args_os().skip(2);
     let text = arguments.next().unwrap_or_default();
-    let treated = serde_json::from_slice(text.as_encoded_bytes());
+    let treatment_set = serde_json::from_slice(text.as_encoded_bytes());
     let command: Vec<OsString> = arguments.collect();
-    match treated {
-        Ok(treated) => run(treated, command),
+    match treatment_set {
+        Ok(treatment_set) => run(treatment_set, command),
         Err(error) => {
             report_error(EXIT_TREATMENT_FAILED, &format!("cannot parse the treatments: {error}"))
         }
     }
 }
 
-fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
-    if treated.applied.contains(&AppliedTreatment::Sud) && !command.is_empty() {
+fn run(mut treatment_set: TreatmentSet, command: Vec<OsString>) -> u8 {
+    if treatment_set.applied.contains(&AppliedTreatment::Sud) && !command.is_empty() {
         let hint = "\n  hint: `oscost run --treat sud` treats a process that is already running";
         return report_error(EXIT_TREATMENT_FAILED, &(NO_SUD.to_owned() + hint));
     }
-    let command = take_wrapper(&mut treated.applied, command);
-    let (attached, applied) = (&treated.attached, &treated.applied);
+    let command = take_wrapper(&mut treatment_set.applied, command);
+    let (attached, applied) = (&treatment_set.attached, &treatment_set.applied);
     let treatments = Treatments { applied, cpu: None, arm: 0 };
     // With nothing to undo and no end to report, this process becomes the command.
     let is_simple = |one: &AppliedTreatment| {
@@ -71,21 +71,21 @@ fn run(mut treated: TreatmentSet, command: Vec<OsString>) -> u8 {
         };
     }
     let has_group = applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
-    let guard = match CleanupProcess::start(&treated, has_group) {
+    let guard = match CleanupProcess::start(&treatment_set, has_group) {
         Ok(guard) => guard,
-        Err(words) => return report_error(EXIT_TREATMENT_FAILED, &words),
+        Err(message) => return report_error(EXIT_TREATMENT_FAILED, &message),
     };
-    let held_back = signal::block_forwarded();
+    let blocked = signal::block_forwarded();
     let started = treatments.start(&mut |_| {
-        held_back.unblock();
+        blocked.unblock();
         i32::from(exec(&command, applied))
     });
     if started.is_err() {
-        held_back.unblock();
+        blocked.unblock();
     }
     let ended = started.and_then(|running| {
         signal::forward_to(running.pid());
-        held_back.unblock();
+        blocked.unblock();
         let ended = running.wait();
         signal::forward_to(0);
         ended
@@ -106,17 +106,17 @@ fn take_wrapper(applied: &mut Vec<AppliedTreatment>, command: Vec<OsString>) -> 
     let at = applied.iter().position(|one| matches!(one, AppliedTreatment::Wrapper { .. }));
     let mut rest = at.map(|at| applied.split_off(at)).unwrap_or_default().into_iter();
     let Some(AppliedTreatment::Wrapper { command: wrapper }) = rest.next() else { return command };
-    let mut words: Vec<OsString> = wrapper.into_iter().map(OsString::from).collect();
+    let mut message: Vec<OsString> = wrapper.into_iter().map(OsString::from).collect();
     let inside = TreatmentSet { applied: rest.collect(), attached: Vec::new() };
     if !inside.applied.is_empty() {
         let program = process::own_executable();
         // To the wrapper, /proc/self/exe is the wrapper itself.
-        words.push(program.read_link().unwrap_or(program).into());
-        words.push("treat".into());
-        words.push(serde_json::to_string(&inside).unwrap_or_default().into());
+        message.push(program.read_link().unwrap_or(program).into());
+        message.push("treat".into());
+        message.push(serde_json::to_string(&inside).unwrap_or_default().into());
     }
-    words.extend(command);
-    words
+    message.extend(command);
+    message
 }
 
 /// Executes the command as execvp(3) does; returns the exit status if that fails or if there is no
@@ -154,13 +154,13 @@ fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) ->
 }
 
 fn report_refusal(why: &Refusal) -> u8 {
-    let (Refusal::Unavailable(words) | Refusal::Failed(words)) = why;
-    report_error(EXIT_TREATMENT_FAILED, words)
+    let (Refusal::Unavailable(message) | Refusal::Failed(message)) = why;
+    report_error(EXIT_TREATMENT_FAILED, message)
 }
 
-fn report_error(status: u8, words: &str) -> u8 {
+fn report_error(status: u8, message: &str) -> u8 {
     // Standard error may be closed; the exit status reports the same.
-    let _ = writeln!(std::io::stderr(), "error: {words}");
+    let _ = writeln!(std::io::stderr(), "error: {message}");
     status
 }
 
@@ -184,23 +184,26 @@ struct CleanupEvent {
 
 impl CleanupProcess {
     /// Attaches the system treatments; `None` if there is nothing to clean up.
-    fn start(treated: &TreatmentSet, has_group: bool) -> Result<Option<CleanupProcess>, String> {
-        if treated.attached.is_empty() && !has_group {
+    fn start(
+        treatment_set: &TreatmentSet,
+        has_group: bool,
+    ) -> Result<Option<CleanupProcess>, String> {
+        if treatment_set.attached.is_empty() && !has_group {
             return Ok(None);
         }
         let failed = |error: Errno| format!("cannot start the cleanup process: {error}");
-        let (asked, asks) = pipe().map_err(failed)?;
-        let (says, said) = pipe().map_err(failed)?;
+        let (order_reader, order_writer) = pipe().map_err(failed)?;
+        let (event_reader, event) = pipe().map_err(failed)?;
         let name = location::own_leftover_name();
         let group = location::cgroup_name(0);
-        let put_back = RestorePlan::of(&treated.attached, &name);
-        let mut ends = Some((asked, asks, says, said));
+        let put_back = RestorePlan::of(&treatment_set.attached, &name);
+        let mut ends = Some((order_reader, order_writer, event_reader, event));
         let pid = process::fork(|| {
             process::start_session();
-            let Some((asked, _, _, said)) = ends.take() else { return 1 };
-            let mut wire = Wire::new(asked, said);
+            let Some((order_reader, _, _, event)) = ends.take() else { return 1 };
+            let mut wire = Wire::new(order_reader, event);
             let at = (AntagonistCpus::default(), &*name);
-            let event = attach::attach_until_stop(0, &treated.attached, at, &mut wire);
+            let event = attach::attach_until_stop(0, &treatment_set.attached, at, &mut wire);
             if has_group {
                 treatments::remove_group(&group);
             }
@@ -208,16 +211,16 @@ impl CleanupProcess {
             i32::from(wire.send(&event).is_err())
         });
         let pid = pid.map_err(failed)?;
-        let Some((_, asks, says, _)) = ends.take() else { return Ok(None) };
+        let Some((_, order_writer, event_reader, _)) = ends.take() else { return Ok(None) };
         let mut guard = CleanupProcess {
             pid,
-            input: Some(asks),
-            events: BufReader::new(says),
+            input: Some(order_writer),
+            events: BufReader::new(event_reader),
             restore: put_back,
         };
         match guard.next_event() {
             Some(CleanupEvent { event: EventKind::Ready, .. }) => Ok(Some(guard)),
-            said => Err(failure_text(said)),
+            event => Err(failure_text(event)),
         }
     }
 
@@ -228,13 +231,13 @@ impl CleanupProcess {
             Some(CleanupEvent { event: EventKind::Detached, counted: Some(counted), .. })
                 if verbose =>
             {
-                let words = format!("note: {counted} system calls of all processes were counted");
+                let message = format!("note: {counted} system calls of all processes were counted");
                 // Standard error may be closed.
-                let _ = writeln!(std::io::stderr(), "{words}");
+                let _ = writeln!(std::io::stderr(), "{message}");
             }
             Some(CleanupEvent { event: EventKind::Detached, .. }) => {}
-            said => {
-                report_error(EXIT_TREATMENT_FAILED, &failure_text(said));
+            event => {
+                report_error(EXIT_TREATMENT_FAILED, &failure_text(event));
             }
         }
     }
@@ -248,9 +251,9 @@ impl CleanupProcess {
 }
 
 /// Why the cleanup process failed.
-fn failure_text(said: Option<CleanupEvent>) -> String {
-    let words = said.and_then(|said| said.missing.or(said.why));
-    words.unwrap_or_else(|| "the cleanup process was killed".to_owned())
+fn failure_text(event: Option<CleanupEvent>) -> String {
+    let message = event.and_then(|event| event.missing.or(event.why));
+    message.unwrap_or_else(|| "the cleanup process was killed".to_owned())
 }
 
 impl Drop for CleanupProcess {

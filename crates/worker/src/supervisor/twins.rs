@@ -28,7 +28,7 @@ use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
 #[derive(Clone, Copy, Default)]
 struct ArmResult {
     account: Disturbance,
-    woken: Option<f64>,
+    wakeups: Option<f64>,
 }
 
 /// The state that the worker shares with its arms.
@@ -46,10 +46,9 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
         return Err(failure(id, "the task of the order is not to measure").into());
     };
     let arms = spec.arms;
-    let left = SharedTable::new(usize::from(arms))
+    let results = SharedTable::new(usize::from(arms))
         .map_err(|error| failure(id, format!("map the arms' accounts: {error}")))?;
-    let mut worker =
-        TwinWorker { id, spec, plan, samples: sample_table(id, plan, arms)?, results: left };
+    let mut worker = TwinWorker { id, spec, plan, samples: sample_table(id, plan, arms)?, results };
     let mut order: Vec<u8> = (0..arms).collect();
     // Another random stream than those of the stack offset and of the batches.
     Seed::new(spec.seed.rotate_left(32)).shuffle(&mut order);
@@ -75,13 +74,14 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
     while let Some(Order::Go { batches, .. }) = next_order(id, wire)? {
         check_group_limit(id, plan, rounds + batches)?;
         for _ in 0..batches {
-            twins.round().map_err(|(arm, said)| worker.arm_failure(arm, said, &mut running))?;
+            twins.round().map_err(|(arm, answer)| worker.arm_failure(arm, answer, &mut running))?;
             rounds += 1;
         }
     }
-    twins.end().map_err(|(arm, said)| worker.arm_failure(arm, said, &mut running))?;
+    twins.end().map_err(|(arm, answer)| worker.arm_failure(arm, answer, &mut running))?;
     let all = worker.results.prefix(usize::from(arms));
-    let account = all.iter().map(|left| left.account).reduce(twins::merge).unwrap_or_default();
+    let account =
+        all.iter().map(|results| results.account).reduce(twins::merge).unwrap_or_default();
     let slots = SampleSlots { arms, batches: plan.unroll_factors.len() };
     let mut samples = worker.samples.prefix(slots.first(0, rounds));
     // A batch whose answer never arrived has left its slot empty.
@@ -92,7 +92,7 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
         samples,
         disturbance: Box::new(with_system_counters(spec, account, before)),
         monitor_wakeups_per_op: if is_treated {
-            all.iter().map(|left| left.woken).collect()
+            all.iter().map(|results| results.wakeups).collect()
         } else {
             Vec::new()
         },
@@ -113,12 +113,12 @@ impl TwinWorker<'_> {
             .map_err(|error| failure(id, format!("open the pipes to an arm: {error}")))?;
         let mut tokens = Some(tokens);
         let applied = self.spec.treatments_of(arm);
-        let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |seen| {
+        let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |page| {
             location::set_arm(arm);
             // Closes the inherited pipes, so that each arm has the same number of descriptors.
             others.close_pipes();
             let Some(mut tokens) = tokens.take() else { return 1 };
-            let Err(why) = self.run_arm(arm, seen, &mut tokens) else { return 0 };
+            let Err(why) = self.run_arm(arm, page, &mut tokens) else { return 0 };
             let words = serde_json::to_vec(&with_arm(why, arm)).unwrap_or_default();
             i32::from(tokens.send_message(&words).is_err())
         });
@@ -126,7 +126,7 @@ impl TwinWorker<'_> {
         drop(tokens);
         match ends.receive() {
             twins::ArmAnswer::Done => Ok((ends, running)),
-            said => Err(self.arm_failure(arm, said, &mut [(arm, running)])),
+            answer => Err(self.arm_failure(arm, answer, &mut [(arm, running)])),
         }
     }
 
@@ -134,10 +134,10 @@ impl TwinWorker<'_> {
     fn arm_failure(
         &self,
         arm: u8,
-        said: twins::ArmAnswer,
+        answer: twins::ArmAnswer,
         running: &mut [(u8, TreatedProcess)],
     ) -> Answer {
-        if let twins::ArmAnswer::Message(line) = said {
+        if let twins::ArmAnswer::Message(line) = answer {
             return Answer::Line(line);
         }
         let of_it = running.iter_mut().find(|(number, _)| *number == arm);
@@ -152,16 +152,16 @@ impl TwinWorker<'_> {
     fn run_arm(
         &mut self,
         arm: u8,
-        seen: &MonitorPage,
+        page: &MonitorPage,
         tokens: &mut TokenPipes,
     ) -> Result<(), Event> {
         let mut work = timed_work(self.id, self.spec, arm)?;
         let (id, spec) = (self.id, self.spec);
-        let mut it = ArmProcess { arm, seen, tokens, work: &mut work, worker: self };
+        let mut process = ArmProcess { arm, page, tokens, work: &mut work, worker: self };
         with_stack_offset(spec, &mut || match spec.clock.kind {
-            ClockKind::Tsc => it.run(Ok(Tsc)),
-            ClockKind::Vdso => it.run(Vdso::find()),
-            ClockKind::Syscall => it.run(Ok(Syscall)),
+            ClockKind::Tsc => process.run(Ok(Tsc)),
+            ClockKind::Vdso => process.run(Vdso::find()),
+            ClockKind::Syscall => process.run(Ok(Syscall)),
             ClockKind::Instructions => Err(no_instruction_counter(id)),
         })
     }
@@ -170,7 +170,7 @@ impl TwinWorker<'_> {
 /// The process of an arm.
 struct ArmProcess<'a, 'b> {
     arm: u8,
-    seen: &'a MonitorPage,
+    page: &'a MonitorPage,
     tokens: &'a mut TokenPipes,
     work: &'a mut Work,
     worker: &'a mut TwinWorker<'b>,
@@ -180,12 +180,12 @@ impl ArmProcess<'_, '_> {
     fn run<C: Clock>(&mut self, clock: Result<C, Errno>) -> Result<(), Event> {
         let (id, plan, arm) = (self.worker.id, self.worker.plan, self.arm);
         let at = |error| op_failure(id, error);
-        let lost = |error: Errno| failure(id, format!("send the answer of an arm: {error}"));
+        let send_error = |error: Errno| failure(id, format!("send the answer of an arm: {error}"));
         let clock = clock.map_err(|error| failure(id, format!("open the clock: {error}")))?;
         let mut collector = Collector::new(clock, KernelAccount::of_this_thread());
         collector.warm_up(self.work, plan).map_err(at)?;
-        let woken = monitor_wakeups_per_op(self.work, plan, self.seen).map_err(at)?;
-        self.tokens.send_done().map_err(lost)?;
+        let wakeups = monitor_wakeups_per_op(self.work, plan, self.page).map_err(at)?;
+        self.tokens.send_done().map_err(send_error)?;
         let slots = SampleSlots { arms: self.worker.spec.arms, batches: plan.unroll_factors.len() };
         let mut twin = Twin { arm, slots, jitter: BatchJitter::new(self.worker.spec.seed) };
         let table = &mut self.worker.samples;
@@ -193,8 +193,11 @@ impl ArmProcess<'_, '_> {
             twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
-        self.worker.results.set(usize::from(arm), ArmResult { account, woken }).map_err(lost)?;
-        self.tokens.send_done().map_err(lost)
+        self.worker
+            .results
+            .set(usize::from(arm), ArmResult { account, wakeups })
+            .map_err(send_error)?;
+        self.tokens.send_done().map_err(send_error)
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Treatments<'a> {
 pub(super) fn apply(
     applied: &AppliedTreatment,
     group: &str,
-    seen: &MonitorPage,
+    page: &MonitorPage,
 ) -> Result<(), Refusal> {
     match applied {
         AppliedTreatment::Seccomp { program } => {
@@ -51,7 +51,7 @@ pub(super) fn apply(
             // know the listener yet. The next one, which closes our own copy of the descriptor, waits
             // until the monitor has taken the listener.
             if let Some(listener) = listener {
-                seen.set_listener(listener.as_raw_fd());
+                page.set_listener(listener.as_raw_fd());
             }
             Ok(())
         }
@@ -79,10 +79,10 @@ fn add_nice(increment: i32) -> Result<(), Refusal> {
     let act = format!("change the nice value by {increment}");
     let root = "a lower nice value needs root or RLIMIT_NICE";
     let before = nice::get().map_err(|error| refusal(error, &act, root))?;
-    let wanted = before.saturating_add(increment);
-    if !(-20..=19).contains(&wanted) {
-        let why = format!("cannot {act}: a nice value of {wanted} is outside -20 to 19");
+    let nice_value = before.saturating_add(increment);
+    if !(-20..=19).contains(&nice_value) {
+        let why = format!("cannot {act}: a nice value of {nice_value} is outside -20 to 19");
         return Err(Refusal::Failed(why));
     }
-    nice::set(wanted).map_err(|error| refusal(error, &act, root))
+    nice::set(nice_value).map_err(|error| refusal(error, &act, root))
 }

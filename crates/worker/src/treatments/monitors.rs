@@ -115,7 +115,7 @@ pub(super) fn start(
     let has_monitor = monitors.listener || monitors.tracer.is_some();
     let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
     let seen = MonitorPage(page.map(Rc::new));
-    let (words, report) = pipe().map_err(failed)?;
+    let (report_reader, report) = pipe().map_err(failed)?;
     let name = location::cgroup_name(treatments.arm);
     let has_group =
         treatments.applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
@@ -133,13 +133,13 @@ pub(super) fn start(
     let running = TreatedProcess { child, page: seen.clone(), group, is_reaped: false };
     // Reads until every other process has closed its end of the pipe: the measured process does so
     // before its body runs, or when it is killed.
-    let mut said = String::new();
-    words.take(MAX_MESSAGE_BYTES).read_to_string(&mut said).map_err(|error| {
+    let mut message = String::new();
+    report_reader.take(MAX_MESSAGE_BYTES).read_to_string(&mut message).map_err(|error| {
         refusal(error.into(), "read the report of the treated process", "try again")
     })?;
-    match said.split_at_checked(1) {
-        Some((UNAVAILABLE, words)) => Err(Refusal::Unavailable(words.to_owned())),
-        Some((_, words)) => Err(Refusal::Failed(words.to_owned())),
+    match message.split_at_checked(1) {
+        Some((UNAVAILABLE, report_reader)) => Err(Refusal::Unavailable(report_reader.to_owned())),
+        Some((_, report_reader)) => Err(Refusal::Failed(report_reader.to_owned())),
         None => Ok(running),
     }
 }
@@ -172,13 +172,13 @@ impl ProcessChain<'_> {
 
     /// Reports why the treatments cannot be applied; this process exits next.
     fn report(&mut self, why: &Refusal) -> i32 {
-        let (kind, words) = match why {
-            Refusal::Unavailable(words) => (UNAVAILABLE, words),
-            Refusal::Failed(words) => (FAILED, words),
+        let (kind, report_reader) = match why {
+            Refusal::Unavailable(report_reader) => (UNAVAILABLE, report_reader),
+            Refusal::Failed(report_reader) => (FAILED, report_reader),
         };
         if let Some(mut report) = self.report.take() {
             // A reader that has closed the pipe has been killed.
-            let _ = report.write_all(format!("{kind}{words}").as_bytes());
+            let _ = report.write_all(format!("{kind}{report_reader}").as_bytes());
         }
         1
     }
@@ -226,28 +226,28 @@ impl ProcessChain<'_> {
         let listener =
             Listener::take_from_process(measured.as_fd(), self.page.get(LISTENER) as i32 - 1)?;
         self.report = None;
-        let mut waits_for = Some(process);
+        let mut pidfd = Some(process);
         loop {
-            let heard = monitor::wait_for_events(
+            let event = monitor::wait_for_events(
                 listener.as_fd(),
-                waits_for.as_ref().map(|process| process.as_fd()),
+                pidfd.as_ref().map(|process| process.as_fd()),
             )?;
-            if heard.call {
+            if event.call {
                 match listener.continue_call(self.wakeup_counter(LISTENER_WAKEUPS)) {
                     // ENOENT: the calling process was killed or interrupted in the meantime.
                     Ok(()) | Err(Errno::ENOENT | Errno::EINTR) => {}
                     Err(error) => return Err(error),
                 }
-            } else if heard.closed {
+            } else if event.closed {
                 break;
             }
-            if heard.process_ended {
+            if event.process_ended {
                 // Before Linux 6.11 the listener hangs up only when the last process is reaped.
-                waits_for = None;
+                pidfd = None;
                 self.reap(child)?;
             }
         }
-        if waits_for.is_some() { self.reap(child) } else { Ok(()) }
+        if pidfd.is_some() { self.reap(child) } else { Ok(()) }
     }
 
     /// Runs the tracer, if there is to be one.
@@ -281,8 +281,8 @@ impl ProcessChain<'_> {
             std::thread::sleep(POLL_INTERVAL);
         }
         let all = self.treatments.applied.iter();
-        let taken = all.clone().try_for_each(|one| apply(one, self.group, self.page));
-        if let Err(why) = taken {
+        let applied = all.clone().try_for_each(|one| apply(one, self.group, self.page));
+        if let Err(why) = applied {
             return self.report(&why);
         }
         self.report = None;

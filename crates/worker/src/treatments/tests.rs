@@ -10,12 +10,12 @@ fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
 /// the process; 200 without a monitor.
 fn stops(applied: &[AppliedTreatment]) -> Result<Termination, Refusal> {
     const NO_MONITOR: u64 = 200;
-    run(&under(applied), &mut |seen| {
-        let before = seen.wakeups();
+    run(&under(applied), &mut |page| {
+        let before = page.wakeups();
         for _ in 0..23 {
             getppid().unwrap();
         }
-        before.zip(seen.wakeups()).map_or(NO_MONITOR, |(then, now)| now - then) as i32
+        before.zip(page.wakeups()).map_or(NO_MONITOR, |(then, now)| now - then) as i32
     })
 }
 

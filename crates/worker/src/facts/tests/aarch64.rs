@@ -44,7 +44,7 @@ fn the_processor_is_described_by_implementer_and_part() {
 }
 
 #[test]
-fn whether_a_hypervisor_is_underneath_is_unknown_unless_something_says_so() {
+fn the_hypervisor_is_unknown_unless_a_file_names_it() {
     assert_eq!(gather(&machine().roots()).virtualization, None);
     let guest = machine().file("proc/device-tree/hypervisor/compatible", "linux,kvm\0");
     assert_eq!(gather(&guest.roots()).virtualization.as_deref(), Some("kvm"));

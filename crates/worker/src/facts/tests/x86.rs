@@ -19,7 +19,7 @@ processor\t: 1
 vendor_id\t: Other
 ";
 
-const STATUS: &str = "Name:\tcell
+const STATUS: &str = "Name:\toscost-worker
 TracerPid:\t77
 Uid:\t0\t1000\t0\t0
 Seccomp:\t2
@@ -124,7 +124,7 @@ fn threads_of_a_core_are_one_core_and_cores_of_a_package_one_socket() {
 }
 
 #[test]
-fn caches_come_nearest_first() {
+fn caches_are_listed_nearest_first() {
     let caches = gather(&machine().roots()).caches;
     assert_eq!(caches.iter().map(|cache| cache.level).collect::<Vec<_>>(), [Some(1), Some(3)]);
     assert_eq!(caches[0].size_kib, Some(48));
@@ -140,12 +140,12 @@ fn the_kernel_is_described_without_addresses_and_the_arguments_of_init() {
     assert_eq!(facts.os.lsm.unwrap(), ["lockdown", "capability", "apparmor"]);
     let kept = "mitigations=off preempt=none ip=*** preempt=lazy -- ***";
     assert_eq!(facts.os.cmdline.as_deref(), Some(kept));
-    // The kernel obeys the last one.
+    // The last one takes effect.
     assert_eq!(facts.scheduling.preempt.as_deref(), Some("lazy"));
 }
 
 #[test]
-fn the_preemption_mode_is_told_no_more_precisely_than_it_is_known() {
+fn an_ambiguous_preemption_mode_is_reported_as_ambiguous() {
     let mode = |version: &str| {
         let tree = Tree::new().file("proc/sys/kernel/version", version);
         gather(&tree.roots()).scheduling.preempt
@@ -159,14 +159,14 @@ fn the_preemption_mode_is_told_no_more_precisely_than_it_is_known() {
 }
 
 #[test]
-fn a_tick_that_was_measured_wins_over_a_file_in_boot() {
+fn a_measured_tick_takes_precedence_over_a_file_in_boot() {
     let roots = machine();
     assert_eq!(gather(&roots.roots().with_tick_ns(4_000_000)).os.hz, Some(250));
     assert_eq!(gather(&roots.roots().with_tick_ns(1)).os.hz, Some(1000));
 }
 
 #[test]
-fn unlimited_and_unknown_are_told_apart() {
+fn unlimited_and_unknown_are_distinguished() {
     let limits = gather(&machine().roots()).limits;
     assert_eq!(limits.stack_bytes.soft, Some(Bound::Max(8_388_608)));
     assert_eq!(limits.stack_bytes.hard, Some(Bound::UNLIMITED));
@@ -178,7 +178,7 @@ fn unlimited_and_unknown_are_told_apart() {
 }
 
 #[test]
-fn what_slows_system_calls_is_named() {
+fn tracers_of_system_calls_are_named() {
     let facts = gather(&machine().roots());
     let seen = [
         "tracer function",
@@ -202,7 +202,7 @@ fn the_switches_of_the_kernel_are_read() {
     assert_eq!(facts.memory.numa_nodes, Some(2));
     assert_eq!(facts.scheduling.smt_active, Some(true));
     assert_eq!(facts.scheduling.boost, Some(false));
-    // CPU 2 is the first on which this process may run.
+    // CPU 2 is the first allowed one.
     assert_eq!(facts.scheduling.governor.as_deref(), Some("performance"));
     assert_eq!(facts.scheduling.isolated_cpus, Some(vec![]));
     assert_eq!(facts.scheduling.nohz_full_cpus, Some(vec![]));
@@ -213,7 +213,7 @@ fn the_switches_of_the_kernel_are_read() {
 }
 
 #[test]
-fn a_disk_is_what_holds_something_of_its_own() {
+fn only_devices_with_their_own_capacity_are_disks() {
     let disk = Disk {
         name: "nvme0n1".to_string(),
         model: Some("Amazon Elastic Block Store".to_string()),
@@ -229,7 +229,7 @@ fn a_disk_is_what_holds_something_of_its_own() {
 }
 
 #[test]
-fn equal_cards_are_told_once_and_no_name_or_address_of_them_at_all() {
+fn equal_cards_are_counted_and_their_names_and_addresses_left_out() {
     let tree = card(machine(), "enx525400123456", "1\n", "1500\n")
         .file("sys/class/net/enx525400123456/speed", "4294967295\n")
         .link("sys/class/net/enx525400123456/device/driver", "../bus/virtio/drivers/virtio_net")
@@ -260,7 +260,7 @@ fn equal_cards_are_told_once_and_no_name_or_address_of_them_at_all() {
 }
 
 #[test]
-fn the_level_of_the_instruction_set_is_the_highest_that_is_complete() {
+fn the_instruction_set_level_is_the_highest_complete_one() {
     let level = |flags: &str| {
         let tree = Tree::new().file("proc/cpuinfo", format!("flags\t: {flags}\n"));
         gather(&tree.roots()).cpu.instruction_set
@@ -281,7 +281,7 @@ fn the_level_of_the_instruction_set_is_the_highest_that_is_complete() {
 }
 
 #[test]
-fn the_system_is_told_by_its_name_its_first_process_and_its_options() {
+fn the_system_has_a_distribution_an_init_and_kernel_options() {
     let facts = gather(&machine().roots());
     assert_eq!(facts.os.distribution.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
     assert_eq!(facts.os.init.as_deref(), Some("init"));
@@ -311,13 +311,13 @@ fn systemd_names_its_default_target_and_utmp_the_run_level_elsewhere() {
 }
 
 #[test]
-fn a_packed_configuration_of_the_running_kernel_wins_over_a_file_in_boot() {
+fn the_configuration_of_the_running_kernel_takes_precedence_over_a_file_in_boot() {
     let tree = machine().file("proc/config.gz", "not packed");
     assert_eq!(gather(&tree.roots()).os.options.unwrap(), ["KASAN"], "garbled: the other is read");
 }
 
 #[test]
-fn security_modules_are_asked_of_the_kernel_where_no_file_names_them() {
+fn security_modules_come_from_the_kernel_if_no_file_names_them() {
     let asked = vec!["bpf".to_string()];
     let tree = Tree::new();
     let facts = gather(&tree.roots().with_lsm(asked.clone()));
@@ -327,7 +327,7 @@ fn security_modules_are_asked_of_the_kernel_where_no_file_names_them() {
 }
 
 #[test]
-fn a_disk_is_told_by_what_it_hangs_on() {
+fn the_interface_of_a_disk_follows_from_its_parents() {
     let hang = |path: &str, name: &str, files: &[(&str, &[u8])]| {
         let folder = format!("sys/devices/{path}");
         let tree =

@@ -41,7 +41,7 @@ impl TracingInstance {
         };
         let held = create_busy(&folder)
             .map_err(|error| refused(format!("create {}", folder.display()), error))?;
-        let it = Self { name: name.to_owned(), busy_file: held };
+        let instance = Self { name: name.to_owned(), busy_file: held };
         for (file, value) in [
             ("buffer_size_kb", BUFFER_KIB),
             ("options/overwrite", "1"),
@@ -51,11 +51,11 @@ impl TracingInstance {
         ] {
             if let Err(error) = write(&folder.join(file), value) {
                 // The first error is the one to report.
-                let _ = it.remove();
+                let _ = instance.remove();
                 return Err(refused(format!("write to {file} of tracefs"), error));
             }
         }
-        Ok(it)
+        Ok(instance)
     }
 
     /// Removes it.

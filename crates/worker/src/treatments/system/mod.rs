@@ -79,27 +79,27 @@ impl SystemTreatments {
             Attachment::Program(program) => program.call_count(),
             _ => None,
         });
-        let seen = self.undo()?;
-        counting.transpose().map(|counted| (counted, seen))
+        let report = self.undo()?;
+        counting.transpose().map(|counted| (counted, report))
     }
 
     /// Undoes everything, even after an error; returns the first error, or the report of the monitor.
     fn undo(&mut self) -> Result<Option<MonitorReport>, Errno> {
-        let mut seen = None;
-        let mut undone = Ok(());
+        let mut report = None;
+        let mut result = Ok(());
         while let Some(thing) = self.0.pop() {
-            let this = match thing {
+            let step = match thing {
                 Attachment::Ftrace(instance) => instance.remove(),
                 Attachment::Clocksource(changed) => changed.restore(),
                 Attachment::Antagonists(all) => {
                     all.into_iter().map(Antagonist::end).fold(Ok(()), Result::and)
                 }
-                Attachment::Monitor(holder) => holder.end().map(|it| seen = Some(it)),
+                Attachment::Monitor(holder) => holder.end().map(|it| report = Some(it)),
                 Attachment::Program(_) => Ok(()),
             };
-            undone = undone.and(this);
+            result = result.and(step);
         }
-        undone.map(|()| seen)
+        result.map(|()| report)
     }
 }
 
@@ -148,8 +148,8 @@ impl RestorePlan {
         if let Some(name) = &self.instance {
             let _ = ftrace::remove(name);
         }
-        if let Some((was, becomes)) = &self.clock {
-            let _ = clocksource::back(was, becomes);
+        if let Some((was, changed_to)) = &self.clock {
+            let _ = clocksource::back(was, changed_to);
         }
     }
 }

@@ -83,16 +83,16 @@ impl MonitorProcess {
 
     /// The next message; `None` at the end of its output or after the time limit.
     fn next_message(&mut self) -> Option<MonitorMessage> {
-        let until = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + TIMEOUT;
         let mut line = Vec::new();
         while !line.ends_with(b"\n") {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             if self.messages.buffer().is_empty() && !self.wait_readable(left)? {
                 return None;
             }
-            let some = self.messages.fill_buf().ok().filter(|some| !some.is_empty())?;
-            let end = some.iter().position(|&byte| byte == b'\n').map_or(some.len(), |at| at + 1);
-            line.extend_from_slice(&some[..end]);
+            let bytes = self.messages.fill_buf().ok().filter(|bytes| !bytes.is_empty())?;
+            let end = bytes.iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| at + 1);
+            line.extend_from_slice(&bytes[..end]);
             self.messages.consume(end);
         }
         serde_json::from_slice(&line).ok()
@@ -109,9 +109,9 @@ impl Drop for MonitorProcess {
     fn drop(&mut self) {
         self.child.stdin = None;
         // Its input has ended: it exits within moments, or is killed.
-        let until = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + TIMEOUT;
         while matches!(self.child.try_wait(), Ok(None)) {
-            if Instant::now() >= until {
+            if Instant::now() >= deadline {
                 process::kill(self.child.id());
                 let _ = process::wait(WaitTarget::Child(self.child.id()), true);
                 return;

@@ -1,4 +1,4 @@
-//! Two looks at a made-up machine.
+//! Two snapshots of a synthetic machine.
 
 use oscost_model::watch::{ProcessKind, SystemActivity};
 
@@ -29,7 +29,7 @@ fn activity_between(then: &Tree, now: &Tree, own_pids: &[u32]) -> SystemActivity
 }
 
 #[test]
-fn what_went_on_is_the_difference_of_two_looks() {
+fn activity_is_the_difference_of_two_snapshots() {
     let later = first()
         .file("proc/7/stat", stat(7, "hog", 70))
         .file("proc/9/stat", stat(9, "oscost-worker", 40))
@@ -59,7 +59,7 @@ fn what_went_on_is_the_difference_of_two_looks() {
 }
 
 #[test]
-fn a_machine_that_hides_everything_is_unknown_and_not_quiet() {
+fn the_activity_of_a_machine_that_hides_everything_is_unknown() {
     let empty = Tree::new();
     let seen = activity_between(&empty, &empty, &[]);
     assert!(seen.processes_unread.is_some(), "{seen:?}");
@@ -70,14 +70,14 @@ fn a_machine_that_hides_everything_is_unknown_and_not_quiet() {
 }
 
 #[test]
-fn processes_of_others_that_are_hidden_are_told_of() {
+fn hidden_processes_are_reported() {
     let hidden = Tree::new().file("proc/7/stat", stat(7, "own", 10));
     let seen = activity_between(&hidden, &hidden, &[]);
     assert!(seen.processes_unread.unwrap().contains("hidepid"));
 }
 
 #[test]
-fn quota_that_ran_out_meanwhile_is_counted() {
+fn throttling_in_between_is_counted() {
     let group = |tree: Tree, times: u32| {
         tree.file("proc/self/cgroup", "0::/\n")
             .file("sys/fs/cgroup/cgroup.procs", "")

@@ -1,4 +1,4 @@
-//! Control groups of both versions, and what a snapshot reads of them.
+//! Control groups of both versions, and their values in a snapshot.
 
 use oscost_model::facts::{Bound, CgroupVersion, Facts};
 
@@ -15,7 +15,7 @@ fn group(tree: Tree, folder: &str, files: &[(&str, &str)]) -> Tree {
 }
 
 #[test]
-fn the_tightest_quota_on_the_way_up_holds() {
+fn the_lowest_quota_of_all_levels_applies() {
     let tree = Tree::new().file("proc/self/cgroup", "0::/pod/worker\n");
     let tree = group(tree, "sys/fs/cgroup", &[]);
     let stat = "usage_usec 9\nnr_throttled 2\nthrottled_usec 300\n";
@@ -31,7 +31,7 @@ fn the_tightest_quota_on_the_way_up_holds() {
 }
 
 #[test]
-fn version_1_is_read_where_it_has_the_cpu_controller() {
+fn version_1_is_read_if_it_manages_the_cpu_controller() {
     let lines = "9:name=systemd:/\n4:cpu,cpuacct:/a\n3:cpuset:/\n0::/\n";
     let tree = Tree::new().file("proc/self/cgroup", lines);
     let tree = group(tree, "sys/fs/cgroup/unified", &[("cpu.stat", "nr_throttled 9\n")]);
@@ -59,7 +59,7 @@ fn a_path_out_of_the_namespace_is_not_followed() {
 }
 
 #[test]
-fn a_quota_that_makes_no_sense_is_unknown_and_not_unlimited() {
+fn an_invalid_quota_is_unknown_and_not_unlimited() {
     for text in ["100000 0\n", "many few\n", "50000\n", "18446744073709551615 1\n", "\n"] {
         let tree = Tree::new().file("proc/self/cgroup", "0::/\n");
         let tree = group(tree, "sys/fs/cgroup", &[("cpu.max", text)]);
@@ -68,7 +68,7 @@ fn a_quota_that_makes_no_sense_is_unknown_and_not_unlimited() {
 }
 
 #[test]
-fn a_version_without_a_mount_has_a_name_and_no_quota() {
+fn an_unmounted_version_is_known_and_has_no_quota() {
     let tree = Tree::new().file("proc/self/cgroup", "0::/\n");
     let facts = gather(&tree.roots());
     assert_eq!(facts.scheduling.cgroup_version, Some(CgroupVersion::V2));
@@ -76,7 +76,7 @@ fn a_version_without_a_mount_has_a_name_and_no_quota() {
 }
 
 #[test]
-fn memory_and_tasks_are_bounded_by_the_tightest_group() {
+fn memory_and_tasks_are_limited_by_the_lowest_limit() {
     let tree = Tree::new().file("proc/self/cgroup", "0::/pod/worker\n");
     let tree = group(tree, "sys/fs/cgroup", &[]);
     let pod = [("memory.max", "1073741824\n"), ("pids.max", "max\n")];

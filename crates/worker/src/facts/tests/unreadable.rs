@@ -1,11 +1,11 @@
-//! Machines that tell nothing, and machines that tell nonsense.
+//! Machines without any readable file, and machines with garbage in every file.
 
 use oscost_model::facts::{Facts, Snapshot};
 
 use super::Tree;
 use crate::facts::{Roots, activity, disturbances_in, gather};
 
-/// Every file that this room reads.
+/// Every file that facts are read from.
 const FILES: &[&str] = &[
     "bin/sh",
     "proc/cpuinfo",
@@ -63,14 +63,14 @@ const FILES: &[&str] = &[
     "sys/kernel/tracing/events/enable",
 ];
 
-/// All bytes, many times over: longer than any file is read. The order differs by `seed`, without
-/// a random number, so that a failure can be repeated.
+/// All byte values many times over, longer than any limit. The order depends on `seed` alone, so that a
+/// failure can be reproduced.
 fn garbage(seed: usize) -> Vec<u8> {
     (0..700_000).map(|i: usize| (i.wrapping_mul(seed * 2 + 1) >> 3) as u8).collect()
 }
 
 #[test]
-fn an_empty_machine_is_unknown_in_all_and_harmless() {
+fn every_fact_of_an_empty_machine_is_unknown() {
     let tree = Tree::new();
     let facts = gather(&tree.roots());
     assert!(facts.unread.values().all(|why| why == "does not exist"), "{:?}", facts.unread);
@@ -91,7 +91,7 @@ fn unknown_is_null_and_no_key_is_ever_missing() {
 }
 
 #[test]
-fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
+fn garbage_in_every_file_is_harmless_and_truncated() {
     for seed in 0..3 {
         let fill = |tree: Tree, file: &&str| tree.file(file, garbage(seed));
         let tree = FILES.iter().fold(Tree::new(), fill);
@@ -109,13 +109,13 @@ fn garbage_in_every_file_does_no_harm_and_is_kept_short() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_a_file_is_unknown() {
+fn a_directory_in_place_of_a_file_is_unknown() {
     let tree = FILES.iter().fold(Tree::new(), |tree, file| tree.file(&format!("{file}/x"), "1"));
     assert_eq!(gather(&tree.roots()).os.release, None);
 }
 
 #[test]
-fn what_may_not_be_read_needs_root_and_what_is_a_folder_is_told() {
+fn an_unreadable_file_needs_root_and_a_directory_is_readable() {
     use std::os::unix::fs::PermissionsExt;
     let tree = Tree::new()
         .file("sys/firmware/dmi/tables/DMI", "secret")
@@ -133,7 +133,7 @@ fn what_may_not_be_read_needs_root_and_what_is_a_folder_is_told() {
 }
 
 #[test]
-fn a_table_of_interrupts_that_is_too_long_is_unknown_and_not_half_a_sum() {
+fn a_table_of_interrupts_that_is_too_long_is_unknown() {
     let line = " 24:          1          0  IO-APIC   5-edge      ACPI:Ged\n";
     let text = |lines: usize| format!("           CPU0       CPU1\n{}", line.repeat(lines));
     let tree = Tree::new().file("proc/interrupts", text(100));
@@ -143,7 +143,7 @@ fn a_table_of_interrupts_that_is_too_long_is_unknown_and_not_half_a_sum() {
 }
 
 #[test]
-fn this_machine_survives_a_trip_through_json() {
+fn the_facts_of_this_machine_survive_json() {
     let facts = gather(&Roots::machine());
     let json = serde_json::to_string(&facts).unwrap();
     assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
