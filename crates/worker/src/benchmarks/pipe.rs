@@ -17,7 +17,7 @@ mod tests;
 
 pub(super) const FAMILY: Family = Family {
     name: "pipe",
-    about: "messages between processes of one machine through pipes, queues and shared memory",
+    about: "messages between local processes by pipes, queues and shared memory",
     benches: BENCHES,
 };
 
