@@ -1,4 +1,4 @@
-//! Repeats the rows of a study with that study's method (docs/METHOD.md, section 14).
+//! Repeats the rows of a study with that study's method (docs/explanation/METHOD.md, section 14).
 //!
 //! Each experiment has its own worker: a study repeats more than its loop. These measurements are
 //! not repetitions of the row, and no figure of the row depends on them.

@@ -3,7 +3,7 @@
 //! A finding states a condition with this machine's figure, its effect on measurements, and how to
 //! fix it. A rule is one function: it sees all observations and gives one result on one subject, so
 //! that no two results contradict each other. A figure without the words "here" or "now" was
-//! measured on another machine (docs/METHOD.md, section 5).
+//! measured on another machine (docs/explanation/METHOD.md, section 5).
 
 mod clock;
 mod cpu;

@@ -36,4 +36,4 @@ pub fn boot_timeout() -> Duration {
 const KERNEL_REQUIREMENTS: &str = "the kernel must be for x86-64 with these built in: a serial \
                                    console \
                      (CONFIG_SERIAL_8250_CONSOLE), an initramfs (CONFIG_BLK_DEV_INITRD), ELF \
-                     programs, devtmpfs, proc and sysfs (docs/PLACES.md)";
+                     programs, devtmpfs, proc and sysfs (docs/reference/TARGETS.md)";
