@@ -73,7 +73,7 @@ pub(super) struct Arguments {
     seed: Option<u64>,
     /// Exit with 1 if a case is surely slower by more than PCT per cent, or by 10insn instructions
     /// [default: 5].
-    #[arg(long, value_name = "PCT", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "PCT", num_args = 0..=1,
           default_missing_value = "5", value_parser = threshold)]
     gate: Option<Threshold>,
     /// Include every raw sample in the JSON record.

@@ -30,22 +30,35 @@ Examples:
   oscost compare last~1 last --gate 0insn         of kernels in vm: targets")]
 pub(super) struct Arguments {
     /// Runs to compare with.
-    #[arg(value_name = "BASE", value_delimiter = ',', num_args = 1, required = true)]
-    base: Vec<String>,
+    #[arg(value_name = "BASE", value_parser = run_names)]
+    base: RunNames,
     /// Runs to compare.
-    #[arg(value_name = "NEW", value_delimiter = ',', num_args = 1, required = true)]
-    new: Vec<String>,
+    #[arg(value_name = "NEW", value_parser = run_names)]
+    new: RunNames,
     /// Exit with 1 if a case is surely slower by more than PCT per cent, or by 10insn instructions
     /// [default: 5].
-    #[arg(long, value_name = "PCT", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "PCT", num_args = 0..=1,
           default_missing_value = "5", value_parser = threshold)]
     gate: Option<Threshold>,
     #[command(flatten)]
     exports: Exports,
 }
 
+/// The names of the runs of a side.
+#[derive(Clone, Debug)]
+struct RunNames(Vec<String>);
+
+fn run_names(text: &str) -> Result<RunNames, String> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    match names.iter().any(String::is_empty) {
+        true => Err("a name between its commas is empty".to_owned()),
+        false => Ok(RunNames(names)),
+    }
+}
+
 pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { base, new, gate: threshold, exports } = arguments;
+    let Arguments { base: RunNames(base), new: RunNames(new), gate: threshold, exports } =
+        arguments;
     exports.check()?;
     let Outcome { base, new, compared, gate } =
         compare_runs(&Request { base, new, gate: threshold })?;

@@ -74,7 +74,7 @@ enum Verb {
     History(history::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),
-    /// Explain what a benchmark times, what it does not, and what to expect.
+    /// Explain what a benchmark times, and what to expect.
     Explain(explain::Arguments),
     /// List, show, delete, export and import the runs in the store.
     Runs(runs::Arguments),
@@ -154,23 +154,23 @@ pub fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), clap::Erro
     Arguments::try_parse_from(with_gate_values(arguments)).map(drop)
 }
 
-/// Joins `--gate` with the threshold that follows it (`--gate 5`): its value is optional, and without
-/// this the option would take a selector for its value.
+/// Gives a bare `--gate` its default threshold where the next argument is not one: the value of the
+/// option is optional, and it would take a selector for it.
 fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut joined: Vec<OsString> = Vec::new();
-    let mut is_option = true;
-    for argument in arguments {
-        is_option = is_option && argument != "--";
-        let is_threshold = argument.to_str().is_some_and(|text| values::threshold(text).is_ok());
-        match joined.last_mut() {
-            Some(gate) if is_option && is_threshold && gate == "--gate" => {
-                gate.push("=");
-                gate.push(argument);
-            }
-            _ => joined.push(argument),
+    let mut arguments = arguments.peekable();
+    let mut completed = Vec::new();
+    while let Some(argument) = arguments.next() {
+        if argument == "--" {
+            completed.push(argument);
+            break;
         }
+        let is_threshold =
+            |next: &OsString| next.to_str().is_some_and(|text| values::threshold(text).is_ok());
+        let is_bare = argument == "--gate" && !arguments.peek().is_some_and(is_threshold);
+        completed.push(if is_bare { "--gate=5".into() } else { argument });
     }
-    joined
+    completed.extend(arguments);
+    completed
 }
 
 #[cfg(test)]
@@ -183,17 +183,17 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_takes_the_threshold_that_follows_it_and_nothing_else() {
-        let joined = |text: &str| {
-            let words = text.split(' ').map(OsString::from);
-            let joined = with_gate_values(words);
-            joined.iter().map(|it| it.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    fn a_bare_gate_takes_no_selector_for_its_threshold() {
+        let completed = |text: &str| {
+            let words = with_gate_values(text.split(' ').map(OsString::from));
+            words.iter().map(|it| it.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(joined("oscost compare a b --gate 5"), "oscost compare a b --gate=5");
-        assert_eq!(joined("oscost ab --gate 10insn x"), "oscost ab --gate=10insn x");
-        for unchanged in ["oscost ab --gate syscall", "oscost ab --gate", "oscost ab -- x --gate 5"]
+        assert_eq!(completed("oscost ab --gate syscall"), "oscost ab --gate=5 syscall");
+        assert_eq!(completed("oscost compare a b --gate"), "oscost compare a b --gate=5");
+        for unchanged in
+            ["oscost compare a b --gate 5", "oscost ab --gate 10insn x", "oscost ab -- x --gate y"]
         {
-            assert_eq!(joined(unchanged), unchanged);
+            assert_eq!(completed(unchanged), unchanged);
         }
     }
 }

@@ -13,7 +13,7 @@ pub use comparison::{
 };
 pub use refinement::refinement_rows;
 pub use remote_peer::{local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer};
-pub use selector::{SelectorError, select};
+pub use selector::{SelectorError, parse_size, select};
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Timer};

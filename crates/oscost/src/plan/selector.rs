@@ -1,4 +1,4 @@
-//! Selectors: a family, an id, a case, or a glob.
+//! Selectors: a family, an id or its unique last part, a case, or a glob.
 
 use std::fmt;
 
@@ -67,7 +67,7 @@ impl fmt::Display for SelectorError {
             ),
             Self::NotAnAssignment { text } => write!(
                 out,
-                "`{text}` is not `axis=value`\n  hint: `axis=a|b` takes two points, `axis=*` all"
+                "`{text}` is not `axis=value`\n  hint: `axis=a|b` selects two points, `axis=*` all"
             ),
         }
     }
@@ -119,12 +119,15 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
                 || (is_glob && pattern.matches(&definition.id))
         })
         .collect();
-    if named.is_empty() {
-        return Err(SelectorError::UnknownName {
-            name: name.to_owned(),
-            nearest: nearest(catalog, name),
-        });
-    }
+    let named = match (&named[..], &with_last_part(catalog, name)[..]) {
+        ([], &[one]) => vec![one],
+        ([], several) => {
+            let several: Vec<String> = several.iter().map(|it| it.id.clone()).collect();
+            let nearest = if several.is_empty() { nearest(catalog, name) } else { several };
+            return Err(SelectorError::UnknownName { name: name.to_owned(), nearest });
+        }
+        _ => named,
+    };
     // A family or a glob selects those of its benchmarks that have the axes.
     let has_all =
         |definition: &&&Definition| asked.iter().all(|(axis, _)| definition.axis(axis).is_some());
@@ -143,6 +146,28 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
         found.extend(catalog.survey_cases().into_iter().filter(family));
     }
     Ok(found)
+}
+
+/// The benchmarks whose ids end in this part.
+fn with_last_part<'a>(catalog: &'a Catalog, part: &str) -> Vec<&'a Definition> {
+    let has_it =
+        |it: &&Definition| it.id.split_once('/').is_some_and(|(_, last_part)| last_part == part);
+    catalog.benchmarks.iter().filter(has_it).collect()
+}
+
+/// A size as reports print it: `64k`, `1M`.
+pub fn parse_size(text: &str) -> Option<Value> {
+    let unit = text.chars().next_back()?;
+    let shift = match unit {
+        'k' | 'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        _ => return None,
+    };
+    let digits = text.strip_suffix(unit)?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|_| is_number)?;
+    number.checked_mul(1 << shift).map(Value::Number)
 }
 
 /// Parses `axis=a|b,axis=*` into axes and requested values.
@@ -182,14 +207,13 @@ fn cases(
             Some((_, words)) => words
                 .iter()
                 .map(|word| {
-                    let value = Value::parse(word);
-                    axis.has_point(&value).then_some(value).ok_or_else(|| {
-                        SelectorError::UnknownValue {
-                            benchmark: definition.id.clone(),
-                            axis: axis.name.clone(),
-                            value: (*word).to_owned(),
-                            allowed: allowed_values(axis),
-                        }
+                    let values = [Some(Value::parse(word)), parse_size(word)];
+                    let value = values.into_iter().flatten().find(|value| axis.has_point(value));
+                    value.ok_or_else(|| SelectorError::UnknownValue {
+                        benchmark: definition.id.clone(),
+                        axis: axis.name.clone(),
+                        value: (*word).to_owned(),
+                        allowed: allowed_values(axis),
                     })
                 })
                 .collect::<Result<_, _>>()?,
@@ -271,6 +295,22 @@ mod tests {
     }
 
     #[test]
+    fn the_unique_last_part_of_an_id_selects_it() {
+        assert_eq!(names_of(&["getppid:via=libc"]), ["syscall/getppid:via=libc"]);
+        assert!(refusal("round-trip").contains("`pipe/round-trip`"));
+    }
+
+    #[test]
+    fn a_size_is_typed_as_it_is_printed() {
+        let in_bytes = names_of(&["pipe/round-trip:size=65536"]);
+        assert_eq!(names_of(&["pipe/round-trip:size=64k"]), in_bytes);
+        assert_eq!(names_of(&["pipe/round-trip:size=64Ki"]), in_bytes);
+        assert!(refusal("pipe/round-trip:size=k").contains("`size=k`"));
+        assert_eq!(parse_size("99999999999999999999k"), None);
+        assert_eq!(parse_size("16777216G"), Some(Value::Number(1 << 54)));
+    }
+
+    #[test]
     fn an_implied_value_is_left_out_of_the_name() {
         let raw = ["syscall/getppid:via=raw"];
         assert_eq!(names_of(&raw), raw);
@@ -323,12 +363,11 @@ mod tests {
     #[test]
     fn errors_suggest_the_nearest_names() {
         assert!(refusal("syscall/getpidd").contains("`syscall/getpid`"));
-        assert!(refusal("getppid").contains("`syscall/getppid`"));
         assert!(refusal("syscall/times").contains("the nearest are `timer/times`"));
         assert!(refusal("zzz").contains("oscost list"));
         assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
         assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));
-        assert!(refusal("timer/nothing:x=1").contains("no axes"));
+        assert!(refusal("timer/nothing:x=1").contains("it has no axes"));
         assert!(refusal("syscall/getppid:via").contains("axis=value"));
     }
 

@@ -49,7 +49,7 @@ fn case<'a>(record: &'a Value, name: &str, new: &str) -> &'a Value {
 }
 
 #[test]
-fn what_treatments_add_is_found_by_each_design_and_told_for_each_place() {
+fn each_design_finds_what_treatments_add_on_each_target() {
     let sandbox = Sandbox::new();
     let news = ["sud", "ebpf=empty", "env=A=b"];
     let ran = ab(&sandbox, "treated", &news, ASKED).exits(0);
@@ -81,7 +81,7 @@ fn what_treatments_add_is_found_by_each_design_and_told_for_each_place() {
 }
 
 #[test]
-fn nothing_against_nothing_raises_no_alarm_and_passes_the_gate() {
+fn a_target_against_itself_raises_no_alarm_and_passes_the_gate() {
     let sandbox = Sandbox::new();
     let ran = ab(&sandbox, "treated", &[""], &[ASKED, &["--gate"]].concat()).exits(0);
     let ran = ran.tells("gate: passed");
@@ -89,7 +89,7 @@ fn nothing_against_nothing_raises_no_alarm_and_passes_the_gate() {
 }
 
 #[test]
-fn a_gate_fails_on_what_is_slower_and_names_it() {
+fn a_gate_fails_on_a_slower_row_and_names_it() {
     let sandbox = Sandbox::new();
     let asked = ["--quick", "--gate", "20", "syscall/getppid:via=raw"];
     ab(&sandbox, "treated", &["sud"], &asked).exits(1).tells("syscall/getppid:via=raw: slower");
@@ -98,7 +98,7 @@ fn a_gate_fails_on_what_is_slower_and_names_it() {
 }
 
 #[test]
-fn a_treatment_that_cannot_be_done_says_why_and_the_others_go_on() {
+fn a_treatment_that_cannot_be_applied_has_its_reason_and_the_others_go_on() {
     let sandbox = Sandbox::new();
     let asked = ["--quick", "syscall/getppid:via=raw", "--json", "-"];
     let ran = ab(&sandbox, "treated", &["ftrace", "sud"], &asked).exits(0);
@@ -130,12 +130,12 @@ fn a_control_that_shows_an_effect_voids_all_verdicts() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_a_way_out() {
+fn targets_that_make_no_sense_are_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     for (arguments, words) in [
         (&["ab", "--new", "sudd", "syscall/getppid"][..], "did you mean sud"),
         (&["ab", "--new", "ssh:db1", "syscall/getppid"], "oscost compare"),
-        (&["ab", "--new", "cmd=strace@ssh:db1", "--base", "ssh:db1"], "of this machine alone"),
+        (&["ab", "--new", "cmd=strace@ssh:db1", "--base", "ssh:db1"], "of this machine only"),
         (&["ab", "--new", "nice=99", "syscall/getppid"], "nice"),
         (&["ab", "--base", "local"], "--new"),
         (&["ab", "--new", "sud", "nothing/such"], "nothing"),

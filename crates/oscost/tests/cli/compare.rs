@@ -48,7 +48,7 @@ fn fits(text: &str) {
 }
 
 #[test]
-fn two_runs_of_one_thing_raise_no_alarm_and_one_that_is_dearer_does() {
+fn equal_runs_raise_no_alarm_and_a_slower_one_does() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let (same, other) = (file(&sandbox, &base, 1), file(&sandbox, &base, 2));
@@ -94,7 +94,7 @@ fn as_json_each_verdict_points_to_its_rows() {
 }
 
 #[test]
-fn what_may_not_be_compared_says_why() {
+fn incomparable_runs_are_refused_with_a_reason() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let one = file(&sandbox, &base, 1);
@@ -133,7 +133,7 @@ fn what_may_not_be_compared_says_why() {
 }
 
 #[test]
-fn a_gate_before_which_nothing_can_be_compared_does_not_hold() {
+fn a_gate_fails_if_nothing_can_be_compared() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let mut other = base.clone();
@@ -144,7 +144,7 @@ fn a_gate_before_which_nothing_can_be_compared_does_not_hold() {
 }
 
 #[test]
-fn several_runs_a_side_are_compared_in_turns() {
+fn several_runs_on_each_side_are_compared_in_alternation() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let dear = dearer(&base, DEARER, 1.1);
@@ -173,7 +173,7 @@ fn several_runs_a_side_are_compared_in_turns() {
 }
 
 #[test]
-fn runs_are_named_as_the_store_names_them_or_as_files() {
+fn runs_are_named_by_id_or_by_file() {
     let sandbox = Sandbox::new();
     for _ in 0..2 {
         sandbox.fake("measured", &["syscall/getppid"]).exits(0);

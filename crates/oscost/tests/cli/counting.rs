@@ -64,7 +64,7 @@ fn row<'a>(record: &'a Record, case: &str) -> &'a Row {
 }
 
 #[test]
-fn a_count_that_repeats_is_exact_and_one_that_does_not_says_so() {
+fn a_repeating_count_is_exact_and_others_are_flagged() {
     let run = record(1, &[unsure()]);
     let of = |case: &str| row(&run, case).estimate.clone().unwrap();
     let exact = of("pipe/round-trip");
@@ -99,7 +99,7 @@ fn one_worker_alone_is_not_exact() {
 }
 
 #[test]
-fn two_boots_are_compared_each_by_its_own_clock() {
+fn two_boots_are_compared_each_with_its_own_clock() {
     let run = record(1, &[old(), new()]);
     let ids: Vec<&str> = run.machines.iter().map(|machine| &*machine.id).collect();
     assert_eq!((ids, run.conditions.len()), (vec!["m0", "m1"], 2));
@@ -127,7 +127,7 @@ fn two_boots_are_compared_each_by_its_own_clock() {
 }
 
 #[test]
-fn a_run_and_a_comparison_of_boots_are_told_in_instructions() {
+fn a_run_and_a_comparison_of_boots_are_shown_in_instructions() {
     let sandbox = Sandbox::new();
     let one = report(&sandbox, &record(1, &[old()]), &[]).stdout;
     golden("counted.txt", &one);
@@ -171,7 +171,7 @@ fn comparisons(base: &[Record], new: &[Record]) -> Vec<Comparison> {
 }
 
 #[test]
-fn stored_runs_of_two_kernels_are_compared_to_the_last_instruction() {
+fn stored_runs_of_two_kernels_are_compared_exactly() {
     let sandbox = Sandbox::new();
     let (base, other) = (record(1, &[old()]), record(2, &[new()]));
     let (one, two) = (file(&sandbox, &base), file(&sandbox, &other));
@@ -203,7 +203,7 @@ fn stored_runs_of_two_kernels_are_compared_to_the_last_instruction() {
 }
 
 #[test]
-fn counts_are_compared_with_counts_of_one_emulator_and_one_worker_alone() {
+fn counts_are_compared_only_for_one_emulator_and_one_worker() {
     let base = record(1, &[old()]);
     for (path, value, words) in [
         ("/machines/0/vm/emulator", "QEMU 10.0.2".into(), "another emulator: QEMU 7.2.22 and"),
@@ -232,7 +232,7 @@ fn a_gate_takes_instructions_or_per_cent() {
     };
     gate(&one, &two, "0insn").exits(1).tells("syscall/getppid: slower, +1 insn (+0.3 %)");
     gate(&one, &two, "1insn").exits(0).tells(
-        "gate: passed: of 3 rows compared none is surely slower by more than 1 instruction; in 3 \
+        "gate: passed: none of 3 rows compared is surely slower by more than 1 instruction; in 3 \
          of them one instruction would have shown",
     );
     gate(&one, &two, "0.1").exits(1).tells("gate: failed: syscall/getppid: slower");

@@ -228,7 +228,7 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
 }
 
 #[test]
-fn of_equal_curves_with_noise_nothing_is_claimed() {
+fn nothing_is_claimed_about_equal_curves_with_noise() {
     let mut equal = BTreeMap::new();
     costs(&mut equal, "wait", ",ready=one", [(400.0, 21.0); 4]);
     let ran = run(&Sandbox::new(), &equal, 0.02, &["event/wait", "--quick", "--json", "-"]);
@@ -249,7 +249,7 @@ fn of_equal_curves_with_noise_nothing_is_claimed() {
 }
 
 #[test]
-fn pictures_are_drawn_where_they_are_few_or_asked_for() {
+fn curves_are_drawn_if_they_are_few_or_requested() {
     let sandbox = Sandbox::new();
     let costs = scenario();
     let drawn = |ran: &Ran| ran.stdout.contains("both on scales of ratios");

@@ -134,14 +134,14 @@ fn is_plain(text: &str) {
 }
 
 #[test]
-fn curves_stand_in_a_block_each_with_a_line_for_a_size_and_say_where_they_break() {
+fn each_curve_is_a_block_with_a_line_per_size_and_its_break() {
     let ran = three_kinds().run(&Sandbox::new(), &ASKED).exits(0);
     is_plain(&ran.stdout);
     golden("curves.txt", &ran.stdout);
 }
 
 #[test]
-fn the_record_has_each_curve_with_all_of_its_points_and_is_what_the_schema_says() {
+fn the_record_has_each_curve_with_all_points_and_matches_the_schema() {
     let sandbox = Sandbox::new();
     let ran = three_kinds().run(&sandbox, &[&ASKED[..], &["--json", "-"]].concat()).exits(0);
     let record = ran.json();
@@ -223,7 +223,7 @@ fn a_capacity_that_a_break_moves_with_explains_it() {
 
 /// A break between two of the nine sizes, in whose interval a page lies.
 #[test]
-fn eight_sizes_more_tell_a_break_at_a_page_from_one_before_it() {
+fn eight_more_sizes_distinguish_a_break_at_a_page_from_one_before_it() {
     const BEHIND: f64 = 2_000.0;
     let all: Vec<u64> = NINE.into_iter().chain(1_025..4_096).collect();
     let scenario =
@@ -267,7 +267,7 @@ fn a_size_that_was_not_measured_leaves_a_gap_and_its_reason() {
 }
 
 #[test]
-fn what_several_cases_lack_is_said_once_and_lost_datagrams_are_counted() {
+fn a_reason_of_several_cases_is_shown_once_and_lost_datagrams_are_counted() {
     let mut scenario = three_kinds();
     for size in [64, 256, 1_024] {
         let case = case("latency", "fifo", None)(size);

@@ -38,7 +38,7 @@ fn rows(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_machine_that_tells_all_is_described_in_full() {
+fn a_machine_that_reports_everything_is_described_in_full() {
     let text = fake("machine", "bad-machine", &[]).exits(0).stdout;
     fits(&text);
     golden("machine-full.txt", &text);
@@ -50,7 +50,7 @@ fn a_machine_that_tells_all_is_described_in_full() {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_has_every_row_with_a_reason() {
+fn a_machine_that_reports_nothing_has_every_row_with_a_reason() {
     let text = fake("machine", "measured", &[]).exits(0).stdout;
     fits(&text);
     golden("machine-unknown.txt", &text);
@@ -117,7 +117,7 @@ fn a_machine_as_json_is_its_facts() {
 }
 
 #[test]
-fn a_doctor_on_a_bad_day_names_all_that_is_wrong_worst_first() {
+fn the_doctor_lists_all_findings_worst_first() {
     let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
     fits(&text);
     golden("doctor-bad.txt", &text);
@@ -132,7 +132,7 @@ fn a_doctor_on_a_bad_day_names_all_that_is_wrong_worst_first() {
 }
 
 #[test]
-fn a_doctor_on_a_quiet_day_has_nothing_to_say_but_what_is_fine() {
+fn the_doctor_finds_nothing_wrong_with_a_quiet_machine() {
     let text = fake("doctor", "quiet-machine", &[]).exits(0).stdout;
     fits(&text);
     golden("doctor-quiet.txt", &text);
@@ -140,7 +140,7 @@ fn a_doctor_on_a_quiet_day_has_nothing_to_say_but_what_is_fine() {
 }
 
 #[test]
-fn a_doctor_who_sees_nothing_says_what_he_does_not_see() {
+fn the_doctor_lists_what_it_cannot_observe() {
     let text = fake("doctor", "measured", &[]).exits(0).stdout;
     fits(&text);
     assert!(text.contains("not visible: "), "{text}");
@@ -148,7 +148,7 @@ fn a_doctor_who_sees_nothing_says_what_he_does_not_see() {
 }
 
 #[test]
-fn the_doctor_says_the_same_as_json() {
+fn the_findings_of_the_doctor_are_the_same_as_json() {
     let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
     let json = fake("doctor", "bad-machine", &["--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.doctor/1");
@@ -174,12 +174,12 @@ fn the_doctor_says_the_same_as_json() {
 }
 
 #[test]
-fn a_doctor_who_is_interrupted_exits_130() {
+fn an_interrupted_doctor_exits_130() {
     fake("doctor", "interrupted-at-once", &[]).exits(130).no_data();
 }
 
 #[test]
-fn other_places_and_treatments_are_refused_with_a_hint() {
+fn other_hosts_and_treatments_are_refused_with_a_hint() {
     for verb in ["machine", "doctor"] {
         for (target, words) in [
             ("vm:0.0-none", "0.0-none"),
@@ -244,7 +244,7 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_as_much_as_may_be_seen() {
+fn an_ordinary_user_sees_all_that_is_readable() {
     let sandbox = Sandbox::new();
     let text = Ran::of(&mut sandbox.ordinary(&["machine"])).exits(0).stdout;
     fits(&text);

@@ -26,7 +26,7 @@ fn forget_figures(sandbox: &Sandbox) {
 }
 
 #[test]
-fn a_step_is_found_with_the_update_beside_it_and_the_others_stay_as_they_are() {
+fn a_step_is_found_and_its_update_is_marked_while_other_series_have_no_change() {
     let sandbox = forty_days();
     let one = sandbox.oscost(&["history", CASE]).exits(0).stdout;
     fits(&one);
@@ -34,7 +34,7 @@ fn a_step_is_found_with_the_update_beside_it_and_the_others_stay_as_they_are() {
     let said = flat(&one);
     assert!(said.contains("change at run 26 of 2026-09-26"), "{said}");
     assert!(said.contains("updated there: kernel 6.1.0-22-cloud-amd64 -> 6.1.0-23"), "{said}");
-    assert!(said.contains("1 run: its class is very-noisy"), "{said}");
+    assert!(said.contains("1 run: its machine was very noisy"), "{said}");
 
     let all = sandbox.oscost(&["history"]).exits(0).stdout;
     fits(&all);
@@ -84,7 +84,7 @@ fn as_json_every_point_names_its_run_and_every_change_the_runs_around_it() {
 }
 
 #[test]
-fn runs_made_here_are_in_it_at_their_place_until_they_are_deleted() {
+fn runs_of_this_machine_are_in_the_history_of_their_target_until_deleted() {
     let sandbox = Sandbox::new();
     for _ in 0..3 {
         sandbox.fake("measured", &["syscall/getppid"]).exits(0);
@@ -103,10 +103,10 @@ fn runs_made_here_are_in_it_at_their_place_until_they_are_deleted() {
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_said() {
+fn a_history_that_cannot_be_read_is_an_error_with_a_reason() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.oscost(&["history"]).exits(0).stdout, "no figure of local is kept\n");
-    sandbox.oscost(&["history", CASE]).exits(2).no_data().tells("none has any");
+    sandbox.oscost(&["history", CASE]).exits(2).no_data().tells("the store is empty");
     sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     let ran = sandbox.oscost(&["history", "syscall/getpid"]).exits(2).no_data();
     ran.tells("did you mean syscall/getppid?");
@@ -138,7 +138,7 @@ fn left_out(series: &Value) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn an_interval_that_ends_before_it_begins_is_refused_and_one_that_is_kept_is_none() {
+fn an_interval_with_swapped_ends_is_refused_and_a_kept_one_is_ignored() {
     let sandbox = changed_days(12, |_, _| {});
     let mut wrong = of_day(&record(&sandbox), 20);
     row(&mut wrong)["estimate"]["ci95"] = json!([130.0, 110.0]);
@@ -158,7 +158,7 @@ fn an_interval_that_ends_before_it_begins_is_refused_and_one_that_is_kept_is_non
 }
 
 #[test]
-fn what_is_attached_or_switched_on_is_marked_beside_the_change() {
+fn tracers_and_settings_that_changed_are_marked_at_the_change() {
     let sandbox = changed_days(RUNS, |day, record| {
         let machine = &mut record["machines"][0];
         machine["os"]["release"] = json!("6.1.0-22-cloud-amd64");
@@ -202,7 +202,7 @@ fn what_is_attached_or_switched_on_is_marked_beside_the_change() {
 }
 
 #[test]
-fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on() {
+fn programs_of_one_name_differ_by_their_words_and_files_by_their_file_system() {
     let as_program = |day: usize, record: &mut Value| {
         let words = if day < 8 { &["true"][..] } else { &["true", "other", "args"] };
         let command: Vec<&str> = ["oscost", "run", "--"].iter().chain(words).copied().collect();
@@ -213,7 +213,7 @@ fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on(
     let sandbox = changed_days(12, as_program);
     let found = series(&sandbox, "workload/true");
     assert_eq!(points(&found), 4, "{found}");
-    let why = "another command of that name, or another metric of it (imported)".to_owned();
+    let why = "another command of the same name, or another of its metrics (imported)".to_owned();
     assert_eq!(left_out(&found), [(why, 8)]);
 
     let sandbox = changed_days(12, |day, record| {
@@ -233,7 +233,7 @@ fn programs_of_one_name_are_parted_by_their_words_and_files_by_what_they_lie_on(
 }
 
 #[test]
-fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
+fn a_run_is_one_point_each_peer_a_series_and_a_faulty_run_not_the_reference() {
     let sandbox = changed_days(12, |day, record| {
         let mut again = row(record).clone();
         again["estimate"]["median"] = json!(500.0);
@@ -256,7 +256,7 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
     assert!(found["points"].as_array().unwrap().iter().all(|it| it["median"] != 500.0));
     let expected = [
         ("it has no interval: fewer than six repetitions (imported)".to_owned(), 1),
-        ("its class is very-noisy (imported)".to_owned(), 1),
+        ("its machine was very noisy (imported)".to_owned(), 1),
         ("its record names no machine (imported)".to_owned(), 1),
     ];
     assert_eq!(left_out(&found), expected);
@@ -282,11 +282,11 @@ fn a_run_is_one_point_a_peer_a_series_and_the_newest_odd_run_no_reference() {
 }
 
 #[test]
-fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() {
+fn an_empty_series_has_its_reasons_and_names_other_targets() {
     let very_noisy = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("very-noisy"));
     let shown = flat(&very_noisy.oscost(&["history"]).exits(0).stdout);
     assert!(shown.contains("nothing at local has runs enough"), "{shown}");
-    assert!(shown.contains("3 runs: its class is very-noisy (imported)"), "{shown}");
+    assert!(shown.contains("3 runs: its machine was very noisy (imported)"), "{shown}");
     assert!(!shown.contains("no figure of local is kept"), "{shown}");
     let shown = flat(&very_noisy.oscost(&["history", "--at", "ssh:db1"]).exits(0).stdout);
     assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");
@@ -302,7 +302,7 @@ fn where_nothing_can_be_in_a_series_it_is_said_why_and_where_else_figures_are() 
 }
 
 #[test]
-fn a_store_that_cannot_be_written_costs_one_note_and_no_run() {
+fn an_unwritable_store_is_one_note_and_the_run_goes_on() {
     let sandbox = changed_days(8, |_, _| {});
     let before = sandbox.oscost(&["history", CASE]).exits(0).stdout;
     forget_figures(&sandbox);

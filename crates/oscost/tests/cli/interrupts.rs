@@ -43,7 +43,7 @@ fn too_few_repetitions_have_a_figure_but_no_interval() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_before_its_first_round_says_so_of_every_row() {
+fn a_run_interrupted_before_its_first_round_gives_the_reason_in_every_row() {
     let sandbox = Sandbox::new();
     let asked = three_and(&["--json", "-"]);
     let record = sandbox.fake("interrupted-before-rounds", &asked).exits(130).json();
@@ -58,7 +58,7 @@ fn a_run_that_is_interrupted_before_its_first_round_says_so_of_every_row() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_before_it_has_any_row_leaves_no_trace() {
+fn a_run_interrupted_before_its_first_row_leaves_no_trace() {
     let sandbox = Sandbox::new();
     sandbox.fake("interrupted-at-once", &THREE).exits(130).no_data();
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");

@@ -140,7 +140,7 @@ fn boot() -> String {
 }
 
 #[test]
-fn a_kernel_is_fetched_listed_and_removed() {
+fn a_kernel_is_fetched_listed_and_deleted() {
     let apt = Apt::new();
     if !apt.has("6.99.1-1", &[(&boot(), &image())]) {
         return;
@@ -185,7 +185,7 @@ fn a_kernel_is_fetched_listed_and_removed() {
 }
 
 #[test]
-fn what_apt_offers_is_listed_by_a_part_of_the_name_or_a_glob() {
+fn packages_of_apt_are_listed_by_a_part_of_the_name_or_a_glob() {
     let apt = Apt::new();
     let lists = |pattern: &str, lines: usize| {
         let ran = apt.kernels(&["list", "--available", pattern]).exits(0);
@@ -198,7 +198,7 @@ fn what_apt_offers_is_listed_by_a_part_of_the_name_or_a_glob() {
 }
 
 #[test]
-fn of_what_was_not_fetched_nothing_stays() {
+fn a_failed_fetch_leaves_nothing() {
     let apt = Apt::new();
     let fails = |script: &str, words: &str| {
         apt.downloads(script);
@@ -248,7 +248,7 @@ fn ctrl_c_ends_apt_and_leaves_nothing() {
 }
 
 #[test]
-fn names_that_mean_nothing_are_refused_and_apt_is_not_asked() {
+fn impossible_names_are_refused_without_starting_apt() {
     let apt = Apt::new();
     apt.program("apt-cache", "touch \"$HOME/asked\"");
     for name in ["-dbg", "--yes", "A", "../x", "x y", "x=1", "x:amd64", "*", "", "\u{1b}[2J"] {
@@ -261,7 +261,7 @@ fn names_that_mean_nothing_are_refused_and_apt_is_not_asked() {
 }
 
 #[test]
-fn an_apt_that_has_no_such_kernel_or_is_not_there_says_what_to_do() {
+fn a_missing_apt_or_kernel_is_reported_with_a_hint() {
     let apt = Apt::new();
     let ran = apt.kernels(&["fetch", "6.1.0-none"]).exits(1).no_data();
     ran.tells("cannot fetch linux-image-6.1.0-none: apt has no package of that name");
@@ -278,7 +278,7 @@ fn an_apt_that_has_no_such_kernel_or_is_not_there_says_what_to_do() {
 }
 
 #[test]
-fn an_empty_list_says_how_to_get_one() {
+fn an_empty_list_has_a_hint() {
     let apt = Apt::new();
     let ran = apt.kernels(&["list"]).exits(0);
     // This machine may have kernels of its own.

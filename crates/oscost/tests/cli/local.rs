@@ -31,7 +31,7 @@ fn is_counted(row: &Value) -> bool {
 }
 
 #[test]
-fn five_benchmarks_are_measured_with_intervals_and_the_calls_that_they_should_make() {
+fn five_benchmarks_are_measured_with_intervals_and_their_expected_calls() {
     let sandbox = Sandbox::new();
     let asked = ["timer/nothing", "timer/clock-gettime", "procedure/call:args=0", "syscall"];
     let record =
@@ -101,7 +101,7 @@ fn explained(sandbox: &Sandbox, case: &str) -> String {
 }
 
 #[test]
-fn l13_reference_cases_are_classed_by_what_was_seen_of_them() {
+fn l13_reference_cases_are_classified_by_their_figures() {
     let sandbox = Sandbox::new();
     let asked = [
         "timer/nothing",
@@ -145,7 +145,7 @@ fn l13_reference_cases_are_classed_by_what_was_seen_of_them() {
 }
 
 #[test]
-fn explain_counts_here_and_now_and_knows_the_last_figure() {
+fn explain_counts_calls_here_and_shows_the_last_figure() {
     let sandbox = Sandbox::new();
     let here = explained(&sandbox, "syscall/getppid");
     if here.contains("ptrace is refused") {
@@ -164,7 +164,7 @@ fn explain_counts_here_and_now_and_knows_the_last_figure() {
 }
 
 #[test]
-fn the_survey_of_this_machine_has_no_empty_worker_and_names_the_clock_that_was_chosen() {
+fn the_survey_of_this_machine_has_no_empty_cell_and_names_the_chosen_clock() {
     let sandbox = Sandbox::new();
     // What a busy machine leaves no time for is a worker with a reason, too.
     let ran = sandbox.oscost(&["run", "--quick", "--budget", "40", "timer"]);
@@ -182,7 +182,7 @@ fn the_survey_of_this_machine_has_no_empty_worker_and_names_the_clock_that_was_c
 }
 
 #[test]
-fn a_real_run_is_shown_again_to_the_letter() {
+fn a_real_run_is_shown_again_unchanged() {
     let sandbox = Sandbox::new();
     let printed = sandbox.oscost(&["run", "--quick", "syscall/getppid:via=raw", "--samples"]);
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
@@ -195,7 +195,7 @@ fn a_real_run_is_shown_again_to_the_letter() {
 }
 
 #[test]
-fn a_case_without_a_meaning_is_skipped_and_that_is_no_failure() {
+fn a_case_that_does_not_apply_is_skipped_and_is_not_a_failure() {
     let sandbox = Sandbox::new();
     let case = "procedure/call:args=0,chain=dependent";
     let ran = sandbox.oscost(&["run", "--quick", case]).exits(0);
@@ -205,7 +205,7 @@ fn a_case_without_a_meaning_is_skipped_and_that_is_no_failure() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_told_with_a_hint() {
+fn a_missing_cpu_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(1);
     ran.tells("cannot measure on CPU 4095").tells("hint:");
@@ -213,7 +213,7 @@ fn a_cpu_that_is_not_there_is_told_with_a_hint() {
 }
 
 #[test]
-fn a_machine_without_room_for_temporary_files_is_measured_all_the_same() {
+fn a_machine_without_room_for_temporary_files_is_still_measured() {
     let sandbox = Sandbox::new();
     let record = measured(|| {
         let arguments = ["run", "--quick", "--no-store", "--json", "-", "syscall/getppid:via=raw"];

@@ -105,7 +105,7 @@ fn ctrl_c_keeps_and_prints_what_there_is() {
 }
 
 #[test]
-fn one_wish_may_come_as_several_signals() {
+fn one_request_to_stop_may_come_as_several_signals() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &["--json", "-"]);
     // As timeout(1) does it: the child, and then its group.
@@ -117,7 +117,7 @@ fn one_wish_may_come_as_several_signals() {
 }
 
 #[test]
-fn a_tool_that_is_stuck_ends_at_the_second_wish() {
+fn a_stuck_tool_ends_at_the_second_signal() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &["--html", "-"]);
     // Nobody reads the page, and a pipe does not hold it.
@@ -132,7 +132,7 @@ fn a_tool_that_is_stuck_ends_at_the_second_wish() {
 }
 
 #[test]
-fn an_interrupted_table_says_that_it_was_cut_short() {
+fn an_interrupted_table_is_marked_as_such() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &[]);
     signal(running.pid(), Signal::SIGINT);
@@ -143,7 +143,7 @@ fn an_interrupted_table_says_that_it_was_cut_short() {
 }
 
 #[test]
-fn a_killed_tool_loses_nothing_that_was_finished_and_leaves_nothing_behind() {
+fn a_killed_tool_loses_no_finished_worker_and_leaves_nothing_behind() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &[]);
     let before = repetitions(&sandbox).unwrap();
@@ -219,7 +219,7 @@ fn a_killed_worker_is_a_failed_row_with_its_signal() {
 }
 
 #[test]
-fn a_second_run_fails_at_once_or_waits_for_the_machine_and_says_for_whom() {
+fn a_second_run_fails_or_waits_and_names_the_first() {
     let sandbox = Sandbox::new();
     let mut first = long_run(&sandbox, &["--label", "first"]);
     let pid = first.pid();
@@ -235,7 +235,7 @@ fn a_second_run_fails_at_once_or_waits_for_the_machine_and_says_for_whom() {
     assert_eq!(rates["core_cycles_per_ns"], Value::Null);
     let why = rates["unasked"].as_str().unwrap();
     assert!(
-        why.starts_with(&format!("process {pid} (")) && why.contains("ask again later"),
+        why.starts_with(&format!("process {pid} (")) && why.contains("try again later"),
         "{why}"
     );
 

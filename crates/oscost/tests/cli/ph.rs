@@ -68,7 +68,7 @@ fn fits(text: &str) {
 }
 
 #[test]
-fn every_verb_has_a_help_with_examples_that_fits() {
+fn the_help_of_every_verb_has_examples_and_fits() {
     let sandbox = Sandbox::new();
     let whole = sandbox.oscost(&["ph", "--help"]).exits(0).stdout;
     golden("ph-help.txt", &whole);
@@ -104,7 +104,7 @@ fn profiles_are_listed_a_line_each_and_as_json() {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn the_pairs_of_an_executable_are_told_by_name() {
+fn the_pairs_of_an_executable_are_shown_by_name() {
     let sandbox = kept();
     let dash = sandbox.oscost(&["ph", "profiles", "show", "dash"]).exits(0).stdout;
     fits(&dash);
@@ -146,7 +146,7 @@ fn profiles_survive_a_save_and_a_load() {
 }
 
 #[test]
-fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_what_was_kept_stays() {
+fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     let sandbox = kept();
     let before = sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout;
     let file = sandbox.file("given");
@@ -174,7 +174,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_what_was_kept_stays() 
 }
 
 #[test]
-fn a_file_of_the_store_that_is_damaged_is_told_and_the_others_are_shown() {
+fn a_damaged_profile_is_reported_and_the_others_are_shown() {
     let sandbox = kept();
     let damaged = folder(&sandbox).join("2049-900.profile");
     fs::write(&damaged, "oscost ph profile 7\n").unwrap();
@@ -200,7 +200,7 @@ fn a_file_of_the_store_that_is_damaged_is_told_and_the_others_are_shown() {
 }
 
 #[test]
-fn profiles_of_executables_that_are_gone_are_removed_by_a_word() {
+fn profiles_of_executables_that_are_gone_are_deleted_on_request() {
     let sandbox = kept();
     let here = sandbox.file("program");
     fs::write(&here, "").unwrap();
@@ -227,7 +227,7 @@ fn profiles_of_executables_that_are_gone_are_removed_by_a_word() {
 }
 
 #[test]
-fn the_status_says_what_is_lacking_and_the_way_out_in_lines_that_fit() {
+fn the_status_lists_what_is_missing_with_hints_in_lines_that_fit() {
     let sandbox = kept_for_all();
     let mut ordinary = sandbox.ordinary(&["ph", "status"]);
     let text = Ran::of(&mut ordinary).exits(0).stdout;
@@ -245,7 +245,7 @@ fn the_status_says_what_is_lacking_and_the_way_out_in_lines_that_fit() {
 }
 
 #[test]
-fn where_no_monitor_can_be_had_no_command_runs_and_the_way_out_is_told() {
+fn without_a_monitor_no_command_runs_and_a_hint_is_shown() {
     let sandbox = Sandbox::new();
     for verb in ["train", "watch"] {
         let ran = Ran::of(&mut sandbox.ordinary(&["ph", verb, "--", "echo", "it ran"]));
@@ -255,19 +255,19 @@ fn where_no_monitor_can_be_had_no_command_runs_and_the_way_out_is_told() {
 }
 
 #[test]
-fn a_window_that_profiles_were_not_learnt_with_is_refused() {
+fn a_window_larger_than_that_of_a_profile_is_refused() {
     let sandbox = kept();
     let ran = sandbox.oscost(&["ph", "watch", "--", "echo", "it ran"]).exits(1).no_data();
     ran.tells("cannot use a window of 9 calls: 1 profiles").tells("hint: use theirs");
 }
 
 #[test]
-fn constants_without_sense_are_refused() {
+fn impossible_constants_are_refused() {
     let sandbox = Sandbox::new();
     for (option, words) in [
         ("--window=10", "a number from 2 to 9"),
         ("--locality-frame=0", "a number from 1 to 128"),
-        ("--normal-wait=7", "whole seconds as 7d, 10m or 0s"),
+        ("--normal-wait=7", "whole seconds such as 7d, 10m or 0s"),
         ("--delay-factor=-1", "a number from 0 to 1000"),
     ] {
         sandbox.oscost(&["ph", "train", option]).exits(2).no_data().tells(words);

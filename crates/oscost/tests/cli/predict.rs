@@ -29,7 +29,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn a_prediction_stands_beside_expected_floor_and_figure_and_says_whether_it_held() {
+fn a_prediction_is_shown_with_expectation_floor_figure_and_whether_it_held() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "120", "ns"]);
     predict(&sandbox, &[RAW, "<100 ns", "--hardware", "80 ns", "--software", "40..60 ns"]);
@@ -61,14 +61,14 @@ fn a_prediction_stands_beside_expected_floor_and_figure_and_says_whether_it_held
 }
 
 #[test]
-fn a_record_has_the_predictions_of_its_cases_that_were_made_before_it_and_no_others() {
+fn a_record_has_the_earlier_predictions_of_its_cases_only() {
     let sandbox = Sandbox::new();
     let run = |options: &[&str]| {
         let arguments = [&[RAW, "--quick", "--json", "-"], options].concat();
         sandbox.fake("measured", &arguments).exits(0).json()
     };
     assert_eq!(run(&[])["settings"]["predictions"], json!([]));
-    sandbox.oscost(&["predict", "check"]).exits(0).no_data().tells("nothing was predicted");
+    sandbox.oscost(&["predict", "check"]).exits(0).no_data().tells("has no predictions");
     predict(&sandbox, &[RAW, " <0.12us"]);
     predict(&sandbox, &[PAIR, "2 us"]);
     let record = run(&[]);
@@ -87,12 +87,12 @@ fn a_record_has_the_predictions_of_its_cases_that_were_made_before_it_and_no_oth
     sandbox.oscost(&["predict", "delete", "all"]).exits(0).tells("deleted 2 predictions");
     assert_eq!(sandbox.oscost(&["predict", "check"]).exits(0).stdout, before);
     let old = sandbox.oscost(&["predict", "check", "last~1"]).exits(0);
-    old.no_data().tells("nothing was predicted");
+    old.no_data().tells("has no predictions");
     assert_eq!(run(&[])["settings"]["predictions"], json!([]));
 }
 
 #[test]
-fn places_side_by_side_keep_what_was_predicted_of_their_base() {
+fn a_comparison_keeps_the_predictions_of_its_base() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "<1 us"]);
     let file = crate::common::scenario_file("treated");
@@ -108,7 +108,7 @@ fn places_side_by_side_keep_what_was_predicted_of_their_base() {
 }
 
 #[test]
-fn what_was_predicted_stands_below_the_tables_of_a_study_too() {
+fn predictions_are_shown_below_the_tables_of_a_study_too() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &["syscall/function", "<1 ms"]);
     let ran = sandbox.fake("measured", &["--study", "cs161-syscalls", "--quick"]).exits(0);
@@ -133,7 +133,7 @@ fn cycles_need_an_estimate_of_the_core_in_the_same_run() {
 }
 
 #[test]
-fn a_run_that_was_cut_short_decides_nothing() {
+fn an_interrupted_run_decides_no_prediction() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "<1 us"]);
     predict(&sandbox, &[RAW, "--below", PAIR]);
@@ -148,7 +148,7 @@ fn a_run_that_was_cut_short_decides_nothing() {
 }
 
 #[test]
-fn predictions_are_removed_by_their_numbers() {
+fn predictions_are_deleted_by_their_numbers() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.oscost(&["predict", "list"]).exits(0).stdout, "no predictions are kept\n");
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
@@ -164,9 +164,9 @@ fn predictions_are_removed_by_their_numbers() {
 }
 
 #[test]
-fn what_is_no_estimate_and_what_is_no_case_is_refused() {
-    refused(&[RAW], &["says nothing of the whole", "hint:"]);
-    refused(&[RAW, "--hardware", "20 ns"], &["says nothing of the whole"]);
+fn invalid_estimates_and_cases_are_refused() {
+    refused(&[RAW], &["without an estimate of the whole", "hint:"]);
+    refused(&[RAW, "--hardware", "20 ns"], &["without an estimate of the whole"]);
     refused(&[RAW, "120"], &["`120` has no unit", "cycles"]);
     refused(&[RAW, "0 ns"], &["above 0"]);
     refused(&[RAW, "200..100 ns"], &["ends before it begins"]);
@@ -179,13 +179,13 @@ fn what_is_no_estimate_and_what_is_no_case_is_refused() {
     refused(&[RAW, "--below", "syscall/getppid"], &["is not a single case in full"]);
     refused(&["syscall/getppid", "9 ns"], &["is not a single case in full", "via=raw` is one"]);
     refused(&["syscall/getpppid", "9 ns"], &["`syscall/getpppid` is no", "`syscall/getppid`"]);
-    refused(&["timer/ticks-per-cycle", "9 ns"], &["is told in tick/cycle"]);
+    refused(&["timer/ticks-per-cycle", "9 ns"], &["its unit is tick/cycle"]);
     refused(&["delete", "some"], &["it must be a number or `all`"]);
     refused(&[], &["CASE"]);
 }
 
 #[test]
-fn a_record_of_somebody_else_may_hold_anything_and_drives_no_terminal() {
+fn an_imported_record_cannot_control_the_terminal() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "120 ns"]);
     let run = [RAW, "--quick", "--no-store", "--json", "-"];

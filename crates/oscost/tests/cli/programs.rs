@@ -18,7 +18,7 @@ fn made_up(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_command_of_ones_own_is_a_row_with_its_times_and_is_shown_again() {
+fn a_command_is_a_row_with_its_times_and_is_shown_again() {
     let sandbox = Sandbox::new();
     let run = ["run", "--seed", "1", "--at", "HERE"];
     let ran = made_up(&sandbox, &run, &["gzip", "-kf9", "FILE"]).exits(0);
@@ -36,7 +36,7 @@ fn a_command_of_ones_own_is_a_row_with_its_times_and_is_shown_again() {
 }
 
 #[test]
-fn what_a_place_adds_to_a_program_is_compared_by_each_of_its_times() {
+fn targets_are_compared_by_each_time_of_a_program() {
     let sandbox = Sandbox::new();
     let ab = ["ab", "--seed", "1", "--quick", "--base", "HERE", "--new", "ph@HERE"];
     let ran = made_up(&sandbox, &ab, &["sh", "-c", "true"]).exits(0);
@@ -53,7 +53,7 @@ fn what_a_place_adds_to_a_program_is_compared_by_each_of_its_times() {
 }
 
 #[test]
-fn a_program_that_fails_lacks_something_or_takes_too_long_says_so() {
+fn a_program_that_fails_misses_something_or_takes_too_long_is_reported() {
     let sandbox = Sandbox::new();
     let run = ["run", "--at", "HERE", "--quick"];
     for (command, outcome, words) in [
@@ -120,7 +120,7 @@ fn a_real_command_is_run_and_its_times_add_up() {
 }
 
 #[test]
-fn a_real_command_that_fails_says_what_it_wrote_and_leaves_nothing() {
+fn a_failing_command_is_reported_with_its_output_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let mark = format!("{}", 1_000_000 + std::process::id());
     let script = format!("sleep {mark} & echo it broke >&2; exit 3");

@@ -152,7 +152,7 @@ fn comes_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) 
 }
 
 #[test]
-fn every_worker_of_the_rows_comes_back_as_the_record_has_it() {
+fn every_cell_of_the_rows_reads_back_as_recorded() {
     let Some(reader) = Reader::find() else { return };
     let sandbox = Sandbox::new();
     let asked = ["timer/clock-gettime", "syscall", "--json", "-"];
@@ -177,7 +177,7 @@ fn every_worker_of_the_rows_comes_back_as_the_record_has_it() {
 }
 
 #[test]
-fn every_worker_of_the_comparisons_comes_back_as_the_record_has_it() {
+fn every_cell_of_the_comparisons_reads_back_as_recorded() {
     let Some(reader) = Reader::find() else { return };
     let sandbox = Sandbox::new();
     let target = format!("fake:{}", scenario_file("treated").display());

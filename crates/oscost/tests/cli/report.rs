@@ -42,7 +42,7 @@ fn changed(sandbox: &Sandbox, file: &str, name: &str, change: impl FnOnce(&mut V
 }
 
 #[test]
-fn without_a_file_it_shows_the_run_as_the_run_did() {
+fn without_a_file_report_shows_the_run_as_run_did() {
     let sandbox = Sandbox::new();
     let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
     assert_eq!(sandbox.oscost(&["report", "last"]).exits(0).stdout, printed);
@@ -55,7 +55,7 @@ fn without_a_file_it_shows_the_run_as_the_run_did() {
 }
 
 #[test]
-fn every_format_holds_the_same_from_the_store_a_file_and_the_run_itself() {
+fn every_format_is_the_same_from_the_store_a_file_and_the_run() {
     let sandbox = Sandbox::new();
     let own: Vec<String> =
         ["csv", "markdown", "parquet"].iter().map(|it| path(&sandbox, it)).collect();
@@ -102,7 +102,7 @@ fn a_run_as_markdown_has_tables_for_a_pull_request() {
 }
 
 #[test]
-fn what_was_measured_until_ctrl_c_is_written() {
+fn what_was_measured_before_ctrl_c_is_written() {
     let sandbox = Sandbox::new();
     let csv = path(&sandbox, "run.csv");
     sandbox.fake("interrupted", &["timer", "syscall", "--csv", &csv]).exits(130);
@@ -111,7 +111,7 @@ fn what_was_measured_until_ctrl_c_is_written() {
 }
 
 #[test]
-fn places_side_by_side_are_written_as_comparisons_or_as_rows() {
+fn a_comparison_is_written_as_comparisons_or_as_rows() {
     let sandbox = Sandbox::new();
     let file = scenario_file("treated");
     let target = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
@@ -135,7 +135,7 @@ fn places_side_by_side_are_written_as_comparisons_or_as_rows() {
 }
 
 #[test]
-fn runs_that_were_compared_are_written_likewise() {
+fn a_comparison_of_runs_is_written_in_every_format() {
     let sandbox = Sandbox::new();
     let file = measured(&sandbox);
     let with_id = |number: u32| {
@@ -157,11 +157,11 @@ fn runs_that_were_compared_are_written_likewise() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_before_anything_is_measured() {
+fn an_unwritable_file_is_refused_before_anything_is_measured() {
     let sandbox = Sandbox::new();
     let missing = path(&sandbox, "no/such/run.csv");
     let folder = sandbox.folder("files").to_str().unwrap().to_owned();
-    for (file, words) in [(&missing, "its folder is not there"), (&folder, "it is a folder")] {
+    for (file, words) in [(&missing, "its folder does not exist"), (&folder, "it is a folder")] {
         for option in ["--csv", "--json", "--markdown", "--parquet"] {
             let ran = sandbox.fake("measured", &[ASKED, &[option, file]].concat());
             ran.exits(1).no_data().tells(&format!("cannot write {file}: {words}"));
@@ -175,7 +175,7 @@ fn what_cannot_be_written_is_said_before_anything_is_measured() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_is_said_and_stays_as_it_is() {
+fn an_unwritable_folder_is_refused_and_left_unchanged() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.file("theirs")).unwrap();
     fs::set_permissions(sandbox.file("theirs"), fs::Permissions::from_mode(0o555)).unwrap();
@@ -189,7 +189,7 @@ fn a_folder_that_may_not_be_written_to_is_said_and_stays_as_it_is() {
 }
 
 #[test]
-fn two_documents_in_one_place_and_what_no_table_is_are_refused() {
+fn two_documents_in_one_file_and_unknown_tables_are_refused() {
     let sandbox = Sandbox::new();
     let file = measured(&sandbox);
     let there = files(&sandbox);
@@ -197,7 +197,7 @@ fn two_documents_in_one_place_and_what_no_table_is_are_refused() {
         let ran = sandbox.oscost(&[&["report", &file], arguments].concat());
         ran.exits(2).no_data().tells(words);
     };
-    refused(&["--csv", "-", "--json", "-"], "two documents on standard output");
+    refused(&["--csv", "-", "--json", "-"], "standard output takes one document");
     refused(&["--csv", "x", "--parquet", "x"], "two documents are to be written to x");
     refused(&["--csv", "-", "--table", "figures"], "rows, comparisons");
     refused(&["--csv"], "--csv");
@@ -207,7 +207,7 @@ fn two_documents_in_one_place_and_what_no_table_is_are_refused() {
 }
 
 #[test]
-fn a_terminal_is_not_shown_what_it_cannot_show() {
+fn parquet_is_not_written_to_a_terminal() {
     let sandbox = Sandbox::new();
     let file = measured(&sandbox);
     let line = format!("'{}' report '{file}' --parquet -", tool().display());
@@ -226,7 +226,7 @@ fn a_terminal_is_not_shown_what_it_cannot_show() {
 }
 
 #[test]
-fn a_full_disk_costs_neither_the_table_nor_leaves_half_a_file() {
+fn a_full_disk_keeps_the_table_and_leaves_no_partial_file() {
     let sandbox = Sandbox::new();
     let csv = path(&sandbox, "run.csv");
     // A device is written to as it is; that it is full shows then.
@@ -272,7 +272,7 @@ impl Drop for Full<'_> {
 }
 
 #[test]
-fn a_record_that_is_none_is_one_clear_line_and_no_file() {
+fn an_invalid_record_is_refused_in_one_line_and_writes_no_file() {
     let sandbox = Sandbox::new();
     let good = measured(&sandbox);
     let text = fs::read_to_string(&good).unwrap();
@@ -300,7 +300,7 @@ fn a_record_that_is_none_is_one_clear_line_and_no_file() {
 }
 
 #[test]
-fn a_file_that_was_there_is_kept_until_the_new_one_is_whole() {
+fn an_existing_file_is_kept_until_the_new_one_is_complete() {
     let sandbox = Sandbox::new();
     let good = measured(&sandbox);
     let csv = path(&sandbox, "run.csv");

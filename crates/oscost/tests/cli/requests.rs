@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::{Sandbox, row};
 
 #[test]
-fn requests_per_second_stand_in_the_table_and_what_clients_felt_below_it() {
+fn requests_per_second_are_in_the_table_and_client_latencies_below_it() {
     let (mut costs, mut channels) = (BTreeMap::new(), BTreeMap::new());
     for (method, each_ns) in [("select", 20u64), ("poll", 25), ("epoll", 0), ("io-uring", 0)] {
         for idle in [10u64, 100, 1_000] {

@@ -34,7 +34,7 @@ fn show_prints_exactly_what_run_printed() {
 }
 
 #[test]
-fn the_record_that_is_kept_is_the_record_that_was_printed() {
+fn the_kept_record_is_the_printed_record() {
     let sandbox = Sandbox::new();
     for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("very-noisy", 0)] {
         for samples in [&[][..], &["--samples"]] {
@@ -48,7 +48,7 @@ fn the_record_that_is_kept_is_the_record_that_was_printed() {
 }
 
 #[test]
-fn a_run_that_is_exported_deleted_and_imported_is_the_same_run() {
+fn an_exported_and_imported_run_is_the_same_run() {
     let sandbox = Sandbox::new();
     let printed = sandbox.fake("all-outcomes", &[ASKED, &["--label", "to be sent"]].concat());
     let id = last_id(&sandbox);
@@ -105,7 +105,7 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
 }
 
 #[test]
-fn what_is_no_record_is_not_imported() {
+fn an_invalid_record_is_not_imported() {
     let sandbox = Sandbox::new();
     for (text, words) in [
         ("", "the file is not a record"),
@@ -126,7 +126,7 @@ fn what_is_no_record_is_not_imported() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_costs_the_run_nothing_but_its_being_kept() {
+fn a_run_goes_on_if_the_store_cannot_be_written() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("a-file");
     fs::write(&file, "").unwrap();
@@ -164,7 +164,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_store_of_another_user_is_told_apart_from_a_damaged_one() {
+fn the_store_of_another_user_is_distinguished_from_a_damaged_one() {
     let sandbox = Sandbox::new();
     sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     let store = sandbox.folder("data").join("oscost/store.db");

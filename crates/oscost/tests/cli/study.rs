@@ -32,7 +32,7 @@ fn timeless(text: &str) -> String {
 }
 
 #[test]
-fn the_tables_of_a_study_stand_beside_this_machines_and_are_shown_again() {
+fn a_study_is_shown_side_by_side_with_this_machine_and_shown_again() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "ph", &["--quick"]).exits(0);
     fits(&ran.stdout);
@@ -50,7 +50,7 @@ fn the_tables_of_a_study_stand_beside_this_machines_and_are_shown_again() {
 }
 
 #[test]
-fn a_monitor_that_is_not_there_leaves_dashes_and_a_reason() {
+fn a_missing_monitor_leaves_dashes_and_a_reason() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "ftrace", &["--quick"]).exits(0);
     fits(&ran.stdout);
@@ -105,7 +105,7 @@ cases = ["syscall/getpid:via=raw"]
 "#;
 
 #[test]
-fn a_study_of_ones_own_is_a_file() {
+fn a_study_may_be_a_file_of_the_user() {
     let sandbox = Sandbox::new();
     let path = sandbox.file("mine.toml");
     fs::write(&path, MINE).unwrap();
@@ -128,7 +128,7 @@ fn a_study_of_ones_own_is_a_file() {
 }
 
 #[test]
-fn what_is_no_study_is_refused_with_a_way_out() {
+fn what_is_not_a_study_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     let file = |name: &str, text: &str| {
         let path = sandbox.file(name);
@@ -146,7 +146,7 @@ fn what_is_no_study_is_refused_with_a_way_out() {
             &["ab", "--study", "ph2000"][..],
             &["did you mean ph-2000", "there is sunos-1999, ph-2000"][..],
         ),
-        (&["ab", "--study", "zzz"], &["`zzz` is no study\n", "there is sunos-1999"]),
+        (&["ab", "--study", "zzz"], &["`zzz` is not a study\n", "there is sunos-1999"]),
         (&["ab", "--study", "ph-2000", "syscall"], &["cannot be used with"]),
         (&["ab", "--study", "ph-2000", "--new", "sud", "--new", "ph"], &["2 places: at most 1"]),
         (&["ab", "--study", missing.to_str().unwrap()], &["missing.toml", "No such file", "hint:"]),
@@ -296,7 +296,7 @@ fn alone(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_study_of_one_place_stands_beside_this_machine_in_its_own_form() {
+fn a_study_of_one_target_is_shown_side_by_side_with_this_machine() {
     let sandbox = Sandbox::new();
     let host = format!("fake:{}", scenario_file("study").display());
     let all = ["run", "--study", "ALONE", "--quick", "--seed", "1", "--at", &host];
@@ -310,7 +310,7 @@ fn a_study_of_one_place_stands_beside_this_machine_in_its_own_form() {
 }
 
 #[test]
-fn a_study_is_shown_as_it_was_printed_without_measuring() {
+fn a_study_is_shown_as_published_without_measuring() {
     let sandbox = Sandbox::new();
     let ran = alone(&sandbox, &["study", "show", "ALONE"]).exits(0);
     fits_width(&ran.stdout);
@@ -322,7 +322,7 @@ fn a_study_is_shown_as_it_was_printed_without_measuring() {
         fits_width(&shown.stdout);
         assert!(shown.stdout.starts_with(name) && listed.stdout.contains(name), "{name}");
     }
-    sandbox.oscost(&["study", "show", "zzz"]).exits(2).no_data().tells("`zzz` is no study");
+    sandbox.oscost(&["study", "show", "zzz"]).exits(2).no_data().tells("`zzz` is not a study");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn asked(record: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn each_row_of_a_study_has_a_figure_in_its_study_method_also_in_a_quick_run() {
+fn each_row_of_a_study_has_a_figure_by_its_study_method_even_in_a_quick_run() {
     for arguments in [&["--json", "-"][..], &["--quick", "--json", "-"]] {
         let sandbox = Sandbox::new();
         let text = STUDY.replace("MANNER", &keys_of("each 50 mean-and-deviation included"));
@@ -112,7 +112,7 @@ fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
 }
 
 #[test]
-fn rows_between_machines_are_skipped_without_a_peer_and_their_like_here_is_measured() {
+fn rows_between_machines_are_skipped_without_a_peer_and_local_rows_are_measured() {
     let sandbox = Sandbox::new();
     let text = STUDY.replace("MANNER", &keys_of("each 50 mean included"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
@@ -128,7 +128,7 @@ fn rows_between_machines_are_skipped_without_a_peer_and_their_like_here_is_measu
 }
 
 #[test]
-fn programs_of_a_study_are_tried_as_often_as_it_did() {
+fn programs_of_a_study_have_as_many_trials_as_it_made() {
     let sandbox = Sandbox::new();
     let row = "{ name = \"getpid\", case = \"syscall/getpid:via=raw\" },";
     let program =
@@ -142,7 +142,7 @@ fn programs_of_a_study_are_tried_as_often_as_it_did() {
 }
 
 #[test]
-fn a_large_study_has_as_much_time_a_row_as_the_price_list() {
+fn a_large_study_has_as_much_time_per_row_as_the_price_list() {
     let sandbox = Sandbox::new();
     let row = "{ name = \"getpid\", case = \"syscall/getpid:via=raw\" },";
     let more = (0..96).map(|at| {
@@ -164,7 +164,7 @@ fn a_large_study_has_as_much_time_a_row_as_the_price_list() {
 }
 
 #[test]
-fn a_study_of_one_place_is_compared_where_two_are_named() {
+fn a_study_of_one_target_is_compared_if_two_are_named() {
     let sandbox = Sandbox::new();
     let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
     let target = format!("fake:{}", scenario_file("study").display());
@@ -185,7 +185,7 @@ fn a_study_of_one_place_is_compared_where_two_are_named() {
 }
 
 #[test]
-fn each_study_has_its_verb_and_the_other_one_names_it() {
+fn a_study_of_the_other_verb_is_refused_with_its_name() {
     let sandbox = Sandbox::new();
     let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
     let nothing = STUDY.replace("syscall/getpid:via=raw", "no/such");
@@ -194,7 +194,7 @@ fn each_study_has_its_verb_and_the_other_one_names_it() {
     fs::write(&other, nothing).unwrap();
     for (arguments, words) in [
         (&["run", "--study", "ph-2000"][..], "oscost ab --study ph-2000"),
-        (&["run", "--study", "zzz"], "`zzz` is no study"),
+        (&["run", "--study", "zzz"], "`zzz` is not a study"),
         (&["run", "--study", &path, "syscall"], "cannot be used with"),
         (&["run", "--study", &path, "--refine"], "cannot be used with"),
         (&["run", "--study", &path, "--", "true"], "cannot be used with"),

@@ -37,7 +37,7 @@ fn of(stdout: &str, timer: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_survey_stands_at_the_end_and_has_seven_columns_and_no_empty_worker() {
+fn the_survey_is_at_the_end_and_has_seven_columns_without_an_empty_cell() {
     let ran = Sandbox::new().fake("survey", &["timer"]).exits(1);
     let (text, lines) = survey(&ran.stdout);
     golden("survey.txt", text);
@@ -50,7 +50,7 @@ fn the_survey_stands_at_the_end_and_has_seven_columns_and_no_empty_worker() {
 }
 
 #[test]
-fn a_worker_without_a_figure_bears_a_letter_and_the_letter_its_reason() {
+fn a_cell_without_a_figure_has_a_letter_that_names_its_reason() {
     let ran = Sandbox::new().fake("survey", &["timer"]).exits(1);
     let (text, _) = survey(&ran.stdout);
     for (timer, at, reason) in [
@@ -68,7 +68,7 @@ fn a_worker_without_a_figure_bears_a_letter_and_the_letter_its_reason() {
 }
 
 #[test]
-fn a_survey_that_is_not_whole_is_not_shown() {
+fn an_incomplete_survey_is_not_shown() {
     let sandbox = Sandbox::new();
     for asked in [&["timer/clock-gettime"][..], &["timer/*"], &["timer:via=libc"], &["syscall"]] {
         let ran = sandbox.fake("measured", asked).exits(0);
@@ -172,7 +172,7 @@ fn with_a_trapped_counter_the_vdso_is_chosen() {
 }
 
 #[test]
-fn with_another_clocksource_clocks_enter_the_kernel_and_the_survey_says_so() {
+fn with_another_clocksource_clocks_enter_the_kernel_as_the_survey_shows() {
     let (shown, _) = bad_day(
         r#""unusable_clocks": {
                "tsc": "the kernel itself uses clocksource `acpi_pm`",

@@ -23,7 +23,7 @@ fn a_table_shows_figures_intervals_spread_class_calls_and_floor() {
 }
 
 #[test]
-fn a_table_of_quick_runs_says_that_six_repetitions_stand_behind_it() {
+fn a_table_of_a_quick_run_names_its_six_repetitions() {
     let ran = Sandbox::new().fake("measured", &[THREE, &["--quick"]].concat()).exits(0);
     golden("quick.txt", &ran.stdout);
 }
@@ -35,7 +35,7 @@ fn a_thorough_table_fixes_its_repetitions_by_a_first_phase() {
 }
 
 #[test]
-fn what_could_not_be_measured_stands_below_with_its_reason_and_failures_exit_1() {
+fn rows_that_were_not_measured_are_listed_below_with_reasons_and_failures_exit_1() {
     let ran = Sandbox::new().fake("all-outcomes", USUAL).exits(1);
     golden("all-outcomes.txt", &ran.stdout);
 }
@@ -68,7 +68,7 @@ fn every_outcome_is_a_row_of_the_record_with_its_reason() {
 }
 
 #[test]
-fn a_table_shows_doubts_about_classes_and_calls_and_says_what_they_are() {
+fn a_table_shows_and_explains_doubts_about_classes_and_calls() {
     let asked = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
     let ran = Sandbox::new().fake("classes", &asked).exits(0);
     golden("classes.txt", &ran.stdout);
@@ -116,13 +116,13 @@ fn classes_multiples_and_what_the_kernel_charged_are_in_the_record_and_in_the_st
 }
 
 #[test]
-fn a_run_with_nothing_worse_than_skips_is_done() {
+fn a_run_with_skipped_rows_only_succeeds() {
     let ran = Sandbox::new().fake("skipped", THREE).exits(0);
     golden("skipped.txt", &ran.stdout);
 }
 
 #[test]
-fn wrong_calls_are_flagged_and_told() {
+fn wrong_calls_are_flagged_and_listed() {
     let ran = Sandbox::new().fake("all-outcomes", &["timer", "--json", "-"]).exits(0);
     let record = ran.json();
     let wrong = row(&record, "timer/clock-gettime:clock=monotonic,via=raw");
@@ -136,7 +136,7 @@ fn wrong_calls_are_flagged_and_told() {
 }
 
 #[test]
-fn a_failed_reference_case_that_nobody_asked_for_fails_nothing() {
+fn a_failed_reference_case_does_not_fail_the_run() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     fs::write(&file, r#"{"failed": {"timer/nothing": "made up"}}"#).unwrap();
@@ -149,13 +149,13 @@ fn a_failed_reference_case_that_nobody_asked_for_fails_nothing() {
 }
 
 #[test]
-fn a_noisy_place_is_called_so_and_costs_are_written_in_units_that_fit() {
+fn a_noisy_machine_is_reported_and_costs_have_units_that_fit() {
     let ran = Sandbox::new().fake("very-noisy", THREE).exits(0);
     golden("very-noisy.txt", &ran.stdout);
 }
 
 #[test]
-fn words_from_a_worker_do_not_drive_the_terminal() {
+fn text_from_a_worker_cannot_control_the_terminal() {
     let ran = Sandbox::new().fake("terminal", &["syscall/getppid"]).exits(1);
     let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
     assert!(is_plain(&ran.stdout), "{:?}", ran.stdout);
@@ -184,7 +184,7 @@ fn the_same_seed_gives_the_same_table() {
 }
 
 #[test]
-fn json_on_stdout_is_one_document_and_the_rest_goes_elsewhere() {
+fn json_on_stdout_is_one_document_and_all_else_goes_to_stderr() {
     let sandbox = Sandbox::new();
     let ran = sandbox.fake("measured", &["syscall", "--json", "-", "--label", "a word"]).exits(0);
     let record = ran.json();
@@ -199,7 +199,7 @@ fn json_on_stdout_is_one_document_and_the_rest_goes_elsewhere() {
 }
 
 #[test]
-fn a_json_file_is_written_whole_beside_the_table() {
+fn a_json_file_is_written_complete_while_the_table_is_shown() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("run.json");
     fs::write(&file, "what was there before").unwrap();
@@ -213,7 +213,7 @@ fn a_json_file_is_written_whole_beside_the_table() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_and_the_table_is_shown_all_the_same() {
+fn an_unwritable_file_is_named_and_the_table_is_still_shown() {
     let sandbox = Sandbox::new();
     // That it is full shows only in the end.
     let ran = sandbox.fake("measured", &["syscall", "--json", "/dev/full"]).exits(1);
@@ -223,7 +223,7 @@ fn a_file_that_cannot_be_written_is_named_and_the_table_is_shown_all_the_same() 
 }
 
 #[test]
-fn a_run_that_is_not_kept_is_not_kept() {
+fn no_store_keeps_nothing() {
     let sandbox = Sandbox::new();
     let ran = sandbox.fake("measured", &["syscall/getppid", "--no-store"]).exits(0);
     assert_eq!(ran.stderr, "");
@@ -231,7 +231,7 @@ fn a_run_that_is_not_kept_is_not_kept() {
 }
 
 #[test]
-fn a_scenario_that_makes_no_sense_is_named() {
+fn an_invalid_scenario_is_named() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     fs::write(&file, r#"{"no_such_word": 1}"#).unwrap();

@@ -37,7 +37,7 @@ fn fed(sandbox: &Sandbox, arguments: &[&str], words: &str) -> Ran {
 }
 
 #[test]
-fn a_command_has_its_users_own_streams_folder_environment_and_status() {
+fn a_command_keeps_the_streams_folder_environment_and_status_of_its_user() {
     let script = "cat; pwd; echo $HOME$OSCOST_TEST >&2; exit 7";
     let sandbox = Sandbox::new();
     let plain = fed(&sandbox, &["treat", "--", "sh", "-c", script], "a word").exits(7);
@@ -60,7 +60,7 @@ fn a_command_has_its_users_own_streams_folder_environment_and_status() {
 }
 
 #[test]
-fn the_status_says_what_became_of_the_command() {
+fn the_exit_status_is_that_of_the_command() {
     let sandbox = Sandbox::new();
     for treatment in [&[][..], &["nice=1"], &["seccomp=allow"]] {
         let treat = |command: &[&str]| {
@@ -96,7 +96,7 @@ fn docker_s_shape_lets_an_ordinary_command_run() {
 }
 
 #[test]
-fn words_that_ask_for_nothing_that_can_be_done_are_refused_before_anything_is_run() {
+fn impossible_treatments_are_refused_before_anything_is_run() {
     let sandbox = Sandbox::new();
     for (arguments, words) in [
         (&["treat", "secomp=allow", "--", "echo", "x"][..], "did you mean seccomp?"),
@@ -113,7 +113,7 @@ fn words_that_ask_for_nothing_that_can_be_done_are_refused_before_anything_is_ru
 }
 
 #[test]
-fn a_treatment_that_this_machine_cannot_do_says_what_it_takes() {
+fn a_treatment_that_does_not_work_here_has_a_hint() {
     let sandbox = Sandbox::new();
     let treat = ["treat", "clocksource=sundial", "--", "echo", "x"];
     sandbox.oscost(&treat).exits(125).no_data().tells("no clock source `sundial`; it has");
@@ -126,7 +126,7 @@ fn a_treatment_that_this_machine_cannot_do_says_what_it_takes() {
 }
 
 #[test]
-fn a_wrapper_starts_the_command_and_what_follows_it_is_done_inside() {
+fn a_wrapper_starts_the_command_and_later_treatments_apply_inside_it() {
     let sandbox = Sandbox::new();
     let treat =
         ["treat", "nice=2+cmd=env W=w+seccomp=allow+env=V=v", "--", "sh", "-c", "nice; echo $W$V"];
@@ -177,7 +177,7 @@ fn leavings(pid: u32) -> Vec<PathBuf> {
 }
 
 #[test]
-fn whoever_ends_it_and_however_nothing_stays() {
+fn nothing_is_left_behind_however_it_ends() {
     let sandbox = Sandbox::new();
     for (signal, status) in [("TERM", Some(143)), ("INT", Some(130)), ("KILL", None)] {
         for treatments in
@@ -197,7 +197,7 @@ fn whoever_ends_it_and_however_nothing_stays() {
 }
 
 #[test]
-fn the_clock_source_is_put_back_whichever_of_the_two_is_killed() {
+fn the_clock_source_is_restored_whichever_process_is_killed() {
     let read = |file: &str| {
         let text = fs::read_to_string(format!("{CLOCKS}/{file}")).unwrap_or_default();
         text.trim_end().to_owned()
@@ -227,7 +227,7 @@ fn the_clock_source_is_put_back_whichever_of_the_two_is_killed() {
 }
 
 #[test]
-fn the_list_says_of_each_treatment_whether_it_works_here_and_why_not() {
+fn the_list_shows_which_treatments_work_here_and_why_others_do_not() {
     let sandbox = Sandbox::new();
     let ran = Ran::of(&mut sandbox.ordinary(&["treat", "list"])).exits(0);
     assert!(ran.stdout.is_ascii() && ran.stdout.lines().all(|line| line.len() <= 80));
@@ -252,7 +252,7 @@ fn the_list_says_of_each_treatment_whether_it_works_here_and_why_not() {
 }
 
 #[test]
-fn what_would_disturb_a_run_is_not_tried_while_there_is_one() {
+fn treatments_that_would_disturb_a_run_are_not_tried_meanwhile() {
     let address = SocketAddr::from_abstract_name(LOCK_NAME).unwrap();
     let mut name = None;
     // Other tests measure.
@@ -274,7 +274,7 @@ fn what_would_disturb_a_run_is_not_tried_while_there_is_one() {
 }
 
 #[test]
-fn each_treatment_is_explained_with_how_it_is_compared_and_where_that_is_written() {
+fn each_treatment_is_explained_with_its_comparison_and_source() {
     let sandbox = Sandbox::new();
     for kind in KINDS {
         let text = sandbox.oscost(&["explain", kind.name]).exits(0).stdout;

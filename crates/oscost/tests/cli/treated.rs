@@ -8,14 +8,14 @@ use crate::golden::golden;
 const ROWS: &[&str] = &["syscall/getppid", "syscall/open-close", "--quick"];
 
 #[test]
-fn the_foot_of_a_table_says_under_what_its_figures_were_taken() {
+fn the_foot_of_a_table_names_the_treatments_of_its_figures() {
     let treated = ["--treat", "seccomp=docker+nice=5+ebpf=empty"];
     let ran = Sandbox::new().fake("measured", &[ROWS, &treated].concat()).exits(0);
     golden("treated.txt", &ran.stdout);
 }
 
 #[test]
-fn treatments_stand_in_every_row_of_the_record_in_their_order() {
+fn every_row_of_the_record_has_the_treatments_in_order() {
     let treated = ["--treat", "seccomp=docker+nice=5", "--json", "-"];
     let record = Sandbox::new().fake("measured", &[ROWS, &treated].concat()).exits(0).json();
     assert!(rows(&record).len() > 3, "reference cases, too");
@@ -38,7 +38,7 @@ fn attached(scenario: &str) -> Ran {
 }
 
 #[test]
-fn what_cannot_be_attached_skips_all_rows_with_its_reason() {
+fn all_rows_are_skipped_if_a_treatment_cannot_be_attached() {
     let ran = attached(r#"{"attach_error": "BPF is for root: run it with sudo"}"#).exits(0);
     for row in rows(&ran.json()) {
         assert_eq!(row["outcome"], "skipped", "{row}");
@@ -47,7 +47,7 @@ fn what_cannot_be_attached_skips_all_rows_with_its_reason() {
 }
 
 #[test]
-fn rows_are_not_measured_on_when_what_was_attached_comes_off() {
+fn rows_are_not_measured_further_when_a_treatment_is_detached() {
     let ran = attached(r#"{"detached_after_workers": 25}"#).exits(1);
     let record = ran.json();
     for row in rows(&record) {
@@ -67,7 +67,7 @@ fn monitored(scenario: &str, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_row_under_ph_says_that_its_calls_were_seen_and_in_which_state_the_profile_was() {
+fn a_row_under_ph_reports_its_calls_and_the_state_of_its_profile() {
     let record = monitored(r#"{"monitor_profile": "normal"}"#, &["--json", "-"]).exits(0).json();
     let getppid = row(&record, "syscall/getppid:via=raw");
     assert_eq!(getppid["monitor"]["profile_states"], serde_json::json!(["normal"]));
@@ -79,7 +79,7 @@ fn a_row_under_ph_says_that_its_calls_were_seen_and_in_which_state_the_profile_w
 }
 
 #[test]
-fn a_row_of_which_ph_missed_a_call_is_void() {
+fn a_row_is_void_if_ph_missed_a_call() {
     let missed = r#"{"missed_calls": {"syscall/getppid:via=libc": 1}}"#;
     let record = monitored(missed, &["--json", "-"]).exits(1).json();
     let libc = row(&record, "syscall/getppid:via=libc");
@@ -137,7 +137,7 @@ fn a_wrapper_starts_the_workers_and_variables_are_in_their_environment() {
 }
 
 #[test]
-fn a_wrapper_that_is_not_there_is_a_failed_row_that_names_it() {
+fn a_missing_wrapper_is_a_failed_row_that_names_it() {
     let (row, ran) = real("cmd=/nowhere/at/all -x");
     ran.exits(1);
     assert_eq!(row["outcome"], "failed");
@@ -146,7 +146,7 @@ fn a_wrapper_that_is_not_there_is_a_failed_row_that_names_it() {
 }
 
 #[test]
-fn a_worker_is_measured_under_strace_where_that_is_there() {
+fn a_worker_is_measured_under_strace_if_installed() {
     if !["/usr/bin/strace", "/bin/strace"].iter().any(|path| fs::exists(path).unwrap()) {
         eprintln!("cannot wrap here: there is no strace");
         return;

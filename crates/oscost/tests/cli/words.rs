@@ -49,26 +49,26 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn an_unknown_selector_is_told_the_nearest_names() {
+fn an_unknown_selector_is_answered_with_the_nearest_names() {
     let wrong = ["run", "syscall/getpppid"];
-    refused(&wrong, &["`syscall/getpppid` is no", "hint:", "`syscall/getppid`"]);
-    refused(&["run", "getppid"], &["`syscall/getppid`"]);
+    refused(&wrong, &["`syscall/getpppid` is not", "hint:", "`syscall/getppid`"]);
+    refused(&["run", "round-trip"], &["`pipe/round-trip`"]);
     refused(&["run", "sycall"], &["`syscall`"]);
-    refused(&["list", "zzzzzz"], &["`zzzzzz` is no", "`oscost list` shows them all"]);
+    refused(&["list", "zzzzzz"], &["`zzzzzz` is not", "`oscost list` lists them all"]);
     refused(&["explain", "syscall/open-clos"], &["`syscall/open-close`"]);
 }
 
 #[test]
-fn a_wrong_axis_or_value_is_told_the_right_ones() {
+fn a_wrong_axis_or_value_is_answered_with_the_right_ones() {
     refused(&["run", "syscall/getppid:via=magic"], &["`via=magic`", "`via` may be `raw`, `libc`"]);
     refused(&["run", "syscall/getppid:size=1"], &["no axis `size`", "it has `via`"]);
-    refused(&["run", "timer/nothing:size=1"], &["it has none at all"]);
+    refused(&["run", "timer/nothing:size=1"], &["it has no axes"]);
     refused(&["run", "procedure/call:args=8"], &["`args` may be `0`, `1`"]);
     refused(&["run", "syscall/getppid:via"], &["`via` is not `axis=value`", "hint:"]);
 }
 
 #[test]
-fn a_place_that_this_version_cannot_reach_is_refused_with_a_hint() {
+fn a_target_that_cannot_be_reached_is_refused_with_a_hint() {
     refused(&["run", "--at", "ssh:-x"], &["`-x` is no host", "hint:", "~/.ssh/config"]);
     refused(&["run", "--at", "vm:0.0-none"], &["`0.0-none`", "hint:", "oscost kernels"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
@@ -183,17 +183,17 @@ fn explained(from: usize) {
 }
 
 #[test]
-fn explain_says_all_of_one_half_of_the_benchmarks_within_eighty_columns() {
+fn explain_shows_all_of_one_half_of_the_benchmarks_within_eighty_columns() {
     explained(0);
 }
 
 #[test]
-fn explain_says_all_of_the_other_half_of_the_benchmarks_within_eighty_columns() {
+fn explain_shows_all_of_the_other_half_of_the_benchmarks_within_eighty_columns() {
     explained(1);
 }
 
 #[test]
-fn explain_says_what_belongs_to_a_family() {
+fn explain_lists_the_benchmarks_of_a_family() {
     let family = Sandbox::new().oscost(&["explain", "syscall"]).exits(0).stdout;
     assert!(family.contains("syscall/getppid\n") && family.contains("syscall/open-close\n"));
 }
@@ -204,7 +204,7 @@ fn here(ran: &Ran) -> &str {
 }
 
 #[test]
-fn explain_shows_what_was_counted_and_the_last_figure_of_this_place() {
+fn explain_shows_counted_calls_and_the_last_figure_of_this_target() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("classes").display());
     let explain = |case: &str| sandbox.oscost(&["explain", "--at", &at, case]).exits(0);
@@ -229,7 +229,7 @@ fn humantime_day(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn explain_prefers_an_older_figure_with_an_interval_to_one_of_a_run_that_was_cut_short() {
+fn explain_prefers_an_older_figure_with_an_interval_to_one_of_an_interrupted_run() {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
     let at = format!("fake:{}", file.display());
@@ -257,7 +257,7 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_a_run_that_was_cut
 }
 
 #[test]
-fn explain_says_in_one_line_why_nothing_was_counted() {
+fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
     let ran = sandbox.oscost(&["explain", "--at", &at, "syscall/getppid"]).exits(0);
@@ -269,7 +269,7 @@ fn explain_says_in_one_line_why_nothing_was_counted() {
 }
 
 #[test]
-fn explain_of_a_family_looks_at_nothing() {
+fn explain_of_a_family_counts_nothing() {
     let ran = Sandbox::new().oscost(&["explain", "timer"]).exits(0);
     assert!(ran.stdout.contains("timer/nothing\n") && here(&ran).is_empty(), "{}", ran.stdout);
 }
@@ -310,7 +310,7 @@ fn the_schema_is_json() {
 }
 
 #[test]
-fn nothing_that_is_piped_has_colours() {
+fn piped_output_has_no_colours() {
     let sandbox = Sandbox::new();
     let no_escape = |ran: Ran, of: &str| {
         assert!(!ran.stdout.contains('\u{1b}'), "{of}: {:?}", ran.stdout);
@@ -327,7 +327,7 @@ fn nothing_that_is_piped_has_colours() {
 }
 
 #[test]
-fn a_reader_that_has_had_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let sandbox = Sandbox::new();
     let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
     for arguments in [
@@ -352,7 +352,7 @@ fn a_reader_that_has_had_enough_is_no_error() {
 }
 
 #[test]
-fn a_full_disk_behind_stdout_is_an_error() {
+fn a_full_disk_at_stdout_is_an_error() {
     let sandbox = Sandbox::new();
     let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
     for arguments in [
@@ -376,7 +376,7 @@ fn a_full_disk_behind_stdout_is_an_error() {
 }
 
 #[test]
-fn a_worker_that_is_not_there_or_none_of_ours_is_told_with_a_hint() {
+fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
     let sandbox = Sandbox::new();
     let with = |worker: &str, arguments: &[&str]| {
         Ran::of(sandbox.command(arguments).env("OSCOST_WORKER", worker)).exits(1).no_data()

@@ -7,6 +7,7 @@ use oscost_model::case::Case;
 use wildmatch::WildMatch;
 
 use crate::app::error::UsageError;
+use crate::plan::parse_size;
 use crate::treatments::did_you_mean;
 
 /// A case, a benchmark, the last part of its id, a family or a glob, with values of some axes.
@@ -43,6 +44,11 @@ pub(super) fn cases(
     Ok(found)
 }
 
+/// A value as cases have it: sizes may be typed as they are printed.
+fn in_bytes(value: &str) -> String {
+    parse_size(value).map_or_else(|| value.to_owned(), |size| size.to_string())
+}
+
 impl Selector {
     fn of(text: &str) -> Result<Self, UsageError> {
         let (name, axes) = text.split_once(':').unwrap_or((text, ""));
@@ -51,7 +57,7 @@ impl Selector {
             Some((axis, values)) if !axis.is_empty() && !values.is_empty() => {
                 let values = match values {
                     "*" => Vec::new(),
-                    some => some.split('|').map(str::to_owned).collect(),
+                    some => some.split('|').map(in_bytes).collect(),
                 };
                 Ok((axis.to_owned(), values))
             }
@@ -65,13 +71,17 @@ impl Selector {
         Ok(Self { text: text.to_owned(), name: WildMatch::new(name), axes })
     }
 
+    /// Whether it selects a case.
     fn selects(&self, case: &str) -> bool {
         if self.text == case {
             return true;
         }
         let Some(case) = Case::parse(case) else { return false };
         let family = case.benchmark.split_once('/').map_or("", |(family, _)| family);
-        let named = self.name.matches(&case.benchmark) || self.name.matches(family);
+        let last_part = case.benchmark.split_once('/').map_or("", |(_, part)| part);
+        let named = self.name.matches(&case.benchmark)
+            || self.name.matches(family)
+            || self.text.split(':').next() == Some(last_part);
         let has = |(axis, values): &(String, Vec<String>)| {
             let value = case.point.get(axis).map(ToString::to_string);
             value.is_some_and(|value| values.is_empty() || values.contains(&value))
@@ -127,6 +137,8 @@ mod tests {
             (&["syscall/getppid"], vec![2, 3]),
             (&["syscall/getppid:via=raw"], vec![3]),
             (&["*/getppid:via=raw|libc"], vec![2, 3]),
+            (&["getppid"], vec![2, 3]),
+            (&["round-trip:size=4k"], vec![0]),
             (&["pipe/round-trip:size=64"], vec![1]),
             (&["pipe:peer_cpu=*", "timer"], vec![0, 1, 4]),
             (&["*"], vec![0, 1, 2, 3, 4]),
