@@ -54,7 +54,7 @@ fn an_unknown_selector_is_answered_with_the_nearest_names() {
     refused(&wrong, &["`syscall/getpppid` is not", "hint:", "`syscall/getppid`"]);
     refused(&["run", "round-trip"], &["`pipe/round-trip`"]);
     refused(&["run", "sycall"], &["`syscall`"]);
-    refused(&["list", "zzzzzz"], &["`zzzzzz` is not", "`oscost list` lists them all"]);
+    refused(&["list", "zzzzzz"], &["`zzzzzz` is not", "`oscost list` lists all of them"]);
     refused(&["explain", "syscall/open-clos"], &["`syscall/open-close`"]);
 }
 
