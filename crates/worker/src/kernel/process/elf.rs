@@ -20,8 +20,13 @@
 //! ```
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 use std::path::Path;
+
+use object::LittleEndian;
+use object::elf::FileHeader64;
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
 
 /// The load address: the linkers' default for programs that are not position-independent.
 const BASE: u64 = 0x40_0000;
@@ -175,30 +180,20 @@ pub fn read_interpreter(path: &Path) -> Option<String> {
     interpreter_from(File::open(path).ok()?)
 }
 
-fn interpreter_from(mut file: impl Read + Seek) -> Option<String> {
+fn interpreter_from(file: impl Read + Seek) -> Option<String> {
     /// No path is longer (PATH_MAX).
-    const MAX_PATH_BYTES: u64 = 4_096;
-    let mut head = [0; HEADER];
-    file.read_exact(&mut head).ok()?;
-    let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-    if !head.starts_with(b"\x7fELF\x02\x01") || half(54) as usize != PROGRAM_HEADER {
-        return None;
-    }
-    let table = u64::from_le_bytes(*head[32..].first_chunk()?);
-    file.seek(SeekFrom::Start(table)).ok()?;
-    for _ in 0..half(56) {
-        let mut entry = [0; PROGRAM_HEADER];
-        file.read_exact(&mut entry).ok()?;
-        let word = |at: usize| Some(u64::from_le_bytes(*entry[at..].first_chunk()?));
-        if u64::from(u32::from_le_bytes(*entry.first_chunk()?)) == INTERP {
-            let mut name = vec![0; word(32)?.min(MAX_PATH_BYTES) as usize];
-            file.seek(SeekFrom::Start(word(8)?)).ok()?;
-            file.read_exact(&mut name).ok()?;
-            name.pop_if(|last| *last == 0);
-            return String::from_utf8(name).ok();
-        }
-    }
-    None
+    const MAX_PATH_BYTES: usize = 4_096;
+    let file = ReadCache::new(file);
+    let header = FileHeader64::<LittleEndian>::parse(&file)
+        .ok()
+        .filter(|header| header.is_little_endian())?;
+    let segments = header.program_headers(LittleEndian, &file).ok()?;
+    let path = segments
+        .iter()
+        .find_map(|segment| segment.interpreter(LittleEndian, &file).transpose())?
+        .ok()
+        .filter(|path| path.len() < MAX_PATH_BYTES)?;
+    String::from_utf8(path.to_vec()).ok()
 }
 
 #[cfg(test)]
@@ -218,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dynamic_program_names_is_found_in_it_again() {
+    fn the_interpreter_of_a_dynamic_program_is_read_back() {
         let loader =
             Loader { interpreter: "/lib/ld-linux.so.9".into(), library: "libc.so.6".into() };
         let program = dynamic_program(&loader);
@@ -230,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_cut_at_any_byte_names_nothing_and_does_no_harm() {
+    fn a_program_cut_at_any_byte_names_no_interpreter() {
         let loader = Loader { interpreter: "/lib/ld.so".into(), library: "libc.so".into() };
         let program = dynamic_program(&loader);
         for len in 0..program.len() {
