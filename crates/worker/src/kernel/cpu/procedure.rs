@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_callee_hands_back_its_first_argument_and_one_however_it_is_called() {
+    fn the_callee_returns_its_first_argument_plus_one_however_it_is_called() {
         assert_eq!((call_after::<1>(41), call_after::<7>(41)), (42, 42));
         assert_eq!((bare::call::<1>(), bare::call::<7>()), (2, 2));
         assert_eq!(FunctionPointer::new().call_after(41), 42);

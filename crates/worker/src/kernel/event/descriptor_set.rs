@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_numbered_in_a_row_and_only_those_that_are_woken_are_ready() {
+    fn descriptors_are_consecutive_and_only_those_made_ready_are_ready() {
         in_own_process(|| {
             let before = open();
             for over in KINDS {
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn other_ends_that_do_not_fit_are_held_by_children_who_go_with_them() {
+    fn other_ends_that_do_not_fit_are_held_by_children_that_end_with_the_set() {
         in_own_process(|| {
             // 500 watched ones leave room for some hundred other ends.
             limits::lower_descriptor_limit(900).unwrap();
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_at_a_high_number_takes_no_room_but_its_own() {
+    fn an_open_high_descriptor_occupies_only_its_own_number() {
         in_own_process(|| {
             let file = File::open("/dev/null").unwrap().into();
             let _open: Vec<_> = [70, 240].map(|at| duplicate_at(&file, at).unwrap()).into();
@@ -585,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_port_is_left_the_row_says_so_whichever_call_was_told() {
+    fn an_exhausted_port_range_is_explained_for_either_errno() {
         for error in [libc::EADDRNOTAVAIL, libc::EADDRINUSE].map(Errno) {
             let words = explain_error(error, 1_000, DescriptorKind::Tcp).to_string();
             assert!(words.contains("ip_local_port_range"), "{words}");

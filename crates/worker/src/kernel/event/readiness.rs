@@ -152,11 +152,11 @@ impl PollSet {
 
     /// Sets the descriptor at an index, or clears it; missing entries before it are added empty.
     pub fn set(&mut self, place: usize, fd: Option<i32>) {
-        let nobody = libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 };
+        let empty = libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 };
         if place >= self.0.len() {
-            self.0.resize(place + 1, nobody);
+            self.0.resize(place + 1, empty);
         }
-        self.0[place] = libc::pollfd { fd: fd.unwrap_or(-1), ..nobody };
+        self.0[place] = libc::pollfd { fd: fd.unwrap_or(-1), ..empty };
     }
 
     /// ppoll(2) with a timeout; returns how many are readable.
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_grow_and_shrink_and_tell_of_those_that_are_in_them() {
+    fn sets_grow_and_shrink_and_report_their_members() {
         let pipes: Vec<_> = (0..70).map(|_| pipe().unwrap()).collect();
         let fds: Vec<i32> = pipes.iter().map(|(from, _)| from.as_raw_fd()).collect();
         pipes.iter().for_each(|(_, to)| (&*to).write_all(&[1]).unwrap());

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_is_no_time_that_has_passed() {
+    fn a_ready_descriptor_is_not_a_timeout() {
         use std::io::Write;
         for by in [TimeoutCall::Select, TimeoutCall::Poll, TimeoutCall::Epoll, TimeoutCall::Ring] {
             let Ok(mut timeout) = Timeout::new(by) else { continue };

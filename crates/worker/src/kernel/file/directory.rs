@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_looked_at_before_one_is_looked_at_again() {
+    fn every_file_is_visited_before_one_is_visited_again() {
         for files in [10, 100, 1_000] {
             let mut many =
                 PopulatedFolder::new(Location::Tmpfs, files, FileOperation::Stat).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn what_is_written_is_cached_and_what_is_evicted_is_not() {
+    fn written_pages_are_cached_and_evicted_pages_are_not() {
         let bytes = 1 << 20;
         let file = unnamed_file(Location::UserFolder, bytes).unwrap();
         file.write_all_at(&vec![7; bytes as usize], 0).unwrap();

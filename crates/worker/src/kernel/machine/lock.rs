@@ -80,12 +80,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_one_is_told_who_holds_the_machine_and_gets_it_next() {
+    fn a_second_process_learns_who_holds_the_machine_and_acquires_it_next() {
         use std::io::Read;
 
         let name = format!("oscost.test.worker.{}", std::process::id());
         let LockAttempt::Acquired(first) = MachineLock::acquire_named(&name) else {
-            panic!("nobody else has this name");
+            panic!("the name is free");
         };
         let LockAttempt::HeldBy(holder, mut stream) = MachineLock::acquire_named(&name) else {
             panic!("the machine was given twice");

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_comes_by_every_line_once_before_it_comes_back() {
+    fn a_cycle_visits_every_line_once_before_it_repeats() {
         for bytes in [128, 256, 4_096, 8_192, 1 << 20] {
             let mut cycle = PointerChase::over(region(bytes), bytes).unwrap();
             let lines = bytes / LINE_BYTES;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_as_many_as_turns_and_copies_say() {
+    fn the_steps_are_iterations_times_copies() {
         let mut one = PointerChase::over(region(65_536), 65_536).unwrap();
         for (turns, copies) in [(0, 1), (0, 8), (7, 1), (3, 2), (5, 4), (9, 8)] {
             let mut other = PointerChase::over(region(65_536), 65_536).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn no_step_of_a_cycle_foretells_the_next() {
+    fn no_stride_of_a_cycle_is_predictable() {
         let order = ScrambledOrder::with_bits(14);
         let mut times = std::collections::BTreeMap::new();
         for line in 0..1u64 << 14 {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_the_block_however_it_is_made() {
+    fn every_copy_method_copies_the_block() {
         for wide in [false, memory::has_wide_registers()] {
             for by in
                 [CopyMethod::Library, CopyMethod::String, CopyMethod::Registers, CopyMethod::Stream]
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_goes_on_where_the_last_one_ended_and_moves_no_byte_more() {
+    fn a_transfer_continues_where_the_last_one_ended_and_moves_no_more_bytes() {
         for act in [BlockOperation::Copy, BlockOperation::Stream] {
             for wide in [false, memory::has_wide_registers()] {
                 let mut blocks = Blocks { wide, ..filled(4_096) };

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_always_fits_and_more_than_there_is_never_does() {
+    fn zero_always_fits_and_more_than_available_never_does() {
         assert_eq!(ResidentMemory::unavailable_reason(0), None);
         let why = ResidentMemory::unavailable_reason(1 << 40).unwrap();
         assert!(why.contains("touched_mib"), "{why}");

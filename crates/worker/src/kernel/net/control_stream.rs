@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_heard_and_the_end_of_the_other_end_too() {
+    fn messages_arrive_and_a_closed_end_is_reported() {
         let (own, peer) = ControlStream::pair().unwrap();
         let wait = |_| Ok(());
         own.send([1, 2, u64::MAX, 0x0102_0304_0506_0708], &wait).unwrap();

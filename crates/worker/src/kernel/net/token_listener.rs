@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_reads_back_and_nothing_else_is_one() {
+    fn a_token_is_parsed_and_other_text_is_rejected() {
         let text = "000102030405060708090a0b0c0d0e0f";
         let token = Token::parse(text).unwrap();
         assert!(token.matches(&(0..16).collect::<Vec<u8>>()));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_counted_and_closed_and_the_peer_comes_in() {
+    fn unauthorised_connections_are_counted_and_closed_and_the_peer_is_admitted() {
         let mut door = TokenListener::on_loopback().unwrap();
         let far = door.endpoint();
         let peer = std::thread::spawn(move || {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_door_behind_which_nobody_is_does_not_open() {
+    fn a_closed_listener_refuses_connections() {
         let far = {
             let door = TokenListener::on_loopback().unwrap();
             door.endpoint()

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_told_from_a_refusal_and_from_other_messages() {
+    fn an_answer_is_distinguished_from_a_refusal_and_other_messages() {
         assert_eq!(parse_answer(&message(AUDIT_GET, &[1, 1, 0])), Some(Ok(1)));
         let refused = message(libc::NLMSG_ERROR as u16, &[-libc::EPERM as u32]);
         assert_eq!(parse_answer(&refused), Some(Err(Errno::EPERM)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_cut_at_any_byte_does_no_harm() {
+    fn a_message_cut_at_any_byte_has_no_answer() {
         let whole = message(AUDIT_GET, &[1, 1]);
         for len in 0..whole.len() {
             assert_eq!(parse_answer(&whole[..len]), None, "{len} bytes");

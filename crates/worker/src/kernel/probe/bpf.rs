@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_while_it_is_attached_and_who_may_not_is_told_what_it_takes() {
+    fn calls_are_counted_while_attached_and_a_refusal_names_what_is_needed() {
         let attached = match SysEnterProgram::attach(true) {
             Ok(attached) => attached,
             Err(error) => {

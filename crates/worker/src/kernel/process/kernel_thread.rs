@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(namespace(), before);
     }
 
-    /// Walks attributes at their own lengths; hands back kinds and contents.
+    /// Walks attributes at their own lengths; returns kinds and contents.
     fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
         let mut found = Vec::new();
         while let Some((head, _)) = bytes.split_first_chunk::<4>() {

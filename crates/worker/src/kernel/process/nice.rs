@@ -4,7 +4,7 @@ use crate::kernel::Errno;
 
 /// The calling thread's nice value.
 pub fn get() -> Result<i32, Errno> {
-    // SAFETY: plain numbers. The call itself, unlike the library's, hands back 20 less the value:
+    // SAFETY: plain numbers. The call itself, unlike the library's, returns 20 minus the value:
     // never below 0.
     let seen = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) };
     Errno::check(seen).map(|seen| 20 - seen as i32)

@@ -227,7 +227,7 @@ mod tests {
     use crate::kernel::process::elf::static_program;
 
     #[test]
-    fn a_child_that_dies_or_ends_otherwise_than_it_should_is_an_error() {
+    fn a_child_that_is_killed_or_fails_is_an_error() {
         let reaped = |child: Result<u32, Errno>| reap(child.unwrap());
         assert_eq!(reaped(process::fork(|| 0)), Ok(()));
         assert_eq!(reaped(raw_fork(Stopwatch::Syscall, |now| i32::from(now == 0))), Ok(()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn zombies_that_nobody_took_are_reaped_when_they_are_dropped() {
+    fn remaining_zombies_are_reaped_on_drop() {
         let mut zombies = Zombies::default();
         zombies.add(3).unwrap();
         let taken = zombies.take().unwrap();

@@ -110,7 +110,7 @@ impl ThreadMaker {
 
     fn join(&self, thread: libc::pthread_t) -> Result<(), Errno> {
         let mut result = std::ptr::null_mut::<c_void>();
-        // SAFETY: a joinable thread that nobody has joined yet; one pointer is written.
+        // SAFETY: a joinable thread that was not joined yet; one pointer is written.
         check_error(unsafe { libc::pthread_join(thread, &raw mut result) })?;
         // Each body returns its argument: proof that it ran.
         let ran = std::ptr::eq(result, (&raw const *self.shared).cast());

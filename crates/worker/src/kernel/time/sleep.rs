@@ -146,7 +146,7 @@ mod tests {
     use crate::kernel::process::in_own_process;
 
     #[test]
-    fn every_wait_ends_and_tells_a_difference_and_no_sum() {
+    fn every_sleep_ends_and_returns_the_excess() {
         const ASKED_NS: i64 = 100_000;
         in_own_process(|| {
             let ways = [Sleep::nanosleep(), Sleep::timerfd().unwrap(), Sleep::itimer().unwrap()];
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alarm_that_was_not_waited_for_ends_nobody() {
+    fn an_alarm_that_was_not_waited_for_ends_no_process() {
         in_own_process(|| {
             let blocked = BlockedAlarm::new().unwrap();
             set_alarm(0, 1).unwrap();

@@ -312,7 +312,7 @@ fn set_own_timer(seconds: i64) -> Result<(), Errno> {
     if result == 0 { Ok(()) } else { Err(unexpected(result)) }
 }
 
-/// A timer on CLOCK_MONOTONIC that notifies nobody.
+/// A timer on CLOCK_MONOTONIC without notification.
 fn new_posix_timer() -> Result<i32, Errno> {
     let mut timer = -1;
     // SAFETY: all-zero bits are a valid sigevent; the kernel reads it and writes one number.
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn the_real_time_is_the_same_whoever_tells_it() {
+    fn every_call_reads_the_same_real_time() {
         let realtime = || gettime(ClockId(libc::CLOCK_REALTIME)).unwrap() as i64;
         for timer in [TimeCall::gettimeofday(), TimeCall::adjtimex().unwrap()] {
             let (before, told, after) = (realtime(), timer.now_ns().unwrap(), realtime());
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sets_the_clock() {
+    fn no_call_sets_the_clock() {
         in_own_process(|| {
             TimeCall::clock_settime_invalid().make().unwrap();
             TimeCall::clock_settime_unprivileged().unwrap().make().unwrap();
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_must_not_be_is_an_error() {
+    fn an_unexpected_result_is_an_error() {
         let call = TimeCall { answers: 7..=7, ..TimeCall::times() };
         assert_eq!(call.make(), Err(Errno(libc::ERANGE)));
         let call = TimeCall::clock_gettime(ClockId(99));

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vdso_tells_the_same_time_as_the_kernel() {
+    fn the_vdso_reads_the_same_time_as_the_kernel() {
         let Some(vdso) = ClockGettime::find() else {
             return; // A machine without a vDSO has nothing to agree with.
         };

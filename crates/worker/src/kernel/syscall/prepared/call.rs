@@ -2,7 +2,7 @@
 //! instruction, and one comparison that tells whether it succeeded.
 //!
 //! Every raw call is the same instruction, so one timed loop serves them all. They differ in their
-//! arguments, what they own, and which results are successes; the files beside this one set these
+//! arguments, what they own, and which results are successes; the other files of this folder set these
 //! up by theme.
 
 use std::any::Any;
