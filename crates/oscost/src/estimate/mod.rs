@@ -1,8 +1,8 @@
-//! From samples to what is said of a case.
+//! From samples to estimates, classes and comparisons.
 //!
-//! What this room is for: the value of a worker, the estimate of a case, its flags, the class of a
-//! run, and the record as a pure function of the journal. What it may not know: where the samples
-//! come from, and how a record is kept or shown.
+//! Purpose: the value of a worker, the estimate of a case, its flags, the class of a run, and the
+//! record as a pure function of the journal. It must not know where samples come from, or how a
+//! record is stored or shown.
 
 mod assembler;
 mod case;

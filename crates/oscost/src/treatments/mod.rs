@@ -1,7 +1,7 @@
-//! Treatments: what their texts ask for, made ready for the supervisor to do.
+//! Treatments: parsed from text into instructions for the supervisor.
 //!
-//! What this room is for: the table of all treatments, and their values read, seccomp profiles
-//! included. What it may not know: how anything is done to a process or a system, and to which.
+//! Purpose: the table of all treatments, and parsing their values, seccomp profiles included. It
+//! must not know how a treatment is applied, or to which process.
 
 mod cgroup;
 pub mod command_line;
@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use kinds::{KINDS, Kind, Mechanism};
 
-/// As many treatments as a place may have.
+/// The maximum number of treatments of a target.
 const MAX_TREATMENTS: usize = 16;
 /// What has the holder of a monitor begin without profiles, and keep none.
 const FRESH_FLAG: &str = "--fresh";
@@ -72,7 +72,7 @@ pub fn parse_with_notes(
             hint,
         };
         if index == MAX_TREATMENTS {
-            let why = format!("a place has at most {MAX_TREATMENTS} treatments");
+            let why = format!("a target has at most {MAX_TREATMENTS} treatments");
             return Err(refused((why, String::new())));
         }
         let value = value_of(treatment).map_err(refused)?;
@@ -85,8 +85,8 @@ pub fn parse_with_notes(
                 .map_err(|why| refused((why, usage(&treatment.name))))?;
         }
         if let Some(earlier) = treatments[..index].iter().find(|it| excludes(it, treatment)) {
-            let why = format!("the place has `{}` already", excerpt(earlier));
-            return Err(refused((why, "each of a kind stands once in a place".to_owned())));
+            let why = format!("the target already has `{}`", excerpt(earlier));
+            return Err(refused((why, "a target has each kind of treatment once".to_owned())));
         }
     }
     Ok(read)
@@ -172,7 +172,7 @@ fn value_of(treatment: &Treatment) -> Result<&str, Wrong> {
         let why = format!("there is no such treatment{like}");
         return Err((
             why,
-            "`oscost treat list` has them all; reaches are `local`, `ssh:HOST`".to_owned(),
+            "`oscost treat list` lists all of them; hosts are `local`, `ssh:HOST`".to_owned(),
         ));
     };
     let value = match (treatment.value.as_deref(), kind.value) {

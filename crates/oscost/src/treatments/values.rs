@@ -44,7 +44,7 @@ fn monitor(attached: &mut [AttachedTreatment]) -> Result<&mut Vec<String>, Strin
         AttachedTreatment::Ph { monitor_command: holder } => Some(holder),
         _ => None,
     });
-    holder.ok_or_else(|| "it stands behind `ph`".to_owned())
+    holder.ok_or_else(|| "it must follow `ph`".to_owned())
 }
 
 /// The name of a clock source, as the kernel gives them: it goes into a file of sysfs. Whether the
@@ -63,7 +63,7 @@ pub(super) fn clocksource(value: &str) -> Result<AttachedTreatment, String> {
 pub(super) fn nice(value: &str) -> Result<AppliedTreatment, String> {
     match value.parse() {
         Ok(by @ -20..=19) => Ok(AppliedTreatment::Nice { increment: by }),
-        _ => Err(format!("`{}` is no whole number from -20 to 19", quoted(value))),
+        _ => Err(format!("`{}` is not an integer from -20 to 19", quoted(value))),
     }
 }
 
@@ -77,10 +77,10 @@ pub(super) fn env(value: &str) -> Result<AppliedTreatment, String> {
         || name.starts_with(|it: char| it.is_ascii_digit())
         || !name.bytes().all(good)
     {
-        return Err(format!("`{}` is no name of a variable", quoted(name)));
+        return Err(format!("`{}` is not a variable name", quoted(name)));
     }
     if ["OSCOST_PADDING", "TMPDIR"].contains(&name) {
-        return Err(format!("`{name}` is what workers are given for themselves"));
+        return Err(format!("`{name}` is reserved for workers"));
     }
     Ok(AppliedTreatment::Env { name: name.to_owned(), value: value.to_owned() })
 }

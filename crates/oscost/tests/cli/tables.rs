@@ -49,7 +49,7 @@ fn every_outcome_is_a_row_of_the_record_with_its_reason() {
         ("syscall/getppid:via=raw", "measured", None),
         ("timer/clock-gettime:clock=monotonic,via=vdso", "skipped", Some("this kernel's vDSO")),
         ("syscall/getppid:via=libc", "failed", Some("the worker was killed by SIGKILL")),
-        ("syscall/open-close:via=raw", "timed-out", Some("the worker was ended after ")),
+        ("syscall/open-close:via=raw", "timed-out", Some("the worker was killed after ")),
         ("procedure/call:args=4,chain=independent", "unmeasurable", Some("of ")),
     ] {
         let row = row(&record, case);

@@ -53,7 +53,7 @@ fn rows_are_not_measured_further_when_a_treatment_is_detached() {
     for row in rows(&record) {
         assert_eq!(row["outcome"], "failed", "{row}");
         let reason = row["reason"].as_str().unwrap();
-        assert!(reason.starts_with("what was attached to the system came off: "), "{reason}");
+        assert!(reason.starts_with("an attached treatment ended early: "), "{reason}");
     }
 }
 
@@ -85,7 +85,7 @@ fn a_row_is_void_if_ph_missed_a_call() {
     let libc = row(&record, "syscall/getppid:via=libc");
     assert_eq!(libc["outcome"], "failed");
     let reason = libc["reason"].as_str().unwrap();
-    assert_eq!(reason, "void: the monitor saw 22 calls in the counted ops, which made 23");
+    assert_eq!(reason, "void: the monitor observed 22 calls in the counted ops, which made 23");
     assert_eq!(row(&record, "syscall/getppid:via=raw")["outcome"], "measured");
 }
 

@@ -391,7 +391,7 @@ fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
     with(silent.to_str().unwrap(), &["list"]).tells("cannot start").tells("silent");
     for (name, script, words) in [
         ("fails", "echo it hurts >&2; exit 3", "`catalog` failed: it hurts"),
-        ("babbles", "echo hello", "its catalog is unknown to us"),
+        ("babbles", "echo hello", "its catalog cannot be read"),
     ] {
         let program = sandbox.file(name);
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -51,7 +51,7 @@ fn a_peer_killed_half_way_costs_its_rows_and_not_the_run() {
         let lost = row(&record, ROUND_TRIP);
         assert_eq!(lost["outcome"], "failed");
         let reason = lost["reason"].as_str().unwrap();
-        assert!(reason.contains("the peer is gone"), "{reason}");
+        assert!(reason.contains("lost the peer"), "{reason}");
         assert_eq!(row(&record, "timer/nothing")["outcome"], "measured");
         let shown = hosts.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
         assert_eq!(shown, record, "what was measured is kept");

@@ -28,13 +28,13 @@ fn who_cannot_be_reached_is_told_from_who_will_not_have_us() {
 
     let known = fs::read_to_string(hosts.file("known")).unwrap();
     fs::write(hosts.file("known"), "").unwrap();
-    refused(&hosts, &there, &["host key is not known", "in a terminal shows the key"]);
+    refused(&hosts, &there, &["host key is not known", "in a terminal to accept the key"]);
     // Each machine with the other's key.
     let lines: Vec<&str> = known.lines().collect();
     let key = |line: &str| line.split_once(' ').unwrap().1.to_owned();
     let wrong = format!("[{there}]:{PORT} {}\n", key(lines[0]));
     fs::write(hosts.file("known"), wrong).unwrap();
-    refused(&hosts, &there, &["not the one that ssh knows", "ssh-keygen -R"]);
+    refused(&hosts, &there, &["host key has changed", "ssh-keygen -R"]);
     fs::write(hosts.file("known"), &known).unwrap();
 
     fs::write(hosts.file("user.pub"), "").unwrap();
@@ -46,8 +46,8 @@ fn a_login_without_a_shell_is_told_what_it_lacks() {
     let no_login = Kind { sshd: "ForceCommand echo not available >&2; exit 1", ..Kind::default() };
     let no_shell = Kind { sshd: "ForceCommand exec no-such-shell", ..Kind::default() };
     let Some(hosts) = Hosts::like(&[Kind::default(), no_login, no_shell]) else { return };
-    refused(&hosts, &address(2), &["no answer from a shell there", "not available", "mkdir"]);
-    refused(&hosts, &address(3), &["no answer from a shell there", "no-such-shell"]);
+    refused(&hosts, &address(2), &["no reply from the remote shell", "not available", "mkdir"]);
+    refused(&hosts, &address(3), &["no reply from the remote shell", "no-such-shell"]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn where_there_is_no_room_at_all_nothing_is_left() {
                         mount -t tmpfs -o size=512k none \"$there\"; done";
     let full = Kind { before: FULL, ..Kind::default() };
     let Some(hosts) = Hosts::like(&[Kind::default(), full]) else { return };
-    let words = ["the worker cannot be put there", "No space left on device", "4 MiB"];
+    let words = ["the worker cannot be stored there", "No space left on device", "4 MiB"];
     refused(&hosts, &address(2), &words);
     let root = format!("/proc/{}/root", hosts.sshd(2));
     let own = hosts.host_folder(2).display().to_string();

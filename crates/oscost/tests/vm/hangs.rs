@@ -56,7 +56,7 @@ fn a_kernel_that_spins_is_ended_when_it_had_time_to_boot() {
     let begun = Instant::now();
     let reason = fails(&sandbox, &target, None, "3");
     assert!(begun.elapsed() >= Duration::from_secs(3), "it was not waited for");
-    assert!(reason.contains("nothing was heard of it for 3s; its console is empty"), "{reason}");
+    assert!(reason.contains("no event within 3s; its console is empty"), "{reason}");
     assert!(reason.contains("\n  hint: the kernel must be for x86-64"), "{reason}");
 }
 
@@ -66,7 +66,7 @@ fn an_emulator_that_never_says_anything_is_ended() {
     let target = made_up(&sandbox, "");
     let deaf = emulator(&sandbox, "exec sleep 1000");
     let reason = fails(&sandbox, &target, Some(&deaf), "1");
-    assert!(reason.contains("nothing was heard of it for 1s"), "{reason}");
+    assert!(reason.contains("no event within 1s"), "{reason}");
 }
 
 #[test]
@@ -101,6 +101,6 @@ fn a_program_that_tells_no_version_is_no_emulator() {
     let record = with(&sandbox, "/bin/true".as_ref(), &asked).exits(0).json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "skipped");
-        assert!(row["reason"].as_str().unwrap().contains("tells no version of QEMU"), "{row}");
+        assert!(row["reason"].as_str().unwrap().contains("is not QEMU"), "{row}");
     }
 }

@@ -1,7 +1,7 @@
-//! Kernel images: which file a name means, and whether it is a kernel that can be booted here.
+//! Kernel images: resolving a name to a file, and checking that it is a bootable kernel.
 //!
-//! A file, a package and a name come from outside. They are read as far as a bound goes, looked at
-//! before anything is booted, and quoted in messages without what could steer a terminal.
+//! Files, packages and names are untrusted. They are read up to a bound, checked before anything is
+//! booted, and quoted in messages without control characters.
 
 mod apt;
 mod command;
@@ -62,8 +62,10 @@ impl Kernel {
     /// downloaded, or the beginning of one.
     pub fn find(named: &str) -> Result<Kernel, ImageError> {
         if std::env::consts::ARCH != "x86_64" {
-            let why =
-                format!("this oscost is for {}, and boots x86_64 only", std::env::consts::ARCH);
+            let why = format!(
+                "this oscost is built for {} and boots x86_64 kernels only",
+                std::env::consts::ARCH
+            );
             return Err(unusable_kernel(named, why, "run it on an x86_64 machine"));
         }
         LocalKernels::of_this_machine().kernel(named)
@@ -124,7 +126,7 @@ fn read_magic(named: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
         return Err(is_a("is a folder"));
     }
     if !about.is_file() {
-        return Err(is_a("is no plain file"));
+        return Err(is_a("is not a regular file"));
     }
     let mut start = Vec::new();
     let opened = File::open(file);

@@ -152,10 +152,10 @@ fn what_is_no_plain_file_or_too_large_is_not_read() {
         assert!(error.contains(words), "{error}");
     };
     refuses(folder.path().to_str().unwrap(), "is a folder");
-    refuses("/dev/zero", "is no plain file");
+    refuses("/dev/zero", "is not a regular file");
     let socket = folder.path().join("socket");
     let _listener = UnixListener::bind(&socket).unwrap();
-    refuses(socket.to_str().unwrap(), "is no plain file");
+    refuses(socket.to_str().unwrap(), "is not a regular file");
     refuses("/no/such/kernel", "No such file");
     refuses("no-such.deb", "No such file");
     let large = folder.path().join("large");
