@@ -33,7 +33,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
-use oscost::report::html;
+use oscost::report;
 use oscost::store::{Figure, Stand, Store, Summary};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind};
@@ -225,9 +225,10 @@ fn write(program: &WorkerBinary, path: &Path) -> f64 {
     let benchmarks = program.catalog.benchmarks.iter();
     let benchmarks: Vec<(&str, Unit)> = benchmarks.map(|it| (it.id.as_str(), it.unit)).collect();
     let record = large_run::run(&benchmarks, 2_000, 60);
-    let shown = html::Shown { record: &record, study: None, catalog: Some(&program.catalog) };
+    let shown =
+        report::page::Shown { record: &record, study: None, catalog: Some(&program.catalog) };
     let begun = Instant::now();
-    std::fs::write(path, html::run(&shown).unwrap()).unwrap();
+    std::fs::write(path, report::html(&report::page::run(&shown)).unwrap()).unwrap();
     begun.elapsed().as_secs_f64()
 }
 

@@ -7,7 +7,7 @@ use crate::app::explain::{
     CaseHere, Explanation, Here, Kind, LastFigure, Mechanism, Request, explain as find, observe,
 };
 use crate::report;
-use crate::report::here::{Last, Shown};
+use crate::report::explain::{Last, Shown};
 use crate::report::treatments::Explained;
 
 /// What to explain.
@@ -79,8 +79,8 @@ fn here_text(Here { definition, cases }: Here) -> String {
     match cases {
         Ok(cases) => {
             let shown: Vec<Shown> = cases.into_iter().map(shown).collect();
-            report::here::text(&definition, &shown)
+            report::explain::text(&definition, &shown)
         }
-        Err(why) => report::here::nothing(&why),
+        Err(why) => report::explain::nothing(&why),
     }
 }

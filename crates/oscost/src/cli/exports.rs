@@ -9,8 +9,8 @@ use crate::app::list::definitions;
 use crate::app::report::{side_by_side, study_comparison};
 use crate::report;
 use crate::report::compare::Shown;
-use crate::report::export::{self, Sheet};
-use crate::report::html::{self, OfStudy};
+use crate::report::export::Sheet;
+use crate::report::page::{self, OfStudy};
 
 /// Where it is written, and in which formats.
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ impl RunDocument<'_> {
             Some(comparison) => OfStudy::Two(Box::new(comparison)),
             None => OfStudy::One(Box::new(side_by_side(study, record))),
         });
-        html::run(&html::Shown { record, study, catalog: catalog.as_ref() })
+        report::html(&page::run(&page::Shown { record, study, catalog: catalog.as_ref() }))
     }
 }
 
@@ -103,14 +103,16 @@ impl Subject<'_> {
             }
             (Format::Html, Subject::Run(run)) => run.html()?.into_bytes(),
             (Format::Html, Subject::Comparison(shown)) => {
-                html::comparison(shown, definitions().ok().as_ref())?.into_bytes()
+                report::html(&page::comparison(shown, definitions().ok().as_ref()))?.into_bytes()
             }
-            (Format::Csv, _) => export::csv(&sheet())?,
-            (Format::Markdown, Subject::Run(run)) => report::markdown::run(run.record).into_bytes(),
+            (Format::Csv, _) => report::csv(&sheet())?,
+            (Format::Markdown, Subject::Run(run)) => {
+                report::markdown(&report::view::brief(run.record)).into_bytes()
+            }
             (Format::Markdown, Subject::Comparison(shown)) => {
-                report::markdown::comparison(shown).into_bytes()
+                report::markdown(&report::compare::brief(shown)).into_bytes()
             }
-            (Format::Parquet, _) => export::parquet(&sheet())?,
+            (Format::Parquet, _) => report::parquet(&sheet())?,
         })
     }
 }

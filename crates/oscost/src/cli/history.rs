@@ -60,7 +60,7 @@ pub(super) fn history(arguments: Arguments, output: &mut Output) -> anyhow::Resu
     let history = look_up(&Request { cases, last: last as usize, at }, &Terminal::new())?;
     let make = |format| {
         Ok(match format {
-            Format::Html => report::html::history(&history)?.into_bytes(),
+            Format::Html => report::html(&report::page::history(&history))?.into_bytes(),
             _ => report::history::json(&history)?.into_bytes(),
         })
     };

@@ -96,7 +96,7 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
         }
         Some(Verb::Check { run }) => {
             let record = predict::check(&run)?;
-            let text = report::predictions::text(&record);
+            let text = report::terminal(&report::predictions::view(&record));
             match text.trim_start() {
                 "" => report_line(&format!("run {} has no predictions", record.id)),
                 text => output.write(text)?,

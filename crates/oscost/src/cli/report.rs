@@ -6,7 +6,7 @@ use super::output::Output;
 use super::run_text;
 use super::values::plots;
 use crate::app::report::{Run, read};
-use crate::report::table::Plots;
+use crate::report::run::Plots;
 
 /// Which run, and how it is written.
 #[derive(Debug, clap::Args)]

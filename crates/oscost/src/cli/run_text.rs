@@ -5,22 +5,23 @@ use oscost_model::record::Record;
 use super::output::report_line;
 use crate::app::report::{Study, side_by_side, study_comparison};
 use crate::report;
-use crate::report::ab::Shown;
-use crate::report::table::Plots;
+use crate::report::run::Plots;
 
 /// A run of one target: in the form of its study, if it has one.
 pub(super) fn single(record: &Record, study: Option<&Study>, plots: Plots) -> String {
     match study.filter(|study| study.columns.is_none()) {
-        Some(study) => report::beside::text(&side_by_side(study, record), record, plots),
-        None => report::table::table(record, plots),
+        Some(study) => {
+            report::terminal(&report::study_run::view(&side_by_side(study, record), record, plots))
+        }
+        None => report::terminal(&report::run::view(record, plots)),
     }
 }
 
 /// A run of several targets: in the form of its study, if that compares two.
 pub(super) fn compared(record: &Record, study: Option<&Study>) -> String {
     match study.and_then(|study| study_comparison(study, record)) {
-        Some(comparison) => report::study::text(&comparison, record),
-        None => report::ab::text(&Shown { record }),
+        Some(comparison) => report::terminal(&report::study_ab::view(&comparison, record)),
+        None => report::terminal(&report::ab::view(record)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use crate::app::report::Study;
 use crate::app::study::{last_runs, list, show};
-use crate::report::studies;
+use crate::report::study_list as studies;
 
 /// What to do with studies: published measurements that can be made again.
 #[derive(Debug, clap::Args)]

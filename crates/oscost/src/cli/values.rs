@@ -1,7 +1,7 @@
 //! Parsers of option values, and options that several verbs share.
 
 use crate::app::{Effort, ProgramRequest, Threshold};
-use crate::report::table::Plots;
+use crate::report::run::Plots;
 
 /// How much slower is too much where nothing else is said: per cent.
 pub(super) const DEFAULT_THRESHOLD: Threshold = Threshold::PerCent(5.0);

@@ -167,6 +167,53 @@ pub fn per_cent(pct: f64) -> String {
     }
 }
 
+/// The quantity that a unit measures.
+pub fn quantity(unit: Unit) -> &'static str {
+    match unit {
+        Unit::NsPerOp => "time per op",
+        Unit::Seconds => "time",
+        Unit::BytesPerSecond => "bytes per second",
+        Unit::OpsPerSecond => "ops per second",
+        Unit::FramesPerSecond => "frames per second",
+        Unit::Bytes => "bytes",
+        Unit::InstructionsPerOp => "instructions per op",
+        Unit::TicksPerCycle => "ticks per cycle",
+        Unit::TimesPerOp => "times per op",
+        Unit::YesOrNo => "yes (1) or no (0)",
+    }
+}
+
+/// Significant digits of a figure in a table that printed none.
+pub const DIGITS: i32 = 4;
+/// Significant digits of any figure, at least.
+pub const MIN_DIGITS: i32 = 2;
+
+/// A number with so many decimals, or more where two significant digits take more: what costs a
+/// hundredth of what it did is not zero.
+pub fn at_least(value: f64, decimals: usize) -> String {
+    format!("{value:.*}", decimals.max(decimals_for(value, MIN_DIGITS)))
+}
+
+/// How many decimals give a number so many significant digits.
+pub fn decimals_for(value: f64, digits: i32) -> usize {
+    const MAX_DECIMALS: f64 = 9.0;
+    let size = value.abs().log10().floor();
+    if size.is_finite() {
+        (f64::from(digits - 1) - size).clamp(0.0, MAX_DECIMALS) as usize
+    } else {
+        0
+    }
+}
+
+/// A difference; zero has no sign.
+pub fn signed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
+        _ => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,19 +1,22 @@
-//! How things look: records and definitions as text, pages and tables.
+//! Reports: what records and definitions say, as text, pages and tables.
 //!
-//! Two floors. `view` says, for each kind of report, what is to be shown; `render` says, for each
-//! medium, how it is written, and knows no kind. This room may not know how anything was measured or
-//! stored. All text from outside is shown without its control characters.
+//! Two floors. `view` says, for each kind of report, what is to be shown, as plain data; `render`
+//! says, for each medium, how that is written, and knows no kind. This room may not know how anything
+//! was measured or stored. All text from outside is shown without its control characters.
 
 pub mod figures;
 pub mod render;
-mod text;
+pub mod text;
 pub mod view;
 
+pub use self::render::csv::csv;
+pub use self::render::html::report as html;
+pub use self::render::markdown::report as markdown;
+pub use self::render::parquet::parquet;
+pub use self::render::terminal::report as terminal;
 pub use self::render::{json, progress};
 pub use self::text::plain;
-pub use self::view::export;
-pub use self::view::page as html;
 pub use self::view::{
-    ab, catalog, compare, doctor, explain as here, history, machine, markdown, ph, predictions,
-    run as table, runs, study_ab as study, study_list as studies, study_run as beside, treatments,
+    ab, catalog, compare, doctor, explain, export, history, machine, page, ph, predictions, run,
+    runs, study_ab, study_list, study_run, treatments,
 };

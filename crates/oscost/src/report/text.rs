@@ -1,17 +1,17 @@
 //! Text for a terminal or a page: without control characters, and broken into lines.
 
-/// Text from outside as it may stand on a terminal: bounded, and without control characters; those
-/// that part words become spaces.
+/// Text from outside, safe for a terminal: of bounded length, and without control characters; those
+/// that separate words become spaces.
 pub fn plain(text: &str) -> String {
-    const LONGEST: usize = 400;
-    let parted = text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c });
-    let shown: String = parted.filter(|c| !c.is_control()).take(LONGEST).collect();
-    if text.chars().count() > LONGEST { format!("{shown}...") } else { shown }
+    const MAX_CHARS: usize = 400;
+    let separated = text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c });
+    let shown: String = separated.filter(|c| !c.is_control()).take(MAX_CHARS).collect();
+    if text.chars().count() > MAX_CHARS { format!("{shown}...") } else { shown }
 }
 
 /// Breaks a text at spaces, so that no line of it is longer than `width`; all lines but the first
 /// begin with `indent`, which is not counted.
-pub(in crate::report) fn fold(text: &str, width: usize, indent: &str) -> String {
+pub fn fold(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         if let Some(line) = lines.last_mut() {
@@ -24,4 +24,21 @@ pub(in crate::report) fn fold(text: &str, width: usize, indent: &str) -> String 
         }
     }
     lines.join(&format!("\n{indent}"))
+}
+
+/// A text in exactly so many columns: one that does not fit loses its middle.
+pub fn shortened(text: &str, width: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= width {
+        return format!("{text:<width$}");
+    }
+    let tail = (width - 2) / 2;
+    let head: String = letters[..width - 2 - tail].iter().collect();
+    let end: String = letters[letters.len() - tail..].iter().collect();
+    format!("{head}..{end}")
+}
+
+/// The day of a time, RFC 3339.
+pub fn day(time: &str) -> String {
+    plain(time.get(..10).unwrap_or(time))
 }

@@ -243,7 +243,11 @@ fn nothing_is_claimed_about_equal_curves_with_noise() {
     }
     let ran = run(&Sandbox::new(), &equal, 0.02, &["event/wait", "--quick"]);
     let shown = flat(&ran.stdout);
-    assert!(shown.contains("not told apart, neither by which is cheaper"), "{}", ran.stdout);
+    assert!(
+        shown.contains("cannot be distinguished, either by which is cheaper"),
+        "{}",
+        ran.stdout
+    );
     assert!(shown.contains("each further descriptor costs"), "{}", ran.stdout);
     assert!(!shown.contains("It matters") && !shown.contains("worse than"), "{}", ran.stdout);
 }
@@ -252,7 +256,7 @@ fn nothing_is_claimed_about_equal_curves_with_noise() {
 fn curves_are_drawn_if_they_are_few_or_requested() {
     let sandbox = Sandbox::new();
     let costs = scenario();
-    let drawn = |ran: &Ran| ran.stdout.contains("both on scales of ratios");
+    let drawn = |ran: &Ran| ran.stdout.contains("both on logarithmic scales");
     assert!(drawn(&run(&sandbox, &costs, 0.0, &["event/wait", "--quick"])));
     assert!(!drawn(&run(&sandbox, &costs, 0.0, &["event/wait", "--quick", "--no-plot"])));
     assert!(!drawn(&sandbox.oscost(&["runs", "show", "last", "--no-plot"]).exits(0)));

@@ -184,7 +184,7 @@ fn the_record_has_each_curve_with_all_points_and_matches_the_schema() {
     let other = Sandbox::new();
     other.oscost(&["runs", "import", file.to_str().unwrap()]).exits(0);
     assert_eq!(other.oscost(&["runs", "show", "last"]).exits(0).stdout, shown);
-    assert!(shown.contains("\ncurves\n"), "{shown}");
+    assert!(shown.contains("\nCurves\n"), "{shown}");
 }
 
 /// Sizes by factors of two that go beyond every capacity.

@@ -63,7 +63,7 @@ fn a_program_that_fails_misses_something_or_takes_too_long_is_reported() {
     ] {
         let code = i32::from(outcome != "skipped");
         let ran = made_up(&sandbox, &run, &[command]).exits(code);
-        assert!(ran.stdout.contains("not measured:"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("Not measured\n"), "{}", ran.stdout);
         assert!(ran.stdout.contains(outcome), "{}", ran.stdout);
         let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(words), "{}", ran.stdout);

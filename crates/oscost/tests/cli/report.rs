@@ -123,7 +123,7 @@ fn a_comparison_is_written_as_comparisons_or_as_rows() {
     let ran = Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap())).exits(0);
     assert!(ran.stdout.contains("slower"), "{}", ran.stdout);
     let page = fs::read_to_string(page).unwrap();
-    let (shown, run) = page.split_once("\nRun `").unwrap();
+    let (shown, run) = page.split_once("\nRun ").unwrap();
     assert!(run.contains("UTC, oscost"), "{page}");
     golden("report-ab.md", shown);
     let csv = fs::read_to_string(csv).unwrap();

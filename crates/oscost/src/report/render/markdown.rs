@@ -1,70 +1,149 @@
-//! A run or a comparison as a page of Markdown, for a pull request or a README.
+//! A report as Markdown, for a pull request or a README.
 //!
-//! Texts come from outside, and the page is shown by a site where words mean more than they say: no
-//! text becomes a tag, a link, a heading or another column, and nobody is called by a `@name`.
-
-use std::fmt::Write as _;
+//! Texts come from outside, and the site that shows the page gives words a meaning: no text becomes a
+//! tag, a link, a heading or another column, and no `@name` notifies anybody.
 
 use crate::report::text::plain;
-use crate::report::view::run::{Cells, Headings};
+use crate::report::view::document::{Block, Cell, Item, Section, Table, TableRow, View};
 
-/// A space of no width: it parts what together would mean more.
+/// A space of no width: it separates what together would have a meaning.
 const NO_WIDTH: &str = "&#8203;";
 
-/// A list under its title; nothing where there is nothing in it.
-pub(in crate::report) fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) {
-    let items: Vec<String> = items.collect();
-    if items.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n{title}:\n");
-    for item in items {
-        // What begins like an item is no list within the list.
-        let number = item.trim_start_matches(|c: char| c.is_ascii_digit());
-        let guard = if number.starts_with(['-', '+', '.', ')']) { NO_WIDTH } else { "" };
-        let _ = writeln!(out, "- {guard}{item}");
+/// The whole report.
+pub fn report(view: &View) -> String {
+    let title = format!("**{}**", cell(&view.title));
+    let lead: Vec<String> = view.lead.iter().map(|it| cell(&one_line(&it.text))).collect();
+    let head = match &lead[..] {
+        [one] => format!("{title}: {one}\n"),
+        several => format!("{title}\n\n{}", list(several.iter().cloned())),
+    };
+    view.sections.iter().fold(head, |out, section| out + &self::section(section))
+}
+
+fn section(section: &Section) -> String {
+    let blocks: String = section.blocks.iter().map(block).collect();
+    match section.title.as_str() {
+        title if title.is_empty() || blocks.is_empty() => blocks,
+        title => format!("\n{}:\n{blocks}", cell(title)),
     }
 }
 
-/// A table: names to the left, figures to the right. A column in which nothing stands is left out.
-pub(in crate::report) fn lined_up(headings: Headings, lines: &[(String, Cells)]) -> String {
-    let shown: Vec<usize> = (0..headings.len())
-        .filter(|&at| lines.iter().any(|(_, cells)| !cells[at].is_empty()))
-        .collect();
-    let row = |name: &str, cells: &mut dyn Iterator<Item = String>| {
-        let cells = cells.map(|cell| format!(" {cell} |")).collect::<String>();
-        format!("| {name} |{cells}\n")
+fn block(block: &Block) -> String {
+    match block {
+        Block::Text(text) => format!("\n{}\n", cell(&one_line(text))),
+        Block::Heading(text) => format!("\n**{}**\n", cell(&one_line(text))),
+        Block::List(items) => format!("\n{}", list(items.iter().map(item))),
+        Block::Facts(facts) => {
+            let facts =
+                facts.iter().map(|(name, value)| format!("{}: {}", cell(name), cell(value)));
+            format!("\n{}", list(facts))
+        }
+        // An indented block has no sign in it that could end it.
+        Block::Preformatted(text) => {
+            let lines =
+                text.trim_matches('\n').lines().map(|line| format!("    {}\n", plain(line)));
+            format!("\n{}", lines.collect::<String>())
+        }
+        Block::Table(it) => table(it),
+        // What it shows is in the tables, too.
+        Block::Forest(_) | Block::LogPlot(_) | Block::Chart(_) => String::new(),
+    }
+}
+
+/// An item, with the first of its cases.
+fn item(item: &Item) -> String {
+    match &item.cases[..] {
+        [] => cell(&item.text),
+        [case] => format!("{}: {}", code(case), cell(&item.text)),
+        _ => format!("{}: {}", cell(&item.cases_in_short()), cell(&item.text)),
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    let line = |item: String| {
+        // What begins like an item is not a list within the list.
+        let number = item.trim_start_matches(|c: char| c.is_ascii_digit());
+        let guard = if number.starts_with(['-', '+', '.', ')']) { NO_WIDTH } else { "" };
+        format!("- {guard}{item}\n")
     };
-    let rule = |at: &usize| match headings[*at] {
-        "class" | "verdict" => "---".to_owned(),
-        _ => "---:".to_owned(),
+    items.map(line).collect()
+}
+
+/// A table; of cases, one for each family.
+fn table(table: &Table) -> String {
+    let mut out = String::new();
+    if !table.caption.is_empty() {
+        out += &format!("\n{}\n", cell(&one_line(&table.caption)));
+    }
+    let family = |row: &TableRow| {
+        row.cells.first().and_then(|it| it.case.as_ref()).map(|case| case.family().to_owned())
     };
-    let mut out = row("case", &mut shown.iter().map(|&at| headings[at].to_owned()));
-    out.push_str(&row("---", &mut shown.iter().map(rule)));
-    for (name, cells) in lines {
-        out.push_str(&row(name, &mut shown.iter().map(|&at| cell(&cells[at]))));
+    for rows in table.rows.chunk_by(|one, other| family(one) == family(other)) {
+        if let Some(family) = family(&rows[0]) {
+            out += &format!("\n{}\n", code(&family));
+        }
+        out += &format!("\n{}", grid(table, rows));
+    }
+    let meanings = table.columns.iter().filter_map(|column| column.meaning.as_ref());
+    let notes: Vec<String> = meanings.chain(&table.notes).map(|note| cell(note)).collect();
+    if !notes.is_empty() {
+        out += &format!("\n{}", list(notes.into_iter()));
     }
     out
 }
 
-pub(in crate::report) fn one_line(text: &str) -> String {
+/// Rows under their headings, names to the left and figures to the right. A column in which no row
+/// has anything is left out.
+fn grid(table: &Table, rows: &[TableRow]) -> String {
+    let text = |row: &TableRow, at: usize| row.cells.get(at).map_or("", |it| &it.text).to_owned();
+    let columns = table.columns.iter().enumerate();
+    let shown: Vec<_> = columns
+        .filter(|(at, _)| *at == 0 || rows.iter().any(|row| !text(row, *at).is_empty()))
+        .collect();
+    let line = |cells: &mut dyn Iterator<Item = String>| {
+        let cells: String = cells.map(|cell| format!(" {cell} |")).collect();
+        format!("|{cells}\n")
+    };
+    let mut out = line(&mut shown.iter().map(|(_, column)| cell(&column.title)));
+    let rule = |is_number: bool| if is_number { "---:" } else { "---" }.to_owned();
+    out += &line(&mut shown.iter().map(|(_, column)| rule(column.is_number())));
+    for row in rows {
+        out += &line(
+            &mut shown
+                .iter()
+                .map(|(at, _)| row.cells.get(*at).map_or_else(String::new, shown_cell)),
+        );
+    }
+    out
+}
+
+/// A cell; a case without its family, which is above the table.
+fn shown_cell(of: &Cell) -> String {
+    match of.case {
+        Some(_) => code(of.text.split_once('/').map_or(&of.text, |(_, name)| name)),
+        None => cell(&of.text),
+    }
+}
+
+/// A text in one line.
+fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A name in a span of code; one in which a sign stands that could end that is shown as text.
-pub(in crate::report) fn code(text: &str) -> String {
+/// A name as code; one with a character that could end the code is shown as text.
+fn code(text: &str) -> String {
     let tame = |c: char| c.is_ascii_alphanumeric() || " /:=,.+-_%@~".contains(c);
     let text = plain(text);
-    // Spaces at both ends are taken away, and of nothing there is no span.
+    // Markdown strips spaces at both ends, and has no code span of nothing.
     let is_tame = text.chars().all(tame) && !text.is_empty() && text == text.trim();
     if is_tame { format!("`{text}`") } else { cell(&text) }
 }
 
-/// A text in a cell of a table or in a line: nothing of it steers Markdown or HTML, and no name,
-/// number or address in it becomes a link. Addresses are looked for in the page's source, so there a
-/// sign of theirs is written by its number; names and issues in what is shown, so there a space of no
-/// width parts them from their sign.
-pub(in crate::report) fn cell(text: &str) -> String {
+/// A text in a cell of a table or in a line: nothing in it acts as Markdown or HTML, and no name,
+/// number or address in it becomes a link. Addresses are searched for in the page's source, so one of
+/// their characters is written by its number; names and issues are searched for in what is shown, so a
+/// space of no width separates them from their sign.
+pub fn cell(text: &str) -> String {
     let text = plain(text);
     let mut out = String::new();
     let mut before = String::new();
@@ -96,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_of_markdown_has_nothing_that_steers_it() {
+    fn nothing_in_a_cell_acts_as_markdown() {
         assert_eq!(cell("a|b <i>*x*</i>\n`y`"), "a\\|b &lt;i&gt;\\*x\\*&lt;/i&gt; \\`y\\`");
         assert_eq!(cell("[x](y) ~~z~~ $a$"), "\\[x\\](y) \\~\\~z\\~\\~ \\$a\\$");
     }
@@ -107,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_called_and_nothing_is_linked_by_a_text_from_outside() {
+    fn a_text_from_outside_links_nothing_and_notifies_nobody() {
         assert_eq!(cell("@all"), "@&#8203;all");
         assert_eq!(cell("fixes #1, GH-2"), "fixes #&#8203;1, GH-&#8203;2");
         assert_eq!(cell("https://a.b WWW.a.b"), "https:&#47;/a.b WWW&#46;a.b");
@@ -115,14 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_a_list_is_no_list() {
-        let mut out = String::new();
-        list("Notes", ["1. one", "- two", "3 rows"].map(str::to_owned).into_iter(), &mut out);
-        assert_eq!(out, "\nNotes:\n\n- &#8203;1. one\n- &#8203;- two\n- 3 rows\n");
+    fn an_item_of_a_list_is_not_a_list() {
+        let out = list(["1. one", "- two", "3 rows"].map(str::to_owned).into_iter());
+        assert_eq!(out, "- &#8203;1. one\n- &#8203;- two\n- 3 rows\n");
     }
 
     #[test]
-    fn a_case_stands_in_a_span_of_code_unless_it_could_end_it() {
+    fn a_case_is_code_unless_it_could_end_it() {
         assert_eq!(
             code("round-trip:size=4096,peer_cpu=same"),
             "`round-trip:size=4096,peer_cpu=same`"

@@ -20,47 +20,47 @@ const THINNEST: usize = 3;
 /// What such a chart is high at most, where its lines can be thin.
 const HIGHEST: usize = 2_400;
 /// More names than these on an axis are a wall of letters: what they name is told by pointing at it.
-pub(in crate::report) const MOST_NAMES: usize = 180;
+pub const MOST_NAMES: usize = 180;
 /// Axis, its title and the legend.
 const AROUND: usize = 110;
 
 /// A chart.
-pub(in crate::report) struct Chart {
+pub struct Chart {
     /// Its reference case: a word of ours.
-    pub(in crate::report) id: String,
+    pub id: String,
     /// What it shows, for those who cannot see it, too.
-    pub(in crate::report) caption: String,
+    pub caption: String,
     /// What is drawn.
-    pub(in crate::report) plot: Plot,
+    pub plot: Plot,
     /// How many lines it has, where it has one for each row.
-    pub(in crate::report) lines: Option<usize>,
+    pub lines: Option<usize>,
     /// In which orders its lines can stand; none where there is one.
-    pub(in crate::report) orders: Vec<Order>,
+    pub orders: Vec<Order>,
 }
 
 /// What is drawn. The crate's own plot carries with it the script that draws it: 6 MB in each.
 #[derive(Default)]
-pub(in crate::report) struct Plot {
+pub struct Plot {
     data: Vec<Box<dyn Trace>>,
     /// Axes, legend and what stands around.
-    pub(in crate::report) layout: Box<Layout>,
+    pub layout: Box<Layout>,
 }
 
 impl Plot {
     /// Adds what is drawn in one way.
-    pub(in crate::report) fn add_trace(&mut self, trace: Box<dyn Trace>) {
+    pub fn add_trace(&mut self, trace: Box<dyn Trace>) {
         self.data.push(trace);
     }
 
     /// Says what stands around.
-    pub(in crate::report) fn set_layout(&mut self, layout: Layout) {
+    pub fn set_layout(&mut self, layout: Layout) {
         *self.layout = layout;
     }
 }
 
 /// What the page's script draws a chart from.
 #[derive(Serialize)]
-pub(in crate::report) struct Drawn<'a> {
+pub struct Drawn<'a> {
     data: &'a [Box<dyn Trace>],
     layout: &'a Layout,
     lines: Option<usize>,
@@ -78,25 +78,25 @@ struct OrderDrawn<'a> {
 
 /// An order of lines.
 #[derive(Debug)]
-pub(in crate::report) struct Order {
+pub struct Order {
     /// What it is by.
-    pub(in crate::report) name: &'static str,
+    pub name: &'static str,
     /// The ids of its rows, from above.
-    pub(in crate::report) rows: Vec<String>,
+    pub rows: Vec<String>,
     /// Where something stands at the edge, counted from above, and what.
-    pub(in crate::report) names: Vec<(f64, String)>,
+    pub names: Vec<(f64, String)>,
 }
 
 impl Chart {
     /// What the page's script draws it from.
-    pub(in crate::report) fn drawn(&self) -> Drawn<'_> {
+    pub fn drawn(&self) -> Drawn<'_> {
         let Plot { data, layout } = &self.plot;
         let orders = self.orders.iter().map(Order::drawn).collect();
         Drawn { data, layout, lines: self.lines, orders }
     }
 
     /// How high it is, in pixels of the screen.
-    pub(in crate::report) fn height(&self) -> usize {
+    pub fn height(&self) -> usize {
         self.lines.map_or(HEIGHT, height)
     }
 }
@@ -114,25 +114,22 @@ fn height(lines: usize) -> usize {
 }
 
 /// Text from outside as it may stand in a chart: there a few tags of HTML have a meaning.
-pub(in crate::report) fn safe(text: &str) -> String {
+pub fn safe(text: &str) -> String {
     plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Lines of text from outside, for what is told of a point.
-pub(in crate::report) fn told(lines: &[String]) -> String {
+pub fn told(lines: &[String]) -> String {
     lines.iter().map(|line| safe(line)).collect::<Vec<_>>().join("<br>")
 }
 
 /// A scale of ratios for figures of a unit, from the smallest to the largest of them.
-pub(in crate::report) fn ratios(values: impl Iterator<Item = f64>, unit: Unit) -> Axis {
+pub fn ratios(values: impl Iterator<Item = f64>, unit: Unit) -> Axis {
     ratios_named(values, &|mark| short(mark, unit))
 }
 
 /// The same, with the marks named so.
-pub(in crate::report) fn ratios_named(
-    values: impl Iterator<Item = f64>,
-    name: &dyn Fn(f64) -> String,
-) -> Axis {
+pub fn ratios_named(values: impl Iterator<Item = f64>, name: &dyn Fn(f64) -> String) -> Axis {
     let usable = values.filter(|value| *value > 0.0 && value.is_finite());
     let ends = usable.fold(None, |ends: Option<(f64, f64)>, value| match ends {
         None => Some((value, value)),
@@ -172,12 +169,12 @@ fn marks(from: f64, to: f64) -> Vec<f64> {
 }
 
 /// An axis as all charts have them.
-pub(in crate::report) fn axis() -> Axis {
+pub fn axis() -> Axis {
     Axis::new().auto_margin(true).zero_line(false)
 }
 
 /// The axis of lines that stand below each other, from above.
-pub(in crate::report) fn lines_axis(order: &Order) -> Axis {
+pub fn lines_axis(order: &Order) -> Axis {
     let (at, text): (Vec<f64>, Vec<String>) =
         order.names.iter().map(|(at, name)| (-at, name.clone())).unzip();
     let lines = order.rows.len() as f64;
@@ -190,7 +187,7 @@ pub(in crate::report) fn lines_axis(order: &Order) -> Axis {
 }
 
 /// A layout as all charts have it; colours come with the page's own.
-pub(in crate::report) fn layout(lines: Option<usize>) -> Layout {
+pub fn layout(lines: Option<usize>) -> Layout {
     Layout::new()
         .height(lines.map_or(HEIGHT, height))
         .margin(Margin::new().left(60).right(24).top(24).bottom(48))
@@ -210,30 +207,30 @@ fn legend() -> Legend {
 }
 
 /// The title of an axis.
-pub(in crate::report) fn titled(axis: Axis, title: &str) -> Axis {
+pub fn titled(axis: Axis, title: &str) -> Axis {
     axis.title(Title::with_text(safe(title)))
 }
 
 /// Points of one sort.
 #[derive(Clone, Debug, Default)]
-pub(in crate::report) struct Points {
+pub struct Points {
     /// What they are.
-    pub(in crate::report) name: String,
+    pub name: String,
     /// Where they stand.
-    pub(in crate::report) x: Vec<f64>,
+    pub x: Vec<f64>,
     /// The same.
-    pub(in crate::report) y: Vec<f64>,
+    pub y: Vec<f64>,
     /// Ends of their intervals.
-    pub(in crate::report) ends: Vec<[f64; 2]>,
+    pub ends: Vec<[f64; 2]>,
     /// What is told of each.
-    pub(in crate::report) told: Vec<String>,
+    pub told: Vec<String>,
     /// The rows that they are of.
-    pub(in crate::report) rows: Vec<String>,
+    pub rows: Vec<String>,
 }
 
 /// Along which axis intervals lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::report) enum Along {
+pub enum Along {
     /// From left to right.
     X,
     /// From below.
@@ -242,7 +239,7 @@ pub(in crate::report) enum Along {
 
 impl Points {
     /// The points, each with its interval.
-    pub(in crate::report) fn trace(
+    pub fn trace(
         self,
         (colour, symbol): (&'static str, MarkerSymbol),
         along: Along,
@@ -276,12 +273,7 @@ impl Points {
 
 /// A line across the chart at a place on its lower axis, and what stands at its head: to its left
 /// where it is near the right end.
-pub(in crate::report) fn upright(
-    at: f64,
-    words: &str,
-    is_log: bool,
-    near_end: bool,
-) -> (Shape, Annotation) {
+pub fn upright(at: f64, words: &str, is_log: bool, near_end: bool) -> (Shape, Annotation) {
     use plotly::common::{Anchor, DashType};
     use plotly::layout::{ShapeLayer, ShapeLine, ShapeType};
     let line = ShapeLine::new().color(GREY).width(1.0).dash(DashType::Dash);
@@ -307,14 +299,14 @@ pub(in crate::report) fn upright(
 }
 
 /// What is not in the foreground.
-pub(in crate::report) const GREY: &str = "#8a8f98";
+pub const GREY: &str = "#8a8f98";
 
 /// Colours that those who tell few apart tell apart too, with a sign for each.
-pub(in crate::report) const COLOURS: [&str; 8] =
+pub const COLOURS: [&str; 8] =
     ["#2f7fd1", "#d9622b", "#17997a", "#b4559d", "#b58900", "#5b5fc7", "#8a8f98", "#c0392b"];
 
 /// A sign for each colour.
-pub(in crate::report) fn symbol(at: usize) -> MarkerSymbol {
+pub fn symbol(at: usize) -> MarkerSymbol {
     match at % 6 {
         0 => MarkerSymbol::Circle,
         1 => MarkerSymbol::Diamond,

@@ -4,35 +4,40 @@ use std::fmt::Write as _;
 
 use oscost_model::unit::Unit;
 
+use crate::report::figures::signed;
 use crate::report::figures::{Style, times};
 use crate::report::text::{fold, plain};
-use crate::report::view::study_ab::signed;
+use crate::report::view::document::{Block, Section};
 use crate::studies::Study;
 use crate::studies::claim::{Added, Asks, Claim, EQUAL_WITHIN_PCT, Judged, Spot, Then, Verdict};
 use crate::studies::condition::{Condition, Found};
 use crate::studies::quantity::{Measure, Quantity};
 
-/// Claims with their verdicts; nothing where there is none.
-pub(super) fn claims(study: &Study, judged: &[Judged<'_>]) -> String {
-    if judged.is_empty() {
-        return String::new();
-    }
-    let each: String = judged.iter().map(|judged| claim(study, judged)).collect();
-    format!("\nWhat the study says, and whether it is so here\n{each}")
+/// How a study had configured its machine and what it claims, each with whether it is so here.
+pub(super) fn sections(
+    study: &Study,
+    conditions: &[(&Condition, Found)],
+    judged: &[Judged<'_>],
+) -> Vec<Section> {
+    let condition = |(condition, found): &(&Condition, Found)| {
+        plain(&format!("{}: {} ({})", condition.says, found.holds.text(), found.why))
+    };
+    let section = |title: &str, block: Option<Block>| {
+        let blocks = vec![block?];
+        Some(Section { title: title.to_owned(), blocks, ..Section::default() })
+    };
+    let claims: String = judged.iter().map(|judged| claim(study, judged)).collect();
+    let claims = (!claims.is_empty()).then_some(Block::Preformatted(claims));
+    let sections = [
+        section(CONDITIONS, Block::list(conditions.iter().map(condition))),
+        section(CLAIMS, claims),
+    ];
+    sections.into_iter().flatten().collect()
 }
 
-/// How a study had its machine, and whether this one is so; nothing where it does not say.
-pub(super) fn conditions(judged: &[(&Condition, Found)]) -> String {
-    if judged.is_empty() {
-        return String::new();
-    }
-    let line = |(condition, found): &(&Condition, Found)| {
-        let text = format!("{}: {} ({})", condition.says, found.holds.text(), found.why);
-        format!("  {}\n", fold(&plain(&text), 76, "    "))
-    };
-    let each: String = judged.iter().map(line).collect();
-    format!("\nHow the study had its machine\n{each}")
-}
+/// The titles of both.
+pub(super) const CONDITIONS: &str = "Configuration of the study's machine";
+pub(super) const CLAIMS: &str = "Claims of the study, and whether they hold here";
 
 /// What a claim's own figures say, and what this run says, each in parts.
 pub(super) fn in_parts(study: &Study, judged: &Judged<'_>) -> [Vec<String>; 2] {

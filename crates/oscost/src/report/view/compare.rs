@@ -1,7 +1,6 @@
-//! A comparison of runs: its table, its forest plot, and its JSON.
+//! A comparison of stored runs, and the tables and charts of comparisons of any kind.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use oscost_model::case::Case;
 use oscost_model::record::{Comparison, Record, Row};
@@ -10,55 +9,58 @@ use serde::Serialize;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::{MIN_PAIRS, RunComparison};
 use crate::report::figures::{Style, per_cent};
-use crate::report::text::{fold, plain};
-use crate::report::view::run::{Cells, first_of, gathered, laid_out};
-use crate::report::view::{flags, instructions};
+use crate::report::text::plain;
+use crate::report::view::document::{
+    Block, Cell, Column, ForestLine, ForestPlot, Paragraph, Section, Table, TableRow, View,
+};
+use crate::report::view::headline::headline;
+use crate::report::view::lists::{first_of, notes_of, section_of_cases};
+use crate::report::view::{flags, instructions, programs};
 
 /// What is shown.
 pub struct Shown<'a> {
-    /// The runs that were compared with, as they were named.
+    /// The runs of the base, as they were named.
     pub base: &'a [Record],
-    /// The runs that were compared.
+    /// The runs that are compared with it.
     pub new: &'a [Record],
-    /// What came out.
+    /// The result.
     pub compared: &'a RunComparison,
     /// How much slower is too much.
     pub threshold: Threshold,
 }
 
-pub(super) const HEADINGS: [&str; 6] = ["base", "ratio", "95 % interval", "added", "verdict", ""];
-
-/// The comparison as text of 80 columns.
-pub fn text(shown: &Shown<'_>) -> String {
+/// A comparison as a screen shows it.
+pub fn view(shown: &Shown<'_>) -> View {
     let RunComparison { results, comparisons, .. } = shown.compared;
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{}", side("base", shown.base));
-    let _ = writeln!(out, "{}", side("new ", shown.new));
-    differences(shown, &mut out);
-    let row = |at: u32| &results[at as usize];
-    let (counts, timed): (Vec<&Comparison>, Vec<&Comparison>) =
-        comparisons.iter().partition(|it| instructions::is_it(row(it.base)));
-    let counts: Vec<_> = counts.into_iter().map(|it| (it, row(it.base), row(it.new))).collect();
-    if comparisons.is_empty() {
-        let _ = writeln!(out, "\nno row could be compared");
-    }
-    if !counts.is_empty() {
-        let _ = write!(out, "\n{}", instructions::table(&counts));
-    }
-    if !timed.is_empty() {
-        let rows: Vec<&Row> = timed.iter().map(|it| row(it.base)).collect();
-        let cells: Vec<Cells> = timed.iter().zip(&rows).map(|(it, row)| cells(it, row)).collect();
-        let _ = write!(out, "\n{}", laid_out(&rows, &cells, HEADINGS));
-        out.push_str(&forest(timed.iter().map(|it| (*it, it.case.as_str()))));
-    }
-    not_compared(shown, &mut out);
-    summary(shown, &mut out);
-    out
+    let row = |index: u32| results.get(index as usize);
+    let pairs = comparisons.iter();
+    let pairs: Vec<Pair<'_>> =
+        pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
+    let mut sections = vec![Section { blocks: compared(0, &pairs), ..Section::default() }];
+    sections.extend(not_compared(shown));
+    let remarks = Block::list(remarks(shown));
+    sections.push(notes_of(remarks.into_iter().collect()));
+    let title = "oscost compare".to_owned();
+    View { title, lead: lead(shown), sections, ..View::default() }
+}
+
+/// A comparison in short, with the machine of the new runs.
+pub fn brief(shown: &Shown<'_>) -> View {
+    let mut view = view(shown);
+    view.lead.extend(shown.new.first().map(headline).unwrap_or_default());
+    view
+}
+
+/// Both sides, and what else differs between them.
+pub(super) fn lead(shown: &Shown<'_>) -> Vec<Paragraph> {
+    let differences = shown.compared.differences.iter();
+    let differences = differences.map(|text| plain(&format!("differ: {text}")).into());
+    let sides = [side("base", shown.base), side("new ", shown.new)];
+    sides.into_iter().chain(differences).collect()
 }
 
 /// A side: its run, or how many there are and when.
-pub(super) fn side(name: &str, runs: &[Record]) -> String {
+fn side(name: &str, runs: &[Record]) -> Paragraph {
     let when = |run: &Record| run.started.get(..19).unwrap_or(&run.started).replace('T', " ");
     let id = |run: &Record| run.id.get(..13).unwrap_or(&run.id).to_owned();
     let text = match runs {
@@ -74,49 +76,125 @@ pub(super) fn side(name: &str, runs: &[Record]) -> String {
             let (first, last) = (starts.first(), starts.last());
             let (first, last) =
                 (first.cloned().unwrap_or_default(), last.cloned().unwrap_or_default());
-            format!("{name}  {} runs, begun from {first} to {last}", runs.len())
+            format!("{name}  {} runs, started from {first} to {last}", runs.len())
         }
     };
-    fold(&plain(&text), 74, "      ")
+    Paragraph { text: plain(&text), hanging: 6 }
 }
 
-fn differences(shown: &Shown<'_>, out: &mut String) {
-    for text in &shown.compared.differences {
-        let _ = writeln!(out, "{}", fold(&plain(&format!("differ: {text}")), 78, "  "));
+/// A comparison, the row of its base, and the row that is compared with it.
+pub(super) struct Pair<'a> {
+    /// The comparison.
+    pub(super) it: &'a Comparison,
+    /// The row of the base, with the figure that is compared.
+    pub(super) base: Row,
+    /// The other row.
+    pub(super) new: &'a Row,
+}
+
+impl<'a> Pair<'a> {
+    /// A comparison and its rows.
+    pub(super) fn of(it: &'a Comparison, base: &Row, new: &'a Row) -> Self {
+        Self { it, base: programs::of_metric(base, it), new }
+    }
+
+    fn is_counted(&self) -> bool {
+        instructions::is_counted(&self.base)
     }
 }
 
-pub(super) fn cells(it: &Comparison, row: &Row) -> Cells {
-    let size = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
-    let style = Style::of(size, row.unit);
-    let decimals = it.ratio.ci95.map_or(3, |[low, high]| if high - low < 0.05 { 3 } else { 2 });
-    let number = |value: f64| format!("{value:.decimals$}");
-    let interval = it.ratio.ci95.map(|[low, high]| format!("{} .. {}", number(low), number(high)));
-    // In digits of its own: an addition may be a small part of the figure.
-    let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
-    let sign = if it.added.value > 0.0 { "+" } else { "" };
-    [
-        style.with_unit(size),
-        number(it.ratio.value),
-        interval.unwrap_or_else(|| "-".to_owned()),
-        format!("{sign}{added}"),
-        verdict(it),
-        String::new(),
-    ]
-}
-
-/// The same of a comparison of any kind.
-pub(super) fn told(it: &Comparison, base: &Row) -> Cells {
-    if !instructions::is_it(base) {
-        return cells(it, base);
+/// Comparisons: a table of those that were timed and one of those that were counted, and a forest
+/// plot.
+pub(super) fn compared(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
+    if pairs.is_empty() {
+        return vec![Block::Text("no row could be compared".to_owned())];
     }
-    let ends = it.ratio.ci95.map(|ends| ends.map(instructions::ratio));
-    let ends = ends.map_or("-".to_owned(), |[low, high]| format!("{low} .. {high}"));
-    let (figure, ratio) = (instructions::figure(base), instructions::ratio(it.ratio.value));
-    [figure, ratio, ends, instructions::added(it), plain(&it.verdict), String::new()]
+    let (counts, timed): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
+        pairs.iter().partition(|pair| pair.is_counted());
+    let counts: Vec<_> = counts.into_iter().map(|it| (it.it, &it.base, it.new)).collect();
+    let mut blocks: Vec<Block> =
+        instructions::comparisons(&counts).map(Block::Table).into_iter().collect();
+    blocks.extend(table(&timed).map(Block::Table));
+    let plot = forest(number, &timed);
+    blocks.extend((!plot.lines.is_empty()).then_some(Block::Forest(plot)));
+    blocks
 }
 
-/// The verdict in words; of what nobody can tell, the smallest effect that could have been seen.
+/// Comparisons of times; nothing where there are none.
+fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("base", "base"),
+        Column::number("ratio", "ratio"),
+        Column::number("95 % interval", "ratio_ci95"),
+        Column::number("added", "added"),
+        Column::choice("verdict"),
+    ];
+    let row = |pair: &&Pair<'_>| {
+        let ComparisonText { base, ratio, interval, added, verdict } =
+            ComparisonText::timed(pair.it, &pair.base);
+        let interval = interval.map(|[low, high]| format!("{low} .. {high}"));
+        TableRow::of(vec![
+            Cell::case(&pair.base),
+            Cell::text(base),
+            Cell::text(ratio),
+            Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
+            Cell::text(added),
+            Cell::text(verdict),
+        ])
+    };
+    let rows: Vec<TableRow> = pairs.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+}
+
+/// A comparison as it is read.
+pub(super) struct ComparisonText {
+    /// The figure of the base.
+    pub(super) base: String,
+    /// New over base.
+    pub(super) ratio: String,
+    /// The ends of the ratio's interval.
+    pub(super) interval: Option<[String; 2]>,
+    /// New less base.
+    pub(super) added: String,
+    /// The verdict.
+    pub(super) verdict: String,
+}
+
+impl ComparisonText {
+    /// Of a comparison of times or of counts.
+    pub(super) fn of(it: &Comparison, base: &Row) -> Self {
+        if !instructions::is_counted(base) {
+            return Self::timed(it, base);
+        }
+        Self {
+            base: instructions::figure(base),
+            ratio: instructions::ratio(it.ratio.value),
+            interval: it.ratio.ci95.map(|ends| ends.map(instructions::ratio)),
+            added: instructions::added(it),
+            verdict: plain(&it.verdict),
+        }
+    }
+
+    fn timed(it: &Comparison, base: &Row) -> Self {
+        let size = base.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
+        let narrow = it.ratio.ci95.is_none_or(|[low, high]| high - low < 0.05);
+        let decimals = if narrow { 3 } else { 2 };
+        let number = |value: f64| format!("{value:.decimals$}");
+        // In digits of its own: a difference may be a small part of the figure.
+        let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
+        let sign = if it.added.value > 0.0 { "+" } else { "" };
+        Self {
+            base: Style::of(size, base.unit).with_unit(size),
+            ratio: number(it.ratio.value),
+            interval: it.ratio.ci95.map(|ends| ends.map(number)),
+            added: format!("{sign}{added}"),
+            verdict: verdict(it),
+        }
+    }
+}
+
+/// The verdict; where it is inconclusive, with the smallest effect that could have been detected.
 fn verdict(it: &Comparison) -> String {
     match (it.verdict.as_str(), it.mde_pct) {
         ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
@@ -124,50 +202,63 @@ fn verdict(it: &Comparison) -> String {
     }
 }
 
-/// Each ratio and its interval as a line on a common scale, 1 in the middle.
-pub(super) fn forest<'a>(comparisons: impl Iterator<Item = (&'a Comparison, &'a str)>) -> String {
-    /// Columns to either side of 1.
-    const ARM: f64 = 20.0;
-    const NAMES: usize = 38;
-    let logs: Vec<(&str, f64, [f64; 2])> = comparisons
-        .filter_map(|(it, name)| Some((name, it.ratio.value.ln(), it.ratio.ci95?.map(f64::ln))))
-        .collect();
-    let Some(furthest) =
-        logs.iter().map(|(_, _, [low, high])| low.abs().max(high.abs())).max_by(f64::total_cmp)
-    else {
-        return String::new();
+/// The ratios with their intervals.
+pub(super) fn forest(number: usize, pairs: &[&Pair<'_>]) -> ForestPlot {
+    let cases: Vec<&str> = pairs.iter().map(|pair| pair.base.case.as_str()).collect();
+    let names = short_names(&cases);
+    let line = |((which, pair), name): ((usize, &&Pair<'_>), String)| ForestLine {
+        row: row_id(number, which),
+        name: plain(&name),
+        ratio: pair.it.ratio.value,
+        interval: pair.it.ratio.ci95,
+        verdict: pair.it.verdict.clone(),
+        details: details(&name, pair),
     };
-    // The scale ends at a round ratio; what reaches beyond the last one ends in an arrow.
-    let ends = [1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 10.0];
-    let end = ends.into_iter().find(|end: &f64| end.ln() >= furthest).unwrap_or(10.0);
-    let column = |log: f64| ((log / end.ln()).clamp(-1.0, 1.0) * ARM + ARM).round() as usize;
-    let digits = |ratio: f64| format!("{ratio:.2}");
-    let (left, right) = (digits(1.0 / end), digits(end));
-    let arm = ARM as usize;
-    let gap = arm.saturating_sub(left.len());
-    let far = arm.saturating_sub(right.len());
-    let mut out = format!("\n{:NAMES$} {left}{:gap$}1{:far$}{right}\n", "new / base", "", "");
-    let names = names(&logs.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
-    for ((_, value, [low, high]), case) in logs.into_iter().zip(names) {
-        let mut line = vec![' '; 2 * arm + 1];
-        line[arm] = '|';
-        let (from, to) = (column(low), column(high));
-        line[from..=to].fill('-');
-        let beyond = |log: f64| log.abs() > end.ln() + 1e-9;
-        line[from] = if beyond(low) { '<' } else { '[' };
-        line[to] = if beyond(high) { '>' } else { ']' };
-        // What lies beyond the scale is no point on it.
-        if !beyond(value) {
-            line[column(value)] = 'o';
+    let counted = !pairs.is_empty() && pairs.iter().all(|pair| pair.is_counted());
+    let caption = match counted {
+        true => {
+            "Ratios of new to base, on a logarithmic scale; a line is the range of repetitions."
         }
-        let line: String = line.into_iter().collect();
-        let _ = writeln!(out, "{} {}", name(&plain(&case), NAMES), line.trim_end());
+        false => {
+            "Ratios of new to base with their 95 % intervals, on a logarithmic scale; the band is the \
+             3 % within which two figures are called equivalent."
+        }
+    };
+    ForestPlot {
+        id: format!("forest-{number}"),
+        caption: caption.to_owned(),
+        margin: (!counted).then_some(1.03),
+        lines: pairs.iter().enumerate().zip(names).map(line).collect(),
     }
-    out
 }
 
-/// Cases by their benchmarks and the axes on which those of one benchmark differ.
-pub(super) fn names(cases: &[&str]) -> Vec<String> {
+/// The anchor of a comparison's row.
+pub(super) fn row_id(number: usize, which: usize) -> String {
+    format!("c{number}-{which}")
+}
+
+/// What a comparison's point says.
+fn details(name: &str, pair: &Pair<'_>) -> Vec<String> {
+    let ComparisonText { base, ratio, interval, added, verdict } =
+        ComparisonText::of(pair.it, &pair.base);
+    if pair.is_counted() {
+        let new = instructions::figure(pair.new);
+        return vec![name.to_owned(), format!("{base} and {new}: {verdict}"), added];
+    }
+    let Comparison { pairs, design, q, mde_pct, .. } = pair.it;
+    let interval = interval.map_or("-".to_owned(), |[low, high]| format!("{low} .. {high}"));
+    let mut lines = vec![
+        name.to_owned(),
+        format!("{ratio} times the base ({interval}): {verdict}"),
+        format!("{added}, {pairs} {design}"),
+        format!("q {q:.2e}"),
+    ];
+    lines.extend(mde_pct.map(|pct| format!("could have detected {}", per_cent(pct))));
+    lines
+}
+
+/// Cases by their benchmarks and the axes in which the cases of one benchmark differ.
+pub(super) fn short_names(cases: &[&str]) -> Vec<String> {
     let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
     let name = |(text, case): (&&str, &Option<Case>)| {
         let Some(case) = case else { return (*text).to_owned() };
@@ -184,31 +275,14 @@ pub(super) fn names(cases: &[&str]) -> Vec<String> {
     cases.iter().zip(&parsed).map(name).collect()
 }
 
-/// A case in so many columns: what does not fit loses its middle.
-pub(super) fn name(case: &str, width: usize) -> String {
-    let letters: Vec<char> = case.chars().collect();
-    if letters.len() <= width {
-        return format!("{case:<width$}");
-    }
-    let tail = (width - 2) / 2;
-    let head: String = letters[..width - 2 - tail].iter().collect();
-    let end: String = letters[letters.len() - tail..].iter().collect();
-    format!("{head}..{end}")
+/// The cases that were not compared, by reason; nothing where all were.
+pub(super) fn not_compared(shown: &Shown<'_>) -> Option<Section> {
+    let left = shown.compared.not_compared.iter();
+    let reasons = left.map(|it| (plain(&it.why), it.case.as_str()));
+    section_of_cases("not-compared", "Not compared", reasons)
 }
 
-fn not_compared(shown: &Shown<'_>, out: &mut String) {
-    let left = &shown.compared.not_compared;
-    if left.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\nnot compared:");
-    for (why, cases) in gathered(left.iter().map(|it| (plain(&it.why), it.case.as_str()))) {
-        let text = format!("{}: {why}", plain(&first_of(&cases)));
-        let _ = writeln!(out, "  {}", fold(&text, 76, "    "));
-    }
-}
-
-/// The rows that are surely slower and by more than the threshold, a sentence each.
+/// The rows that are slower by more than the threshold, a sentence each.
 pub fn regressions(
     results: &[Row],
     comparisons: &[Comparison],
@@ -217,7 +291,7 @@ pub fn regressions(
     let worse = |it: &&Comparison| threshold.is_exceeded(it, &results[it.base as usize]);
     let line = |it: &Comparison| {
         let (case, value) = (plain(&it.case), it.ratio.value);
-        if instructions::is_it(&results[it.base as usize]) {
+        if instructions::is_counted(&results[it.base as usize]) {
             return format!("{case}: slower, {}", instructions::added(it));
         }
         let [low, high] = it.ratio.ci95.unwrap_or([value; 2]);
@@ -226,45 +300,47 @@ pub fn regressions(
     comparisons.iter().filter(worse).map(line).collect()
 }
 
-fn summary(shown: &Shown<'_>, out: &mut String) {
-    let _ = writeln!(out);
-    for line in said(shown) {
-        let _ = writeln!(out, "{}", fold(&line, 78, "  "));
-    }
-}
+/// What an inconclusive verdict says, and what it does not.
+pub(super) const INCONCLUSIVE: &str = "inconclusive (12 %) means: a change of 12 % would have been detected in four of five such \
+     comparisons. It does not mean that nothing changed.";
 
-/// How many verdicts of each kind, what they stand on, and what they do not say.
-pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
-    let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
-    let mut lines: Vec<String> = Vec::new();
+/// What flags of comparisons mean, and which cases have them.
+pub(super) fn flag_remarks<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for it in comparisons {
         for flag in &it.flags {
             by_flag.entry(flag).or_default().push(&it.case);
         }
     }
-    for (flag, cases) in by_flag {
+    let remark = |(flag, cases): (&str, Vec<&str>)| {
         let meaning = flags::of_comparison(flag);
-        lines.push(format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases))));
-    }
+        format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases)))
+    };
+    by_flag.into_iter().map(remark).collect()
+}
+
+/// How many verdicts there are of each kind, what they rest on, and what they do not say.
+pub(super) fn remarks(shown: &Shown<'_>) -> Vec<String> {
+    let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
+    let mut lines = flag_remarks(comparisons.iter());
     lines.extend(notes.iter().map(|note| plain(note)));
     let results = &shown.compared.results;
-    let is_counted = |it: &&Comparison| instructions::is_it(&results[it.base as usize]);
+    let is_counted = |it: &&Comparison| instructions::is_counted(&results[it.base as usize]);
     let (counts, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         comparisons.iter().partition(is_counted);
-    let beyond = |rows: &[&Comparison]| {
+    let exceeding = |rows: &[&Comparison]| {
         let row = |it: &Comparison| &results[it.base as usize];
         rows.iter().filter(|it| shown.threshold.is_exceeded(it, row(it))).count()
     };
-    lines.extend(instructions::verdicts(&counts, Some((beyond(&counts), shown.threshold))));
-    lines.extend(instructions::line(counts.iter().map(|it| &results[it.base as usize])));
+    lines.extend(instructions::verdicts(&counts, Some((exceeding(&counts), shown.threshold))));
+    lines.extend(instructions::remark(counts.iter().map(|it| &results[it.base as usize])));
     let count = |verdict: &str| timed.iter().filter(|it| it.verdict == verdict).count();
     if !timed.is_empty() {
         lines.push(format!(
             "{} slower ({} of them by more than {}), {} faster, {} equivalent (within 3 %), {} \
              inconclusive.",
             count("slower"),
-            beyond(&timed),
+            exceeding(&timed),
             shown.threshold,
             count("faster"),
             count("equivalent"),
@@ -272,11 +348,7 @@ pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
         ));
     }
     if count("inconclusive") > 0 && timed.iter().any(|it| it.mde_pct.is_some()) {
-        lines.push(
-            "inconclusive (12 %) says: had it changed by 12 %, four of five such comparisons would \
-             have shown it. It does not say that nothing changed."
-                .to_owned(),
-        );
+        lines.push(INCONCLUSIVE.to_owned());
     }
     if timed.is_empty() && !counts.is_empty() {
         return lines;
@@ -284,22 +356,22 @@ pub(super) fn said(shown: &Shown<'_>) -> Vec<String> {
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
     if one_a_side {
         lines.push(format!(
-            "Runs measured apart prove less than turns: the machine of the second run is another \
-             than that of the first, and each interval is as wide as runs of one thing are seen to \
-             differ. {MIN_PAIRS} runs a side in turns (base, new, new, base, ...) say more: \
-             --base A,B,.. --new C,D,..; `oscost ab` most, where one run can hold both."
+            "Two separate runs prove less than interleaved ones: the machine may have changed between \
+             them, so each interval is as wide as runs of the same thing are known to differ. \
+             {MIN_PAIRS} runs a side in alternation (base, new, new, base, ...) say more: \
+             --base A,B,.. --new C,D,..; `oscost ab` says most, where one run can hold both."
         ));
     } else {
         lines.push(
-            "Each run is one value, each pair of neighbouring runs one ratio. Runs measured apart \
-             prove less than `oscost ab`, where one run can hold both."
+            "Each run is one value, each pair of neighbouring runs one ratio. Separate runs prove \
+             less than `oscost ab`, where one run can hold both."
                 .to_owned(),
         );
         let open = comparisons.iter().zip(pairs_needed);
         let open = open.filter(|(it, _)| it.verdict == "inconclusive");
         let short = open.filter_map(|(it, needed)| needed.filter(|&all| all > f64::from(it.pairs)));
         if let Some(most) = short.max_by(f64::total_cmp).filter(|&most| most < 1e6) {
-            lines.push(format!("{most:.0} pairs would show 1 % in every inconclusive row."));
+            lines.push(format!("{most:.0} pairs would detect 1 % in every inconclusive row."));
         }
     }
     lines

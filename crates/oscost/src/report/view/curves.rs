@@ -1,8 +1,7 @@
-//! The curves of a run: for each benchmark one block, a line for each size and a column for each
-//! curve, and under it what the curves say.
+//! The curves of a run: for each benchmark a table with a row for each size and a column for each
+//! curve, and below it what the curves say.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{BoundedValue, Curve, CurvePoint};
@@ -11,33 +10,28 @@ use oscost_model::record::{Calls, Record, Row};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{each, half, per_cent, rough};
-use crate::report::render::terminal::plot;
-use crate::report::render::terminal::plot::plot;
-use crate::report::text::{fold, plain};
+use crate::report::text::plain;
+use crate::report::view::document::{
+    Block, Cell, Column, LogPlot, PlotLine, Section, Table, TableRow,
+};
 
-/// What a terminal takes.
-const WIDTH: usize = 80;
-/// More curves than these are told as their number.
-const MOST_NAMED: usize = 3;
-/// Between two columns.
-const GAP: usize = 2;
-/// More blocks than these are not drawn unless somebody asks for it: the tables are a screen each
-/// already.
-const MOST_DRAWN: usize = 2;
-/// What is drawn spans two decades: within less a table shows as much.
-const LEAST_DRAWN: u64 = 100;
-/// Up to so many curves, what is said of each pair is told; of more, what is said of each and the
-/// cheapest.
-const EACH_PAIR: usize = 3;
+/// More curves than these are given as their number.
+const MAX_NAMED: usize = 3;
+/// More groups than these are drawn only on request: the tables are a screen each already.
+const MAX_DRAWN: usize = 2;
+/// What is drawn spans two decades: of less, a table shows as much.
+const MIN_DRAWN_SPAN: u64 = 100;
+/// Of up to so many curves every pair is compared; of more, each with the cheapest.
+const MAX_CURVES_FOR_ALL_PAIRS: usize = 3;
 /// More sentences about pairs than these are in the record alone.
-const MOST_PAIRS: usize = 12;
-/// More pairs that are not told apart are told as their number.
-const MOST_ALIKE: usize = 6;
+const MAX_PAIRS: usize = 12;
+/// More pairs that cannot be distinguished are given as their number.
+const MAX_UNDISTINGUISHED: usize = 6;
 
 /// Whether curves are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plots {
-    /// Where there are few blocks of them.
+    /// Where there are few groups of them.
     WhereFew,
     /// All of them.
     All,
@@ -45,21 +39,21 @@ pub enum Plots {
     None,
 }
 
-/// A row's case, and the machine of its other end: the same case may stand in a run twice.
-pub(super) type Named<'a> = (&'a str, Option<&'a str>);
+/// A row's case, and the machine of its peer: a run may have the same case twice.
+pub(super) type CaseOfPeer<'a> = (&'a str, Option<&'a str>);
 
-/// What a row is called here.
-pub(super) fn named(row: &Row) -> Named<'_> {
+/// The case of a row, and its peer.
+pub(super) fn case_of(row: &Row) -> CaseOfPeer<'_> {
     (&row.case, row.target.peer.as_deref())
 }
 
 /// The row of a point.
-fn point_of<'a>(curve: &'a Curve, point: &'a CurvePoint) -> Named<'a> {
+fn point_of<'a>(curve: &'a Curve, point: &'a CurvePoint) -> CaseOfPeer<'a> {
     (&point.case, curve.peer.as_deref())
 }
 
-/// The rows that stand in curves, and so in no other table.
-pub(super) fn cases(record: &Record) -> BTreeSet<Named<'_>> {
+/// The rows that are in curves, and so in no other table.
+pub(super) fn cases(record: &Record) -> BTreeSet<CaseOfPeer<'_>> {
     let mut found = BTreeSet::new();
     for curve in &record.curves {
         found.extend(curve.points.iter().map(|point| point_of(curve, point)));
@@ -72,33 +66,36 @@ fn at(target: &str, peer: Option<&str>) -> String {
     peer.map_or(plain(target), |peer| plain(&format!("{target} to {peer}")))
 }
 
-/// The section under the table; empty where no rows make a curve.
-pub(super) fn text(record: &Record, plots: Plots) -> String {
-    let mut out = String::new();
-    let rows: BTreeMap<Named<'_>, &Row> =
-        record.results.iter().map(|row| (named(row), row)).collect();
-    let blocks = blocks(record);
-    if !blocks.is_empty() {
-        out.push_str("\ncurves\n");
+/// The curves as tables and pictures; nothing where no rows make a curve.
+pub(super) fn section(record: &Record, plots: Plots) -> Option<Section> {
+    let rows: BTreeMap<CaseOfPeer<'_>, &Row> =
+        record.results.iter().map(|row| (case_of(row), row)).collect();
+    let groups = groups(record);
+    if groups.is_empty() {
+        return None;
     }
-    let wide = blocks.iter().filter(|block| block.is_wide()).count();
+    let wide = groups.iter().filter(|group| group.is_wide()).count();
     let drawn = match plots {
-        Plots::WhereFew => wide <= MOST_DRAWN,
+        Plots::WhereFew => wide <= MAX_DRAWN,
         Plots::All => true,
         Plots::None => false,
     };
-    for block in &blocks {
-        out.push_str(&block.text(&rows));
-        out.extend(block.plot().filter(|_| drawn && block.is_wide()));
+    let mut blocks = Vec::new();
+    for group in &groups {
+        blocks.push(Block::Heading(group.title.clone()));
+        blocks.push(Block::Table(group.table(&rows)));
+        let plot = group.plot().filter(|_| drawn && group.is_wide());
+        blocks.extend(plot.map(Block::LogPlot));
     }
     if wide > 0 && !drawn && plots == Plots::WhereFew {
-        out.push_str("\n`--plot` draws these curves\n");
+        blocks.push(Block::Text("`--plot` draws these curves".to_owned()));
     }
-    out
+    let (id, title) = ("curves".to_owned(), "Curves".to_owned());
+    Some(Section { id, title, blocks, ..Section::default() })
 }
 
 /// The curves of a run, those of one benchmark over one axis together.
-pub(super) fn blocks(record: &Record) -> Vec<Block<'_>> {
+pub(super) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
     let mut blocks: Vec<Vec<&Curve>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for curve in &record.curves {
@@ -108,22 +105,22 @@ pub(super) fn blocks(record: &Record) -> Vec<Block<'_>> {
             None => blocks.push(vec![curve]),
         }
     }
-    blocks.into_iter().map(|curves| Block::of(curves, &record.crossings)).collect()
+    blocks.into_iter().map(|curves| CurveGroup::of(curves, &record.crossings)).collect()
 }
 
-/// The curves of one benchmark over one axis; there is one at least.
-pub(super) struct Block<'a> {
+/// The curves of one benchmark over one axis; there is at least one.
+pub(super) struct CurveGroup<'a> {
     /// The curves.
     pub(super) curves: Vec<&'a Curve>,
-    /// What is said of pairs of them.
+    /// Comparisons of pairs of them.
     pairs: Vec<&'a Crossing>,
-    /// The axes in which they differ, and `at` where the place does.
+    /// The axes in which they differ, and `at` where the target does.
     apart: Vec<String>,
-    /// What stands above them.
+    /// Their title.
     pub(super) title: String,
 }
 
-impl<'a> Block<'a> {
+impl<'a> CurveGroup<'a> {
     fn of(curves: Vec<&'a Curve>, crossings: &'a [Crossing]) -> Self {
         let mut axes: Vec<&str> = Vec::new();
         for (axis, _) in curves.iter().flat_map(|&curve| curve.point.iter()) {
@@ -157,94 +154,74 @@ impl<'a> Block<'a> {
     fn is_wide(&self) -> bool {
         self.curves.iter().any(|curve| {
             let ends = curve.points.first().zip(curve.points.last());
-            ends.is_some_and(|(first, last)| last.value / first.value.max(1) >= LEAST_DRAWN)
+            ends.is_some_and(|(first, last)| last.value / first.value.max(1) >= MIN_DRAWN_SPAN)
         })
     }
 
-    /// The curves as a picture, where they have anything to draw.
-    fn plot(&self) -> Option<String> {
+    /// The curves as a picture, where they have figures to draw.
+    fn plot(&self) -> Option<LogPlot> {
         let drawn = |point: &CurvePoint| {
             let figure = point.figure.filter(|figure| *figure > 0.0 && figure.is_finite());
             figure.filter(|_| point.value > 0).map(|figure| (point.value, figure))
         };
-        let line = |&curve: &&Curve| plot::Line {
+        let line = |&curve: &&Curve| PlotLine {
             label: self.labels(curve).join(","),
             points: curve.points.iter().filter_map(drawn).collect(),
         };
-        let lines: Vec<plot::Line> = self.curves.iter().map(line).collect();
-        let Curve { axis, item: of, unit, .. } = self.curves[0];
-        let by = if axis == of { axis.clone() } else { format!("{axis} (in {of}s)") };
-        Some(format!("\n{}", plot(&lines, &by, *unit)?))
+        let lines: Vec<PlotLine> = self.curves.iter().map(line).collect();
+        let Curve { axis, item, unit, .. } = self.curves[0];
+        let by = if axis == item { axis.clone() } else { format!("{axis} (in {item}s)") };
+        let points: usize = lines.iter().map(|line| line.points.len()).sum();
+        (points > 0).then_some(LogPlot { lines, by, unit: *unit })
     }
 
-    /// What tells a curve from the others of the block, an entry for each axis.
+    /// What distinguishes a curve from the others of the group, an entry for each axis.
     pub(super) fn labels(&self, curve: &Curve) -> Vec<String> {
         let of = |axis: &String| match curve.point.get(axis) {
             Some(value) => shown(&value.to_string()),
             None if axis == "at" => at(&curve.target, curve.peer.as_deref()),
-            // What goes unsaid is as the system has it.
+            // A default of the system.
             None => "-".to_owned(),
         };
         self.apart.iter().map(of).collect()
     }
 
-    fn text(&self, rows: &BTreeMap<Named<'_>, &Row>) -> String {
-        let columns: Vec<Column> =
-            self.curves.iter().map(|curve| Column::of(curve, self.labels(curve), rows)).collect();
-        let values = columns.iter().flat_map(|column| column.figures.keys());
-        let values = values.map(|value| shown(&value.to_string()));
-        let heads = self.apart.iter().map(|axis| plain(axis));
-        let names = values.chain(heads).chain(self.evidence().into_iter().map(|(_, name)| name));
-        let names = names.map(|name| name.chars().count()).max().unwrap_or(0);
-        let mut out = format!("\n{}\n", fold(&self.title, WIDTH, "  "));
-        let mut left = &columns[..];
-        while !left.is_empty() {
-            let mut wide = 1 + names;
-            let fitting = left.iter().take_while(|column| {
-                wide += GAP + column.width;
-                wide <= WIDTH
-            });
-            let (now, later) = left.split_at(fitting.count().max(1));
-            out.push_str(&self.part(now, names));
-            if !later.is_empty() {
-                out.push('\n');
-            }
-            left = later;
-        }
-        out.push_str(&self.words());
-        out
-    }
-
-    /// As many columns as fit beside each other, with a line for each value that one of them has.
-    fn part(&self, columns: &[Column], names: usize) -> String {
-        let mut out = String::new();
-        let mut line = |name: &str, cell: &dyn Fn(&Column) -> String| {
-            let mut line = format!(" {name:>names$}");
-            for column in columns {
-                let _ = write!(line, "{:GAP$}{:>width$}", "", cell(column), width = column.width);
-            }
-            let _ = writeln!(out, "{}", line.trim_end());
+    /// A row for each number and a column for each curve, and below them what is known of the curves.
+    fn table(&self, rows: &BTreeMap<CaseOfPeer<'_>, &Row>) -> Table {
+        let columns: Vec<CurveColumn> = self
+            .curves
+            .iter()
+            .map(|curve| CurveColumn::of(curve, self.labels(curve), rows))
+            .collect();
+        let axes = self.apart.iter().map(|axis| plain(axis)).collect::<Vec<_>>().join("\n");
+        let titles = columns.iter().map(|column| column.labels.join("\n"));
+        let titles = titles.map(|title| Column::number(&title, &title));
+        let row = |name: &str, cell: &dyn Fn(&CurveColumn) -> String| {
+            let cells = columns.iter().map(|column| Cell::text(cell(column)));
+            TableRow::of([Cell::text(name)].into_iter().chain(cells).collect())
         };
-        for (at, axis) in self.apart.iter().enumerate() {
-            line(&plain(axis), &|column| column.labels[at].clone());
-        }
         let values: BTreeSet<u64> =
             columns.iter().flat_map(|column| column.figures.keys().copied()).collect();
-        for value in values {
-            // What a curve has not been asked for is as empty as what could not be measured.
-            let cell = |column: &Column| {
+        let figures = values.into_iter().map(|value| {
+            let cell = |column: &CurveColumn| {
                 column.figures.get(&value).cloned().unwrap_or_else(|| "-".to_owned())
             };
-            line(&shown(&value.to_string()), &cell);
+            row(&shown(&value.to_string()), &cell)
+        });
+        let evidence = self.evidence();
+        let evidence = evidence
+            .iter()
+            .map(|(at, name)| row(name, &|column: &CurveColumn| column.evidence[*at].clone()));
+        Table {
+            columns: [Column::number(&axes, &axes)].into_iter().chain(titles).collect(),
+            rows: figures.chain(evidence).collect(),
+            notes: self.sentences(),
+            ..Table::default()
         }
-        for (at, name) in self.evidence() {
-            line(&name, &|column| column.evidence[at].clone());
-        }
-        out
     }
 
-    /// The lines under the figures, as their names and where a column has them. Those of laws stand
-    /// there where a curve has what they show.
+    /// The rows below the figures: their names, and where a column has them. Those of laws are shown
+    /// where a curve has such values.
     fn evidence(&self) -> Vec<(usize, String)> {
         let laws = || self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
         let holds = || laws().filter(|law| law.holds);
@@ -261,7 +238,7 @@ impl<'a> Block<'a> {
     }
 
     /// The sentences of the curves, each once, with the curves that it is about.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn sentences(&self) -> Vec<String> {
         let mut said: Vec<(&str, Vec<String>)> = Vec::new();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for &curve in &self.curves {
@@ -274,26 +251,22 @@ impl<'a> Block<'a> {
                 said[at].1.push(self.labels(curve).join(","));
             }
         }
-        // What is so of all of them comes last.
+        // What applies to all of them comes last.
         let (all, some): (Vec<_>, Vec<_>) =
             said.into_iter().partition(|(_, names)| names.len() == self.curves.len());
         let some = some.into_iter().map(|(words, names)| match names.len() {
-            many if many > MOST_NAMED => format!("{many} of {}: {words}", self.curves.len()),
+            many if many > MAX_NAMED => format!("{many} of {}: {words}", self.curves.len()),
             _ => format!("{}: {words}", names.join(" and ")),
         });
         let all = all.into_iter().map(|(words, _)| words.to_owned());
         let bends = self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
         let bends = bends.into_iter().any(|law| !law.holds);
-        let nearest =
-            bends.then(|| "~: the nearest law of a curve that does not keep to one".to_owned());
-        let mut out = String::new();
-        for line in some.chain(all).chain(nearest).chain(self.of_pairs()) {
-            let _ = writeln!(out, "  {}", fold(&plain(&line), 76, "    "));
-        }
-        out
+        let nearest = bends.then(|| "~: the nearest law of a curve that follows none".to_owned());
+        let lines = some.chain(all).chain(nearest).chain(self.of_pairs());
+        lines.map(|line| plain(&line)).collect()
     }
 
-    /// What is said of pairs, those that share all else together.
+    /// Comparisons of pairs, those that share everything else together.
     fn of_pairs(&self) -> Vec<String> {
         let mut sets: Vec<Vec<&Crossing>> = Vec::new();
         let target = |it: &Crossing| at(&it.target, it.peer.as_deref());
@@ -307,16 +280,17 @@ impl<'a> Block<'a> {
                 None => sets.push(vec![pair]),
             }
         }
-        let told = sets.iter().flat_map(|set| {
+        let compared = sets.iter().flat_map(|set| {
             let curves: BTreeSet<&str> =
                 set.iter().flat_map(|it| [it.costlier.as_str(), &it.cheaper]).collect();
-            let is_dear = |word: &str| set.iter().any(|it| it.costlier == word);
-            // Where curves end at different numbers there may be none that is the cheapest.
-            let all = curves.len() <= EACH_PAIR || curves.iter().all(|word| is_dear(word));
-            set.iter().filter(move |it| all || !is_dear(&it.cheaper))
+            let is_costly = |word: &str| set.iter().any(|it| it.costlier == word);
+            // Where curves end at different numbers none of them may be the cheapest.
+            let all = curves.len() <= MAX_CURVES_FOR_ALL_PAIRS
+                || curves.iter().all(|word| is_costly(word));
+            set.iter().filter(move |it| all || !is_costly(&it.cheaper))
         });
-        // What is not told apart is told of all of them at once.
-        let (apart, alike): (Vec<&&Crossing>, Vec<&&Crossing>) = told.partition(|it| {
+        // Those that cannot be distinguished share one sentence.
+        let (apart, alike): (Vec<&&Crossing>, Vec<&&Crossing>) = compared.partition(|it| {
             let more =
                 it.added_cost.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
             it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some() || more
@@ -329,26 +303,26 @@ impl<'a> Block<'a> {
                 shared => format!("{shared}: {}", pair.sentence),
             })
             .collect();
-        if lines.len() > MOST_PAIRS {
-            let more = lines.len() - MOST_PAIRS;
-            lines.truncate(MOST_PAIRS);
+        if lines.len() > MAX_PAIRS {
+            let more = lines.len() - MAX_PAIRS;
+            lines.truncate(MAX_PAIRS);
             lines.push(format!("and of {more} more pairs: `crossings` in the record (`--json`)"));
         }
         let names: Vec<String> = alike
             .iter()
-            .take(MOST_ALIKE)
+            .take(MAX_UNDISTINGUISHED)
             .map(|pair| match shared(pair) {
                 shared if shared.is_empty() => format!("{} and {}", pair.costlier, pair.cheaper),
                 shared => format!("{} and {} ({shared})", pair.costlier, pair.cheaper),
             })
             .collect();
-        let more = match alike.len().saturating_sub(MOST_ALIKE) {
+        let more = match alike.len().saturating_sub(MAX_UNDISTINGUISHED) {
             0 => String::new(),
             more => format!(", and {more} more pairs"),
         };
         if !names.is_empty() {
             lines.push(format!(
-                "not told apart, neither by which is cheaper nor by what a further {} costs: \
+                "cannot be distinguished, either by which is cheaper or by the cost of a further {}: \
                  {}{more}",
                 plain(&self.curves[0].item),
                 names.join(", ")
@@ -357,7 +331,7 @@ impl<'a> Block<'a> {
         lines
     }
 
-    /// What two curves of the block share that not all of them do.
+    /// What two curves of the group share and others do not.
     fn shared(&self, point: &Point, between: &str, target: &str) -> String {
         let of = |axis: &String| match point.get(axis) {
             _ if axis == between => None,
@@ -369,30 +343,29 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What stands under the figures of a curve.
+/// The rows below the figures of a curve.
 const EVIDENCE: [&str; 3] = ["+- at most", "class", "calls"];
 
 /// A curve as a column.
-struct Column {
+struct CurveColumn {
     labels: Vec<String>,
     figures: BTreeMap<u64, String>,
     evidence: Vec<String>,
-    width: usize,
 }
 
-impl Column {
-    fn of(curve: &Curve, labels: Vec<String>, rows: &BTreeMap<Named<'_>, &Row>) -> Self {
+impl CurveColumn {
+    fn of(curve: &Curve, labels: Vec<String>, rows: &BTreeMap<CaseOfPeer<'_>, &Row>) -> Self {
         let figure = |point: &CurvePoint| {
             let Some(figure) = point.figure else { return "-".to_owned() };
             let row = rows.get(&point_of(curve, point));
-            // What cannot be told from nothing is a bound, as in the table.
+            // What cannot be distinguished from zero is a bound, as in the table.
             let hidden = row.is_some_and(|row| row.flags.iter().any(|it| it == "BELOW_DETECTION"));
             match point.ci95.filter(|_| hidden) {
                 Some([low, high]) => format!("<{}", rough(high - low, curve.unit)),
                 None => rough(figure, curve.unit),
             }
         };
-        // What was added to place a break of this curve, the others do not have.
+        // What was added to locate a break of this curve, the others do not have.
         let added = |point: &&CurvePoint| {
             let row = rows.get(&point_of(curve, point));
             row.is_some_and(|row| row.flags.iter().any(|it| it == "ADDED"))
@@ -401,9 +374,7 @@ impl Column {
         let figures: BTreeMap<u64, String> =
             usual.map(|point| (point.value, figure(point))).collect();
         let evidence: Vec<String> = evidence(curve, rows).into_iter().chain(law(curve)).collect();
-        let cells = labels.iter().chain(figures.values()).chain(&evidence);
-        let width = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
-        Self { labels, figures, evidence, width }
+        Self { labels, figures, evidence }
     }
 }
 
@@ -418,9 +389,9 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// What stands behind the figures of a curve: the widest half of an interval, the classes, and how
-/// often an op enters the kernel, with a `!` where its calls are not those of the definition.
-fn evidence(curve: &Curve, rows: &BTreeMap<Named<'_>, &Row>) -> [String; 3] {
+/// The evidence for a curve: the widest half of an interval, the classes, and how often an op enters
+/// the kernel, with a `!` where its calls are not those of the definition.
+fn evidence(curve: &Curve, rows: &BTreeMap<CaseOfPeer<'_>, &Row>) -> [String; 3] {
     let rows: Vec<&Row> = curve
         .points
         .iter()
@@ -447,8 +418,8 @@ fn evidence(curve: &Curve, rows: &BTreeMap<Named<'_>, &Row>) -> [String; 3] {
     [width.unwrap_or("-".to_owned()), classes, calls]
 }
 
-/// How a curve grows: the fixed cost, the marginal one with half of its interval, and the law. What
-/// a law says that does not hold is no cost of this curve.
+/// How a curve grows: the fixed cost, the marginal cost with half of its interval, and the law. A law
+/// that does not hold gives no costs.
 fn law(curve: &Curve) -> [String; 4] {
     let none = || "-".to_owned();
     let Some(law) = &curve.scaling else { return std::array::from_fn(|_| none()) };
@@ -476,7 +447,7 @@ mod tests {
 
     #[test]
     fn values_are_shown_as_they_may_be_typed() {
-        let told = ["4", "1024", "65536", "1048576", "1500", "0", "same", "x\u{1b}[2J"].map(shown);
-        assert_eq!(told, ["4", "1Ki", "64Ki", "1Mi", "1500", "0", "same", "x[2J"]);
+        let texts = ["4", "1024", "65536", "1048576", "1500", "0", "same", "x\u{1b}[2J"].map(shown);
+        assert_eq!(texts, ["4", "1Ki", "64Ki", "1Mi", "1500", "0", "same", "x[2J"]);
     }
 }

@@ -1,142 +1,314 @@
-//! What is to be shown, as plain data: a page of sections made of texts, lists, tables and charts.
+//! What is to be shown, as plain data: sections of texts, lists, tables and charts.
 //!
-//! Every kind of report builds one of these; every medium draws it without knowing the kind.
+//! Every kind of report builds a [`View`]; every medium writes one without knowing the kind.
 
 use std::collections::BTreeMap;
 
+use oscost_model::point::Point;
+use oscost_model::record::Row;
+use oscost_model::unit::Unit;
+
 use crate::report::view::chart::Chart;
 
-/// A page.
+/// A report.
 #[derive(Default)]
-pub(in crate::report) struct Page {
+pub struct View {
     /// What it is called.
-    pub(in crate::report) title: String,
-    /// What it is of, a sentence each.
-    pub(in crate::report) lead: Vec<String>,
-    /// Its parts.
-    pub(in crate::report) sections: Vec<Section>,
+    pub title: String,
+    /// The answer in short: what was measured, where and when.
+    pub lead: Vec<Paragraph>,
+    /// Its sections, in order.
+    pub sections: Vec<Section>,
     /// What `oscost explain` says of benchmarks, by id.
-    pub(in crate::report) explained: BTreeMap<String, String>,
+    pub explanations: BTreeMap<String, String>,
 }
 
-/// A part of a page, with a name to jump to.
-pub(in crate::report) struct Section {
-    /// Its reference case: a word of ours.
-    pub(in crate::report) id: String,
-    /// What stands above it.
-    pub(in crate::report) title: String,
-    /// What is in it.
-    pub(in crate::report) parts: Vec<Part>,
+/// A text of its own lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paragraph {
+    /// The text.
+    pub text: String,
+    /// How far lines after the first are indented, where lines have a width.
+    pub hanging: usize,
 }
 
-/// What sections are made of.
-pub(in crate::report) enum Part {
+/// A part of a report, with a name to jump to.
+#[derive(Default)]
+pub struct Section {
+    /// Its anchor: a constant of ours.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Whether a medium without navigation leaves the title out, because the place says it.
+    pub title_is_for_navigation: bool,
+    /// Its content.
+    pub blocks: Vec<Block>,
+}
+
+/// What sections consist of.
+pub enum Block {
     /// A paragraph.
     Text(String),
     /// A smaller title.
-    Title(String),
-    /// Sentences that stand by themselves.
-    List(Vec<String>),
-    /// Names and what is known of them.
+    Heading(String),
+    /// Independent sentences.
+    List(Vec<Item>),
+    /// Names and their values.
     Facts(Vec<(String, String)>),
-    /// Lines that keep their places, as on a terminal.
-    Lines(String),
+    /// Lines whose layout is part of their meaning.
+    Preformatted(String),
     /// A table.
     Table(Table),
+    /// Ratios with their intervals.
+    Forest(ForestPlot),
+    /// Curves.
+    LogPlot(LogPlot),
     /// A chart.
     Chart(Box<Chart>),
 }
 
-impl Part {
+/// Curves, both scales logarithmic.
+#[derive(Clone, Debug)]
+pub struct LogPlot {
+    /// The curves.
+    pub lines: Vec<PlotLine>,
+    /// What they are over.
+    pub by: String,
+    /// The unit of their figures.
+    pub unit: Unit,
+}
+
+/// A curve.
+#[derive(Clone, Debug)]
+pub struct PlotLine {
+    /// What distinguishes it from the others.
+    pub label: String,
+    /// Its numbers and figures, ascending; both above zero.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// Ratios with their intervals, a line each, on a logarithmic scale around 1.
+#[derive(Clone, Debug)]
+pub struct ForestPlot {
+    /// Its anchor: a constant of ours.
+    pub id: String,
+    /// What it shows.
+    pub caption: String,
+    /// The ratio within which two figures are called equivalent.
+    pub margin: Option<f64>,
+    /// The ratios.
+    pub lines: Vec<ForestLine>,
+}
+
+/// A ratio.
+#[derive(Clone, Debug)]
+pub struct ForestLine {
+    /// The anchor of its row in a table.
+    pub row: String,
+    /// What it is of.
+    pub name: String,
+    /// New over base.
+    pub ratio: f64,
+    /// The interval.
+    pub interval: Option<[f64; 2]>,
+    /// The verdict.
+    pub verdict: String,
+    /// What a reader who points at it is told.
+    pub details: Vec<String>,
+}
+
+impl Block {
     /// A chart.
-    pub(in crate::report) fn chart(chart: Chart) -> Self {
+    pub fn chart(chart: Chart) -> Self {
         Self::Chart(Box::new(chart))
+    }
+
+    /// A list; nothing where it has no items.
+    pub fn list<T: Into<Item>>(items: impl IntoIterator<Item = T>) -> Option<Self> {
+        let items: Vec<Item> = items.into_iter().map(Into::into).collect();
+        (!items.is_empty()).then_some(Self::List(items))
     }
 }
 
-/// A table.
-#[derive(Debug)]
-pub(in crate::report) struct Table {
-    /// Its reference case: a word of ours.
-    pub(in crate::report) id: String,
-    /// What it is of.
-    pub(in crate::report) caption: String,
-    /// Its columns.
-    pub(in crate::report) columns: Vec<Column>,
+/// An item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The cases it is about; none where the text says it.
+    pub cases: Vec<String>,
+    /// The text.
+    pub text: String,
+}
+
+impl Item {
+    /// Its cases in short: a medium with room lists them all.
+    pub fn cases_in_short(&self) -> String {
+        match &self.cases[..] {
+            [] => String::new(),
+            [case] => case.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+        }
+    }
+}
+
+impl From<String> for Item {
+    fn from(text: String) -> Self {
+        Self { cases: Vec::new(), text }
+    }
+}
+
+impl From<String> for Paragraph {
+    fn from(text: String) -> Self {
+        Self { text, hanging: 2 }
+    }
+}
+
+/// A table. The first column names its rows.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Its anchor: a constant of ours.
+    pub id: String,
+    /// What it shows; empty where its place says it.
+    pub caption: String,
+    /// Its columns. Where no row has anything in one, it is left out.
+    pub columns: Vec<Column>,
     /// Its rows.
-    pub(in crate::report) rows: Vec<Line>,
-    /// Whether it sorts, filters and copies; what is short is only read.
-    pub(in crate::report) is_tool: bool,
+    pub rows: Vec<TableRow>,
+    /// What its columns and marks mean.
+    pub notes: Vec<String>,
+    /// Whether a reader may want to sort, filter and copy it.
+    pub interactive: bool,
+}
+
+impl Table {
+    /// Whether anything follows it.
+    pub fn has_notes(&self) -> bool {
+        !self.notes.is_empty() || self.columns.iter().any(|column| column.meaning.is_some())
+    }
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Text.
+    #[default]
+    Text,
+    /// One of a few words: rows are filtered by them.
+    Choice,
+    /// Numbers.
+    Number,
 }
 
 /// A column.
-#[derive(Debug)]
-pub(in crate::report) struct Column {
-    /// What stands above it.
-    pub(in crate::report) title: String,
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    /// Its heading.
+    pub title: String,
     /// Its name in CSV, with the unit.
-    pub(in crate::report) name: String,
-    /// Whether figures stand in it.
-    pub(in crate::report) is_number: bool,
-    /// Whether few words stand in it, which rows are chosen by.
-    pub(in crate::report) is_choice: bool,
+    pub name: String,
+    /// What it holds.
+    pub kind: ColumnKind,
+    /// What it means, where its heading does not say it.
+    pub meaning: Option<String>,
+    /// Whether a narrow medium may leave it out.
+    pub optional: bool,
 }
 
 /// A row of a table.
 #[derive(Debug, Default)]
-pub(in crate::report) struct Line {
-    /// Its reference case, which points of charts name; empty where none does.
-    pub(in crate::report) id: String,
-    /// The benchmark that is explained when its first cell is pressed; empty where none is.
-    pub(in crate::report) benchmark: String,
-    /// What stands in its columns.
-    pub(in crate::report) cells: Vec<Cell>,
+pub struct TableRow {
+    /// Its anchor, which points of charts refer to; empty for none.
+    pub id: String,
+    /// The benchmark to explain when its name is pressed; empty for none.
+    pub benchmark: String,
+    /// Its cells, in the order of the columns.
+    pub cells: Vec<Cell>,
+}
+
+impl TableRow {
+    /// A row of cells alone.
+    pub fn of(cells: Vec<Cell>) -> Self {
+        Self { cells, ..Self::default() }
+    }
 }
 
 /// A cell.
-#[derive(Debug, Default)]
-pub(in crate::report) struct Cell {
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
     /// As it is read.
-    pub(in crate::report) text: String,
-    /// As it is sorted and copied, where that is not how it is read.
-    pub(in crate::report) value: Option<String>,
-    /// How it looks: a word of ours for the style, or nothing.
-    pub(in crate::report) look: &'static str,
+    pub text: String,
+    /// As it is sorted and copied, where that differs.
+    pub value: Option<String>,
+    /// A style of ours, or nothing.
+    pub style: &'static str,
+    /// The case that it names, where it names one: a medium may leave out what rows share.
+    pub case: Option<CaseName>,
+}
+
+/// A case in its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseName {
+    /// `family/name`.
+    pub benchmark: String,
+    /// The values of its axes.
+    pub point: Point,
+}
+
+impl CaseName {
+    /// The family of its benchmark.
+    pub fn family(&self) -> &str {
+        self.benchmark.split_once('/').map_or(&self.benchmark, |(family, _)| family)
+    }
 }
 
 impl Column {
-    /// A column of words.
-    pub(in crate::report) fn words(title: &str) -> Self {
+    /// A column of text.
+    pub fn text(title: &str) -> Self {
         let name = title.replace(' ', "_");
-        Self { title: title.to_owned(), name, is_number: false, is_choice: false }
+        Self { title: title.to_owned(), name, ..Self::default() }
     }
 
     /// A column of few words.
-    pub(in crate::report) fn choice(title: &str) -> Self {
-        Self { is_choice: true, ..Self::words(title) }
+    pub fn choice(title: &str) -> Self {
+        Self { kind: ColumnKind::Choice, ..Self::text(title) }
     }
 
-    /// A column of figures, as CSV names it.
-    pub(in crate::report) fn number(title: &str, name: &str) -> Self {
-        Self { name: name.to_owned(), is_number: true, ..Self::words(title) }
+    /// A column of numbers, as CSV names it.
+    pub fn number(title: &str, name: &str) -> Self {
+        Self { name: name.to_owned(), kind: ColumnKind::Number, ..Self::text(title) }
+    }
+
+    /// Whether it holds numbers.
+    pub fn is_number(&self) -> bool {
+        self.kind == ColumnKind::Number
+    }
+
+    /// Whether rows are filtered by its words.
+    pub fn is_choice(&self) -> bool {
+        self.kind == ColumnKind::Choice
     }
 }
 
 impl Cell {
     /// A text.
-    pub(in crate::report) fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A figure, as it is read and to its last digit.
-    pub(in crate::report) fn number(text: impl Into<String>, value: Option<f64>) -> Self {
+    /// A number, as it is read and to its last digit.
+    pub fn number(text: impl Into<String>, value: Option<f64>) -> Self {
         // What is not known is empty, and never 0.
         let value = Some(value.map(|value| value.to_string()).unwrap_or_default());
-        Self { text: text.into(), value, look: "" }
+        Self { text: text.into(), value, ..Self::default() }
     }
 
-    /// The same, in a look of ours.
-    pub(in crate::report) fn looking(self, look: &'static str) -> Self {
-        Self { look, ..self }
+    /// The case of a row.
+    pub fn case(row: &Row) -> Self {
+        let name = CaseName { benchmark: row.benchmark.clone(), point: row.point.clone() };
+        Self { case: Some(name), ..Self::text(&row.case) }
+    }
+
+    /// The same, in a style of ours.
+    pub fn styled(self, style: &'static str) -> Self {
+        Self { style, ..self }
     }
 }

@@ -1,7 +1,5 @@
-//! What the exercise of study cs161-syscalls asks, answered with the figures of a run: which calls
-//! do work for all descriptors to learn of a few, in which steps, and from how many on it matters.
-
-use std::fmt::Write as _;
+//! The question of study cs161-syscalls, answered with the figures of a run: which calls do work for
+//! all descriptors to learn of a few, in which steps, and from how many on it matters.
 
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{BoundedValue, Curve, Scaling};
@@ -11,7 +9,8 @@ use oscost_model::steps::WaitSteps;
 use oscost_model::unit::Unit;
 
 use crate::report::figures::rough;
-use crate::report::text::{fold, plain};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Section};
 
 const BENCHMARK: &str = "event/wait";
 const AXIS: &str = "fds";
@@ -22,9 +21,9 @@ const METHOD: &str = "method";
 enum Growth {
     /// With each of them.
     Each,
-    /// Not at all.
+    /// It does not grow.
     None,
-    /// That cannot be told, or only slowly.
+    /// Unknown, or only slowly.
     Unclear,
 }
 
@@ -41,14 +40,14 @@ impl Growth {
 }
 
 /// A method's curve with one descriptor ready.
-struct Of<'a> {
+struct MethodCurve<'a> {
     method: String,
     curve: &'a Curve,
     growth: Growth,
 }
 
-/// The answer, after an empty line; empty where nothing was measured that bears on it.
-pub(super) fn text(record: &Record) -> String {
+/// The answer, a paragraph for each target; nothing where nothing that it needs was measured.
+pub(super) fn section(record: &Record) -> Option<Section> {
     let mut targets: Vec<&str> = Vec::new();
     for curve in record.curves.iter().filter(|curve| method(curve).is_some()) {
         if !targets.contains(&curve.target.as_str()) {
@@ -56,25 +55,24 @@ pub(super) fn text(record: &Record) -> String {
         }
     }
     let several = targets.len() > 1;
-    let mut out = String::new();
-    for target in targets {
+    let answer = |target: &str| {
         let sentences = sentences(record, target);
-        if sentences.is_empty() {
-            continue;
-        }
         let at = if several { format!(" at {}", plain(target)) } else { String::new() };
-        let text = format!(
-            "Study cs161-syscalls asks which calls do O(N) work to learn of O(1) events. Here{at} {}",
-            sentences.join(" ")
-        );
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "\n{}", fold(&plain_long(&text), 78, "  "));
-    }
-    out
+        (!sentences.is_empty()).then(|| {
+            let text = format!(
+                "Study cs161-syscalls asks which calls do O(N) work to learn of O(1) events. Here{at} \
+                 {}",
+                sentences.join(" ")
+            );
+            Block::Text(without_control(&text))
+        })
+    };
+    let blocks: Vec<Block> = targets.into_iter().filter_map(answer).collect();
+    (!blocks.is_empty()).then(|| Section { blocks, ..Section::default() })
 }
 
-/// The method of a curve that shows what a call costs when one descriptor is ready, and nothing
-/// else is out of the usual.
+/// The method of a curve that shows what a call costs when one descriptor is ready, with
+/// all other axes at their defaults.
 fn method(curve: &Curve) -> Option<String> {
     let usual = curve.benchmark == BENCHMARK
         && curve.axis == AXIS
@@ -89,10 +87,10 @@ fn method(curve: &Curve) -> Option<String> {
 
 fn sentences(record: &Record, target: &str) -> Vec<String> {
     let here = record.curves.iter().filter(|curve| curve.target == target);
-    let all: Vec<Of> = here
+    let all: Vec<MethodCurve> = here
         .filter_map(|curve| {
             let growth = Growth::of(curve.scaling.as_ref());
-            Some(Of { method: method(curve)?, curve, growth })
+            Some(MethodCurve { method: method(curve)?, curve, growth })
         })
         .collect();
     let pairs: Vec<&Crossing> = record
@@ -115,7 +113,7 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
     }
     let time = |ns: f64| rough(ns, Unit::NsPerOp);
     let do_ = |names: &[String]| if names.len() == 1 { "does" } else { "do" };
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if !pay.is_empty() {
         let beyond = |method: &String| {
             let flat = |it: &&&Crossing| flat.contains(&plain(&it.cheaper));
@@ -127,11 +125,11 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
             Some(ns) => format!("{} {}", it.method, time(ns)),
             None => beyond(&it.method).unwrap_or(format!("{} more", it.method)),
         });
-        said.push(format!(
+        sentences.push(format!(
             "{} {}: each further descriptor costs {}, ready or not.",
-            listed(&pay),
+            joined(&pay),
             do_(&pay),
-            listed(&each.collect::<Vec<_>>())
+            joined(&each.collect::<Vec<_>>())
         ));
     }
     if !flat.is_empty() {
@@ -139,21 +137,21 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
             let law = it.curve.scaling.as_ref()?;
             Some(format!("{} {}", it.method, time(law.a.value)))
         });
-        said.push(format!(
-            "{} {} not: {} at every number.",
-            listed(&flat),
+        sentences.push(format!(
+            "{} {} not: {} at every number of descriptors.",
+            joined(&flat),
             do_(&flat),
-            listed(&fixed.collect::<Vec<_>>())
+            joined(&fixed.collect::<Vec<_>>())
         ));
     }
     if !unclear.is_empty() {
-        said.push(format!("Of {} it cannot be told.", listed(&unclear)));
+        sentences.push(format!("For {} it is unknown.", joined(&unclear)));
     }
-    let taken = record.steps.iter().filter(|it| it.target == target);
-    said.extend(in_which(taken, &pay));
-    said.extend(matters(&pay, &flat, &pairs));
-    said.extend(worse(&pairs));
-    said
+    let steps_here = record.steps.iter().filter(|it| it.target == target);
+    sentences.extend(steps(steps_here, &pay));
+    sentences.extend(threshold(&pay, &flat, &pairs));
+    sentences.extend(poll_against_select(&pairs));
+    sentences
 }
 
 /// The marginal cost of a law that holds.
@@ -162,38 +160,38 @@ fn marginal(curve: &Curve) -> Option<f64> {
     law.b.as_ref().map(|b| b.value)
 }
 
-/// In which steps those that pay do so.
-fn in_which<'a>(taken: impl Iterator<Item = &'a WaitSteps>, pay: &[String]) -> Option<String> {
-    let paying = taken.filter(|split| pay.contains(&plain(&split.method)));
-    let told = paying.filter_map(|split| {
+/// The steps in which those that grow do so.
+fn steps<'a>(all: impl Iterator<Item = &'a WaitSteps>, pay: &[String]) -> Option<String> {
+    let paying = all.filter(|split| pay.contains(&plain(&split.method)));
+    let parts = paying.filter_map(|split| {
         let parts = [
-            (&split.check, "to be passed and checked"),
-            (&split.wait_queues, "for the lists of those who wait"),
-            (&split.wakeup, "when woken"),
+            (&split.check, "to pass and check"),
+            (&split.wait_queues, "for the wait queues"),
+            (&split.wakeup, "at a wakeup"),
         ];
-        // What may as well be nothing is no step that somebody pays in.
+        // What may be zero is not a step that has a cost.
         let sure = |(known, what): (&Option<BoundedValue>, &str)| {
             let known = known.as_ref().filter(|known| known.ci95[0] > 0.0)?;
             Some(format!("{} {what}", rough(known.value, Unit::NsPerOp)))
         };
         let parts: Vec<String> = parts.into_iter().filter_map(sure).collect();
-        (!parts.is_empty()).then(|| format!("{} {}", plain(&split.method), listed(&parts)))
+        (!parts.is_empty()).then(|| format!("{} {}", plain(&split.method), joined(&parts)))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("Step by step: {}.", told.join("; ")))
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("Step by step: {}.", parts.join("; ")))
 }
 
 /// From how many descriptors on it matters.
-fn matters(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<String> {
-    let pair = |dear: &String, cheap: &String| {
+fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<String> {
+    let pair = |costly: &String, cheaper: &String| {
         pairs
             .iter()
             .copied()
-            .find(|it| plain(&it.costlier) == *dear && plain(&it.cheaper) == *cheap)
+            .find(|it| plain(&it.costlier) == *costly && plain(&it.cheaper) == *cheaper)
     };
-    // The cheapest of those that do not grow is what the others are held against.
-    let against = flat.iter().max_by_key(|cheap| {
-        let own = pay.iter().chain(flat).filter(|dear| pair(dear, cheap).is_some());
+    // The others are compared with the cheapest of those that do not grow.
+    let against = flat.iter().max_by_key(|cheaper| {
+        let own = pay.iter().chain(flat).filter(|costly| pair(costly, cheaper).is_some());
         own.count()
     })?;
     let from = |it: &Crossing| match (&it.crossover, it.cheaper_wins_from) {
@@ -203,21 +201,21 @@ fn matters(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Strin
         _ => None,
     };
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
-    for dear in pay {
-        let Some(from) = pair(dear, against).and_then(from) else { continue };
+    for costly in pay {
+        let Some(from) = pair(costly, against).and_then(from) else { continue };
         match known.iter_mut().find(|it| it.0 == from) {
-            Some(it) => it.1.push(dear.clone()),
-            None => known.push((from, vec![dear.clone()])),
+            Some(it) => it.1.push(costly.clone()),
+            None => known.push((from, vec![costly.clone()])),
         }
     }
-    let known = known.iter().map(|(from, of)| format!("{from} for {}", listed(of)));
+    let known = known.iter().map(|(from, of)| format!("{from} for {}", joined(of)));
     let known: Vec<String> = known.collect();
     (!known.is_empty())
-        .then(|| format!("It matters {}: there {against} is cheaper.", listed(&known)))
+        .then(|| format!("It matters {}: there {against} is cheaper.", joined(&known)))
 }
 
-/// Whether poll is worse than select, as the study has it.
-fn worse(pairs: &[&Crossing]) -> Option<String> {
+/// Whether poll is worse than select, as the study says.
+fn poll_against_select(pairs: &[&Crossing]) -> Option<String> {
     let of = |one: &str, other: &str| {
         pairs
             .iter()
@@ -240,7 +238,7 @@ fn worse(pairs: &[&Crossing]) -> Option<String> {
 }
 
 /// Words in a row: `a, b and c`.
-fn listed(words: &[String]) -> String {
+fn joined(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),
@@ -248,7 +246,7 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// A text of several sentences whose parts are plain already.
-fn plain_long(text: &str) -> String {
+/// A long text without control characters.
+fn without_control(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }

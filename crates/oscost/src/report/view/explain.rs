@@ -11,7 +11,8 @@ use oscost_model::unit::Unit;
 use crate::estimate;
 use crate::report::figures::{each, per_cent, rough, times};
 use crate::report::text::{fold, plain};
-use crate::report::view::{instructions, one_way, run};
+use crate::report::view::row;
+use crate::report::view::{instructions, one_way};
 
 /// A case, and what there is to say of it here and now.
 #[derive(Clone, Debug)]
@@ -153,12 +154,12 @@ fn kernel(count: &CallCount) -> String {
 /// A figure, its class, how it compares, and what the kernel charged for it.
 fn figure(out: &mut String, last: &Last) {
     let Last { row, started, quiet, other_kernel } = last;
-    let Some((mut text, interval, _)) = run::figure(row) else { return };
-    if instructions::is_it(row) {
-        text = instructions::told(row);
-    } else if let Some(interval) = interval {
-        text += &format!(" ({interval})");
-    }
+    let Some(figure) = row::figure(row) else { return };
+    let mut text = match figure.interval_text() {
+        _ if instructions::is_counted(row) => instructions::figure_and_exactness(row),
+        Some(interval) => format!("{} ({interval})", figure.text),
+        None => figure.text,
+    };
     if let Some(class) = &row.class {
         text += &format!(", {class}");
     }

@@ -1,6 +1,6 @@
-//! Rows whose figures are instructions that were counted, and what is said of them beside others.
+//! Rows whose figures are counted instructions, and their comparisons.
 //!
-//! A count has all of its digits, and no interval: it repeats exactly, or it lies in a range.
+//! A count has all of its digits, and no interval: it repeats exactly, or it has a range.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::record::{Comparison, Machine, Row};
@@ -8,34 +8,46 @@ use oscost_model::unit::Unit;
 
 use crate::estimate::comparison::threshold::Threshold;
 use crate::report::figures::{Style, per_cent};
-use crate::report::text::{fold, plain};
-use crate::report::view::run::{Cells, Headings, entries, floor, laid_out};
+use crate::report::text::plain;
+use crate::report::view::document::{Cell, Column, Paragraph, Table, TableRow};
+use crate::report::view::row::{entries, floor};
 
-pub(super) const HEADINGS: Headings = ["per op", "repeats", "", "", "calls", "floor"];
-pub(super) const COMPARED: Headings = ["base, insn", "new, insn", "added, insn", "", "verdict", ""];
-
-/// What must not be read into such a figure.
-const NO_TIME: &str = "insn: instructions of an op, the program's and the kernel's, as the emulator \
-                       counted them. Instructions are not time: caches, TLB, mispredictions and \
-                       stalls do not show.";
+/// What such a figure does not say.
+const NOT_TIME: &str = "insn: instructions of an op, the program's and the kernel's, as the emulator \
+                        counted them. Instructions are not time: caches, TLB, mispredictions and \
+                        stalls do not show.";
 
 /// Whether a row's figure is a number of instructions.
-pub(super) fn is_it(row: &Row) -> bool {
+pub(super) fn is_counted(row: &Row) -> bool {
     row.unit == Unit::InstructionsPerOp
 }
 
 /// What is said of such rows; nothing where there are none.
-pub(super) fn line<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Option<String> {
-    rows.any(is_it).then(|| NO_TIME.to_owned())
+pub(super) fn remark<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Option<String> {
+    rows.any(is_counted).then(|| NOT_TIME.to_owned())
 }
 
 /// The table of such rows; nothing where there are none.
-pub(super) fn text(rows: &[&Row]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let cells: Vec<Cells> = rows.iter().map(|row| cells(row)).collect();
-    format!("\n{}", laid_out(rows, &cells, HEADINGS))
+pub(super) fn table(rows: &[&Row]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("per op", "median"),
+        Column::number("repeats", "exact"),
+        Column::number("calls", "kernel_entries"),
+        Column::number("floor", "floor"),
+    ];
+    let row = |row: &&Row| {
+        let calls = row.calls.as_ref().map(|_| entries(row)).unwrap_or_default();
+        TableRow::of(vec![
+            Cell::case(row),
+            Cell::text(figure(row)),
+            Cell::text(repeats(row)),
+            Cell::text(calls),
+            Cell::text(floor(row).unwrap_or_default()),
+        ])
+    };
+    let rows: Vec<TableRow> = rows.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
 }
 
 /// The least and the most of a row's repetitions.
@@ -47,16 +59,15 @@ fn range(row: &Row) -> Option<[f64; 2]> {
     (low <= high).then_some([low, high])
 }
 
-/// The figure: one number where it is exact, else the range of what was seen.
+/// The figure: one number where it is exact, else the range of its repetitions.
 pub(super) fn figure(row: &Row) -> String {
-    match bare(row).as_str() {
+    match without_unit(row).as_str() {
         "" => String::new(),
         figure => format!("{figure} {}", unit(row.unit)),
     }
 }
 
-/// The same without its unit.
-fn bare(row: &Row) -> String {
+fn without_unit(row: &Row) -> String {
     let Some(estimate) = &row.estimate else { return String::new() };
     match range(row).filter(|[low, high]| !estimate.exact && low < high) {
         Some(ends) => between(ends, false),
@@ -64,15 +75,15 @@ fn bare(row: &Row) -> String {
     }
 }
 
-/// A range, in as many digits as tell its ends apart: it may be told a little wider than it is, and
-/// never narrower.
+/// A range, in as many digits as distinguish its ends: it may be written a little wider than it is,
+/// and never narrower.
 fn between([low, high]: [f64; 2], signed: bool) -> String {
-    // Two digits of what lies between them.
+    // Two digits of their difference.
     let decimals = (1.0 - (high - low).log10().floor()).clamp(0.0, 300.0) as usize;
     let scale = 10f64.powi(decimals as i32);
     let text = |end: f64| {
         let sign = if signed && end > 0.0 { "+" } else { "" };
-        // Nothing has no sign.
+        // Zero has no sign.
         format!("{sign}{:.decimals$}", end + 0.0)
     };
     let (low, high) = ((low * scale).floor() / scale, (high * scale).ceil() / scale);
@@ -80,7 +91,7 @@ fn between([low, high]: [f64; 2], signed: bool) -> String {
 }
 
 /// The figure, and whether it repeats.
-pub(super) fn told(row: &Row) -> String {
+pub(super) fn figure_and_exactness(row: &Row) -> String {
     format!("{}, {}", figure(row), repeats(row))
 }
 
@@ -99,28 +110,13 @@ fn unit(unit: Unit) -> &'static str {
     Style::of(0.0, unit).unit()
 }
 
-/// The cells of a measured row.
-pub(super) fn cells(row: &Row) -> Cells {
-    let none = String::new;
-    let floor = floor(row).unwrap_or_default();
-    let calls = row.calls.as_ref().map(|_| entries(row)).unwrap_or_default();
-    [figure(row), repeats(row).to_owned(), none(), none(), calls, floor]
-}
-
-/// The cells of two such rows that were compared: of three ranges beside each other, so that the unit
-/// stands in the headings.
-pub(super) fn compared(it: &Comparison, base: &Row, new: &Row) -> Cells {
-    let none = String::new;
-    [bare(base), bare(new), difference(it, ""), none(), plain(&it.verdict), none()]
-}
-
 /// A ratio of counts, with digits enough for an instruction among hundreds of thousands.
 pub(super) fn ratio(ratio: f64) -> String {
     let text = format!("{ratio:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What is added: with its sign, and as a share where that is a tenth of a per cent or more.
+/// The difference: with its sign, and as a share where that is a tenth of a per cent or more.
 pub(super) fn added(it: &Comparison) -> String {
     difference(it, &format!(" {}", unit(it.added.unit)))
 }
@@ -134,7 +130,7 @@ fn difference(it: &Comparison, unit: &str) -> String {
         Some(ends @ [low, high]) if low < high => {
             return format!("{}{unit}", between(ends, true));
         }
-        // Of what is not exact nobody knows that it is the same.
+        // What is not exact is not known to be the same.
         _ if it.verdict == "equivalent" => return "=".to_owned(),
         _ => {}
     }
@@ -147,26 +143,43 @@ fn difference(it: &Comparison, unit: &str) -> String {
     format!("{}{unit}{share}", signed(it.added.value))
 }
 
-/// Comparisons of such rows as a table; nothing where there are none.
-pub(super) fn table(rows: &[(&Comparison, &Row, &Row)]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let cells: Vec<Cells> = rows.iter().map(|(it, base, new)| compared(it, base, new)).collect();
-    let rows: Vec<&Row> = rows.iter().map(|(_, base, _)| *base).collect();
-    laid_out(&rows, &cells, COMPARED)
+/// Comparisons of such rows, with base and new; nothing where there are none. Three ranges are side by
+/// side, so the unit is in the headings.
+pub(super) fn comparisons(rows: &[(&Comparison, &Row, &Row)]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("base, insn", "base"),
+        Column::number("new, insn", "new"),
+        Column::number("added, insn", "added"),
+        Column::choice("verdict"),
+    ];
+    let row = |(it, base, new): &(&Comparison, &Row, &Row)| {
+        TableRow::of(vec![
+            Cell::case(base),
+            Cell::text(without_unit(base)),
+            Cell::text(without_unit(new)),
+            Cell::text(difference(it, "")),
+            Cell::text(plain(&it.verdict)),
+        ])
+    };
+    let rows: Vec<TableRow> = rows.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
 }
 
-/// How many are dearer, and of these how many beyond a threshold; how many are cheaper, and how many
-/// the same. Nothing of none.
-pub(super) fn verdicts(rows: &[&Comparison], beyond: Option<(usize, Threshold)>) -> Option<String> {
-    let beyond = beyond.map(|(count, most)| format!(" ({count} of them by more than {most})"));
-    let beyond = beyond.unwrap_or_default();
+/// How many verdicts there are of each kind, and how many regressions exceed a threshold; nothing
+/// where there are no comparisons.
+pub(super) fn verdicts(
+    rows: &[&Comparison],
+    exceeding: Option<(usize, Threshold)>,
+) -> Option<String> {
+    let exceeding =
+        exceeding.map(|(count, most)| format!(" ({count} of them by more than {most})"));
+    let exceeding = exceeding.unwrap_or_default();
     let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
     (!rows.is_empty()).then(|| {
         format!(
-            "{} slower{beyond}, {} faster, {} equivalent (to the last digit), {} inconclusive: \
-             slower is more instructions.",
+            "{} slower{exceeding}, {} faster, {} equivalent (to the last digit), {} inconclusive; \
+             slower means more instructions.",
             count("slower"),
             count("faster"),
             count("equivalent"),
@@ -181,11 +194,11 @@ pub(super) fn counts(machine: &Machine) -> bool {
     machine.clock.as_ref().is_some_and(|clock| clock.source == source)
 }
 
-/// A machine that was booted for the run: kernel, emulator and what it pretends to be, in a line.
-pub(super) fn headline(machine: &Machine) -> Option<String> {
+/// A machine that was booted for the run: kernel, emulator and emulated CPU.
+pub(super) fn headline(machine: &Machine) -> Option<Paragraph> {
     let vm = machine.vm.as_ref()?;
     let kernel = machine.os.release.as_ref().map(|release| format!("Linux {release}"));
-    // Two images of one release are told apart by their names.
+    // Two images of one release differ in their names.
     let mut parts = vec![match kernel {
         Some(kernel) if kernel.ends_with(vm.kernel.as_str()) => kernel,
         Some(kernel) => format!("{}: {kernel}", vm.kernel),
@@ -195,7 +208,7 @@ pub(super) fn headline(machine: &Machine) -> Option<String> {
     parts.push(format!("{} ({}), CPU {}", vm.emulator, vm.accel, vm.cpu));
     parts.push(format!("{} MiB", vm.mem_mib));
     parts.extend(counts(machine).then(|| "one instruction a tick".to_owned()));
-    Some(fold(&plain(&parts.join(", ")), 80, "  "))
+    Some(plain(&parts.join(", ")).into())
 }
 
 #[cfg(test)]
@@ -203,7 +216,7 @@ mod tests {
     use super::between;
 
     #[test]
-    fn a_range_has_the_digits_that_tell_its_ends_apart() {
+    fn a_range_has_the_digits_that_distinguish_its_ends() {
         for (ends, text) in [
             ([1_141_693.0, 1_141_990.0], "1141693 .. 1141990"),
             ([7141.57, 7145.957], "7141.5 .. 7146.0"),

@@ -13,10 +13,11 @@ pub mod event_scaling;
 pub mod explain;
 pub mod export;
 pub mod flags;
+pub mod headline;
 pub mod history;
 pub mod instructions;
+pub mod lists;
 pub mod machine;
-pub mod markdown;
 pub mod monitor;
 pub mod one_way;
 pub mod page;
@@ -25,6 +26,7 @@ pub mod ph;
 pub mod predictions;
 pub mod programs;
 pub mod request_latency;
+pub mod row;
 pub mod run;
 pub mod runs;
 pub mod study_ab;
@@ -33,3 +35,15 @@ pub mod study_run;
 pub mod timer_survey;
 pub mod treatments;
 pub mod wait_steps;
+
+use oscost_model::record::Record;
+
+use self::document::View;
+
+/// A run in short, with the comparisons of one that compared targets.
+pub fn brief(record: &Record) -> View {
+    match record.comparisons.is_empty() {
+        true => run::brief(record),
+        false => ab::brief(record),
+    }
+}

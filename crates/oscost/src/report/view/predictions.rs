@@ -1,5 +1,5 @@
-//! What a user predicted of a run's cases, beside our own guess, the floor and the figure, and which
-//! of the predictions held.
+//! What a user predicted for the cases of a run, with our own expectation, the floor and the figure,
+//! and which predictions held.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,8 @@ use oscost_model::unit::Unit;
 
 use crate::report::figures::rough;
 use crate::report::text::{fold, plain};
-use crate::report::view::run;
+use crate::report::view::document::{Block, Section, View};
+use crate::report::view::row;
 use crate::studies::Beats;
 use crate::studies::prediction::{Estimate, Expected, Held, TimeUnit, VALUE_WITHIN, is_below};
 
@@ -17,11 +18,26 @@ const WIDTH: usize = 80;
 
 const HEADINGS: [&str; 5] = ["predicted", "floor", "measured", "95 % interval", "verdict"];
 
-/// The case that tells how long the core's cycles are.
+/// The case that measures the length of the core's cycles.
 const CORE: &str = "timer/ticks-per-cycle";
 
-/// The predictions of a run, after an empty line; empty where it has none.
-pub fn text(record: &Record) -> String {
+/// The predictions of a run; nothing where it has none.
+pub(super) fn section(record: &Record) -> Option<Section> {
+    let text = text(record);
+    let (id, title) = ("predictions".to_owned(), TITLE.to_owned());
+    let blocks = vec![Block::Preformatted(text.clone())];
+    (!text.is_empty()).then_some(Section { id, title, blocks, ..Section::default() })
+}
+
+/// The predictions as a report of their own.
+pub fn view(record: &Record) -> View {
+    View { sections: section(record).into_iter().collect(), ..View::default() }
+}
+
+const TITLE: &str = "Predictions, made before the run";
+
+/// The predictions as lines; empty where there are none.
+fn text(record: &Record) -> String {
     let judged: Vec<Judged> =
         record.settings.predictions.iter().map(|it| Judged::of(it, record)).collect();
     if judged.is_empty() {
@@ -31,7 +47,7 @@ pub fn text(record: &Record) -> String {
         let cells = judged.iter().map(|it| it.cells[at].chars().count());
         cells.chain([HEADINGS[at].len()]).max().unwrap_or(0)
     });
-    let mut out = format!("\npredictions, made before the run\n{}", line(&HEADINGS, &widths));
+    let mut out = line(&HEADINGS, &widths);
     for (at, first) in judged.iter().enumerate() {
         let is_its = |it: &&Judged| it.case == first.case;
         if judged[..at].iter().any(|it| is_its(&it)) {
@@ -46,20 +62,23 @@ pub fn text(record: &Record) -> String {
             }
         }
         if let Some(expected) = &first.expected {
-            let _ =
-                writeln!(out, "  {}", fold(&format!("our guess: {expected}"), WIDTH - 4, "    "));
+            let _ = writeln!(
+                out,
+                "  {}",
+                fold(&format!("expected by oscost: {expected}"), WIDTH - 4, "    ")
+            );
         }
     }
     let count = |held: Held| judged.iter().filter(|it| it.held == held).count();
-    let told = [Held::Held, Held::DidNotHold, Held::Undecided]
+    let counts = [Held::Held, Held::DidNotHold, Held::Undecided]
         .map(|held| (count(held), held))
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, held)| format!("{count} {}", held.text()));
-    let told = told.collect::<Vec<_>>().join(", ");
+    let counts = counts.collect::<Vec<_>>().join(", ");
     let rule = format!(
-        "{told}. A value holds within a factor of {VALUE_WITHIN}; what holds does so for all of the \
-         interval, and what does not, for none of it."
+        "{counts}. A value holds within a factor of {VALUE_WITHIN}; a prediction holds where all of the \
+         interval agrees with it, and does not hold where none of it does."
     );
     let _ = writeln!(out, "\n{}", fold(&rule, 78, "  "));
     out
@@ -101,7 +120,7 @@ fn line(cells: &[&str; 5], widths: &[usize; 5]) -> String {
     format!("{}\n", out.trim_end())
 }
 
-/// A prediction beside what was found.
+/// A prediction and the result.
 struct Judged {
     case: String,
     cells: [String; 5],
@@ -121,9 +140,9 @@ impl Judged {
         let mut notes = parts(predicted, &beats);
         let (held, why) = verdict;
         notes.extend(why);
-        let figure = row.ok().and_then(run::figure);
-        let (measured, interval) =
-            figure.map_or((String::new(), None), |(text, interval, _)| (text, interval));
+        let figure = row.ok().and_then(row::figure);
+        let interval = figure.as_ref().and_then(row::Figure::interval_text);
+        let measured = figure.map(|figure| figure.text).unwrap_or_default();
         if let Ok(row) = row {
             let targets = record.results.iter().filter(|it| it.case == row.case).count();
             if targets > 1 {
@@ -153,7 +172,7 @@ fn found<'a>(case: &str, record: &'a Record) -> Result<&'a Row, &'static str> {
     })
 }
 
-/// Figure and interval of a row in nanoseconds; nothing where it is no time.
+/// Figure and interval of a row in nanoseconds; nothing where it is not a time.
 fn in_ns(row: &Row) -> Option<(f64, Option<[f64; 2]>)> {
     let ns = match row.unit {
         Unit::NsPerOp => 1.0,
@@ -195,7 +214,7 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &Beats) -> (Stri
     let shown = expected.text(beats).unwrap_or("?".to_owned());
     let judged = row.map_err(|why| format!("the case is {why}")).and_then(|row| {
         let bound = expected.in_ns(beats)?;
-        let (value, interval) = in_ns(row).ok_or("the figure is no time")?;
+        let (value, interval) = in_ns(row).ok_or("the figure is not a time")?;
         Ok((bound.judge(value, interval), interval))
     });
     let verdict = match judged {
@@ -212,14 +231,15 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verd
     let its = found(other, record);
     let interval = |row: Result<&Row, &str>, name: &str| {
         let row = row.map_err(|why| format!("{name} is {why}"))?;
-        let (_, interval) = in_ns(row).ok_or(format!("{name} has a figure that is no time"))?;
+        let (_, interval) = in_ns(row).ok_or(format!("the figure of {name} is not a time"))?;
         interval.ok_or(format!("{name} has no interval"))
     };
     let pair = interval(row, "the case").and_then(|one| Ok((one, interval(its, "the other")?)));
     let held = pair.as_ref().map_or(Held::Undecided, |&(one, its)| is_below(Some(one), Some(its)));
-    let figure = its.ok().and_then(run::figure).map(|(text, interval, _)| match interval {
-        Some(interval) => format!(": {text} ({interval})"),
-        None => format!(": {text}"),
+    let figure = its.ok().and_then(row::figure);
+    let figure = figure.map(|figure| match figure.interval_text() {
+        Some(interval) => format!(": {} ({interval})", figure.text),
+        None => format!(": {}", figure.text),
     });
     let mut note = format!("less than {}{}", plain(other), figure.unwrap_or_default());
     match (held, pair) {
@@ -244,18 +264,18 @@ fn expected(predicted: &Prediction) -> Result<Expected, String> {
 /// it is in nanoseconds.
 fn parts(predicted: &Prediction, beats: &Beats) -> Vec<String> {
     let Ok(expected) = expected(predicted) else { return Vec::new() };
-    // What was not told in units of time is told in nanoseconds beside it.
+    // What was not given in units of time is given in nanoseconds too.
     let ns = |it: &Estimate| match it.unit {
         TimeUnit::Cycles | TimeUnit::Ticks => it.in_ns(beats).ok().map(|it| it.rounded()),
         _ => None,
     };
-    let told = |(name, part): (&str, Option<Estimate>)| {
+    let text = |(name, part): (&str, Option<Estimate>)| {
         let part = part?;
         let here = ns(&part).map(|bound| format!(" ({bound} ns here)")).unwrap_or_default();
         Some(format!("{name} {part}{here}"))
     };
     let parts = [("hardware", expected.hardware), ("software", expected.software)];
-    let parts = parts.into_iter().filter_map(told).collect::<Vec<_>>();
+    let parts = parts.into_iter().filter_map(text).collect::<Vec<_>>();
     let mut notes = Vec::new();
     notes.extend(expected.whole.and_then(|it| Some(format!("{} ns here", ns(&it)?))));
     if !parts.is_empty() {

@@ -1,62 +1,65 @@
-//! Rows whose subject is a program: a figure, what of its time was whose, and what else was seen.
-
-use std::fmt::Write as _;
+//! Rows whose subject is a program: its time, how the kernel accounted for it, and its calls.
 
 use oscost_model::program::{FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Metric, Row};
 
 use crate::report::figures::{Style, per_cent, rough};
-use crate::report::text::{fold, plain};
-use crate::report::view::run::{Cells, Headings, figure, laid_out};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Cell, Column, Table, TableRow};
+use crate::report::view::row::figure;
 
-pub(super) const HEADINGS: Headings =
-    ["median", "95 % interval", "spread", "user", "system", "memory"];
-/// Of more rows, what each trial was is in the record alone.
-const DETAILED: usize = 4;
+/// Of more rows than these, the details of trials are only in the record.
+const MAX_DETAILED: usize = 4;
 
 /// Whether a row's subject is a program.
 pub(super) fn is_program(row: &Row) -> bool {
     row.benchmark.split_once('/').is_some_and(|(family, _)| family == FAMILY)
 }
 
-/// The table of programs, and what stands below it; nothing where there is none.
-pub(super) fn text(measured: &[&Row]) -> String {
+/// The programs among measured rows: their table, and what else is known of each.
+pub(super) fn blocks(measured: &[&Row]) -> Vec<Block> {
     let rows: Vec<&Row> = measured.iter().copied().filter(|row| is_program(row)).collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    let cells: Vec<Cells> = rows.iter().map(|row| cells(row)).collect();
-    let mut out = format!("\n{}", laid_out(&rows, &cells, HEADINGS));
-    let lines: Vec<String> =
-        rows.iter().flat_map(|row| lines(row, rows.len() <= DETAILED)).collect();
-    if !lines.is_empty() {
-        out.push('\n');
-    }
-    for line in lines {
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "{}", fold(&plain(&line), 78, "  "));
-    }
-    out
+    let lines = rows.iter().flat_map(|row| details(row, rows.len() <= MAX_DETAILED));
+    let lines = Block::list(lines.map(|line| plain(&line)));
+    table(&rows).map(Block::Table).into_iter().chain(lines).collect()
 }
 
-/// The cells of a measured row.
-pub(super) fn cells(row: &Row) -> Cells {
-    let Some((text, interval, size)) = figure(row) else { return Cells::default() };
-    let median = |name: &str| row.metrics.get(name).map(|it| (it.estimate.median, it.unit));
-    let cell = |name: &str| median(name).map(|(value, unit)| rough(value, unit));
+/// The table of programs; nothing where there are none.
+pub(super) fn table(rows: &[&Row]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("median", "median"),
+        Column::number("95 % interval", "ci95"),
+        Column::number("spread", "spread_pct"),
+        Column::number("user", "user"),
+        Column::number("system", "system"),
+        Column::number("memory", "peak_memory"),
+    ];
+    let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(cells(row))).collect();
+    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+}
+
+fn cells(row: &Row) -> Vec<Cell> {
+    let Some(figure) = figure(row) else { return vec![Cell::case(row)] };
+    let metric = |name: &str| {
+        let it = row.metrics.get(name);
+        Cell::text(it.map(|it| rough(it.estimate.median, it.unit)).unwrap_or_default())
+    };
+    let size = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median.abs());
     let sd = row.estimate.as_ref().and_then(|estimate| estimate.sd).filter(|_| size != 0.0);
-    [
-        text,
-        interval.unwrap_or_default(),
-        sd.map(|sd| per_cent(100.0 * sd / size.abs())).unwrap_or_default(),
-        cell(USER).unwrap_or_default(),
-        cell(SYSTEM).unwrap_or_default(),
-        cell(PEAK_MEMORY).unwrap_or_default(),
+    vec![
+        Cell::case(row),
+        Cell::text(&figure.text),
+        Cell::text(figure.interval_text().unwrap_or_default()),
+        Cell::text(sd.map(|sd| per_cent(100.0 * sd / size)).unwrap_or_default()),
+        metric(USER),
+        metric(SYSTEM),
+        metric(PEAK_MEMORY),
     ]
 }
 
-/// What else there is to say of a program: its trials, and figures that stand in no column.
-fn lines(row: &Row, detailed: bool) -> Vec<String> {
+/// What else is known of a program: its trials, and figures that are in no column.
+fn details(row: &Row, detailed: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let name = row.case.split_once('/').map_or(row.case.as_str(), |(_, name)| name);
     let values: Vec<f64> = row.repetitions.iter().filter_map(|it| it.value).collect();
@@ -65,7 +68,7 @@ fn lines(row: &Row, detailed: bool) -> Vec<String> {
         values.iter().copied().max_by(f64::total_cmp),
         detailed,
     ) else {
-        return of_figures(name, row);
+        return other_metrics(name, row);
     };
     if let Some(estimate) = &row.estimate {
         let style = Style::of(estimate.median, row.unit);
@@ -81,41 +84,41 @@ fn lines(row: &Row, detailed: bool) -> Vec<String> {
     }
     let times = |name: &str| row.metrics.get(name).map_or(0.0, |it| it.estimate.median);
     lines.push(format!(
-        "{name}: faults {:.0}, of which {:.0} waited for a disk; switches {:.0} by itself, {:.0} \
-         forced",
+        "{name}: {:.0} page faults, {:.0} of them major; {:.0} voluntary and {:.0} involuntary \
+         context switches",
         times("minor-faults") + times("major-faults"),
         times("major-faults"),
         times("voluntary-switches"),
         times("involuntary-switches"),
     ));
-    lines.extend(of_figures(name, row));
+    lines.extend(other_metrics(name, row));
     lines.extend(calls(name, row));
     lines
 }
 
-/// The calls that a run of it has made, most of them by name.
+/// The calls that a trial made, the most frequent by name.
 fn calls(name: &str, row: &Row) -> Option<String> {
     /// The record has all of them.
-    const MOST: usize = 12;
+    const MAX_NAMED: usize = 12;
     let calls = row.calls.as_ref()?;
     let mut by_times: Vec<(&String, f64)> =
         calls.per_op.iter().map(|(call, &times)| (call, times)).collect();
     by_times.sort_by(|one, other| other.1.total_cmp(&one.1));
     let all: f64 = by_times.iter().map(|(_, times)| times).sum();
-    let told = by_times.iter().take(MOST).map(|(call, times)| format!("{call} {times:.0}"));
-    let told = told.collect::<Vec<_>>().join(", ");
-    let more = by_times.len().saturating_sub(MOST);
+    let named = by_times.iter().take(MAX_NAMED).map(|(call, times)| format!("{call} {times:.0}"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = by_times.len().saturating_sub(MAX_NAMED);
     let more = if more == 0 { String::new() } else { format!(", {more} others") };
-    Some(format!("{name}: {all:.0} system calls: {told}{more}"))
+    Some(format!("{name}: {all:.0} system calls: {named}{more}"))
 }
 
-/// Figures that were read from its output, and its time where that is not the row's own figure.
-fn of_figures(name: &str, row: &Row) -> Vec<String> {
-    let shown = [USER, SYSTEM, PEAK_MEMORY];
-    let counted = ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"];
+/// Metrics that were read from its output, and its time where that is not the row's own figure.
+fn other_metrics(name: &str, row: &Row) -> Vec<String> {
+    let in_columns = [USER, SYSTEM, PEAK_MEMORY];
+    let counts = ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"];
     let others = row.metrics.iter().filter(|(metric, _)| {
         let is_own = row.primary_metric.as_ref() == Some(metric);
-        !shown.contains(&metric.as_str()) && !counted.contains(&metric.as_str()) && !is_own
+        !in_columns.contains(&metric.as_str()) && !counts.contains(&metric.as_str()) && !is_own
     });
     let line = |(metric, it): (&String, &Metric)| {
         let style = Style::of(it.estimate.median, it.unit);
@@ -131,8 +134,8 @@ fn of_figures(name: &str, row: &Row) -> Vec<String> {
     others.map(line).collect()
 }
 
-/// A row as its comparison by a metric shows it: that metric's own figure, and its name behind the
-/// row's.
+/// A row as a comparison of one of its metrics shows it: with that metric's figure, and its name
+/// after the row's.
 pub(super) fn of_metric(row: &Row, it: &Comparison) -> Row {
     if !is_program(row) {
         return row.clone();

@@ -1,29 +1,36 @@
-//! What the clients of a server felt: for each benchmark a line for each number of one axis, and a
-//! column for each word of another.
+//! The latency of requests that the clients of a server observed: for each benchmark a row for each
+//! number on one axis, and a column for each word on another.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use oscost_model::point::{Point, Value};
 use oscost_model::record::Row;
 
 use crate::estimate::{REQUEST_P50, REQUEST_P99};
 use crate::report::figures::rough;
-use crate::report::text::{fold, plain};
+use crate::report::text::plain;
+use crate::report::view::document::{Cell, Column, Table, TableRow};
 
-/// Rows that tell of requests and differ in a word and a number alone.
-struct Block<'a> {
+/// The axis of words, a column each, and the axis of numbers, a row each.
+const COLUMNS: &str = "method";
+const ROWS: &str = "idle";
+
+/// Rows with latencies that differ only in a word and a number.
+struct Group<'a> {
     benchmark: &'a str,
     rest: Point,
-    rows: Vec<(String, u64, String)>,
+    latencies: Vec<Latency>,
 }
 
-/// The axis of words by which columns are told apart, and that of numbers.
-const ACROSS: &str = "method";
-const DOWN: &str = "idle";
+/// The latency of one case.
+struct Latency {
+    column: String,
+    row: u64,
+    text: String,
+}
 
-/// A figure of each column: the median and the 99th percentile, their unit once if it is one.
-fn cell(row: &Row) -> Option<String> {
+/// The median and the 99th percentile, their unit once where it is the same.
+fn latency(row: &Row) -> Option<String> {
     let figure = |name: &str| {
         let metric = row.metrics.get(name)?;
         Some(rough(metric.estimate.median, metric.unit))
@@ -36,77 +43,56 @@ fn cell(row: &Row) -> Option<String> {
     })
 }
 
-/// The section under the table; empty where no row tells of requests.
-pub(super) fn text(measured: &[&Row]) -> String {
-    let mut blocks: Vec<Block<'_>> = Vec::new();
+/// The tables; none where no row has latencies of requests.
+pub(super) fn tables(measured: &[&Row]) -> Vec<Table> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
     for row in measured {
-        let (Some(cell), Some(across), Some(&Value::Number(down))) =
-            (cell(row), row.point.get(ACROSS), row.point.get(DOWN))
+        let (Some(text), Some(column), Some(&Value::Number(number))) =
+            (latency(row), row.point.get(COLUMNS), row.point.get(ROWS))
         else {
             continue;
         };
-        let others = row.point.iter().filter(|(axis, _)| *axis != ACROSS && *axis != DOWN);
+        let others = row.point.iter().filter(|(axis, _)| *axis != COLUMNS && *axis != ROWS);
         let rest = others.fold(Point::none(), |rest, (axis, value)| rest.with(axis, value.clone()));
         let benchmark = row.benchmark.as_str();
-        let entry = (plain(&across.to_string()), down, cell);
-        match blocks.iter_mut().find(|it| it.benchmark == benchmark && it.rest == rest) {
-            Some(block) => block.rows.push(entry),
-            None => blocks.push(Block { benchmark, rest, rows: vec![entry] }),
+        let it = Latency { column: plain(&column.to_string()), row: number, text };
+        match groups.iter_mut().find(|it| it.benchmark == benchmark && it.rest == rest) {
+            Some(group) => group.latencies.push(it),
+            None => groups.push(Group { benchmark, rest, latencies: vec![it] }),
         }
     }
-    blocks.iter().map(Block::text).collect()
+    groups.iter().map(Group::table).collect()
 }
 
-impl Block<'_> {
-    fn text(&self) -> String {
+impl Group<'_> {
+    fn table(&self) -> Table {
         let rest: Vec<String> =
             self.rest.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
         let colon = if rest.is_empty() { "" } else { ":" };
-        let title = format!(
-            "how long requests took, p50 / p99: {}{colon}{}",
-            self.benchmark,
-            rest.join(",")
-        );
+        let caption =
+            format!("Request latency, p50 / p99: {}{colon}{}", self.benchmark, rest.join(","));
         let mut columns: Vec<&str> = Vec::new();
-        for (across, ..) in &self.rows {
-            if !columns.contains(&across.as_str()) {
-                columns.push(across);
+        for it in &self.latencies {
+            if !columns.contains(&it.column.as_str()) {
+                columns.push(&it.column);
             }
         }
-        let downs: BTreeSet<u64> = self.rows.iter().map(|(_, down, _)| *down).collect();
-        let at = |across: &str, down: u64| {
-            let found = self.rows.iter().find(|row| row.0 == across && row.1 == down);
-            found.map_or("-", |row| row.2.as_str())
+        let numbers: BTreeSet<u64> = self.latencies.iter().map(|it| it.row).collect();
+        let text = |column: &str, row: u64| {
+            let found = self.latencies.iter().find(|it| it.column == column && it.row == row);
+            found.map_or("-", |it| it.text.as_str())
         };
-        let width = |across: &str| {
-            let cells = downs.iter().map(|&down| at(across, down)).chain([across]);
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let row = |&row: &u64| {
+            let cells = columns.iter().map(|column| Cell::text(text(column, row)));
+            let name = Cell::text(row.to_string());
+            TableRow::of([name].into_iter().chain(cells).collect())
         };
-        let names = downs.iter().map(|down| down.to_string().len()).max().unwrap_or(0);
-        let names = names.max(DOWN.len());
-        let mut out = format!("\n{}\n", fold(&plain(&title), 80, "  "));
-        // As many columns beside each other as fit.
-        let mut left = &columns[..];
-        while !left.is_empty() {
-            let mut wide = 1 + names;
-            let fitting = left.iter().take_while(|across| {
-                wide += 2 + width(across);
-                wide <= 80
-            });
-            let (now, later) = left.split_at(fitting.count().max(1));
-            let mut line = |name: &str, cell: &dyn Fn(&str) -> String| {
-                let mut line = format!(" {name:>names$}");
-                for across in now {
-                    let _ = write!(line, "  {:>wide$}", cell(across), wide = width(across));
-                }
-                let _ = writeln!(out, "{}", line.trim_end());
-            };
-            line(DOWN, &|across| across.to_owned());
-            for &down in &downs {
-                line(&down.to_string(), &|across| at(across, down).to_owned());
-            }
-            left = later;
+        let titles = columns.iter().map(|column| Column::number(column, column));
+        Table {
+            caption: plain(&caption),
+            columns: [Column::number(ROWS, ROWS)].into_iter().chain(titles).collect(),
+            rows: numbers.iter().map(row).collect(),
+            ..Table::default()
         }
-        out
     }
 }

@@ -2,16 +2,18 @@
 //! measured below each other, and what to think of both.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use oscost_model::record::{Comparison, Record};
 
-use crate::report::figures::Style;
+use crate::report::figures::{DIGITS, MIN_DIGITS, Style, at_least, decimals_for, signed};
 use crate::report::text::{fold, plain};
-use crate::report::view::ab::{below, beside, title};
+use crate::report::view::ab::{Targets, added_to_reference_cases, pair_title, summary};
 use crate::report::view::claims;
+use crate::report::view::document::{Block, Section, View};
+use crate::report::view::headline::{headline, title as run_title};
+use crate::report::view::lists::preformatted;
 use crate::report::view::monitor::states;
-use crate::report::view::run::{headline, is_asked};
+use crate::report::view::row::is_asked;
 use crate::studies::lay::{Here, Laid, LaidRow, LaidTable};
 use crate::studies::{Published, condition};
 
@@ -19,34 +21,27 @@ use crate::studies::{Published, condition};
 const WIDTH: usize = 80;
 /// Between columns.
 const GAP: usize = 2;
-/// Digits that count in a figure of a table of which none was printed.
-pub(super) const DIGITS: i32 = 4;
-/// Digits that count in any figure, at least.
-pub(super) const COUNT: i32 = 2;
-
-/// A run in the form of its study, as text of 80 columns.
-pub fn text(laid: &Laid<'_>, record: &Record) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{}\n\n{}", headline(record), heading(laid));
+/// A run in the form of its study.
+pub fn view(laid: &Laid<'_>, record: &Record) -> View {
+    let mut sections = vec![preformatted(heading(laid))];
     for table in &laid.tables {
-        let _ = writeln!(out, "\n{}", as_printed(laid, table));
-        let _ = writeln!(out, "\n{}", by_medians(laid, table));
-        out.push_str(&notes(laid, table));
+        let texts = [as_printed(laid, table), by_medians(laid, table), notes(laid, table)];
+        let texts = texts.into_iter().filter(|text| !text.is_empty());
+        let blocks = texts.map(Block::Preformatted).collect();
+        sections.push(Section { blocks, ..Section::default() });
     }
     let conditions = laid.study.conditions.iter().map(|it| (it, condition::judge(it, record)));
-    out.push_str(&claims::conditions(&conditions.collect::<Vec<_>>()));
-    out.push_str(&claims::claims(laid.study, &laid.claims));
+    let conditions: Vec<_> = conditions.collect();
+    sections.extend(claims::sections(laid.study, &conditions, &laid.claims));
     let reference_cases: Vec<&Comparison> = record
         .comparisons
         .iter()
         .filter(|it| !it.control && !is_asked(&record.results[it.base as usize]))
         .collect();
-    if let Some(line) = beside(record, &reference_cases) {
-        let _ = writeln!(out, "\n{}", fold(&line, 78, "  "));
-    }
-    out.push_str(&below(record));
-    out
+    let added = added_to_reference_cases(record, &reference_cases).map(Block::Text);
+    sections.push(Section { blocks: added.into_iter().collect(), ..Section::default() });
+    sections.extend(summary(record));
+    View { title: run_title(record), lead: headline(record), sections, ..View::default() }
 }
 
 /// Which study, what it was measured on, and what its columns are here.
@@ -113,7 +108,10 @@ fn as_printed(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
 fn by_medians(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
     let compared: Vec<&Comparison> = table.rows.iter().filter_map(|row| row.comparison).collect();
     let targets = laid.targets.map(|target| target.unwrap_or("-"));
-    let text = format!("By medians, {}", title((targets[0], targets[1]), &compared));
+    let text = format!(
+        "By medians, {}",
+        pair_title(Targets { base: targets[0], new: targets[1] }, &compared)
+    );
     let mut text = fold(&text, 78, "  ");
     text.push('\n');
     let [base, new] = laid.columns.each_ref().map(|column| plain(&column.name));
@@ -159,39 +157,17 @@ pub(super) fn decimals(row: &LaidRow<'_>, table: &LaidTable<'_>) -> (usize, usiz
         Some(it) => (it.decimals, it.deviation_decimals.unwrap_or(it.decimals)),
         None => {
             let size = row.here.iter().flatten().map(|it| it.mean).next().unwrap_or(0.0);
-            (needed(size, DIGITS), needed(size, DIGITS))
+            (decimals_for(size, DIGITS), decimals_for(size, DIGITS))
         }
     }
 }
 
 /// A figure by the study's statistic, in its form.
 pub(super) fn statistic(here: Here, (decimals, of_deviation): (usize, usize)) -> String {
-    let mean = number(here.mean, decimals);
+    let mean = at_least(here.mean, decimals);
     match here.deviation {
-        Some(deviation) => format!("{mean} ({})", number(deviation, of_deviation)),
+        Some(deviation) => format!("{mean} ({})", at_least(deviation, of_deviation)),
         None => mean,
-    }
-}
-
-/// A number with as many digits behind its point as were printed, or as two that count take: what
-/// costs a hundredth of what it did is not nothing.
-pub(super) fn number(value: f64, printed: usize) -> String {
-    format!("{value:.*}", printed.max(needed(value, COUNT)))
-}
-
-/// How many digits behind the point a number must have for so many that count.
-pub(super) fn needed(value: f64, count: i32) -> usize {
-    const MOST: f64 = 9.0;
-    let size = value.abs().log10().floor();
-    if size.is_finite() { (f64::from(count - 1) - size).clamp(0.0, MOST) as usize } else { 0 }
-}
-
-/// A difference; nothing has no sign.
-pub(super) fn signed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    match text.strip_prefix('-') {
-        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
-        _ => text,
     }
 }
 
@@ -217,7 +193,7 @@ impl Line {
         let (added, ratio) = match values {
             [Some(base), Some(new)] => {
                 // In the digits of the column that it is made of: there is no more in it.
-                let decimals = decimals.max(needed(base, COUNT));
+                let decimals = decimals.max(decimals_for(base, MIN_DIGITS));
                 (signed(new - base, decimals), format!("{:.2}", new / base))
             }
             _ => ("-".to_owned(), "-".to_owned()),

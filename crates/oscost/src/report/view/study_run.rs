@@ -8,10 +8,14 @@ use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope}
 use oscost_model::unit::Unit;
 
 use crate::report::figures::times;
-use crate::report::render::terminal::plot::{Line as Curve, plot};
+use crate::report::figures::{DIGITS, MIN_DIGITS, at_least, decimals_for};
 use crate::report::text::{fold, plain};
-use crate::report::view::run::{Plots, gathered, headline, notes as notes_of_run};
-use crate::report::view::study_ab::{COUNT, DIGITS, needed, number};
+use crate::report::view::document::{Block, LogPlot, PlotLine, Section, View};
+use crate::report::view::headline::{headline, title as run_title};
+use crate::report::view::lists::grouped;
+use crate::report::view::lists::preformatted;
+use crate::report::view::row::is_asked;
+use crate::report::view::run::{self, Plots};
 use crate::report::view::{claims, predictions};
 use crate::studies::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
 use crate::studies::claim::Spot;
@@ -23,24 +27,26 @@ const WIDTH: usize = 80;
 /// Between columns.
 const GAP: usize = 2;
 
-/// A run in the form of its study, as text of 80 columns.
-pub fn text(beside: &Beside<'_>, record: &Record, plots: Plots) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{}\n\n{}", headline(record), heading(beside));
+/// A run in the form of its study.
+pub fn view(beside: &Beside<'_>, record: &Record, plots: Plots) -> View {
+    let mut sections = vec![preformatted(heading(beside))];
     for table in &beside.tables {
-        let _ = writeln!(out, "\n{}", title(table));
-        out.push_str(&single_rows(table));
-        out.push_str(&curves(table, beside.beats, plots));
-        out.push_str(&expectations(table));
-        out.push_str(&notes(table, beside.step_ns));
+        let mut blocks = curves(table, beside.beats, plots);
+        let head = format!("{}\n{}", title(table), single_rows(table));
+        match blocks.first_mut() {
+            Some(Block::Preformatted(text)) => *text = format!("{head}{text}"),
+            _ => blocks.insert(0, Block::Preformatted(head)),
+        }
+        let rest = [expectations(table), notes(table, beside.step_ns)];
+        let rest = rest.into_iter().filter(|text| !text.is_empty()).map(Block::Preformatted);
+        blocks.extend(rest);
+        sections.push(Section { blocks, ..Section::default() });
     }
-    out.push_str(&claims::conditions(&beside.conditions));
-    out.push_str(&claims::claims(beside.study, &beside.claims));
-    let asked: Vec<&Row> = record.results.iter().filter(|row| super::run::is_asked(row)).collect();
-    notes_of_run(record, &asked, &mut out);
-    out.push_str(&predictions::text(record));
-    out
+    sections.extend(claims::sections(beside.study, &beside.conditions, &beside.claims));
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    sections.extend(run::notes(record, &asked));
+    sections.extend(predictions::section(record));
+    View { title: run_title(record), lead: headline(record), sections, ..View::default() }
 }
 
 /// Which study, what it was measured on, and what is done here.
@@ -83,7 +89,7 @@ pub(super) fn title(table: &BesideTable<'_>) -> String {
         .map(|row| (study_method(row.row.study_method.as_ref()), row.row.name.as_str()))
         .collect();
     // Each part is bounded by itself: together they are as long as the table has manners.
-    let each = gathered(study_methods.into_iter());
+    let each = grouped(study_methods.into_iter());
     let words = match &each[..] {
         [(one, _)] => one.clone(),
         several => {
@@ -182,19 +188,19 @@ pub(super) enum Spread {
 
 /// A figure of oscost's own, with its interval.
 fn own_figure(own: Spot, spread: Spread) -> String {
-    let digits = needed(own.value, DIGITS);
-    let figure = number(own.value, digits);
+    let digits = decimals_for(own.value, DIGITS);
+    let figure = at_least(own.value, digits);
     match (own.interval, spread) {
         (None, _) => figure,
         (Some(it), Spread::Ends) => {
-            format!("{figure} [{} .. {}]", number(it.lo, digits), number(it.hi, digits))
+            format!("{figure} [{} .. {}]", at_least(it.lo, digits), at_least(it.hi, digits))
         }
         (Some(it), Spread::Half) => {
             let half = (it.hi - it.lo) / 2.0;
             // What cannot be told from nothing has no size that a share could be of.
             match own.value.abs() > half {
                 true => format!("{figure} +-{:.1}%", 100.0 * half / own.value.abs()),
-                false => format!("{figure} +-{}", number(half, needed(half, COUNT))),
+                false => format!("{figure} +-{}", at_least(half, decimals_for(half, MIN_DIGITS))),
             }
         }
     }
@@ -214,13 +220,13 @@ pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) ->
     let printed = cell.then.or_else(|| first_printed(cell, table));
     let decimals = |value: f64| match printed {
         Some(it) => (it.decimals, it.deviation_decimals.unwrap_or(it.decimals)),
-        None => (needed(value, DIGITS), needed(value, DIGITS)),
+        None => (decimals_for(value, DIGITS), decimals_for(value, DIGITS)),
     };
     let here = cell.here.map(|here| {
         let (decimals, of_deviation) = decimals(here.value);
-        let figure = number(here.value, decimals);
+        let figure = at_least(here.value, decimals);
         match here.deviation {
-            Some(deviation) => format!("{figure} ({})", number(deviation, of_deviation)),
+            Some(deviation) => format!("{figure} ({})", at_least(deviation, of_deviation)),
             None => figure,
         }
     });
@@ -283,8 +289,8 @@ fn laid_out(lines: &[(String, [String; 6])]) -> String {
 }
 
 /// The curves of a figure: a table of its points, and a picture.
-fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> String {
-    let mut out = String::new();
+fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> Vec<Block> {
+    let mut blocks = Vec::new();
     let mut drawn: Vec<&Series> = Vec::new();
     for series in &table.table.series {
         if drawn.iter().any(|it| std::ptr::eq(*it, series)) {
@@ -294,18 +300,18 @@ fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> String {
         let alike: Vec<&Series> =
             table.table.series.iter().filter(|it| it.axis == series.axis).collect();
         drawn.extend(&alike);
-        out.push_str(&legend(table, &alike));
-        for some in fitting(table, &alike) {
-            out.push_str(&points(table, &some));
-        }
+        let groups = fitting(table, &alike);
+        let points = groups.iter().map(|some| points(table, some));
+        blocks.push(Block::Preformatted(legend(table, &alike) + &points.collect::<String>()));
         if plots != Plots::None {
-            out.push_str(&picture(table, &alike, beats));
+            blocks.extend(picture(table, &alike, beats).map(Block::LogPlot));
         }
     }
-    for line in given(table.table) {
-        let _ = writeln!(out, "  {}", fold(&line, 76, "    "));
-    }
-    out
+    let given = given(table.table);
+    let given = given.iter().map(|line| format!("  {}\n", fold(line, 76, "    ")));
+    let given: String = given.collect();
+    blocks.extend((!given.is_empty()).then_some(Block::Preformatted(given)));
+    blocks
 }
 
 /// What the study says of each of its curves.
@@ -385,15 +391,15 @@ fn point(table: &BesideTable<'_>, series: &Series, value: u64) -> String {
         return then.map_or("-".to_owned(), |then| format!("{then} | -"));
     };
     let here = cell.here.filter(|here| here.by.is_some());
-    let here = here.map(|here| number(here.value, needed(here.value, DIGITS)));
+    let here = here.map(|here| at_least(here.value, decimals_for(here.value, DIGITS)));
     let own = cell.own.map(|own| own_figure(own, Spread::Half));
     [then, here, own].into_iter().flatten().collect::<Vec<_>>().join(" | ")
 }
 
 /// The picture of some curves.
-fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> String {
+fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> Option<LogPlot> {
     // What stands in the table's last column is drawn, in the plainest unit of its kind.
-    let Some(figure) = table.table.figures.last() else { return String::new() };
+    let figure = table.table.figures.last()?;
     let unit = match figure.unit.kind() {
         Kind::Time => Unit::NsPerOp,
         Kind::Rate => Unit::BytesPerSecond,
@@ -401,7 +407,7 @@ fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> String {
         Kind::Plain => Unit::TimesPerOp,
     };
     let size = figure.unit.size(beats).unwrap_or(1.0);
-    let curves: Vec<Curve> = alike
+    let lines: Vec<PlotLine> = alike
         .iter()
         .map(|series| {
             let rows = series.values.iter().zip(&table.rows[series.rows()]);
@@ -409,12 +415,11 @@ fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> String {
                 let drawn = row.cells.last()?.own?.value * size;
                 (*value > 0 && drawn > 0.0).then_some((*value, drawn))
             });
-            Curve { label: plain(&series.name), points: points.collect() }
+            PlotLine { label: plain(&series.name), points: points.collect() }
         })
         .filter(|curve| !curve.points.is_empty())
         .collect();
-    let drawn = plot(&curves, &alike[0].axis, unit);
-    drawn.map(|picture| format!("\n{picture}\n")).unwrap_or_default()
+    (!lines.is_empty()).then(|| LogPlot { lines, by: alike[0].axis.clone(), unit })
 }
 
 /// What was expected of rows, then and here, and whether it was so.
@@ -437,8 +442,9 @@ pub(super) fn expectations(table: &BesideTable<'_>) -> String {
             part("by the software", &it.printed.software),
         ];
         let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let floor =
-            it.floor.map(|floor| format!("; floor {}", number(floor, needed(floor, COUNT))));
+        let floor = it
+            .floor
+            .map(|floor| format!("; floor {}", at_least(floor, decimals_for(floor, MIN_DIGITS))));
         let expected = match it.expected {
             "" => String::new(),
             expected => format!("; oscost's guess: {expected}"),
@@ -458,7 +464,7 @@ pub(super) fn expectations(table: &BesideTable<'_>) -> String {
 pub(super) fn notes(table: &BesideTable<'_>, step_ns: Option<f64>) -> String {
     let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.says.clone()).collect();
     let without = table.rows.iter().filter_map(|row| Some((missing(row)?, row.row.name.as_str())));
-    for (words, rows) in gathered(without) {
+    for (words, rows) in grouped(without) {
         let named = match rows[..] {
             [one] => one.to_owned(),
             [first, ..] => format!("{first} and {} more", rows.len() - 1),
@@ -522,7 +528,7 @@ fn fewer(table: &BesideTable<'_>) -> Vec<String> {
         }
     }
     let mut lines = Vec::new();
-    for (words, rows) in gathered(without.into_iter()) {
+    for (words, rows) in grouped(without.into_iter()) {
         lines.push(format!("{}: {words}", rows.join(", ")));
     }
     for (wanted, mut rows) in by_wanted {

@@ -1,55 +1,60 @@
-//! The survey of timers: one table at the end of `oscost run timer`, and which clock was chosen.
+//! The survey of timers: one table at the end of `oscost run timer`, and the clock that was chosen.
 
 use oscost_model::definition::{SurveyEntry, Timer};
 use oscost_model::record::{Clock, Record, Row, RowOutcome};
 
 use crate::report::figures::Style;
-use crate::report::text::{fold, plain};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
-/// What a terminal of 80 columns takes.
-const WIDTH: usize = 80;
-
-/// The headings, in two lines; the first column is the timer's name.
-const HEADINGS: [[&str; 2]; 8] = [
-    ["", "timer"],
-    ["", "cost"],
-    ["declared", "resolution"],
-    ["", "quantum"],
-    ["", "precision"],
-    ["enters", "kernel"],
-    ["can be", "slewed"],
-    ["can step", "back"],
+/// The headings after the timer's name.
+const HEADINGS: [&str; 7] = [
+    "cost",
+    "declared\nresolution",
+    "quantum",
+    "precision",
+    "enters\nkernel",
+    "can be\nslewed",
+    "can step\nback",
 ];
 
 /// What two of the columns mean.
-const COLUMNS: &str = "quantum: the step in which it moves on; precision: the smallest difference \
-    in work that it shows, by a staircase of increments: `oscost explain timer/precision`.";
+const COLUMNS: &str = "quantum: the step in which it advances; precision: the smallest difference \
+    in work that it resolves, by a staircase of increments: see `oscost explain timer/precision`.";
 
-/// The survey of a run that has one: its table, and the clock that timed it.
-pub fn survey(record: &Record) -> Option<String> {
+/// The survey of a run that has one: its table, and the clock that timed the run.
+pub(super) fn section(record: &Record) -> Option<Section> {
     if record.timers.is_empty() {
         return None;
     }
-    let mut notes = Notes::default();
-    let lines: Vec<[String; 8]> =
-        record.timers.iter().map(|timer| line(timer, record, &mut notes)).collect();
-    let mut out = format!("the survey of timers\n{}\n", aligned(&lines));
-    for (at, note) in notes.0.iter().enumerate() {
-        out += &format!("{}\n", fold(&format!("({}) {note}", letter(at)), WIDTH - 6, "    "));
-    }
-    out += &format!("\n{}\n\n{}", fold(COLUMNS, WIDTH, ""), chosen(record));
-    Some(out)
+    let mut reasons = Reasons::default();
+    let rows: Vec<TableRow> =
+        record.timers.iter().map(|timer| row_of(timer, record, &mut reasons)).collect();
+    let columns = HEADINGS.iter().map(|title| Column::number(title, title));
+    let table = Table {
+        columns: [Column::text("timer")].into_iter().chain(columns).collect(),
+        rows,
+        ..Table::default()
+    };
+    let reasons = reasons.0.iter().enumerate();
+    let reasons = reasons.map(|(at, reason)| format!("({}) {reason}", letter(at)));
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(Block::list(reasons));
+    blocks.push(Block::Text(COLUMNS.to_owned()));
+    blocks.extend(Block::list(chosen(record)));
+    let (id, title) = ("timers".to_owned(), "Timers".to_owned());
+    Some(Section { id, title, blocks, ..Section::default() })
 }
 
-/// Reasons, each told once below the table; what they belong to bears a letter.
+/// Reasons, each once below the table; cells refer to them by letter.
 #[derive(Default)]
-struct Notes(Vec<String>);
+struct Reasons(Vec<String>);
 
-impl Notes {
-    /// The cell for which there is but a reason.
+impl Reasons {
+    /// The cell that has only a reason.
     fn mark(&mut self, why: &str) -> String {
         let why = plain(why);
-        let known = self.0.iter().position(|note| *note == why);
+        let known = self.0.iter().position(|reason| *reason == why);
         let at = known.unwrap_or_else(|| {
             self.0.push(why);
             self.0.len() - 1
@@ -65,22 +70,23 @@ fn letter(at: usize) -> String {
     first.into_iter().chain([last]).collect()
 }
 
-fn line(timer: &Timer, record: &Record, notes: &mut Notes) -> [String; 8] {
-    let mut told = |told: &SurveyEntry| match told {
+fn row_of(timer: &Timer, record: &Record, reasons: &mut Reasons) -> TableRow {
+    let mut cell = |entry: &SurveyEntry| match entry {
         SurveyEntry { case: Some(case), .. } => match row(record, case) {
             Ok(row) => figure(row),
-            Err(why) => notes.mark(&why),
+            Err(why) => reasons.mark(&why),
         },
         SurveyEntry { text: Some(words), .. } => plain(words),
         SurveyEntry { reason: because, .. } => {
-            notes.mark(because.as_deref().unwrap_or("nobody said why"))
+            reasons.mark(because.as_deref().unwrap_or("no reason given"))
         }
     };
-    let (cost, resolution) = (told(&timer.cost), told(&timer.resolution));
-    let (quantum, precision) = (told(&timer.quantum), told(&timer.precision));
-    let (slewed, back) = (told(&timer.slewed), told(&timer.steps_back));
-    let kernel = enters_the_kernel(timer, record).unwrap_or_else(|why| notes.mark(&why));
-    [plain(&timer.name), cost, resolution, quantum, precision, kernel, slewed, back]
+    let (cost, resolution) = (cell(&timer.cost), cell(&timer.resolution));
+    let (quantum, precision) = (cell(&timer.quantum), cell(&timer.precision));
+    let (slewed, back) = (cell(&timer.slewed), cell(&timer.steps_back));
+    let kernel = enters_the_kernel(timer, record).unwrap_or_else(|why| reasons.mark(&why));
+    let cells = [plain(&timer.name), cost, resolution, quantum, precision, kernel, slewed, back];
+    TableRow::of(cells.into_iter().map(Cell::text).collect())
 }
 
 /// The row of a case, if it was measured; or why it was not.
@@ -96,8 +102,8 @@ fn row<'a>(record: &'a Record, case: &str) -> Result<&'a Row, String> {
     }
 }
 
-/// A row's figure as the table of the run shows it; one that repeats to the last digit without the
-/// zeros behind it.
+/// A row's figure as the table of the run shows it; one that repeats to the last digit without
+/// trailing zeros.
 fn figure(row: &Row) -> String {
     let Some(estimate) = &row.estimate else { return String::new() };
     let width = estimate.ci95.map(|[low, high]| high - low);
@@ -114,78 +120,51 @@ fn figure(row: &Row) -> String {
     }
 }
 
-/// Whether asking the timer enters the kernel, as it was counted.
+/// Whether reading the timer enters the kernel, as it was counted.
 fn enters_the_kernel(timer: &Timer, record: &Record) -> Result<String, String> {
-    let case = timer.cost.case.as_deref().ok_or("nothing of it is measured")?;
+    let case = timer.cost.case.as_deref().ok_or("none of it is measured")?;
     let calls = row(record, case)?.calls.as_ref().ok_or("its calls could not be counted here")?;
     Ok(if calls.per_op.values().any(|&times| times > 0.0) { "yes" } else { "no" }.to_owned())
 }
 
-/// The lines under their headings: names to the left, all else to the right.
-fn aligned(lines: &[[String; 8]]) -> String {
-    let width = |text: &str| text.chars().count();
-    let widths: [usize; 8] = std::array::from_fn(|at| {
-        let heading = HEADINGS[at].iter().map(|heading| width(heading)).max().unwrap_or(0);
-        lines.iter().map(|line| width(&line[at])).max().unwrap_or(0).max(heading)
-    });
-    let laid = |cells: [&str; 8]| {
-        let mut text = String::new();
-        for (cell, width) in cells.into_iter().zip(widths).skip(1) {
-            text += &format!(" {cell:>width$}");
-        }
-        // Where figures are so wide that names have no room, they stand above their lines.
-        let named = match widths[0] + text.chars().count() <= WIDTH {
-            true => format!("{:<1$}{text}", cells[0], widths[0]),
-            false => format!("{}\n{text}", cells[0]),
-        };
-        named.trim_end().to_owned()
-    };
-    let headings = (0..2).map(|line| laid(HEADINGS.map(|heading| heading[line])));
-    let lines = lines.iter().map(|line| laid(line.each_ref().map(String::as_str)));
-    headings.chain(lines).collect::<Vec<_>>().join("\n") + "\n"
-}
-
-/// Which clock timed the run, why it, and why no better one.
-fn chosen(record: &Record) -> String {
+/// Which clock timed the run, why that one, and why no better one.
+fn chosen(record: &Record) -> Vec<String> {
     let Some(clock) = record.machines.first().and_then(|machine| machine.clock.as_ref()) else {
-        return "oscost has chosen no clock: none was calibrated.\n".to_owned();
+        return vec!["oscost has chosen no clock: none was calibrated.".to_owned()];
     };
     let mut text = format!("oscost has chosen {}: {}.", plain(&clock.source), why(clock));
     text += &match clock.source.as_str() {
         "tsc" => format!(
-            " It ticks {:.4} times in a nanosecond and moves on by {:.1} ns; a window around \
-             nothing shows {:.1} ns.",
+            " It ticks {:.4} times a nanosecond, in steps of {:.1} ns; a window around nothing \
+             shows {:.1} ns.",
             clock.ticks_per_ns, clock.q_ns, clock.c_in_ns
         ),
         _ => format!(
-            " It moves on by {:.1} ns; a window around nothing shows {:.1} ns.",
+            " It advances in steps of {:.1} ns; a window around nothing shows {:.1} ns.",
             clock.q_ns, clock.c_in_ns
         ),
     };
-    let mut out = format!("{}\n", fold(&text, WIDTH, ""));
-    for passed_over in &clock.passed_over {
-        let text = format!("Passed over: {}.", plain(passed_over));
-        out += &format!("{}\n", fold(&text, WIDTH - 2, "  "));
-    }
-    out
+    let rejected = clock.passed_over.iter();
+    let rejected = rejected.map(|clock| format!("Not chosen: {}.", plain(clock)));
+    [text].into_iter().chain(rejected).collect()
 }
 
 fn why(clock: &Clock) -> &'static str {
     match clock.source.as_str() {
         "tsc" => {
             "the processor's counter, read between fences, is the cheapest and the finest here, \
-             and no daemon steers it. The processor promises a constant rate, the kernel itself trusts \
-             it, it did not step back in a million reads, nobody traps it, and its fences hold"
+             and no daemon adjusts it. The processor promises a constant rate, the kernel itself trusts \
+             it, it did not step back in a million reads, it is not trapped, and its fences hold"
         }
         "vdso" => {
             "CLOCK_MONOTONIC_RAW through the vDSO, which does not enter the kernel and which no \
-             daemon steers"
+             daemon adjusts"
         }
         "syscall" => {
-            "CLOCK_MONOTONIC_RAW by a system call, which no daemon steers; batches are the longer \
-             for what it costs"
+            "CLOCK_MONOTONIC_RAW by a system call, which no daemon adjusts; batches are longer \
+             because of its cost"
         }
-        _ => "what counts here is no time",
+        _ => "instructions are counted here, not time",
     }
 }
 
@@ -193,34 +172,13 @@ fn why(clock: &Clock) -> &'static str {
 mod tests {
     use super::*;
 
-    fn line(name: &str, cell: &str) -> [String; 8] {
-        let mut line: [String; 8] = std::array::from_fn(|_| cell.to_owned());
-        line[0] = name.to_owned();
-        line
-    }
-
     #[test]
-    fn columns_line_up_and_keep_within_eighty_characters() {
-        let text = aligned(&[line("monotonic-coarse", "yes"), line("tsc", "n/a(a)")]);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 4);
-        assert_eq!(lines[2].len(), lines[3].len(), "{text}");
-        assert!(lines[2].len() <= WIDTH, "{text}");
-        // Figures that nobody foresaw push the name to a line of its own, not out of the terminal.
-        let text = aligned(&[line("monotonic-coarse", "1234.567"), line("tsc", "12 s")]);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        let text = aligned(&[line("monotonic-coarse", "n/a(aa)"), line("tsc", "< 123.4 ns")]);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-        assert_eq!(text.lines().filter(|line| *line == "tsc").count(), 1, "{text}");
-    }
-
-    #[test]
-    fn a_reason_is_told_once_and_letters_go_on_behind_z() {
-        let mut notes = Notes::default();
-        assert_eq!(notes.mark("one"), "n/a(a)");
-        assert_eq!(notes.mark("two\u{1b}[2J"), "n/a(b)");
-        assert_eq!(notes.mark("one"), "n/a(a)");
-        assert_eq!(notes.0, ["one", "two[2J"]);
+    fn a_reason_is_given_once_and_letters_go_on_after_z() {
+        let mut reasons = Reasons::default();
+        assert_eq!(reasons.mark("one"), "n/a(a)");
+        assert_eq!(reasons.mark("two\u{1b}[2J"), "n/a(b)");
+        assert_eq!(reasons.mark("one"), "n/a(a)");
+        assert_eq!(reasons.0, ["one", "two[2J"]);
         assert_eq!([letter(25), letter(26), letter(52)], ["z", "aa", "ba"]);
     }
 }

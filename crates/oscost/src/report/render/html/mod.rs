@@ -1,10 +1,11 @@
-//! A page as one HTML file that loads nothing from anywhere.
+//! A report as one HTML file that loads nothing from anywhere.
 //!
 //! Text and tables are in the markup; a script packed in the file draws charts and sorts and filters
 //! tables. The template escapes everything it is given except three things, none of which comes from
 //! outside: our style, our script, and what is packed as base64. A content security policy keeps
 //! anything else from running.
 
+mod forest;
 pub(in crate::report) mod script;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use askama::Template;
 use serde::Serialize;
 
 use crate::report::view::chart::{Chart, Drawn};
-use crate::report::view::document::{Page, Part};
+use crate::report::view::document::{Block, View};
 
 /// What the page's script reads.
 #[derive(Serialize)]
@@ -25,7 +26,8 @@ struct Data<'a> {
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Whole<'a> {
-    page: &'a Page,
+    view: &'a View,
+    forests: &'a BTreeMap<&'a str, Chart>,
     style: &'a str,
     glue: &'a str,
     policy: String,
@@ -35,24 +37,38 @@ struct Whole<'a> {
     draws: bool,
 }
 
-/// The charts of a page, in order.
-fn charts(page: &Page) -> impl Iterator<Item = &Chart> {
-    let parts = page.sections.iter().flat_map(|section| &section.parts);
-    parts.filter_map(|part| match part {
-        Part::Chart(chart) => Some(chart.as_ref()),
+/// The forest plots as charts, by their ids.
+fn drawn_forests(view: &View) -> BTreeMap<&str, Chart> {
+    let blocks = view.sections.iter().flat_map(|section| &section.blocks);
+    let forests = blocks.filter_map(|block| match block {
+        Block::Forest(plot) => Some((plot.id.as_str(), forest::chart(plot)?)),
+        _ => None,
+    });
+    forests.collect()
+}
+
+/// The charts of a report, in order.
+fn charts(view: &View) -> impl Iterator<Item = &Chart> {
+    let blocks = view.sections.iter().flat_map(|section| &section.blocks);
+    blocks.filter_map(|block| match block {
+        Block::Chart(chart) => Some(chart.as_ref()),
         _ => None,
     })
 }
 
-/// The page as HTML: the same page is the same bytes.
-pub(in crate::report) fn html(page: &Page) -> anyhow::Result<String> {
-    let charts: BTreeMap<&str, Drawn<'_>> =
-        charts(page).map(|chart| (chart.id.as_str(), chart.drawn())).collect();
-    // A page without a chart needs not carry what draws them.
+/// The report as HTML: the same report is the same bytes.
+pub fn report(view: &View) -> anyhow::Result<String> {
+    let forests = drawn_forests(view);
+    let charts: BTreeMap<&str, Drawn<'_>> = charts(view)
+        .chain(forests.values())
+        .map(|chart| (chart.id.as_str(), chart.drawn()))
+        .collect();
+    // A page without charts does not need the library that draws them.
     let draws = !charts.is_empty();
-    let data = serde_json::to_vec(&Data { charts, explained: &page.explained })?;
+    let data = serde_json::to_vec(&Data { charts, explained: &view.explanations })?;
     let whole = Whole {
-        page,
+        view,
+        forests: &forests,
         style: script::STYLE,
         glue: script::GLUE,
         policy: script::policy(draws),
@@ -61,7 +77,7 @@ pub(in crate::report) fn html(page: &Page) -> anyhow::Result<String> {
         version: env!("CARGO_PKG_VERSION"),
         draws,
     };
-    // All of it is written once, and not moved as it grows.
+    // Enough for all of it, so that it is not copied as it grows.
     let packed = whole.library.len() + whole.data.len();
     let mut html = String::with_capacity(2 * packed);
     whole.render_into(&mut html)?;

@@ -1,49 +1,39 @@
-//! Curves as a picture of characters: figures over numbers, both on scales of ratios.
+//! Curves as a picture of characters: figures over numbers, both on logarithmic scales.
 //!
-//! Our own: what draws on terminals elsewhere draws with dots of Braille or on plain scales, and
-//! wants more than these lines to be told otherwise. Plain ASCII goes through every pipe and into
-//! every mail.
+//! Our own, because crates that draw on terminals use Braille or linear scales. Plain ASCII goes
+//! through every pipe and into every mail.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use oscost_model::unit::Unit;
-
-use crate::report::figures::short;
+use crate::report::figures::{quantity, short};
 use crate::report::text::plain;
+use crate::report::view::document::{LogPlot, PlotLine};
 
 /// Lines from the largest figure to the smallest.
 const HEIGHT: usize = 16;
 /// What a terminal takes.
 const WIDTH: usize = 80;
-/// More curves than these are a thicket.
-const MOST: usize = 10;
+/// More curves than these cannot be distinguished.
+const MAX_CURVES: usize = 10;
 /// Where two curves have a point each.
 const SEVERAL: char = '*';
 /// Between two points of a curve.
 const BETWEEN: char = '.';
 /// More marks than these on a scale are not read any more.
-const MOST_MARKS: usize = 9;
+const MAX_MARKS: usize = 9;
 
-/// A curve to draw.
-pub(in crate::report) struct Line {
-    /// What tells it from the others.
-    pub(in crate::report) label: String,
-    /// Its numbers and figures, ascending; both above zero.
-    pub(in crate::report) points: Vec<(u64, f64)>,
-}
-
-/// A scale of ratios: so many places from one end to the other.
+/// A logarithmic scale of so many columns or lines.
 struct Scale {
     from: f64,
     to: f64,
-    targets: usize,
+    cells: usize,
 }
 
 impl Scale {
-    fn target(&self, value: f64) -> usize {
+    fn cell(&self, value: f64) -> usize {
         let share = (value / self.from).ln() / (self.to / self.from).ln();
-        (share * (self.targets - 1) as f64).round().clamp(0.0, (self.targets - 1) as f64) as usize
+        (share * (self.cells - 1) as f64).round().clamp(0.0, (self.cells - 1) as f64) as usize
     }
 
     /// Round numbers on it: by steps of 1, 2, 5 or, where these are too many, of 10 and more; or by
@@ -57,7 +47,7 @@ impl Scale {
                 .flat_map(|power| steps.iter().map(move |step| step * base.powi(power)));
             all.filter(inside).collect()
         };
-        let few = |marks: &Vec<f64>| marks.len() <= MOST_MARKS;
+        let few = |marks: &Vec<f64>| marks.len() <= MAX_MARKS;
         let ways: Vec<Vec<f64>> = match binary {
             true => [4.0, 16.0, 64.0, 256.0].map(|base| powers(base, &[1.0])).to_vec(),
             false => vec![
@@ -101,8 +91,10 @@ fn letters(labels: &[&str]) -> Vec<char> {
 }
 
 /// The picture, with scales and a legend; `None` where there is nothing to draw a scale of.
-pub(in crate::report) fn plot(lines: &[Line], by: &str, unit: Unit) -> Option<String> {
-    let drawn = &lines[..lines.len().min(MOST)];
+pub(super) fn plot(plot: &LogPlot) -> Option<String> {
+    let LogPlot { lines, by, unit } = plot;
+    let unit = *unit;
+    let drawn = &lines[..lines.len().min(MAX_CURVES)];
     let points = || drawn.iter().flat_map(|line| line.points.iter().copied());
     let ends = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, 0f64), |(low, high), value| (low.min(value), high.max(value)))
@@ -118,16 +110,16 @@ pub(in crate::report) fn plot(lines: &[Line], by: &str, unit: Unit) -> Option<St
     if from == to {
         (from, to) = (round(from * 0.6, false), round(to * 1.4, true));
     }
-    let up = Scale { from, to, targets: HEIGHT };
+    let up = Scale { from, to, cells: HEIGHT };
     let marks: BTreeMap<usize, String> =
-        up.marks(false).into_iter().map(|mark| (up.target(mark), short(mark, unit))).collect();
+        up.marks(false).into_iter().map(|mark| (up.cell(mark), short(mark, unit))).collect();
     let names = marks.values().map(|name| name.chars().count()).max().unwrap_or(0);
     let margin = 2 + names + 2;
-    let along = Scale { from: first, to: last, targets: WIDTH - margin - 2 };
+    let along = Scale { from: first, to: last, cells: WIDTH - margin - 2 };
     let cells = cells(drawn, &up, &along);
-    let mut out = format!("  {} by {}, both on scales of ratios\n", what(unit), plain(by));
+    let mut out = format!("  {} by {}, both on logarithmic scales\n", quantity(unit), plain(by));
     for row in (0..HEIGHT).rev() {
-        let line: String = (0..along.targets)
+        let line: String = (0..along.cells)
             .map(|column| cells.get(&(row, column)).copied().unwrap_or(' '))
             .collect();
         let name = marks.get(&row).map_or("", String::as_str);
@@ -139,36 +131,20 @@ pub(in crate::report) fn plot(lines: &[Line], by: &str, unit: Unit) -> Option<St
     out.push_str(&foot(&along, binary, margin));
     let labels: Vec<&str> = drawn.iter().map(|line| line.label.as_str()).collect();
     out.push_str(&legend(&labels, cells.values().any(|&it| it == SEVERAL)));
-    if lines.len() > MOST {
-        let _ = writeln!(out, "  the first {MOST} of {} curves", lines.len());
+    if lines.len() > MAX_CURVES {
+        let _ = writeln!(out, "  the first {MAX_CURVES} of {} curves", lines.len());
     }
     Some(out)
 }
 
-/// What the figures of a unit are.
-pub(in crate::report) fn what(unit: Unit) -> &'static str {
-    match unit {
-        Unit::NsPerOp => "time of an op",
-        Unit::Seconds => "time",
-        Unit::BytesPerSecond => "bytes in a second",
-        Unit::OpsPerSecond => "ops in a second",
-        Unit::FramesPerSecond => "frames in a second",
-        Unit::Bytes => "bytes",
-        Unit::InstructionsPerOp => "instructions of an op",
-        Unit::TicksPerCycle => "ticks of a cycle",
-        Unit::TimesPerOp => "times in an op",
-        Unit::YesOrNo => "yes (1) or no (0)",
-    }
-}
-
 /// The character at each row, counted from below, and column where one stands.
-fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), char> {
+fn cells(lines: &[PlotLine], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), char> {
     let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     let mut cells = BTreeMap::new();
-    let target = |&(n, figure): &(u64, f64)| (up.target(figure), along.target(n as f64));
+    let cell = |&(n, figure): &(u64, f64)| (up.cell(figure), along.cell(n as f64));
     for line in lines {
         for pair in line.points.windows(2) {
-            let ((from_row, from), (to_row, to)) = (target(&pair[0]), target(&pair[1]));
+            let ((from_row, from), (to_row, to)) = (cell(&pair[0]), cell(&pair[1]));
             let steps = (to - from).max(from_row.abs_diff(to_row));
             for step in 1..steps {
                 let share = step as f64 / steps as f64;
@@ -182,8 +158,8 @@ fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), 
     let mut taken = BTreeMap::new();
     for (at, (line, letter)) in lines.iter().zip(letters(&labels)).enumerate() {
         for point in &line.points {
-            let by = *taken.entry(target(point)).or_insert(at);
-            cells.insert(target(point), if by == at { letter } else { SEVERAL });
+            let by = *taken.entry(cell(point)).or_insert(at);
+            cells.insert(cell(point), if by == at { letter } else { SEVERAL });
         }
     }
     cells
@@ -191,17 +167,17 @@ fn cells(lines: &[Line], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), 
 
 /// The scale at the bottom: a line with marks, and under it their numbers.
 fn foot(along: &Scale, binary: bool, margin: usize) -> String {
-    let mut line = vec!['-'; along.targets];
+    let mut line = vec!['-'; along.cells];
     let mut names = String::new();
     for mark in along.marks(binary) {
-        let target = along.target(mark);
+        let cell = along.cell(mark);
         let name = number(mark, binary);
         // Under its mark, but not beyond the edge.
-        let wanted = (margin + target + 1).saturating_sub(name.len().div_ceil(2));
+        let wanted = (margin + cell + 1).saturating_sub(name.len().div_ceil(2));
         let start = wanted.min(WIDTH - name.len());
         if names.is_empty() || start > names.len() {
             let _ = write!(names, "{:gap$}{name}", "", gap = start - names.len());
-            line[target] = '+';
+            line[cell] = '+';
         }
     }
     let line: String = line.into_iter().collect();
@@ -227,7 +203,7 @@ fn legend(labels: &[&str], several: bool) -> String {
     let mut parts: Vec<String> =
         named.map(|(letter, label)| format!("{letter} {}", plain(label))).collect();
     if several {
-        parts.push(format!("{SEVERAL} several at one place"));
+        parts.push(format!("{SEVERAL} several at one point"));
     }
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -247,12 +223,18 @@ fn legend(labels: &[&str], several: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::unit::Unit;
+
     use super::*;
 
-    fn line(label: &str, figure: impl Fn(f64) -> f64) -> Line {
+    fn drawn(lines: &[PlotLine], by: &str, unit: Unit) -> Option<String> {
+        plot(&LogPlot { lines: lines.to_vec(), by: by.to_owned(), unit })
+    }
+
+    fn line(label: &str, figure: impl Fn(f64) -> f64) -> PlotLine {
         let numbers = [10, 18, 32, 56, 100, 180, 320, 560, 1_000, 1_800];
         let points = numbers.map(|n| (n, figure(n as f64))).to_vec();
-        Line { label: label.into(), points }
+        PlotLine { label: label.into(), points }
     }
 
     /// A text in one line.
@@ -268,7 +250,7 @@ mod tests {
             line("epoll", |_| 250.0),
             line("io-uring-poll", |_| 252.0),
         ];
-        let shown = plot(&lines, "fds", Unit::NsPerOp).unwrap();
+        let shown = drawn(&lines, "fds", Unit::NsPerOp).unwrap();
         // From round number to round number; two of the four lie upon each other.
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), 1 + HEIGHT + 2 + 1, "{shown}");
@@ -278,7 +260,7 @@ mod tests {
         assert_eq!(lines[HEIGHT], "  200 ns +", "{shown}");
         let scale = "          10       20          50      100      200        500      1000";
         assert_eq!(lines[HEIGHT + 2], scale);
-        let legend = "  s select, p poll, e epoll, i io-uring-poll, * several at one place";
+        let legend = "  s select, p poll, e epoll, i io-uring-poll, * several at one point";
         assert_eq!(lines[HEIGHT + 3], legend);
 
         assert!(shown.lines().all(|line| line.len() <= WIDTH) && shown.is_ascii());
@@ -295,7 +277,7 @@ mod tests {
         assert_eq!([round(250.0, false), round(250.0, true)], [200.0, 500.0]);
         assert_eq!([round(200.0, false), round(200.0, true)], [200.0, 200.0]);
         assert_eq!([round(0.7, false), round(7e5, true)], [0.5, 1e6]);
-        let scale = |from, to| Scale { from, to, targets: 60 };
+        let scale = |from, to| Scale { from, to, cells: 60 };
         assert_eq!(
             scale(10.0, 1_800.0).marks(false),
             [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0]
@@ -309,25 +291,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_flat_or_nothing_is_no_trouble() {
+    fn flat_and_empty_curves_are_handled() {
         let flat = [line("one", |_| 100.0)];
-        assert!(plot(&flat, "fds", Unit::NsPerOp).unwrap().contains("100 ns +"));
-        assert_eq!(plot(&[], "fds", Unit::NsPerOp), None);
-        let nothing = [Line { label: String::new(), points: vec![(10, 0.0), (20, 1.0)] }];
-        assert_eq!(plot(&nothing, "fds", Unit::NsPerOp), None);
-        let one = [Line { label: String::new(), points: vec![(10, 5.0)] }];
-        assert_eq!(plot(&one, "fds", Unit::NsPerOp), None);
-        let endless = [Line { label: String::new(), points: vec![(1, 1.0), (u64::MAX, 1e308)] }];
-        assert_eq!(plot(&endless, "fds", Unit::NsPerOp), None);
-        let wide = [Line { label: String::new(), points: vec![(1, 1e-20), (u64::MAX, 1e20)] }];
-        assert!(plot(&wide, "fds", Unit::NsPerOp).is_some());
+        assert!(drawn(&flat, "fds", Unit::NsPerOp).unwrap().contains("100 ns +"));
+        assert_eq!(drawn(&[], "fds", Unit::NsPerOp), None);
+        let nothing = [PlotLine { label: String::new(), points: vec![(10, 0.0), (20, 1.0)] }];
+        assert_eq!(drawn(&nothing, "fds", Unit::NsPerOp), None);
+        let one = [PlotLine { label: String::new(), points: vec![(10, 5.0)] }];
+        assert_eq!(drawn(&one, "fds", Unit::NsPerOp), None);
+        let endless =
+            [PlotLine { label: String::new(), points: vec![(1, 1.0), (u64::MAX, 1e308)] }];
+        assert_eq!(drawn(&endless, "fds", Unit::NsPerOp), None);
+        let wide = [PlotLine { label: String::new(), points: vec![(1, 1e-20), (u64::MAX, 1e20)] }];
+        assert!(drawn(&wide, "fds", Unit::NsPerOp).is_some());
     }
 
     #[test]
-    fn a_thicket_is_thinned_and_says_so() {
-        let many: Vec<Line> = (0..14).map(|at| line(&format!("by{at}"), |n| n)).collect();
-        let shown = plot(&many, "size", Unit::BytesPerSecond).unwrap();
+    fn of_too_many_curves_the_first_are_drawn() {
+        let many: Vec<PlotLine> = (0..14).map(|at| line(&format!("by{at}"), |n| n)).collect();
+        let shown = drawn(&many, "size", Unit::BytesPerSecond).unwrap();
         assert!(shown.contains("the first 10 of 14 curves"), "{shown}");
-        assert!(flat(&shown).contains("* several at one place"), "{shown}");
+        assert!(flat(&shown).contains("* several at one point"), "{shown}");
     }
 }

@@ -1,11 +1,11 @@
 //! The columns of `comparisons`: a line for each pair of figures that was compared.
 
-use crate::report::view::export::Column;
-use crate::report::view::export::Kind::{Float, Integer, Text, Truth};
 use crate::report::view::export::rows::{
     ASKED, BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_IS, REV, UNIT,
 };
-use crate::report::view::export::spaced;
+use crate::report::view::export::sheet::Column;
+use crate::report::view::export::sheet::Kind::{Float, Integer, Text, Truth};
+use crate::report::view::export::sheet::spaced;
 
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.comparisons/1";

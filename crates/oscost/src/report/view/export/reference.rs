@@ -1,6 +1,7 @@
 //! The columns as they stand in docs/reference/EXPORTS.md.
 
-use crate::report::view::export::{Column, comparisons, rows};
+use crate::report::view::export::sheet::Column;
+use crate::report::view::export::{comparisons, rows};
 
 /// Each table's name and version, and its columns as a table of Markdown.
 pub fn page() -> [(&'static str, String); 2] {

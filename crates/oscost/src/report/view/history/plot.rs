@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::report::figures::Style;
-use crate::report::render::terminal::plot::what;
+use crate::report::figures::quantity;
 use crate::report::text::fold;
 use crate::report::view::history::{Point, Series, Updated};
 
@@ -118,7 +118,7 @@ pub(in crate::report) fn picture(series: &Series) -> Option<String> {
     let margin = 2 + names + 2;
     let along = Along::of(series, WIDTH - margin - 1);
     // Writing to a String cannot fail.
-    let mut out = format!("  {} by run\n", what(series.unit));
+    let mut out = format!("  {} by run\n", quantity(series.unit));
     let ratios: Vec<(usize, String)> =
         along.changes.iter().map(|&(column, ratio)| (column, times(ratio))).collect();
     out.push_str(&in_lines(&ratios, margin));
@@ -198,7 +198,8 @@ fn foot(series: &Series, along: &Along, margin: usize) -> String {
     let line: String = line.into_iter().collect();
     let mut out = format!("{:gap$}+{line}\n", "", gap = margin - 1);
     out.push_str(&in_lines(&numbers, margin));
-    let day = |at: usize| series.points.get(at).map(|point| super::text::day(&point.started));
+    let day =
+        |at: usize| series.points.get(at).map(|point| crate::report::text::day(&point.started));
     let (first, last) = (day(along.first).unwrap_or_default(), day(count - 1).unwrap_or_default());
     let width = along.width().max(first.len());
     match width >= first.len() + last.len() + 2 {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::report::figures::Style;
-use crate::report::text::plain;
-use crate::report::view::compare::name;
+use crate::report::text::shortened as name;
+use crate::report::text::{day, plain};
 use crate::report::view::history::plot::{picture, times};
 use crate::report::view::history::{Change, FEWEST, History, LeftOut, Point, Series, Updated};
 use crate::report::view::runs::shortest_unique;
@@ -104,11 +104,6 @@ pub(in crate::report) fn cut(text: &str) -> String {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text.to_owned(),
     }
-}
-
-/// The day of a time.
-pub(in crate::report) fn day(started: &str) -> String {
-    plain(started.get(..10).unwrap_or(started))
 }
 
 /// `3 runs: why; 1 run: why`.

@@ -9,11 +9,11 @@ use plotly::common::{DashType, HoverInfo, Line as Stroke, Mode};
 use plotly::layout::{AxisType, HoverMode};
 
 use crate::report::figures::Style;
-use crate::report::render::terminal::plot::what;
+use crate::report::figures::quantity;
 use crate::report::view::chart::{
     Along, COLOURS, Chart, Plot, Points, axis, layout, ratios, safe, symbol, titled, told, upright,
 };
-use crate::report::view::curves::Block;
+use crate::report::view::curves::CurveGroup;
 use crate::report::view::page::rows;
 use oscost_stats::scaling::Law;
 
@@ -21,7 +21,7 @@ use oscost_stats::scaling::Law;
 const STEPS: u32 = 60;
 
 /// The chart of a block; nothing where it has nothing that a scale of ratios could show.
-pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Chart> {
+pub(super) fn chart(at: usize, block: &CurveGroup<'_>, record: &Record) -> Option<Chart> {
     let mut plot = Plot::default();
     let mut shown: Vec<f64> = Vec::new();
     let mut knees: Vec<(u64, String)> = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
     let (shapes, notes) = knees.iter().map(line).unzip();
     let Curve { axis: of_axis, item: of, unit, .. } = block.curves[0];
     let by = if of_axis == of { of_axis.clone() } else { format!("{of_axis} (in {of}s)") };
-    let beside = titled(ratios(shown.iter().copied(), *unit), what(*unit));
+    let beside = titled(ratios(shown.iter().copied(), *unit), quantity(*unit));
     let below = titled(axis().type_(AxisType::Log), &by);
     let layout = layout(None)
         .x_axis(below)
@@ -87,7 +87,7 @@ pub(super) fn chart(at: usize, block: &Block<'_>, record: &Record) -> Option<Cha
 }
 
 /// The points of a curve that a scale of ratios can show.
-fn points(curve: &Curve, block: &Block<'_>, record: &Record) -> Points {
+fn points(curve: &Curve, block: &CurveGroup<'_>, record: &Record) -> Points {
     let name = block.labels(curve).join(", ");
     let name = if name.is_empty() { curve.benchmark.clone() } else { name };
     let mut points = Points { name: name.clone(), ..Points::default() };

@@ -7,28 +7,33 @@ use plotly::common::{DashType, HoverInfo, Line as Stroke, MarkerSymbol, Mode};
 use plotly::layout::HoverMode;
 
 use crate::report::figures::Style;
-use crate::report::render::terminal::plot::what;
+use crate::report::figures::quantity;
 use crate::report::text::plain;
 use crate::report::view::chart::{
     Along, COLOURS, Chart, Plot, Points, axis, layout, safe, titled, told, upright,
 };
-use crate::report::view::document::{Cell, Column, Line, Page, Part, Section, Table};
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 use crate::report::view::history::{History, Mark, Series, Updated};
 
 /// More charts than these make a page that nobody reads to its end; the table has all.
 const MOST_CHARTS: usize = 100;
 
 /// The page of a history: a table of what changed, and a chart for each series.
-pub fn history(history: &History) -> anyhow::Result<String> {
+pub fn history(history: &History) -> View {
     let changed: Vec<&Series> = history.series.iter().filter(|it| !it.changes.is_empty()).collect();
     // Where nothing was named it is what changed that is looked at.
     let shown: Vec<&Series> =
         if history.named { history.series.iter().collect() } else { changed.clone() };
     let mut sections = vec![changes(history, &changed)];
     for (at, series) in shown.iter().take(MOST_CHARTS).enumerate() {
-        let mut parts = vec![Part::chart(chart(at, series))];
-        parts.push(Part::List(series.says()));
-        sections.push(Section { id: format!("series-{at}"), title: plain(&series.case), parts });
+        let mut parts = vec![Block::chart(chart(at, series))];
+        parts.extend(Block::list(series.says()));
+        sections.push(Section {
+            id: format!("series-{at}"),
+            title: plain(&series.case),
+            blocks: parts,
+            ..Section::default()
+        });
     }
     let span = history.series.iter().flat_map(|it| &it.points).map(|it| it.started.as_str());
     let (first, last) = (span.clone().min(), span.max());
@@ -51,13 +56,12 @@ pub fn history(history: &History) -> anyhow::Result<String> {
             plain(&series.kernel_class)
         ));
     }
-    let page = Page {
+    View {
         title: "How figures went from run to run".to_owned(),
-        lead,
+        lead: lead.into_iter().map(Into::into).collect(),
         sections,
-        explained: BTreeMap::new(),
-    };
-    crate::report::render::html::html(&page)
+        explanations: BTreeMap::new(),
+    }
 }
 
 /// What changed, in a table.
@@ -87,19 +91,19 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
                 Cell::text(plain(&it.behind)),
                 Cell::text(updated.join("; ")),
             ];
-            rows.push(Line { cells, ..Line::default() });
+            rows.push(TableRow { cells, ..TableRow::default() });
         }
     }
     let mut parts = Vec::new();
     let asked = history.series.iter().filter(|it| it.p.is_some()).count();
-    parts.push(Part::Text(format!("{} of {asked} series changed (q <= 0.05).", changed.len())));
+    parts.push(Block::Text(format!("{} of {asked} series changed (q <= 0.05).", changed.len())));
     if !rows.is_empty() {
-        parts.push(Part::Table(Table {
+        parts.push(Block::Table(Table {
             id: "changes".to_owned(),
             caption: "Every change".to_owned(),
             columns: vec![
-                Column::words("case"),
-                Column::words("since"),
+                Column::text("case"),
+                Column::text("since"),
                 Column::number("from", "from"),
                 Column::number("to", "to"),
                 Column::number("ratio", "ratio"),
@@ -107,18 +111,24 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
                 Column::number("at most", "ratio_ci95_high"),
                 Column::number("p", "p"),
                 Column::number("q", "q"),
-                Column::words("last run before"),
-                Column::words("first run behind"),
-                Column::words("updated there"),
+                Column::text("last run before"),
+                Column::text("first run behind"),
+                Column::text("updated there"),
             ],
             rows,
-            is_tool: true,
+            interactive: true,
+            ..Table::default()
         }));
-        parts.push(Part::Text(crate::report::view::history::ADVICE.to_owned()));
+        parts.push(Block::Text(crate::report::view::history::ADVICE.to_owned()));
     }
     let notes = crate::report::view::history::notes(history);
-    parts.extend((!notes.is_empty()).then_some(Part::List(notes)));
-    Section { id: "changes-found".to_owned(), title: "What changed".to_owned(), parts }
+    parts.extend(Block::list(notes));
+    Section {
+        id: "changes-found".to_owned(),
+        title: "What changed".to_owned(),
+        blocks: parts,
+        ..Section::default()
+    }
 }
 
 /// A series, run by run, its levels, its changes, and what was updated.
@@ -171,7 +181,7 @@ fn chart(at: usize, series: &Series) -> Chart {
     let (shapes, notes): (Vec<_>, Vec<_>) = lines.unzip();
     let count = series.points.len() as f64;
     let below = titled(axis().range(vec![0.4, count + 0.6]), "run, the oldest first");
-    let beside = titled(axis(), &format!("{}, in {}", what(series.unit), style.unit()));
+    let beside = titled(axis(), &format!("{}, in {}", quantity(series.unit), style.unit()));
     let layout = layout(None)
         .x_axis(below)
         .y_axis(beside)

@@ -4,7 +4,7 @@ use oscost_model::record::{Conditions, Machine, Record};
 
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
-use crate::report::view::document::{Cell, Column, Line, Part, Section, Table};
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 use crate::report::view::flags;
 use crate::report::view::instructions::counts;
 
@@ -14,32 +14,37 @@ pub(super) fn section(record: &Record) -> Section {
     let several = record.machines.len() > 1;
     for (at, machine) in record.machines.iter().enumerate() {
         if several {
-            parts.push(Part::Title(format!("Machine {}", plain(&machine.id))));
+            parts.push(Block::Heading(format!("Machine {}", plain(&machine.id))));
         }
-        parts.push(Part::Facts(facts(machine)));
+        parts.push(Block::Facts(facts(machine)));
         if counts(machine) {
             // Nothing there is noisy: what is not exact says so in its row.
             continue;
         }
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
-            parts.push(Part::Title("How quiet it was".to_owned()));
-            parts.push(Part::Facts(quiet(conditions)));
-            parts.extend(reference_cases(at, conditions).map(Part::Table));
+            parts.push(Block::Heading("How quiet it was".to_owned()));
+            parts.push(Block::Facts(quiet(conditions)));
+            parts.extend(reference_cases(at, conditions).map(Block::Table));
             let flagged: Vec<String> = conditions
                 .flags
                 .iter()
                 .map(|flag| format!("{}: {}", plain(flag), flags::of_run(flag)))
                 .collect();
-            parts.extend((!flagged.is_empty()).then_some(Part::List(flagged)));
+            parts.extend(Block::list(flagged));
         }
         if !machine.advice.is_empty() {
-            parts.push(Part::Title("What makes figures noisy there".to_owned()));
-            parts.push(Part::List(machine.advice.iter().map(|it| plain(it)).collect()));
+            parts.push(Block::Heading("What makes figures noisy there".to_owned()));
+            parts.extend(Block::list(machine.advice.iter().map(|it| plain(it))));
         }
     }
-    parts.push(Part::Title("How it was measured".to_owned()));
-    parts.push(Part::Facts(measured(record)));
-    Section { id: "machine".to_owned(), title: "The machine".to_owned(), parts }
+    parts.push(Block::Heading("How it was measured".to_owned()));
+    parts.push(Block::Facts(measured(record)));
+    Section {
+        id: "machine".to_owned(),
+        title: "The machine".to_owned(),
+        blocks: parts,
+        ..Section::default()
+    }
 }
 
 /// Facts with what is known of them.
@@ -121,20 +126,21 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
             Cell::number(after.map_or("-".to_owned(), ns), after),
             Cell::number(moved_text, moved),
         ];
-        Line { cells, ..Line::default() }
+        TableRow { cells, ..TableRow::default() }
     };
-    let rows: Vec<Line> = it.reference_cases.before.iter().map(line).collect();
+    let rows: Vec<TableRow> = it.reference_cases.before.iter().map(line).collect();
     (!rows.is_empty()).then(|| Table {
         id: format!("reference cases-{machine}"),
         caption: "The reference cases, measured in every round, early and late".to_owned(),
         columns: vec![
-            Column::words("case"),
+            Column::text("case"),
             Column::number("early", "before_ns"),
             Column::number("late", "after_ns"),
             Column::number("moved", "moved_pct"),
         ],
         rows,
-        is_tool: false,
+        interactive: false,
+        ..Table::default()
     })
 }
 

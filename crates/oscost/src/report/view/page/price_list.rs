@@ -8,14 +8,15 @@ use plotly::Scatter;
 use plotly::common::{HoverInfo, Line as Stroke, Marker, MarkerSymbol, Mode};
 use plotly::layout::HoverMode;
 
+use crate::report::figures::quantity;
 use crate::report::view::chart::{
     Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, Points, layout, lines_axis, ratios, safe,
     symbol, titled, told,
 };
-use crate::report::view::document::{Part, Section};
+use crate::report::view::document::{Block, Section};
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::{CLASSES, Rows};
-use crate::report::view::run::{family, has};
+use crate::report::view::row::{family, has};
 
 /// A figure that has a place on a scale of ratios.
 struct Spot<'a> {
@@ -45,10 +46,10 @@ pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     let mut panels: Vec<(Unit, Vec<Spot<'_>>)> = panels.into_values().collect();
     // Time first, and then what most rows are counted in.
     panels.sort_by_key(|(unit, spots)| (*unit != Unit::NsPerOp, usize::MAX - spots.len()));
-    let mut parts: Vec<Part> =
-        panels.into_iter().map(|(unit, spots)| Part::chart(chart(unit, spots, rows))).collect();
+    let mut parts: Vec<Block> =
+        panels.into_iter().map(|(unit, spots)| Block::chart(chart(unit, spots, rows))).collect();
     if unplaced > 0 {
-        parts.push(Part::Text(format!(
+        parts.push(Block::Text(format!(
             "{unplaced} figures are nothing or less, and so have no place on a scale of ratios: \
              they stand in the table."
         )));
@@ -56,7 +57,8 @@ pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     (!parts.is_empty()).then(|| Section {
         id: "bill".to_owned(),
         title: "The price list".to_owned(),
-        parts,
+        blocks: parts,
+        ..Section::default()
     })
 }
 
@@ -143,7 +145,7 @@ fn chart(unit: Unit, spots: Vec<Spot<'_>>, rows: &Rows<'_>) -> Chart {
         let colour = if at == CLASSES.len() { GREY } else { COLOURS[at] };
         plot.add_trace(points.trace((colour, symbol), Along::X, Mode::Markers));
     }
-    let below = titled(ratios(shown.iter().copied(), unit), what(unit));
+    let below = titled(ratios(shown.iter().copied(), unit), quantity(unit));
     let layout =
         layout(Some(lines)).x_axis(below).y_axis(lines_axis(first)).hover_mode(HoverMode::Closest);
     plot.set_layout(layout);
@@ -152,7 +154,7 @@ fn chart(unit: Unit, spots: Vec<Spot<'_>>, rows: &Rows<'_>) -> Chart {
         caption: format!(
             "{}: {lines} {} on a scale of ratios, with {}floors. An arrow to the left is a bound: \
              less than that. Press a point for what it is.",
-            what(unit),
+            quantity(unit),
             if lines == 1 { "row" } else { "rows" },
             if unit == Unit::InstructionsPerOp { "" } else { "95 % intervals and " },
         ),
@@ -160,11 +162,6 @@ fn chart(unit: Unit, spots: Vec<Spot<'_>>, rows: &Rows<'_>) -> Chart {
         lines: Some(lines),
         orders,
     }
-}
-
-/// What an axis of a unit is of.
-pub(super) fn what(unit: Unit) -> &'static str {
-    crate::report::render::terminal::plot::what(unit)
 }
 
 /// The dearest on top; of rates that is the smallest.

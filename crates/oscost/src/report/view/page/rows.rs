@@ -6,9 +6,9 @@ use oscost_model::record::{Record, Row, RowOutcome};
 
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
-use crate::report::view::document::{Cell, Column, Line, Part, Section, Table};
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 use crate::report::view::instructions;
-use crate::report::view::run::{entries, figure, floor, has, is_asked};
+use crate::report::view::row::{entries, figure, floor, is_asked, spread_pct};
 
 /// The rows that the user asked for, each with its place in the record.
 pub(super) struct Rows<'a> {
@@ -56,11 +56,11 @@ pub(super) fn id(at: usize) -> String {
 /// What is told of a row's point: figure, interval, how many, entries, class and floor.
 pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
     let mut lines = vec![name.to_owned()];
-    let Some((figure, interval, _)) = figure(row) else { return lines };
-    lines.push(match interval {
-        _ if instructions::is_it(row) => instructions::told(row),
-        Some(interval) => format!("{figure} ({interval})"),
-        None => format!("{figure}, without an interval"),
+    let Some(figure) = figure(row) else { return lines };
+    lines.push(match figure.interval_text() {
+        _ if instructions::is_counted(row) => instructions::figure_and_exactness(row),
+        Some(interval) => format!("{} ({interval})", figure.text),
+        None => format!("{}, without an interval", figure.text),
     });
     if let Some(estimate) = &row.estimate {
         let n = estimate.repetitions;
@@ -79,23 +79,28 @@ pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
 
 /// The table of all rows, those without a figure too; nothing where there is none.
 pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
-    let beside = record.results.len() - rows.all.len();
+    let others = record.results.len() - rows.all.len();
     let mut parts = Vec::new();
-    parts.extend((!rows.all.is_empty()).then(|| Part::Table(table(rows))));
-    if beside > 0 {
-        parts.push(Part::Text(format!(
-            "{beside} more rows were measured beside these, as reference cases or as parts of floors: the \
-             record and the exports hold them."
+    parts.extend((!rows.all.is_empty()).then(|| Block::Table(table(rows))));
+    if others > 0 {
+        parts.push(Block::Text(format!(
+            "{others} more rows were measured as reference cases or as parts of floors: they are in the \
+             record and the exports."
         )));
     }
     let title = "The figures".to_owned();
-    (!parts.is_empty()).then(|| Section { id: "table".to_owned(), title, parts })
+    (!parts.is_empty()).then(|| Section {
+        id: "table".to_owned(),
+        title,
+        blocks: parts,
+        ..Section::default()
+    })
 }
 
 /// The table. What is the same in all rows stands above it, and in no column.
 fn table(rows: &Rows<'_>) -> Table {
     let mut columns = columns();
-    let mut lines: Vec<Line> = rows.all.iter().map(|(at, row)| line(*at, row)).collect();
+    let mut lines: Vec<TableRow> = rows.all.iter().map(|(at, row)| line(*at, row)).collect();
     let mut caption = "Every row that was asked for".to_owned();
     for title in ["outcome", "target"] {
         let Some(at) = columns.iter().position(|column| column.title == title) else { continue };
@@ -106,16 +111,23 @@ fn table(rows: &Rows<'_>) -> Table {
             caption.push_str(&format!("; {title}: {first}"));
         }
     }
-    Table { id: "rows".to_owned(), caption, columns, rows: lines, is_tool: true }
+    Table {
+        id: "rows".to_owned(),
+        caption,
+        columns,
+        rows: lines,
+        interactive: true,
+        ..Table::default()
+    }
 }
 
 fn columns() -> Vec<Column> {
     vec![
-        Column::words("case"),
+        Column::text("case"),
         Column::choice("target"),
         Column::choice("outcome"),
         Column::number("per op", "median"),
-        Column::words("unit"),
+        Column::text("unit"),
         Column::number("from", "ci95_low"),
         Column::number("to", "ci95_high"),
         Column::number("n", "repetitions"),
@@ -123,22 +135,20 @@ fn columns() -> Vec<Column> {
         Column::choice("class"),
         Column::number("entries", "kernel_entries"),
         Column::number("floor", "floor"),
-        Column::words("flags"),
+        Column::text("flags"),
     ]
 }
 
-fn line(at: usize, row: &Row) -> Line {
+fn line(at: usize, row: &Row) -> TableRow {
     let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
     let shown = figure(row).filter(|_| estimate.is_some());
-    let ends = shown.as_ref().and_then(|(_, interval, _)| interval.as_ref()?.split_once(" .. "));
-    let end = |at: usize, text: Option<&str>| {
+    let end = |at: usize| {
+        let text = shown.as_ref().and_then(|figure| Some(figure.interval.as_ref()?[at].clone()));
         let value = estimate.and_then(|it| it.ci95).map(|ends| ends[at]);
-        Cell::number(text.unwrap_or("-"), value)
+        Cell::number(text.unwrap_or("-".to_owned()), value)
     };
     let n = estimate.map(|it| it.repetitions);
-    let spread = estimate
-        .filter(|it| it.median != 0.0 && !has(row, "BELOW_DETECTION"))
-        .and_then(|it| Some(100.0 * it.sd? / it.median.abs()));
+    let spread = estimate.and_then(|_| spread_pct(row));
     let counted = row.calls.as_ref();
     let counted = counted.map(|calls| calls.per_op.values().fold(0.0, |sum, times| sum + times));
     let bottom = row.floor.as_ref().and_then(|floor| floor.value);
@@ -149,22 +159,22 @@ fn line(at: usize, row: &Row) -> Line {
     let cells = vec![
         Cell::text(plain(&row.case)),
         Cell::text(plain(&target(row))),
-        if estimate.is_some() { outcome } else { outcome.looking("bad") },
+        if estimate.is_some() { outcome } else { outcome.styled("bad") },
         Cell::number(
-            shown.as_ref().map_or("-", |(text, ..)| text.as_str()),
+            shown.as_ref().map_or("-", |figure| figure.text.as_str()),
             estimate.map(|it| it.median),
         ),
         Cell::text(row.unit.text()),
-        end(0, ends.map(|(low, _)| low)),
-        end(1, ends.map(|(_, high)| high)),
+        end(0),
+        end(1),
         Cell::number(n.map_or("-".to_owned(), |n| n.to_string()), n.map(f64::from)),
         Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
-        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).looking(class_look(row)),
+        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).styled(class_look(row)),
         Cell::number(entries(row), counted),
         Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
-        Cell::text(notes.join(" ")).looking("small"),
+        Cell::text(notes.join(" ")).styled("small"),
     ];
-    Line { id: id(at), benchmark: row.benchmark.clone(), cells }
+    TableRow { id: id(at), benchmark: row.benchmark.clone(), cells }
 }
 
 /// The look of a row's class.

@@ -12,7 +12,7 @@ use crate::report::view::chart::{
 };
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::Rows;
-use crate::report::view::run::has;
+use crate::report::view::row::has;
 use oscost_stats::order::quantile;
 
 /// How one row's values lie around their middle, in per cent of it.

@@ -11,10 +11,8 @@ use crate::report::view::chart::{
     Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, Points, layout, lines_axis, ratios_named,
     safe, titled, told, upright,
 };
-use crate::report::view::claims::in_parts;
-use crate::report::view::document::{Cell, Column, Line, Part, Section, Table};
-use crate::report::view::page::unfolded;
-use crate::report::view::predictions;
+use crate::report::view::claims::{CLAIMS, CONDITIONS, in_parts};
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 use crate::report::view::study_ab::{heading as heading_laid, statistic};
 use crate::report::view::study_run as as_printed;
 use crate::report::view::study_run::{Spread, cells as cells_beside};
@@ -46,47 +44,57 @@ pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
             (laid.study, heading_laid(laid), tables.collect())
         }
     };
-    parts.insert(0, Part::List(unfolded(&heading)));
+    parts.splice(0..0, Block::list(unfolded(&heading)));
     let conditions: Vec<(&Condition, Found)> =
         study.conditions.iter().map(|it| (it, judge(it, record))).collect();
     if !conditions.is_empty() {
         let line = |(it, found): &(&Condition, Found)| {
             plain(&format!("{}: {} ({})", it.says, found.holds.text(), found.why))
         };
-        parts.push(Part::Title("How the study had its machine".to_owned()));
-        parts.push(Part::List(conditions.iter().map(line).collect()));
+        parts.push(Block::Heading(CONDITIONS.to_owned()));
+        parts.extend(Block::list(conditions.iter().map(line)));
     }
     let judged = match of {
         OfStudy::One(beside) => &beside.claims,
         OfStudy::Two(laid) => &laid.claims,
     };
     if !judged.is_empty() {
-        parts.push(Part::Title("What the study says, and whether it is so here".to_owned()));
-        parts.push(Part::Table(claims(study, judged)));
+        parts.push(Block::Heading(CLAIMS.to_owned()));
+        parts.push(Block::Table(claims(study, judged)));
     }
-    Section { id: "study".to_owned(), title: format!("Then and now: {}", plain(&study.id)), parts }
+    Section {
+        id: "study".to_owned(),
+        title: format!("Then and now: {}", plain(&study.id)),
+        blocks: parts,
+        ..Section::default()
+    }
 }
 
 /// What is said below a table, a paragraph a piece; nothing where nothing is.
-fn listed(text: &str) -> Option<Part> {
-    let lines = unfolded(text);
-    (!lines.is_empty()).then_some(Part::List(lines))
+fn listed(text: &str) -> Option<Block> {
+    Block::list(unfolded(text))
 }
 
-/// What was predicted of a run; nothing where nothing was.
-pub(super) fn predicted(record: &Record) -> Option<Section> {
-    let text = predictions::text(record);
-    let lines = text.trim_matches('\n').to_owned();
-    let title = "What was predicted".to_owned();
-    (!lines.is_empty()).then(|| Section {
-        id: "predictions".to_owned(),
-        title,
-        parts: vec![Part::Lines(lines)],
-    })
+/// Lines that were folded for a terminal, each in one piece again: what goes on is set in deeper than
+/// what begins.
+fn unfolded(text: &str) -> Vec<String> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let first = text.lines().filter(|line| !line.trim().is_empty()).map(depth).min().unwrap_or(0);
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match lines.last_mut() {
+            Some(last) if depth(line) > first => {
+                last.push(' ');
+                last.push_str(line.trim());
+            }
+            _ => lines.push(line.trim().to_owned()),
+        }
+    }
+    lines
 }
 
 /// A table of a study of one place.
-fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Part> {
+fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Block> {
     let of = table.table;
     let mut rows = Vec::new();
     for row in &table.rows {
@@ -103,18 +111,18 @@ fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Part> {
                 Cell::number(ratio, middle(cell.then_over_here)),
                 Cell::number(cycles, middle(cell.in_cycles)),
             ];
-            rows.push(Line { cells, ..Line::default() });
+            rows.push(TableRow { cells, ..TableRow::default() });
         }
     }
-    let mut parts = vec![Part::Title(plain(&of.name))];
-    parts.push(Part::Text(unfolded(&as_printed::title(table)).join(" ")));
-    parts.extend(then_and_now(at, table).map(Part::chart));
-    parts.push(Part::Table(Table {
+    let mut parts = vec![Block::Heading(plain(&of.name))];
+    parts.push(Block::Text(unfolded(&as_printed::title(table)).join(" ")));
+    parts.extend(then_and_now(at, table).map(Block::chart));
+    parts.push(Block::Table(Table {
         id: format!("study-{at}"),
         caption: plain(&of.title),
         columns: vec![
-            Column::words("row"),
-            Column::words("in"),
+            Column::text("row"),
+            Column::text("in"),
             Column::number("then", "then"),
             Column::number("here, its way", "here"),
             Column::number("oscost's median", "median"),
@@ -122,13 +130,14 @@ fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Part> {
             Column::number("in cycles", "then_over_here_in_cycles"),
         ],
         rows,
-        is_tool: true,
+        interactive: true,
+        ..Table::default()
     }));
     let given = as_printed::given(of);
-    parts.extend((!given.is_empty()).then_some(Part::List(given)));
+    parts.extend(Block::list(given));
     let expected = as_printed::expectations(table);
     if let Some((title, each)) = expected.trim().split_once('\n') {
-        parts.push(Part::Text(title.to_owned()));
+        parts.push(Block::Text(title.to_owned()));
         parts.extend(listed(each));
     }
     parts.extend(listed(&as_printed::notes(table, step_ns)));
@@ -213,7 +222,7 @@ fn lined(
 }
 
 /// A table of a study that compares two places.
-fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Part> {
+fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Block> {
     let of = table.table;
     let [base, new] = laid.columns.each_ref().map(|column| plain(&column.name));
     let decimals = crate::report::view::study_ab::decimals;
@@ -240,25 +249,26 @@ fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Part> {
         let interval = interval.map(|[low, high]| format!("{low:.3} .. {high:.3}"));
         cells.push(Cell::text(interval.unwrap_or("-".to_owned())));
         cells.push(Cell::text(row.comparison.map_or("-".to_owned(), |it| plain(&it.verdict))));
-        rows.push(Line { cells, ..Line::default() });
+        rows.push(TableRow { cells, ..TableRow::default() });
     }
-    let mut parts = vec![Part::Title(plain(&format!("{}: {}", of.name, of.title)))];
-    parts.extend(ratios_then_and_now(at, table).map(Part::chart));
-    parts.push(Part::Table(Table {
+    let mut parts = vec![Block::Heading(plain(&format!("{}: {}", of.name, of.title)))];
+    parts.extend(ratios_then_and_now(at, table).map(Block::chart));
+    parts.push(Block::Table(Table {
         id: format!("study-{at}"),
         caption: format!("{}, in {}", plain(&of.title), of.unit.text()),
         columns: vec![
-            Column::words("row"),
+            Column::text("row"),
             Column::number(&format!("{base}, then"), "base_then"),
             Column::number(&format!("{new}, then"), "new_then"),
             Column::number(&format!("{base}, here"), "base_here"),
             Column::number(&format!("{new}, here"), "new_here"),
             Column::number("ratio of medians", "ratio"),
-            Column::words("95 % interval"),
-            Column::words("verdict"),
+            Column::text("95 % interval"),
+            Column::text("verdict"),
         ],
         rows,
-        is_tool: true,
+        interactive: true,
+        ..Table::default()
     }));
     parts.extend(listed(&crate::report::view::study_ab::notes(laid, table)));
     parts
@@ -323,7 +333,7 @@ fn claims(study: &Study, judged: &[Judged<'_>]) -> Table {
                 "\u{201c}{}\u{201d} ({})",
                 judged.claim.says, judged.claim.at
             ))),
-            Cell::text(verdict).looking(match verdict {
+            Cell::text(verdict).styled(match verdict {
                 "holds" => "faster",
                 "does not hold" => "slower",
                 _ => "inconclusive",
@@ -331,16 +341,17 @@ fn claims(study: &Study, judged: &[Judged<'_>]) -> Table {
             Cell::text(parts(then)),
             Cell::text(parts(here)),
         ];
-        Line { cells, ..Line::default() }
+        TableRow { cells, ..TableRow::default() }
     };
     Table {
         id: "claims".to_owned(),
         caption: "Claims".to_owned(),
         columns: ["what it says", "here", "its own figures", "this run's"]
-            .map(Column::words)
+            .map(Column::text)
             .into_iter()
             .collect(),
         rows: judged.iter().map(line).collect(),
-        is_tool: false,
+        interactive: false,
+        ..Table::default()
     }
 }

@@ -55,14 +55,14 @@ fn comparison_of(case: String, base: u32) -> Comparison {
 }
 
 fn page(record: &Record) -> String {
-    run(&Shown { record, study: None, catalog: None }).unwrap()
+    crate::report::html(&run(&Shown { record, study: None, catalog: None })).unwrap()
 }
 
 fn page_compared(base: &[Record], new: &[Record]) -> String {
     let compared = compare(base, new);
     let shown =
         compare::Shown { base, new, compared: &compared, threshold: Threshold::PerCent(5.0) };
-    comparison(&shown, None).unwrap()
+    crate::report::html(&comparison(&shown, None)).unwrap()
 }
 
 /// The names of a page's sections, in order.
@@ -287,7 +287,7 @@ fn a_ratio_that_has_no_place_on_the_scale_is_in_the_table_alone() {
     }
     let text = page(&record);
     assert_eq!(data(&text)["charts"]["forest-0"], Value::Null);
-    assert!(text.contains("10 ratios have no place on a scale of ratios"));
+    assert!(text.contains("10 ratios have no place on a logarithmic scale"));
     assert_eq!(text.matches("<tr id=\"c0-").count(), 10);
     record.comparisons[3].ratio.value = 2.0;
     record.comparisons[3].verdict = "of another version".to_owned();
@@ -459,10 +459,10 @@ proptest! {
 
     #[test]
     fn what_is_packed_is_what_was_put_in(texts in proptest::collection::vec("\\PC{0,40}", 1..8)) {
-        let explained: BTreeMap<String, String> =
+        let explanations: BTreeMap<String, String> =
             texts.iter().map(|text| (format!("family/{text}"), text.clone())).collect();
-        let page = Page { explained: explained.clone(), ..Page::default() };
-        let page = crate::report::render::html::html(&page).unwrap();
-        prop_assert_eq!(&data(&page)["explained"], &serde_json::to_value(&explained).unwrap());
+        let page = View { explanations: explanations.clone(), ..View::default() };
+        let page = crate::report::html(&page).unwrap();
+        prop_assert_eq!(&data(&page)["explained"], &serde_json::to_value(&explanations).unwrap());
     }
 }

@@ -1,0 +1,305 @@
+//! A table in 80 columns: figures keep their width, and names take what is left.
+
+use crate::report::text::{fold, plain};
+use crate::report::view::document::{CaseName, Cell, ColumnKind, Table, TableRow};
+
+use super::WIDTH;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// The table, its caption above it and its notes below.
+pub fn table(table: &Table) -> String {
+    let mut out = String::new();
+    if !table.caption.is_empty() {
+        out += &format!("{}\n", fold(&table.caption, WIDTH - 2, "  "));
+    }
+    let columns = fitting(table);
+    let titles: Vec<&str> = columns.iter().map(|column| column.title).collect();
+    if !table.rows.is_empty() {
+        let named_by_number = table.columns.first().is_some_and(|column| column.is_number());
+        out += &if named_by_number { in_parts(table, &columns) } else { named(table, &columns) };
+    }
+    let shown = table.columns.iter().filter(|column| titles.contains(&column.title.as_str()));
+    for note in shown.filter_map(|column| column.meaning.as_ref()).chain(&table.notes) {
+        out += &format!("  {}\n", fold(note, WIDTH - 4, "    "));
+    }
+    out
+}
+
+/// A column of figures as it is written.
+struct Column<'a> {
+    title: &'a str,
+    /// Where its cells are in a row.
+    at: usize,
+    width: usize,
+    to_the_left: bool,
+}
+
+impl Column<'_> {
+    fn write(&self, text: &str, gap: usize, line: &mut String) {
+        let width = self.width;
+        line.push_str(&" ".repeat(gap));
+        line.push_str(&match self.to_the_left {
+            true => format!("{text:<width$}"),
+            false => format!("{text:>width$}"),
+        });
+    }
+}
+
+/// The columns that have anything to show, each as wide as it must be.
+fn columns(table: &Table) -> Vec<Column<'_>> {
+    let columns = table.columns.iter().enumerate().skip(1);
+    let shown = columns.filter_map(|(at, column)| {
+        let widest = table.rows.iter().filter_map(|row| Some(width(&row.cells.get(at)?.text)));
+        let widest = widest.max().filter(|&widest| widest > 0)?;
+        let title = column.title.as_str();
+        let to_the_left = column.kind != ColumnKind::Number;
+        Some(Column { title, at, width: widest.max(title_width(title)), to_the_left })
+    });
+    shown.collect()
+}
+
+/// The columns without those optional ones for which names leave no room.
+fn fitting(table: &Table) -> Vec<Column<'_>> {
+    let mut columns = columns(table);
+    let names = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
+    let wide = |columns: &[Column<'_>]| -> usize {
+        names + columns.iter().map(|column| column.width + GAP).sum::<usize>()
+    };
+    while wide(&columns) > WIDTH {
+        let last = columns.iter().rposition(|column| table.columns[column.at].optional);
+        let Some(last) = last else { break };
+        columns.remove(last);
+    }
+    columns
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How wide a heading is, which may have several lines.
+fn title_width(title: &str) -> usize {
+    title.split('\n').map(width).max().unwrap_or(0)
+}
+
+/// The lines of headings: those with fewer lines end at the bottom.
+fn heading_lines<'a>(titles: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let height = |title: &str| if title.is_empty() { 0 } else { title.split('\n').count() };
+    let lines = titles.iter().map(|title| height(title)).max().unwrap_or(0);
+    let line = |at: usize| {
+        let of = |title: &&'a str| {
+            let skipped = lines - height(title);
+            at.checked_sub(skipped).and_then(|at| title.split('\n').nth(at)).unwrap_or_default()
+        };
+        titles.iter().map(of).collect()
+    };
+    (0..lines).map(line).collect()
+}
+
+fn cell(row: &TableRow, at: usize) -> &str {
+    row.cells.get(at).map_or("", |cell| cell.text.as_str())
+}
+
+/// Rows under their headings. A name that is too long has a line of its own.
+fn named(table: &Table, columns: &[Column<'_>]) -> String {
+    let of_cases =
+        table.rows.iter().any(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
+    // What is above cases says that they are cases.
+    let title = table.columns.first().filter(|_| !of_cases).map_or("", |it| it.title.as_str());
+    let left_by =
+        |gap: usize| WIDTH.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
+    let widest = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
+    let gap = if !of_cases && widest > left_by(GAP) { 1 } else { GAP };
+    let left = left_by(gap);
+    let lines = lines(&table.rows, left);
+    let of_rows = lines.iter().filter(|line| line.row.is_some()).map(|line| width(&line.name));
+    let names = of_rows.filter(|&name| name <= left).max().unwrap_or(0).max(1);
+    let names = names.max(title_width(title).min(left));
+    let titles: Vec<&str> = [title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
+    let mut out = String::new();
+    for titles in heading_lines(&titles) {
+        out += &line(titles[0], names, gap, columns.iter().zip(titles[1..].iter().copied()));
+    }
+    for Line { name, row } in &lines {
+        out += &match row {
+            Some(row) => line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.at)))),
+            None => format!("{name}\n"),
+        };
+    }
+    out
+}
+
+fn line<'a>(
+    name: &str,
+    names: usize,
+    gap: usize,
+    cells: impl Iterator<Item = (&'a Column<'a>, &'a str)>,
+) -> String {
+    let (above, name) = match width(name) > names {
+        true => (format!("{name}\n"), ""),
+        false => (String::new(), name),
+    };
+    let mut text = format!("{name:<names$}");
+    for (column, cell) in cells {
+        column.write(cell, gap, &mut text);
+    }
+    format!("{above}{}\n", text.trim_end())
+}
+
+/// A line of a table: a row with its name, or a title above rows.
+struct Line<'a> {
+    name: String,
+    row: Option<&'a TableRow>,
+}
+
+/// The rows with their names; cases by family and benchmark.
+fn lines(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
+    let case = |row: &TableRow| row.cells.first().and_then(|cell| cell.case.clone());
+    let family = |row: &TableRow| case(row).map(|case| case.family().to_owned());
+    let benchmark = |row: &TableRow| case(row).map(|case| case.benchmark);
+    let mut lines = Vec::new();
+    for of_family in rows.chunk_by(|one, other| family(one) == family(other)) {
+        let Some(family) = family(&of_family[0]) else {
+            lines.extend(
+                of_family.iter().map(|row| Line { name: cell(row, 0).to_owned(), row: Some(row) }),
+            );
+            continue;
+        };
+        lines.push(Line { name: plain(&family), row: None });
+        for of_benchmark in of_family.chunk_by(|one, other| benchmark(one) == benchmark(other)) {
+            lines.extend(of_one_benchmark(of_benchmark, left));
+        }
+    }
+    lines
+}
+
+/// The rows of a benchmark. Where there are several, a title names the axes on which they agree, and
+/// each row the others. Where those do not fit, the title names these axes too, and a row only its
+/// values.
+fn of_one_benchmark(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
+    let cases: Vec<(&TableRow, &CaseName)> =
+        rows.iter().filter_map(|row| Some((row, row.cells.first()?.case.as_ref()?))).collect();
+    let [(row, first), rest @ ..] = &cases[..] else { return Vec::new() };
+    if rest.is_empty() {
+        let name = row.cells.first().map_or("", |Cell { text, .. }| without_family(text));
+        return vec![Line { name: plain(&format!(" {name}")), row: Some(row) }];
+    }
+    let axes_of =
+        |case: &CaseName| case.point.iter().map(|(axis, _)| axis.to_owned()).collect::<Vec<_>>();
+    // Where some rows leave an axis out, what the others share would be all that they have to show.
+    let same_axes = cases.iter().all(|(_, case)| axes_of(case) == axes_of(first));
+    let agreed = |axis: &str| {
+        same_axes && cases.iter().all(|(_, case)| case.point.get(axis) == first.point.get(axis))
+    };
+    let joined = |parts: &mut dyn Iterator<Item = String>| parts.collect::<Vec<_>>().join(",");
+    let full = |case: &CaseName| {
+        let axes = case.point.iter().filter(|(axis, _)| !agreed(axis));
+        joined(&mut axes.map(|(axis, value)| format!("{axis}={value}")))
+    };
+    let values = |case: &CaseName| {
+        let axes = case.point.iter().filter(|(axis, _)| !agreed(axis));
+        joined(&mut axes.map(|(_, value)| value.to_string()))
+    };
+    let fits = !same_axes || cases.iter().all(|(_, case)| width(&full(case)) + 2 <= left);
+    let axes = first.point.iter().filter_map(|(axis, value)| match (agreed(axis), fits) {
+        (true, _) => Some(format!("{axis}={value}")),
+        (false, true) => None,
+        (false, false) => Some(axis.to_owned()),
+    });
+    let axes = joined(&mut { axes });
+    let colon = if axes.is_empty() { "" } else { ":" };
+    let title = plain(&format!(" {}{colon}{axes}", without_family(&first.benchmark)));
+    let of_rows = cases.iter().map(|(row, case)| {
+        let name = if fits { full(case) } else { values(case) };
+        Line { name: plain(&format!("  {name}")), row: Some(row) }
+    });
+    [Line { name: title, row: None }].into_iter().chain(of_rows).collect()
+}
+
+/// An id or a case without its family, which is above it.
+fn without_family(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, name)| name)
+}
+
+/// Rows named by numbers: as many columns side by side as fit, the others below.
+fn in_parts(table: &Table, columns: &[Column<'_>]) -> String {
+    let title = table.columns.first().map_or("", |column| column.title.as_str());
+    let names = table.rows.iter().map(|row| width(cell(row, 0))).chain([title_width(title)]).max();
+    let names = names.unwrap_or(0);
+    let mut left = columns;
+    let mut parts = Vec::new();
+    while !left.is_empty() {
+        let mut wide = 1 + names;
+        let fitting = left.iter().take_while(|column| {
+            wide += GAP + column.width;
+            wide <= WIDTH
+        });
+        let (now, later) = left.split_at(fitting.count().max(1));
+        parts.push(part(table, now, names));
+        left = later;
+    }
+    parts.join("\n")
+}
+
+/// Some columns of a table, with those rows that have anything in one of them.
+fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
+    let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+        let mut text = format!(" {name:>names$}");
+        columns.iter().zip(cells).for_each(|(column, cell)| column.write(cell, GAP, &mut text));
+        format!("{}\n", text.trim_end())
+    };
+    let title = table.columns.first().map_or("", |column| column.title.as_str());
+    let titles: Vec<&str> = [title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
+    let mut out = String::new();
+    for titles in heading_lines(&titles) {
+        out += &line(titles[0], &mut titles[1..].iter().copied());
+    }
+    for row in &table.rows {
+        if columns.iter().any(|column| !cell(row, column.at).is_empty()) {
+            out += &line(cell(row, 0), &mut columns.iter().map(|column| cell(row, column.at)));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::view::document::Column;
+
+    fn rows(names: &[&str], figure: &str) -> Vec<TableRow> {
+        let cells = |name: &&str| vec![Cell::text(*name), Cell::text(figure), Cell::text("")];
+        names.iter().map(|name| TableRow::of(cells(name))).collect()
+    }
+
+    fn of(names: Column, rows: Vec<TableRow>) -> Table {
+        let columns = vec![names, Column::number("cost", "cost"), Column::text("empty")];
+        Table { columns, rows, ..Table::default() }
+    }
+
+    #[test]
+    fn a_column_in_which_no_row_has_anything_is_left_out() {
+        let text = table(&of(Column::text("case"), rows(&["one", "three"], "12 ns")));
+        assert_eq!(text, "case    cost\none    12 ns\nthree  12 ns\n");
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_has_a_line_of_its_own() {
+        let long = "x".repeat(78);
+        let text = table(&of(Column::text("case"), rows(&[&long, "one"], "12 ns")));
+        assert_eq!(text, format!("case  cost\n{long}\n     12 ns\none  12 ns\n"));
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_side_by_side_follow_below() {
+        let names = Column::number("fds", "fds");
+        let mut wide = of(names, rows(&["1", "10"], &"9".repeat(60)));
+        wide.columns[2] = Column::number("more", "more");
+        wide.rows.iter_mut().for_each(|row| row.cells[2].text = "8".repeat(60));
+        let text = table(&wide);
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("  10")).count(), 2, "{text}");
+    }
+}

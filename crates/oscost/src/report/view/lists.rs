@@ -1,0 +1,76 @@
+//! Lists of cases by what is said of them, and other sections that several kinds have.
+
+use oscost_model::record::{Record, Row, RowOutcome};
+
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Item, Section};
+
+/// The rows without a figure, by reason; nothing where all have one.
+pub(super) fn not_measured(rows: &[&Row]) -> Option<Section> {
+    let without = rows.iter().filter(|row| row.outcome != RowOutcome::Measured);
+    let reasons = without.map(|row| {
+        let reason = row.reason.as_deref().unwrap_or("no reason given");
+        (format!("{}: {}", row.outcome.text(), plain(reason)), row.case.as_str())
+    });
+    section_of_cases("not-measured", "Not measured", reasons)
+}
+
+/// A section that lists cases by what is said of them; nothing where there are none.
+pub(super) fn section_of_cases<'a>(
+    id: &str,
+    title: &str,
+    said: impl Iterator<Item = (String, &'a str)>,
+) -> Option<Section> {
+    let item = |(text, cases): (String, Vec<&str>)| Item {
+        cases: cases.into_iter().map(plain).collect(),
+        text,
+    };
+    let list = Block::list(grouped(said).into_iter().map(item))?;
+    let (id, title) = (id.to_owned(), title.to_owned());
+    Some(Section { id, title, blocks: vec![list], ..Section::default() })
+}
+
+/// Cases by what is said of them, in the order in which it is first said.
+pub(super) fn grouped<'a>(
+    said: impl Iterator<Item = (String, &'a str)>,
+) -> Vec<(String, Vec<&'a str>)> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for (words, case) in said {
+        match found.iter_mut().find(|(same, _)| *same == words) {
+            Some((_, cases)) => cases.push(case),
+            None => found.push((words, vec![case])),
+        }
+    }
+    found
+}
+
+/// Some cases by the first of them; the record has all of them.
+pub(super) fn first_of(cases: &[&str]) -> String {
+    match cases {
+        [] => String::new(),
+        [case] => (*case).to_owned(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    }
+}
+
+/// The section of notes: where lines follow each other, its place says what it is.
+pub(super) fn notes_of(blocks: Vec<Block>) -> Section {
+    Section {
+        id: "remarks".to_owned(),
+        title: "Notes".to_owned(),
+        title_is_for_navigation: true,
+        blocks,
+    }
+}
+
+/// Which run it is, so that a reader can find all of it.
+pub(super) fn origin(record: &Record) -> Section {
+    let started = record.started.get(..19).unwrap_or(&record.started).replace('T', " ");
+    let text = format!("Run {}, {started} UTC, oscost {}.", record.id, record.tool.version);
+    Section { blocks: vec![Block::Text(plain(&text))], ..Section::default() }
+}
+
+/// Lines as a section.
+pub(super) fn preformatted(text: String) -> Section {
+    Section { blocks: vec![Block::Preformatted(text)], ..Section::default() }
+}
