@@ -62,7 +62,7 @@ pub(super) const POINT: Column = Column {
 pub(super) const ASKED: Column = Column {
     name: "asked",
     kind: Truth,
-    means: "whether it was asked for; reference cases and parts of floors are measured all the same",
+    means: "whether it was asked for; reference cases and parts of floors are measured in any case",
     unknown: None,
     read: |line| is_asked(line.new.row).into(),
 };
@@ -145,14 +145,14 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "run_class",
         kind: Text,
-        means: "how quiet the machine was: `clean`, `noisy` or `hostile`",
+        means: "how quiet the machine was: `quiet`, `noisy` or `very-noisy`",
         unknown: Some("nothing was measured, or instructions are counted"),
         read: |line| line.new.run_class().into(),
     },
     Column {
         name: "run_flags",
         kind: Text,
-        means: "the flags of the run, parted by spaces",
+        means: "the flags of the run, separated by spaces",
         unknown: Some("nobody looked at the machine"),
         read: |line| {
             let flags = line.new.conditions().map(|it| &it.flags);
@@ -167,28 +167,28 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "target",
         kind: Text,
-        means: "the place, as it is typed: `local`, `seccomp=docker+nice=5@ssh:db1`",
+        means: "the target, as it is typed: `local`, `seccomp=docker+nice=5@ssh:db1`",
         unknown: None,
         read: |line| line.new.row.target.text.as_str().into(),
     },
     Column {
         name: "host",
         kind: Text,
-        means: "its reach",
+        means: "its host: `local`, `ssh:`, `vm:`",
         unknown: None,
         read: |line| line.new.row.target.host.as_str().into(),
     },
     Column {
         name: "treatments",
         kind: Text,
-        means: "its treatments in order, parted by `+`; empty for none",
+        means: "its treatments in order, separated by `+`; empty for none",
         unknown: None,
         read: |line| line.new.row.target.treatments.join("+").into(),
     },
     Column {
         name: "cpu",
         kind: Integer,
-        means: "the CPU that the cells were pinned to",
+        means: "the CPU that the workers were pinned to",
         unknown: Some("they were not"),
         read: |line| line.new.row.target.cpu.into(),
     },
@@ -442,7 +442,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "flags",
         kind: Text,
-        means: "the flags of the row (docs/reference/RECORDS.md), parted by spaces; empty for none",
+        means: "the flags of the row (docs/reference/RECORDS.md), separated by spaces; empty for none",
         unknown: None,
         read: |line| spaced(line.new.row.flags.iter().map(String::as_str)).into(),
     },
