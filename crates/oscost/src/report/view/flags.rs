@@ -1,6 +1,6 @@
-//! Every flag in words.
+//! What each flag means.
 
-/// What a row's flag means; the line stands under the table.
+/// What a row's flag means, for the notes below a table.
 pub fn of_row(flag: &str) -> &'static str {
     match flag {
         "ADDED" => "measured to place a break of a curve: see `curves`",
@@ -23,11 +23,9 @@ pub fn of_row(flag: &str) -> &'static str {
         "BELOW_DETECTION" => {
             "smaller than twice its own uncertainty: it cannot be told from nothing"
         }
-        "SKEWED" => "most repetitions lie elsewhere than the median: lopsided, or two heaps",
-        "REJECT_MATTERS" => "with the disturbed batches the figure would be another",
-        "NOT_A_LINE" => {
-            "twice the copies do not take twice the time: one figure does not say it all"
-        }
+        "SKEWED" => "most repetitions are not near the median: skewed, or bimodal",
+        "REJECT_MATTERS" => "the disturbed batches would change the figure",
+        "NOT_A_LINE" => "twice the ops do not take twice the time: one figure is not enough",
         "REJECTION_BLIND" => "switches could not be counted here: nothing was rejected for them",
         "WORKER_LOST" => "a worker crashed or hung once; it was measured again",
         "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
@@ -40,12 +38,12 @@ pub fn of_row(flag: &str) -> &'static str {
             "guest-cold, host-warm: this kernel had nothing of the file, and the machine below may \
              have had all of it in memory"
         }
-        "NETWORK_FILES" => "its file lies on another machine: no figure of a disk",
+        "NETWORK_FILES" => "its file is on another machine: not a figure of a disk",
         "OVERLAY_FILES" => {
             "its file lies on an overlay of other file systems: no figure of any one of them"
         }
-        "UNKNOWN_FILES" => "nobody can tell what is behind its file system: no figure of a disk",
-        "LONG_SHOTS" => "shots of over 1 ms are seldom left in peace on a shared machine",
+        "UNKNOWN_FILES" => "what is behind its file system is unknown: not a figure of a disk",
+        "LONG_SHOTS" => "single shots of over 1 ms are often disturbed on a shared machine",
         "NOT_CLAIMABLE" => "too much time was lost for an absolute figure of single shots",
         "BELOW_FLOOR" => "cheaper than what it contains: oscost's own mistake, please report it",
         _ => "unknown to this version",
@@ -55,9 +53,9 @@ pub fn of_row(flag: &str) -> &'static str {
 /// What a comparison's flag means.
 pub fn of_comparison(flag: &str) -> &'static str {
     match flag {
-        "BLOCKS" => "neighbouring pairs hang together: they were merged two by two",
+        "BLOCKS" => "neighbouring pairs are correlated: they were merged two by two",
         "CALLS_DIFFER" => "an op makes other system calls in the one than in the other",
-        "EFFECT_DRIFTS" => "in the second half of the pairs the effect is surely another",
+        "EFFECT_DRIFTS" => "the effect differs between the first and the second half of the pairs",
         "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
         "NEVER_SEEN" => "an op makes no system call: the treatment never sees it",
         "NOT_CLAIMABLE" => "too much time was lost, or the clock drifted: no verdict",
