@@ -3,7 +3,7 @@
 //! Not a family, but what the families of channels share. An [`End`] sends and receives whole
 //! messages; its loops are compiled once per mechanism, and dispatched once per batch. The peer
 //! runs [`serve`] in a process of its own, on this machine or on another one, and communicates with
-//! the measured process only through the channel and a separate [`Control`] stream: no memory is
+//! the measured process only through the channel and a separate [`ControlStream`] stream: no memory is
 //! shared and nothing is inherited.
 
 use super::prelude::*;

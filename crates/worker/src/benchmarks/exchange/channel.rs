@@ -23,7 +23,7 @@ const LARGE_MESSAGE_BYTES: usize = 1 << 20;
 const WARM_UP_TRIPS: u64 = 8;
 
 /// Alarms (one per second) that interrupt a wait before the peer has been silent for
-/// [`crate::kernel::SILENCE`].
+/// [`crate::kernel::PEER_TIMEOUT`].
 const MAX_ALARMS: u32 = 3;
 
 /// Whether the peer knows how many round trips come.

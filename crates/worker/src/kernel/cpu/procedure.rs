@@ -68,7 +68,7 @@ impl FunctionPointer {
     #[inline(always)]
     pub fn call(self) {
         // SAFETY: only `new` creates such a pointer, and `opaque` changes no value.
-        consume(unsafe { bare::call_at(self.0) });
+        consume(unsafe { bare::call_pointer(self.0) });
     }
 
     /// Calls through it with the result of the last call, and returns its own.

@@ -45,7 +45,7 @@ enum Attachment {
 
 impl SystemTreatments {
     /// Attaches each of these in turn; `name` is for those that have one in the kernel. If one is
-    /// unavailable the error is [`Errno::LACKING`], and nothing stays attached.
+    /// unavailable the error is [`Errno::UNAVAILABLE`], and nothing stays attached.
     pub fn attach(
         treatments: &[AttachedTreatment],
         cpus: AntagonistCpus,

@@ -203,7 +203,7 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
 /// # Safety
 /// It must be [`callee()`].
 #[inline(always)]
-pub(in crate::kernel) unsafe fn call_at(pointer: u64) -> u64 {
+pub(in crate::kernel) unsafe fn call_pointer(pointer: u64) -> u64 {
     let result;
     // SAFETY: the caller guarantees that this is the callee; otherwise as in `call`.
     unsafe {
