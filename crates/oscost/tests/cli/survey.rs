@@ -57,7 +57,7 @@ fn a_cell_without_a_figure_has_a_letter_that_names_its_reason() {
         ("realtime-alarm", 1, "there is no real-time clock"),
         ("gethrtime", 1, "gone"),
         ("time", 3, "it advances once per second"),
-        ("getrusage", 1, "unmeasurable: of 20 workers only 0"),
+        ("getrusage", 1, "unmeasurable: only 0 of 20 workers"),
         ("clock_settime", 2, "it tells no time"),
     ] {
         let worker = of(&ran.stdout, timer)[at].clone();

@@ -7,7 +7,7 @@ use crate::report::figures::{Style, each, rough};
 
 /// Whether the user asked for a row; reference cases and parts of floors are measured in any case.
 pub fn is_asked(row: &Row) -> bool {
-    !has(row, "ANCHOR") && !has(row, "PRIMITIVE")
+    !has(row, "REFERENCE") && !has(row, "PRIMITIVE")
 }
 
 pub(super) fn family(row: &Row) -> &str {
