@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TARGET", required_unless_present = "study")]
     new: Vec<String>,
     /// A family, a benchmark, a case or a glob [default: the price list].
-    #[arg(value_name = "SELECTOR")]
+    #[arg(value_name = "SELECTOR", index = 1)]
     selectors: Vec<String>,
     #[command(flatten)]
     programs: ProgramArguments,

@@ -39,7 +39,7 @@ Examples:
   oscost run --study cse221-2014               a published study, measured here")]
 pub(super) struct Arguments {
     /// A family, a benchmark, a case or a glob [default: the price list].
-    #[arg(value_name = "SELECTOR")]
+    #[arg(value_name = "SELECTOR", index = 1)]
     selectors: Vec<String>,
     #[command(flatten)]
     programs: ProgramArguments,

@@ -52,7 +52,7 @@ pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
 #[derive(Debug, clap::Args)]
 pub(super) struct ProgramArguments {
     /// A command to measure.
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, index = 2, value_name = "COMMAND")]
     command: Vec<String>,
     /// Run this before each trial of COMMAND, untimed; split into words, without a shell.
     #[arg(long, value_name = "COMMAND", requires = "command")]

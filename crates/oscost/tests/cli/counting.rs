@@ -257,7 +257,7 @@ fn a_gate_takes_instructions_or_per_cent() {
         record.started = format!("2026-11-21T08:{minute:02}:00Z");
         file(&sandbox, &record)
     });
-    gate(&timed, &again, "0insn").exits(1).tells("none is counted in instructions");
+    gate(&timed, &again, "0insn").exits(1).tells("rows compared is counted in instructions");
 }
 
 #[test]

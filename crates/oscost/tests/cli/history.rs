@@ -262,7 +262,7 @@ fn a_run_is_one_point_each_peer_a_series_and_a_faulty_run_not_the_reference() {
     assert_eq!(left_out(&found), expected);
     let shown = flat(&sandbox.oscost(&["history"]).exits(0).stdout);
     assert!(shown.contains("left out of a case or more: 1 run: it has no interval"), "{shown}");
-    assert!(shown.contains("not looked at: 1 run: it goes on, or was killed"), "{shown}");
+    assert!(shown.contains("not looked at: 1 run: it has not ended, or was killed"), "{shown}");
 
     let sandbox = changed_days(9, |day, record| {
         row(record)["target"]["peer"] = json!("m0");

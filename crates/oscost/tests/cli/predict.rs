@@ -175,7 +175,7 @@ fn invalid_estimates_and_cases_are_refused() {
     refused(&[RAW, "1.2.3 ns"], &["`1.2.3` is no number"]);
     refused(&[RAW, "9 ns", "--hardware", "soon"], &["--hardware", "has no unit"]);
     refused(&[RAW, "9 ns", "--below", PAIR], &["cannot be used with"]);
-    refused(&[RAW, "--below", RAW], &["does not cost less than itself"]);
+    refused(&[RAW, "--below", RAW], &["cannot cost less than itself"]);
     refused(&[RAW, "--below", "syscall/getppid"], &["is not a single case in full"]);
     refused(&["syscall/getppid", "9 ns"], &["is not a single case in full", "via=raw` is one"]);
     refused(&["syscall/getpppid", "9 ns"], &["`syscall/getpppid` is no", "`syscall/getppid`"]);

@@ -148,7 +148,10 @@ fn what_is_not_a_study_is_refused_with_a_hint() {
         ),
         (&["ab", "--study", "zzz"], &["`zzz` is not a study\n", "there is sunos-1999"]),
         (&["ab", "--study", "ph-2000", "syscall"], &["cannot be used with"]),
-        (&["ab", "--study", "ph-2000", "--new", "sud", "--new", "ph"], &["2 places: at most 1"]),
+        (
+            &["ab", "--study", "ph-2000", "--new", "sud", "--new", "ph"],
+            &["2 new targets: a study with two columns"],
+        ),
         (&["ab", "--study", missing.to_str().unwrap()], &["missing.toml", "No such file", "hint:"]),
         (&["ab", "--study", "./"], &["cannot read the study", "hint:"]),
         (&["ab", "--study", &unknown], &["line 5: ", "`yaer`", "hint:"]),
