@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::ph::text::{Refusal, read, read_all, sealed, write, write_all};
+use oscost::ph::profile_file::{Refusal, read, read_all, sealed, write, write_all};
 
 fn is_told(refusal: &Refusal) {
     let words = refusal.to_string();

@@ -1,22 +1,22 @@
-//! System calls by the kernel's names, on either processor.
+//! Names and numbers of system calls, by architecture.
 //!
-//! The supervisor names what a traced copy has called, and the tool looks up what a seccomp profile
-//! names: of the machine that is measured, which may be of another kind than its own.
+//! The supervisor names the calls of a traced process, and the tool looks up the names in a seccomp
+//! profile for the measured machine, whose architecture may differ from its own.
 
 mod aarch64;
 mod x86_64;
 
-/// A processor's own table of system calls.
+/// An architecture with its own table of system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arch {
-    /// x86-64, with its 64-bit calls.
+    /// x86-64 (64-bit calls).
     X86_64,
     /// AArch64.
     Aarch64,
 }
 
 impl Arch {
-    /// By the kernel's name, as `uname -m` says it.
+    /// Parses the machine name of `uname -m`.
     pub fn from_uname(text: &str) -> Option<Arch> {
         match text {
             "x86_64" => Some(Arch::X86_64),
@@ -25,7 +25,7 @@ impl Arch {
         }
     }
 
-    /// The calls, each with its number, in the order of the numbers.
+    /// Numbers and names of all calls, in ascending order of their numbers.
     pub fn calls(self) -> impl Iterator<Item = (u32, &'static str)> {
         let names = match self {
             Arch::X86_64 => x86_64::NAMES,
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_tables_are_in_order_and_hold_what_every_program_calls() {
+    fn both_tables_are_sorted_and_contain_the_common_calls() {
         for (arch, read, getppid, openat) in
             [(Arch::X86_64, 0, 110, 257), (Arch::Aarch64, 63, 173, 56)]
         {

@@ -1,4 +1,4 @@
-//! System calls by name: what an op must make, and what it was seen to make.
+//! System calls of an op: which ones its definition allows, and which ones were counted.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::point::{Point, Value};
 
-/// How many of one call an op makes.
+/// How often an op makes a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CallTimes {
-    /// So many in every op.
+    /// Exactly this often per op.
     Exactly(u32),
-    /// At most so many in every op.
+    /// At most this often per op.
     UpTo(u32),
-    /// `calls` of them in every `ops` ops.
+    /// `calls` times in every `ops` ops.
     Per {
-        /// The calls made.
+        /// The number of calls.
         calls: u32,
-        /// The ops they serve.
+        /// The number of ops that they serve.
         ops: u32,
     },
 }
 
 impl CallTimes {
-    /// The smallest and the largest number of calls that `ops` ops may make.
+    /// The minimum and maximum number of calls in `ops` ops.
     pub fn range(self, ops: u64) -> (u64, u64) {
         match self {
             CallTimes::Exactly(calls) => (u64::from(calls) * ops, u64::from(calls) * ops),
@@ -38,42 +38,42 @@ impl CallTimes {
     }
 }
 
-/// The name of all the calls that no other rule names: those of a program that is the system's and
-/// not ours, whose loader and library differ from machine to machine.
+/// The name for all calls that no other rule names: for programs of the system, whose loader and
+/// C library differ between machines.
 pub const ANY_OTHER_CALL: &str = "*";
 
-/// One line of a definition's `calls`: which call, how often, at which points.
+/// One rule of a definition: which call an op makes, how often, and at which points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRule {
-    /// The call, by the kernel's name. Names parted by `|` stand for each other: libraries differ
-    /// in which of them they make. [`OTHERS`] stands for every call that no rule names.
+    /// The kernel's name of the call. `a|b` matches either name, since C libraries differ in which
+    /// one they use. [`ANY_OTHER_CALL`] matches every call that no rule names.
     pub call: String,
     /// How often an op makes it.
     pub times: CallTimes,
-    /// The axis values at which the rule holds; everywhere when empty.
+    /// The axis values at which the rule applies; empty for all points.
     pub when: Point,
-    /// Who makes it.
+    /// Which task makes it.
     #[serde(default)]
     pub caller: Caller,
-    /// How an op that is large may make it more often; null where that changes nothing.
+    /// Allows more calls for large ops; null where the size does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
 }
 
-/// What an op moves may have to be moved in parts.
+/// A large transfer may be split into several calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
-    /// The axis whose number says how much it is.
+    /// The axis that gives the size in bytes.
     pub axis: String,
-    /// How large the parts are at least. An op of more makes the call as often as [`CallRule`]
-    /// says, and as often again at most for each of its parts.
+    /// The minimum size of a part. A larger op may repeat the calls of its [`CallRule`] for each
+    /// part.
     pub bytes: u64,
 }
 
 impl CallRule {
-    /// The smallest and the largest number of calls that `ops` ops may make at `point`.
+    /// The minimum and maximum number of calls in `ops` ops at `point`.
     pub fn range(&self, ops: u64, point: &Point) -> (u64, u64) {
         let (low, high) = self.times.range(ops);
         let parts = self.parts.as_ref().map_or(0, |parts| match point.get(&parts.axis) {
@@ -86,22 +86,22 @@ impl CallRule {
     }
 }
 
-/// Who makes a call.
+/// Which task makes a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Caller {
-    /// The measured task, and what it starts in the op.
+    /// The measured task, and the tasks that it starts within the op.
     #[default]
     Own,
-    /// A task that stood beside it before the ops began.
+    /// A task that was started before the ops: the peer.
     Peer,
-    /// Each of the two; with `peer_cpu=none`, where there is no peer, the measured task for both.
+    /// Both of them; with `peer_cpu=none`, where there is no peer, the measured task twice.
     BothEnds,
 }
 
 impl Caller {
-    /// How many times as often as a rule says the measured task, and its peer, make a call.
+    /// The factors by which a rule's count applies to the measured task and to its peer.
     fn multipliers(self, point: &Point) -> (u64, u64) {
         let alone = || point.get("peer_cpu").is_some_and(|cpu| *cpu == Value::from("none"));
         match self {
@@ -113,55 +113,55 @@ impl Caller {
     }
 }
 
-/// What was counted on an untimed copy of a case.
+/// What was counted in an untimed run of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallCount {
-    /// How many ops were run under the counter.
+    /// The number of counted ops.
     pub ops: u64,
-    /// Calls made by the measured task and what it started in those ops, by name.
+    /// Calls of the measured task and of the tasks it started within the ops, by name.
     pub own: BTreeMap<String, u64>,
-    /// Calls made meanwhile by tasks that stood beside it before (a peer), by name.
+    /// Calls of the peer meanwhile, by name.
     pub peer: BTreeMap<String, u64>,
-    /// The means by which they were counted.
+    /// How they were counted, for example `ptrace`.
     pub by: String,
-    /// Tasks that those ops made; null where nobody looked.
+    /// Tasks created by those ops; null if not counted.
     #[serde(default)]
     pub tasks: Option<u64>,
-    /// Faults of the measured process in those ops, minor and major; null where nobody could look.
+    /// Minor and major page faults of the measured process in those ops; null if unknown.
     #[serde(default)]
     pub faults: Option<u64>,
-    /// Bytes that read, write and their kin handed over in those ops; null where nobody looked.
+    /// Bytes transferred by read, write and similar calls in those ops; null if not counted.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Whether an op runs code of the vDSO (within its first 2,000 instructions), as single steps
-    /// through some further ops showed; null where nobody could step.
+    /// Whether an op runs vDSO code within its first 2,000 instructions, found by single-stepping
+    /// further ops; null if single-stepping was not possible.
     #[serde(default)]
     pub vdso: Option<bool>,
-    /// Instructions that an op takes in user mode, its turn of the loop included; null where nobody
-    /// could step, or where they were too many to step through.
+    /// User-mode instructions of an op including its loop iteration; null if single-stepping was not
+    /// possible, or if there were too many.
     #[serde(default)]
     pub instructions: Option<f64>,
-    /// The number of the copy's process, by which a monitor knows it.
+    /// The pid of the counted process, by which a monitor identifies it.
     #[serde(default)]
     pub counted_pid: Option<u32>,
 }
 
 impl CallCount {
-    /// The same count by larger ops, each of which is worth so many of those that were counted:
-    /// messages, where the ops are bytes.
+    /// The same count in terms of larger ops, each of which groups `each` counted ops: messages,
+    /// where the counted ops are bytes.
     #[must_use]
     pub fn grouped_by(self, each: u64) -> Self {
         let instructions = self.instructions.map(|instructions| instructions * each as f64);
         Self { ops: self.ops / each.max(1), instructions, ..self }
     }
 
-    /// How often an op enters the kernel.
+    /// System calls per op.
     pub fn entries_per_op(&self) -> f64 {
         self.own.values().sum::<u64>() as f64 / self.ops.max(1) as f64
     }
 
-    /// What differs from `rules` at `point`, in words; empty when all is as the definition says.
+    /// Descriptions of all differences from `rules` at `point`; empty if there are none.
     pub fn unexpected(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
@@ -200,12 +200,12 @@ impl CallCount {
         surprises
     }
 
-    /// What its peer did otherwise than `rules` say; nothing where they say nothing of a peer. It
-    /// runs beside the counted ops, and may be one of them behind or ahead at either end.
+    /// The differences of the peer's calls from `rules`; empty if no rule applies to a peer. The peer
+    /// runs concurrently, so at either end it may be one op behind or ahead.
     fn unexpected_peer_calls(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
-        let theirs =
+        let is_of_peer =
             |rule: &&CallRule| rule.caller.multipliers(point).1 > 0 && point.includes(&rule.when);
-        let rules: Vec<&CallRule> = rules.iter().filter(theirs).collect();
+        let rules: Vec<&CallRule> = rules.iter().filter(is_of_peer).collect();
         let mut surprises = Vec::new();
         for rule in &rules {
             let low = rule.range(self.ops.saturating_sub(1), point).0;
@@ -217,9 +217,9 @@ impl CallCount {
                     .push(format!("{seen} {call} of the peer in {ops} ops, not {low} to {high}"));
             }
         }
-        let strangers =
+        let unlisted =
             self.peer.iter().filter(|(call, _)| rules.iter().all(|rule| rule.call != **call));
-        for (call, seen) in strangers.filter(|_| !rules.is_empty()) {
+        for (call, seen) in unlisted.filter(|_| !rules.is_empty()) {
             surprises.push(format!("{seen} {call} of the peer in {} ops, not 0", self.ops));
         }
         surprises
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_may_be_moved_in_parts_and_what_is_small_may_not() {
+    fn a_large_op_may_be_split_into_parts_and_a_small_one_may_not() {
         let parts = Some(Parts { axis: "size".into(), bytes: 4_096 });
         let rule = CallRule { parts, ..rule("read", CallTimes::Exactly(1)) };
         let range = |size: u64| rule.range(10, &Point::none().with("size", size));
@@ -251,15 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_bytes_is_told_by_the_message() {
+    fn a_count_of_bytes_is_converted_to_messages() {
         let count = CallCount { ops: 92, instructions: Some(0.5), ..count(&[("write", 23)]) };
-        let told = count.grouped_by(4);
-        assert_eq!((told.ops, told.instructions), (23, Some(2.0)));
-        assert!((told.entries_per_op() - 1.0).abs() < 1e-9);
+        let messages = count.grouped_by(4);
+        assert_eq!((messages.ops, messages.instructions), (23, Some(2.0)));
+        assert!((messages.entries_per_op() - 1.0).abs() < 1e-9);
     }
 
     #[test]
-    fn exact_counts_must_match_and_strangers_are_named() {
+    fn exact_counts_must_match_and_unlisted_calls_are_reported() {
         let rules = [rule("getppid", CallTimes::Exactly(1))];
         let at = Point::none();
         assert_eq!(count(&[("getppid", 23)]).unexpected(&rules, &at), Vec::<String>::new());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_holds_only_at_its_points() {
+    fn a_rule_applies_only_at_its_points() {
         let mut only_raw = rule("clock_gettime", CallTimes::Exactly(1));
         only_raw.when = Point::none().with("via", "raw");
         let rules = [only_raw];
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn either_of_two_names_will_do_but_not_both() {
+    fn either_of_two_alternative_names_matches_but_not_both() {
         let rules = [rule("clone|clone3", CallTimes::Exactly(1))];
         let at = Point::none();
         assert_eq!(count(&[("clone", 23)]).unexpected(&rules, &at), Vec::<String>::new());
@@ -304,22 +304,22 @@ mod tests {
         write.caller = Caller::Peer;
         let rules = [rule("read", CallTimes::Exactly(1)), write];
         let at = Point::none();
-        let beside =
+        let with_peer =
             |peer: &[(&str, u64)]| CallCount { peer: count(peer).own, ..count(&[("read", 23)]) };
         for seen in [44, 46, 48] {
             let none: Vec<String> = Vec::new();
-            assert_eq!(beside(&[("write", seen)]).unexpected(&rules, &at), none, "{seen}");
+            assert_eq!(with_peer(&[("write", seen)]).unexpected(&rules, &at), none, "{seen}");
         }
         assert_eq!(
-            beside(&[("write", 43), ("brk", 1)]).unexpected(&rules, &at),
+            with_peer(&[("write", 43), ("brk", 1)]).unexpected(&rules, &at),
             ["43 write of the peer in 23 ops, not 44 to 48", "1 brk of the peer in 23 ops, not 0"]
         );
-        // Where nothing is said of a peer, nothing is held against it.
-        assert_eq!(beside(&[("brk", 1)]).unexpected(&rules[..1], &at).len(), 0);
+        // Without a rule for the peer its calls are not checked.
+        assert_eq!(with_peer(&[("brk", 1)]).unexpected(&rules[..1], &at).len(), 0);
     }
 
     #[test]
-    fn what_each_side_does_is_done_twice_by_one_that_is_alone() {
+    fn a_task_without_a_peer_makes_the_calls_of_both_ends() {
         let mut write = rule("write", CallTimes::Exactly(1));
         write.caller = Caller::BothEnds;
         let rules = [write];
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_a_foreign_program_may_be_any_but_not_any_number() {
+    fn other_calls_may_have_any_name_but_their_number_is_bounded() {
         let rules =
             [rule("execve", CallTimes::Exactly(1)), rule(ANY_OTHER_CALL, CallTimes::UpTo(2))];
         let at = Point::none();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_calls_may_round_either_way() {
+    fn calls_shared_by_several_ops_may_round_either_way() {
         assert_eq!(CallTimes::Per { calls: 1, ops: 32 }.range(23), (0, 1));
         assert_eq!(CallTimes::UpTo(2).range(23), (0, 46));
     }

@@ -21,7 +21,7 @@ impl Case {
         Self { benchmark: id.into(), point }
     }
 
-    /// Reads `family/name:axis=value,...`; the axes are taken as they stand.
+    /// Parses `family/name:axis=value,...`; the axes are not checked against a definition.
     pub fn parse(text: &str) -> Option<Case> {
         let (benchmark, axes) = match text.split_once(':') {
             Some((benchmark, axes)) => (benchmark, Some(axes)),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_case_is_refused() {
+    fn malformed_cases_are_rejected() {
         for text in
             ["", "syscall", "a/b:", "a/b:x", "a/b:x=", "a/b:=1", "A/b", "a/b:x=1,x=2", "a//b"]
         {

@@ -1,78 +1,78 @@
-//! What a worker saw of the channel that its ops went through.
+//! Properties of the channel that the ops of a worker used.
 
 use serde::{Deserialize, Serialize};
 
-/// A channel between two ends, as the system made it: nothing of it was set unless an axis says so.
+/// A channel between two ends, with the system's default settings unless an axis sets them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChannelObservation {
-    /// How many bytes a pipe or a queue holds (`F_GETPIPE_SZ`, `mq_msgsize` times `mq_maxmsg`,
+    /// The capacity of a pipe or queue (`F_GETPIPE_SZ`, `mq_msgsize` times `mq_maxmsg`,
     /// `msg_qbytes`).
     pub capacity_bytes: Option<u64>,
-    /// What a pipe takes at once or not at all (`PIPE_BUF`).
+    /// The largest atomic write to a pipe (`PIPE_BUF`).
     #[serde(default)]
     pub pipe_buf_bytes: Option<u64>,
-    /// The send buffer of a socket, as `SO_SNDBUF` tells it (twice what was asked for).
+    /// The send buffer of a socket, as `SO_SNDBUF` reports it (twice the requested size).
     pub send_buffer_bytes: Option<u64>,
-    /// The receive buffer, as `SO_RCVBUF` tells it.
+    /// The receive buffer, as `SO_RCVBUF` reports it.
     pub receive_buffer_bytes: Option<u64>,
-    /// The largest packet of the way there (`IP_MTU`).
+    /// The path MTU (`IP_MTU`).
     pub mtu_bytes: Option<u64>,
     /// The largest segment of a TCP connection (`TCP_MAXSEG`).
     pub segment_bytes: Option<u64>,
-    /// In how many parts a message travels: datagrams, where one does not hold it.
+    /// Datagrams per message, where one datagram cannot hold it.
     pub parts: Option<u64>,
-    /// What became of datagrams.
+    /// Counts of datagrams.
     pub datagrams: Option<Datagrams>,
-    /// Messages whose length and content were verified, untimed.
+    /// Messages whose length and content were verified outside the timed part.
     pub verified: u64,
-    /// The CPU that the other end was pinned to.
+    /// The CPU of the other end.
     pub peer_cpu: Option<u32>,
-    /// Connections that did not show the token, or came from elsewhere: they were closed.
+    /// Connections that were closed since they lacked the token or came from another address.
     pub unauthorised_connections: u64,
-    /// How long requests took, as those felt who sent them.
+    /// Latencies of requests, as measured by the clients.
     #[serde(default)]
     pub requests: Option<Requests>,
 }
 
-/// Requests to a server, from when each was due until its answer had come.
+/// Requests to a server; latencies count from when a request was due until its answer arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requests {
-    /// How many.
+    /// The number of answered requests.
     pub answered: u64,
-    /// The median in nanoseconds; null where several workers are told of together, since the quantiles
-    /// of parts are not those of the whole.
+    /// The median in nanoseconds; null for several workers together, since quantiles cannot be
+    /// merged.
     pub p50_ns: Option<u64>,
-    /// The 99th percentile; null below a hundred requests, too.
+    /// The 99th percentile in nanoseconds; also null below 100 requests.
     pub p99_ns: Option<u64>,
-    /// The longest.
+    /// The maximum in nanoseconds.
     pub max_ns: u64,
-    /// Requests of others than the load, and connections for which there was no place: they took
-    /// time, and are in no other count.
+    /// Requests of other clients than the load generator, and connections beyond the server's limit:
+    /// they took time and are in no other count.
     #[serde(default)]
     pub other_clients: u64,
 }
 
 impl Requests {
-    /// Of requests that took so long each; none where there was none.
+    /// Summarises latencies in nanoseconds; `None` if there are none.
     pub fn from_durations_ns(mut took_ns: Vec<u64>) -> Option<Self> {
-        /// With fewer the 99th percentile is the largest value, or lies beyond it.
-        const FEWEST: usize = 100;
+        /// With fewer values the 99th percentile is the maximum or lies beyond it.
+        const MIN_FOR_P99: usize = 100;
         took_ns.sort_unstable();
         let longest_ns = *took_ns.last()?;
-        // The smallest value that is not exceeded by more than the rest.
+        // Nearest-rank definition.
         let rank = |per_cent: usize| took_ns.get((took_ns.len() * per_cent).div_ceil(100) - 1);
         Some(Self {
             answered: took_ns.len() as u64,
             p50_ns: rank(50).copied(),
-            p99_ns: rank(99).copied().filter(|_| took_ns.len() >= FEWEST),
+            p99_ns: rank(99).copied().filter(|_| took_ns.len() >= MIN_FOR_P99),
             max_ns: longest_ns,
             other_clients: 0,
         })
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn merged_with(self, other: Requests) -> Requests {
         Requests {
@@ -85,28 +85,28 @@ impl Requests {
     }
 }
 
-/// Datagrams, as their senders and receivers counted them.
+/// Datagrams, counted by their senders and receivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Datagrams {
     /// Sent by the measured end.
     pub sent: u64,
-    /// Arrived where they should: at the other end, or (of round trips) back again.
+    /// Received at the other end, or back at the sender for round trips.
     pub arrived: u64,
-    /// Never arrived, or not before their time was up.
+    /// Not received before the timeout.
     pub lost: u64,
-    /// Arrived after their time was up.
+    /// Received after the timeout.
     pub late: u64,
-    /// Arrived once more.
+    /// Received again.
     pub duplicate: u64,
-    /// Arrived after one that was sent later.
+    /// Received after a datagram that was sent later.
     pub reordered: u64,
-    /// Datagrams that told the other end that there were no more, until it said that it knew.
+    /// Datagrams that marked the end of the transfer, repeated until acknowledged.
     pub end_markers: u64,
 }
 
 impl ChannelObservation {
-    /// What two workers saw: counts are added, and what the system made is the first one's word.
+    /// Combines the observations of two workers: counts are added, properties are those of `self`.
     #[must_use]
     pub fn merged_with(self, other: ChannelObservation) -> ChannelObservation {
         ChannelObservation {
@@ -127,7 +127,7 @@ impl ChannelObservation {
 }
 
 impl Datagrams {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn merged_with(self, other: Datagrams) -> Datagrams {
         Datagrams {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_of_a_worker_and_go_where_several_are_told_of_together() {
+    fn quantiles_are_dropped_when_the_requests_of_workers_are_merged() {
         assert_eq!(Requests::from_durations_ns(vec![]), None);
         let all = Requests::from_durations_ns((1..=1_000).rev().collect()).unwrap();
         assert_eq!((all.answered, all.p50_ns, all.p99_ns), (1_000, Some(500), Some(990)));

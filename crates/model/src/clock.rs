@@ -1,8 +1,8 @@
-//! Clocks: their kinds, what is known of one, and how its ticks become nanoseconds.
+//! Clocks: their kinds, their calibration, and the conversion of ticks to nanoseconds.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a tick comes from. The kind sets the unit: instructions are never turned into time.
+/// The source of ticks. It determines the unit: instructions are never converted to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -29,11 +29,11 @@ impl ClockKind {
     }
 }
 
-/// Whether a clock may be used on this machine, and if not, why.
+/// Whether a clock can be used on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockVerdict {
-    /// The clock that was looked at.
+    /// The clock.
     pub kind: ClockKind,
     /// Why it cannot be used; null when it can.
     pub unusable_reason: Option<String>,
@@ -41,7 +41,7 @@ pub struct ClockVerdict {
 
 /// One moment read on two clocks: ticks, and CLOCK_MONOTONIC_RAW in nanoseconds.
 ///
-/// The best of 50 readings is kept, the one with the smallest distance between its two tick reads.
+/// The best of 50 readings: the one whose two tick reads are closest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockSync {
@@ -49,12 +49,13 @@ pub struct ClockSync {
     pub ticks: u64,
     /// CLOCK_MONOTONIC_RAW between them, in nanoseconds.
     pub raw_ns: u64,
-    /// Distance of the two tick reads, in ticks: the moment is known to half of this.
+    /// Distance of the two tick reads, in ticks; the error of the moment is at most half of this.
     pub width_ticks: u64,
 }
 
 impl ClockSync {
-    /// The clock's rate from here to `later` in ticks per nanosecond; `None` if no time lies between.
+    /// The clock's rate from `self` to `later` in ticks per nanosecond; `None` unless both clocks
+    /// advanced.
     pub fn ticks_per_ns(&self, later: &ClockSync) -> Option<f64> {
         let ns = later.raw_ns.checked_sub(self.raw_ns).filter(|&ns| ns > 0)?;
         let ticks = later.ticks.checked_sub(self.ticks).filter(|&ticks| ticks > 0)?;
@@ -68,24 +69,24 @@ impl ClockSync {
     }
 }
 
-/// What a measurement must know of its clock.
+/// The calibration of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
-    /// The clock these figures are of.
+    /// The clock.
     pub kind: ClockKind,
     /// Its rate, in ticks per nanosecond of CLOCK_MONOTONIC_RAW.
     pub ticks_per_ns: f64,
     /// q: the step of the clock, in ticks.
     pub quantum_ticks: f64,
-    /// c_in: what an empty timed interval shows, in ticks (a mean: the only unbiased figure).
+    /// c_in: the ticks that an empty timed interval shows (a mean, the only unbiased estimate).
     pub inside_ticks: f64,
-    /// c_tot: what a START and STOP pair costs the program, in ticks.
+    /// c_tot: the cost of a START and STOP pair, in ticks.
     pub pair_ticks: f64,
 }
 
 impl Calibration {
-    /// Ticks as nanoseconds.
+    /// Converts ticks to nanoseconds.
     pub fn ns(&self, ticks: f64) -> f64 {
         ticks / self.ticks_per_ns
     }

@@ -1,4 +1,4 @@
-//! What two curves that differ in one word alone say of each other.
+//! Comparison of two curves that differ in the value of one non-numeric axis.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,50 +15,49 @@ macro_rules! crossing {
 }
 
 crossing! {
-    /// Two curves of one benchmark at one place that differ in one word alone.
+    /// Two curves of one benchmark on one target that differ in the value of one axis.
     pub struct Crossing {
         /// `family/name`.
         pub benchmark: String,
-        /// What both share: the value of each other axis.
+        /// The value of every other axis.
         pub point: Point,
-        /// The axis of their numbers.
+        /// The numeric axis of both curves.
         pub axis: String,
-        /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
+        /// What the axis counts, in the singular: `byte`, `descriptor`; otherwise its name.
         pub item: String,
-        /// Where both were measured, as it is typed.
+        /// The target of both, as typed.
         pub target: String,
-        /// The machine of their other ends; null where these stood beside them, or there are none.
+        /// The machine of the peers; null if they ran on the same machine, or if there are none.
         #[serde(default)]
         pub peer: Option<String>,
-        /// The axis in which they differ.
+        /// The axis whose value differs.
         pub between: String,
-        /// Its word at the curve that is dearer at the largest number, by its figure there.
+        /// Its value on the curve with the higher cost at the largest number.
         pub costlier: String,
-        /// Its word at the other.
+        /// Its value on the other curve.
         pub cheaper: String,
-        /// The smallest and the largest number that both have.
+        /// The smallest and the largest number that both curves have.
         pub numbers: [u64; 2],
-        /// How much more each further one costs `dear` than `cheap`, in ns; null where that has no
-        /// meaning.
+        /// The added cost per item on the costlier curve, in ns; null where it is not meaningful.
         pub added_cost: Option<AddedCostPerItem>,
-        /// The largest number at which `dear` is surely the cheaper one; null where there is none.
+        /// The largest number at which `costlier` is significantly cheaper; null if there is none.
         pub costlier_wins_until: Option<u64>,
-        /// From this number on `cheap` surely is, up to the largest; null where that is not sure.
+        /// From this number up to the largest, `cheaper` is significantly cheaper; null if there is none.
         pub cheaper_wins_from: Option<u64>,
-        /// Where the laws of both meet; null where they do not hold, do not meet near the numbers,
-        /// or do not agree with `until` and `from`.
+        /// Where the fitted laws intersect; null if they do not fit, do not intersect near the
+        /// measured numbers, or contradict the two fields above.
         pub crossover: Option<BoundedValue>,
-        /// All of this in a sentence.
+        /// A summary in one sentence.
         pub sentence: String,
     }
 
-    /// How much more a further one costs.
+    /// The added cost of one more item.
     pub struct AddedCostPerItem {
-        /// In ns.
+        /// The difference, in ns.
         pub value: f64,
         /// Its interval.
         pub ci95: [f64; 2],
-        /// `laws`: the difference of the marginal costs of two laws; `ends`: the average between
+        /// `laws`: the difference of the marginal costs of the two laws; `ends`: the average between
         /// the smallest and the largest number.
         pub by: String,
     }

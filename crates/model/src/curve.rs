@@ -1,4 +1,4 @@
-//! What rows that differ in one number alone say together.
+//! Curves: rows that differ in one numeric axis only.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,37 +15,37 @@ macro_rules! curve {
 }
 
 curve! {
-    /// The rows of one benchmark that differ in one numeric axis alone.
+    /// The rows of one benchmark that differ in one numeric axis only.
     pub struct Curve {
         /// `family/name`.
         pub benchmark: String,
-        /// What its rows share: the value of each other axis.
+        /// The value of every other axis.
         pub point: Point,
-        /// The axis in which they differ.
+        /// The numeric axis.
         pub axis: String,
-        /// What that axis counts one of, in a word: `byte`, `descriptor`; else its name.
+        /// What the axis counts, in the singular: `byte`, `descriptor`; otherwise its name.
         #[serde(default)]
         pub item: String,
-        /// Where they were measured, as it is typed.
+        /// The target, as typed.
         pub target: String,
-        /// The machine of their other ends; null where these stood beside them, or there are none.
+        /// The machine of the peers; null if they ran on the same machine, or if there are none.
         #[serde(default)]
         pub peer: Option<String>,
-        /// What their figures are counted in.
+        /// The unit of the figures.
         pub unit: Unit,
         /// Which direction is better.
         pub better: Better,
-        /// Its points, the smallest value first.
+        /// Its points, in ascending order.
         pub points: Vec<CurvePoint>,
-        /// Where it bends; null where that could not be asked.
+        /// Its change points; null if there were too few points to look for them.
         pub breaks: Option<Vec<Break>>,
-        /// Where a rate stops growing; null of costs, and where it does not.
+        /// Where a rate stops growing; null for costs, and if it keeps growing.
         pub saturation: Option<Saturation>,
-        /// How the cost grows; null with fewer than eight points, or less than two decades.
+        /// The fitted law of growth; null with fewer than eight points or less than two decades.
         pub scaling: Option<Scaling>,
-        /// What curves that differ in their capacity alone say of it; null where there are none.
+        /// Whether a break depends on the capacity of the channel; null without curves that differ in it.
         pub capacity: Option<Capacity>,
-        /// All of this in sentences.
+        /// A summary in sentences.
         pub sentences: Vec<String>,
     }
 
@@ -55,48 +55,48 @@ curve! {
         pub value: u64,
         /// The row's case.
         pub case: String,
-        /// The row's median; null where it was not measured.
+        /// The row's median; null if it was not measured.
         pub figure: Option<f64>,
         /// Its interval; null below six repetitions.
         pub ci95: Option<[f64; 2]>,
     }
 
-    /// A place at which a curve changes its slope or jumps.
+    /// A value at which a curve changes its slope or jumps.
     pub struct Break {
-        /// The likeliest place, a value of the axis.
+        /// The most likely position, a value of the axis.
         pub position: u64,
-        /// The last point surely before it and the first surely behind it.
+        /// The last point before and the first point behind the break, with 95 % confidence.
         pub interval: [u64; 2],
-        /// Known constants inside the interval, the nearest first; none: it is unexplained.
+        /// Known constants inside the interval, the nearest first; empty if the break is unexplained.
         pub constants: Vec<String>,
-        /// Eight values inside the interval that would place it better; none where the axis offers
-        /// no more, or where it is narrow.
+        /// Eight values inside the interval that would locate it better; empty if the axis has none
+        /// or the interval is narrow.
         pub refinement_values: Vec<u64>,
     }
 
     /// Where a rate stops growing.
     pub struct Saturation {
-        /// From this value on it stays with the largest.
+        /// From this value on the rate stays near the largest.
         pub from: u64,
         /// The largest figure.
         pub figure: f64,
     }
 
-    /// How the cost of an op grows with the value of the axis: `a + b * model`.
+    /// The law by which the cost of an op grows with the value of the axis: `a + b * model`.
     pub struct Scaling {
         /// `1`, `log N`, `N`, `N log N`, `N^2` or `N^3`.
         pub model: String,
-        /// Another model that cannot be told from it.
+        /// Another model that fits about as well.
         pub second: Option<String>,
-        /// The fixed cost, in ns (of rates, too: the time of one op).
+        /// The fixed cost of an op, in ns (also for rates).
         pub a: BoundedValue,
-        /// The marginal cost, in ns; null where nothing grows.
+        /// The marginal cost, in ns; null if the cost is constant.
         pub b: Option<BoundedValue>,
-        /// The value from which on the growing part is the larger one; null where there is none.
+        /// The value above which the growing part exceeds the fixed part; null if there is none.
         pub crossover: Option<BoundedValue>,
-        /// The exponent of the last decade.
+        /// The exponent over the last decade.
         pub exponent: Option<BoundedValue>,
-        /// Whether the model accounts for all points at least as well as straight pieces do.
+        /// Whether the model fits all points at least as well as straight segments do.
         pub holds: bool,
     }
 
@@ -108,11 +108,11 @@ curve! {
         pub ci95: [f64; 2],
     }
 
-    /// Whether a break moves with the capacity of the channel.
+    /// Whether a break moves with the channel's capacity.
     pub struct Capacity {
         /// `moves`, `stays` or `unclear`.
         pub verdict: String,
-        /// The same in a sentence.
+        /// The verdict as a sentence.
         pub sentence: String,
     }
 }

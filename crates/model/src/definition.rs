@@ -1,4 +1,4 @@
-//! Definitions: all that is said of a benchmark, as data.
+//! Definitions of benchmarks, as data.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,63 +9,62 @@ use crate::resource::Resource;
 use crate::unit::Unit;
 use crate::worker::Mode;
 
-/// What a benchmark asks, does, expects and needs. The part that does the work stays in the worker.
+/// A benchmark without the code that does its work, which stays in the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// `family/kebab-name`.
     pub id: String,
     /// The question, ending in "?".
     pub asks: String,
-    /// What is inside the clock; then what is not.
+    /// What is timed; then what is not.
     pub op: String,
-    /// The prediction, written before it was measured.
+    /// The expected result, written before it was measured.
     pub expected: String,
-    /// What the figure is counted in.
+    /// The unit of its figure.
     pub unit: Unit,
-    /// The mechanism: why it costs what it costs; empty where there is nothing to explain.
+    /// The mechanism behind the cost; empty if there is nothing to explain.
     #[serde(default)]
     pub explanation: String,
-    /// The calls that an op must make.
+    /// The system calls that an op makes.
     pub calls: Vec<CallRule>,
-    /// The primitives below which an op cannot go.
+    /// The primitives that an op contains, whose cost it cannot undercut.
     pub floor: Vec<FloorPart>,
-    /// Cases of other benchmarks that [`Self::why`] compares it with: who explains it shows them too.
+    /// Cases of other benchmarks that [`Self::explanation`] refers to; they are shown with it.
     #[serde(default)]
     pub compare_with: Vec<String>,
-    /// Its axes, in the order in which a point names them.
+    /// Its axes, in the order of a point's text form.
     pub axes: Vec<Axis>,
-    /// What a place must offer; unmet, the case is skipped with the reason.
+    /// Requirements on the target; a case with an unmet one is skipped with the reason.
     pub needs: Vec<Need>,
     /// Whether it belongs to the price list.
     pub in_price_list: bool,
-    /// Whether the op itself sleeps or switches, so that switches are results and not disturbance.
+    /// Whether the op itself sleeps or switches, so that context switches are no disturbance.
     pub switches: bool,
-    /// Whether the op itself waits for a disk in a fault, so that major faults are results and not
-    /// disturbance.
+    /// Whether the op itself takes major faults, so that they are no disturbance.
     #[serde(default)]
     pub major_faults: bool,
-    /// The axis whose number is the bytes that an op moves; empty where none is.
+    /// The axis that gives the bytes transferred by an op; empty if there is none.
     #[serde(default)]
     pub bytes_axis: String,
-    /// Whether its other end may stand on another machine.
+    /// Whether its peer may run on another machine.
     #[serde(default)]
     pub peer_may_be_remote: bool,
-    /// What setting up takes, at the worst: axes, and microseconds for each unit of their numbers.
+    /// The worst-case setup time: axes, and microseconds per unit of their value.
     #[serde(default)]
     pub setup_us: Point,
-    /// Raised when the work changes; figures of two revisions are not compared without a word.
+    /// The revision, raised when the work changes; comparisons across revisions carry a note.
     pub rev: u32,
     /// Paper section, man page or kernel file.
     pub source: String,
 }
 
 impl Definition {
-    /// The family: what stands before the slash.
+    /// The family: the part before the slash.
     pub fn family(&self) -> &str {
         self.id.split_once('/').map_or(self.id.as_str(), |(family, _)| family)
     }
 
-    /// What `point` means: the values that it names, and those that it leaves unsaid.
+    /// `point` with the implied values added.
     #[must_use]
     pub fn with_implied(&self, point: &Point) -> Point {
         self.axes.iter().fold(Point::none(), |whole, axis| {
@@ -76,20 +75,19 @@ impl Definition {
         })
     }
 
-    /// How a case names `point`: without the values that go unsaid.
+    /// `point` without the implied values, as a case names it.
     #[must_use]
     pub fn without_implied(&self, point: &Point) -> Point {
-        let unsaid = |axis: &str, value| {
+        let is_implied = |axis: &str, value| {
             self.axis(axis).is_some_and(|of| of.implied.as_ref() == Some(value))
         };
         point
             .iter()
-            .filter(|&(axis, value)| !unsaid(axis, value))
-            .fold(Point::none(), |said, (axis, value)| said.with(axis, value.clone()))
+            .filter(|&(axis, value)| !is_implied(axis, value))
+            .fold(Point::none(), |named, (axis, value)| named.with(axis, value.clone()))
     }
 
-    /// Whether `point` names each axis once, in order, at a value that the axis offers, and leaves
-    /// out what goes unsaid.
+    /// Whether `point` names each axis once, in order, with a valid value, and omits implied values.
     pub fn is_complete(&self, point: &Point) -> bool {
         let whole = self.with_implied(point);
         self.without_implied(&whole) == *point
@@ -99,7 +97,7 @@ impl Definition {
                 .all(|axis| whole.get(&axis.name).is_some_and(|value| axis.has_point(value)))
     }
 
-    /// How long setting up at `point` may take beyond what any case may, in milliseconds.
+    /// The additional setup time allowed at `point`, in milliseconds.
     pub fn setup_ms(&self, point: &Point) -> u64 {
         let each = self.setup_us.iter().map(|(axis, us)| match (point.get(axis), us) {
             (Some(Value::Number(number)), Value::Number(us)) => number.saturating_mul(*us),
@@ -108,8 +106,8 @@ impl Definition {
         each.sum::<u64>() / 1_000
     }
 
-    /// How many of the ops of its work one call rule means: where rates of bytes are quoted the ops
-    /// are bytes, and the calls are those of a message.
+    /// The number of ops in a message: the ops of a benchmark with a byte rate are bytes, and its
+    /// call rules are per message. 1 for all others.
     pub fn ops_per_message(&self, point: &Point) -> u64 {
         match (self.unit, point.get(&self.bytes_axis)) {
             (Unit::BytesPerSecond, Some(&Value::Number(bytes))) => bytes.max(1),
@@ -117,8 +115,8 @@ impl Definition {
         }
     }
 
-    /// Whether its ops sleep by themselves when they are timed in `mode`: those that say so, and
-    /// cold ones that wait for a disk.
+    /// Whether its ops sleep when they are timed in `mode`: declared so, or cold ops that wait for a
+    /// disk.
     pub fn sleeps(&self, mode: Option<Mode>) -> bool {
         self.switches || self.major_faults && mode == Some(Mode::C)
     }
@@ -136,37 +134,37 @@ pub struct Axis {
     pub name: String,
     /// What it sets, in one line.
     pub sets: String,
-    /// Every point that it offers.
+    /// All its points.
     pub points: Vec<Value>,
-    /// The points that are measured when none is asked for.
+    /// The points that are measured by default.
     pub default_points: Vec<Value>,
-    /// The point that cases leave out: one without the axis means it. So an axis may come to a
-    /// benchmark later, and what was measured before keeps its name.
+    /// The point that a case without this axis means. It allows an axis to be added to a benchmark
+    /// later without renaming its existing cases.
     #[serde(default)]
     pub implied: Option<Value>,
-    /// The points of the price list, where those are fewer than the usual ones.
+    /// The points of the price list; empty if they are the default points.
     #[serde(default)]
     pub price_list_points: Vec<Value>,
-    /// The points of a thorough run, where those are others than the usual ones.
+    /// The points of a thorough run; empty if they are the default points.
     #[serde(default)]
     pub thorough_points: Vec<Value>,
-    /// Between these, both included, any number is a point.
+    /// An inclusive range in which every number is a point.
     #[serde(default)]
     pub range: Option<(u64, u64)>,
-    /// What its numbers count, in a word for one of them: `descriptor`; empty where its name does.
+    /// What its numbers count, in the singular: `descriptor`; empty if its name says so.
     #[serde(default)]
     pub item: String,
 }
 
 impl Axis {
-    /// Whether it has that point.
+    /// Whether the axis has that point.
     pub fn has_point(&self, value: &Value) -> bool {
         let within =
-            |number: &u64| self.range.is_some_and(|(least, most)| (least..=most).contains(number));
+            |number: &u64| self.range.is_some_and(|(min, max)| (min..=max).contains(number));
         self.points.contains(value) || matches!(value, Value::Number(number) if within(number))
     }
 
-    /// The points that are measured when none is asked for, in a run of that extent.
+    /// The points that are measured by default in a run of that extent.
     pub fn default_points_for(&self, extent: Extent) -> &[Value] {
         let own = match extent {
             Extent::PriceList => &self.price_list_points,
@@ -177,65 +175,65 @@ impl Axis {
     }
 }
 
-/// How far a selection goes where it names no points.
+/// Which points a selection without explicit points includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As in the price list.
+    /// Those of the price list.
     PriceList,
-    /// The usual points.
+    /// The default points.
     Default,
-    /// As in a thorough run.
+    /// Those of a thorough run.
     Thorough,
 }
 
-/// A primitive and how often an op contains it at least.
+/// A primitive, and how often an op contains it at least.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FloorPart {
     /// The primitive's case.
     pub case: String,
     /// How often an op contains it.
     pub times: u32,
-    /// The axis values at which this part counts; everywhere when empty.
+    /// The axis values at which this part applies; empty for all points.
     pub when: Point,
 }
 
-/// Something that a place must offer before a case can be measured there.
+/// A requirement of a case on its target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Need {
     /// What is needed.
     pub requirement: Requirement,
-    /// The axis values at which it is needed; everywhere when empty.
+    /// The axis values at which it is needed; empty for all points.
     pub when: Point,
 }
 
-/// The things that can be needed.
+/// A kind of requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requirement {
-    /// A file that can be opened for reading.
+    /// A readable file.
     Readable(String),
     /// A function in the vDSO.
     VdsoFunction(String),
-    /// The processor's counter, as something that programs can tell the time by.
+    /// A cycle counter that is usable as a clock.
     Counter,
-    /// An io_uring of one's own.
+    /// Permission to create an io_uring.
     IoUring,
-    /// Time that goes by while nobody computes: where instructions are counted, none does.
+    /// Time that passes while the CPU is idle, unlike under instruction counting.
     WallTime,
-    /// Something of memory, disks or CPUs.
+    /// Memory, disks or CPUs.
     Resource(Resource),
-    /// A point that has no meaning; the text says why.
+    /// Never met: the point is not meaningful, for this reason.
     Undefined(String),
 }
 
-/// All that a worker can measure.
+/// Everything that a worker can measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
     /// The families, in the order of the price list.
     pub families: Vec<Family>,
     /// The benchmarks, in the order of the price list.
     pub benchmarks: Vec<Definition>,
-    /// The timers of the survey, in its order.
+    /// The timers of the timer survey, in its order.
     #[serde(default)]
     pub timers: Vec<Timer>,
 }
@@ -246,7 +244,7 @@ impl Catalog {
         self.benchmarks.iter().find(|definition| definition.id == id)
     }
 
-    /// The cases that the survey of timers is made of, each once.
+    /// The cases of the timer survey, without duplicates.
     pub fn survey_cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for case in self.timers.iter().flat_map(Timer::cases) {
@@ -258,22 +256,22 @@ impl Catalog {
     }
 }
 
-/// A timer of the survey: what is known of it without measuring it, and which cases measure the
-/// rest. Whether it enters the kernel is what was counted on the case of its cost.
+/// A timer of the survey: its documented properties, and the cases that measure the others. Whether
+/// it enters the kernel follows from the calls counted for the case of its cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timer {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it costs to ask it.
+    /// The cost of reading it.
     pub cost: SurveyEntry,
-    /// The resolution that the system or a man page promises.
+    /// The resolution stated by the system or a man page.
     pub resolution: SurveyEntry,
-    /// The step in which it moves on.
+    /// The smallest step by which it advances.
     pub quantum: SurveyEntry,
-    /// The smallest difference in work that it shows.
+    /// The smallest amount of work that it can distinguish.
     pub precision: SurveyEntry,
-    /// Whether adjtimex(2) changes its rate, as time daemons do.
+    /// Whether adjtimex(2) changes its rate.
     pub slewed: SurveyEntry,
     /// Whether it can be set back.
     pub steps_back: SurveyEntry,
@@ -284,26 +282,26 @@ impl Timer {
     pub fn cases(&self) -> impl Iterator<Item = Case> {
         [&self.cost, &self.resolution, &self.quantum, &self.precision]
             .into_iter()
-            .filter_map(|told| Case::parse(told.case.as_ref()?))
+            .filter_map(|entry| Case::parse(entry.case.as_ref()?))
     }
 }
 
-/// What the survey says in one place: exactly one of the three is there.
+/// An entry of the survey: exactly one of the three fields is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SurveyEntry {
-    /// The case whose figure stands there; null where there is none.
+    /// The case whose figure is shown; null if there is none.
     pub case: Option<String>,
-    /// What is known without measuring; null where it is measured, or has no meaning.
+    /// A documented property; null if it is measured or not meaningful.
     pub text: Option<String>,
-    /// Why nothing can stand there; null where something does.
+    /// Why the entry is empty; null if it is not.
     pub reason: Option<String>,
 }
 
 /// A family of benchmarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Family {
-    /// What stands before the slash.
+    /// The part of an id before the slash.
     pub name: String,
     /// What it measures, in one line.
     pub about: String,
@@ -314,12 +312,12 @@ mod tests {
     use super::*;
 
     fn definition() -> Definition {
-        let axis = |name: &str, points: [&str; 2], unsaid: Option<&str>| Axis {
+        let axis = |name: &str, points: [&str; 2], implied: Option<&str>| Axis {
             name: name.into(),
             sets: "something".into(),
             points: points.map(Value::from).to_vec(),
             default_points: vec![Value::from(points[0])],
-            implied: unsaid.map(Value::from),
+            implied: implied.map(Value::from),
             price_list_points: vec![],
             thorough_points: vec![],
             range: None,
@@ -352,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_may_take_longer_to_set_up() {
+    fn a_large_case_may_take_longer_to_set_up() {
         let point = Point::none().with("files", 3_000u64).with("via", "raw");
         let mut definition = definition();
         assert_eq!(definition.setup_ms(&point), 0);
@@ -362,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_unsaid_is_meant_and_is_not_named() {
+    fn an_implied_value_is_added_to_a_point_and_omitted_from_its_name() {
         let definition = definition();
         let raw = Point::none().with("via", "raw");
         let warm = raw.clone().with("state", "warm");
@@ -376,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_has_one_name() {
+    fn each_point_has_exactly_one_name() {
         let definition = definition();
         let complete = |text: &str| {
             let case = crate::case::Case::parse(&format!("syscall/getppid{text}")).unwrap();

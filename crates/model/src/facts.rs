@@ -1,13 +1,13 @@
-//! What is known of a machine before anything is timed on it, and how disturbed a CPU was.
+//! Facts about a machine, and counters of disturbances of a CPU.
 //!
-//! The worker fills it, the tool judges it. Null means "could not be read": it is not 0, "" or an
-//! empty list. Host names, addresses and serial numbers have no field here.
+//! The worker collects them, the tool judges them. Null means "could not be read", unlike 0, "" or
+//! an empty list. Host names, addresses and serial numbers have no field here.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One machine, as the process that measures sees it.
+/// A machine, as seen by the measuring process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
@@ -17,33 +17,34 @@ pub struct Facts {
     pub caches: Vec<Cache>,
     /// Memory, its pages and nodes.
     pub memory: Memory,
-    /// Block devices that hold anything, by name.
+    /// Block devices with a non-zero size, by name.
     pub disks: Vec<Disk>,
-    /// Network cards, equal ones once.
+    /// Network cards, grouped by equal properties.
     pub network: Vec<NetworkCard>,
     /// The kernel.
     pub os: Os,
-    /// What this process may use at most.
+    /// Resource limits of this process.
     pub limits: Limits,
     /// `none`, `kvm`, `xen`, `hyper-v`, `qemu`, ...; `unnamed` if a hypervisor hides its name.
     pub virtualization: Option<String>,
-    /// Each processor flaw, and what is done about it (`/sys/.../cpu/vulnerabilities/*`).
+    /// CPU vulnerabilities and their mitigations (`/sys/.../cpu/vulnerabilities/*`).
     pub mitigations: BTreeMap<String, String>,
-    /// What moves, stops or slows a running thread.
+    /// Scheduler, frequency and cgroup settings.
     pub scheduling: Scheduling,
-    /// What the kernel checks, hides or forbids.
+    /// Security settings of the kernel.
     pub security: Security,
-    /// What slows system calls now. An empty list is no proof: BPF and perf show in no file.
+    /// Tracers that slow system calls now. BPF and perf are not visible in files, so an empty list is
+    /// no proof.
     pub tracers: Vec<String>,
     /// Sources of `tracers` that could not be read here (`tracefs`, `/proc/self/status`).
     pub tracers_unread: Vec<String>,
-    /// Files that could not be read here, and why in words: `needs root`, `is not there`.
+    /// Files that could not be read, with the reason: `needs root`, `is not there`.
     #[serde(default)]
     pub unread: BTreeMap<String, String>,
 }
 
 impl Facts {
-    /// Whether a hypervisor is known to be underneath.
+    /// Whether the machine is known to be a virtual machine.
     pub fn is_guest(&self) -> bool {
         self.virtualization.as_deref().is_some_and(|kind| kind != "none")
     }
@@ -53,7 +54,7 @@ impl Facts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
-    /// `model name`; aarch64 has none.
+    /// `model name`; null on aarch64.
     pub model_name: Option<String>,
     /// `vendor_id`; on aarch64 `CPU implementer` (0x41 is Arm).
     pub vendor: Option<String>,
@@ -65,7 +66,7 @@ pub struct Cpu {
     pub stepping: Option<u32>,
     /// `microcode`, as the kernel writes it.
     pub microcode: Option<String>,
-    /// Those of `flags` (aarch64: `Features`) that bear on a cost or on a clock.
+    /// Those of `flags` (aarch64: `Features`) that affect costs or clocks.
     pub flags: Option<Vec<String>>,
     /// CPUs that are online (`/sys/devices/system/cpu/online`).
     pub logical_online: Option<u32>,
@@ -75,16 +76,16 @@ pub struct Cpu {
     pub sockets: Option<u32>,
     /// CPUs this process may run on (`Cpus_allowed_list` of `/proc/self/status`).
     pub allowed_cpus: Option<Vec<u32>>,
-    /// What its flags amount to: `x86-64`, `x86-64-v2` to `x86-64-v4`; other architectures none.
+    /// The x86-64 level of its flags: `x86-64`, `x86-64-v2` to `x86-64-v4`; other architectures none.
     #[serde(default)]
     pub instruction_set: Option<String>,
-    /// Those of `flags` that a program can compute with: vectors, cryptography, bits.
+    /// Those of `flags` for vectors, cryptography and bit operations.
     #[serde(default)]
     pub extensions: Option<Vec<String>>,
     /// Highest clock that it is rated for, in kHz (`cpufreq/cpuinfo_max_freq`).
     #[serde(default)]
     pub rated_khz: Option<u64>,
-    /// Clock of the bus it hangs on, in MHz (DMI, structure 4: `External Clock`).
+    /// External clock, in MHz (DMI, structure 4: `External Clock`).
     #[serde(default)]
     pub bus_mhz: Option<u32>,
 }
@@ -121,14 +122,14 @@ pub struct Memory {
     pub huge_page_kib: Option<u64>,
     /// `always`, `madvise` or `never` (`/sys/kernel/mm/transparent_hugepage/enabled`).
     pub transparent_huge_pages: Option<String>,
-    /// How hard a fault looks for a huge page (`/sys/kernel/mm/transparent_hugepage/defrag`).
+    /// The defragmentation effort of a page fault (`/sys/kernel/mm/transparent_hugepage/defrag`).
     pub transparent_huge_page_defrag: Option<String>,
     /// NUMA nodes online (`/sys/devices/system/node/online`).
     pub numa_nodes: Option<u32>,
     /// `SwapFree` of `/proc/meminfo`, in KiB.
     #[serde(default)]
     pub swap_free_kib: Option<u64>,
-    /// Whether free pages are handed back to the host (the balloon device's feature 5).
+    /// Whether free pages are reported to the host (feature 5 of the virtio balloon device).
     #[serde(default)]
     pub free_page_reporting: Option<bool>,
     /// Memory modules, equal ones once (DMI, structures 17).
@@ -142,7 +143,7 @@ pub struct Memory {
     pub channels: Option<u32>,
 }
 
-/// Memory modules of one sort (DMI, structures 17). No maker, serial number or tag is read.
+/// Memory modules with equal properties (DMI, structures 17). No maker, serial number or tag is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryModule {
@@ -150,11 +151,11 @@ pub struct MemoryModule {
     pub size_mib: Option<u64>,
     /// `DDR4`, `DDR5`, ...; what has no name here is `type N`.
     pub kind: Option<String>,
-    /// The rate that it runs at, in million transfers a second; where untold, the one it could.
+    /// The rate that it runs at, in million transfers a second; otherwise the rated speed.
     pub speed_mts: Option<u32>,
     /// Width of its data in bits, without error correction.
     pub data_bits: Option<u32>,
-    /// How many modules are equal in all of the above.
+    /// The number of such modules.
     pub count: u32,
 }
 
@@ -164,11 +165,11 @@ pub struct MemoryModule {
 pub struct Disk {
     /// The kernel's name: `vda`, `nvme0n1`.
     pub name: String,
-    /// What its maker calls it (`device/model`); virtio disks have none.
+    /// Its model (`device/model`); virtio disks have none.
     pub model: Option<String>,
     /// Size in bytes (`size`, which counts 512-byte sectors).
     pub size_bytes: Option<u64>,
-    /// Whether it says that it rotates (`queue/rotational`); virtual disks often do.
+    /// Whether it reports to be rotational (`queue/rotational`); virtual disks often do.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use (`queue/scheduler`).
     pub scheduler: Option<String>,
@@ -186,7 +187,8 @@ pub struct Disk {
     pub link: Option<String>,
 }
 
-/// Network cards of one sort (`/sys/class/net/*`). No name, for it can hold a MAC address.
+/// Network cards with equal properties (`/sys/class/net/*`). The name is left out, since it can
+/// contain a MAC address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetworkCard {
@@ -198,26 +200,26 @@ pub struct NetworkCard {
     pub speed_mbps: Option<u64>,
     /// Largest packet in bytes (`mtu`).
     pub mtu_bytes: Option<u64>,
-    /// How many cards are equal in all of the above and below.
+    /// The number of such cards.
     pub count: u32,
-    /// Maker and model by their numbers, `8086:1533` (`device/vendor`, `device/device`).
+    /// Vendor and device id, `8086:1533` (`device/vendor`, `device/device`).
     #[serde(default)]
     pub device: Option<String>,
 }
 
-/// The kernel, and what of the system around it starts programs.
+/// The kernel, and the user space that starts programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Os {
-    /// As `uname -r` says it (`/proc/sys/kernel/osrelease`).
+    /// As printed by `uname -r` (`/proc/sys/kernel/osrelease`).
     pub release: Option<String>,
-    /// As `uname -v` says it (`/proc/sys/kernel/version`).
+    /// As printed by `uname -v` (`/proc/sys/kernel/version`).
     pub version: Option<String>,
     /// GNU build id in hexadecimal (`/sys/kernel/notes`): equal only for the same kernel image.
     pub build_id: Option<String>,
-    /// `/proc/sys/kernel/arch`, since Linux 6.1; before, what this program was built for.
+    /// `/proc/sys/kernel/arch`, since Linux 6.1; before, the architecture of this build.
     pub arch: Option<String>,
-    /// `/proc/cmdline`; `***` stands for what identifies a machine, and for init's part after `--`.
+    /// `/proc/cmdline`; `***` stands for values that identify a machine, and for init's part after `--`.
     pub cmdline: Option<String>,
     /// Ticks per second: by the resolution of the coarse clock, else by `/boot/config-*`.
     pub hz: Option<u32>,
@@ -227,13 +229,13 @@ pub struct Os {
     /// The distribution and its version (`PRETTY_NAME` of `/etc/os-release`).
     #[serde(default)]
     pub distribution: Option<String>,
-    /// Build options that are on and bear on a cost (`/proc/config.gz`, `/boot/config-*`).
+    /// Enabled build options that affect costs (`/proc/config.gz`, `/boot/config-*`).
     #[serde(default)]
     pub options: Option<Vec<String>>,
-    /// What started everything else: `systemd`, or the name of process 1 (`/proc/1/comm`).
+    /// The init system: `systemd`, or the name of process 1 (`/proc/1/comm`).
     #[serde(default)]
     pub init: Option<String>,
-    /// The run level that it was told to reach, `N` or `S` (`/run/utmp`); systemd names its
+    /// The requested run level, `N` or `S` (`/run/utmp`); systemd names its
     /// default target here (`graphical.target`).
     #[serde(default)]
     pub run_level: Option<String>,
@@ -243,12 +245,12 @@ pub struct Os {
     /// Which program `/bin/sh` is, links followed.
     #[serde(default)]
     pub shell: Option<String>,
-    /// The dynamic loader that it names; a shell that is linked statically names none.
+    /// Its dynamic loader; null for a static shell.
     #[serde(default)]
     pub loader: Option<String>,
 }
 
-/// What this process may use at most (`/proc/self/limits`).
+/// Resource limits of this process (`/proc/self/limits`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
@@ -264,22 +266,22 @@ pub struct Limits {
     pub stack_bytes: Limit,
 }
 
-/// Both halves of a limit, in the unit its field names.
+/// A soft and a hard limit, in the unit that the field's name states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
-    /// What holds now.
+    /// The current limit.
     pub soft: Option<Bound>,
-    /// How far the soft half may be raised.
+    /// The maximum of the soft limit.
     pub hard: Option<Bound>,
 }
 
-/// A number or the word `unlimited`; unknown is null and neither of the two.
+/// A number or the word `unlimited`; an unknown limit is null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Bound {
-    /// At most this many.
+    /// A finite limit.
     Max(u64),
     /// No bound.
     Unlimited(Unlimited),
@@ -299,42 +301,42 @@ pub enum Unlimited {
     Unlimited,
 }
 
-/// What moves, stops or slows a running thread.
+/// Scheduler, frequency and cgroup settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scheduling {
     /// `none`, `voluntary`, `full`, `lazy` or `rt` (`/sys/kernel/debug/sched/preempt`, `preempt=`);
-    /// `full-or-lazy` or `dynamic` where `uname -v` shows how the kernel was built, and no more.
+    /// `full-or-lazy` or `dynamic` where only `uname -v` is available.
     pub preempt: Option<String>,
-    /// Whether two threads share a core (`/sys/devices/system/cpu/smt/active`).
+    /// Whether simultaneous multithreading is active (`/sys/devices/system/cpu/smt/active`).
     pub smt_active: Option<bool>,
-    /// CPUs kept out of load balancing (`/sys/devices/system/cpu/isolated`).
+    /// CPUs excluded from load balancing (`/sys/devices/system/cpu/isolated`).
     pub isolated_cpus: Option<Vec<u32>>,
     /// CPUs without a tick while one task runs (`/sys/devices/system/cpu/nohz_full`).
     pub nohz_full_cpus: Option<Vec<u32>>,
     /// Frequency governor of the first allowed CPU (`cpufreq/scaling_governor`).
     pub governor: Option<String>,
-    /// Whether the clock may rise above nominal (`cpufreq/boost`, `intel_pstate/no_turbo`).
+    /// Whether the frequency may exceed the nominal one (`cpufreq/boost`, `intel_pstate/no_turbo`).
     pub boost: Option<bool>,
-    /// What puts an idle CPU to sleep (`cpuidle/current_driver`).
+    /// The cpuidle driver (`cpuidle/current_driver`).
     pub idle_driver: Option<String>,
-    /// What chooses how deep (`cpuidle/current_governor`): a wake-up across CPUs pays for it.
+    /// The cpuidle governor (`cpuidle/current_governor`), which affects wake-ups of other CPUs.
     pub idle_governor: Option<String>,
-    /// The kernel's clock (`current_clocksource`).
+    /// The kernel's clock source (`current_clocksource`).
     pub clocksource: Option<String>,
-    /// Clocks it could use (`available_clocksource`).
+    /// Available clock sources (`available_clocksource`).
     pub clocksources_available: Option<Vec<String>>,
-    /// How late a timer of this process may be, in ns (`/proc/self/timerslack_ns`).
+    /// Timer slack of this process, in ns (`/proc/self/timerslack_ns`).
     pub timer_slack_ns: Option<u64>,
-    /// Which version of control groups shares out this process's CPU time (`/proc/self/cgroup`).
+    /// The cgroup version that controls this process's CPU time (`/proc/self/cgroup`).
     pub cgroup_version: Option<CgroupVersion>,
-    /// Tightest quota of own and higher groups, in 1/1000 CPU (`cpu.max`, `cpu.cfs_quota_us`).
+    /// Lowest CPU quota of its own and parent cgroups, in 1/1000 CPU (`cpu.max`, `cpu.cfs_quota_us`).
     pub cgroup_quota_milli_cpus: Option<Bound>,
-    /// Tightest bound of own and higher groups on memory, in bytes (`memory.max`,
+    /// Lowest memory limit of its own and parent cgroups, in bytes (`memory.max`,
     /// `memory.limit_in_bytes`).
     #[serde(default)]
     pub cgroup_memory_bytes: Option<Bound>,
-    /// Tightest bound of own and higher groups on tasks (`pids.max`).
+    /// Lowest task limit of its own and parent cgroups (`pids.max`).
     #[serde(default)]
     pub cgroup_tasks: Option<Bound>,
 }
@@ -344,13 +346,13 @@ pub struct Scheduling {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CgroupVersion {
-    /// A hierarchy for each controller.
+    /// One hierarchy per controller.
     V1,
     /// One hierarchy.
     V2,
 }
 
-/// What the kernel checks, hides or forbids.
+/// Security settings of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Security {
@@ -370,37 +372,37 @@ pub struct Security {
     pub speculation_store_bypass: Option<String>,
     /// Of this process (`SpeculationIndirectBranch` in `/proc/self/status`).
     pub speculation_indirect_branch: Option<String>,
-    /// Whether this process has given up address randomization (`/proc/self/personality`).
+    /// Whether address randomization is disabled for this process (`/proc/self/personality`).
     #[serde(default)]
     pub randomization_disabled: Option<bool>,
     /// Whether this process runs as root (`Uid` of `/proc/self/status`, the effective one).
     #[serde(default)]
     pub is_root: Option<bool>,
-    /// Capabilities that any program started here can have (`CapBnd` of `/proc/self/status`).
+    /// The capability bounding set (`CapBnd` of `/proc/self/status`).
     #[serde(default)]
     pub capability_bound: Option<u64>,
 }
 
-/// How disturbed one CPU was until now. Counters only rise: subtract two of these.
+/// Disturbance counters of a CPU since boot; the difference of two snapshots covers an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Snapshot {
-    /// The CPU that was asked about.
+    /// The CPU.
     pub cpu: u32,
-    /// Time the hypervisor gave to others, in 1/100 s (`/proc/stat`, `steal` of this CPU).
+    /// Stolen time, in 1/100 s (`/proc/stat`, `steal` of this CPU).
     pub steal_ticks: Option<u64>,
     /// All time of this CPU, idle and stolen time included, in 1/100 s (`/proc/stat`).
     pub total_ticks: Option<u64>,
     /// Share of the last 10 s in which some task waited, in % (`/proc/pressure/cpu`).
     pub pressure_cpu_some_avg10_pct: Option<f64>,
-    /// Interrupts this CPU took (`/proc/interrupts`, the sum of its column).
+    /// Interrupts on this CPU (`/proc/interrupts`, the sum of its column).
     pub interrupts: Option<u64>,
-    /// Periods in which the own control group or one above it ran out of quota (`nr_throttled`).
+    /// Throttled periods of its own and parent cgroups (`nr_throttled`).
     pub throttled_periods: Option<u64>,
-    /// Time they then had to wait, in us, all CPUs together (`throttled_usec` of `cpu.stat`).
+    /// Throttled time of all CPUs, in us (`throttled_usec` of `cpu.stat`).
     pub throttled_us: Option<u64>,
-    /// Tasks that ran or waited to run, mean of about one minute (`/proc/loadavg`).
+    /// Load average of one minute (`/proc/loadavg`).
     pub load_1min: Option<f64>,
-    /// Tasks that run or wait to run now, this one included (`/proc/loadavg`).
+    /// Runnable tasks including this one (`/proc/loadavg`).
     pub runnable_tasks: Option<u64>,
 }

@@ -1,71 +1,72 @@
-//! Deliberate faults, for tests that show which test of the method sees which fault.
+//! Injected faults: wrong methods, for tests that show which check detects which fault.
 //!
-//! Only with the feature `fault-injection`, and only in the thread that commits one; without the feature
-//! [`is_injected`] is a constant `false`, and nothing of it is in the program.
+//! A fault is active only with the feature `fault-injection`, and only in the thread that runs under
+//! [`with_fault`]. Without the feature [`is_injected`] is a constant `false`, so the program contains
+//! no trace of it.
 
-/// A way to measure wrongly that others have been seen to use.
+/// A common mistake in benchmarking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// The interval is taken over all batches of all processes, as if they were independent.
+    /// The interval is computed over all batches of all processes, as if they were independent.
     PooledBatches,
-    /// Batches of 10 ms, on a machine that interrupts every 8 ms.
+    /// Batches last 10 ms on a machine with an interrupt every 8 ms.
     LongBatches,
-    /// A figure below zero becomes zero.
+    /// Negative figures are set to zero.
     ClampAtZero,
-    /// The headline is the smallest value.
+    /// The minimum is used as the estimate.
     MinimumAsEstimate,
-    /// Batches are deleted for being slow.
+    /// Slow batches are removed as outliers.
     OutlierRemoval,
-    /// The first batch of a process counts.
+    /// The first batch of a process is included.
     NoWarmUp,
-    /// The clock's step is the smallest difference that was ever seen.
+    /// The clock's step is taken to be the smallest observed difference.
     SmallestStep,
-    /// The run stops at the first look that pleases, and pays nothing for it.
+    /// The run stops at the first narrow interval, without correcting for repeated looks.
     PeekAndStop,
-    /// All repetitions of a case are measured in a row.
+    /// All repetitions of a case are measured consecutively.
     BackToBack,
-    /// First all runs of one side, then all of the other, and the n-th of each are called a pair.
+    /// All runs of A come before all runs of B, and the n-th of each are treated as a pair.
     AThenB,
-    /// Two runs are compared as if their repetitions had taken turns.
+    /// Two separate runs are compared as if their repetitions had been interleaved.
     RunsAsInterleaved,
-    /// What was measured in pairs is compared as if it were not.
+    /// Paired measurements are compared as if they were unpaired.
     PairingIgnored,
-    /// What is not seen to differ is called equivalent.
+    /// The absence of a significant difference is reported as equivalence.
     AbsenceIsEquivalence,
-    /// Each of many rows is judged as if it were the only one.
+    /// Many rows are tested without a correction for multiple comparisons.
     NoMultiplicityCorrection,
-    /// What would show in every second comparison is called the smallest that could be seen.
+    /// The minimum detectable effect is stated at 50 % power.
     HalfThePower,
 }
 
 #[cfg(feature = "fault-injection")]
 thread_local! {
-    static NOW: std::cell::Cell<Option<InjectedFault>> = const { std::cell::Cell::new(None) };
+    static ACTIVE: std::cell::Cell<Option<InjectedFault>> = const { std::cell::Cell::new(None) };
 }
 
-/// Whether this thread commits `sin` now.
+/// Whether `fault` is active in this thread.
 #[cfg(feature = "fault-injection")]
-pub fn is_injected(sin: InjectedFault) -> bool {
-    NOW.get() == Some(sin)
+pub fn is_injected(fault: InjectedFault) -> bool {
+    ACTIVE.get() == Some(fault)
 }
 
-/// Whether this thread commits `sin` now: never, without the feature.
+/// Whether `fault` is active in this thread; always false without the feature.
 #[cfg(not(feature = "fault-injection"))]
 #[inline(always)]
-pub const fn is_injected(_sin: InjectedFault) -> bool {
+pub const fn is_injected(_fault: InjectedFault) -> bool {
     false
 }
 
-/// Runs `work` while this thread commits `sin`.
+/// Runs `work` with `fault` active in this thread.
 #[cfg(feature = "fault-injection")]
-pub fn with_fault<R>(sin: InjectedFault, work: impl FnOnce() -> R) -> R {
-    struct Repent;
-    impl Drop for Repent {
+pub fn with_fault<R>(fault: InjectedFault, work: impl FnOnce() -> R) -> R {
+    struct Reset;
+    impl Drop for Reset {
         fn drop(&mut self) {
-            NOW.set(None);
+            ACTIVE.set(None);
         }
     }
-    let _repent = Repent;
-    NOW.set(Some(sin));
+    let _reset = Reset;
+    ACTIVE.set(Some(fault));
     work()
 }

@@ -1,35 +1,34 @@
-//! What a worker saw of the file that its ops worked on.
+//! Properties of the file that the ops of a worker used.
 
 use serde::{Deserialize, Serialize};
 
-/// What a worker saw of its file: where it lay, and what the page cache held of it whenever the worker
-/// looked, before passes over it.
+/// A worker's file: its file system, and how many of its pages were cached before passes over it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileObservation {
     /// The file system's number (`f_type` of statfs(2)).
     pub filesystem: u64,
-    /// Pages that the file has.
+    /// The number of pages of the file.
     pub pages: u64,
-    /// How often the worker looked.
+    /// How often the worker checked the page cache.
     pub checks: u64,
-    /// The fewest of its pages that the cache held then.
+    /// The minimum number of cached pages.
     pub min_cached: u64,
-    /// The most of them.
+    /// The maximum number of cached pages.
     pub max_cached: u64,
-    /// Whether it was wanted cold.
+    /// Whether the file was to be uncached.
     pub cold: bool,
 }
 
 impl FileObservation {
-    /// Takes note of one more look.
+    /// Adds the result of a check: the number of cached pages.
     pub fn add_check(&mut self, cached: u64) {
         self.min_cached = if self.checks == 0 { cached } else { self.min_cached.min(cached) };
         self.max_cached = self.max_cached.max(cached);
         self.checks += 1;
     }
 
-    /// What two workers saw. They looked at files alike: where those lay is the first one's word.
+    /// Combines the observations of two workers; the file system is that of `self`.
     #[must_use]
     pub fn merged_with(self, other: FileObservation) -> FileObservation {
         match (self.checks, other.checks) {
@@ -45,23 +44,23 @@ impl FileObservation {
     }
 }
 
-/// What stands behind the files of a file system.
+/// What stores the files of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// A device of this machine's, as far as this machine knows.
+    /// A block device of this machine, as far as it can tell.
     Disk,
     /// Memory.
     Memory,
     /// Another machine.
     Network,
-    /// Other file systems, of any kind.
+    /// Other file systems.
     Overlay,
-    /// Nobody can tell from its number.
+    /// Not known from the number.
     Unknown,
 }
 
 impl Backing {
-    /// The word of the record.
+    /// The name in the record.
     pub fn text(self) -> &'static str {
         match self {
             Backing::Disk => "disk",
@@ -73,7 +72,7 @@ impl Backing {
     }
 }
 
-/// Numbers of file systems (linux/magic.h, and their own sources), names, and what is behind them.
+/// Magic numbers of file systems (linux/magic.h and their own sources), names and backing.
 const FILE_SYSTEMS: &[(u64, &str, Backing)] = &[
     (0xef53, "ext4", Backing::Disk),
     (0x5846_5342, "xfs", Backing::Disk),
@@ -107,12 +106,12 @@ const FILE_SYSTEMS: &[(u64, &str, Backing)] = &[
     (0x6573_5546, "fuse", Backing::Unknown),
 ];
 
-/// The name of a file system, and what is behind its files.
+/// The name and the backing of a file system by its magic number.
 pub fn file_system(number: u64) -> (String, Backing) {
-    // The kernel's type is as wide as a word, and some of the numbers have come with their sign.
+    // `f_type` is a signed word, so some numbers arrive sign-extended.
     let number = number & 0xffff_ffff;
-    match FILE_SYSTEMS.iter().find(|&&(of, ..)| of == number) {
-        Some(&(_, name, behind)) => (name.to_owned(), behind),
+    match FILE_SYSTEMS.iter().find(|&&(magic, ..)| magic == number) {
+        Some(&(_, name, backing)) => (name.to_owned(), backing),
         None => (format!("{number:#x}"), Backing::Unknown),
     }
 }
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_network_and_an_overlay_are_never_called_a_disk() {
-        for (number, name, behind) in [
+        for (number, name, backing) in [
             (0xef53, "ext4", Backing::Disk),
             (0x6969, "nfs", Backing::Network),
             (0xffff_ffff_ff53_4d42, "cifs", Backing::Network),
@@ -132,14 +131,14 @@ mod tests {
             (0x6573_5546, "fuse", Backing::Unknown),
             (0x1234, "0x1234", Backing::Unknown),
         ] {
-            assert_eq!(file_system(number), (name.to_owned(), behind));
+            assert_eq!(file_system(number), (name.to_owned(), backing));
         }
     }
 
     #[test]
-    fn looks_add_up_to_the_fewest_and_the_most() {
+    fn checks_keep_the_minimum_and_the_maximum() {
         let mut one = FileObservation { pages: 8, ..FileObservation::default() };
-        assert_eq!(one.merged_with(one), one, "nobody has looked");
+        assert_eq!(one.merged_with(one), one, "no checks");
         one.add_check(5);
         let mut other = one;
         other.add_check(7);

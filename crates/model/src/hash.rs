@@ -1,10 +1,9 @@
-//! A content hash that tells two builds apart.
+//! A content hash that distinguishes builds.
 
 /// FNV-1a with 128 bits, as 32 hexadecimal digits.
 ///
-/// It guards against accidents (a stale copy, another version), not against malice: whoever can
-/// replace the worker can also replace the tool. So that the worker links no more than it must, it is
-/// ten lines of our own and not a cryptographic crate.
+/// It detects accidents (a stale copy, another version), not attacks: an attacker who can replace the
+/// worker can also replace the tool. So ten lines suffice, and no cryptographic crate is linked.
 pub fn content(bytes: &[u8]) -> String {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -1,7 +1,7 @@
-//! The journal: what happened in a run, in order, as it happened.
+//! The journal: the events of a run, in order.
 //!
-//! The run only appends to it. The terminal, the store and a replay are listeners, and the record
-//! is a pure function of the journal: the same journal gives the same record, to the byte.
+//! A run only appends to it. The terminal, the store and a replay observe it, and the record is a
+//! pure function of the journal: the same journal gives the same record, byte for byte.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,24 +15,24 @@ use crate::record::{Machine, RowOutcome, Settings, TargetInfo, Tool};
 use crate::study_method::StudyMethod;
 use crate::worker::{BatchPlan, Disturbance, Sample};
 
-/// One thing that happened.
+/// An entry of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "entry")]
 pub enum Entry {
     /// The run began.
     Started(Box<RunHeader>),
-    /// A machine was met.
+    /// A machine was connected and described.
     MachineDescribed {
-        /// Its facts, its clock not known yet.
+        /// Its facts, without the clock.
         machine: Box<Machine>,
-        /// What was attached to its system or to the workers.
+        /// Tracers attached to its system or to the workers.
         tracers: Vec<String>,
     },
     /// Its CPUs were probed, and one was chosen.
     CpuChosen {
         /// The machine's id.
         machine: String,
-        /// What the probe saw.
+        /// The result of the probe.
         probe: Vec<CpuProbe>,
         /// The CPU that was chosen.
         cpu: Option<u32>,
@@ -45,58 +45,57 @@ pub enum Entry {
         calibration: Calibration,
         /// The moment.
         sync: ClockSync,
-        /// Why better clocks were passed over.
+        /// Why better clocks were not used.
         passed_over: Vec<String>,
     },
-    /// What will be measured.
+    /// The plan.
     Planned {
         /// The rows, in the order of the record.
         rows: Vec<PlannedRow>,
-        /// The timers of the survey; none unless all of their cases are among the rows.
+        /// The timers of the timer survey; empty unless all their cases are rows.
         #[serde(default)]
         timers: Vec<Timer>,
     },
-    /// What will be measured as well, now that the figures of the others are known.
+    /// Further rows were planned, based on the figures of the others.
     RowsAdded {
-        /// The rows, which follow the others.
+        /// The rows, appended to the others.
         rows: Vec<PlannedRow>,
     },
-    /// What will be compared with what.
+    /// The comparisons of the run.
     Paired {
         /// The pairs of rows.
         pairs: Vec<Pairing>,
     },
-    /// A row's pilot came back.
+    /// A row's pilot has finished.
     Piloted {
         /// The row's index.
         row: u32,
-        /// How its workers time their ops.
+        /// Its batch plan.
         plan: BatchPlan,
     },
-    /// A worker came back.
+    /// A worker has finished.
     Worker {
         /// The row's index.
         row: u32,
         /// What it was measured for.
         phase: Phase,
-        /// When it came back, in seconds from the start of the run.
+        /// When it finished, in seconds since the start of the run.
         at_s: f64,
-        /// Which of the comparisons that its row is in it was measured for, as [`Versus::set`] says;
-        /// in a run that compares nothing 0.
+        /// The comparison that it was measured for, as in [`Pairing::set`]; 0 without comparisons.
         #[serde(default)]
         set: u32,
-        /// What it brought.
+        /// Its result.
         outcome: WorkerOutcome,
     },
-    /// A worker, or a pair of them, came back in which nothing differs: a control.
+    /// A control has finished: a worker, or a pair of workers, with identical arms.
     Control {
-        /// The index of the row that it was made of.
+        /// The index of its row.
         row: u32,
         /// How its two arms were interleaved.
         design: Design,
         /// What it was measured for.
         phase: Phase,
-        /// When it came back, in seconds from the start of the run.
+        /// When it finished, in seconds since the start of the run.
         at_s: f64,
         /// The batches of arms 0 and 1, in order.
         samples: Vec<Sample>,
@@ -115,18 +114,18 @@ pub enum Entry {
         /// Why.
         reason: String,
     },
-    /// A monitor that a row was counted or timed under has ended, and has seen what was made.
+    /// The monitor of a row's worker has ended, and its report was verified.
     MonitorReported {
         /// The row's index.
         row: u32,
-        /// The calls that it saw of the counted ops; `None` where that was another time.
+        /// Observed calls of the counted ops; `None` if this worker did not count.
         observed_calls: Option<u64>,
-        /// The state of its profile of the program that measures.
+        /// The state of its profile of the worker program.
         profile_state: Option<String>,
-        /// The anomalies that it saw, of all processes.
+        /// Anomalies of all processes.
         anomalies: u64,
     },
-    /// A row will not be measured any further.
+    /// A row will not be measured further.
     Abandoned {
         /// The row's index.
         row: u32,
@@ -139,59 +138,59 @@ pub enum Entry {
     RowFinished {
         /// The row's index.
         row: u32,
-        /// Whether the precision that was asked for was reached.
+        /// Whether the requested precision was reached.
         converged: bool,
     },
-    /// The run ended by itself or on Ctrl-C.
+    /// The run ended, by itself or on Ctrl-C.
     Ended {
         /// RFC 3339, UTC.
         at: String,
-        /// Whether everything that was asked for was done.
+        /// Whether everything requested was done.
         complete: bool,
     },
 }
 
-/// How a run began.
+/// The header of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// A UUID, version 7.
     pub id: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// The user's own words.
+    /// The user's label.
     pub label: Option<String>,
     /// The command line.
     pub command: Vec<String>,
     /// The programs that measure.
     pub tool: Tool,
-    /// What was asked for.
+    /// The settings.
     pub settings: Settings,
 }
 
-/// A row to come.
+/// A planned row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedRow {
     /// The case.
     pub case: Case,
-    /// Its benchmark, as the worker defined it at the time.
+    /// The definition of its benchmark at the time.
     pub definition: Definition,
-    /// Where it will be measured.
+    /// Its target.
     pub target: TargetInfo,
-    /// Whether the user asked for it; a reference case is measured all the same.
+    /// Whether the user requested it; reference cases are always measured.
     pub requested: bool,
     /// Whether it is a reference case.
     pub is_reference: bool,
-    /// Whether it was added to place a break of a curve.
+    /// Whether it was added to locate a break of a curve.
     #[serde(default)]
     pub is_refinement: bool,
-    /// Whether a treatment puts another process beside it that its calls wake: switches are then
-    /// the treatment's.
+    /// Whether a treatment adds a process that is woken by its calls: context switches are then no
+    /// disturbance.
     #[serde(default)]
     pub monitored: bool,
-    /// The program that is run, where that is what is measured.
+    /// The program, if the row is a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Box<Workload>>,
-    /// The manner in which a study times it, where it is timed so as well.
+    /// The study method, if it is also timed by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study_method: Option<StudyMethod>,
 }
@@ -205,21 +204,21 @@ pub struct Pairing {
     pub new: u32,
     /// How they are interleaved.
     pub design: Design,
-    /// The number that workers of both rows bear which were measured side by side.
+    /// The number in the worker entries of both rows that belong to this comparison.
     pub set: u32,
 }
 
-/// How two things are measured side by side.
+/// How two arms are interleaved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
-    /// As two or three copies of one process, batch by batch.
+    /// Two or three forked copies of one process, batch by batch.
     Twins,
-    /// In one process, while what differs is done to the system and undone again.
+    /// One process, while the treatment of the system is toggled.
     Toggle,
-    /// In two processes, one after the other.
+    /// Two processes, one after the other.
     Pairs,
-    /// In two boots of machines that repeat themselves to the last instruction.
+    /// Two boots of deterministic machines with instruction counting.
     Boots,
 }
 
@@ -235,43 +234,43 @@ impl Design {
     }
 }
 
-/// What a worker is measured for.
+/// The purpose of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// A reference case before the first round.
     Before,
-    /// A round that only fixes how many repetitions the real rounds get (`--thorough`).
+    /// A round that only determines the number of repetitions of the real rounds (`--thorough`).
     #[serde(rename = "trial")]
     Rehearsal(u32),
     /// A round.
     Round(u32),
     /// A reference case after the last round.
     After,
-    /// An experiment in the manner of the row's study, by its number: no repetition of the row.
+    /// An experiment by the row's study method, by its number; not a repetition of the row.
     StudyMethod(u32),
 }
 
-/// What a worker brought.
+/// The result of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerOutcome {
-    /// Batches.
+    /// Samples.
     Sampled {
         /// The batches, in order.
         samples: Vec<Sample>,
-        /// What disturbed them.
+        /// Their disturbance.
         disturbance: Box<Disturbance>,
-        /// How often one op woke the monitor that it is under; none where it is under none.
+        /// Wakeups of the monitor per op; null without a monitor.
         #[serde(default)]
         monitor_wakeups_per_op: Option<f64>,
-        /// How the kernel let it speculate, in the words of its status; none where it was not asked.
+        /// Its speculation status as reported by the kernel; null if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         speculation: Option<String>,
     },
     /// One trial of a program.
     Trial(Box<Trial>),
-    /// Nothing.
+    /// No result.
     Lost {
         /// `failed` or `timed-out`.
         outcome: RowOutcome,

@@ -1,8 +1,8 @@
-//! Plain data that the tool and the measuring worker both speak.
+//! Plain data shared by the tool and the worker.
 //!
-//! What this room is for: the words of the project as types, and the text forms in which they
-//! travel (JSON lines between tool and supervisor, the record, the journal). What it may not know:
-//! how anything is measured, stored or shown. It does no input or output.
+//! This crate defines the project's terms as types, and the text forms in which they are exchanged:
+//! the JSON lines between tool and supervisor, the record, the journal. It does not know how
+//! anything is measured, stored or shown, and does no input or output.
 
 pub mod call_names;
 pub mod calls;

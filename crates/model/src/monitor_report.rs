@@ -1,44 +1,44 @@
-//! What a monitor of calls says when it is taken off: what it saw, so that it can be held against
-//! what was made.
+//! The report of a system-call monitor when it is detached: how many calls it observed, to be
+//! checked against the calls that were made.
 
 use serde::{Deserialize, Serialize};
 
-/// The last words of whoever held a monitor.
+/// The final report of a monitor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MonitorReport {
-    /// The calls that it saw, of all processes.
+    /// Observed calls of all processes.
     pub calls: u64,
-    /// What it saw and did not look at, or did not say, for lack of room.
+    /// Calls and events that were dropped for lack of space.
     #[serde(default)]
     pub lost: u64,
-    /// What it saw of the copies whose calls were counted meanwhile.
+    /// Observed calls of the processes whose calls were counted meanwhile.
     #[serde(default)]
     pub marked: Vec<MarkedProcess>,
-    /// The state of its profile of the program that measures: `training`, `frozen` or `normal`;
-    /// null where it saw none of its calls.
+    /// The state of the worker program's profile: `training`, `frozen` or `normal`; null if none of
+    /// its calls were observed.
     #[serde(default)]
     pub profile_state: Option<String>,
-    /// The anomalies that it saw, of all processes.
+    /// Anomalies of all processes.
     #[serde(default)]
     pub anomalies: u64,
 }
 
-/// A counted copy, as a monitor saw it.
+/// A process whose calls were counted, as the monitor observed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkedProcess {
-    /// Its process: [`crate::calls::CallCount::copy`].
+    /// Its pid: [`crate::calls::CallCount::counted_pid`].
     pub pid: u32,
-    /// The calls between its marks, of it and of what it started there.
+    /// Calls between its marks, including those of the tasks it started there.
     pub calls: u64,
 }
 
 impl MonitorReport {
-    /// The calls that it saw of a counted copy; `None` where it saw none of its marks.
+    /// The observed calls of a counted process; `None` if its marks were not observed.
     pub fn calls_of_pid(&self, process: u32) -> Option<u64> {
         self.marked.iter().find(|it| it.pid == process).map(|it| it.calls)
     }
 
-    /// Takes in that a copy came to its second mark, again maybe.
+    /// Adds the calls of a process that reached its end mark; a process may do so repeatedly.
     pub fn add_marked(&mut self, process: u32, calls: u64) {
         if let Some(it) = self.marked.iter_mut().find(|it| it.pid == process) {
             it.calls += calls;
@@ -50,6 +50,6 @@ impl MonitorReport {
     }
 }
 
-/// Copies that one monitor is asked about: a run has some hundred rows. Marks cost whoever makes
-/// them nothing.
+/// Bounds the memory of the report: a run counts some hundred processes, but any process can make
+/// marks.
 const MAX_MARKED_PROCESSES: usize = 4_096;

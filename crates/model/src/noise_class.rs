@@ -1,8 +1,8 @@
-//! How quiet a machine was: one word for the share of time that was lost.
+//! Noise classes: how much time a machine lost to disturbances.
 
-/// Less lost time than this is quiet, and ...
+/// Below this share of lost time a machine is quiet.
 const NOISY_FROM_PCT: f64 = 1.0;
-/// ... more than this is very noisy.
+/// Above this share it is very noisy.
 const VERY_NOISY_FROM_PCT: f64 = 10.0;
 
 /// The class of a run, or of a probe.
@@ -12,12 +12,12 @@ pub enum NoiseClass {
     Quiet,
     /// 1 % to 10 %.
     Noisy,
-    /// Above 10 %: absolute figures of single shots are not to be claimed.
+    /// Above 10 %: absolute figures of single shots are not reliable.
     VeryNoisy,
 }
 
 impl NoiseClass {
-    /// The class of a share of time that was wanted and not had, stolen time included.
+    /// The class for a share of runnable time without a CPU, stolen time included.
     pub fn of_lost_pct(lost_pct: f64) -> Self {
         match lost_pct {
             _ if lost_pct < NOISY_FROM_PCT => NoiseClass::Quiet,
@@ -41,7 +41,7 @@ mod tests {
     use super::NoiseClass;
 
     #[test]
-    fn the_classes_meet_at_one_and_at_ten_per_cent() {
+    fn the_limits_of_the_classes_are_one_and_ten_per_cent() {
         let classes = [0.0, 0.999, 1.0, 10.0, 10.001].map(NoiseClass::of_lost_pct);
         let (quiet, noisy, very_noisy) =
             (NoiseClass::Quiet, NoiseClass::Noisy, NoiseClass::VeryNoisy);

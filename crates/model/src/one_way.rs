@@ -1,21 +1,21 @@
-//! Half of a round trip, held against both ways.
+//! Comparison of half a round trip with one-way latencies.
 
 use serde::{Deserialize, Serialize};
 
-/// What is said of two figures.
+/// Verdict on two figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Equivalence {
-    /// They differ by less than the margin, as surely as their intervals say.
+    /// They differ by less than the margin, with 95 % confidence.
     Equivalent,
     /// They differ by more than the margin.
     Different,
-    /// Neither can be said.
+    /// Neither is established.
     Inconclusive,
 }
 
-/// A figure with its interval of 95 %.
+/// A figure with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
@@ -25,19 +25,19 @@ pub struct Figure {
     pub ci95: [f64; 2],
 }
 
-/// One way beside half of the round trip.
+/// One direction compared with half of the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWay {
-    /// What was measured one way, in ns.
+    /// The one-way latency, in ns.
     pub figure: Figure,
-    /// It as a multiple of half of the round trip.
+    /// Its ratio to half of the round trip.
     pub ratio: Figure,
-    /// What is said of the two.
+    /// The verdict.
     pub verdict: Equivalence,
 }
 
-/// Half of a round trip, held against both ways.
+/// Half of a round trip compared with both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HalfRoundTrip {
@@ -47,10 +47,10 @@ pub struct HalfRoundTrip {
     pub half: Figure,
     /// To the other end.
     pub outbound: OneWay,
-    /// And from it.
+    /// From the other end.
     pub inbound: OneWay,
-    /// Whether so much time was lost that figures of single shots mean nothing.
+    /// Whether so much time was lost that figures of single shots are not reliable.
     pub too_noisy: bool,
-    /// Whether the half stands for one way: what holds for both ways.
+    /// Whether half of the round trip is equivalent to both directions.
     pub verdict: Equivalence,
 }

@@ -18,7 +18,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Reads a value as it is typed: digits are a number, optionally with `Ki`, `Mi` or `Gi`.
+    /// Parses a value: digits are a number, optionally with the suffix `Ki`, `Mi` or `Gi`.
     pub fn parse(text: &str) -> Value {
         let (digits, factor) = match text {
             _ if text.ends_with("Ki") => (&text[..text.len() - 2], 1 << 10),
@@ -70,14 +70,14 @@ impl Point {
         Self::default()
     }
 
-    /// This point with one more axis at its end.
+    /// Appends an axis.
     #[must_use]
     pub fn with(mut self, axis: impl Into<String>, value: impl Into<Value>) -> Self {
         self.0.push((axis.into(), value.into()));
         self
     }
 
-    /// The value of an axis, where the point has that axis.
+    /// The value of an axis, if the point has that axis.
     pub fn get(&self, axis: &str) -> Option<&Value> {
         self.0.iter().find(|(name, _)| name == axis).map(|(_, value)| value)
     }
@@ -87,12 +87,12 @@ impl Point {
         self.0.iter().map(|(axis, value)| (axis.as_str(), value))
     }
 
-    /// Whether every axis of `part` has the same value here; a `part` without axes is everywhere.
+    /// Whether every axis of `part` has the same value in this point; true for an empty `part`.
     pub fn includes(&self, part: &Point) -> bool {
         part.iter().all(|(axis, value)| self.get(axis) == Some(value))
     }
 
-    /// Whether the benchmark has no axes.
+    /// Whether the point has no axes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Point {
                 while let Some((axis, value)) = map.next_entry::<String, Value>()? {
                     if point.get(&axis).is_some() {
                         return Err(serde::de::Error::custom(format!(
-                            "axis `{axis}` stands twice"
+                            "axis `{axis}` occurs twice"
                         )));
                     }
                     point.0.push((axis, value));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_that_stands_twice_is_refused() {
+    fn a_duplicate_axis_is_rejected() {
         assert!(serde_json::from_str::<Point>(r#"{"a":1,"a":2}"#).is_err());
     }
 

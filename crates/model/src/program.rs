@@ -1,4 +1,4 @@
-//! Programs as subjects: what a worker is told to run, and what one trial brings.
+//! Programs as subjects: what a worker runs, and the result of a trial.
 
 use std::collections::BTreeMap;
 
@@ -9,52 +9,52 @@ use crate::unit::Unit;
 /// The family of whole programs.
 pub const FAMILY: &str = "workload";
 
-/// What a worker runs, once a trial, and all that surrounds it. Commands are words: no shell reads
-/// them.
+/// A program that a worker runs once per trial, with its environment. Commands are argument vectors;
+/// no shell is involved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The command. Its standard input is empty.
     pub command: Vec<String>,
-    /// Variables that are set for all commands, beside those that the supervisor has.
+    /// Environment variables of all commands, in addition to those of the supervisor.
     pub variables: BTreeMap<String, String>,
-    /// Where all commands stand; `None` for a fresh folder that goes with the trial.
+    /// The working directory of all commands; `None` for a fresh one that is removed after the trial.
     pub working_directory: Option<String>,
-    /// What is done before each trial, untimed.
+    /// Untimed commands before each trial.
     pub before: Vec<Vec<String>>,
-    /// What is done after each trial, however it went, untimed.
+    /// Untimed commands after each trial, also after a failed one.
     pub after: Vec<Vec<String>>,
-    /// What runs beside the command from before it begins until it has ended.
+    /// A program that runs from before the command starts until it has exited.
     pub companion: Option<CompanionProgram>,
-    /// Whether its standard output is read; else it goes to /dev/null. What it says on standard
-    /// error is always read.
+    /// Whether its standard output is captured; otherwise it goes to /dev/null. Standard error is
+    /// always captured.
     pub captures_output: bool,
-    /// The exit statuses by which it says that all went well.
+    /// The exit statuses that mean success.
     pub ok_statuses: Vec<i32>,
-    /// What it may not exceed.
+    /// Its resource limits.
     pub limits: ProgramLimits,
 }
 
-/// A program that another one needs while it runs.
+/// A program that the measured program needs while it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompanionProgram {
-    /// Its command. The first line that it writes says that it is ready.
+    /// Its command. It writes a line when it is ready.
     pub command: Vec<String>,
-    /// The variable that holds that line for the measured command; empty for none.
+    /// The environment variable that passes that line to the measured command; empty for none.
     pub variable: String,
-    /// What stands before the line in the variable.
+    /// A prefix of the line in the variable.
     pub prefix: String,
 }
 
-/// What a trial may not exceed; it is ended where it does.
+/// Limits of a trial, which is killed when it exceeds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramLimits {
-    /// Seconds that it may take, with what is done before and after it.
+    /// Seconds, including the commands before and after it.
     pub seconds: u32,
-    /// MiB that it may write to what is read.
+    /// MiB of captured output.
     pub output_mib: u32,
-    /// MiB of address space for each of its processes (RLIMIT_AS).
+    /// MiB of address space per process (RLIMIT_AS).
     pub memory_mib: Option<u32>,
-    /// MiB of each file that it writes (RLIMIT_FSIZE).
+    /// MiB per written file (RLIMIT_FSIZE).
     pub file_mib: Option<u32>,
 }
 
@@ -64,41 +64,41 @@ impl Default for ProgramLimits {
     }
 }
 
-/// What one trial of a program brought.
+/// The result of one trial of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
-    /// From before its process was made until its end was known.
+    /// Nanoseconds from before the process was created until its exit was reported.
     pub real_ns: u64,
-    /// What the kernel charged it and all that it has started and waited for (wait4(2)), and those
-    /// that were left to us.
+    /// Resource usage of its process tree: of all waited-for descendants (wait4(2)), and of those
+    /// that the supervisor reaped.
     pub usage: TreeUsage,
-    /// How many lines it has written to standard output; unknown where that is not read.
+    /// Lines on standard output; `None` if that is not captured.
     pub lines: Option<u64>,
-    /// The last of what it wrote to what is read.
+    /// The end of the captured output.
     pub output: String,
 }
 
-/// What the kernel charged a tree of processes.
+/// Resource usage of a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeUsage {
     /// CPU time in user mode, in nanoseconds.
     pub user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// The largest resident set of any one of its processes, in bytes.
+    /// The largest resident set of a single process, in bytes.
     pub peak_bytes: u64,
-    /// Faults that waited for no disk.
+    /// Minor faults.
     pub minor_faults: u64,
-    /// Faults that waited for one.
+    /// Major faults.
     pub major_faults: u64,
-    /// Switches because a task waited.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Switches that the scheduler forced.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
 }
 
 impl TreeUsage {
-    /// Of both together.
+    /// The usage of both trees together.
     #[must_use]
     pub fn merged_with(self, other: TreeUsage) -> TreeUsage {
         TreeUsage {
@@ -113,66 +113,66 @@ impl TreeUsage {
     }
 }
 
-/// A trial as the journal keeps it: its times, its account, and what was read from its output.
+/// A trial as kept in the journal: times, resource usage, and figures parsed from the output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// From before its process was made until its end was known.
+    /// Nanoseconds from before the process was created until its exit was reported.
     pub real_ns: u64,
-    /// What the kernel charged its processes.
+    /// Resource usage of its processes.
     pub usage: TreeUsage,
-    /// What was read from its output, by name.
+    /// Figures parsed from its output, by name.
     pub figures: BTreeMap<String, f64>,
 }
 
 /// A program that is measured as a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// What is run.
+    /// The program.
     pub program: Program,
-    /// How many trials are timed; at most so many, where time is short.
+    /// The number of timed trials; the maximum if time is short.
     pub trials: u32,
-    /// The fewest that are.
+    /// The minimum number of timed trials.
     pub min_trials: u32,
-    /// What is read from its output.
+    /// Figures parsed from its output.
     pub figures: Vec<Figure>,
     /// The metric that is the row's figure: `real`, or the name of one of [`Self::figures`].
     pub primary: String,
 }
 
-/// A figure that is read from what a program has written.
+/// A figure parsed from the output of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its name, as a metric.
+    /// The name of the metric.
     pub name: String,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
-    /// How it is found.
+    /// Where it comes from.
     pub source: FigureSource,
 }
 
-/// How a figure is found.
+/// Where a figure comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureSource {
-    /// The first group of this regular expression, where it matches last.
+    /// The first capture group of the last match of this regular expression.
     Pattern(String),
-    /// The real time over the number of lines that the warm-up has written.
+    /// The real time divided by the number of lines written in the warm-up.
     PerLine,
 }
 
-/// The time from before the process was made until its end was known.
+/// Real time from before the process was created until its exit was reported.
 pub const REAL: &str = "real";
 /// CPU time in user mode.
 pub const USER: &str = "user";
 /// CPU time in the kernel.
 pub const SYSTEM: &str = "system";
-/// The largest resident set of one process.
+/// The largest resident set of a single process.
 pub const PEAK_MEMORY: &str = "peak-memory";
 
 /// A metric of a trial: its name, its unit, its figure.
 pub type Measured = (String, Unit, f64);
 
-/// The metrics that every workload has: names, units, and what they are of a trial.
+/// The metrics of every workload: name, unit, and how it is computed from a trial.
 type StandardMetric = (&'static str, Unit, fn(&Trial) -> f64);
 const STANDARD_METRICS: [StandardMetric; 8] = [
     (REAL, Unit::Seconds, |it| it.real_ns as f64 * 1e-9),
@@ -186,19 +186,19 @@ const STANDARD_METRICS: [StandardMetric; 8] = [
 ];
 
 impl Workload {
-    /// The metrics of a trial: those that every workload has, then those that were read from its
-    /// output.
+    /// The metrics of a trial: the standard ones, then those parsed from its output.
     pub fn metrics(&self, trial: &Trial) -> Vec<Measured> {
-        let fixed =
-            STANDARD_METRICS.iter().map(|(name, unit, of)| ((*name).to_owned(), *unit, of(trial)));
+        let fixed = STANDARD_METRICS
+            .iter()
+            .map(|(name, unit, value)| ((*name).to_owned(), *unit, value(trial)));
         let read = self.figures.iter().filter_map(|figure| {
             Some((figure.name.clone(), figure.unit, *trial.figures.get(&figure.name)?))
         });
         fixed.chain(read).collect()
     }
 
-    /// Whether a metric is compared between places: times, and what was read. What else the kernel
-    /// counts is shown.
+    /// Whether a metric is compared between targets: times and parsed figures are, other kernel
+    /// counters are only shown.
     pub fn is_compared(&self, metric: &str) -> bool {
         [REAL, USER, SYSTEM].contains(&metric) || self.figures.iter().any(|it| it.name == metric)
     }
@@ -210,7 +210,7 @@ impl Workload {
     }
 }
 
-/// Whether a name is that of a metric that every workload has.
+/// Whether a name is that of a standard metric.
 pub fn is_standard_metric(metric: &str) -> bool {
     STANDARD_METRICS.iter().any(|(name, ..)| *name == metric)
 }

@@ -1,4 +1,4 @@
-//! What tool and supervisor say to each other: one JSON object a line, Orders in, Events out.
+//! The protocol between tool and supervisor: one JSON object a line, orders in, events out.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,43 +11,43 @@ use crate::treatment::AttachedTreatment;
 use crate::watch::SystemActivity;
 use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
 
-/// The version of this page. Unequal versions do not talk.
+/// The version of the protocol. Both sides must have the same.
 pub const PROTOCOL: u32 = 5;
 
-/// The longest line either side reads: a worker of 10,000 samples fits eight times.
+/// The longest line that either side accepts: eight times a worker of 10,000 samples.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// The name that whoever measures on a machine holds there, in the abstract socket space. It stays
-/// the same in all versions, or two versions would measure at once.
+/// The abstract socket name that serves as the lock of a machine. It is the same in all versions, or
+/// two versions could measure at once.
 pub const LOCK_NAME: &str = "oscost.run";
 
-/// What the reason of a worker ends with that could not reach its other end on another machine. The
-/// next worker would not reach it either.
+/// The end of the failure reason of a worker that could not connect to its peer on another machine.
+/// The next worker could not connect either.
 pub const PEER_UNREACHABLE_HINT: &str =
-    "is a firewall between? The other way may be open: swap --at and --peer";
+    "a firewall may block it; the other direction may be open: swap --at and --peer";
 
-/// What the tool asks of the supervisor. `id` is the tool's name for the job.
+/// Orders from the tool to the supervisor. `id` identifies the job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "order", deny_unknown_fields)]
 pub enum Order {
-    /// Start a worker; it answers `ready`, then waits for `go`.
+    /// Start a worker; it sends `ready`, then waits for `go`.
     Measure {
         /// The job.
         id: u64,
-        /// What the worker must know.
+        /// The worker's specification.
         spec: Box<WorkerSpec>,
     },
-    /// Time so many more groups of batches.
+    /// Time more groups of batches.
     Go {
         /// The job.
         id: u64,
-        /// Groups of batches.
+        /// The number of groups.
         batches: u32,
-        /// Of a worker that is toggled, the arm that they are of.
+        /// The arm, if the worker is toggled.
         #[serde(default)]
         arm: u8,
     },
-    /// Bring back the samples and end.
+    /// Return the samples and exit.
     Stop {
         /// The job.
         id: u64,
@@ -56,57 +56,56 @@ pub enum Order {
     Count {
         /// The job.
         id: u64,
-        /// What the worker must know; its task is `count`.
+        /// The worker's specification; its task is `count`.
         spec: Box<WorkerSpec>,
     },
-    /// Be the other end for a worker on another machine; it answers `ready` with its address, and
-    /// `served` when that worker has ended.
+    /// Start the peer of a worker on another machine; it sends `ready` with its address, and `served`
+    /// when that worker has exited.
     Serve {
         /// The job.
         id: u64,
-        /// What the worker must know; its task is `serve`.
+        /// The worker's specification; its task is `serve`.
         spec: Box<WorkerSpec>,
     },
-    /// Do something to the whole system until `stop`: it answers `ready` when that is done and has
-    /// settled, and `detached` when it is undone.
+    /// Apply treatments to the whole system until `stop`; it sends `ready` when they are in effect,
+    /// and `detached` when they are undone.
     Attach {
         /// The job.
         id: u64,
-        /// What is done, in this order.
+        /// The treatments, in order.
         treatments: Vec<AttachedTreatment>,
-        /// The CPU that is measured on.
+        /// The measuring CPU.
         cpu: Option<u32>,
-        /// The CPU of a neighbour that is to have another one; `None` for the last that may be used.
+        /// The CPU for a noisy neighbour on another CPU; `None` for the last allowed one.
         other_cpu: Option<u32>,
     },
-    /// Spin on each of these CPUs at once and look for gaps.
+    /// Spin on these CPUs simultaneously and record gaps.
     Probe {
         /// The job.
         id: u64,
-        /// The CPUs; none for wherever the scheduler puts it.
+        /// The CPUs; empty to leave the choice to the scheduler.
         cpus: Vec<u32>,
         /// How long to spin, in milliseconds.
         spin_ms: u64,
-        /// The clock to look at.
+        /// The clock to read.
         clock: ClockKind,
     },
-    /// Keep other runs off this machine until the session ends or `stop`. It answers `ready` when
-    /// the machine is the session's, and `held` when it is somebody else's: who then wants to wait
-    /// hears `ready` later.
+    /// Lock the machine against other runs until the session ends or `stop`. It sends `ready` when
+    /// the lock is held, or `busy` if another process holds it; with `wait`, `ready` follows later.
     Lock {
         /// The job.
         id: u64,
-        /// Whether to wait for whoever has it.
+        /// Whether to wait for the lock.
         wait: bool,
     },
-    /// Note who else uses the machine; it answers `ready`, then sleeps until `stop`.
+    /// Record other activity on the machine; it sends `ready`, then sleeps until `stop`.
     Watch {
         /// The job.
         id: u64,
-        /// Processes of the tool's own, which are left out with all below them.
+        /// The tool's own processes, which are left out with their descendants.
         excluded_pids: Vec<u32>,
     },
-    /// Learn a clock's rate, step and cost on this CPU.
+    /// Measure a clock's rate, step and cost on this CPU.
     Calibrate {
         /// The job.
         id: u64,
@@ -118,7 +117,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The job that the order is about.
+    /// The job of the order.
     pub fn id(&self) -> u64 {
         match *self {
             Order::Measure { id, .. }
@@ -135,34 +134,34 @@ impl Order {
     }
 }
 
-/// What the supervisor answers.
+/// Events from the supervisor to the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The first event of a session.
     Hello(Box<Hello>),
-    /// A worker stands ready for `go`.
+    /// A worker is ready for `go`.
     Ready {
         /// The job.
         id: u64,
         /// The worker's process.
         pid: u32,
-        /// Where its data socket listens, for two-ended benchmarks.
+        /// The address of its data socket, for two-ended benchmarks.
         addr: Option<String>,
     },
-    /// What a pilot found.
+    /// The result of a pilot.
     Piloted {
         /// The job.
         id: u64,
-        /// How later workers of the case time their ops.
+        /// The batch plan for later workers of the case.
         plan: BatchPlan,
     },
-    /// A worker that is toggled has timed what the last `go` asked for.
+    /// A toggled worker has timed the batches of the last `go`.
     BatchesDone {
         /// The job.
         id: u64,
     },
-    /// What a worker measured.
+    /// The samples of a worker.
     Sampled {
         /// The job.
         id: u64,
@@ -170,70 +169,69 @@ pub enum Event {
         samples: Vec<Sample>,
         /// What disturbed it.
         disturbance: Box<Disturbance>,
-        /// For each arm, how often the monitor that it is under was woken by one op; `None` for
-        /// those that are under none.
+        /// For each arm, wakeups of its monitor per op; `None` for arms without a monitor.
         #[serde(default)]
         monitor_wakeups_per_op: Vec<Option<f64>>,
-        /// For each of several arms, how the kernel lets it speculate, in the words of its status.
+        /// For each of several arms, its speculation status as reported by the kernel.
         #[serde(default)]
         speculation: Vec<Option<String>>,
-        /// The plan that they follow, where the worker made it itself.
+        /// The batch plan, if the worker made it itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Box<BatchPlan>>,
     },
-    /// What a trial of a program brought.
+    /// A trial of a program has ended.
     ProgramExited {
         /// The job.
         id: u64,
-        /// Its times, its account and its output.
+        /// Its times, resource usage and output.
         result: Box<ProgramResult>,
     },
-    /// What was done to the system is undone.
+    /// Treatments of the system have been undone.
     Detached {
         /// The job.
         id: u64,
-        /// The calls that it counted, of all processes, where it counts.
+        /// Counted calls of all processes, if the treatment counts them.
         counted: Option<u64>,
-        /// What a monitor saw that was attached.
+        /// The report of an attached monitor.
         #[serde(default)]
         monitor_report: Option<Box<MonitorReport>>,
     },
-    /// What a counted copy called.
+    /// The calls of a counted process.
     Counted {
         /// The job.
         id: u64,
         /// The calls.
         count: Box<CallCount>,
     },
-    /// Whom a worker served has ended.
+    /// The worker that was served has exited.
     Served {
         /// The job.
         id: u64,
-        /// Connections that did not show the token, or came from elsewhere: they were closed.
+        /// Connections that were closed since they lacked the token or came from another address.
         unauthorised_connections: u64,
     },
-    /// Somebody else has the machine.
+    /// Another process holds the machine's lock.
     Busy {
         /// The job.
         id: u64,
-        /// Who, in words.
+        /// A description of the holder.
         holder: String,
     },
-    /// What a probe saw.
+    /// The result of a probe.
     Probed {
         /// The job.
         id: u64,
         /// One entry for each CPU that could be probed.
         cpus: Vec<CpuProbe>,
     },
-    /// What a watch saw.
+    /// The result of a watch.
     Watched {
         /// The job.
         id: u64,
-        /// What went on between `ready` and `stop`.
+        /// The activity between `ready` and `stop`.
         activity: Box<SystemActivity>,
     },
-    /// What a calibration found.
+    /// The result of a calibration.
     Calibrated {
         /// The job.
         id: u64,
@@ -242,44 +240,44 @@ pub enum Event {
         /// The moment at which it ended, on both clocks.
         sync: ClockSync,
     },
-    /// The place does not offer what the case needs.
+    /// The target does not meet a requirement of the case.
     Skipped {
         /// The job.
         id: u64,
-        /// What is missing, in words.
+        /// What is missing.
         missing: String,
-        /// The arm that lacks it, where there are several.
+        /// The affected arm, if there are several.
         #[serde(default)]
         arm: Option<u8>,
     },
-    /// The job went wrong.
+    /// The job failed.
     Failed {
         /// The job.
         id: u64,
-        /// The op at which it went wrong, where that is known.
+        /// The op that failed, if known.
         at_op: Option<u64>,
-        /// What went wrong, in words.
+        /// The reason.
         reason: String,
-        /// Its number, where it was an error of a call.
+        /// The error number, if a system call failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         errno: Option<i32>,
-        /// The arm that it went wrong in, where there are several.
+        /// The affected arm, if there are several.
         #[serde(default)]
         arm: Option<u8>,
     },
-    /// The job took longer than it may.
+    /// The job exceeded its time limit.
     TimedOut {
         /// The job.
         id: u64,
-        /// What it was given, in milliseconds.
+        /// The time limit, in milliseconds.
         after_ms: u64,
-        /// What it waited for, where the job says so itself.
+        /// What it waited for, if known.
         reason: Option<String>,
     },
 }
 
 impl Event {
-    /// The job that the event is about; `None` for `hello`.
+    /// The job of the event; `None` for `hello`.
     pub fn id(&self) -> Option<u64> {
         match *self {
             Event::Hello(_) => None,
@@ -302,17 +300,17 @@ impl Event {
     }
 }
 
-/// The head of an event: all that the supervisor reads of what a worker says, before it passes the
-/// line on unchanged. The tool reads the whole.
+/// The part of an event that the supervisor parses before it forwards a worker's line unchanged. The
+/// tool parses the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct EventHead {
-    /// Which event.
+    /// The kind of event.
     pub event: EventKind,
     /// The job.
     pub id: u64,
 }
 
-/// The events that a worker may say.
+/// The events that a worker may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each is the variant of `Event` of the same name")]
@@ -333,7 +331,7 @@ pub enum EventKind {
     TimedOut,
 }
 
-/// Who the supervisor is and where it stands.
+/// The supervisor and its machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`PROTOCOL`] of the supervisor.
@@ -344,29 +342,28 @@ pub struct Hello {
     pub worker_hash: String,
     /// How it was built.
     pub build: WorkerBuild,
-    /// Which clocks can be used here, best first.
+    /// The clocks and whether they can be used here, best first.
     pub clocks: Vec<ClockVerdict>,
-    /// The machine under it.
+    /// Its machine.
     pub facts: Facts,
-    /// The private folder that it made for its workers, and removes; `None` where it could not.
+    /// The private folder that it created for its workers and removes; `None` if that failed.
     pub scratch_directory: Option<String>,
-    /// Over which addresses its ssh session came; `None` where it came otherwise.
+    /// The addresses of its ssh session; `None` if it was not started by ssh.
     #[serde(default)]
     pub ssh_endpoints: Option<SshEndpoints>,
 }
 
-/// The two ends of the connection that an ssh session came over, as the machine it came to saw
-/// them (`SSH_CONNECTION`).
+/// The two addresses of an ssh connection, as seen by the server (`SSH_CONNECTION`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SshEndpoints {
-    /// The address that it came from.
+    /// The client's address.
     pub from: String,
-    /// The address that it came to.
+    /// The server's address.
     pub to: String,
 }
 
 impl SshEndpoints {
-    /// Reads the variable that sshd(8) sets: client address and port, server address and port.
+    /// Parses the variable set by sshd(8): client address and port, server address and port.
     pub fn parse(text: &str) -> Option<SshEndpoints> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [from, _, to, _] = words[..] else { return None };
@@ -385,7 +382,7 @@ pub struct WorkerBuild {
     pub version: String,
 }
 
-/// What a spin on one CPU saw.
+/// The result of spinning on one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuProbe {
@@ -424,9 +421,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_two_ends_of_an_ssh_connection_are_read_and_nothing_else_is() {
-        let came = SshEndpoints::parse("10.0.0.1 40000 fe80::1%eth0 22").unwrap();
-        assert_eq!((came.from.as_str(), came.to.as_str()), ("10.0.0.1", "fe80::1%eth0"));
+    fn the_two_ends_of_an_ssh_connection_are_parsed_strictly() {
+        let endpoints = SshEndpoints::parse("10.0.0.1 40000 fe80::1%eth0 22").unwrap();
+        assert_eq!((endpoints.from.as_str(), endpoints.to.as_str()), ("10.0.0.1", "fe80::1%eth0"));
         for bad in ["", "10.0.0.1", "a b c", "a b c d e"] {
             assert_eq!(SshEndpoints::parse(bad), None, "{bad}");
         }

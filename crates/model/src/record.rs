@@ -1,8 +1,8 @@
-//! The record, `oscost.run/1`: what a run leaves behind for people and programs.
+//! The record, `oscost.run/1`: the result of a run, for people and programs.
 //!
-//! A contract: docs/reference/RECORDS.md describes it, `oscost schema` prints its JSON Schema. All keys are
-//! always present; what is not known is null and never 0. Readers ignore keys they do not know: a
-//! new key keeps `/1`, a changed meaning makes `/2`.
+//! A contract: docs/reference/RECORDS.md describes it, `oscost schema` prints its JSON Schema. All
+//! keys are always present; unknown values are null, never 0. Readers ignore unknown keys: a new key
+//! keeps `/1`, a changed meaning makes `/2`.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub use row::{
     Quantiles, Repetition, Row, RowOutcome, TargetInfo,
 };
 
-/// The version of this page.
+/// The name and version of the schema.
 pub const SCHEMA: &str = "oscost.run/1";
 
 record! {
@@ -44,41 +44,40 @@ record! {
         pub id: String,
         /// RFC 3339, UTC.
         pub started: String,
-        /// RFC 3339, UTC; null when the run was killed.
+        /// RFC 3339, UTC; null if the run was killed.
         pub ended: Option<String>,
         /// Whether everything that was asked for was measured, skipped or failed; false after
         /// Ctrl-C, a spent budget before the sixth repetition, or a kill.
         pub complete: bool,
-        /// The user's own words.
+        /// The user's label.
         pub label: Option<String>,
         /// The command line.
         pub command: Vec<String>,
         /// The programs that measured.
         pub tool: Tool,
-        /// What was asked of them.
+        /// Their settings.
         pub settings: Settings,
         /// The machines that were measured.
         pub machines: Vec<Machine>,
-        /// How quiet they were.
+        /// Disturbances during the run.
         pub conditions: Vec<Conditions>,
-        /// One row for each case at each place.
+        /// One row for each case on each target.
         pub results: Vec<Row>,
-        /// Pairs of rows that were compared.
+        /// Comparisons of pairs of rows.
         pub comparisons: Vec<Comparison>,
-        /// The timers of the survey, in its order; none unless all of their cases are among the
-        /// rows.
+        /// The timers of the timer survey, in its order; empty unless all their cases are rows.
         #[serde(default)]
         pub timers: Vec<Timer>,
-        /// Rows that differ in one number alone, and what they say together.
+        /// Curves: rows that differ in one number only.
         #[serde(default)]
         pub curves: Vec<Curve>,
-        /// Halves of round trips, held against both ways where the run has these.
+        /// Comparisons of half round trips with one-way latencies, if the run has these.
         #[serde(default)]
         pub half_round_trips: Vec<HalfRoundTrip>,
-        /// Pairs of curves that differ in one word alone, and which is cheaper from where on.
+        /// Pairs of curves that differ in one value, and where the cheaper one changes.
         #[serde(default)]
         pub crossings: Vec<Crossing>,
-        /// What each idle descriptor costs in the steps of a wait, by method.
+        /// The cost per idle descriptor of each step of a wait, by method.
         #[serde(default)]
         pub steps: Vec<WaitSteps>,
     }
@@ -87,7 +86,7 @@ record! {
     pub struct Tool {
         /// The version of the package.
         pub version: String,
-        /// The commit it was built from, where that is known.
+        /// The commit it was built from, if known.
         pub commit: Option<String>,
         /// The compiler.
         pub rustc: Option<String>,
@@ -107,40 +106,40 @@ record! {
         pub catalog: String,
     }
 
-    /// What was asked for.
+    /// The settings of a run.
     pub struct Settings {
-        /// Where all randomness of the run comes from.
+        /// The seed of all randomness of the run.
         pub seed: u64,
         /// `quick`, `default` or `thorough`.
         pub profile: String,
-        /// The half-width aimed at, in per cent of the median; null when repetitions are fixed.
+        /// The target half-width, in per cent of the median; null if repetitions are fixed.
         pub precision_pct: Option<f64>,
-        /// The level at which each interval is computed. Under adaptive stopping it is 0.965, which
-        /// pays for the looks, so that the intervals cover 95 %.
+        /// The nominal level of each interval. Under adaptive stopping it is 0.965, which compensates
+        /// for repeated looks, so that the intervals cover 95 %.
         pub nominal: f64,
-        /// Seconds that the run may take; null for no bound.
+        /// The time budget in seconds; null for none.
         pub budget_s: Option<f64>,
-        /// The study whose cases they are, as it was named; null where there is none.
+        /// The measured study, as named by the user; null if there is none.
         #[serde(default)]
         pub study: Option<String>,
-        /// What the user predicted of its cases before it began.
+        /// The user's predictions before the run.
         #[serde(default)]
         pub predictions: Vec<Prediction>,
     }
 
-    /// What the user predicted of a case: a cost, or that it is less than another one.
+    /// A user's prediction for a case: a cost, or that it costs less than another case.
     pub struct Prediction {
         /// The case.
         pub case: String,
         /// Its cost, as `120 ns`, `<25 cycles`, `>1 us` or `100..200 ticks`.
         pub estimate: Option<String>,
-        /// What the hardware takes of it, in the same words.
+        /// The hardware's part of it, in the same form.
         pub hardware: Option<String>,
-        /// What the software takes of it.
+        /// The software's part of it.
         pub software: Option<String>,
         /// The case that it costs less than.
         pub below: Option<String>,
-        /// When it was said: RFC 3339, UTC.
+        /// When it was made: RFC 3339, UTC.
         pub made_at: String,
     }
 }

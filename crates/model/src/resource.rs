@@ -1,30 +1,30 @@
-//! What a place must offer of memory, disks and CPUs before some cases can be measured there.
+//! Requirements of cases on memory, disks and CPUs.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a place has or lacks. Sizes are in MiB.
+/// A resource of the target. Sizes are in MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resource {
-    /// Pages of 4096 bytes.
+    /// A page size of 4096 bytes.
     SmallPages,
-    /// Huge pages that a program may ask for with madvise(2).
+    /// Transparent huge pages by madvise(2).
     TransparentHugePages,
-    /// So many MiB of huge pages of 2 MiB that nobody has taken yet.
+    /// Free huge pages of 2 MiB, in MiB.
     HugePages(u64),
-    /// Room for so many MiB more in the process's address space, and in memory.
+    /// Additional address space and memory, in MiB.
     Memory(u64),
-    /// Leave to lock so many MiB into memory.
+    /// Permission to lock memory, in MiB.
     LockedMemory(u64),
-    /// Leave to handle one's own faults.
+    /// Permission to use userfaultfd(2).
     Userfaultfd,
-    /// A place to put pages that memory has no room for.
+    /// Swap space.
     Swap,
-    /// Room for a file of so many MiB in the scratch folder.
+    /// Free space in the scratch folder, in MiB.
     ScratchFile(u64),
-    /// A scratch folder whose files have a disk behind them.
+    /// A scratch folder on a disk.
     ScratchOnDisk,
     /// A second CPU for a peer.
     SecondCpu,
@@ -34,13 +34,15 @@ impl fmt::Display for Resource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Resource::SmallPages => write!(out, "pages of 4096 bytes"),
-            Resource::TransparentHugePages => write!(out, "transparent huge pages for who asks"),
+            Resource::TransparentHugePages => write!(out, "transparent huge pages by madvise(2)"),
             Resource::HugePages(mib) => write!(out, "{mib} MiB of free huge pages of 2 MiB"),
-            Resource::Memory(mib) => write!(out, "{mib} MiB of address space and of memory"),
-            Resource::LockedMemory(mib) => write!(out, "leave to lock {mib} MiB into memory"),
+            Resource::Memory(mib) => write!(out, "{mib} MiB of address space and memory"),
+            Resource::LockedMemory(mib) => write!(out, "permission to lock {mib} MiB of memory"),
             Resource::Userfaultfd => write!(out, "userfaultfd(2)"),
             Resource::Swap => write!(out, "swap space"),
-            Resource::ScratchFile(mib) => write!(out, "room for {mib} MiB in the scratch folder"),
+            Resource::ScratchFile(mib) => {
+                write!(out, "{mib} MiB of free space in the scratch folder")
+            }
             Resource::ScratchOnDisk => write!(out, "a scratch folder on a disk"),
             Resource::SecondCpu => write!(out, "a second CPU"),
         }

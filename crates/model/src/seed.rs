@@ -1,14 +1,14 @@
-//! One small random stream, the same on every machine and in every version.
+//! A small random number generator that is the same on every machine and in every version.
 //!
-//! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a seed in a record must give the same order, the
-//! same jitter and the same padding for ever, so the algorithm is named and lives here.
+//! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). A seed in a record must always give the same order,
+//! jitter and padding, so the algorithm is fixed here instead of taken from a crate.
 
-/// A stream of random numbers from one seed.
+/// A random number generator with a seed.
 #[derive(Clone, Debug)]
 pub struct Seed(u64);
 
 impl Seed {
-    /// The stream that `seed` starts.
+    /// A generator that starts with `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -27,20 +27,20 @@ impl Seed {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number in `0..below`; 0 when `below` is 0. The bias of the multiplication is under 2^-32
-    /// for every range that is asked for here.
+    /// A number in `0..below`; 0 if `below` is 0. The bias of the multiplication is under 2^-32 for
+    /// ranges below 2^32.
     pub fn below(&mut self, below: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(below)) >> 64) as u64
     }
 
-    /// Puts `items` in random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher-Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 
-    /// The seed of a child stream, so that one run's seed gives every worker its own.
+    /// A seed for a child generator, so that each worker of a run has its own.
     pub fn child(&mut self) -> u64 {
         self.bits()
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stream_is_the_published_one() {
+    fn the_numbers_are_the_published_ones() {
         let mut seed = Seed::new(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| seed.bits()).collect();
         assert_eq!(
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn every_order_of_three_comes_up_about_equally_often() {
+    fn all_orders_of_three_items_are_about_equally_frequent() {
         let mut seed = Seed::new(7);
         let mut seen = std::collections::BTreeMap::new();
         for _ in 0..6_000 {

@@ -1,28 +1,28 @@
-//! What each idle descriptor costs in the steps of a wait.
+//! The cost per idle descriptor of each step of a wait.
 
 use serde::{Deserialize, Serialize};
 
 use crate::curve::BoundedValue;
 
-/// The steps of a wait at one place, by one method: in ns for each further idle descriptor.
+/// The steps of a wait on one target by one method, in ns per additional idle descriptor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitSteps {
-    /// Where they were measured, as it is typed.
+    /// The target, as typed.
     pub target: String,
-    /// How is waited.
+    /// The wait method: `select`, `poll`, ...
     pub method: String,
-    /// The numbers of descriptors between which each slope is taken.
+    /// The two numbers of descriptors that each slope is computed from.
     pub between: [u64; 2],
-    /// Passing the set and checking all of it, without waiting; the caller's own work included.
-    /// Null, as all below, where it was not measured.
+    /// Passing and checking the set without waiting, including the caller's own work. Null, like all
+    /// fields below, if it was not measured.
     pub check: Option<BoundedValue>,
-    /// What of that is the caller's own work.
+    /// The caller's own part of that.
     pub caller: Option<BoundedValue>,
-    /// Getting on the list of each and off again, as a call does that may wait.
+    /// Joining and leaving the wait queues.
     pub wait_queues: Option<BoundedValue>,
-    /// From an event until whoever blocked on all of them runs.
+    /// From an event until the waiter runs.
     pub wakeup: Option<BoundedValue>,
-    /// What that is beyond passing and checking them once.
+    /// The part of that beyond passing and checking the set once.
     pub wakeup_beyond_check: Option<BoundedValue>,
 }

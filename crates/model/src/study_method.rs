@@ -1,28 +1,28 @@
-//! The manner in which a published study times a row, and what comes of it here.
+//! The method by which a published study times a row, and the figure that it gives here.
 //!
-//! oscost has a manner of its own (docs/explanation/METHOD.md). What was published was found in another one: a
-//! mean with all interruptions in it, the smallest of a million shots, the total of a loop. A figure
-//! is laid beside one that was found alike, so a row of a study is timed in both manners.
+//! Published figures were obtained by other methods than oscost's (docs/explanation/METHOD.md): a
+//! mean including interruptions, the minimum of a million shots, the total of a loop. To compare like
+//! with like, a row of a study is timed by both methods.
 
 use serde::{Deserialize, Serialize};
 
-/// What a study times, how often, and what it says of that.
+/// What a study times, how often, and which statistic it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyMethod {
-    /// What stands between two reads of the clock.
+    /// What is timed between two reads of the clock.
     pub timed: TimingScope,
-    /// Ops of an experiment.
+    /// Ops per experiment.
     pub iterations: u64,
-    /// How often all of them are done again.
+    /// The number of experiments.
     pub experiments: u32,
-    /// What is said of them.
+    /// The reported statistic.
     pub statistic: Statistic,
-    /// What becomes of what the clock itself costs.
+    /// How the cost of reading the clock is treated.
     pub clock: ClockCost,
 }
 
-/// What stands between two reads of the clock.
+/// What is timed between two reads of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -33,7 +33,7 @@ pub enum TimingScope {
     Together,
 }
 
-/// What is said of the ops of all experiments.
+/// The statistic over the ops of all experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -42,34 +42,34 @@ pub enum Statistic {
     Mean,
     /// The mean and the standard deviation of the means of experiments.
     MeanAndDeviation,
-    /// The smallest one; where they are timed together, the smallest mean.
+    /// The minimum; if ops are timed together, the smallest mean.
     Minimum,
 }
 
-/// What becomes of what the clock itself costs.
+/// How the cost of reading the clock is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockCost {
-    /// It is in the figure.
+    /// It is included in the figure.
     Included,
-    /// What lies between two reads that follow each other is taken out.
+    /// The difference of two consecutive reads is subtracted.
     Subtracted,
 }
 
-/// What the manner of a study came to here, in the unit of the row.
+/// The figure by the method of a study, in the unit of the row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyMethodFigure {
-    /// The study's.
+    /// The study's method.
     pub study_method: StudyMethod,
-    /// Ops of an experiment here; fewer where the study's would have taken too long.
+    /// Ops per experiment here; fewer if the study's number would have taken too long.
     pub iterations: u64,
-    /// Experiments here.
+    /// The number of experiments here.
     pub experiments: u32,
-    /// The statistic; null where it could not be found, and `reason` says why.
+    /// The statistic; null if it could not be measured, see `reason`.
     pub value: Option<f64>,
-    /// The standard deviation between experiments; null of other statistics, and of one experiment.
+    /// The standard deviation between experiments; null for other statistics, and for one experiment.
     pub deviation: Option<f64>,
     /// Why there is no value.
     pub reason: Option<String>,

@@ -1,77 +1,77 @@
-//! Places: treatments at a reach, and their text form.
+//! Targets: treatments on a host, and their text form.
 //!
-//! `TARGET = [TREATMENT[+TREATMENT]...@]HOST`, or treatments alone (reach `local`), or a reach
-//! alone. In a treatment's value a literal `+` or `@` is `%2B`, `%40`; `append=` of a `vm:` reach
+//! `TARGET = [TREATMENT[+TREATMENT]...@]HOST`, or treatments alone (host `local`), or a host alone.
+//! In a treatment's value a literal `+` or `@` is written `%2B`, `%40`; `append=` of a `vm:` host
 //! takes the rest of the text.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a worker gets to the machine it measures, as text.
+/// The machine that runs the workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Host {
     /// This machine.
     Local,
-    /// Another machine, over the system's ssh: `[user@]HOST`.
+    /// Another machine, by the system's ssh: `[user@]HOST`.
     Ssh(String),
-    /// A kernel booted under an emulator: the text behind `vm:`.
+    /// A kernel booted under an emulator: the text after `vm:`.
     Vm(String),
-    /// Canned answers from a file; for tests of everything that comes after a measurement.
+    /// Canned results from a file, for tests of everything after the measurement.
     Fake(String),
 }
 
-/// Something done to the measured process or its system.
+/// A change to the measured process or its system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Treatment {
     /// Its name.
     pub name: String,
-    /// What stands behind `=`, with `%2B` and `%40` undone.
+    /// The text after `=`, with `%2B` and `%40` decoded.
     pub value: Option<String>,
 }
 
-/// Treatments at a reach.
+/// Treatments on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// What is done, in order.
+    /// The treatments, in order.
     pub treatments: Vec<Treatment>,
-    /// Where.
+    /// The host.
     pub host: Host,
 }
 
-/// Why a text is no place.
+/// Why a text is not a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetError {
-    /// There is nothing.
+    /// The text is empty.
     Empty,
-    /// A name is not in lower-case letters, digits and dashes.
+    /// A name contains other characters than lower-case letters, digits and dashes.
     BadName(String),
-    /// A reach that wants something behind its colon has nothing.
+    /// A host has nothing after its colon.
     NoHost(String),
-    /// What stands behind `ssh:` is no host that may be handed to ssh.
+    /// The text after `ssh:` is not a host name that may be passed to ssh.
     BadHost(String),
-    /// A reach stands where treatments alone are meant.
+    /// A host where only treatments are allowed.
     UnexpectedHost(String),
 }
 
 impl fmt::Display for TargetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TargetError::Empty => out.write_str("a place is empty"),
-            TargetError::BadName(name) => write!(out, "`{name}` is no treatment and no reach"),
+            TargetError::Empty => out.write_str("the target is empty"),
+            TargetError::BadName(name) => write!(out, "`{name}` is neither a treatment nor a host"),
             TargetError::BadHost(host) => write!(
                 out,
-                "`{}` is no host: `[user@]HOST` of letters, digits and `.-_:%[]+`\n  hint: ports, \
-                 keys and jump hosts are named in ~/.ssh/config",
+                "`{}` is not a host: expected `[user@]HOST` of letters, digits and `.-_:%[]+`\n  \
+                 hint: set ports, keys and jump hosts in ~/.ssh/config",
                 host.escape_debug()
             ),
-            TargetError::UnexpectedHost(behind) => write!(
+            TargetError::UnexpectedHost(host) => write!(
                 out,
-                "`@{}` stands behind treatments, and no reach is meant here\n  hint: a literal `@` \
-                 in a value is `%40`; `--at` names the reach",
-                behind.escape_debug()
+                "`@{}`: no host is allowed here, only treatments\n  hint: write a literal `@` in a \
+                 value as `%40`; name the host by `--at`",
+                host.escape_debug()
             ),
-            TargetError::NoHost(host) => write!(out, "`{host}` names nothing behind its colon"),
+            TargetError::NoHost(host) => write!(out, "`{host}` has nothing after its colon"),
         }
     }
 }
@@ -79,12 +79,12 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// This machine, untreated.
+    /// This machine without treatments.
     pub fn local() -> Self {
         Self { treatments: vec![], host: Host::Local }
     }
 
-    /// Reads a place as it is typed.
+    /// Parses a target.
     pub fn parse(text: &str) -> Result<Target, TargetError> {
         if text.is_empty() {
             return Err(TargetError::Empty);
@@ -92,8 +92,8 @@ impl Target {
         if let Some(host) = Host::parse(text)? {
             return Ok(Target { treatments: vec![], host });
         }
-        // A value's own `@` is written %40, so the first one ends the treatments; an ssh reach may
-        // hold another.
+        // An `@` in a value is written %40, so the first `@` ends the treatments; an ssh host may
+        // contain another.
         let (treatments, host) = match text.split_once('@') {
             Some((treatments, host)) => {
                 let found = Host::parse(host)?;
@@ -107,10 +107,10 @@ impl Target {
 }
 
 impl Host {
-    /// Reads a reach; `Ok(None)` when the text names none.
+    /// Parses a host; `Ok(None)` if the text is not one.
     fn parse(text: &str) -> Result<Option<Host>, TargetError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let behind = |make: fn(String) -> Host| match rest {
+        let with_rest = |make: fn(String) -> Host| match rest {
             "" => Err(TargetError::NoHost(text.to_owned())),
             rest => Ok(Some(make(rest.to_owned()))),
         };
@@ -119,31 +119,31 @@ impl Host {
             "ssh" if !rest.is_empty() && !is_host(rest) => {
                 Err(TargetError::BadHost(rest.to_owned()))
             }
-            "ssh" => behind(Host::Ssh),
-            "vm" => behind(Host::Vm),
-            "fake" => behind(Host::Fake),
+            "ssh" => with_rest(Host::Ssh),
+            "vm" => with_rest(Host::Vm),
+            "fake" => with_rest(Host::Fake),
             _ => Ok(None),
         }
     }
 }
 
-/// Whether a text is `[user@]HOST` that can mean nothing else to ssh, nor to the commands of its
-/// configuration that it is put into: no option, no space, no word of a shell.
+/// Whether a text is a safe `[user@]HOST`: neither ssh nor a command in its configuration can take it
+/// for an option, several words or shell syntax.
 fn is_host(text: &str) -> bool {
-    const LONGEST: usize = 320;
+    const MAX_BYTES: usize = 320;
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:%[]+".contains(&byte);
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('-') && name.bytes().all(good);
     let (user, host) =
         text.rsplit_once('@').map_or((None, text), |(user, host)| (Some(user), host));
-    text.len() <= LONGEST && is_name(host) && user.is_none_or(is_name)
+    text.len() <= MAX_BYTES && is_name(host) && user.is_none_or(is_name)
 }
 
 impl Treatment {
-    /// Reads treatments as they are typed without a reach.
+    /// Parses treatments without a host.
     pub fn list(text: &str) -> Result<Vec<Treatment>, TargetError> {
         match text.split_once('@') {
-            // What follows would be taken for a part of the last value.
-            Some((_, behind)) => Err(TargetError::UnexpectedHost(behind.to_owned())),
+            // It would become a part of the last value.
+            Some((_, host)) => Err(TargetError::UnexpectedHost(host.to_owned())),
             None if text.is_empty() => Err(TargetError::Empty),
             None => text.split('+').map(Treatment::parse).collect(),
         }
@@ -204,7 +204,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_places_of_the_design_read_back() {
+    fn targets_survive_parsing_and_formatting() {
         for text in [
             "local",
             "ph",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_a_host_and_no_option_and_no_word_of_a_shell() {
+    fn an_ssh_host_contains_no_option_and_no_shell_syntax() {
         for good in ["db1", "joe@db1", "10.0.0.2", "fe80::1%eth0", "[::1]", "a-b_c.example.org"] {
             assert!(Target::parse(&format!("ssh:{good}")).is_ok(), "{good}");
         }
@@ -253,13 +253,13 @@ mod tests {
             "\u{e9}",
             &"x".repeat(400),
         ] {
-            let told = Target::parse(&format!("ssh:{bad}")).unwrap_err();
-            assert!(matches!(told, TargetError::BadHost(_)), "{bad}: {told}");
+            let error = Target::parse(&format!("ssh:{bad}")).unwrap_err();
+            assert!(matches!(error, TargetError::BadHost(_)), "{bad}: {error}");
         }
     }
 
     #[test]
-    fn what_is_no_target_is_refused() {
+    fn malformed_targets_are_rejected() {
         assert_eq!(Target::parse(""), Err(TargetError::Empty));
         assert_eq!(Target::parse("ssh:"), Err(TargetError::NoHost("ssh:".into())));
         assert_eq!(Target::parse("ph@nowhere"), Err(TargetError::BadName("nowhere".into())));
@@ -267,20 +267,20 @@ mod tests {
     }
 
     #[test]
-    fn treatments_are_listed_without_a_host() {
+    fn treatments_are_parsed_without_a_host() {
         let listed = Treatment::list("nice=5+cmd=a%2Bb%40c+ptrace").unwrap();
         assert_eq!(listed, Target::parse("nice=5+cmd=a%2Bb%40c+ptrace").unwrap().treatments);
         assert_eq!(listed[1].value.as_deref(), Some("a+b@c"));
         assert_eq!(Treatment::list(""), Err(TargetError::Empty));
-        let told = Treatment::list("nice=5@ssh:db1").unwrap_err().to_string();
-        assert!(told.contains("`@ssh:db1`") && told.contains("%40"), "{told}");
-        // Alone, `local` is a reach; here it is a treatment that nobody knows.
+        let error = Treatment::list("nice=5@ssh:db1").unwrap_err().to_string();
+        assert!(error.contains("`@ssh:db1`") && error.contains("%40"), "{error}");
+        // `local` alone is a host; in a list of treatments it is an unknown treatment.
         assert_eq!(Treatment::list("local").unwrap()[0].name, "local");
     }
 
     proptest! {
         #[test]
-        fn a_place_that_was_read_reads_back(text in "\\PC{0,60}|[a-z=+@:%240B,]{0,30}") {
+        fn every_parsed_target_survives_formatting(text in "\\PC{0,60}|[a-z=+@:%240B,]{0,30}") {
             if let Ok(target) = Target::parse(&text) {
                 prop_assert_eq!(Target::parse(&target.to_string()), Ok(target));
             }

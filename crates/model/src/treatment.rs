@@ -1,56 +1,56 @@
-//! Treatments, made ready to be done: what the text of a place names, as the supervisor takes it.
+//! Resolved treatments, as the supervisor executes them.
 //!
-//! There are two kinds. What is *applied* is done to one process before its work begins, and meets
-//! all that it starts; what is *attached* is done to the whole system, for as long as a job lasts.
+//! An *applied* treatment changes one process before its work begins, and its descendants inherit
+//! it; an *attached* treatment changes the whole system for the duration of a job.
 
 use serde::{Deserialize, Serialize};
 
-/// What a place does: to the process that is measured, and to its system.
+/// The treatments of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreatmentSet {
-    /// Done to the process, in this order.
+    /// Applied to the process, in this order.
     pub applied: Vec<AppliedTreatment>,
-    /// Done to its system, in this order.
+    /// Attached to its system, in this order.
     pub attached: Vec<AttachedTreatment>,
 }
 
-/// Done to one process, and to all that it starts.
+/// A treatment of a process and its descendants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AppliedTreatment {
     /// A seccomp filter (SECCOMP_SET_MODE_FILTER).
     Seccomp {
-        /// Its classic BPF program, an instruction each (`struct sock_filter`): the code in the
-        /// highest 16 bits, then 8 bits `jt`, 8 bits `jf`, 32 bits `k`.
+        /// Its classic BPF program, one instruction (`struct sock_filter`) per number: the code in
+        /// the highest 16 bits, then 8 bits `jt`, 8 bits `jf`, 32 bits `k`.
         program: Vec<u64>,
     },
     /// A filter that stops every call for a tracer (SECCOMP_RET_TRACE), and the tracer.
     SeccompTrace,
-    /// A filter that asks a listener about every call (SECCOMP_RET_USER_NOTIF), and the listener,
-    /// which lets all go on.
+    /// A filter that notifies a listener of every call (SECCOMP_RET_USER_NOTIF), and the listener,
+    /// which continues all calls.
     SeccompNotify,
     /// A tracer that stops every call at its entry and its exit (PTRACE_SYSCALL).
     Ptrace,
-    /// Syscall User Dispatch with a selector that lets every call through.
+    /// Syscall User Dispatch with a selector that allows every call.
     Sud,
-    /// A nice value, added to its own.
+    /// A change of the nice value.
     Nice {
-        /// How much nicer; below zero it takes a right.
+        /// The increment; a negative one needs privilege.
         increment: i32,
     },
-    /// A control group of its own.
+    /// A cgroup of its own.
     Cgroup {
-        /// What it is limited in; none for the group alone.
+        /// The limits of the cgroup; may be empty.
         limits: Vec<Limit>,
     },
-    /// A variable of its environment.
+    /// An environment variable.
     Env {
         /// Its name.
         name: String,
         /// Its value.
         value: String,
     },
-    /// Another program that starts it.
+    /// A program that starts the measured command.
     Wrapper {
         /// The program and its arguments; the measured command follows them.
         command: Vec<String>,
@@ -58,13 +58,13 @@ pub enum AppliedTreatment {
 }
 
 impl AppliedTreatment {
-    /// Whether a process that already runs can take it upon itself: what fork twins need.
+    /// Whether a running process can apply it to itself, as fork twins require.
     pub fn supports_twins(&self) -> bool {
         !matches!(self, AppliedTreatment::Env { .. } | AppliedTreatment::Wrapper { .. })
     }
 
-    /// Whether another process stands beside the measured one on its CPU and is woken by its
-    /// calls: switches are then the treatment's, and no disturbance.
+    /// Whether it adds a process on the measured CPU that is woken by the measured system calls:
+    /// context switches are then no disturbance.
     pub fn has_monitor(&self) -> bool {
         matches!(
             self,
@@ -75,7 +75,7 @@ impl AppliedTreatment {
     }
 }
 
-/// What a control group is limited in.
+/// A limit of a cgroup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Limit {
@@ -91,49 +91,49 @@ pub enum Limit {
     },
     /// Processes and threads.
     Pids {
-        /// How many.
+        /// The maximum number.
         max: u32,
     },
 }
 
-/// Done to the whole system while a job lasts.
+/// A treatment of the whole system for the duration of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AttachedTreatment {
-    /// An eBPF program at the entry of every call of every process (`raw_syscalls:sys_enter`).
+    /// An eBPF program at the entry of every system call (`raw_syscalls:sys_enter`).
     Ebpf {
-        /// Whether it counts the calls by their numbers; else it does nothing.
+        /// Whether it counts the calls by number; otherwise it is empty.
         counts: bool,
     },
-    /// ftrace's events at the entry and the exit of every call, into its ring buffer.
+    /// ftrace events at the entry and exit of every system call.
     Ftrace,
-    /// Another clock source of the kernel's.
+    /// Another clock source of the kernel.
     Clocksource {
         /// Its name.
         name: String,
     },
-    /// The monitor pH, which a program of the tool's attaches and holds.
+    /// The monitor pH, which a monitor process of the tool attaches.
     Ph {
-        /// That program and its arguments.
+        /// The command of the monitor process.
         monitor_command: Vec<String>,
     },
     /// A noisy neighbour.
     Antagonist {
-        /// What it does.
+        /// Its load.
         load: AntagonistLoad,
-        /// Whether it shares the measured CPU; else it has another one, if there is one.
+        /// Whether it runs on the measured CPU; otherwise on another one, if there is one.
         same_cpu: bool,
     },
 }
 
-/// What a noisy neighbour does.
+/// The load of a noisy neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AntagonistLoad {
-    /// It computes.
+    /// Computation.
     Cpu,
-    /// It writes through more memory than any cache holds.
+    /// Writes to more memory than the caches hold.
     Memory,
-    /// It makes system calls.
+    /// System calls.
     Syscalls,
 }

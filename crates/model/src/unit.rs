@@ -2,38 +2,38 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Unit {
-    /// Nanoseconds for one op.
+    /// Nanoseconds per op.
     #[serde(rename = "ns/op")]
     NsPerOp,
-    /// Bytes in a second.
+    /// Bytes per second.
     #[serde(rename = "B/s")]
     BytesPerSecond,
-    /// Ops in a second.
+    /// Ops per second.
     #[serde(rename = "op/s")]
     OpsPerSecond,
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
-    /// Frames in a second.
+    /// Frames per second.
     #[serde(rename = "frame/s")]
     FramesPerSecond,
     /// Bytes.
     #[serde(rename = "B")]
     Bytes,
-    /// Instructions for one op.
+    /// Instructions per op.
     #[serde(rename = "insn/op")]
     InstructionsPerOp,
-    /// Ticks of the processor's counter for one cycle of its core.
+    /// Ticks of the processor's time stamp counter per core cycle.
     #[serde(rename = "tick/cycle")]
     TicksPerCycle,
-    /// Times for one op: faults, switches.
+    /// Events per op: faults, switches.
     #[serde(rename = "1/op")]
     TimesPerOp,
-    /// 1 where something was seen to be so, 0 where it was seen not to be.
+    /// 1 if an observed property holds, 0 if it does not.
     #[serde(rename = "yes/no")]
     YesOrNo,
 }
@@ -55,17 +55,17 @@ impl Unit {
         }
     }
 
-    /// Whether a smaller or a larger figure is the better one.
+    /// Whether a smaller or a larger figure is better.
     pub fn better(self) -> Better {
         match self {
-            // The counter's rate is fixed: fewer ticks for a cycle are a faster core.
+            // The counter's rate is fixed: fewer ticks per cycle mean a faster core.
             Unit::TicksPerCycle => Better::Lower,
             Unit::NsPerOp
             | Unit::Seconds
             | Unit::Bytes
             | Unit::InstructionsPerOp
             | Unit::TimesPerOp => Better::Lower,
-            // What is asked is whether a complaint holds.
+            // These benchmarks check whether a reported problem exists.
             Unit::YesOrNo => Better::Lower,
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
         }

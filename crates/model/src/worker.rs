@@ -1,4 +1,4 @@
-//! What a worker is told to do, and what it brings back.
+//! The specification of a worker, and its samples.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,42 +9,41 @@ use crate::file::FileObservation;
 use crate::program::Program;
 use crate::treatment::AppliedTreatment;
 
-/// All that one worker must know. No worker tunes itself: what its pilot found stands in here.
+/// The specification of a worker. Workers do not tune themselves: the pilot's plan is part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSpec {
-    /// What is measured.
+    /// The subject.
     pub subject: Subject,
-    /// Where all its randomness comes from: jitter, environment and stack padding.
+    /// The seed of all its randomness: jitter, environment and stack padding.
     pub seed: u64,
-    /// The CPU it is pinned to; `None` leaves it where the scheduler puts it.
+    /// The CPU to pin it to; `None` leaves the choice to the scheduler.
     pub cpu: Option<u32>,
     /// Its clock, calibrated once for the whole run.
     pub clock: Calibration,
-    /// How many things are compared within it: 1, or 2 to 3 fork twins.
+    /// The number of arms: 1, or 2 to 3 fork twins.
     pub arms: u8,
-    /// What is done to each arm, before its work is built; to those beyond the list, nothing.
+    /// The treatments applied to each arm before its work is built; none for arms beyond the list.
     #[serde(default)]
     pub treatments: Vec<Vec<AppliedTreatment>>,
-    /// Whether something is done to its system and undone again while it lasts: each `go` then
-    /// names its arm, and is answered with `went`.
+    /// Whether a treatment of its system is toggled during its lifetime: each `go` then names its
+    /// arm, and is answered with `batches-done`.
     #[serde(default)]
     pub toggled: bool,
-    /// Whether the work is done in a process forked from the worker even where nothing is applied to
-    /// it: beside a worker that something is applied to, one that is not would be another process.
+    /// Whether the work is done in a process forked from the worker even without applied treatments,
+    /// so that it is comparable with a worker that has some.
     #[serde(default)]
     pub forked: bool,
     /// How many workers share the work; 1 for now.
     pub workers: u16,
-    /// Where the other end of a two-ended case stands, if not beside this one.
+    /// The peer of a two-ended case, if it runs on another machine.
     #[serde(default)]
     pub remote_end: Option<RemoteEnd>,
-    /// The CPU that a second process beside it is pinned to where it is to be another one; `None`
-    /// for the last that may be used.
+    /// The CPU of its peer, if that runs on another CPU; `None` for the last allowed one.
     #[serde(default)]
     pub peer_cpu: Option<u32>,
     /// What it does with its subject.
     pub task: Task,
-    /// After so many milliseconds the supervisor ends it and reports `timed-out`.
+    /// The time limit in milliseconds, after which the supervisor kills it and reports `timed-out`.
     pub timeout_ms: u64,
 }
 
@@ -55,12 +54,12 @@ impl WorkerSpec {
     }
 }
 
-/// The other end of a case, on another machine: a worker that serves it there.
+/// The peer of a case on another machine: a worker that serves it there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteEnd {
-    /// Where it listens: an address and a port.
+    /// Its listening address and port.
     pub addr: String,
-    /// What opens its door: 128 bits in hexadecimal, made for this one case and worker.
+    /// The token for connecting to it: 128 random bits in hexadecimal, for this case and worker only.
     pub token: String,
 }
 
@@ -80,32 +79,32 @@ pub enum Subject {
 pub enum Task {
     /// Finds mode, ops per batch and batch length for all later workers.
     Pilot {
-        /// Interruptions longer than 5 us in a second, as the probe found them.
+        /// Interruptions longer than 5 us per second, as measured by the probe.
         interruptions_per_s: f64,
     },
-    /// Times batches as the pilot found them.
+    /// Times batches by the pilot's plan.
     Measure(BatchPlan),
-    /// Counts the instructions of ops, by a plan of its own that travels with the samples: there is
-    /// no noise that a pilot could tell it of, and nobody who could pass on what the pilot says, for
-    /// all orders are given before the machine is booted.
+    /// Counts the instructions of ops by a plan of its own, which is returned with the samples: there
+    /// is no noise to adapt to, and a pilot's plan could not be passed on, since all orders are given
+    /// before the machine is booted.
     Exact,
-    /// Runs some ops untimed, so that a tracer can count their calls.
+    /// Runs some untimed ops, so that a tracer can count their calls.
     Count {
-        /// Ops before the counting starts.
+        /// Ops before the counted ones.
         warm_ops: u64,
-        /// Ops that are counted.
+        /// Counted ops.
         ops: u64,
     },
     /// Runs a program once.
     Run {
-        /// Whether nobody looks at how long it takes: then all that it writes is read.
+        /// Whether it is an untimed warm-up: then its whole output is captured.
         warm_up: bool,
     },
-    /// Is the other end for a worker on another machine, until that one ends.
+    /// Serves as the peer of a worker on another machine until that one exits.
     Serve {
-        /// The address at which it listens, on a port of the system's choice.
+        /// The address to listen at, on an ephemeral port.
         bind: String,
-        /// What whoever connects must show.
+        /// The token that a connection must present.
         token: String,
     },
 }
@@ -114,7 +113,7 @@ pub enum Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mode {
-    /// Unrolled: batches of 1, 2, 4 and 8 copies of the op; the slope is the op without its loop.
+    /// Unrolled: batches with unroll factors 1, 2, 4 and 8; the slope excludes the loop.
     U,
     /// Batched: many ops between two clock reads.
     B,
@@ -124,8 +123,8 @@ pub enum Mode {
     C,
     /// Throughput: the slope of time against bytes moved.
     T,
-    /// Found: the work brings a figure of its own (a clock's step, how late a timer was), in
-    /// thousandths of a nanosecond; nothing is subtracted from it.
+    /// Found: the work itself computes the figure (a clock's step, the delay of a timer), in
+    /// picoseconds; nothing is subtracted from it.
     F,
 }
 
@@ -142,7 +141,7 @@ impl Mode {
         }
     }
 
-    /// Whether the figure is the slope over a group of batches, not a batch's own quotient.
+    /// Whether the figure is the slope over a group of batches, not time per op of a batch.
     pub fn is_slope(self) -> bool {
         matches!(self, Mode::U | Mode::T)
     }
@@ -153,96 +152,96 @@ impl Mode {
     }
 }
 
-/// What the pilot found, and every later worker of the case obeys.
+/// The batch plan of a case, found by its pilot and used by every later worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatchPlan {
     /// How the op is timed.
     pub mode: Mode,
-    /// Turns of the loop in a batch; in mode T the bytes of the smallest batch.
+    /// Loop iterations in a batch; in mode T the bytes of the smallest batch.
     pub iterations: u64,
-    /// Copies of the op in a turn, one batch of a group for each; `[1]` outside U and T.
+    /// Unroll factors, one batch of a group for each; `[1]` outside modes U and T.
     pub unroll_factors: Vec<u32>,
-    /// Groups of batches in a worker; odd, so that the median is one of them.
+    /// Groups of batches per worker; odd, so that the median is one of them.
     pub groups: u32,
-    /// The length that the longest batch of a group aims at, in nanoseconds.
+    /// The target length of the longest batch of a group, in nanoseconds.
     pub batch_ns: f64,
-    /// The clock is so coarse, or interruptions so frequent, that no batch length suits both.
+    /// Whether the clock is so coarse, or interruptions so frequent, that no batch length suits both.
     pub coarse_clock: bool,
 }
 
-/// One timed batch. Raw ticks travel; they become time when they are reported.
+/// One timed batch, in raw ticks, which are converted to time when they are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
-    /// Which of the things compared within the worker.
+    /// The arm.
     pub arm: u8,
     /// The group, or the round of fork twins, that it belongs to.
     pub round: u32,
-    /// Its place in the worker's order.
+    /// Its position in the worker's order.
     pub batch: u32,
     /// Ops in it (mode T: bytes).
     pub n: u64,
-    /// Ticks from START to STOP; signed, since nothing is clamped. In mode F the figure that the
-    /// work found, in thousandths of a nanosecond.
+    /// Ticks from START to STOP; signed, since nothing is clamped. In mode F the figure computed by
+    /// the work, in picoseconds.
     pub ticks: i64,
-    /// CPU time of the thread around it, in nanoseconds; null in mode U, where the kernel is not
-    /// entered to ask, and where it does not say.
+    /// CPU time of the thread around it, in nanoseconds; null in mode U, where no system call is made
+    /// between batches, and where the kernel does not provide it.
     pub cpu_ns: Option<u64>,
     /// Involuntary switches around it (`ru_nivcsw`); in mode U 1 stands for any number.
     pub involuntary_switches: u32,
     /// Major faults around it (`ru_majflt`).
     pub major_faults: u32,
-    /// It ended on another CPU than it began on.
+    /// Whether it ended on another CPU than it started on.
     pub migrated: bool,
 }
 
-/// What a worker brings back beside its samples: signals of disturbance over its whole timed part.
+/// Indicators of disturbance over the whole timed part of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disturbance {
     /// Wall time from the first batch to the last, in nanoseconds.
     pub wall_ns: u64,
-    /// CPU time of the thread meanwhile, in nanoseconds.
+    /// CPU time of the thread, in nanoseconds.
     pub cpu_ns: u64,
-    /// Time ready but not running, in nanoseconds (`/proc/thread-self/schedstat`, second field).
+    /// Runnable time without a CPU, in nanoseconds (`/proc/thread-self/schedstat`, second field).
     pub run_delay_ns: Option<u64>,
-    /// Time that the hypervisor took from this CPU, in ticks of USER_HZ (`/proc/stat`).
+    /// Stolen time of this CPU, in ticks of USER_HZ (`/proc/stat`).
     pub steal_ticks: Option<u64>,
-    /// Throttled periods of the cgroup's CPU quota (`cpu.stat`).
+    /// Throttled periods of the cgroup (`cpu.stat`).
     pub throttled_periods: Option<u64>,
-    /// Switches could not be counted, so that nothing was rejected for them.
+    /// Whether context switches could not be counted, so that no batch was rejected for them.
     #[serde(default)]
     pub switches_uncounted: bool,
-    /// What the kernel charged the thread meanwhile; unknown where it does not say.
+    /// Resource usage of the thread; null if the kernel does not provide it.
     #[serde(default)]
     pub usage: Option<Usage>,
-    /// What the worker saw of the file that its ops worked on; none where there is no such file.
+    /// The file that its ops used; null if there is none.
     #[serde(default)]
     pub file: Option<FileObservation>,
-    /// What the worker saw of the channel that its ops went through; none where there is none.
+    /// The channel that its ops used; null if there is none.
     #[serde(default)]
     pub channel: Option<ChannelObservation>,
 }
 
-/// What the kernel charged a thread for some ops (getrusage(2)), the account's own reads between
-/// batches included.
+/// Resource usage of a thread for some ops (getrusage(2)), including the getrusage(2) calls between
+/// batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
-    /// Ops that were run meanwhile, untimed ones before a batch included.
+    /// Ops including untimed ones before a batch.
     pub ops: u64,
-    /// CPU time in user mode, in nanoseconds. The kernel shares CPU time out between user and
-    /// system by what its tick met: over less than a hundred ticks the split is a guess.
+    /// CPU time in user mode, in nanoseconds. The kernel splits CPU time into user and system by
+    /// sampling at its tick: below a hundred ticks the split is a rough estimate.
     pub user_ns: u64,
-    /// CPU time in the kernel, in nanoseconds; shared out likewise.
+    /// CPU time in the kernel, in nanoseconds; split likewise.
     pub system_ns: u64,
-    /// Faults that waited for no disk.
+    /// Minor faults.
     pub minor_faults: u64,
-    /// Faults that waited for one.
+    /// Major faults.
     pub major_faults: u64,
-    /// Switches because the thread waited.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Switches that the scheduler forced.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
 }

@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::report;
-use oscost::store::{Figure, Stand, Store, Summary};
+use oscost::store::{Figure, MachineState, Store, Summary};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::{Entry, RunHeader};
@@ -177,9 +177,9 @@ fn history(tool: &str) -> f64 {
             }
         };
         let figures = (0..CASES).map(figure).collect();
-        let stands = vec![Stand { machine: "cpus 2".to_owned(), ..Stand::default() }];
+        let stands = vec![MachineState { machine: "cpus 2".to_owned(), ..MachineState::default() }];
         // The rules of src/cli/history/keep.rs: by other ones, the journals would be read.
-        let of_run = Summary { rules: 1, figures, stands, ..Summary::default() };
+        let of_run = Summary { rules: 1, figures, machine_states: stands, ..Summary::default() };
         store.summarise(&id, &of_run).unwrap();
     }
     drop(store);
@@ -327,7 +327,7 @@ fn monitor(tool: &str) -> Result<(f64, f64), String> {
 }
 
 /// Programs, compared with hyperfine.
-struct Beside {
+struct SingleTargetComparison {
     /// The difference of real times, in per cent: the median over pairs.
     real: f64,
     /// The same for user plus system time: the kernel splits the two by its tick.
@@ -337,7 +337,7 @@ struct Beside {
 }
 
 /// Trials of a program that computes, and of `true`, by oscost and by hyperfine, alternating.
-fn programs(program: &WorkerBinary) -> Result<Beside, String> {
+fn programs(program: &WorkerBinary) -> Result<SingleTargetComparison, String> {
     const PAIRS: u64 = 15;
     const COMPUTES: [&str; 3] =
         ["/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];
@@ -381,7 +381,7 @@ fn programs(program: &WorkerBinary) -> Result<Beside, String> {
         let other = theirs("true")?[0];
         added.push(1e3 * (ours(2 * pair + 2, &["true"])[0] - other));
     }
-    Ok(Beside { real: median(real), cpu: median(cpu), added_ms: median(added) })
+    Ok(SingleTargetComparison { real: median(real), cpu: median(cpu), added_ms: median(added) })
 }
 
 /// The seconds that a command takes, and its output.

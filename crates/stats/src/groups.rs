@@ -1,47 +1,47 @@
-//! Which of some costs belong together: exact k-means on a line, and how sure it is.
+//! Cost groups: exact one-dimensional k-means, with borderline members found by resampling.
 //!
-//! Costs are compared by their ratio, so everything here happens on their logarithms to base 10. A
-//! cost group says that figures lie close to each other and far from the rest, and nothing of why
-//! (docs/METHOD.md, section 7).
+//! Costs are compared by ratio, so groups are formed on logarithms to base 10. A group means that its
+//! costs are close to each other and far from the others, not that they have a common cause
+//! (docs/explanation/METHOD.md, section 7).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::interval::Interval;
 
-/// The most groups that are tried.
-const MOST_GROUPS: usize = 6;
-/// The spread that any group is granted, as a logarithm to base 10: 5 %. Without it a group of one
-/// value would fit infinitely well, and every value would be a group of its own.
-const FLOOR_SD: f64 = 0.02;
-/// Neighbours that are closer than this, as a ratio, are no two groups.
-const LEAST_GAP: f64 = 1.5;
-/// How often the costs are drawn anew from their intervals.
-const REDRAWS: u32 = 500;
-/// An item that is elsewhere in more than this share of the redraws is borderline.
-const BORDERLINE: f64 = 0.05;
+/// The maximum number of groups.
+const MAX_GROUPS: usize = 6;
+/// The minimum standard deviation of a group, as a logarithm to base 10: 5 %. Without it a group of
+/// one value would fit infinitely well, and every value would become its own group.
+const MIN_SD_LOG10: f64 = 0.02;
+/// Neighbours closer than this ratio are in the same group.
+const MIN_GAP_RATIO: f64 = 1.5;
+/// How often the costs are resampled from their intervals.
+const RESAMPLES: u32 = 500;
+/// A cost that is in another group in more than this share of the resamples is borderline.
+const BORDERLINE_SHARE: f64 = 0.05;
 
-/// A cost, and the range that is to hold it; all above zero.
+/// A cost and its interval, all above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// The figure.
+    /// The estimate.
     pub value: f64,
     /// Its interval.
     pub interval: Interval,
 }
 
 impl Cost {
-    /// A cost that has a logarithm, with its interval; `None` for one that may be nothing.
+    /// `None` unless the interval is positive, finite and contains the value.
     pub fn new(value: f64, interval: Interval) -> Option<Self> {
         let fits = interval.lo > 0.0 && interval.contains(value) && interval.hi.is_finite();
         fits.then_some(Self { value, interval })
     }
 
-    /// The same cost where chance has put it elsewhere in its interval: normal on either side, with
-    /// the ends of the interval where 95 % of all draws end.
-    fn redrawn(&self, random: &mut Xoshiro256PlusPlus) -> Self {
+    /// A random draw of the cost: log-normal on each side of the estimate, with the ends of the
+    /// interval as 2.5 % and 97.5 % quantiles.
+    fn resampled(&self, random: &mut Xoshiro256PlusPlus) -> Self {
         const QUANTILE: f64 = 1.959_963_984_540_054;
-        let deviate = normal(random);
+        let deviate = standard_normal(random);
         let end = if deviate < 0.0 { self.interval.lo } else { self.interval.hi };
         let factor = (end / self.value).ln().abs() * deviate / QUANTILE;
         let factor = factor.exp();
@@ -52,42 +52,41 @@ impl Cost {
     }
 }
 
-/// How some costs fall into groups.
+/// The groups of some costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groups {
-    /// The group of each cost, in the order in which the costs were given; groups are numbered from
-    /// 0, the cheapest.
-    pub of: Vec<usize>,
-    /// How many there are.
+    /// The group of each cost, in the order of the costs; group 0 is the cheapest.
+    pub assignments: Vec<usize>,
+    /// The number of groups.
     pub count: usize,
-    /// The costs that could as well belong elsewhere, in the order in which they were given.
+    /// The costs whose group is uncertain, in the order of the costs.
     pub borderline: Vec<Borderline>,
 }
 
-/// A cost between two groups.
+/// A cost whose group is uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Borderline {
-    /// Which cost.
+    /// The index of the cost.
     pub item: usize,
-    /// The group that it was put into.
+    /// Its group.
     pub group: usize,
-    /// The group that it is in most often when it is elsewhere; `None` is a group of its own, that
-    /// the figures themselves do not show.
-    pub or: Option<usize>,
+    /// The group that it is in most often otherwise; `None` for a group that exists only in the
+    /// resamples.
+    pub alternative: Option<usize>,
 }
 
-/// Puts costs into groups, and finds those that are borderline by drawing all of them anew from
-/// their intervals, at a fixed seed.
-pub fn groups(costs: &[Cost], seed: u64) -> Groups {
-    let of = split(costs);
+/// Groups costs by exact k-means with the number of groups chosen by BIC, and finds borderline costs
+/// by resampling all of them from their intervals. Deterministic for a `seed`.
+pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
+    let of = assign_groups(costs);
     let count = of.iter().max().map_or(0, |last| last + 1);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    // For each cost, how often it was in each other group; behind the last, in one of its own.
+    // For each cost, how often it was in each other group; the last column counts new groups.
     let mut elsewhere = vec![vec![0u32; count + 1]; costs.len()];
-    for _ in 0..REDRAWS {
-        let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.redrawn(&mut random)).collect();
-        let now = split(&redrawn);
-        let names = names(&of, &now, count);
+    for _ in 0..RESAMPLES {
+        let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.resampled(&mut random)).collect();
+        let now = assign_groups(&redrawn);
+        let names = match_groups(&of, &now, count);
         for (item, &group) in now.iter().enumerate() {
             if names[group] != Some(of[item]) {
                 elsewhere[item][names[group].unwrap_or(count)] += 1;
@@ -95,20 +94,20 @@ pub fn groups(costs: &[Cost], seed: u64) -> Groups {
         }
     }
     let borderline = elsewhere.iter().enumerate().filter_map(|(item, times)| {
-        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE * f64::from(REDRAWS);
+        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE_SHARE * f64::from(RESAMPLES);
         let (most, _) = times.iter().enumerate().max_by_key(|&(group, &times)| {
-            // Of equals the cheaper group.
+            // Ties go to the cheaper group.
             (times, std::cmp::Reverse(group))
         })?;
         let or = (most < count).then_some(most);
-        often.then_some(Borderline { item, group: of[item], or })
+        often.then_some(Borderline { item, group: of[item], alternative: or })
     });
-    Groups { count, borderline: borderline.collect(), of }
+    Groups { count, borderline: borderline.collect(), assignments: of }
 }
 
-/// The group of each cost: k-means with as many groups as the BIC likes best, less the boundaries
-/// that do not hold.
-fn split(costs: &[Cost]) -> Vec<usize> {
+/// The group of each cost: k-means with the number of groups of the lowest BIC, without boundaries
+/// that are not significant.
+fn assign_groups(costs: &[Cost]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..costs.len()).collect();
     order.sort_by(|&one, &other| costs[one].value.total_cmp(&costs[other].value));
     let logs: Vec<f64> = order.iter().map(|&item| costs[item].value.log10()).collect();
@@ -116,7 +115,7 @@ fn split(costs: &[Cost]) -> Vec<usize> {
     let mut group = 0;
     let starts = best_partition(&logs);
     for (at, &item) in order.iter().enumerate() {
-        if at > 0 && starts.contains(&at) && holds(&costs[order[at - 1]], &costs[item]) {
+        if at > 0 && starts.contains(&at) && is_boundary(&costs[order[at - 1]], &costs[item]) {
             group += 1;
         }
         of[item] = group;
@@ -124,33 +123,32 @@ fn split(costs: &[Cost]) -> Vec<usize> {
     of
 }
 
-/// Whether a boundary between two neighbours is one.
-fn holds(below: &Cost, above: &Cost) -> bool {
-    above.value / below.value >= LEAST_GAP && above.interval.lo > below.interval.hi
+/// Whether there is a group boundary between two neighbours.
+fn is_boundary(below: &Cost, above: &Cost) -> bool {
+    above.value / below.value >= MIN_GAP_RATIO && above.interval.lo > below.interval.hi
 }
 
-/// Where the groups of the best number of groups begin, but for the first, which begins at 0:
-/// `BIC(k) = n ln(SS / n + s0^2) + 2 k ln n`, the smallest of k = 1 to 6.
+/// The start indices of all groups but the first, for the k from 1 to 6 that minimises
+/// `BIC(k) = n ln(SS / n + s0^2) + 2 k ln n`.
 fn best_partition(sorted: &[f64]) -> Vec<usize> {
     let n = sorted.len() as f64;
     let bic = |k: usize, squares: f64| {
-        n * (squares / n + FLOOR_SD * FLOOR_SD).ln() + 2.0 * k as f64 * n.ln()
+        n * (squares / n + MIN_SD_LOG10 * MIN_SD_LOG10).ln() + 2.0 * k as f64 * n.ln()
     };
-    let most = MOST_GROUPS.min(sorted.len());
-    let all = partitions(sorted, most).into_iter().enumerate();
+    let max_groups = MAX_GROUPS.min(sorted.len());
+    let all = partitions(sorted, max_groups).into_iter().enumerate();
     let judged = all.map(|(at, (squares, starts))| (bic(at + 1, squares), starts));
     let best = judged.min_by(|(one, _), (other, _)| one.total_cmp(other));
     best.map(|(_, starts)| starts).unwrap_or_default()
 }
 
-/// The best partitions of ascending values into 1 to `most` groups: the sum of squares about the
-/// means of the groups, and where all groups but the first begin.
+/// The best partitions of ascending values into 1 to `max_groups` groups: the sum of squares about
+/// the group means, and the start indices of all groups but the first.
 ///
-/// Exact, by dynamic programming [Wang and Song 2011]: the best k groups of the first i values are
-/// the best k-1 groups of the first j, and the rest as one. The last group's best beginning never
-/// moves back as values are added, so each half of the values looks only where the middle one left
-/// room: `n log n` steps for each k.
-fn partitions(sorted: &[f64], most: usize) -> Vec<(f64, Vec<usize>)> {
+/// Exact, by dynamic programming (Wang and Song 2011): the best k groups of the first i values are
+/// the best k-1 groups of the first j values, and one group of the rest. The best start of the last
+/// group is monotonic in i, so divide and conquer needs `n log n` steps for each k.
+fn partitions(sorted: &[f64], max_groups: usize) -> Vec<(f64, Vec<usize>)> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
     let n = sorted.len();
     if n == 0 {
@@ -160,10 +158,10 @@ fn partitions(sorted: &[f64], most: usize) -> Vec<(f64, Vec<usize>)> {
     let first: Vec<f64> = (0..n).map(|last| sums.squares(0, last)).collect();
     let mut best = vec![first];
     let mut begins: Vec<Vec<usize>> = vec![vec![0; n]];
-    for k in 1..most.min(n) {
+    for k in 1..max_groups.min(n) {
         let mut row =
             Row { before: &best[k - 1], sums: &sums, best: vec![0.0; n], begin: vec![0; n] };
-        // Of i values there are no more than i groups: the first k stand each for itself.
+        // i values have at most i groups, so k + 1 groups start at index k.
         row.fill(k, n - 1, k, n - 1);
         let Row { best: now, begin, .. } = row;
         best.push(now);
@@ -184,7 +182,7 @@ fn partitions(sorted: &[f64], most: usize) -> Vec<(f64, Vec<usize>)> {
         .collect()
 }
 
-/// One more group than the row before it.
+/// The dynamic programming row for one more group than the row before.
 struct Row<'a> {
     before: &'a [f64],
     sums: &'a Sums,
@@ -193,8 +191,8 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Finds the best beginning of the last group for the values from `low` to `high`, all of which
-    /// lie from `from` to `to`.
+    /// Finds the best start of the last group for the values from `low` to `high`; all these starts
+    /// lie between `from` and `to`.
     fn fill(&mut self, low: usize, high: usize, from: usize, to: usize) {
         let middle = usize::midpoint(low, high);
         let cost = |begin: usize| self.before[begin - 1] + self.sums.squares(begin, middle);
@@ -213,8 +211,7 @@ impl Row<'_> {
     }
 }
 
-/// Sums of the values and of their squares up to each, about a value in their midst so that little
-/// is lost in differences.
+/// Prefix sums of the values and of their squares, relative to the median for precision.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
@@ -231,8 +228,8 @@ impl Sums {
         Self(sums)
     }
 
-    /// The sum of squares about their own mean of the values from `first` to `last`; rounding may
-    /// leave a little less than nothing, which is nothing.
+    /// The sum of squares of the values from `first` to `last` about their mean; a negative rounding
+    /// error becomes 0.
     fn squares(&self, first: usize, last: usize) -> f64 {
         let (before, behind) = (self.0[first], self.0[last + 1]);
         let (sum, squares) = (behind.0 - before.0, behind.1 - before.1);
@@ -240,9 +237,9 @@ impl Sums {
     }
 }
 
-/// What the groups of a redraw are called: each by the group that it shares most costs with, each
-/// name once; `None` for a group that is nobody's.
-fn names(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
+/// Matches the groups of a resample with the original groups by the largest overlap, one to one;
+/// `None` for a group without a match.
+fn match_groups(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
     let there = now.iter().max().map_or(0, |last| last + 1);
     let mut shared = vec![(0u32, 0usize, 0usize); count * there];
     for (at, slot) in shared.iter_mut().enumerate() {
@@ -251,7 +248,7 @@ fn names(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
     for (&then, &now) in of.iter().zip(now) {
         shared[then * there + now].0 += 1;
     }
-    // The largest overlap first; of equals the cheaper groups.
+    // The largest overlap first; ties go to the cheaper groups.
     shared.sort_by_key(|&(times, then, now)| (std::cmp::Reverse(times), then, now));
     let mut names = vec![None; there];
     for (times, then, now) in shared {
@@ -262,12 +259,12 @@ fn names(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
     names
 }
 
-/// A standard normal deviate [Box and Muller 1958].
-pub(super) fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+/// A standard normal random number (Box and Muller 1958).
+pub(super) fn standard_normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     // 53 bits, never 0.
     let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    let (radius, turn) = (unit(), unit());
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * turn).cos()
+    let (radius, angle) = (unit(), unit());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
 #[cfg(test)]
@@ -303,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_partition_is_better_than_the_one_that_is_found(
+        fn no_partition_is_better_than_the_result(
             values in prop::collection::vec(-3.0..8.0f64, 1..12),
         ) {
             let sorted = super::super::order::sorted(&values);
@@ -321,19 +318,19 @@ mod tests {
         }
 
         #[test]
-        fn groups_do_not_hang_on_the_order_or_on_the_unit(
+        fn groups_do_not_depend_on_order_or_unit(
             values in prop::collection::vec(1.0..1e6f64, 1..20),
             turn in 0usize..20,
             unit in 1e-3..1e3f64,
         ) {
-            let of = split(&costs(&values));
+            let of = assign_groups(&costs(&values));
             let mut turned: Vec<f64> = values.iter().map(|value| value * unit).collect();
             let by = turn % turned.len();
             turned.rotate_left(by);
-            let mut back = split(&costs(&turned));
+            let mut back = assign_groups(&costs(&turned));
             back.rotate_right(by);
             // A gap of 1.5 to the last bit may fall on either side.
-            let close = |one: f64, other: f64| (one / other / LEAST_GAP - 1.0).abs() < 1e-9;
+            let close = |one: f64, other: f64| (one / other / MIN_GAP_RATIO - 1.0).abs() < 1e-9;
             let edge = values.iter().any(|&one| values.iter().any(|&other| close(one, other)));
             prop_assert!(edge || back == of, "{of:?}, {back:?}");
         }
@@ -346,8 +343,8 @@ mod tests {
     ];
 
     #[test]
-    fn twenty_costs_from_a_call_to_a_process_fall_into_six_groups() {
-        let Groups { of, count, borderline } = groups(&costs(&TWENTY), 1);
+    fn twenty_costs_from_a_call_to_a_process_form_six_groups() {
+        let Groups { assignments: of, count, borderline } = group_costs(&costs(&TWENTY), 1);
         assert_eq!((count, borderline), (6, vec![]));
         let expected = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 4, 5, 5, 5];
         assert_eq!(of, expected);
@@ -355,59 +352,66 @@ mod tests {
 
     #[test]
     fn a_boundary_needs_a_gap_and_intervals_that_do_not_overlap() {
-        assert_eq!(split(&costs(&[100.0, 101.0, 102.0, 140.0, 141.0, 142.0])), [0; 6], "a gap");
-        assert_eq!(split(&costs(&[100.0, 101.0, 102.0, 160.0, 161.0])), [0, 0, 0, 1, 1]);
+        assert_eq!(
+            assign_groups(&costs(&[100.0, 101.0, 102.0, 140.0, 141.0, 142.0])),
+            [0; 6],
+            "a gap"
+        );
+        assert_eq!(assign_groups(&costs(&[100.0, 101.0, 102.0, 160.0, 161.0])), [0, 0, 0, 1, 1]);
         let mut wide = costs(&[100.0, 101.0, 102.0, 160.0, 161.0]);
         wide[2].interval.hi = 170.0;
-        assert_eq!(split(&wide), [0; 5], "intervals that overlap");
+        assert_eq!(assign_groups(&wide), [0; 5], "intervals that overlap");
     }
 
     #[test]
-    fn what_is_far_from_every_boundary_is_nobodys_doubt() {
-        let found = groups(&costs(&[1.0, 1.1, 24.0, 25.0, 120.0, 130.0, 2_000.0]), 7);
-        assert_eq!(found.of, [0, 0, 1, 1, 2, 2, 3]);
+    fn costs_far_from_every_boundary_are_not_borderline() {
+        let found = group_costs(&costs(&[1.0, 1.1, 24.0, 25.0, 120.0, 130.0, 2_000.0]), 7);
+        assert_eq!(found.assignments, [0, 0, 1, 1, 2, 2, 3]);
         assert_eq!(found.borderline, []);
     }
 
     #[test]
-    fn what_lies_at_a_boundary_is_borderline() {
+    fn a_cost_near_a_boundary_is_borderline() {
         // The gap is 1.5 to a hundredth: in some redraws it holds, in others it does not.
-        let found = groups(&costs(&[100.0, 100.0, 100.0, 151.0]), 7);
-        assert_eq!(found.of, [0, 0, 0, 1]);
-        assert_eq!(found.borderline, [Borderline { item: 3, group: 1, or: Some(0) }]);
+        let found = group_costs(&costs(&[100.0, 100.0, 100.0, 151.0]), 7);
+        assert_eq!(found.assignments, [0, 0, 0, 1]);
+        assert_eq!(found.borderline, [Borderline { item: 3, group: 1, alternative: Some(0) }]);
         // The same from the other side: no group yet, but often one of its own.
-        let found = groups(&costs(&[100.0, 100.0, 100.0, 149.0]), 7);
-        assert_eq!(found.of, [0; 4]);
-        assert_eq!(found.borderline, [Borderline { item: 3, group: 0, or: None }]);
+        let found = group_costs(&costs(&[100.0, 100.0, 100.0, 149.0]), 7);
+        assert_eq!(found.assignments, [0; 4]);
+        assert_eq!(found.borderline, [Borderline { item: 3, group: 0, alternative: None }]);
     }
 
     #[test]
-    fn the_same_seed_finds_the_same() {
+    fn the_same_seed_gives_the_same_result() {
         let costs = costs(&TWENTY);
-        assert_eq!(groups(&costs, 3), groups(&costs, 3));
+        assert_eq!(group_costs(&costs, 3), group_costs(&costs, 3));
     }
 
     #[test]
-    fn few_costs_are_no_trouble() {
-        assert_eq!(groups(&[], 1), Groups { of: vec![], count: 0, borderline: vec![] });
-        assert_eq!(groups(&costs(&[5.0]), 1).of, [0]);
-        assert_eq!(groups(&costs(&[5.0, 500.0]), 1).of.len(), 2);
-        assert_eq!(groups(&costs(&[5.0; 9]), 1).count, 1);
+    fn few_costs_can_be_grouped() {
+        assert_eq!(
+            group_costs(&[], 1),
+            Groups { assignments: vec![], count: 0, borderline: vec![] }
+        );
+        assert_eq!(group_costs(&costs(&[5.0]), 1).assignments, [0]);
+        assert_eq!(group_costs(&costs(&[5.0, 500.0]), 1).assignments.len(), 2);
+        assert_eq!(group_costs(&costs(&[5.0; 9]), 1).count, 1);
     }
 
     #[test]
-    fn a_cost_that_may_be_nothing_has_no_place_on_a_scale_of_ratios() {
+    fn a_cost_whose_interval_includes_zero_is_rejected() {
         assert_eq!(Cost::new(0.1, Interval { lo: -0.1, hi: 0.3 }), None);
         assert_eq!(Cost::new(0.0, Interval { lo: 0.0, hi: 0.3 }), None);
         assert!(Cost::new(0.2, Interval { lo: 0.1, hi: 0.3 }).is_some());
     }
 
     #[test]
-    fn redraws_stay_in_their_interval_in_nineteen_of_twenty() {
+    fn ninety_five_percent_of_resamples_are_within_the_interval() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let lopsided = Cost::new(10.0, Interval { lo: 9.9, hi: 14.0 }).unwrap();
         let inside = (0..20_000)
-            .filter(|_| lopsided.interval.contains(lopsided.redrawn(&mut random).value))
+            .filter(|_| lopsided.interval.contains(lopsided.resampled(&mut random).value))
             .count();
         assert!((18_900..19_100).contains(&inside), "{inside}");
     }

@@ -1,7 +1,7 @@
-//! Intervals for a median, from order statistics alone: they assume that the values are
-//! independent and share one distribution, and nothing about its shape.
+//! Confidence intervals of a median, from order statistics. They assume independent values of one
+//! distribution, but nothing about its shape.
 
-/// A range that is to hold the truth; both ends belong to it, in the unit of the values.
+/// A closed interval, in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The lower end.
@@ -22,75 +22,73 @@ impl Interval {
     }
 }
 
-/// The share of intervals that is to hold the truth when nobody looks before the end.
+/// A nominal confidence level, from 0 to 1.
 ///
-/// There are only these: two are an argument about how the number of repetitions came about, and
-/// need at least six values; the others ask other questions.
+/// The constants are the levels of the method. [`FIXED`](Self::FIXED) and
+/// [`ADAPTIVE`](Self::ADAPTIVE) depend on how the number of repetitions was chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nominal(f64);
 
 impl Nominal {
-    /// For a number of repetitions that was fixed before the first one: 95 %, the custom of the
-    /// field. Nothing looks at the data early, so nothing has to be paid for.
+    /// 95 %, for a number of repetitions that was fixed beforehand, without interim looks.
     pub const FIXED: Self = Self(0.95);
 
-    /// For [`Stopping`](super::stopping::Stopping): 96.5 %, which then holds the truth in 95 %.
+    /// 96.5 %, for [`AdaptiveStopping`](super::stopping::AdaptiveStopping), where it covers the true
+    /// median in 95 % of runs.
     ///
-    /// A rule that stops when the interval is narrow prefers the runs where it is narrow by
-    /// chance. In simulation over five shapes and three goals, intervals of nominally 95 % hold
-    /// the truth in 93 to 95 % after two consecutive narrow looks, those of 96.5 % in 95 to 97 %
-    /// (docs/METHOD.md, section 3). The 1.5 points are the price of the looks.
+    /// A rule that stops when the interval is narrow prefers runs where it is narrow by chance. In
+    /// simulations of five distributions and three goals, nominal 95 % intervals cover the truth in
+    /// 93 to 95 % after two consecutive narrow looks, those of 96.5 % in 95 to 97 %
+    /// (docs/explanation/METHOD.md, section 3).
     pub const ADAPTIVE: Self = Self(0.965);
 
-    /// For two one-sided tests at 5 %, whether something lies within bounds: 90 %.
-    pub const WITHIN: Self = Self(0.90);
+    /// 90 %, for an equivalence test by two one-sided tests at 5 %.
+    pub const EQUIVALENCE: Self = Self(0.90);
 
-    /// The level of a run, as its record has it: that of adaptive stopping, or of repetitions that
-    /// were fixed.
-    pub fn of_run(share: f64) -> Self {
+    /// The level of a run from its record: `ADAPTIVE` for a level above 95 %, otherwise `FIXED`.
+    pub fn from_run_level(share: f64) -> Self {
         if share > Self::FIXED.0 { Self::ADAPTIVE } else { Self::FIXED }
     }
 
-    /// For so many intervals that are all to hold their truth at once, at this level (Bonferroni):
-    /// what one may miss is divided among them.
+    /// The level for each of `count` intervals that are to hold simultaneously at this level
+    /// (Bonferroni correction).
     #[must_use]
-    pub fn among(self, count: usize) -> Self {
+    pub fn bonferroni(self, count: usize) -> Self {
         Self(1.0 - (1.0 - self.0) / count.max(1) as f64)
     }
 
-    /// The share itself, from 0 to 1, for the record of a run.
+    /// The level, from 0 to 1.
     pub fn share(self) -> f64 {
         self.0
     }
 }
 
-/// The narrowest pair of values, as far from one end as from the other, that holds the median of
-/// the distribution with at least the nominal probability.
+/// The exact interval of a median: the innermost symmetric pair of order statistics that covers the
+/// median with at least the nominal probability. `None` below six values (at 95 %).
 ///
-/// Exact for every continuous distribution, but probabilities come in steps: at ten values 95 %
-/// is really 97.9 %. `None` where even the smallest and the largest value do not suffice, which
-/// is below six.
+/// It is exact for every continuous distribution, but its coverage comes in steps: with ten values
+/// the 95 % interval covers 97.9 %.
 pub fn median_exact(sorted: &[f64], nominal: Nominal) -> Option<Interval> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
     let n = sorted.len();
-    let Ranks { k, .. } = Ranks::reaching(nominal, n)?;
+    let Ranks { k, .. } = Ranks::for_level(nominal, n)?;
     Some(Interval { lo: sorted[k - 1], hi: sorted[n - k] })
 }
 
-/// The interval that is printed beside a median: between the exact pair of values and the next
-/// one inside it, at the place that brings the probability down to the nominal one.
+/// The reported interval of a median: the exact interval, interpolated to the nominal coverage by the
+/// method of Hettmansperger and Sheather (1986). `None` below six values (at 95 %).
 ///
-/// The interpolation is that of Hettmansperger and Sheather (1986). It is exact for the Laplace
-/// distribution and within a point of the nominal 95 % for the shapes that costs have, from six
-/// values on (docs/METHOD.md, section 4). `None` below six.
+/// The interpolation is exact for the Laplace distribution, and within one percentage point of the
+/// nominal 95 % for the distributions of costs, from six values on (docs/explanation/METHOD.md,
+/// section 4).
 pub fn median_hs(sorted: &[f64], nominal: Nominal) -> Option<Interval> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
     let n = sorted.len();
-    let Ranks { k, coverage, coverage_inside } = Ranks::reaching(nominal, n)?;
+    let Ranks { k, coverage, coverage_inside } = Ranks::for_level(nominal, n)?;
     let excess = (coverage - nominal.0) / (coverage - coverage_inside);
     let (from_end, to_middle) = (k as f64, (n - 2 * k) as f64);
     let inward = (n - k) as f64 * excess / (from_end + to_middle * excess);
-    // Written from the outer value, so that two equal neighbours give exactly themselves.
+    // From the outer value, so that equal neighbours give exactly their value.
     let between = |outer: f64, inner: f64| outer + inward * (inner - outer);
     Some(Interval {
         lo: between(sorted[k - 1], sorted[k]),
@@ -98,24 +96,23 @@ pub fn median_hs(sorted: &[f64], nominal: Nominal) -> Option<Interval> {
     })
 }
 
-/// The `k`-th value from either end, counted from 1, and how surely that pair holds the median.
+/// The `k`-th values from both ends, counted from 1, and their coverage.
 struct Ranks {
     k: usize,
-    /// The probability that the median lies between the two values of rank `k`.
+    /// The probability that the median lies between the values of rank `k`.
     coverage: f64,
-    /// The same for rank `k + 1`, the next pair inside; below the nominal probability.
+    /// The same for rank `k + 1`; below the nominal probability.
     coverage_inside: f64,
 }
 
 impl Ranks {
-    /// The largest `k` that reaches the nominal probability among `n` values; `None` if none does.
+    /// The largest `k` that reaches the nominal probability for `n` values; `None` if none does.
     ///
-    /// Each value falls below the median as a fair coin falls, so the pair of rank `k` holds the
-    /// median with the probability of `k` to `n-k` heads in `n` tosses. The sum starts with the
-    /// likeliest number of heads and grows outwards. Starting in the tail instead, with `2^-n`,
-    /// gives zero from n = 1075 on and without any sign a far too narrow interval. It costs `n`
-    /// multiplications, fewer than the sort before it.
-    fn reaching(nominal: Nominal, n: usize) -> Option<Self> {
+    /// Each value is below the median with probability 1/2, so the pair of rank `k` covers the
+    /// median with the probability of `k` to `n-k` heads in `n` tosses of a coin. The sum starts at
+    /// the centre: `2^-n`, the first term of the tail, is zero from n = 1075 on, which would
+    /// silently give a far too narrow interval.
+    fn for_level(nominal: Nominal, n: usize) -> Option<Self> {
         let mut k = n / 2;
         // The central term C(n, n/2) / 2^n as (1/2)(3/4)(5/6)...: an odd n shares that of n + 1.
         let mut heads_k: f64 = (1..=n.div_ceil(2)).map(|i| 1.0 - 0.5 / i as f64).product();
@@ -158,7 +155,7 @@ mod tests {
             for n in 0..=50 {
                 let share = |k| outcomes(n, k) as f64 / 2f64.powi(n as i32);
                 let expected = (1..=n.div_ceil(2)).rev().find(|&k| share(k) >= nominal.share());
-                let ranks = Ranks::reaching(nominal, n);
+                let ranks = Ranks::for_level(nominal, n);
                 assert_eq!(ranks.as_ref().map(|ranks| ranks.k), expected, "n = {n}");
                 if let Some(Ranks { k, coverage, coverage_inside }) = ranks {
                     assert!((coverage - share(k)).abs() < 1e-14, "n = {n}");
@@ -169,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn six_values_are_the_fewest_that_have_an_interval() {
+    fn six_values_are_the_minimum_for_an_interval() {
         let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         for nominal in BOTH {
             assert_eq!(median_exact(&values, nominal), Some(Interval { lo: 1.0, hi: 6.0 }));
@@ -201,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_interval_holds_the_median_and_the_exact_one_holds_the_interpolated_one(
+        fn an_interval_contains_the_median_and_the_exact_one_contains_the_interpolated_one(
             values in prop::collection::vec(-1e9..1e9, 6..200),
         ) {
             let values = order::sorted(&values);
@@ -237,7 +234,7 @@ mod tests {
 
         #[test]
         fn the_ranks_of_many_values_agree_with_the_normal_approximation(n in 100usize..50_000) {
-            let Ranks { k, .. } = Ranks::reaching(Nominal::FIXED, n).unwrap();
+            let Ranks { k, .. } = Ranks::for_level(Nominal::FIXED, n).unwrap();
             let normal = n as f64 / 2.0 - 1.96 * (n as f64).sqrt() / 2.0;
             prop_assert!((k as f64 - normal).abs() <= 1.0, "k = {}, normal {}", k, normal);
         }

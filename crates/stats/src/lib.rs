@@ -1,18 +1,38 @@
-//! Statistics: what may be said of a list of numbers, and when there are enough of them.
+//! Statistics of measured costs: pure functions of numbers and a seed.
 //!
-//! What is this room for? Every figure that the tool prints passes through it: the median of a
-//! case, the interval beside it, the spread, the slope over an axis, and the answer to "another
-//! round?". Each function here is tested against numbers whose truth is known, at a fixed seed.
+//! The crate answers the questions that a benchmark asks of its repetitions: the median and its
+//! interval, how many repetitions are enough, the slope and the law of a curve, whether two lists
+//! differ, and since when a series has changed. It does no input or output and keeps no state, so it
+//! can be used by other programs. It does not know where a number comes from.
 //!
-//! What may it not know? Where a number came from. There is no clock here, no file, no benchmark,
-//! no place and no unit: values go in, and answers in the same unit come out. It imports no other
-//! room, it keeps no state but what a caller hands it, and it never repairs a value: what cannot
-//! be said is `None`.
+//! Conventions:
 //!
-//! The arguments behind the rules are in docs/explanation/METHOD.md, sections 3, 4, 8, 11 and 15.
+//! * Results are in the unit of the values, unless the documentation of a function says otherwise.
+//! * Values are finite: a measurement that failed is not a number, and is left out by the caller.
+//! * `None` means that the question cannot be answered, for example with too few values. Values are
+//!   never repaired, clamped or dropped.
+//! * Functions that take `sorted` need ascending values, see [`order::sorted`].
+//! * Functions with a `seed` are deterministic: equal arguments give equal results.
+//!
+//! ```
+//! use oscost_stats::interval::{Nominal, median_hs};
+//! use oscost_stats::order;
+//!
+//! let ns = order::sorted(&[41.2, 40.9, 43.0, 41.1, 41.0, 41.3]);
+//! assert_eq!(order::median(&ns), Some(41.150000000000006));
+//! let interval = median_hs(&ns, Nominal::FIXED).unwrap();
+//! assert!(interval.contains(41.15));
+//! ```
+//!
+//! Tests compare every function with published or exactly known values. The method is described in
+//! docs/explanation/METHOD.md, sections 3, 4, 8, 11 and 15.
+//!
+//! The binomial tails behind [`interval::median_hs`] and [`comparison::sign_test`] are computed here
+//! instead of by `statrs`: each needs the whole sequence of cumulated terms once, in a few
+//! additions and multiplications, and figures in existing records must stay equal to the last digit.
 
 pub mod change;
-pub mod comparing;
+pub mod comparison;
 pub mod crossing;
 pub mod groups;
 pub mod interval;

@@ -2,13 +2,14 @@
 
 /// The slope of the least-squares line through points `(x, y)`, in units of `y` per unit of `x`.
 ///
-/// The line has an intercept. One forced through the origin turns every fixed cost (the clock,
-/// the loop, the call) into slope: measured at d, 2d, .. Nd with a fixed cost c it is too steep
-/// by `3c / ((2N+1) d)` (docs/explanation/METHOD.md, section 2).
+/// `None` with fewer than two distinct `x`.
 ///
-/// Both coordinates are taken relative to the first point and from there to their running means
-/// (Welford 1962), so that a large common offset, a time stamp say, costs no digits. `None` with
-/// fewer than two distinct `x`.
+/// The line has an intercept. A line through the origin would add fixed costs (clock, loop, call) to
+/// the slope: for x = d, 2d, .. Nd and a fixed cost c it is too steep by `3c / ((2N+1) d)`
+/// (docs/explanation/METHOD.md, section 2).
+///
+/// Sums are relative to the first point and to running means (Welford 1962), so a large common
+/// offset, such as a time stamp, costs no precision.
 pub fn slope(mut points: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (first_x, first_y) = points.next()?;
     let mut count = 1.0;
@@ -25,8 +26,9 @@ pub fn slope(mut points: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     (sum_xx > 0.0).then(|| sum_xy / sum_xx)
 }
 
-/// The same of counts, without a digit lost on the way: where two sets of points lie on lines of one
-/// slope, whatever their intercepts, both get the same number to the last bit.
+/// The slope through integer points, computed exactly before the final division: sets of points on
+/// lines of the same slope give the same number to the last bit, whatever their intercepts. `None`
+/// with fewer than two distinct `x`, or on overflow of 128 bits.
 pub fn slope_of_counts(mut points: impl Iterator<Item = (u64, i64)>) -> Option<f64> {
     let (first_x, first_y) = points.next()?;
     let (mut count, mut sum_x, mut sum_y, mut sum_xx, mut sum_xy) = (1i128, 0, 0, 0, 0);
@@ -34,7 +36,7 @@ pub fn slope_of_counts(mut points: impl Iterator<Item = (u64, i64)>) -> Option<f
         let x = i128::from(x) - i128::from(first_x);
         let y = i128::from(y) - i128::from(first_y);
         (count, sum_x, sum_y) = (count + 1, sum_x + x, sum_y + y);
-        // Beyond any batch that ends in our time, but not beyond what a file may hold.
+        // No batch reaches this, but a file may contain any number.
         sum_xx = x.checked_mul(x)?.checked_add(sum_xx)?;
         sum_xy = x.checked_mul(y)?.checked_add(sum_xy)?;
     }
@@ -43,7 +45,7 @@ pub fn slope_of_counts(mut points: impl Iterator<Item = (u64, i64)>) -> Option<f
     if run <= 0 {
         return None;
     }
-    // In lowest terms one slope is one pair of numbers.
+    // Equal slopes have the same lowest terms.
     let common = greatest_common_divisor(rise.unsigned_abs(), run.unsigned_abs());
     let common = i128::try_from(common).ok()?;
     Some((rise / common) as f64 / (run / common) as f64)
@@ -63,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_cost_does_not_leak_into_the_slope() {
+    fn a_fixed_cost_does_not_change_the_slope() {
         let points = (1..=10).map(|n| (f64::from(n), 500.0 + 2.0 * f64::from(n)));
         assert!((slope(points).unwrap() - 2.0).abs() < 1e-12);
     }
@@ -93,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_weighed_by_least_squares() {
+    fn noise_is_averaged_by_least_squares() {
         // By hand: x about 2 is -1, 0, 1 and y is 1, 2, 6, so the slope is (6 - 1) / 2.
         assert_eq!(slope([(1.0, 1.0), (2.0, 2.0), (3.0, 6.0)].into_iter()), Some(2.5));
     }
 
     #[test]
-    fn a_large_common_offset_costs_no_digits() {
+    fn a_large_common_offset_costs_no_precision() {
         let nanoseconds_since_1970 = 1.7e18;
         let points =
             (0..1000).map(|i| f64::from(i) * 1024.0).map(|x| (nanoseconds_since_1970 + x, 3.0 * x));
@@ -108,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slope_follows_a_change_of_unit_and_of_origin_and_forgets_the_order(
+        fn a_slope_scales_with_units_and_does_not_depend_on_origin_or_order(
             points in prop::collection::vec((0.0..1e3f64, -1e3..1e3f64), 2..40),
             scale in 0.1..10.0f64,
             shift in -1e3..1e3f64,

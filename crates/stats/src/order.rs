@@ -1,8 +1,6 @@
-//! Order statistics: everything here reads a list that [`sorted`] has put in order.
+//! Order statistics of sorted values.
 
-/// The values in ascending order.
-///
-/// A measured value is never NaN ("could not" is not a number), so the order is total.
+/// Sorts values in ascending order. They must not be NaN.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     debug_assert!(values.iter().all(|value| !value.is_nan()), "a measured value is NaN");
     let mut ordered = values.to_vec();
@@ -10,20 +8,18 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
     ordered
 }
 
-/// The middle value, or the mean of the two middle ones; in the unit of the values.
+/// The median: the middle value, or the mean of the two middle values. `None` without values.
 ///
-/// This is the headline of every case: it stays put while fewer than half of the values are
-/// disturbed, whatever the disturbance costs (docs/METHOD.md, section 4). `None` without values.
+/// It is the estimate of every case, since fewer than half of the values being disturbed cannot
+/// move it far (docs/explanation/METHOD.md, section 4).
 pub fn median(sorted: &[f64]) -> Option<f64> {
     quantile(sorted, 0.5)
 }
 
-/// The value below which a share `p` of the values lies, `p` from 0 to 1; in their unit.
+/// The `p` quantile, for `p` from 0 (minimum) to 1 (maximum). `None` without values.
 ///
-/// Type 7 of Hyndman and Fan (1996), the default of R and NumPy: linear between the values, with
-/// `p = 0` the smallest and `p = 1` the largest. `None` without values.
-///
-/// It answers for any `p`; ask [`quantile_reportable`] first whether the answer may be printed.
+/// Type 7 of Hyndman and Fan (1996), the default of R and NumPy: linear interpolation between
+/// values. [`quantile_reportable`] tells whether there are enough values to report it.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
     debug_assert!((0.0..=1.0).contains(&p), "a share lies between 0 and 1");
@@ -35,18 +31,18 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(sorted[below] + (position - below as f64) * step)
 }
 
-/// The chance that may be taken, on each side, that a quantile lies outside every value seen:
-/// half of the 5 % that a two-sided 95 % interval leaves.
-const ONE_SIDE: f64 = 0.025;
+/// The accepted probability, on each side, that a quantile lies beyond all values: half of the 5 %
+/// of a two-sided 95 % interval.
+const ONE_SIDED_ERROR: f64 = 0.025;
 
 /// Whether `count` values can bound the quantile `p` from both sides with 95 % confidence.
 ///
 /// All of `count` values fall on one side of it with probability `p^count`, or `(1-p)^count` on
-/// the other. While the larger of the two exceeds 2.5 %, the honest answer is "beyond the largest
-/// value seen", so the quantile is not printed. Solved for the count, `ln 0.025 / ln p`: 6 for
+/// the other. While the larger of the two exceeds 2.5 %, the quantile may lie beyond the largest
+/// value, so it is not reported. Solved for the count, `ln 0.025 / ln p`: 6 for
 /// p50, 36 for p90, 368 for p99, 3688 for p99.9.
 pub fn quantile_reportable(count: usize, p: f64) -> bool {
-    p.max(1.0 - p).powf(count as f64) <= ONE_SIDE
+    p.max(1.0 - p).powf(count as f64) <= ONE_SIDED_ERROR
 }
 
 #[cfg(test)]
@@ -85,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sorting_forgets_the_order_in_which_values_came(
+        fn sorting_does_not_depend_on_the_order_of_values(
             values in prop::collection::vec(-1e9..1e9, 0..50),
             turn in 0usize..50,
         ) {

@@ -1,16 +1,15 @@
-//! Spread and centre that a few disturbed values cannot move: printed beside the headline as
-//! cross-checks, never used to reject a value.
+//! Robust measures of spread and location, reported as cross-checks and never used to reject values.
 
 use super::order;
 
-/// What makes the median absolute deviation of normal values their standard deviation:
-/// one over the upper quartile of the standard normal distribution.
+/// The ratio of standard deviation to median absolute deviation of a normal distribution: the
+/// inverse of its upper quartile.
 const NORMAL_SD_PER_MAD: f64 = 1.482_602_218_505_602;
 
-/// The robust standard deviation, in the unit of the values: 1.4826 times the median distance
-/// from the median (Hampel 1974).
+/// The robust standard deviation, in the unit of the values: 1.4826 times the median absolute
+/// deviation from the median (Hampel 1974). `None` below two values.
 ///
-/// Up to half of the values may be disturbed. `None` below two values, which have no spread.
+/// Up to half of the values may be disturbed.
 pub fn mad_sd(sorted: &[f64]) -> Option<f64> {
     if sorted.len() < 2 {
         return None;
@@ -20,15 +19,15 @@ pub fn mad_sd(sorted: &[f64]) -> Option<f64> {
     Some(NORMAL_SD_PER_MAD * order::median(&order::sorted(&distances))?)
 }
 
-/// Where the values are densest, in their unit: the half-sample mode of Bickel and Frühwirth
-/// (2006).
+/// The half-sample mode (Bickel and Frühwirth 2006), in the unit of the values. `None` without
+/// values.
 ///
-/// It keeps the narrowest half of the values again and again. Immune to disturbance on one side,
-/// but two and a half times as noisy as the median, so it only tells whether the median is to be
-/// trusted (docs/explanation/METHOD.md, section 4). `None` without values.
+/// It repeatedly keeps the narrowest half of the values. It is immune to disturbance on one side,
+/// but two and a half times as noisy as the median, so it only serves to check the median
+/// (docs/explanation/METHOD.md, section 4).
 ///
-/// Of equally narrow halves it keeps the middle one: a coarse clock makes many of them, and
-/// always keeping the first would pull the mode down to the lowest.
+/// Of equally narrow halves it keeps the middle one: a coarse clock produces many ties, and keeping
+/// the first would bias the mode towards the lowest.
 pub fn half_sample_mode(sorted: &[f64]) -> Option<f64> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
     let mut kept = sorted;
@@ -55,8 +54,8 @@ pub fn half_sample_mode(sorted: &[f64]) -> Option<f64> {
 fn narrowest_half(sorted: &[f64]) -> &[f64] {
     let half = sorted.len().div_ceil(2);
     let width = |values: &[f64]| values[half - 1] - values[0];
-    let least = sorted.windows(half).map(width).fold(f64::INFINITY, f64::min);
-    let ties: Vec<_> = sorted.windows(half).filter(|values| width(values) == least).collect();
+    let min_width = sorted.windows(half).map(width).fold(f64::INFINITY, f64::min);
+    let ties: Vec<_> = sorted.windows(half).filter(|values| width(values) == min_width).collect();
     ties[(ties.len() - 1) / 2]
 }
 
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_is_where_the_values_crowd_whatever_the_rest_costs() {
+    fn the_mode_is_where_values_are_dense_whatever_the_outliers() {
         let values = [9.0, 9.9, 10.0, 10.1, 11.0, 40.0, 90.0, 400.0];
         let mode = half_sample_mode(&values).unwrap();
         assert!((9.9..=10.1).contains(&mode), "{mode}");

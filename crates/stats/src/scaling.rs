@@ -1,8 +1,8 @@
-//! How a cost grows with a size: which law, its fixed and its marginal cost, and how sure that is.
+//! Scaling: the law by which a cost grows with a size, its fixed and marginal cost, and intervals.
 //!
-//! Laws are fitted with an intercept and with relative weights, since a cost is a fixed part and a
-//! growing one, and since each point is uncertain by a share of itself (docs/METHOD.md, section
-//! 8). Fitted without an intercept, 500 + 2 N would be called logarithmic every time (S15).
+//! Laws are fitted with an intercept and relative weights, since a cost has a fixed and a growing
+//! part, and its uncertainty is proportional to it (docs/explanation/METHOD.md, section 8). Without an
+//! intercept, 500 + 2 N would always be classified as logarithmic (test S15).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -10,27 +10,27 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::interval::Interval;
 use super::order;
 
-/// With fewer sizes than these two laws can hardly be told apart ...
-pub const FEWEST: usize = 8;
-/// ... nor where the largest is not so many times the smallest.
-pub const LEAST_SPAN: f64 = 100.0;
-/// A law that grows must grow by this share of its fixed cost over the sizes that were measured ...
-const LEAST_GROWTH: f64 = 0.05;
-/// ... and by so many times the uncertainty of a point.
+/// The minimum number of sizes; with fewer, laws can hardly be distinguished.
+pub const MIN_SIZES: usize = 8;
+/// The minimum ratio of the largest to the smallest size.
+pub const MIN_SIZE_RATIO: f64 = 100.0;
+/// The minimum growth over the measured sizes, as a share of the fixed cost ...
+const MIN_RELATIVE_GROWTH: f64 = 0.05;
+/// ... and in units of the uncertainty of a point.
 const GROWTH_SDS: f64 = 3.0;
-/// Two laws whose BIC is closer than this are both named: odds of some twenty to one.
-pub const CLOSE: f64 = 6.0;
-/// How often repetitions are drawn anew for the intervals of the two costs.
-pub const REDRAWS: usize = 2_000;
+/// The BIC difference below which a second law is reported too: odds of about twenty to one.
+pub const BIC_MARGIN: f64 = 6.0;
+/// The default number of bootstrap resamples.
+pub const RESAMPLES: usize = 2_000;
 
 /// A law of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
-    /// The same at every size.
+    /// Constant.
     Constant,
     /// The logarithm to base 2.
     Log,
-    /// Proportional.
+    /// Linear.
     Linear,
     /// The size times its logarithm to base 2.
     NLog,
@@ -41,11 +41,11 @@ pub enum Law {
 }
 
 impl Law {
-    /// All of them; those that grow come in the order of their growth.
+    /// All laws, in the order of their growth.
     pub const ALL: [Law; 6] =
         [Law::Constant, Law::Log, Law::Linear, Law::NLog, Law::Square, Law::Cube];
 
-    /// The law as people write it.
+    /// The law as text, such as `N log N`.
     pub fn text(self) -> &'static str {
         match self {
             Law::Constant => "1",
@@ -57,8 +57,8 @@ impl Law {
         }
     }
 
-    /// What the marginal cost is multiplied with at a size.
-    pub fn of(self, n: f64) -> f64 {
+    /// The value of the law at a size, by which the marginal cost is multiplied.
+    pub fn value_at(self, n: f64) -> f64 {
         match self {
             Law::Constant => 0.0,
             Law::Log => n.log2(),
@@ -69,14 +69,14 @@ impl Law {
         }
     }
 
-    /// The size, of 1 or more, at which [`Self::of`] is `value`; `None` where none is.
+    /// The size of at least 1 at which [`Self::value_at`] is `value`; `None` if there is none.
     pub fn size_at(self, value: f64) -> Option<f64> {
         let found = match self {
             Law::Constant => return None,
             Law::Log => value.exp2(),
             Law::Linear => value,
             Law::NLog => {
-                // Newton's way from above: the function is convex and grows.
+                // Newton's method from above: the function is convex and increasing.
                 let mut n = value.max(2.0);
                 for _ in 0..60 {
                     n -= (n * n.log2() - value) / (n.log2() + std::f64::consts::LOG2_E);
@@ -90,49 +90,53 @@ impl Law {
     }
 }
 
-/// A size, what it costs, and the repetitions behind that.
+/// A size, its cost, and the repetitions behind it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sized {
-    /// The size, 1 or more.
+pub struct SizeCost {
+    /// The size, at least 1.
     pub n: f64,
-    /// The figure: the median of the repetitions.
+    /// The cost: the median of the repetitions.
     pub figure: f64,
-    /// The standard deviation of the logarithm of the figure.
+    /// The standard deviation of the cost's natural logarithm.
     pub sd: f64,
-    /// What each repetition said.
+    /// The values of the repetitions.
     pub repetitions: Vec<f64>,
 }
 
 /// A value with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
+pub struct ValueWithInterval {
     /// The value.
     pub value: f64,
-    /// The range that is to hold it in 95 of 100 runs.
+    /// Its 95 % interval.
     pub interval: Interval,
 }
 
-/// How a cost grows.
+/// A fitted law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
     /// The law.
     pub law: Law,
-    /// Another law that the points cannot tell from it.
-    pub second: Option<Law>,
-    /// What is paid at any size.
-    pub fixed: Known,
-    /// What is paid for each unit of the law; `None` where nothing grows.
-    pub marginal: Option<Known>,
-    /// The size from which on the growing part is the larger one.
-    pub crossover: Option<Known>,
-    /// The sum of squared residuals, each in units of its point's uncertainty.
-    pub squares: f64,
+    /// Another law that fits about as well.
+    pub runner_up: Option<Law>,
+    /// The fixed cost.
+    pub fixed: ValueWithInterval,
+    /// The cost per unit of the law; `None` for a constant.
+    pub marginal: Option<ValueWithInterval>,
+    /// The size at which the growing part equals the fixed part; `None` for a constant, or if its
+    /// interval is unbounded.
+    pub crossover: Option<ValueWithInterval>,
+    /// The sum of squared residuals in units of each point's uncertainty.
+    pub chi_square: f64,
 }
 
-/// The law that some sizes follow; `None` with too few of them, or where one is not a positive
-/// number. All chance comes from the seed.
-pub fn scaling(sizes: &[Sized], redraws: usize, seed: u64) -> Option<Scaling> {
-    let whole = |size: &Sized| {
+/// Fits all laws by relative least squares, selects one by BIC, and computes bootstrap intervals
+/// from `resamples` draws with `seed`.
+///
+/// `None` with fewer than [`MIN_SIZES`] sizes, a range below [`MIN_SIZE_RATIO`], or numbers that are
+/// not positive and finite.
+pub fn fit_scaling(sizes: &[SizeCost], resamples: usize, seed: u64) -> Option<Scaling> {
+    let is_valid = |size: &SizeCost| {
         size.n >= 1.0
             && size.n.is_finite()
             && size.figure > 0.0
@@ -141,37 +145,37 @@ pub fn scaling(sizes: &[Sized], redraws: usize, seed: u64) -> Option<Scaling> {
     };
     let smallest = sizes.iter().map(|size| size.n).fold(f64::INFINITY, f64::min);
     let largest = sizes.iter().map(|size| size.n).fold(0.0, f64::max);
-    let enough = sizes.len() >= FEWEST && largest >= LEAST_SPAN * smallest;
-    if !enough || !sizes.iter().all(whole) {
+    let enough = sizes.len() >= MIN_SIZES && largest >= MIN_SIZE_RATIO * smallest;
+    if !enough || !sizes.iter().all(is_valid) {
         return None;
     }
     let points: Vec<(f64, f64)> = sizes.iter().map(|size| (size.n, size.figure)).collect();
     let mut fits: Vec<Fit> = Law::ALL.iter().map(|&law| Fit::of(law, &points)).collect();
     fits.sort_by(|one, other| one.bic.total_cmp(&other.bic));
     let sds = order::sorted(&sizes.iter().map(|size| size.sd).collect::<Vec<_>>());
-    let least = LEAST_GROWTH.max(GROWTH_SDS * order::median(&sds)?);
+    let min_growth = MIN_RELATIVE_GROWTH.max(GROWTH_SDS * order::median(&sds)?);
     let grows = |fit: &Fit| {
-        let growth = fit.marginal * (fit.law.of(largest) - fit.law.of(smallest));
-        growth > least * fit.fixed
+        let growth = fit.marginal * (fit.law.value_at(largest) - fit.law.value_at(smallest));
+        growth > min_growth * fit.fixed
     };
-    let redrawn = |fit: &Fit| Redrawn::of(fit.law, sizes, redraws, seed);
-    // What hardly grows, or by what may as well be nothing, does not grow.
+    let resampled = |fit: &Fit| ResampledCosts::of(fit.law, sizes, resamples, seed);
+    // A law without significant growth is replaced by the constant.
     let best = fits.first().filter(|fit| fit.law == Law::Constant || grows(fit));
-    let best = best.map(|fit| (fit, redrawn(fit)));
-    let holds =
-        |(fit, drawn): &(&Fit, Redrawn)| fit.law == Law::Constant || drawn.marginal.lo > 0.0;
-    let (fit, drawn) = match best.filter(holds) {
+    let best = best.map(|fit| (fit, resampled(fit)));
+    let is_significant =
+        |(fit, drawn): &(&Fit, ResampledCosts)| fit.law == Law::Constant || drawn.marginal.lo > 0.0;
+    let (fit, drawn) = match best.filter(is_significant) {
         Some(best) => best,
         None => {
             let constant = fits.iter().find(|fit| fit.law == Law::Constant)?;
-            (constant, redrawn(constant))
+            (constant, resampled(constant))
         }
     };
     let second = fits
         .iter()
         .filter(|other| other.law != fit.law && fit.law != Law::Constant)
         .filter(|other| other.law != Law::Constant && grows(other))
-        .find(|other| other.bic - fit.bic < CLOSE);
+        .find(|other| other.bic - fit.bic < BIC_MARGIN);
     let growing = fit.law != Law::Constant;
     let crossover = fit.law.size_at(fit.fixed / fit.marginal).filter(|_| growing);
     let squares = sizes
@@ -180,20 +184,21 @@ pub fn scaling(sizes: &[Sized], redraws: usize, seed: u64) -> Option<Scaling> {
         .sum::<f64>();
     Some(Scaling {
         law: fit.law,
-        second: second.map(|other| other.law),
-        fixed: Known { value: fit.fixed, interval: drawn.fixed },
-        marginal: growing.then_some(Known { value: fit.marginal, interval: drawn.marginal }),
+        runner_up: second.map(|other| other.law),
+        fixed: ValueWithInterval { value: fit.fixed, interval: drawn.fixed },
+        marginal: growing
+            .then_some(ValueWithInterval { value: fit.marginal, interval: drawn.marginal }),
         crossover: crossover
             .zip(drawn.crossover)
-            .map(|(value, interval)| Known { value, interval }),
-        squares,
+            .map(|(value, interval)| ValueWithInterval { value, interval }),
+        chi_square: squares,
     })
 }
 
-/// What least squares need of some points, relative: the target is 1 everywhere, and the columns
-/// of the fixed and of the growing part are divided by the figure.
+/// The sums of relative least squares: the response is 1 everywhere, and the columns of the fixed and
+/// the growing part are divided by the cost.
 struct Sums {
-    /// The largest value of the law: in units of it a cube loses no digits.
+    /// The largest value of the law, which scales the sums so that a cube loses no precision.
     unit: f64,
     ones: f64,
     grown: f64,
@@ -204,11 +209,11 @@ struct Sums {
 
 impl Sums {
     fn of(law: Law, points: &[(f64, f64)]) -> Self {
-        let top = points.iter().map(|&(n, _)| law.of(n)).fold(0.0, f64::max);
+        let top = points.iter().map(|&(n, _)| law.value_at(n)).fold(0.0, f64::max);
         let unit = if top > 0.0 { top } else { 1.0 };
         let mut sums = Self { unit, ones: 0.0, grown: 0.0, both: 0.0, one: 0.0, growth: 0.0 };
         for &(n, figure) in points {
-            let (u, v) = (1.0 / figure, law.of(n) / unit / figure);
+            let (u, v) = (1.0 / figure, law.value_at(n) / unit / figure);
             sums.ones += u * u;
             sums.grown += v * v;
             sums.both += u * v;
@@ -218,21 +223,21 @@ impl Sums {
         sums
     }
 
-    /// The fixed and the growing part of least squares, whatever their signs.
-    fn free(&self) -> (f64, f64) {
+    /// The unconstrained solution: the fixed and the growing part, of any sign.
+    fn unconstrained(&self) -> (f64, f64) {
         let Self { ones, grown, both, one, growth, .. } = *self;
-        let bent = ones * grown - both * both;
-        ((one * grown - growth * both) / bent, (growth * ones - one * both) / bent)
+        let determinant = ones * grown - both * both;
+        ((one * grown - growth * both) / determinant, (growth * ones - one * both) / determinant)
     }
 }
 
-/// The slope of the line of least relative squares through points, which may fall as well.
-pub(super) fn free_slope(points: &[(f64, f64)]) -> f64 {
+/// The slope of the relative least-squares line through points, of any sign.
+pub(super) fn relative_slope(points: &[(f64, f64)]) -> f64 {
     let sums = Sums::of(Law::Linear, points);
-    sums.free().1 / sums.unit
+    sums.unconstrained().1 / sums.unit
 }
 
-/// A law fitted to points: `fixed + marginal * law(n)`, neither below zero.
+/// A law fitted to points: `fixed + marginal * law(n)`, both non-negative.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     law: Law,
@@ -242,12 +247,12 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// The fit of least relative squares: each residual is divided by the figure.
+    /// The relative least-squares fit: residuals are divided by the cost.
     pub(super) fn of(law: Law, points: &[(f64, f64)]) -> Self {
         let sums = Sums::of(law, points);
         let Sums { unit, ones, grown, one, growth, .. } = sums;
         let alone = |sum: f64, squares: f64| if squares > 0.0 { sum / squares } else { 0.0 };
-        let free = sums.free();
+        let free = sums.unconstrained();
         let (fixed, marginal) = match law {
             Law::Constant => (alone(one, ones), 0.0),
             _ if !(free.0.is_finite() && free.1.is_finite()) => (alone(one, ones), 0.0),
@@ -256,10 +261,10 @@ impl Fit {
             _ => free,
         };
         let residual = |&(n, figure): &(f64, f64)| {
-            ((fixed + marginal * law.of(n) / unit) / figure - 1.0).powi(2)
+            ((fixed + marginal * law.value_at(n) / unit) / figure - 1.0).powi(2)
         };
         let count = points.len() as f64;
-        // Points that lie on a law to the last digit leave rounding, whose logarithm says nothing.
+        // The floor avoids the logarithm of rounding errors for points that lie exactly on a law.
         let squares = points.iter().map(residual).sum::<f64>().max(1e-20 * count);
         let parameters = if law == Law::Constant { 1.0 } else { 2.0 };
         let bic = count * (squares / count).ln() + parameters * count.ln();
@@ -268,31 +273,31 @@ impl Fit {
 
     /// What it says of a size.
     pub(super) fn at(&self, n: f64) -> f64 {
-        self.fixed + self.marginal * self.law.of(n)
+        self.fixed + self.marginal * self.law.value_at(n)
     }
 }
 
 /// The intervals of a law's costs: repetitions are drawn anew, size by size, with replacement, and
 /// the law is fitted to their medians.
-struct Redrawn {
+struct ResampledCosts {
     fixed: Interval,
     marginal: Interval,
     crossover: Option<Interval>,
 }
 
-impl Redrawn {
-    fn of(law: Law, sizes: &[Sized], redraws: usize, seed: u64) -> Self {
+impl ResampledCosts {
+    fn of(law: Law, sizes: &[SizeCost], resamples: usize, seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (mut fixed, mut marginal) = (Vec::new(), Vec::new());
         let mut crossovers = Vec::new();
         let mut points = Vec::with_capacity(sizes.len());
-        for _ in 0..redraws.max(1) {
+        for _ in 0..resamples.max(1) {
             points.clear();
-            points.extend(sizes.iter().map(|size| (size.n, redraw(size, &mut random))));
+            points.extend(sizes.iter().map(|size| (size.n, resample_median(size, &mut random))));
             let fit = Fit::of(law, &points);
             fixed.push(fit.fixed);
             marginal.push(fit.marginal);
-            // Where nothing grows the crossover is beyond every size.
+            // Without growth the crossover is beyond every size.
             let at = law.size_at(fit.fixed / fit.marginal);
             crossovers.push(at.unwrap_or(if fit.fixed > fit.marginal {
                 f64::INFINITY
@@ -300,18 +305,17 @@ impl Redrawn {
                 1.0
             }));
         }
-        let crossover = middle(&crossovers);
+        let crossover = central_interval(&crossovers);
         Self {
-            fixed: middle(&fixed),
-            marginal: middle(&marginal),
+            fixed: central_interval(&fixed),
+            marginal: central_interval(&marginal),
             crossover: crossover.hi.is_finite().then_some(crossover),
         }
     }
 }
 
-/// The median of as many repetitions as there are, drawn with replacement; the figure itself where
-/// there are none to draw from.
-pub(super) fn redraw(size: &Sized, random: &mut Xoshiro256PlusPlus) -> f64 {
+/// The median of a bootstrap resample of the repetitions; the cost itself if there are none.
+pub(super) fn resample_median(size: &SizeCost, random: &mut Xoshiro256PlusPlus) -> f64 {
     let count = size.repetitions.len() as u128;
     let one = |_| size.repetitions[((u128::from(random.next_u64()) * count) >> 64) as usize];
     let drawn: Vec<f64> = (0..size.repetitions.len()).map(one).collect();
@@ -319,29 +323,29 @@ pub(super) fn redraw(size: &Sized, random: &mut Xoshiro256PlusPlus) -> f64 {
     drawn.unwrap_or(size.figure)
 }
 
-/// The middle 95 % of what was drawn.
-pub(super) fn middle(values: &[f64]) -> Interval {
+/// The central 95 % of resampled values.
+pub(super) fn central_interval(values: &[f64]) -> Interval {
     let sorted = order::sorted(values);
     let rank = |share: f64| ((sorted.len() - 1) as f64 * share).round() as usize;
     Interval { lo: sorted[rank(0.025)], hi: sorted[rank(0.975)] }
 }
 
-/// The exponent of a curve over its last decade, with its interval: the slope of logarithms, each
-/// point weighted by its uncertainty. `None` with fewer than two sizes there.
-pub fn last_exponent(sizes: &[Sized]) -> Option<Known> {
+/// The exponent of a curve over its last decade, with its 95 % interval: the weighted slope of the
+/// logarithms. `None` with fewer than two sizes in that decade.
+pub fn last_exponent(sizes: &[SizeCost]) -> Option<ValueWithInterval> {
     let largest = sizes.iter().map(|size| size.n).fold(0.0, f64::max);
     let last = || sizes.iter().filter(|size| size.n * 10.0 >= largest && size.figure > 0.0);
-    let weight = |size: &Sized| size.sd.powi(-2);
+    let weight = |size: &SizeCost| size.sd.powi(-2);
     let total: f64 = last().map(weight).sum();
     let mean =
-        |of: fn(&Sized) -> f64| last().map(|size| weight(size) * of(size)).sum::<f64>() / total;
+        |of: fn(&SizeCost) -> f64| last().map(|size| weight(size) * of(size)).sum::<f64>() / total;
     let (x, y) = (mean(|size| size.n.ln()), mean(|size| size.figure.ln()));
     let xx: f64 = last().map(|size| weight(size) * (size.n.ln() - x).powi(2)).sum();
     let xy: f64 =
         last().map(|size| weight(size) * (size.n.ln() - x) * (size.figure.ln() - y)).sum();
     let (value, half) = (xy / xx, 1.96 / xx.sqrt());
     let interval = Interval { lo: value - half, hi: value + half };
-    (value.is_finite() && half.is_finite()).then_some(Known { value, interval })
+    (value.is_finite() && half.is_finite()).then_some(ValueWithInterval { value, interval })
 }
 
 #[cfg(test)]
@@ -351,38 +355,38 @@ mod tests {
     use super::*;
 
     /// Sizes from 1 to 1024, each twice the one before, of which nothing is uncertain.
-    fn exact(cost: impl Fn(f64) -> f64) -> Vec<Sized> {
+    fn exact(cost: impl Fn(f64) -> f64) -> Vec<SizeCost> {
         (0..=10)
             .map(|power| f64::from(1 << power))
-            .map(|n| Sized { n, figure: cost(n), sd: 0.01, repetitions: vec![cost(n); 6] })
+            .map(|n| SizeCost { n, figure: cost(n), sd: 0.01, repetitions: vec![cost(n); 6] })
             .collect()
     }
 
-    fn law(sizes: &[Sized]) -> Scaling {
-        scaling(sizes, 50, 1).expect("enough sizes")
+    fn law(sizes: &[SizeCost]) -> Scaling {
+        fit_scaling(sizes, 50, 1).expect("enough sizes")
     }
 
     #[test]
-    fn a_fixed_and_a_marginal_cost_come_back_with_their_crossover() {
+    fn fixed_and_marginal_cost_and_crossover_are_recovered() {
         let found = law(&exact(|n| 500.0 + 2.0 * n));
-        assert_eq!((found.law, found.second), (Law::Linear, None));
+        assert_eq!((found.law, found.runner_up), (Law::Linear, None));
         assert!((found.fixed.value - 500.0).abs() < 1e-6, "{found:?}");
         let marginal = found.marginal.unwrap();
         assert!((marginal.value - 2.0).abs() < 1e-9 && marginal.interval.half_width() < 1e-9);
         assert!((found.crossover.unwrap().value - 250.0).abs() < 1e-6, "{found:?}");
-        assert!(found.squares < 1e-9);
+        assert!(found.chi_square < 1e-9);
     }
 
     #[test]
-    fn every_law_is_told_from_the_others_when_nothing_is_uncertain() {
+    fn every_law_is_recognised_from_exact_points() {
         for wanted in Law::ALL {
-            let found = law(&exact(|n| 100.0 + 3.0 * wanted.of(n)));
-            assert_eq!((found.law, found.second), (wanted, None));
+            let found = law(&exact(|n| 100.0 + 3.0 * wanted.value_at(n)));
+            assert_eq!((found.law, found.runner_up), (wanted, None));
         }
     }
 
     #[test]
-    fn what_grows_by_less_than_a_twentieth_is_constant() {
+    fn growth_below_five_per_cent_is_constant() {
         assert_eq!(law(&exact(|n| 1_000.0 + 0.04 * n)).law, Law::Constant);
         assert_eq!(law(&exact(|n| 1_000.0 + 0.06 * n)).law, Law::Linear);
         let mut coarse = exact(|n| 1_000.0 + 0.06 * n);
@@ -391,41 +395,41 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_shrinks_is_no_growth() {
+    fn a_shrinking_cost_is_constant() {
         let found = law(&exact(|n| 1_000.0 / n));
         assert_eq!((found.law, found.marginal, found.crossover), (Law::Constant, None, None));
-        assert!(found.squares > 1e3, "and the law does not hold");
+        assert!(found.chi_square > 1e3, "and the law does not hold");
     }
 
     #[test]
-    fn without_a_fixed_cost_nothing_is_crossed() {
+    fn without_a_fixed_cost_there_is_no_crossover() {
         let found = law(&exact(|n| 5.0 * n));
         assert_eq!((found.law, found.crossover), (Law::Linear, None));
         assert!(found.fixed.value.abs() < 1e-9);
     }
 
     #[test]
-    fn too_little_or_nonsense_has_no_law() {
+    fn too_few_or_invalid_points_have_no_law() {
         let good = exact(|n| 500.0 + 2.0 * n);
-        assert_eq!(scaling(&good[..7], 50, 1), None, "seven sizes");
-        let near: Vec<Sized> =
-            (1..=20).map(|n| Sized { n: f64::from(n), ..good[0].clone() }).collect();
-        assert_eq!(scaling(&near, 50, 1), None, "one decade");
+        assert_eq!(fit_scaling(&good[..7], 50, 1), None, "seven sizes");
+        let near: Vec<SizeCost> =
+            (1..=20).map(|n| SizeCost { n: f64::from(n), ..good[0].clone() }).collect();
+        assert_eq!(fit_scaling(&near, 50, 1), None, "one decade");
         for spoil in [
-            |size: &mut Sized| size.figure = -1.0,
-            |size: &mut Sized| size.figure = f64::NAN,
-            |size: &mut Sized| size.n = 0.0,
-            |size: &mut Sized| size.sd = f64::NAN,
+            |size: &mut SizeCost| size.figure = -1.0,
+            |size: &mut SizeCost| size.figure = f64::NAN,
+            |size: &mut SizeCost| size.n = 0.0,
+            |size: &mut SizeCost| size.sd = f64::NAN,
         ] {
             let mut bad = good.clone();
             spoil(&mut bad[4]);
-            assert_eq!(scaling(&bad, 50, 1), None, "{:?}", bad[4]);
+            assert_eq!(fit_scaling(&bad, 50, 1), None, "{:?}", bad[4]);
         }
     }
 
     #[test]
     fn the_last_decade_has_an_exponent() {
-        let of = |sizes: &[Sized]| last_exponent(sizes).unwrap();
+        let of = |sizes: &[SizeCost]| last_exponent(sizes).unwrap();
         assert!((of(&exact(|n| 3.0 * n * n)).value - 2.0).abs() < 1e-9);
         let late = of(&exact(|n| 500.0 + 2.0 * n));
         assert!((0.5..0.8).contains(&late.value), "{late:?}");
@@ -436,15 +440,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_law_gives_the_size_back(n in 1.5..1e6f64) {
+        fn size_at_inverts_value_at(n in 1.5..1e6f64) {
             for law in Law::ALL.into_iter().skip(1) {
-                let back = law.size_at(law.of(n)).unwrap();
+                let back = law.size_at(law.value_at(n)).unwrap();
                 prop_assert!((back / n - 1.0).abs() < 1e-9, "{law:?}: {back}, not {n}");
             }
         }
 
         #[test]
-        fn costs_follow_a_change_of_unit(unit in 1e-3..1e3f64, fixed in 1.0..1e4f64) {
+        fn costs_scale_with_the_unit(unit in 1e-3..1e3f64, fixed in 1.0..1e4f64) {
             let one = law(&exact(|n| fixed + 7.0 * n));
             let other = law(&exact(|n| unit * (fixed + 7.0 * n)));
             prop_assert_eq!(one.law, other.law);

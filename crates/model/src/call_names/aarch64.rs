@@ -1,7 +1,7 @@
 //! The names of the system calls of aarch64 (`asm/unistd.h`).
 
-/// In the order of their numbers: a name has the number that follows its neighbour's, or the one
-/// that stands before it.
+/// In ascending order of their numbers. A number in the list sets the number of the name behind it;
+/// every other name has the number of its predecessor plus one.
 pub(super) const NAMES: &str = "\
     io_setup io_destroy io_submit io_cancel io_getevents setxattr lsetxattr fsetxattr getxattr \
     lgetxattr fgetxattr listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr \

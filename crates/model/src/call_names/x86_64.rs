@@ -1,7 +1,7 @@
 //! The names of the system calls of x86-64 (`asm/unistd.h`).
 
-/// In the order of their numbers: a name has the number that follows its neighbour's, or the one
-/// that stands before it.
+/// In ascending order of their numbers. A number in the list sets the number of the name behind it;
+/// every other name has the number of its predecessor plus one.
 pub(super) const NAMES: &str = "\
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction \
     rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select \

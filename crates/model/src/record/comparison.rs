@@ -1,11 +1,11 @@
-//! Two rows compared.
+//! Comparisons of two rows.
 
 use serde::{Deserialize, Serialize};
 
 use crate::unit::Unit;
 
 record! {
-    /// Two rows compared.
+    /// A comparison of two rows.
     pub struct Comparison {
         /// The case.
         pub case: String,
@@ -17,32 +17,32 @@ record! {
         pub new: u32,
         /// `twins`, `toggle`, `pairs`, `boots` or `stored`.
         pub design: String,
-        /// Pairs that count.
+        /// Valid pairs.
         pub pairs: u32,
-        /// From the first pair to the last.
+        /// Seconds from the first pair to the last.
         pub span_s: f64,
         /// New over base.
         pub ratio: Ratio,
-        /// New less base.
+        /// New minus base.
         pub added: AddedCost,
-        /// Two-sided sign test.
+        /// The p value of the two-sided sign test.
         pub p: f64,
-        /// Benjamini-Hochberg over the comparison.
+        /// The p value adjusted over all comparisons (Benjamini-Hochberg).
         pub q: f64,
         /// `slower`, `faster`, `equivalent` or `inconclusive`.
         pub verdict: String,
-        /// The smallest effect that could have been seen, in per cent.
+        /// The minimum detectable effect, in per cent.
         pub mde_pct: Option<f64>,
-        /// Pairs of batches that did not differ at all: the clock's step is too coarse for them.
+        /// Pairs of batches with equal values: the clock's step is too coarse for them.
         #[serde(default)]
         pub ties: u32,
-        /// How often one op of the new row woke the monitor that it is under, or where that counts
-        /// nothing, how many calls it made that a treatment could see; null where nobody knows.
+        /// Wakeups of the new row's monitor per op; for monitors without such a count, the system
+        /// calls per op that a treatment can observe; null if unknown.
         #[serde(default)]
         pub monitor_events_per_op: Option<f64>,
-        /// Whether both sides are the same, as a control.
+        /// Whether both sides are identical, as a control.
         pub control: bool,
-        /// Marks.
+        /// Flags.
         pub flags: Vec<String>,
     }
 
@@ -56,11 +56,11 @@ record! {
 
     /// A difference and its interval.
     pub struct AddedCost {
-        /// New less base.
+        /// New minus base.
         pub value: f64,
         /// Its interval.
         pub ci95: Option<[f64; 2]>,
-        /// What it is counted in.
+        /// Its unit.
         pub unit: Unit,
     }
 }

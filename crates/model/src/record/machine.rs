@@ -1,4 +1,4 @@
-//! A machine that was measured, and how quiet it was.
+//! A measured machine, and the disturbances on it.
 
 use std::collections::BTreeMap;
 
@@ -28,38 +28,38 @@ record! {
         pub os: Os,
         /// The limits of the measuring process.
         pub limits: Limits,
-        /// How tasks are scheduled and isolated there.
+        /// Scheduler, frequency and cgroup settings.
         pub scheduling: Scheduling,
-        /// What its kernel checks, hides or forbids.
+        /// Security settings of its kernel.
         pub security: Security,
-        /// The hypervisor, where one shows.
+        /// The hypervisor; `none` for a physical machine, null if unknown.
         pub virtualization: Option<String>,
-        /// Mitigations of processor faults, as the kernel words them.
+        /// Mitigations of CPU vulnerabilities, as reported by the kernel.
         pub mitigations: BTreeMap<String, String>,
         /// The clock that was used.
         pub clock: Option<Clock>,
-        /// What makes figures noisy or incomparable there, in words.
+        /// Advice on what makes its figures noisy or incomparable.
         pub advice: Vec<String>,
-        /// How it was booted, where oscost did so itself; null where it stood there already.
+        /// How oscost booted it; null if it was already running.
         #[serde(default)]
         pub vm: Option<Vm>,
     }
 
     /// A virtual machine that was booted for a run.
     pub struct Vm {
-        /// The kernel's image as it was named: a file, a package, or a version.
+        /// The kernel image as named by the user: a file, a package, or a version.
         pub kernel: String,
         /// Content hash of the image.
         pub image: String,
-        /// What ran it, as `QEMU 7.2.22`.
+        /// The emulator, as `QEMU 7.2.22`.
         pub emulator: String,
         /// `tcg` where instructions are counted, `kvm` where time is measured.
         pub accel: String,
-        /// The processor that it pretends to have, as the emulator names it.
+        /// The emulated CPU model, by the emulator's name.
         pub cpu: String,
         /// Its memory, in MiB.
         pub mem_mib: u32,
-        /// What was appended to the kernel's command line.
+        /// The text appended to the kernel's command line.
         pub append: Option<String>,
     }
 
@@ -71,33 +71,33 @@ record! {
         pub ticks_per_ns: f64,
         /// The bound on the relative error of the rate, in parts per million.
         pub rate_error_ppm: Option<f64>,
-        /// q: its step.
+        /// q: its step, in ns.
         pub q_ns: f64,
-        /// c_in: what an empty timed interval shows.
+        /// c_in: what an empty timed interval shows, in ns.
         pub c_in_ns: f64,
-        /// c_tot: what a pair of reads costs the program.
+        /// c_tot: the cost of a pair of reads, in ns.
         pub c_tot_ns: f64,
-        /// Why better clocks were passed over.
+        /// Why better clocks were not used.
         pub passed_over: Vec<String>,
     }
 
-    /// How quiet a machine was.
+    /// Disturbances on a machine during the run.
     pub struct Conditions {
-        /// Which machine.
+        /// The machine's id.
         pub machine: String,
-        /// `clean`, `noisy` or `very_noisy`; null when nothing was measured.
+        /// `quiet`, `noisy` or `very-noisy`; null if nothing was measured.
         pub class: Option<String>,
         /// The reference cases before and after.
         pub reference_cases: ReferenceCases,
-        /// Interruptions over 5 us in a second on the measuring CPU.
+        /// Interruptions over 5 us per second on the measuring CPU.
         pub lambda_per_s: Option<f64>,
-        /// Time that the hypervisor took while workers were timing, in per cent.
+        /// Stolen time while workers were timing, in per cent.
         pub steal_pct: Option<f64>,
-        /// Time that workers were ready but not running, in per cent of their timed part.
+        /// Time that workers were runnable but not running, in per cent of their timed part.
         pub lost_pct: Option<f64>,
-        /// What was attached to the system or to the workers.
+        /// Tracers attached to the system or to the workers.
         pub tracers: Vec<String>,
-        /// What the probe saw on each CPU.
+        /// The result of the probe on each CPU.
         pub probe: Vec<CpuProbe>,
         /// Flags of the whole run.
         pub flags: Vec<String>,
@@ -113,7 +113,7 @@ record! {
 }
 
 impl Machine {
-    /// A machine of these facts whose clock is not known yet.
+    /// A machine with these facts whose clock has not been calibrated yet.
     pub fn new(id: &str, facts: Facts, advice: Vec<String>) -> Self {
         Self {
             id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! A case at a place, with all that is known of its cost.
+//! Rows: the results of a case on a target.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::unit::{Better, Unit};
 use crate::worker::{BatchPlan, Disturbance, Mode, Sample};
 
 record! {
-    /// A case at a place.
+    /// The result of a case on a target.
     pub struct Row {
         /// `family/name:axis=value,...`.
         pub case: String,
@@ -23,84 +23,83 @@ record! {
         pub point: Point,
         /// Where it was measured.
         pub target: TargetInfo,
-        /// What became of it.
+        /// Its outcome.
         pub outcome: RowOutcome,
         /// Why it was not measured.
         pub reason: Option<String>,
         /// How it was timed.
         pub mode: Option<Mode>,
-        /// What its figures are counted in.
+        /// The unit of its figures.
         pub unit: Unit,
         /// Which direction is better.
         pub better: Better,
-        /// What is said of it.
+        /// Its estimate; null if it was not measured.
         pub estimate: Option<Estimate>,
-        /// The metric that its figure is, of a program; null of what has ops.
+        /// The metric used as its figure, for programs; null for benchmarks.
         #[serde(default)]
         pub primary_metric: Option<String>,
         /// Further metrics, by name.
         pub metrics: BTreeMap<String, Metric>,
         /// One entry for each worker.
         pub repetitions: Vec<Repetition>,
-        /// The calls that an op was seen to make.
+        /// The system calls counted per op.
         pub calls: Option<Calls>,
-        /// The monitor of calls that it was under, and what that saw; null where there was none, or
-        /// one that tells nothing.
+        /// The report of the system-call monitor; null if there was none, or one without a report.
         #[serde(default)]
         pub monitor: Option<MonitorSummary>,
-        /// The sum of the primitives below which it cannot go.
+        /// The sum of the primitives that it contains.
         pub floor: Option<Floor>,
         /// The prediction written before measuring.
         pub expected: String,
-        /// `user`, `vdso`, `light`, `heavy` or `blocking`; null where it was not classed.
+        /// `user`, `vdso`, `light`, `heavy` or `blocking`; null if it was not classified.
         pub class: Option<String>,
-        /// How many times as dear it is as the cases that costs are told in: the empty function and
-        /// the kernel's bare door, by case.
+        /// Its cost as a multiple of the cost of the empty function and of the null system call, by
+        /// their cases.
         #[serde(default)]
         pub multiples: BTreeMap<String, f64>,
-        /// The file that its ops worked on; null where there is none.
+        /// The file that its ops used; null if there is none.
         #[serde(default)]
         pub file: Option<FileSummary>,
-        /// The channel that its ops went through; null where there is none.
+        /// The channel that its ops used; null if there is none.
         #[serde(default)]
         pub channel: Option<ChannelObservation>,
-        /// What disturbed its workers.
+        /// Disturbances of its workers.
         pub disturbed: DisturbanceSummary,
-        /// What it came to in the manner of the study that it was measured for; null where it was
-        /// measured for none, or where that has no such manner.
+        /// Its figure by the method of the measured study; null without a study, or if the study has
+        /// no method for it.
         #[serde(default)]
         pub study_method: Option<StudyMethodFigure>,
-        /// Marks, each explained in docs/reference/RECORDS.md.
+        /// Flags, explained in docs/reference/RECORDS.md.
         pub flags: Vec<String>,
     }
 
-    /// Where a row was measured.
+    /// The target of a row.
     pub struct TargetInfo {
-        /// The place as it is typed.
+        /// The target as typed.
         pub text: String,
-        /// The reach.
+        /// The host.
         pub host: String,
         /// The treatments, in order.
         pub treatments: Vec<String>,
         /// The machine's id.
         pub machine: String,
-        /// The CPU that its workers were pinned to; null when they were not.
+        /// The CPU that its workers were pinned to; null if they were not pinned.
         pub cpu: Option<u32>,
         /// The peer's machine.
         pub peer: Option<String>,
     }
 
-    /// What is said of a case: all figures in the row's unit.
+    /// The estimate of a case: all figures in the row's unit.
     pub struct Estimate {
-        /// Whether the figure is a count that repeats to the last digit.
+        /// Whether the figure is a count that is equal in all repetitions.
         pub exact: bool,
         /// The median over repetition values.
         pub median: f64,
         /// Its interval; null below six repetitions.
         pub ci95: Option<[f64; 2]>,
-        /// The median of what the clock showed, before anything was taken out.
+        /// The median of the raw clock readings, before any overhead was subtracted.
         pub raw_median: f64,
-        /// What lies between `raw_median` and the op alone.
+        /// The measurement overhead included in `raw_median`.
         pub overhead: Overhead,
         /// The mean over repetition values.
         pub mean: f64,
@@ -112,33 +111,33 @@ record! {
         pub min: f64,
         /// The tenth percentile of repetition values.
         pub p10: f64,
-        /// Repetitions that count.
+        /// Valid repetitions.
         pub repetitions: u32,
-        /// Samples in them, rejected ones left out.
+        /// Their samples, without rejected ones.
         pub samples: u64,
         /// Ops in a sample, the median.
         pub ops_per_sample: u64,
         /// Half of the interval, in per cent of the median; null without an interval.
         pub half_width_pct: Option<f64>,
-        /// Whether the precision that was asked for was reached.
+        /// Whether the requested precision was reached.
         pub converged: bool,
         /// Quantiles over single shots; null in other modes.
         pub quantiles: Option<Quantiles>,
     }
 
-    /// Costs of the measurement itself, in the row's unit. In mode U and T they are taken out by the
-    /// slope; in mode S and C the clock is subtracted; in mode B both are still inside the figure.
+    /// Overhead of the measurement, in the row's unit. Modes U and T exclude it by the slope; modes S
+    /// and C subtract the clock's part; in mode B the figure includes both.
     pub struct Overhead {
-        /// The clock's part; null where it cannot be told.
+        /// The clock's part; null if unknown.
         pub clock: Option<f64>,
-        /// The loop's part; null where it cannot be told.
+        /// The loop's part; null if unknown.
         #[serde(rename = "loop")]
         pub loop_cost: Option<f64>,
     }
 
-    /// Quantiles that the number of shots allows.
+    /// The quantiles that the number of shots supports.
     pub struct Quantiles {
-        /// What they are quantiles of.
+        /// What they are quantiles of: `op`.
         pub of: String,
         /// Shots.
         pub n: u64,
@@ -156,31 +155,31 @@ record! {
 
     /// A further metric of a row.
     pub struct Metric {
-        /// What it is counted in.
+        /// Its unit.
         pub unit: Unit,
         /// Which direction is better.
         pub better: Better,
-        /// What is said of it.
+        /// Its estimate; null if it was not measured.
         pub estimate: Estimate,
     }
 
     /// One worker of a row.
     pub struct Repetition {
-        /// The round that it was measured in.
+        /// Its round.
         pub round: u32,
-        /// When, in seconds from the start of the run.
+        /// Seconds since the start of the run.
         pub at_s: f64,
-        /// Which of the things compared.
+        /// The arm.
         pub arm: u8,
-        /// Its value; null when too few of its batches were clean, or when it was lost.
+        /// Its value; null if too few of its batches were clean, or if it was lost.
         pub value: Option<f64>,
-        /// The same over all batches, rejected ones too.
+        /// The same over all batches, including rejected ones.
         pub value_all: Option<f64>,
-        /// Batches (mode U, T: groups) that count.
+        /// Valid batches (in modes U and T: groups).
         pub batches: u32,
         /// Batches that were rejected, by what disturbed them.
         pub rejected: BTreeMap<String, u32>,
-        /// Time ready but not running, in per cent of its timed part.
+        /// Runnable time without a CPU, in per cent of its timed part.
         pub lost_pct: Option<f64>,
         /// Why it has no value.
         pub reason: Option<String>,
@@ -196,62 +195,61 @@ record! {
         pub peer_per_op: BTreeMap<String, f64>,
         /// Ops that were counted.
         pub counted_ops: u64,
-        /// The means.
+        /// How they were counted.
         pub by: String,
-        /// Whether they are what the definition says.
+        /// Whether they match the definition.
         pub expected: bool,
-        /// What differs, in words.
+        /// Descriptions of the differences.
         pub unexpected: Vec<String>,
-        /// Whether an op runs code of the vDSO (within its first 2,000 instructions), as single
-        /// steps showed; null where nobody stepped.
+        /// Whether an op runs vDSO code within its first 2,000 instructions, found by
+        /// single-stepping; null if it was not single-stepped.
         pub vdso: Option<bool>,
-        /// Instructions that an op takes in user mode, its turn of the loop included; null where
-        /// nobody stepped, or where they were too many to step through.
+        /// User-mode instructions per op including its loop iteration; null if it was not
+        /// single-stepped, or if there were too many.
         pub instructions_per_op: Option<f64>,
-        /// Tasks that an op makes; null where nobody looked.
+        /// Tasks created per op; null if not counted.
         pub tasks_per_op: Option<f64>,
-        /// Faults of an op, minor and major; null where nobody could look.
+        /// Minor and major page faults per op; null if unknown.
         pub faults_per_op: Option<f64>,
-        /// Bytes that an op has copied by read, write and their kin; null where nobody looked.
+        /// Bytes transferred per op by read, write and similar calls; null if not counted.
         pub bytes_per_op: Option<f64>,
     }
 
-    /// What a monitor of calls saw of a row's ops.
+    /// What a system-call monitor observed of a row's ops.
     pub struct MonitorSummary {
-        /// The states that its profile of the measuring program was in: `training`, `frozen`,
-        /// `normal`.
+        /// The states of its profile of the worker program: `training`, `frozen`, `normal`.
         pub profile_states: Vec<String>,
-        /// The calls that it saw of the counted ops; the same as they made, or the row is void.
+        /// Observed calls of the counted ops; if they differ from the calls made, the row is void.
         pub observed_calls: u64,
-        /// The anomalies that it saw while the row was measured, of all processes.
+        /// Anomalies of all processes while the row was measured.
         pub anomalies: u64,
     }
 
     /// The sum of an op's primitives, measured in the same run.
     pub struct Floor {
-        /// The sum, in the row's unit; null when a part was not measured.
+        /// The sum, in the row's unit; null if a part was not measured.
         pub value: Option<f64>,
         /// Its parts, as `2 x syscall/getppid:via=raw`.
         pub of: Vec<String>,
     }
 
-    /// The file that a row's ops worked on, as its workers saw it.
+    /// The file that a row's ops used, as observed by its workers.
     pub struct FileSummary {
         /// Its file system: a name, or its number.
         pub filesystem: String,
-        /// What is behind that: `disk`, `memory`, `network`, `overlay` or `unknown`.
+        /// Its backing: `disk`, `memory`, `network`, `overlay` or `unknown`.
         pub backing: String,
-        /// Whether it was wanted cold.
+        /// Whether it was to be uncached.
         pub cold: bool,
-        /// Pages that it has.
+        /// Its number of pages.
         pub pages: u64,
-        /// How often the workers looked into the page cache, before passes over it.
+        /// How often the workers checked the page cache before passes over it.
         pub checks: u64,
-        /// The fewest and the most of its pages that the cache held then.
+        /// The minimum and maximum number of cached pages.
         pub cached: [u64; 2],
     }
 
-    /// What disturbed a row's workers.
+    /// Disturbances of a row's workers.
     pub struct DisturbanceSummary {
         /// Repetitions without a value.
         pub lost_repetitions: u32,
@@ -259,27 +257,27 @@ record! {
         pub rejected_pct: Option<f64>,
         /// Batches that were rejected, by what disturbed them.
         pub rejected: BTreeMap<String, u32>,
-        /// Time ready but not running, in per cent: the median over workers.
+        /// Runnable time without a CPU, in per cent: the median over workers.
         pub lost_pct: Option<f64>,
-        /// The median over all batches, rejected ones too.
+        /// The median over all batches, including rejected ones.
         pub median_all: Option<f64>,
-        /// How its batches were cut.
+        /// Its batch plan.
         pub plan: Option<BatchPlan>,
     }
 }
 
-/// What became of a row.
+/// The outcome of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RowOutcome {
     /// It has an estimate.
     Measured,
-    /// The place does not offer what it needs.
+    /// The target does not meet its requirements.
     Skipped,
-    /// It went wrong.
+    /// It failed.
     Failed,
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     TimedOut,
     /// Too few of its batches were undisturbed.
     Unmeasurable,
@@ -301,15 +299,15 @@ impl RowOutcome {
 impl Row {
     /// Whether the user asked for the row; reference cases and parts of floors are measured anyway.
     pub fn is_requested(&self) -> bool {
-        !self.flags.iter().any(|flag| flag == "REFERENCE" || flag == "PRIMITIVE")
+        !self.flags.iter().any(|flag| flag == "ANCHOR" || flag == "PRIMITIVE")
     }
 }
 
 impl Disturbance {
-    /// Time that the worker wanted and did not get, in per cent of its timed part: what the kernel
-    /// counts as ready but not running, or wall time without CPU time if that is more (a hypervisor
-    /// shows only there). Of an op that sleeps or switches by itself (`switches`) it is not known:
-    /// a parent that is ready while its child runs has lost nothing.
+    /// Runnable time without a CPU, in per cent of the timed part: the kernel's run delay, or wall
+    /// time minus CPU time if that is more (which includes stolen time). Unknown for an op that
+    /// sleeps or switches by itself (`switches`): a parent that waits while its child runs loses
+    /// nothing.
     pub fn lost_pct(&self, switches: bool) -> Option<f64> {
         if switches {
             return None;
@@ -329,14 +327,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_op_that_switches_by_itself_does_not_tell_what_was_lost() {
-        let ready = Disturbance {
+    fn lost_time_is_unknown_for_an_op_that_switches_by_itself() {
+        let delayed = Disturbance {
             wall_ns: 1_000,
             cpu_ns: 400,
             run_delay_ns: Some(500),
             ..Disturbance::default()
         };
-        assert_eq!(ready.lost_pct(true), None);
-        assert_eq!(ready.lost_pct(false), Some(60.0));
+        assert_eq!(delayed.lost_pct(true), None);
+        assert_eq!(delayed.lost_pct(false), Some(60.0));
     }
 }

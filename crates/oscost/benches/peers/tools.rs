@@ -3,8 +3,8 @@
 /// What an act of `loops.c` needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Argument {
-    /// Nothing.
-    Nothing,
+    /// Unmeasurable.
+    Unmeasurable,
     /// A size in bytes.
     Bytes(u64),
     /// How many of them.

@@ -10,7 +10,7 @@ use oscost_stats::interval::Nominal;
 
 use super::connect::{ConnectOptions, reserve_this_machine};
 use super::observer::Observer;
-use super::programs::{Effort, Lacking};
+use super::programs::{Effort, UnsummarisedRun};
 use super::retention::{Measured, Retention, observe};
 use super::run_header::run_header;
 use super::selection::Selection;
@@ -98,7 +98,7 @@ struct CountPlan {
     /// What is done to each row's process.
     treated: Vec<TreatmentSet>,
     pairs: Vec<Pairing>,
-    lacking: Lacking,
+    lacking: UnsummarisedRun,
     machines: Vec<Vm>,
 }
 
@@ -108,7 +108,7 @@ fn plan(
     boot: Boot<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<CountPlan> {
-    let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), Lacking::new());
+    let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), UnsummarisedRun::new());
     for (machine, CountedTarget { target, .. }) in request.targets.iter().enumerate() {
         let PreparedTarget { side, notes } =
             prepare(target, Arch::from_uname(std::env::consts::ARCH))?;

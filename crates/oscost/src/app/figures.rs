@@ -10,7 +10,9 @@ use super::observer::Observer;
 use super::records::load;
 use crate::advice::classes::{kernel_class, machine_class};
 use crate::estimate::history::LeftOut;
-use crate::store::{Cause, Figure, Kept, Lacking, Stand, Store, StoreError, Summary};
+use crate::store::{
+    Cause, Figure, MachineState, Store, StoreError, SummarisedRun, Summary, UnsummarisedRun,
+};
 use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
@@ -36,16 +38,16 @@ fn summary(record: &Record) -> Summary {
             .conditions
             .first()
             .is_some_and(|it| it.flags.iter().any(|flag| flag == "CLOCK_DRIFTED")),
-        stands: record.machines.iter().map(|machine| stand(record, machine)).collect(),
+        machine_states: record.machines.iter().map(|machine| stand(record, machine)).collect(),
         figures: record.results.iter().filter_map(|row| figure(record, row)).collect(),
     }
 }
 
-fn stand(record: &Record, machine: &Machine) -> Stand {
+fn stand(record: &Record, machine: &Machine) -> MachineState {
     let conditions = record.conditions.iter().find(|it| it.machine == machine.id);
     let mitigations = machine.mitigations.iter().map(|(flaw, what)| format!("{flaw}: {what}"));
     let mitigations: Vec<String> = mitigations.collect();
-    Stand {
+    MachineState {
         machine: machine_class(machine),
         kernel: kernel_class(machine),
         release: machine.os.release.clone(),
@@ -108,7 +110,7 @@ fn subject(record: &Record, row: &Row) -> Option<String> {
         parts.extend(command.iter().map(String::as_str));
         parts.push("--prepare");
         parts.extend(options(&record.command, "--prepare"));
-    } else if workloads::named(&row.benchmark).is_none() {
+    } else if workloads::find(&row.benchmark).is_none() {
         parts.extend(options(&record.command, "--workload"));
     }
     // No argument contains a zero byte.
@@ -143,7 +145,7 @@ pub(super) fn keep_figures(store: &mut Store, id: &str, record: &Record, observe
 /// Runs whose figures were missing in the store.
 pub(super) struct Missing {
     /// Runs whose figures could not be kept: this history has them all the same.
-    pub(super) unkept: Vec<Kept>,
+    pub(super) unkept: Vec<SummarisedRun>,
     /// Runs that stay without figures, by the reason.
     pub(super) without: Vec<LeftOut>,
 }
@@ -156,11 +158,11 @@ pub(super) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Re
     // A store that cannot be written now stays so: that is found out and noted once.
     let mut writable = match missing.is_empty() {
         true => true,
-        false => was_kept(store.forget_others(RULES), observer),
+        false => was_kept(store.delete_outdated_figures(RULES), observer),
     };
     let (begun, mut report_at) = (Instant::now(), SILENCE);
     let mut unreadable = 0;
-    for (at, Lacking { id, started, imported }) in missing.iter().enumerate() {
+    for (at, UnsummarisedRun { id, started, imported }) in missing.iter().enumerate() {
         if begun.elapsed() > report_at {
             observer.status(&format!(
                 "reading runs whose figures are not kept yet, once: {at} of {}",
@@ -181,10 +183,10 @@ pub(super) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Re
         writable = writable && was_kept(store.summarise(id, &summary), observer);
         if !writable {
             let (id, started) = (id.clone(), started.clone());
-            unkept.push(Kept { id, started, imported: *imported, summary });
+            unkept.push(SummarisedRun { id, started, imported: *imported, summary });
         }
     }
-    let unended = store.unended()?;
+    let unended = store.count_unended()?;
     let reasons =
         [("its journal cannot be read", unreadable), ("it has not ended, or was killed", unended)];
     let without = reasons

@@ -24,12 +24,12 @@ struct Kind {
 const STUDY: Kind = Kind {
     noun: "study",
     page: "docs/reference/STUDY-FILES.md",
-    max_bytes: studies::text::MOST_BYTES,
+    max_bytes: studies::parser::MAX_FILE_BYTES,
 };
 const WORKLOAD: Kind = Kind {
     noun: "workload",
     page: "docs/reference/WORKLOADS.md",
-    max_bytes: workloads::text::MOST_BYTES,
+    max_bytes: workloads::parser::MAX_FILE_BYTES,
 };
 
 impl Kind {
@@ -76,16 +76,21 @@ fn is_study_file(name: &str) -> bool {
 /// Finds the study of that name, or reads it from its file.
 pub(super) fn find_study(name: &str) -> anyhow::Result<Study> {
     if is_study_file(name) {
-        return STUDY.read(name, studies::text::read);
+        return STUDY.read(name, studies::parser::parse);
     }
-    let names: Vec<&str> = studies::names().collect();
-    studies::named(name).ok_or_else(|| STUDY.unknown(name, &names))
+    let names: Vec<&str> = studies::built_in_names().collect();
+    studies::find_built_in(name).ok_or_else(|| STUDY.unknown(name, &names))
 }
 
 /// The study that a run was measured for, as its record names it; `None` where there is none, or
 /// where it was a file, which may have changed since.
 pub(super) fn study_of(record: &Record) -> Option<Study> {
-    record.settings.study.as_deref().filter(|name| !is_study_file(name)).and_then(studies::named)
+    record
+        .settings
+        .study
+        .as_deref()
+        .filter(|name| !is_study_file(name))
+        .and_then(studies::find_built_in)
 }
 
 /// Finds the workload of that name, or reads it from its file.
@@ -94,7 +99,7 @@ pub(super) fn find_workload(name: &str) -> anyhow::Result<Spec> {
         return read_workload(name);
     }
     let names: Vec<&str> = workloads::all().iter().map(Spec::name).collect();
-    workloads::named(name).cloned().ok_or_else(|| WORKLOAD.unknown(name, &names))
+    workloads::find(name).cloned().ok_or_else(|| WORKLOAD.unknown(name, &names))
 }
 
 /// Reads a workload from its file.

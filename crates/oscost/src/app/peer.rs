@@ -11,7 +11,7 @@ use oscost_model::target::Host;
 use super::connect::{ConnectOptions, Connection, Machine, OnBusy, connect};
 use super::error::UsageError;
 use super::observer::Observer;
-use super::programs::Lacking;
+use super::programs::UnsummarisedRun;
 use super::targets::host_alone;
 use crate::hosts::WorkerBinary;
 use crate::run::Peer;
@@ -134,7 +134,7 @@ pub(super) fn cases_between(
 }
 
 /// Gives the rows with two ends the peer's machine; returns those that cannot have it.
-pub(super) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> Lacking {
+pub(super) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> UnsummarisedRun {
     plan::mark_remote_peer(rows, MACHINE);
     let why_not = |(at, row)| Some((at, plan::local_only_reason(row)?));
     rows.iter().enumerate().filter_map(why_not).collect()

@@ -65,7 +65,7 @@ pub fn predict(request: &Request) -> anyhow::Result<i64> {
         below: below.map(|case| case.to_string()),
         made_at: timestamp(),
     };
-    Ok(open_store()?.predict(&prediction)?)
+    Ok(open_store()?.add_prediction(&prediction)?)
 }
 
 /// The predictions in the store, with their numbers.

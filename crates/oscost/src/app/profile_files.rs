@@ -4,7 +4,7 @@ use oscost_model::untrusted::display_text;
 
 use super::observer::Observer;
 use super::user_data::profile_folder;
-use crate::ph::store::{Found, find_all};
+use crate::ph::store::{StoredProfiles, find_all};
 
 /// A file in the folder that is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Unreadable {
 }
 
 /// The files that are not profiles.
-pub(super) fn unreadable(found: &Found) -> Vec<Unreadable> {
+pub(super) fn unreadable(found: &StoredProfiles) -> Vec<Unreadable> {
     let refused = found.refused.iter().map(|(path, refusal)| Unreadable {
         file: path.to_string_lossy().into_owned(),
         line: refusal.line,

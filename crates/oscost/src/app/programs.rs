@@ -13,8 +13,8 @@ use super::error::UsageError;
 use super::named_files::read_workload;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
-use crate::workloads::here::default_cache;
-use crate::workloads::{self, Here, Spec};
+use crate::workloads::environment::default_cache;
+use crate::workloads::{self, RunEnvironment, Spec};
 
 /// The time for trials beyond the fewest, as for the price list.
 const TRIALS: Duration = Duration::from_secs(60);
@@ -66,7 +66,7 @@ pub(super) struct Programs {
 }
 
 /// A row that cannot be measured here: its index, and what is missing.
-pub(super) type Lacking = Vec<(usize, String)>;
+pub(super) type UnsummarisedRun = Vec<(usize, String)>;
 
 impl Programs {
     /// Those that come with oscost.
@@ -115,8 +115,13 @@ impl Programs {
     }
 
     /// Fills in the program of each row that measures one; returns those that cannot run here.
-    pub(super) fn fill(&self, rows: &mut [PlannedRow], host: &Host, effort: Effort) -> Lacking {
-        let mut lacking = Lacking::new();
+    pub(super) fn fill(
+        &self,
+        rows: &mut [PlannedRow],
+        host: &Host,
+        effort: Effort,
+    ) -> UnsummarisedRun {
+        let mut lacking = UnsummarisedRun::new();
         let here = here(host, effort == Effort::Quick);
         for (at, row) in rows.iter_mut().enumerate() {
             if row.definition.family() != FAMILY {
@@ -152,18 +157,18 @@ impl Programs {
 }
 
 /// What programs find on a host: this machine, or nothing where it is made up.
-fn here(host: &Host, quick: bool) -> Here {
+fn here(host: &Host, quick: bool) -> RunEnvironment {
     if let Host::Fake(_) = host {
         let [folder, cache] = ["/here", "/cache"].map(PathBuf::from);
-        return Here { cpus: 2, folder, cache, quick, is_made_up: true };
+        return RunEnvironment { cpus: 2, start_folder: folder, cache, quick, skip_checks: true };
     }
-    Here {
+    RunEnvironment {
         cpus: std::thread::available_parallelism().map_or(1, Into::into),
-        folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        start_folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         // A user without a folder has prepared nothing, and that is what is reported.
         cache: default_cache().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
         quick,
-        is_made_up: false,
+        skip_checks: false,
     }
 }
 

@@ -8,7 +8,7 @@ use oscost_model::record::Record;
 use super::error::UsageError;
 use super::user_data::open_store;
 use crate::estimate::Assembler;
-use crate::store::{MOST_BYTES, Store, Stored, validate};
+use crate::store::{MAX_IMPORT_BYTES, Store, Stored, validate};
 
 /// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`.
 pub(super) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result<Record> {
@@ -65,7 +65,7 @@ impl RecordReader {
                 let text = "`-` is named twice: standard input holds one record";
                 return Err(UsageError(text.to_owned()).into());
             }
-            let bytes = read_file(name, MOST_BYTES)?;
+            let bytes = read_file(name, MAX_IMPORT_BYTES)?;
             return validate(&bytes).with_context(|| format!("cannot {act} {name}"));
         }
         let store = match self.store.take() {

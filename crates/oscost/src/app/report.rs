@@ -5,8 +5,8 @@ use oscost_model::record::Record;
 use super::named_files::study_of;
 use super::records::RecordReader;
 pub use crate::studies::Study;
-use crate::studies::beside::{Beside, beside};
-use crate::studies::lay::{Laid, lay};
+use crate::studies::single_target::{SingleTargetComparison, compare_single_target};
+use crate::studies::two_targets::{TwoTargetComparison, compare_two_targets};
 
 /// A run, and the study that it was measured for.
 pub struct Run {
@@ -28,11 +28,14 @@ pub fn with_study(record: Record) -> Run {
 
 /// A run of a study that compares two targets, with what was published; `None` if the run does not
 /// compare them.
-pub fn study_comparison<'a>(study: &'a Study, record: &'a Record) -> Option<Laid<'a>> {
-    lay(study, record)
+pub fn study_comparison<'a>(
+    study: &'a Study,
+    record: &'a Record,
+) -> Option<TwoTargetComparison<'a>> {
+    compare_two_targets(study, record)
 }
 
 /// A run side by side with what its study published.
-pub fn side_by_side<'a>(study: &'a Study, record: &'a Record) -> Beside<'a> {
-    beside(study, record)
+pub fn side_by_side<'a>(study: &'a Study, record: &'a Record) -> SingleTargetComparison<'a> {
+    compare_single_target(study, record)
 }

@@ -15,7 +15,7 @@ use super::error::UsageError;
 use super::observer::Observer;
 use super::peer::{PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host};
 use super::predictions::predictions_for;
-use super::programs::{Effort, Lacking, ProgramRequest, trial_time};
+use super::programs::{Effort, ProgramRequest, UnsummarisedRun, trial_time};
 use super::retention::{Measured, Retention, observe};
 use super::run_header::{fresh_seed, run_header};
 use super::selection::{Selection, select};
@@ -101,8 +101,9 @@ impl Request {
         let requested = rows.iter().filter(|row| row.requested).count() as f64;
         let usual = match (study, self.refine) {
             (Some(study), _) => {
-                let takes =
-                    study.takes.map_or(0, |it| if is_quick { it.quick } else { it.seconds });
+                let takes = study
+                    .expected_duration
+                    .map_or(0, |it| if is_quick { it.quick_seconds } else { it.seconds });
                 BUDGET_S.max(STUDY_ROW_S * requested).max(f64::from(takes))
             }
             (None, true) => BUDGET_REFINED_S,
@@ -200,7 +201,7 @@ fn plan_run(
     let profile = request.profile();
     let (mut rows, mut lacking) = match study {
         Some(study) => study_rows(definitions, study, &side.target, peer)?,
-        None => (plan::rows(definitions, cases.clone(), &side.target), Lacking::new()),
+        None => (plan::rows(definitions, cases.clone(), &side.target), UnsummarisedRun::new()),
     };
     if study.is_none() && peer.is_some() {
         lacking = move_ends_to_peer(&mut rows);

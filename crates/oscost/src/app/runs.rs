@@ -9,7 +9,7 @@ use super::figures::keep_figures;
 use super::observer::Observer;
 use super::records::{read_file, record};
 use super::user_data::open_store;
-use crate::store::MOST_BYTES;
+use crate::store::MAX_IMPORT_BYTES;
 
 /// The runs, newest first.
 pub fn list() -> anyhow::Result<Vec<Listing>> {
@@ -32,7 +32,7 @@ pub fn delete(run: &str) -> anyhow::Result<String> {
 /// Keeps a record from a file, or from standard input for `-`; returns the id of its run.
 pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     let mut store = open_store()?;
-    let bytes = read_file(file, MOST_BYTES)?;
+    let bytes = read_file(file, MAX_IMPORT_BYTES)?;
     let id = store.import(&bytes).with_context(|| format!("cannot import {file}"))?;
     let record = record(&store, &id, false)?;
     keep_figures(&mut store, &id, &record, observer);

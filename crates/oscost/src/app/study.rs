@@ -9,7 +9,7 @@ use crate::studies::{self, Study};
 
 /// The studies that come with oscost.
 pub fn list() -> Vec<Study> {
-    studies::names().filter_map(studies::named).collect()
+    studies::built_in_names().filter_map(studies::find_built_in).collect()
 }
 
 /// The study of that name, or of that file.

@@ -7,7 +7,7 @@ use oscost_model::record::TargetInfo;
 
 use super::error::UsageError;
 use super::named_files::find_study;
-use super::programs::Lacking;
+use super::programs::UnsummarisedRun;
 use crate::plan;
 use crate::studies::{self, Study};
 
@@ -35,7 +35,7 @@ pub(super) struct StudyCases {
 /// The cases of a study. Each must be one case of the catalog, under the name that its row has in
 /// the record.
 pub(super) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<StudyCases> {
-    let wanted = study.wanted();
+    let wanted = study.requested_cases();
     for it in &wanted {
         check_case(catalog, it).map_err(|why| {
             UsageError(format!("cannot measure the study {}: line {}: {why}", study.id, it.line))
@@ -54,7 +54,7 @@ pub(super) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<St
 }
 
 /// Refuses what is not exactly one case of the catalog.
-fn check_case(catalog: &Catalog, wanted: &studies::Wanted<'_>) -> Result<(), String> {
+fn check_case(catalog: &Catalog, wanted: &studies::RequestedCase<'_>) -> Result<(), String> {
     let case = wanted.case;
     let found = plan::select(catalog, &[case.to_owned()], Extent::Default);
     match found.map_err(|error| error.to_string())?.as_slice() {
@@ -73,15 +73,15 @@ pub(super) fn study_rows(
     study: &Study,
     target: &TargetInfo,
     peer: Option<&str>,
-) -> anyhow::Result<(Vec<PlannedRow>, Lacking)> {
+) -> anyhow::Result<(Vec<PlannedRow>, UnsummarisedRun)> {
     let StudyCases { local, remote } = study_cases(catalog, study)?;
     let remote = plan::remote_peer_rows(catalog, remote, target, peer);
     let mut rows = plan::rows(catalog, local, target);
     let first = rows.iter().take_while(|row| row.requested).count();
     let last = first + remote.len();
     rows.splice(first..first, remote);
-    let wanted = study.wanted();
-    let mut lacking = Lacking::new();
+    let wanted = study.requested_cases();
+    let mut lacking = UnsummarisedRun::new();
     for (at, row) in rows[..last].iter_mut().enumerate() {
         let is_remote = at >= first;
         row.study_method = wanted
@@ -99,7 +99,7 @@ pub(super) fn study_rows(
 }
 
 /// Whether a row is what a study wants: between machines the peer is always on another CPU.
-fn is_row_of(catalog: &Catalog, wanted: &studies::Wanted<'_>, row: &PlannedRow) -> bool {
+fn is_row_of(catalog: &Catalog, wanted: &studies::RequestedCase<'_>, row: &PlannedRow) -> bool {
     let Some(case) = Case::parse(wanted.case) else { return false };
     match wanted.peer {
         true => plan::with_remote_peer(catalog, vec![case]).0.contains(&row.case),

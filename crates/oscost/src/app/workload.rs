@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::error::UsageError;
 use super::named_files::find_workload;
-use crate::workloads::{self, CacheError, Here, Prepared, Spec};
+use crate::workloads::{self, CacheError, Prepared, RunEnvironment, Spec};
 
 /// A workload that comes with oscost.
 pub struct Listed {
@@ -42,7 +42,7 @@ pub fn list() -> anyhow::Result<Vec<Listed>> {
         id: spec.id.clone(),
         asks: spec.asks.clone(),
         missing: spec
-            .workload(&spec.usual(), &here)
+            .workload(&spec.default_point(), &here)
             .err()
             .map(|it| Missing { hint: it.hint(), lacks: it.lacks }),
     });
@@ -89,13 +89,13 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
 }
 
 /// This machine, for a workload that is not run now.
-fn here() -> anyhow::Result<Here> {
-    let cache = workloads::here::default_cache().ok_or_else(|| {
+fn here() -> anyhow::Result<RunEnvironment> {
+    let cache = workloads::environment::default_cache().ok_or_else(|| {
         UsageError(
             "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
         )
     })?;
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Here { cpus, folder, cache, quick: false, is_made_up: false })
+    Ok(RunEnvironment { cpus, start_folder: folder, cache, quick: false, skip_checks: false })
 }

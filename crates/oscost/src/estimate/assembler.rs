@@ -154,7 +154,7 @@ impl Assembler {
     /// The record so far, with or without raw samples; `None` before the run has started.
     pub fn record(&self, samples: bool) -> Option<Record> {
         let started = self.started.as_ref()?;
-        let nominal = Nominal::of_run(started.settings.nominal);
+        let nominal = Nominal::from_run_level(started.settings.nominal);
         let mut conditions = Vec::new();
         let mut rows: Vec<Option<Row>> = vec![None; self.rows.len()];
         for seen in std::iter::once(&self.own).chain(&self.others) {

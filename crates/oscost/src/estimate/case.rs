@@ -60,7 +60,7 @@ pub fn estimate(
                 .map(|clock| raw_median - median - clock),
         },
         mean: values.iter().sum::<f64>() / values.len() as f64,
-        sd: moments::deviation(&values),
+        sd: moments::standard_deviation(&values),
         sd_within: middle(&|worker| worker.sd),
         min: values[0],
         p10: order::quantile(&values, 0.1).unwrap_or(values[0]),

@@ -21,9 +21,10 @@ use oscost_model::unit::{Better, Unit};
 use self::crossings::CurveSide;
 use oscost_stats::interval::Interval;
 use oscost_stats::scaling::{
-    CLOSE, FEWEST, Known, Law, REDRAWS, Scaling, Sized, last_exponent, scaling,
+    BIC_MARGIN, Law, MIN_SIZES, RESAMPLES, Scaling, SizeCost, ValueWithInterval, fit_scaling,
+    last_exponent,
 };
-use oscost_stats::segments::{Segments, Spot, penalty, segments, steadied};
+use oscost_stats::segments::{LogPoint, Segments, penalty, raise_small_uncertainties, segments};
 
 /// With fewer points than these there is nothing to see that the table does not show ...
 const MIN_POINTS: usize = 5;
@@ -76,7 +77,7 @@ struct Shape {
     /// Where the curve bends, each with its ends; `None` where that could not be asked.
     bends: Option<Vec<[u64; 2]>>,
     /// Its points as costs.
-    sizes: Vec<Sized>,
+    sizes: Vec<SizeCost>,
     /// The law that accounts for all of them, and whether no other one does.
     law: Option<(Law, bool)>,
 }
@@ -143,26 +144,26 @@ impl CurveRows<'_> {
         let in_bytes = self.axis == BYTES || self.axis == self.definition.bytes_axis;
         let pieces = segments(&spots(&sizes));
         // A law is told of sizes of one curve: the same chance for each of them.
-        let law = scaling(&sizes, REDRAWS, seed);
+        let law = fit_scaling(&sizes, RESAMPLES, seed);
         let holds = law.as_ref().zip(pieces.as_ref()).is_some_and(|(law, pieces)| {
             // No break is explained away by a law that leaves more than it does. Where there is
             // none, a straight line leaves a little less than any law: its slope is free.
-            let near = if pieces.breaks.is_empty() { CLOSE } else { 0.0 };
-            law.squares + penalty(sizes.len()) <= pieces.cost + near
+            let near = if pieces.breaks.is_empty() { BIC_MARGIN } else { 0.0 };
+            law.chi_square + penalty(sizes.len()) <= pieces.cost + near
         });
         // Pieces may do no better and the points still keep to no law.
         let kept = |law: &&Scaling| {
-            holds && law.squares <= sizes.len() as f64 * MAX_LAW_DEVIATION * MAX_LAW_DEVIATION
+            holds && law.chi_square <= sizes.len() as f64 * MAX_LAW_DEVIATION * MAX_LAW_DEVIATION
         };
-        let lawful = law.as_ref().filter(kept).map(|law| (law.law, law.second.is_none()));
+        let lawful = law.as_ref().filter(kept).map(|law| (law.law, law.runner_up.is_none()));
         let known = || constants::constants(self.channels(), machine);
         let breaks = pieces.map(|Segments { breaks, .. }| {
             let breaks = breaks.iter().filter(|_| !holds);
             let value = |at: usize| sizes[at].n as u64;
             breaks
                 .map(|it| {
-                    let at = it.at.exp().round() as u64;
-                    let interval = [value(it.after), value(it.before)];
+                    let at = it.position.exp().round() as u64;
+                    let interval = [value(it.last_before), value(it.first_after)];
                     let of = if in_bytes { known() } else { vec![] };
                     let named = constants::constants_in(&of, at, interval);
                     curve::Break {
@@ -248,7 +249,7 @@ impl CurveRows<'_> {
 
     /// The points that have a logarithm and an interval, as costs in ns: a rate of bytes is the
     /// time of as many bytes as an op moves, other rates are the time of an op.
-    fn sizes(&self) -> Vec<Sized> {
+    fn sizes(&self) -> Vec<SizeCost> {
         let moved = self.axis == self.definition.bytes_axis;
         let cost = |value: u64, figure: f64, unit: Unit| match unit {
             Unit::BytesPerSecond if moved => 1e9 * value as f64 / figure,
@@ -264,15 +265,15 @@ impl CurveRows<'_> {
             let cost = |figure: f64| cost(*value, figure, row.unit);
             let figure = cost(estimate.median);
             let values = row.repetitions.iter().filter_map(|repetition| repetition.value);
-            (sound && figure.is_finite() && sd.is_finite()).then(|| Sized {
+            (sound && figure.is_finite() && sd.is_finite()).then(|| SizeCost {
                 n: *value as f64,
                 figure,
                 sd: sd.max(MIN_RELATIVE_SD),
                 repetitions: values.filter(|value| *value > 0.0).map(cost).collect(),
             })
         };
-        let mut sizes: Vec<Sized> = self.rows.iter().filter_map(size).collect();
-        let steady = steadied(&spots(&sizes));
+        let mut sizes: Vec<SizeCost> = self.rows.iter().filter_map(size).collect();
+        let steady = raise_small_uncertainties(&spots(&sizes));
         for (size, spot) in sizes.iter_mut().zip(steady) {
             size.sd = spot.sd;
         }
@@ -290,19 +291,19 @@ fn point(value: u64, row: &Row) -> CurvePoint {
     }
 }
 
-fn spots(sizes: &[Sized]) -> Vec<Spot> {
-    sizes.iter().map(|it| Spot { x: it.n.ln(), y: it.figure.ln(), sd: it.sd }).collect()
+fn spots(sizes: &[SizeCost]) -> Vec<LogPoint> {
+    sizes.iter().map(|it| LogPoint { x: it.n.ln(), y: it.figure.ln(), sd: it.sd }).collect()
 }
 
 /// A law as the record tells it.
-fn scaling_record(law: &Scaling, sizes: &[Sized], holds: bool) -> curve::Scaling {
-    let known = |it: Known| {
+fn scaling_record(law: &Scaling, sizes: &[SizeCost], holds: bool) -> curve::Scaling {
+    let known = |it: ValueWithInterval| {
         let Interval { lo, hi } = it.interval;
         curve::BoundedValue { value: it.value, ci95: [lo, hi] }
     };
     curve::Scaling {
         model: law.law.text().to_owned(),
-        second: law.second.map(|second| second.text().to_owned()),
+        second: law.runner_up.map(|second| second.text().to_owned()),
         a: known(law.fixed),
         b: law.marginal.map(known),
         crossover: law.crossover.map(known),
@@ -346,7 +347,7 @@ fn saturation(points: &[CurvePoint], better: Better) -> Option<Saturation> {
 
 /// Whether breaks are looked for among so many points.
 const fn enough(points: usize) -> bool {
-    points >= FEWEST
+    points >= MIN_SIZES
 }
 
 #[cfg(test)]

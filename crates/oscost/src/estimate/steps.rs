@@ -14,8 +14,8 @@ use oscost_model::record::{Row, RowOutcome};
 use oscost_model::steps::WaitSteps;
 use oscost_model::unit::Unit;
 
-use oscost_stats::crossing::{Chance, Drawn, slope_of_ends};
-use oscost_stats::scaling::Sized;
+use oscost_stats::crossing::{ResampledValue, Resampling, secant_slope};
+use oscost_stats::scaling::SizeCost;
 
 /// The axis whose number grows.
 const AXIS: &str = "fds";
@@ -95,7 +95,7 @@ impl CostQuery {
     }
 
     /// Its costs by one method, in ascending order of the number.
-    fn costs(&self, method: &str, target: &str, rows: &[&Row]) -> Vec<Sized> {
+    fn costs(&self, method: &str, target: &str, rows: &[&Row]) -> Vec<SizeCost> {
         let own = rows.iter().filter(|row| row.target.text == target);
         let of = own.filter_map(|row| {
             let number = self.key_of(row).filter(|(it, _)| *it == method)?.1;
@@ -106,14 +106,14 @@ impl CostQuery {
             let times = if self.is_share { number as f64 } else { 1.0 };
             let figure = times * estimate.median;
             let repetitions = values.filter(|value| *value > 0.0).map(|it| times * it).collect();
-            (figure > 0.0).then_some(Sized {
+            (figure > 0.0).then_some(SizeCost {
                 n: number as f64,
                 figure,
                 sd: MIN_RELATIVE_SD,
                 repetitions,
             })
         });
-        let mut sizes: Vec<Sized> = of.collect();
+        let mut sizes: Vec<SizeCost> = of.collect();
         sizes.sort_by(|one, other| one.n.total_cmp(&other.n));
         sizes.dedup_by(|one, other| one.n == other.n);
         sizes
@@ -150,12 +150,13 @@ fn split_steps(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<W
     let parts = [CHECK, CALLER, ON_ALL, ON_NONE, WOKEN, CHECK_SHARE, ON_ALL_SHARE];
     let costs = parts.map(|part| part.costs(method, target, rows));
     // All slopes are taken between the same two numbers: costs bend where caches end.
-    let spans = |sizes: &&Vec<Sized>| match (sizes.first(), sizes.last()) {
+    let spans = |sizes: &&Vec<SizeCost>| match (sizes.first(), sizes.last()) {
         (Some(first), Some(last)) => last.n >= MIN_RATIO * first.n,
         _ => false,
     };
-    let numbers =
-        |sizes: &Vec<Sized>| -> BTreeSet<u64> { sizes.iter().map(|size| size.n as u64).collect() };
+    let numbers = |sizes: &Vec<SizeCost>| -> BTreeSet<u64> {
+        sizes.iter().map(|size| size.n as u64).collect()
+    };
     let mut shared: Option<BTreeSet<u64>> = None;
     for sizes in costs.iter().filter(spans) {
         let own = numbers(sizes);
@@ -170,14 +171,18 @@ fn split_steps(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<W
     let mut seeds = seed..;
     let slopes = costs.each_ref().map(|sizes| {
         let seed = seeds.next().unwrap_or(seed);
-        slope_of_ends(sizes, ends, Chance { redraws: REDRAWS, unsure: MIN_RELATIVE_SD, seed })
+        secant_slope(
+            sizes,
+            ends,
+            Resampling { resamples: REDRAWS, extra_log_sd: MIN_RELATIVE_SD, seed },
+        )
     });
     let [check, caller, on_all, on_none, woken, check_share, on_all_share] = &slopes;
     let check = if check.is_some() { check } else { check_share };
-    let less = |one: &Option<Drawn>, other: &Option<Drawn>| {
-        Some(bounded_value(&one.as_ref()?.minus(other.as_ref()?)))
+    let less = |one: &Option<ResampledValue>, other: &Option<ResampledValue>| {
+        Some(bounded_value(&one.as_ref()?.difference(other.as_ref()?)))
     };
-    let known = |it: &Option<Drawn>| it.as_ref().map(bounded_value);
+    let known = |it: &Option<ResampledValue>| it.as_ref().map(bounded_value);
     let found = WaitSteps {
         target: target.to_owned(),
         method: method.to_owned(),
@@ -192,7 +197,7 @@ fn split_steps(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<W
     (some.into_iter().flatten().count() >= 2).then_some(found)
 }
 
-fn bounded_value(drawn: &Drawn) -> BoundedValue {
-    let known = drawn.known();
+fn bounded_value(drawn: &ResampledValue) -> BoundedValue {
+    let known = drawn.estimate();
     BoundedValue { value: known.value, ci95: [known.interval.lo, known.interval.hi] }
 }

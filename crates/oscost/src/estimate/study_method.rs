@@ -104,7 +104,7 @@ impl MethodReader<'_> {
             }
             (Statistic::MeanAndDeviation, _) => {
                 let means = means.iter().map(|&ns| unit(ns)).collect::<Result<Vec<_>, _>>()?;
-                (mean(&means), moments::deviation(&means))
+                (mean(&means), moments::standard_deviation(&means))
             }
             (Statistic::Minimum, TimingScope::Each) => {
                 let all = experiments.iter().flatten().map(|sample| self.op_ns(sample));

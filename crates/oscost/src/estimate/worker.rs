@@ -119,7 +119,9 @@ pub fn worker_value(samples: &[Sample], arm: u8, how: SampleContext<'_>) -> Work
         clock_ns: shortest
             .filter(|_| how.plan.mode != Mode::F)
             .map(|n| how.clock.ns(how.clock.inside_ticks) / n as f64),
-        sd: moments::deviation(&clean.iter().copied().filter_map(unit).collect::<Vec<_>>()),
+        sd: moments::standard_deviation(
+            &clean.iter().copied().filter_map(unit).collect::<Vec<_>>(),
+        ),
         batches: clean.len(),
         rejected,
         samples: clean.len() * per_batch,

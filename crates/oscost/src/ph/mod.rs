@@ -5,23 +5,23 @@
 //! their files, the published rules and their constants, and the words between the tool and that
 //! process. What it may not know: how any of it is printed, and what is measured meanwhile.
 
+pub mod call_names;
 #[cfg(feature = "ebpf")]
-pub mod book;
+pub mod cleanup_process;
 pub mod constants;
 pub mod event;
-#[cfg(feature = "ebpf")]
-pub mod guard;
-pub mod here;
-#[cfg(feature = "ebpf")]
-pub mod hold;
-pub mod holder;
+pub mod executable_path;
 #[cfg(feature = "ebpf")]
 pub mod monitor;
-pub mod names;
+#[cfg(feature = "ebpf")]
+pub mod monitor_main;
+pub mod monitor_process;
 pub mod profile;
+pub mod profile_file;
+#[cfg(feature = "ebpf")]
+pub mod profile_table;
+pub mod requirements;
 pub mod rules;
-pub mod stops;
+pub mod stopped_processes;
 pub mod store;
-pub mod target;
-pub mod text;
-pub mod track;
+pub mod training_progress;

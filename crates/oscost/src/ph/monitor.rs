@@ -24,30 +24,30 @@ use super::profile::{Key, Pairs, Profile, State};
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ph.bpf.o"));
 
 /// The slot of calls that belong to no profile.
-pub const STRANGER: u32 = 0;
+pub const UNTRACKED_SLOT: u32 = 0;
 /// Room for executables that are seen for the first time, half a MiB each. A build of a program
 /// takes ten, a day at a desk some hundred.
-const ROOM: usize = 128;
+const NEW_EXECUTABLE_SLOTS: usize = 128;
 
 /// Why the programs do not run here.
 type Failure = String;
 
 /// Who is looked at, and who is not.
 #[derive(Clone, Copy, Debug)]
-pub struct Whom {
+pub struct Scope {
     /// The process whose tree it is; `None` for all processes.
     pub tree: Option<u32>,
     /// The process that holds the programs, and the one that watches over it.
-    pub never: [u32; 2],
+    pub excluded: [u32; 2],
 }
 
 /// What is done with the calls of an executable (`enum state` of the programs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
+pub enum Action {
     /// What the profile's state says.
-    Plainly(State),
+    ByState(State),
     /// They are only counted, since the profile is being copied.
-    Held,
+    Paused,
     /// They are held against what is normal, and no more is learnt until it is undone.
     Unlearn,
 }
@@ -56,7 +56,7 @@ pub enum Does {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// What is done.
-    pub does: Does,
+    pub action: Action,
     /// A new one begins all locality frames anew.
     pub epoch: u32,
 }
@@ -71,12 +71,12 @@ pub struct Counts {
     /// Of the stranger: calls for which the kernel had no memory.
     pub lost: u64,
     /// Of the stranger: events and executables for which there was no room.
-    pub unsaid: u64,
+    pub dropped: u64,
 }
 
 /// `struct rare`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rare {
+pub struct RareCounts {
     /// Calls that brought new pairs.
     pub changes: u64,
     /// [`Counts::trained`] at the last of them.
@@ -87,7 +87,7 @@ pub struct Rare {
 
 /// What was learnt, or what is normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum PairMap {
     /// What was learnt.
     Train,
     /// What is normal.
@@ -120,10 +120,11 @@ const PROGRAMS_BY_NAME: [&str; 3] = ["ph_fork", "ph_exec", "ph_call"];
 impl Monitor {
     /// Brings the programs into the kernel, with what is known already: the first profile gets slot
     /// 1. Nothing runs before [`Monitor::attach`].
-    pub fn load(rules: &Constants, whom: Whom, known: &[Profile]) -> Result<Self, Failure> {
+    pub fn load(rules: &Constants, whom: Scope, known: &[Profile]) -> Result<Self, Failure> {
         // What libbpf has to say is in the error; the rest is for whoever writes a program.
         libbpf_rs::set_print(None);
-        let room = u32::try_from(known.len() + ROOM).map_err(|_| "too many profiles".to_owned())?;
+        let room = u32::try_from(known.len() + NEW_EXECUTABLE_SLOTS)
+            .map_err(|_| "too many profiles".to_owned())?;
         let cpus = libbpf_rs::num_possible_cpus().map_err(failed("count the CPUs"))?;
         let mut open = ObjectBuilder::default()
             .open_memory(PROGRAMS)
@@ -171,8 +172,11 @@ impl Monitor {
         for (slot, profile) in (1..).zip(known) {
             self.write(&self.train, slot, profile.train.bytes())?;
             self.write(&self.test, slot, profile.test.bytes())?;
-            self.set_control(slot, Control { does: Does::Plainly(profile.state), epoch: 0 })?;
-            self.set_rare(slot, Rare { anomalies: profile.anomalies, ..Rare::default() })?;
+            self.set_control(slot, Control { action: Action::ByState(profile.state), epoch: 0 })?;
+            self.set_rare(
+                slot,
+                RareCounts { anomalies: profile.anomalies, ..RareCounts::default() },
+            )?;
             let key = [profile.key.device.to_ne_bytes(), profile.key.inode.to_ne_bytes()].concat();
             self.slots
                 .update(&key, &u32::to_ne_bytes(slot), MapFlags::ANY)
@@ -207,13 +211,13 @@ impl Monitor {
     }
 
     /// What was said since.
-    pub fn heard(&mut self) -> Result<Vec<Event>, Failure> {
+    pub fn drain_events(&mut self) -> Result<Vec<Event>, Failure> {
         self.ring.consume().map_err(failed("listen to the programs of pH"))?;
         Ok(mem::take(&mut *self.heard.borrow_mut()))
     }
 
     /// The slots that are given away, from 1.
-    pub fn given(&self) -> Result<std::ops::Range<u32>, Failure> {
+    pub fn slots_in_use(&self) -> Result<std::ops::Range<u32>, Failure> {
         let [next, _] = halves(&self.read(&self.next, 0)?);
         Ok(1..next.min(self.room))
     }
@@ -240,42 +244,42 @@ impl Monitor {
         let of = process.as_raw_fd().to_ne_bytes();
         let task = self.tasks.lookup(&of, MapFlags::ANY).map_err(failed("read a map"))?;
         let slot = task.as_deref().and_then(|task| task.get(AT..)).map(|rest| halves::<1>(rest)[0]);
-        Ok(slot.filter(|slot| *slot != STRANGER))
+        Ok(slot.filter(|slot| *slot != UNTRACKED_SLOT))
     }
 
     /// What is done with the calls of a slot.
     pub fn control(&self, slot: u32) -> Result<Control, Failure> {
         let [state, epoch] = halves(&self.read(&self.controls, slot)?);
         let does = match state {
-            0 => Does::Plainly(State::Training),
-            1 => Does::Plainly(State::Frozen),
-            2 => Does::Plainly(State::Normal),
-            3 => Does::Held,
-            _ => Does::Unlearn,
+            0 => Action::ByState(State::Training),
+            1 => Action::ByState(State::Frozen),
+            2 => Action::ByState(State::Normal),
+            3 => Action::Paused,
+            _ => Action::Unlearn,
         };
-        Ok(Control { does, epoch })
+        Ok(Control { action: does, epoch })
     }
 
     /// Changes it.
     pub fn set_control(&self, slot: u32, to: Control) -> Result<(), Failure> {
-        let state = match to.does {
-            Does::Plainly(State::Training) => 0,
-            Does::Plainly(State::Frozen) => 1,
-            Does::Plainly(State::Normal) => 2,
-            Does::Held => 3,
-            Does::Unlearn => 4,
+        let state = match to.action {
+            Action::ByState(State::Training) => 0,
+            Action::ByState(State::Frozen) => 1,
+            Action::ByState(State::Normal) => 2,
+            Action::Paused => 3,
+            Action::Unlearn => 4,
         };
         self.write(&self.controls, slot, &words(&[state, to.epoch]))
     }
 
     /// How often something new came to a slot.
-    pub fn rare(&self, slot: u32) -> Result<Rare, Failure> {
+    pub fn rare(&self, slot: u32) -> Result<RareCounts, Failure> {
         let [changes, changed_at, anomalies] = longs(&self.read(&self.rares, slot)?);
-        Ok(Rare { changes, changed_at, anomalies })
+        Ok(RareCounts { changes, changed_at, anomalies })
     }
 
     /// Changes it.
-    pub fn set_rare(&self, slot: u32, to: Rare) -> Result<(), Failure> {
+    pub fn set_rare(&self, slot: u32, to: RareCounts) -> Result<(), Failure> {
         let all = [to.changes, to.changed_at, to.anomalies, 0, 0, 0, 0, 0];
         self.write(&self.rares, slot, &all.map(u64::to_ne_bytes).concat())
     }
@@ -290,19 +294,19 @@ impl Monitor {
             sum.calls += calls;
             sum.trained += trained;
             sum.lost += lost;
-            sum.unsaid += unsaid;
+            sum.dropped += unsaid;
         }
         Ok(sum)
     }
 
     /// The pairs of a slot.
-    pub fn pairs(&self, which: Which, slot: u32) -> Result<Pairs, Failure> {
+    pub fn pairs(&self, which: PairMap, slot: u32) -> Result<Pairs, Failure> {
         let bytes = self.read(self.map(which), slot)?;
         Pairs::from_bytes(&bytes).ok_or_else(|| "the pairs of pH have another size".to_owned())
     }
 
     /// Makes one of the two like the other.
-    pub fn copy(&self, from: Which, to: Which, slot: u32) -> Result<(), Failure> {
+    pub fn copy(&self, from: PairMap, to: PairMap, slot: u32) -> Result<(), Failure> {
         let bytes = self.read(self.map(from), slot)?;
         self.write(self.map(to), slot, &bytes)
     }
@@ -317,10 +321,10 @@ impl Monitor {
         &self.stopped
     }
 
-    fn map(&self, which: Which) -> &MapHandle {
+    fn map(&self, which: PairMap) -> &MapHandle {
         match which {
-            Which::Train => &self.train,
-            Which::Test => &self.test,
+            PairMap::Train => &self.train,
+            PairMap::Test => &self.test,
         }
     }
 
@@ -335,23 +339,23 @@ impl Monitor {
 }
 
 /// The processes that stand on a list of those that are stopped.
-pub fn listed(stopped: &MapHandle) -> Vec<u32> {
+pub fn stopped_pids(stopped: &MapHandle) -> Vec<u32> {
     stopped.keys().map(|key| halves::<1>(&key)[0]).collect()
 }
 
 /// Takes a process off it. That it is gone from there is as good.
-pub fn unlist(stopped: &MapHandle, process: u32) {
+pub fn remove_stopped(stopped: &MapHandle, process: u32) {
     let _ = stopped.delete(&process.to_ne_bytes());
 }
 
 /// Another process's list, by its number.
-pub fn list_by_id(id: u32) -> Result<MapHandle, Failure> {
+pub fn stopped_map_by_id(id: u32) -> Result<MapHandle, Failure> {
     MapHandle::from_map_id(id).map_err(failed("find the list of stopped processes"))
 }
 
 /// `struct rules`.
-fn settings(rules: &Constants, whom: Whom, slots: u32, cpus: usize) -> Vec<u8> {
-    let [holder, guard] = whom.never;
+fn settings(rules: &Constants, whom: Scope, slots: u32, cpus: usize) -> Vec<u8> {
+    let [holder, guard] = whom.excluded;
     words(&[
         rules.window.saturating_sub(1),
         rules.locality_frame,
@@ -419,11 +423,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::ph::here::{BUILD, Met, look};
+    use crate::ph::requirements::{Availability, BUILD, check_requirements};
 
     /// Why no program can be loaded here, if none can.
     fn lacking() -> Option<String> {
-        look(BUILD, Path::new("/")).into_iter().find(|it| it.met == Met::No).map(|it| it.words)
+        check_requirements(BUILD, Path::new("/"))
+            .into_iter()
+            .find(|it| it.availability == Availability::No)
+            .map(|it| it.detail)
     }
 
     fn loaded(known: &[Profile]) -> Option<Monitor> {
@@ -432,19 +439,22 @@ mod tests {
             return None;
         }
         let never = [std::process::id(); 2];
-        Some(Monitor::load(&Constants::default(), Whom { tree: Some(1), never }, known).unwrap())
+        Some(
+            Monitor::load(&Constants::default(), Scope { tree: Some(1), excluded: never }, known)
+                .unwrap(),
+        )
     }
 
     #[test]
     fn settings_are_laid_out_as_the_programs_read_them() {
-        let whom = Whom { tree: Some(7), never: [8, 9] };
+        let whom = Scope { tree: Some(7), excluded: [8, 9] };
         let bytes = settings(&Constants::default(), whom, 10, 11);
         assert_eq!(halves(&bytes), [8, 128, 30, 12, 0, 7, 8, 9, 10, 11]);
         let marks = [libc::SYS_prctl as u32, mark::OPTION, mark::BEGIN, mark::END];
         assert_eq!(halves(&bytes[40..]), marks);
         assert_eq!(bytes.len(), 56);
         let delays = Constants { delay_factor: 3, window: 2, ..Constants::default() };
-        let all = Whom { tree: None, ..whom };
+        let all = Scope { tree: None, ..whom };
         assert_eq!(halves(&settings(&delays, all, 10, 11)), [1, 128, 30, 12, 1, 0]);
     }
 
@@ -461,17 +471,17 @@ mod tests {
         known.test.add(59, 12, 1).unwrap();
         (known.state, known.anomalies) = (State::Normal, 4);
         let Some(monitor) = loaded(&[known.clone()]) else { return };
-        assert_eq!(monitor.given().unwrap(), 1..2);
+        assert_eq!(monitor.slots_in_use().unwrap(), 1..2);
         assert_eq!(monitor.executables().unwrap(), [(known.key, 1)]);
-        assert_eq!(monitor.pairs(Which::Train, 1).unwrap(), known.train);
-        assert_eq!(monitor.pairs(Which::Test, 1).unwrap(), known.test);
-        assert_eq!(monitor.rare(1).unwrap(), Rare { anomalies: 4, ..Rare::default() });
-        let plainly = Control { does: Does::Plainly(State::Normal), epoch: 0 };
+        assert_eq!(monitor.pairs(PairMap::Train, 1).unwrap(), known.train);
+        assert_eq!(monitor.pairs(PairMap::Test, 1).unwrap(), known.test);
+        assert_eq!(monitor.rare(1).unwrap(), RareCounts { anomalies: 4, ..RareCounts::default() });
+        let plainly = Control { action: Action::ByState(State::Normal), epoch: 0 };
         assert_eq!(monitor.control(1).unwrap(), plainly);
         assert_eq!(monitor.counts(1).unwrap(), Counts::default());
-        monitor.copy(Which::Test, Which::Train, 1).unwrap();
-        assert_eq!(monitor.pairs(Which::Train, 1).unwrap(), known.test);
-        assert!(listed(monitor.stopped()).is_empty());
-        assert!(list_by_id(monitor.stopped_id().unwrap()).is_ok());
+        monitor.copy(PairMap::Test, PairMap::Train, 1).unwrap();
+        assert_eq!(monitor.pairs(PairMap::Train, 1).unwrap(), known.test);
+        assert!(stopped_pids(monitor.stopped()).is_empty());
+        assert!(stopped_map_by_id(monitor.stopped_id().unwrap()).is_ok());
     }
 }

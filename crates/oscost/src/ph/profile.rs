@@ -8,9 +8,9 @@ use super::constants::Constants;
 pub const CALLS: usize = 512;
 /// How many earlier calls a call is looked at with: the published window of 9, without the call
 /// itself. One bit of a byte each.
-pub const BEFORE: usize = 8;
+pub const LOOKBACK: usize = 8;
 /// The bytes of [`Pairs`].
-const WORKERS: usize = CALLS * CALLS;
+const CELLS: usize = CALLS * CALLS;
 
 /// What pH knows of an executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,21 +116,21 @@ pub struct Pair {
 /// Bit `i - 1` of the byte of `current` and `previous` says that `previous` was seen `i` calls
 /// before `current`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Pairs(Box<[u8; WORKERS]>);
+pub struct Pairs(Box<[u8; CELLS]>);
 
 impl Default for Pairs {
     fn default() -> Self {
         // By way of a `Vec`, the zeros are the kernel's: what is never written to takes no memory.
-        match vec![0; WORKERS].try_into() {
+        match vec![0; CELLS].try_into() {
             Ok(workers) => Self(workers),
-            Err(_) => Self(Box::new([0; WORKERS])),
+            Err(_) => Self(Box::new([0; CELLS])),
         }
     }
 }
 
 impl fmt::Debug for Pairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.workers()).finish()
+        f.debug_list().entries(self.cells()).finish()
     }
 }
 
@@ -142,21 +142,21 @@ impl Pairs {
     }
 
     /// As the kernel has them.
-    pub fn bytes(&self) -> &[u8; WORKERS] {
+    pub fn bytes(&self) -> &[u8; CELLS] {
         &self.0
     }
 
     /// Takes up all of the bits `bits` for two calls; `None`, and nothing is done, where a profile
     /// has no place for one of them.
     pub fn add(&mut self, current: u16, previous: u16, bits: u8) -> Option<()> {
-        *self.0.get_mut(target(current, previous)?)? |= bits;
+        *self.0.get_mut(cell_index(current, previous)?)? |= bits;
         Some(())
     }
 
     /// Whether a pair is there.
     pub fn has(&self, pair: Pair) -> bool {
         let bit = u32::from(pair.position).checked_sub(1).and_then(|shift| 1_u8.checked_shl(shift));
-        let byte = target(pair.current, pair.previous).and_then(|target| self.0.get(target));
+        let byte = cell_index(pair.current, pair.previous).and_then(|target| self.0.get(target));
         matches!((byte, bit), (Some(byte), Some(bit)) if byte & bit != 0)
     }
 
@@ -172,7 +172,7 @@ impl Pairs {
 
     /// Which two calls were seen together, and in what distances: `(current, previous, bits)`, in
     /// order.
-    pub fn workers(&self) -> impl Iterator<Item = (u16, u16, u8)> + '_ {
+    pub fn cells(&self) -> impl Iterator<Item = (u16, u16, u8)> + '_ {
         let calls = || 0_u16..;
         let rows = calls().zip(self.0.chunks_exact(CALLS));
         let all = rows.flat_map(move |(current, row)| {
@@ -183,7 +183,7 @@ impl Pairs {
 
     /// The pairs, in order.
     pub fn iter(&self) -> impl Iterator<Item = Pair> + '_ {
-        self.workers().flat_map(|(current, previous, bits)| {
+        self.cells().flat_map(|(current, previous, bits)| {
             positions(bits).map(move |position| Pair { current, previous, position })
         })
     }
@@ -195,7 +195,7 @@ pub fn positions(bits: u8) -> impl Iterator<Item = u8> {
 }
 
 /// Where the byte of two calls is.
-fn target(current: u16, previous: u16) -> Option<usize> {
+fn cell_index(current: u16, previous: u16) -> Option<usize> {
     let (current, previous) = (usize::from(current), usize::from(previous));
     (current < CALLS && previous < CALLS).then_some(current * CALLS + previous)
 }

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::executable_path::is_gone;
 use super::profile::{Key, Profile};
-use super::target::is_gone;
-use super::text::{self, MOST_BYTES, MOST_PROFILES, Refusal};
+use super::profile_file::{self, MAX_FILE_BYTES, MAX_PROFILES, Refusal};
 
 /// Behind the key in the name of a file.
-const ENDING: &str = ".profile";
+const PROFILE_SUFFIX: &str = ".profile";
 /// Behind the name and the writer's process in the name of a file that is being written.
-const UNFINISHED: &str = ".new";
+const TEMPORARY_SUFFIX: &str = ".new";
 /// Behind the name of a file that was no profile, where one has taken its place.
-const ASIDE: &str = ".refused";
+const SET_ASIDE_SUFFIX: &str = ".refused";
 /// The file that whoever changes profiles has locked.
-const CLAIM: &str = ".claim";
+const LOCK_FILE: &str = ".claim";
 
 /// Why profiles could not be kept or read.
 #[derive(Debug, Error)]
@@ -41,7 +41,7 @@ pub enum StoreError {
     },
     /// There are more than can be monitored with.
     #[error(
-        "cannot monitor with {count} profiles: at most {MOST_PROFILES} fit\n  hint: \
+        "cannot monitor with {count} profiles: at most {MAX_PROFILES} fit\n  hint: \
          `oscost ph profiles delete --gone`, or move files away from {folder}"
     )]
     TooMany {
@@ -54,7 +54,7 @@ pub enum StoreError {
 
 /// What a folder holds.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct StoredProfiles {
     /// The profiles, by their keys.
     pub profiles: Vec<Profile>,
     /// The files that are none.
@@ -63,8 +63,8 @@ pub struct Found {
 
 /// Reads the profiles of a folder; without the folder there are none. A file that is no profile, or
 /// cannot be read, is refused by itself and stays as it is; files of other names are not looked at.
-pub fn find_all(folder: &Path) -> Result<Found, StoreError> {
-    let mut found = Found::default();
+pub fn find_all(folder: &Path) -> Result<StoredProfiles, StoreError> {
+    let mut found = StoredProfiles::default();
     let names = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(found),
         names => names.map_err(|error| failed("read", folder, error))?,
@@ -88,21 +88,28 @@ pub fn find_all(folder: &Path) -> Result<Found, StoreError> {
 
 /// What a monitor begins with: what the folder holds, and how many profiles were removed since
 /// more were there than fit. Without a claim none is removed.
-pub fn begin(folder: &Path, claim: Option<&Claim>) -> Result<(Found, usize), StoreError> {
+pub fn begin(
+    folder: &Path,
+    claim: Option<&FolderLock>,
+) -> Result<(StoredProfiles, usize), StoreError> {
     let mut found = find_all(folder)?;
     let mut removed = Vec::new();
-    if let Some(claim) = claim.filter(|_| found.profiles.len() > MOST_PROFILES) {
+    if let Some(claim) = claim.filter(|_| found.profiles.len() > MAX_PROFILES) {
         removed = prune(folder, claim, &mut found)?;
     }
     match found.profiles.len() {
-        count if count > MOST_PROFILES => Err(StoreError::TooMany { count, folder: shown(folder) }),
+        count if count > MAX_PROFILES => Err(StoreError::TooMany { count, folder: shown(folder) }),
         _ => Ok((found, removed.len())),
     }
 }
 
 /// Removes the profiles whose executable is gone: nothing is where it was, or another file. Whose
 /// place is not known stays.
-pub fn prune(folder: &Path, _: &Claim, found: &mut Found) -> Result<Vec<Profile>, StoreError> {
+pub fn prune(
+    folder: &Path,
+    _: &FolderLock,
+    found: &mut StoredProfiles,
+) -> Result<Vec<Profile>, StoreError> {
     let all = std::mem::take(&mut found.profiles);
     let (gone, left) = all.into_iter().partition(|it| is_gone(it.key, &it.executable));
     found.profiles = left;
@@ -119,12 +126,12 @@ pub fn prune(folder: &Path, _: &Claim, found: &mut Found) -> Result<Vec<Profile>
 ///
 /// What cannot be kept does not keep the rest from it: the first error is told at the end.
 pub fn save_all(folder: &Path, profiles: &[Profile]) -> Result<Vec<PathBuf>, StoreError> {
-    save_beside(folder, profiles, &[])
+    save_all_except(folder, profiles, &[])
 }
 
 /// The same of profiles that began without these files: they are set aside even if they can be read
 /// by now, since what is in them is not in the profiles.
-pub fn save_beside(
+pub fn save_all_except(
     folder: &Path,
     profiles: &[Profile],
     unread: &[PathBuf],
@@ -159,12 +166,12 @@ fn set_aside(folder: &Path, key: Key, unread: &[PathBuf]) -> Result<Option<PathB
     if !is_there(&path) || !unread.contains(&path) && read(&path, key).is_ok() {
         return Ok(None);
     }
-    let mut aside = folder.join(format!("{name}{ASIDE}"));
+    let mut aside = folder.join(format!("{name}{SET_ASIDE_SUFFIX}"));
     for number in 2_u64.. {
         if !is_there(&aside) {
             break;
         }
-        aside = folder.join(format!("{name}{ASIDE}.{number}"));
+        aside = folder.join(format!("{name}{SET_ASIDE_SUFFIX}.{number}"));
     }
     fs::rename(&path, &aside).map_err(|error| failed("set aside", &path, error))?;
     Ok(Some(aside))
@@ -172,20 +179,20 @@ fn set_aside(folder: &Path, key: Key, unread: &[PathBuf]) -> Result<Option<PathB
 
 /// The right to change the profiles of a folder, until it is dropped or its process ends.
 #[derive(Debug)]
-pub struct Claim {
+pub struct FolderLock {
     _locked: File,
 }
 
 /// Takes the right to change the profiles of a folder: what two monitors have learnt at a time
 /// cannot be put together.
-pub fn claim(folder: &Path) -> Result<Claim, StoreError> {
+pub fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
     make(folder)?;
-    let path = folder.join(CLAIM);
+    let path = folder.join(LOCK_FILE);
     let mut options = OpenOptions::new();
     let opened = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
     let locked = opened.map_err(|error| failed("open", &path, error))?;
     match locked.try_lock() {
-        Ok(()) => Ok(Claim { _locked: locked }),
+        Ok(()) => Ok(FolderLock { _locked: locked }),
         Err(TryLockError::WouldBlock) => Err(StoreError::Claimed { folder: shown(folder) }),
         Err(TryLockError::Error(error)) => Err(failed("lock", &path, error)),
     }
@@ -196,12 +203,12 @@ fn read(path: &Path, key: Key) -> Result<Profile, Refusal> {
     let mut bytes = Vec::new();
     // Nobody waits for the other end of a pipe that lies there.
     let opened = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
-    let most = MOST_BYTES as u64 + 1;
+    let most = MAX_FILE_BYTES as u64 + 1;
     let refuse = |why| Refusal { line: 1, why };
     opened
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
         .map_err(|error| refuse(format!("it cannot be read: {error}")))?;
-    let profile = text::read(&bytes)?;
+    let profile = profile_file::read(&bytes)?;
     if profile.key == key {
         return Ok(profile);
     }
@@ -212,10 +219,10 @@ fn read(path: &Path, key: Key) -> Result<Profile, Refusal> {
 /// Writes under a fresh name and renames, so that a full disk or a kill leaves what was there.
 fn save(folder: &Path, profile: &Profile) -> Result<(), StoreError> {
     let name = name_of(profile.key);
-    let fresh = folder.join(format!(".{name}.{}{UNFINISHED}", std::process::id()));
+    let fresh = folder.join(format!(".{name}.{}{TEMPORARY_SUFFIX}", std::process::id()));
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh);
     let written = made.and_then(|mut file| {
-        file.write_all(text::write(profile).as_bytes())?;
+        file.write_all(profile_file::write(profile).as_bytes())?;
         file.sync_all()
     });
     let path = folder.join(name);
@@ -240,7 +247,7 @@ fn tidy(folder: &Path) {
         let name = entry.file_name();
         let writer = name.to_str().and_then(|name| {
             let (of, writer) =
-                name.strip_prefix('.')?.strip_suffix(UNFINISHED)?.rsplit_once('.')?;
+                name.strip_prefix('.')?.strip_suffix(TEMPORARY_SUFFIX)?.rsplit_once('.')?;
             key_of(of).and(writer.parse::<u32>().ok())
         });
         let Some(writer) = writer else { continue };
@@ -252,12 +259,12 @@ fn tidy(folder: &Path) {
 }
 
 fn name_of(key: Key) -> String {
-    format!("{}-{}{ENDING}", key.device, key.inode)
+    format!("{}-{}{PROFILE_SUFFIX}", key.device, key.inode)
 }
 
 /// The key in a file's name, if it is the name of a profile's file.
 fn key_of(name: &str) -> Option<Key> {
-    let (device, inode) = name.strip_suffix(ENDING)?.split_once('-')?;
+    let (device, inode) = name.strip_suffix(PROFILE_SUFFIX)?.split_once('-')?;
     let key = Key { device: device.parse().ok()?, inode: inode.parse().ok()? };
     (name_of(key) == name).then_some(key)
 }
@@ -268,10 +275,10 @@ fn failed(act: &'static str, path: &Path, source: io::Error) -> StoreError {
 
 /// A path in a message: bounded, and without what steers a terminal.
 pub fn shown(path: &Path) -> String {
-    const LONGEST: usize = 400;
+    const MAX_CHARS: usize = 400;
     let text = path.to_string_lossy();
-    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().count() > LONGEST { format!("{shown}...") } else { shown }
+    let shown: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().count() > MAX_CHARS { format!("{shown}...") } else { shown }
 }
 
 #[cfg(test)]

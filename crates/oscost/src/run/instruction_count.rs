@@ -19,14 +19,14 @@ use super::{Observer, RunEnd, RunError, WARM_OPS, counted_ops};
 use crate::hosts::HostError;
 
 /// The time limit of a worker in the machine's own time, which counts instructions: a hundred times
-/// what most workers need, and half a minute of emulation.
+/// what most cells need, and half a minute of emulation.
 const WORKER_TIMEOUT_MS: u64 = 10_000;
 /// The time limit of a counted worker: tracing takes time in proportion to the calls.
 const COUNT_TIMEOUT_MS: u64 = 3_000;
 /// The longest wait for an event: an emulator on a busy host is up to ten times slower than on an
 /// idle one.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(300);
-/// All workers have the same seed: otherwise their stacks and environments would differ, and with
+/// All cells have the same seed: otherwise their stacks and environments would differ, and with
 /// them the pages that their ops touch.
 const SEED: u64 = 1;
 /// The only CPU of such a machine.

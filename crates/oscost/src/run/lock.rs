@@ -77,7 +77,7 @@ pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<()
         ];
         match poll(&mut fds, PollTimeout::NONE) {
             Ok(_) if fds[1].any().unwrap_or(false) => return Err(HostError::Interrupted),
-            // Nothing is ever sent: an event means the end of the holder.
+            // Nothing is ever sent: an event means the end of the monitor_process.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),

@@ -8,7 +8,8 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 use crate::estimate::{SampleContext, WorkerValue, estimate, worker_value};
 use oscost_stats::interval::Nominal;
 use oscost_stats::stopping::{
-    Goal, Look, Next, QUICK_REPETITIONS, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
+    AdaptiveStopping, Decision, Goal, Look, QUICK_REPETITIONS, THOROUGH_FIRST_PHASE,
+    thorough_repetitions,
 };
 
 /// A row with this many repetitions ends whatever its interval: it has then taken about half a
@@ -83,7 +84,7 @@ impl Profile {
         };
         // Without a goal no width is narrow enough to stop early.
         let relative_half_width = self.precision_pct().map_or(0.0, |pct| wider * pct / 100.0);
-        Goal { relative_half_width, most_repetitions }
+        Goal { relative_half_width, max_repetitions: most_repetitions }
     }
 }
 
@@ -106,13 +107,13 @@ pub(super) struct RowProgress {
     values: Vec<WorkerValue>,
     attempts: usize,
     target_repetitions: usize,
-    stopping: Stopping,
+    stopping: AdaptiveStopping,
     settled: bool,
 }
 
 impl RowProgress {
     pub(super) fn new(profile: Profile) -> Self {
-        let stopping = Stopping::new(profile.goal(None));
+        let stopping = AdaptiveStopping::new(profile.goal(None));
         let until = match profile {
             Profile::Quick => QUICK_REPETITIONS,
             Profile::Default { .. } => stopping.first_look(),
@@ -131,13 +132,15 @@ impl RowProgress {
     }
 
     pub(super) fn set_plan(&mut self, plan: &BatchPlan) {
-        self.stopping = Stopping::new(self.profile.goal(Some(plan.mode)));
+        self.stopping = AdaptiveStopping::new(self.profile.goal(Some(plan.mode)));
         if let Profile::Default { .. } = self.profile {
             let worker_ns = plan.batch_ns * f64::from(plan.groups);
             let fit = (MAX_TIMED_NS / worker_ns.max(1.0)) as usize;
-            let most_repetitions = fit.clamp(MIN_REPETITIONS, MAX_REPETITIONS);
-            self.stopping =
-                Stopping::new(Goal { most_repetitions, ..self.profile.goal(Some(plan.mode)) });
+            let max_repetitions = fit.clamp(MIN_REPETITIONS, MAX_REPETITIONS);
+            self.stopping = AdaptiveStopping::new(Goal {
+                max_repetitions,
+                ..self.profile.goal(Some(plan.mode))
+            });
         }
         self.plan = Some(plan.clone());
     }
@@ -221,8 +224,8 @@ impl RowProgress {
                     self.settled = true;
                 }
                 match self.stopping.look(look) {
-                    Next::Continue { until } => self.target_repetitions = until,
-                    Next::Stop { .. } => self.settled = true,
+                    Decision::Continue { until } => self.target_repetitions = until,
+                    Decision::Stop { .. } => self.settled = true,
                 }
             }
         }

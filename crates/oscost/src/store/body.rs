@@ -10,25 +10,25 @@ use super::error::Cause;
 use super::{inspect, samples};
 
 /// An entry as it is kept.
-pub(super) struct Body {
+pub(super) struct EntryRow {
     /// The entry as JSON, its samples left out.
     pub(super) json: String,
     /// The samples; `None` for an entry that can have none.
     pub(super) samples: Option<Vec<u8>>,
 }
 
-impl Body {
+impl EntryRow {
     /// Takes an entry apart.
-    pub(super) fn of(entry: &Entry) -> Result<Body, Cause> {
+    pub(super) fn of(entry: &Entry) -> Result<EntryRow, Cause> {
         let mut bare = entry.clone();
         let samples = samples_of(&mut bare).map(|samples| samples::pack(&std::mem::take(samples)));
         // JSON has no infinity and no NaN: they would be written as null, and the whole journal
         // could not be read again. Found now, it costs one entry.
         inspect::inspect(&bare, inspect::any_text)
-            .map_err(|fault| Cause::Unkeepable(fault.to_string()))?;
+            .map_err(|fault| Cause::Invalid(fault.to_string()))?;
         let json =
-            serde_json::to_string(&bare).map_err(|error| Cause::Unkeepable(error.to_string()))?;
-        Ok(Body { json, samples })
+            serde_json::to_string(&bare).map_err(|error| Cause::Invalid(error.to_string()))?;
+        Ok(EntryRow { json, samples })
     }
 
     /// Puts an entry together again.

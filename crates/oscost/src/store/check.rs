@@ -2,27 +2,27 @@
 
 use oscost_model::record::{Record, Row, RowOutcome};
 
-use super::MOST_PREDICTIONS;
+use super::MAX_PREDICTIONS;
 use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 
 /// A hundred rows make a bill, so this is a thousand bills in one record.
-const MOST_ROWS: usize = 100_000;
+const MAX_ROWS: usize = 100_000;
 
 /// More than a run of a thousand bills has.
-const MOST_CURVES: usize = 10_000;
+const MAX_CURVES: usize = 10_000;
 
 /// Each of some curves is a pair with a few others.
-const MOST_CROSSINGS: usize = 10 * MOST_CURVES;
+const MAX_CROSSINGS: usize = 10 * MAX_CURVES;
 
 /// A curve is read by a person.
-const MOST_POINTS: usize = 10_000;
+const MAX_CURVE_POINTS: usize = 10_000;
 
 /// A label stands in one line of a list.
-const MOST_LABEL_BYTES: usize = 1 << 10;
+const MAX_LABEL_BYTES: usize = 1 << 10;
 
 /// The longest kernel command line has 2 KiB on x86-64 and 4 KiB on any other machine.
-const MOST_TEXT_BYTES: usize = 4 << 10;
+const MAX_TEXT_BYTES: usize = 4 << 10;
 
 /// Refuses a record that is not as a record must be.
 pub(super) fn check(record: &Record) -> Result<(), ImportError> {
@@ -32,29 +32,29 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     refuse_unless(record.ended.as_deref().is_none_or(is_utc), "ended", NOT_UTC)?;
 
     let predictions = record.settings.predictions.len();
-    let why = format!("has {predictions} entries, and at most {MOST_PREDICTIONS} are taken");
-    refuse_unless(predictions <= MOST_PREDICTIONS, "settings.predictions", &why)?;
+    let why = format!("has {predictions} entries, and at most {MAX_PREDICTIONS} are taken");
+    refuse_unless(predictions <= MAX_PREDICTIONS, "settings.predictions", &why)?;
 
     let rows = record.results.len();
-    let why = format!("has {rows} rows, and at most {MOST_ROWS} are taken");
-    refuse_unless(rows <= MOST_ROWS, "results", &why)?;
+    let why = format!("has {rows} rows, and at most {MAX_ROWS} are taken");
+    refuse_unless(rows <= MAX_ROWS, "results", &why)?;
     for (index, row) in record.results.iter().enumerate() {
         check_row(row).map_err(|(at, why)| bad(&format!("results[{index}].{at}"), &why))?;
     }
     let curves = record.curves.len();
-    let why = format!("has {curves} curves, and at most {MOST_CURVES} are taken");
-    refuse_unless(curves <= MOST_CURVES, "curves", &why)?;
+    let why = format!("has {curves} curves, and at most {MAX_CURVES} are taken");
+    refuse_unless(curves <= MAX_CURVES, "curves", &why)?;
     for (index, curve) in record.curves.iter().enumerate() {
         let points = curve.points.len();
-        let why = format!("has {points} points, and at most {MOST_POINTS} are taken");
-        refuse_unless(points <= MOST_POINTS, &format!("curves[{index}].points"), &why)?;
+        let why = format!("has {points} points, and at most {MAX_CURVE_POINTS} are taken");
+        refuse_unless(points <= MAX_CURVE_POINTS, &format!("curves[{index}].points"), &why)?;
     }
     let crossings = record.crossings.len();
-    let why = format!("has {crossings} crossings, and at most {MOST_CROSSINGS} are taken");
-    refuse_unless(crossings <= MOST_CROSSINGS, "crossings", &why)?;
+    let why = format!("has {crossings} crossings, and at most {MAX_CROSSINGS} are taken");
+    refuse_unless(crossings <= MAX_CROSSINGS, "crossings", &why)?;
     let steps = record.steps.len();
-    let why = format!("has steps of {steps} methods, and at most {MOST_CURVES} are taken");
-    refuse_unless(steps <= MOST_CURVES, "steps", &why)?;
+    let why = format!("has steps of {steps} methods, and at most {MAX_CURVES} are taken");
+    refuse_unless(steps <= MAX_CURVES, "steps", &why)?;
     for (index, comparison) in record.comparisons.iter().enumerate() {
         for (side, row) in [("base", comparison.base), ("new", comparison.new)] {
             let at = format!("comparisons[{index}].{side}");
@@ -87,7 +87,7 @@ fn bad(at: &str, why: &str) -> ImportError {
 }
 
 fn text_rule(key: &str, text: &str) -> Result<(), String> {
-    let most = if key == "label" { MOST_LABEL_BYTES } else { MOST_TEXT_BYTES };
+    let most = if key == "label" { MAX_LABEL_BYTES } else { MAX_TEXT_BYTES };
     if text.len() > most {
         return Err(format!("is {} bytes long, and at most {most} are taken", text.len()));
     }

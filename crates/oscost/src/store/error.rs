@@ -1,4 +1,4 @@
-//! What can go wrong, named so that a caller can tell the cases apart and a user can mend them.
+//! Errors of the store, distinguishable by the caller and with a way out for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,69 +7,72 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use thiserror::Error;
 
-use super::file::PATIENCE;
+use super::file::LOCK_TIMEOUT;
 use super::read::Listing;
 
-/// The store could not do what it was asked.
+/// An operation of the store failed.
 #[derive(Debug, Error)]
 #[error("cannot {act} the store {}: {cause}", path.display())]
 pub struct StoreError {
-    /// What was tried, as the start of a sentence: `open`, `append to run 0190... in`.
+    /// The operation, as the start of a sentence: `open`, `append to run 0190... in`.
     pub act: String,
     /// The file.
     pub path: PathBuf,
-    /// Why it could not be done.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// Why the store could not do what it was asked.
+/// Why an operation of the store failed.
 #[derive(Debug, Error)]
 pub enum Cause {
-    /// The user may not read or write there.
+    /// The user lacks permission.
     #[error("permission denied")]
     Denied,
-    /// Nothing can be written there, whoever the user is.
+    /// The file or its file system is read-only.
     #[error("the file, its folder or its file system is read-only")]
     ReadOnly,
-    /// The disk or a quota is full. What was stored before stays.
-    #[error("no space is left on its disk")]
+    /// The disk or a quota is full. Stored data is kept.
+    #[error("no space left on its disk")]
     Full,
-    /// Another process did not let go of it in time.
-    #[error("another process has kept it locked for more than {} s", PATIENCE.as_secs())]
+    /// Another process held the lock for too long.
+    #[error("another process has locked it for more than {} s", LOCK_TIMEOUT.as_secs())]
     Locked,
-    /// It was written by a newer oscost.
-    #[error("it is of version {found}, and this oscost knows versions up to {known}")]
-    Newer {
+    /// It has another version of the schema. It was left as it is.
+    #[error(
+        "it has version {found}, and this oscost reads version {known} only\n  hint: delete the \
+         file, or move it away to keep it: a new one is created"
+    )]
+    OtherVersion {
         /// The version of the file.
         found: i64,
-        /// The newest version that this program knows.
+        /// The version that this program reads.
         known: i64,
     },
-    /// The file is something else. It was left as it is.
+    /// The file is not a store. It was left as it is.
     #[error("{0}")]
     NotAStore(&'static str),
-    /// What was read makes no sense.
+    /// Stored data is invalid.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// No run has that id, or it was imported and takes no entries.
-    #[error("it holds no such run")]
+    /// No run has that id, or it was imported and cannot be appended to.
+    #[error("it has no such run")]
     NoRun,
     /// No prediction has that number.
-    #[error("it holds no prediction {0}")]
+    #[error("it has no prediction {0}")]
     NoPrediction(i64),
-    /// There are as many predictions as are kept.
-    #[error("it holds {} predictions, and takes no more", super::MOST_PREDICTIONS)]
+    /// The maximum number of predictions is reached.
+    #[error("it already has {} predictions, the maximum", super::MAX_PREDICTIONS)]
     TooManyPredictions,
-    /// A run has that id already.
-    #[error("it holds a run of that id already")]
+    /// A run already has that id.
+    #[error("it already has a run with that id")]
     Exists,
-    /// An entry that could be written but not read back.
-    #[error("the entry cannot be kept: {0}")]
-    Unkeepable(String),
-    /// Anything else that the file system said.
+    /// An entry or figure that cannot be stored.
+    #[error("the entry cannot be stored: {0}")]
+    Invalid(String),
+    /// Another I/O error.
     #[error("{0}")]
     Io(io::Error),
-    /// Anything else that SQLite said.
+    /// Another SQLite error.
     #[error("{0}")]
     Other(String),
 }
@@ -89,8 +92,7 @@ impl From<rusqlite::Error> for Cause {
     fn from(error: rusqlite::Error) -> Self {
         let code = error.sqlite_error().map(|failure| (failure.code, failure.extended_code));
         match code {
-            // WAL keeps its index in a small mapped file, and that it cannot grow is how a full
-            // disk often shows first.
+            // WAL keeps its index in a small mapped file; on a full disk its growth often fails first.
             Some((_, ffi::SQLITE_IOERR_SHMSIZE)) => Cause::Full,
             Some((ErrorCode::DiskFull, _)) => Cause::Full,
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Cause::Locked,
@@ -105,23 +107,26 @@ impl From<rusqlite::Error> for Cause {
     }
 }
 
-/// No run, or no single one, is meant by what was asked for.
+/// A text does not identify exactly one run.
 #[derive(Debug, Error)]
 pub enum FindError {
-    /// No id begins so.
-    #[error("no run is `{asked}`{}", listed("the newest are", newest))]
+    /// No id starts with the text.
+    #[error("no run is `{asked}`{}", list_of_runs("the newest are", newest))]
     Unknown {
-        /// What was asked for.
+        /// The text.
         asked: String,
         /// The newest runs, at most five.
         newest: Vec<Listing>,
     },
-    /// Several ids begin so.
-    #[error("`{asked}` may be any of {count} runs{}", listed("the newest of them are", newest))]
+    /// Several ids start with the text.
+    #[error(
+        "`{asked}` may be any of {count} runs{}",
+        list_of_runs("the newest of them are", newest)
+    )]
     Ambiguous {
-        /// What was asked for.
+        /// The text.
         asked: String,
-        /// How many.
+        /// The number of such runs.
         count: usize,
         /// The newest of them, at most five.
         newest: Vec<Listing>,
@@ -131,7 +136,7 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
-fn listed(words: &str, runs: &[Listing]) -> String {
+fn list_of_runs(words: &str, runs: &[Listing]) -> String {
     if runs.is_empty() {
         return ": the store is empty".to_owned();
     }

@@ -1,26 +1,26 @@
-//! Figures of runs: what a history asks of a thousand of them, without their journals.
+//! Summaries of runs: what a history needs of thousands of runs, without reading their journals.
 //!
-//! They follow from a run's record, which this room cannot make: whoever has made it hands them in.
-//! A run can be without them, since it was kept by an older oscost or since writing them failed; it
-//! is told which runs are, and they can be handed in later. They say by which rules they were made:
-//! those of other rules are as good as none.
+//! A summary is computed from a run's record by the caller, since the store does not build records. A
+//! run may lack one, if it was stored by an older oscost or if writing it failed; the store lists such
+//! runs, and their summaries can be added later. A summary carries the number of the rules by which
+//! it was made, and is only valid for these.
 
 use std::collections::{BTreeMap, HashMap};
 
 use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
 use rusqlite::{CachedStatement, Connection, Transaction, params};
-use serde::de::value::{Error as NoWord, StrDeserializer};
+use serde::de::value::{Error as UnknownValue, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::error::{Cause, StoreError};
 use super::write::transaction;
 
-/// What a history asks of a run.
+/// The summary of a run for histories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The number of the rules by which it was made of the record.
+    /// The number of the rules by which it was made from the record.
     pub rules: u32,
     /// The version of the tool.
     pub tool: String,
@@ -30,22 +30,22 @@ pub struct Summary {
     pub catalog: String,
     /// How the worker is linked.
     pub link: String,
-    /// How its other end was reached, where that stood on a machine of its own.
+    /// The host of the peer, if that is another machine.
     pub peer: Option<String>,
     /// Whether the clock's rate changed during the run.
     pub clock_drifted: bool,
-    /// The machines that it was measured on.
-    pub stands: Vec<Stand>,
-    /// One figure for each row that was measured.
+    /// The machines of the run.
+    pub machine_states: Vec<MachineState>,
+    /// One figure for each measured row.
     pub figures: Vec<Figure>,
 }
 
-/// A machine as it was in one run.
+/// The state of a machine during a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stand {
-    /// The class of the machine, in whatever words.
+pub struct MachineState {
+    /// The class of the machine, as text.
     pub machine: String,
-    /// The class of its kernel.
+    /// The class of its kernel, as text.
     pub kernel: String,
     /// The kernel's release.
     pub release: Option<String>,
@@ -53,46 +53,46 @@ pub struct Stand {
     pub build_id: Option<String>,
     /// The processor's microcode.
     pub microcode: Option<String>,
-    /// What its kernel was told at its start.
+    /// The kernel command line.
     pub command_line: Option<String>,
-    /// What the kernel does against faults of the processor.
+    /// The mitigations of CPU vulnerabilities.
     pub mitigations: Option<String>,
     /// The security modules.
     pub modules: Option<String>,
-    /// What was attached to it.
+    /// The attached tracers.
     pub tracers: Option<String>,
-    /// The clock that was read there.
+    /// The clock.
     pub clock: Option<String>,
-    /// How quiet it was: `clean`, `noisy` or `very_noisy`.
+    /// The noise class: `quiet`, `noisy` or `very-noisy`.
     pub class: Option<String>,
 }
 
-/// What a row of a run came to.
+/// The figure of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The case.
     pub case: String,
-    /// The place, as it is typed.
+    /// The target, as typed.
     pub target: String,
-    /// Which of the run's machines it was measured on; `None` where the record names none.
+    /// The index of its machine in the run; `None` if the record names none.
     pub machine: Option<usize>,
-    /// Which of them its other end stood on; `None` where that was the same one.
+    /// The index of the peer's machine; `None` if it is the same machine.
     pub peer: Option<usize>,
     /// The CPU that its workers were pinned to.
     pub cpu: Option<u32>,
     /// The revision of the benchmark.
     pub rev: u32,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
-    /// How it was timed.
+    /// Its mode.
     pub mode: Option<Mode>,
-    /// What tells the program that was measured from others of its name; `None` where it has none.
+    /// Identifies the measured program among others with the same name; `None` for benchmarks.
     pub subject: Option<String>,
-    /// What the file lay on that its ops worked on.
+    /// The backing of the file that its ops used.
     pub file: Option<String>,
-    /// The states of the profile that it was monitored by.
+    /// The states of its monitor's profile.
     pub monitor: Option<String>,
-    /// The row's marks.
+    /// The row's flags.
     pub flags: Vec<String>,
     /// The figure.
     pub median: f64,
@@ -100,91 +100,92 @@ pub struct Figure {
     pub interval: Option<[f64; 2]>,
 }
 
-/// A run that has no figures yet.
+/// A run without a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
+pub struct UnsummarisedRun {
     /// The run's id.
     pub id: String,
     /// RFC 3339, UTC.
     pub started: String,
-    /// Whether it came as a record from elsewhere.
+    /// Whether it was imported.
     pub imported: bool,
 }
 
-/// A run with what a history asks of it.
+/// A run with its summary.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct SummarisedRun {
     /// The run's id.
     pub id: String,
     /// RFC 3339, UTC.
     pub started: String,
-    /// Whether it came as a record from elsewhere.
+    /// Whether it was imported.
     pub imported: bool,
-    /// The rest.
+    /// The summary.
     pub summary: Summary,
 }
 
 impl Store {
-    /// Keeps the figures of a run, in place of those that it may have.
+    /// Stores the summary of a run, replacing an existing one.
     pub fn summarise(&mut self, id: &str, summary: &Summary) -> Result<(), StoreError> {
         summarise(&mut self.conn, id, summary)
-            .map_err(|cause| self.error(format!("keep the figures of run {id} in"), cause))
+            .map_err(|cause| self.error(format!("store the figures of run {id} in"), cause))
     }
 
-    /// The runs that have no figures by these rules although they ended, the oldest first.
+    /// The ended runs without a summary by these rules, the oldest first.
     ///
-    /// One that did not end goes on, or was killed: what it is to say of its rows it has not said.
-    pub fn without_figures(&self, rules: u32) -> Result<Vec<Lacking>, StoreError> {
+    /// Runs that have not ended are left out: they are still running, or were killed.
+    pub fn without_figures(&self, rules: u32) -> Result<Vec<UnsummarisedRun>, StoreError> {
         without_figures(&self.conn, rules)
             .map_err(|cause| self.error("look for figures in".to_owned(), cause))
     }
 
-    /// Forgets the figures that were made by other rules, at once: to find the words that nobody
-    /// needs any more takes a look at every figure, which is too much for each run.
-    pub fn forget_others(&mut self, rules: u32) -> Result<(), StoreError> {
+    /// Deletes all summaries by other rules at once, since finding unused texts scans all figures,
+    /// which is too slow to do for each run.
+    pub fn delete_outdated_figures(&mut self, rules: u32) -> Result<(), StoreError> {
         forget_others(&mut self.conn, rules)
-            .map_err(|cause| self.error("forget old figures of".to_owned(), cause))
+            .map_err(|cause| self.error("delete old figures of".to_owned(), cause))
     }
 
-    /// How many runs did not end.
-    pub fn unended(&self) -> Result<usize, StoreError> {
+    /// The number of runs that have not ended.
+    pub fn count_unended(&self) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM run WHERE ended IS NULL";
         let found = self.conn.query_row(sql, [], |row| row.get::<_, i64>(0));
         let found = found.map(|count| count as usize).map_err(Cause::from);
         found.map_err(|cause| self.error("count the runs of".to_owned(), cause))
     }
 
-    /// The cases that any figure is of, in their order.
+    /// The cases of all figures, in order.
     pub fn cases(&self) -> Result<Vec<String>, StoreError> {
         cases(&self.conn).map_err(|cause| self.error("list the cases of".to_owned(), cause))
     }
 
-    /// All runs that have figures by these rules, the oldest first, each with those of its figures
-    /// that are of one of these cases.
+    /// All runs with a summary by these rules, the oldest first, each with its figures of the wanted
+    /// cases.
     pub fn figures(
         &self,
         rules: u32,
         wanted: &dyn Fn(&str) -> bool,
-    ) -> Result<Vec<Kept>, StoreError> {
+    ) -> Result<Vec<SummarisedRun>, StoreError> {
         figures(&self.conn, rules, wanted)
             .map_err(|cause| self.error("read the figures of".to_owned(), cause))
     }
 }
 
 fn cases(conn: &Connection) -> Result<Vec<String>, Cause> {
-    let mut statement = conn
-        .prepare("SELECT text FROM word WHERE key IN (SELECT of_case FROM figure) ORDER BY text")?;
+    let mut statement = conn.prepare(
+        "SELECT value FROM text WHERE key IN (SELECT of_case FROM figure) ORDER BY value",
+    )?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn without_figures(conn: &Connection, rules: u32) -> Result<Vec<Lacking>, Cause> {
+fn without_figures(conn: &Connection, rules: u32) -> Result<Vec<UnsummarisedRun>, Cause> {
     let mut statement = conn.prepare(
         "SELECT id, started, record IS NOT NULL FROM run WHERE ended IS NOT NULL
          AND key NOT IN (SELECT run FROM summary WHERE rules = ?1) ORDER BY started, id",
     )?;
     let rows = statement.query_map([rules], |row| {
-        Ok(Lacking { id: row.get(0)?, started: row.get(1)?, imported: row.get(2)? })
+        Ok(UnsummarisedRun { id: row.get(0)?, started: row.get(1)?, imported: row.get(2)? })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -195,20 +196,20 @@ fn forget_others(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
         return Ok(());
     }
     let tx = transaction(conn)?;
-    for table in ["figure", "stand"] {
+    for table in ["figure", "machine_state"] {
         tx.execute(&format!("DELETE FROM {table} WHERE run IN ({others})"), [rules])?;
     }
     tx.execute("DELETE FROM summary WHERE rules != ?1", [rules])?;
-    forget_words(&tx)?;
+    delete_unused_texts(&tx)?;
     Ok(tx.commit()?)
 }
 
-/// Deletes the words that nothing says any more.
-pub(super) fn forget_words(tx: &Transaction<'_>) -> Result<(), Cause> {
-    let said = [
+/// Deletes texts that are no longer used.
+pub(super) fn delete_unused_texts(tx: &Transaction<'_>) -> Result<(), Cause> {
+    let columns = [
         ("summary", &["tool", "worker", "catalog", "link", "peer"][..]),
         (
-            "stand",
+            "machine_state",
             &[
                 "machine",
                 "kernel",
@@ -225,27 +226,27 @@ pub(super) fn forget_words(tx: &Transaction<'_>) -> Result<(), Cause> {
         ),
         ("figure", &["of_case", "target", "unit", "mode", "subject", "file", "monitor", "flags"]),
     ];
-    let said = said.into_iter().flat_map(|(table, columns)| {
+    let used = columns.into_iter().flat_map(|(table, columns)| {
         columns.iter().map(move |it| format!("SELECT {it} FROM {table} WHERE {it} IS NOT NULL"))
     });
-    let said: Vec<String> = said.collect();
-    tx.execute(&format!("DELETE FROM word WHERE key NOT IN ({})", said.join(" UNION ")), [])?;
+    let used: Vec<String> = used.collect();
+    tx.execute(&format!("DELETE FROM text WHERE key NOT IN ({})", used.join(" UNION ")), [])?;
     Ok(())
 }
 
-/// The keys of words, each looked up once.
-struct Words<'a> {
+/// The keys of texts, each looked up once.
+struct TextTable<'a> {
     insert: CachedStatement<'a>,
     select: CachedStatement<'a>,
     known: HashMap<String, i64>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> TextTable<'a> {
     fn of(tx: &'a Transaction<'_>) -> Result<Self, Cause> {
         Ok(Self {
             insert: tx
-                .prepare_cached("INSERT INTO word (text) VALUES (?1) ON CONFLICT DO NOTHING")?,
-            select: tx.prepare_cached("SELECT key FROM word WHERE text = ?1")?,
+                .prepare_cached("INSERT INTO text (value) VALUES (?1) ON CONFLICT DO NOTHING")?,
+            select: tx.prepare_cached("SELECT key FROM text WHERE value = ?1")?,
             known: HashMap::new(),
         })
     }
@@ -273,20 +274,29 @@ fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), C
         other => other?,
     };
     let mut before = 0;
-    for table in ["figure", "stand", "summary"] {
+    for table in ["figure", "machine_state", "summary"] {
         before += tx.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run])?;
     }
     insert(&tx, run, summary)?;
     if before > 0 {
-        forget_words(&tx)?;
+        delete_unused_texts(&tx)?;
     }
     Ok(tx.commit()?)
 }
 
 fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause> {
-    let mut words = Words::of(tx)?;
-    let Summary { rules, tool, worker, catalog, link, peer, clock_drifted, stands, figures } =
-        summary;
+    let mut words = TextTable::of(tx)?;
+    let Summary {
+        rules,
+        tool,
+        worker,
+        catalog,
+        link,
+        peer,
+        clock_drifted,
+        machine_states: stands,
+        figures,
+    } = summary;
     let [tool, worker, catalog, link] = [tool, worker, catalog, link].map(|text| words.key(text));
     let peer = words.some(peer.as_ref())?;
     tx.prepare_cached(
@@ -295,7 +305,7 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
     )?
     .execute((run, rules, tool?, worker?, catalog?, link?, peer, clock_drifted))?;
     let mut statement = tx.prepare_cached(
-        "INSERT INTO stand (run, at, machine, kernel, release, build_id, microcode, command_line,
+        "INSERT INTO machine_state (run, position, machine, kernel, release, build_id, microcode, command_line,
                             mitigations, modules, tracers, clock, class)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
@@ -317,16 +327,16 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
         ))?;
     }
     let mut statement = tx.prepare_cached(
-        "INSERT INTO figure (run, at, of_case, target, machine, peer, rev, unit, mode, flags, median,
+        "INSERT INTO figure (run, position, of_case, target, machine, peer, rev, unit, mode, flags, median,
                              low, high, cpu, subject, file, monitor)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?;
     for (at, figure) in figures.iter().enumerate() {
-        // SQLite has no NaN: it would be a null where none may be.
+        // SQLite stores NaN as null, which these columns do not allow.
         let numbers = figure.interval.iter().flatten().chain([&figure.median]);
         if !numbers.into_iter().all(|number| number.is_finite()) {
-            let why = format!("the figure of {} is no number", figure.case);
-            return Err(Cause::Unkeepable(why));
+            let why = format!("the figure of {} is not finite", figure.case);
+            return Err(Cause::Invalid(why));
         }
         statement.execute(params![
             run,
@@ -336,8 +346,8 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
             figure.machine.map(|at| at as i64),
             figure.peer.map(|at| at as i64),
             figure.rev,
-            words.key(&spelt(figure.unit)?)?,
-            figure.mode.map(|mode| words.key(&spelt(mode)?)).transpose()?,
+            words.key(&serialized(figure.unit)?)?,
+            figure.mode.map(|mode| words.key(&serialized(mode)?)).transpose()?,
             words.key(&figure.flags.join(SEPARATOR))?,
             figure.median,
             figure.interval.map(|[low, _]| low),
@@ -351,40 +361,39 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
     Ok(())
 }
 
-/// A word of the record's, as the record spells it.
-fn spelt(word: impl Serialize) -> Result<String, Cause> {
+/// The serialized form of an enum value.
+fn serialized(word: impl Serialize) -> Result<String, Cause> {
     let text = serde_json::to_value(word).ok().and_then(|it| it.as_str().map(str::to_owned));
-    text.ok_or_else(|| Cause::Unkeepable("a word has no spelling".to_owned()))
+    text.ok_or_else(|| Cause::Invalid("a value has no text form".to_owned()))
 }
 
-/// The word that is spelt so; `None` of one that this program does not know.
+/// Parses an enum value; `None` if this program does not know it.
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
-    T::deserialize(StrDeserializer::<NoWord>::new(text)).ok()
+    T::deserialize(StrDeserializer::<UnknownValue>::new(text)).ok()
 }
 
-/// No flag of ours has one within. One of a stranger's record comes back as two, and is unknown
-/// either way.
+/// Flags contain no spaces. A flag of an imported record that does is split into unknown flags.
 const SEPARATOR: &str = " ";
 
 fn figures(
     conn: &Connection,
     rules: u32,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Kept>, Cause> {
-    // One transaction: another process may delete a run between the questions.
+) -> Result<Vec<SummarisedRun>, Cause> {
+    // One transaction, since another process may delete a run between the queries.
     let tx = conn.unchecked_transaction()?;
-    let mut statement = tx.prepare("SELECT key, text FROM word")?;
+    let mut statement = tx.prepare("SELECT key, value FROM text")?;
     let words: HashMap<i64, String> = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, rusqlite::Error>>()?;
-    let word = |key: i64| {
+    let text = |key: i64| {
         let found = words.get(&key).cloned();
-        found.ok_or_else(|| Cause::Damaged(format!("it has no word {key}")))
+        found.ok_or_else(|| Cause::Damaged(format!("it has no text {key}")))
     };
-    let some = |key: Option<i64>| key.map(word).transpose();
+    let some = |key: Option<i64>| key.map(text).transpose();
 
     let mut order = Vec::new();
-    let mut kept: BTreeMap<i64, Kept> = BTreeMap::new();
+    let mut kept: BTreeMap<i64, SummarisedRun> = BTreeMap::new();
     let mut statement = tx.prepare(
         "SELECT run, id, started, record IS NOT NULL, tool, worker, catalog, link, peer, clock_drifted
          FROM summary JOIN run ON run.key = summary.run
@@ -394,29 +403,29 @@ fn figures(
     while let Some(row) = rows.next()? {
         let summary = Summary {
             rules,
-            tool: word(row.get(4)?)?,
-            worker: word(row.get(5)?)?,
-            catalog: word(row.get(6)?)?,
-            link: word(row.get(7)?)?,
+            tool: text(row.get(4)?)?,
+            worker: text(row.get(5)?)?,
+            catalog: text(row.get(6)?)?,
+            link: text(row.get(7)?)?,
             peer: some(row.get(8)?)?,
             clock_drifted: row.get(9)?,
             ..Summary::default()
         };
         let (id, started, imported) = (row.get(1)?, row.get(2)?, row.get(3)?);
         order.push(row.get(0)?);
-        kept.insert(row.get(0)?, Kept { id, started, imported, summary });
+        kept.insert(row.get(0)?, SummarisedRun { id, started, imported, summary });
     }
     let mut statement = tx.prepare(
         "SELECT run, machine, kernel, release, build_id, microcode, command_line, mitigations,
                 modules, tracers, clock, class
-         FROM stand ORDER BY run, at",
+         FROM machine_state ORDER BY run, position",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         if let Some(of) = kept.get_mut(&row.get(0)?) {
-            of.summary.stands.push(Stand {
-                machine: word(row.get(1)?)?,
-                kernel: word(row.get(2)?)?,
+            of.summary.machine_states.push(MachineState {
+                machine: text(row.get(1)?)?,
+                kernel: text(row.get(2)?)?,
                 release: some(row.get(3)?)?,
                 build_id: some(row.get(4)?)?,
                 microcode: some(row.get(5)?)?,
@@ -433,7 +442,7 @@ fn figures(
     let mut statement = tx.prepare(
         "SELECT run, of_case, target, machine, peer, rev, unit, mode, flags, median, low, high,
                 cpu, subject, file, monitor
-         FROM figure ORDER BY run, at",
+         FROM figure ORDER BY run, position",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -443,10 +452,9 @@ fn figures(
         }
         if let Some(of) = kept.get_mut(&row.get(0)?) {
             let (low, high): (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
-            let flags = word(row.get(8)?)?;
-            // A newer oscost may have kept the figure, in a unit or a mode of which this one knows
-            // nothing.
-            let Some(unit) = read(&word(row.get(6)?)?) else { continue };
+            let flags = text(row.get(8)?)?;
+            // A newer oscost may have stored the figure with a unit or mode that is unknown here.
+            let Some(unit) = read(&text(row.get(6)?)?) else { continue };
             let mode = match some(row.get(7)?)? {
                 None => None,
                 Some(text) => match read(&text) {
@@ -455,8 +463,8 @@ fn figures(
                 },
             };
             of.summary.figures.push(Figure {
-                case: word(case)?,
-                target: word(row.get(2)?)?,
+                case: text(case)?,
+                target: text(row.get(2)?)?,
                 machine: row.get::<_, Option<i64>>(3)?.map(|at| at as usize),
                 peer: row.get::<_, Option<i64>>(4)?.map(|at| at as usize),
                 cpu: row.get(12)?,

@@ -13,7 +13,7 @@ use super::error::Cause;
 
 /// How long to wait for another process. A write takes milliseconds and giving back the space of
 /// a large run under a second, so whoever holds the store longer than this is stuck.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// See [`super::Store::default_path`]. The XDG specification calls a relative path invalid.
 pub(super) fn default_path(xdg_data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
@@ -38,7 +38,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, Cause> {
     if conn.is_readonly(MAIN_DB)? {
         return Err(refusal(&path).unwrap_or(Cause::ReadOnly));
     }
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(LOCK_TIMEOUT)?;
     Ok(conn)
 }
 

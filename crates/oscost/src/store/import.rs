@@ -11,10 +11,10 @@ use super::write::{command_as_json, transaction};
 
 /// The longest record that is taken: room for half a million samples, which take 130 bytes each in
 /// JSON without spaces.
-pub const MOST_BYTES: usize = 64 << 20;
+pub const MAX_IMPORT_BYTES: usize = 64 << 20;
 
 /// What an error quotes of a record, in characters.
-const MOST_QUOTED: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 
 impl Store {
     /// Takes in the record of a run that was measured elsewhere, and answers its id.
@@ -33,14 +33,14 @@ impl Store {
     /// Whether the record was new.
     fn insert(&mut self, record: &Record) -> Result<bool, Cause> {
         let json =
-            serde_json::to_string(record).map_err(|error| Cause::Unkeepable(error.to_string()))?;
+            serde_json::to_string(record).map_err(|error| Cause::Invalid(error.to_string()))?;
         let command = command_as_json(&record.command)?;
         let rows = record.results.len() as i64;
         let workers = record.results.iter().map(|row| row.repetitions.len() as i64).sum::<i64>();
         let tx = transaction(&mut self.conn)?;
         let new = tx
             .prepare_cached(
-                "INSERT INTO run (id, started, ended, complete, label, command, rows_asked, workers,
+                "INSERT INTO run (id, started, ended, complete, label, command, rows_requested, workers,
                                   record)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
             )?
@@ -64,8 +64,8 @@ impl Store {
 /// them; what it answers holds no number that is not finite, no text that is overlong or that a
 /// terminal would obey, and no index that leads nowhere.
 pub fn validate(bytes: &[u8]) -> Result<Record, ImportError> {
-    if bytes.len() > MOST_BYTES {
-        return Err(ImportError::TooLarge { bytes: bytes.len(), most: MOST_BYTES });
+    if bytes.len() > MAX_IMPORT_BYTES {
+        return Err(ImportError::TooLarge { bytes: bytes.len(), most: MAX_IMPORT_BYTES });
     }
     // First the schema alone, so that a newer record is called newer, whatever else it changed.
     let head: Head = read(bytes)?;
@@ -109,5 +109,5 @@ fn is_newer(schema: &str) -> bool {
 /// The beginning of a stranger's text, fit to be shown.
 fn quoted(text: &str) -> String {
     let shown = |c: char| if check::is_dangerous(c) || c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(MOST_QUOTED).map(shown).collect()
+    text.chars().take(MAX_QUOTED_CHARS).map(shown).collect()
 }

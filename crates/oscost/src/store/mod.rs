@@ -32,9 +32,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use error::{Cause, FindError, ImportError, StoreError};
-pub use figures::{Figure, Kept, Lacking, Stand, Summary};
-pub use import::{MOST_BYTES, validate};
-pub use predictions::MOST_PREDICTIONS;
+pub use figures::{Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun};
+pub use import::{MAX_IMPORT_BYTES, validate};
+pub use predictions::MAX_PREDICTIONS;
 pub use read::{Listing, Stored};
 
 /// The runs of one user, in one file.

@@ -9,11 +9,11 @@ use super::error::{Cause, StoreError};
 use super::write::transaction;
 
 /// So many are kept: a hundred bills could not be predicted by hand.
-pub const MOST_PREDICTIONS: usize = 1_000;
+pub const MAX_PREDICTIONS: usize = 1_000;
 
 impl Store {
     /// Keeps a prediction, and tells the number that it got.
-    pub fn predict(&mut self, predicted: &Prediction) -> Result<i64, StoreError> {
+    pub fn add_prediction(&mut self, predicted: &Prediction) -> Result<i64, StoreError> {
         predict(&mut self.conn, predicted)
             .map_err(|cause| self.error("keep a prediction in".to_owned(), cause))
     }
@@ -35,11 +35,11 @@ fn predict(conn: &mut Connection, predicted: &Prediction) -> Result<i64, Cause> 
     let Prediction { case, estimate, hardware, software, below, made_at: made } = predicted;
     let tx = transaction(conn)?;
     let there: i64 = tx.query_row("SELECT count(*) FROM prediction", [], |row| row.get(0))?;
-    if there >= MOST_PREDICTIONS as i64 {
+    if there >= MAX_PREDICTIONS as i64 {
         return Err(Cause::TooManyPredictions);
     }
     let number = tx.query_row(
-        "INSERT INTO prediction (made, of_case, estimate, hardware, software, below)
+        "INSERT INTO prediction (made_at, of_case, estimate, hardware, software, below)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING key",
         (made, case, estimate, hardware, software, below),
         |row| row.get(0),
@@ -50,7 +50,7 @@ fn predict(conn: &mut Connection, predicted: &Prediction) -> Result<i64, Cause> 
 
 fn predictions(conn: &Connection) -> Result<Vec<(i64, Prediction)>, Cause> {
     let mut statement = conn.prepare(
-        "SELECT key, made, of_case, estimate, hardware, software, below
+        "SELECT key, made_at, of_case, estimate, hardware, software, below
          FROM prediction ORDER BY key",
     )?;
     let rows = statement.query_map([], |row| {
@@ -60,7 +60,7 @@ fn predictions(conn: &Connection) -> Result<Vec<(i64, Prediction)>, Cause> {
             hardware: row.get("hardware")?,
             software: row.get("software")?,
             below: row.get("below")?,
-            made_at: row.get("made")?,
+            made_at: row.get("made_at")?,
         };
         Ok((row.get("key")?, predicted))
     })?;
@@ -99,24 +99,24 @@ mod tests {
     fn a_store_takes_so_many_predictions_and_then_no_more_until_some_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-        let number = store.predict(&predicted("a/b")).unwrap();
+        let number = store.add_prediction(&predicted("a/b")).unwrap();
         let more = format!(
             "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {})
-             INSERT INTO prediction (made, of_case) SELECT 'then', 'c/d' FROM n",
-            MOST_PREDICTIONS - 1
+             INSERT INTO prediction (made_at, of_case) SELECT 'then', 'c/d' FROM n",
+            MAX_PREDICTIONS - 1
         );
         store.conn.execute(&more, []).unwrap();
-        store.predict(&predicted("e/f")).unwrap();
+        store.add_prediction(&predicted("e/f")).unwrap();
         let all = store.predictions().unwrap();
-        assert_eq!((all.len(), &all[0]), (MOST_PREDICTIONS, &(number, predicted("a/b"))));
-        let error = store.predict(&predicted("g/h")).unwrap_err();
+        assert_eq!((all.len(), &all[0]), (MAX_PREDICTIONS, &(number, predicted("a/b"))));
+        let error = store.add_prediction(&predicted("g/h")).unwrap_err();
         assert!(matches!(error.cause, Cause::TooManyPredictions), "{error}");
-        assert!(error.to_string().ends_with("it holds 1000 predictions, and takes no more"));
+        assert!(error.to_string().ends_with("it already has 1000 predictions, the maximum"));
         assert_eq!(store.remove_predictions(Some(number)).unwrap(), 1);
         let error = store.remove_predictions(Some(number)).unwrap_err();
         assert!(matches!(error.cause, Cause::NoPrediction(it) if it == number), "{error}");
-        store.predict(&predicted("g/h")).unwrap();
-        assert_eq!(store.remove_predictions(None).unwrap(), MOST_PREDICTIONS);
+        store.add_prediction(&predicted("g/h")).unwrap();
+        assert_eq!(store.remove_predictions(None).unwrap(), MAX_PREDICTIONS);
         assert_eq!(store.predictions().unwrap(), []);
     }
 }

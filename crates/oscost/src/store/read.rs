@@ -5,11 +5,11 @@ use oscost_model::record::Record;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::Store;
-use super::body::Body;
+use super::body::EntryRow;
 use super::error::{Cause, FindError, StoreError};
 
 /// The most runs that an error names.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED_RUNS: usize = 5;
 
 /// A run as a list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Listing {
     pub command: Vec<String>,
     /// Rows that were asked for; `None` before they were planned. An imported record does not say
     /// who asked: there it is all its rows.
-    pub rows_asked: Option<u64>,
+    pub rows_requested: Option<u64>,
     /// Workers that came back, whatever they brought.
     pub workers: u64,
     /// Whether it came as a record from elsewhere.
@@ -65,11 +65,11 @@ impl Store {
         match found.len() {
             1 => Ok(found.swap_remove(0).id),
             0 => {
-                runs.truncate(MOST_NAMED);
+                runs.truncate(MAX_NAMED_RUNS);
                 Err(FindError::Unknown { asked: asked.to_owned(), newest: runs })
             }
             count => {
-                found.truncate(MOST_NAMED);
+                found.truncate(MAX_NAMED_RUNS);
                 Err(FindError::Ambiguous { asked: asked.to_owned(), count, newest: found })
             }
         }
@@ -91,7 +91,7 @@ fn before_last(asked: &str) -> Option<usize> {
 
 fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
     let mut statement = conn.prepare_cached(
-        "SELECT id, started, ended, complete, label, command, rows_asked, workers,
+        "SELECT id, started, ended, complete, label, command, rows_requested, workers,
                 record IS NOT NULL AS imported
          FROM run ORDER BY started DESC, id DESC",
     )?;
@@ -112,7 +112,7 @@ fn listing(row: &Row<'_>) -> Result<Listing, Cause> {
         complete: row.get("complete")?,
         label: row.get("label")?,
         command: serde_json::from_str(&command).map_err(|error| damaged("its command", error))?,
-        rows_asked: row.get::<_, Option<i64>>("rows_asked")?.map(i64::cast_unsigned),
+        rows_requested: row.get::<_, Option<i64>>("rows_requested")?.map(i64::cast_unsigned),
         workers: row.get::<_, i64>("workers")?.cast_unsigned(),
         imported: row.get("imported")?,
     })
@@ -141,7 +141,7 @@ fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
     let mut rows = statement.query([run])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
-        let body = Body { json: row.get(0)?, samples: row.get(1)? };
+        let body = EntryRow { json: row.get(0)?, samples: row.get(1)? };
         let entry = body.into_entry();
         entries.push(entry.map_err(|error| damaged(&format!("entry {}", entries.len()), error))?);
     }

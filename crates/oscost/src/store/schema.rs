@@ -1,4 +1,4 @@
-//! The tables, their versions, and what is asked of SQLite.
+//! The schema of the database, its version, and the settings of SQLite.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,26 +6,24 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::Cause;
-use super::file::PATIENCE;
+use super::file::LOCK_TIMEOUT;
 
-/// "oscs": tells the store from the databases of other programs, which also start at version 1.
+/// "oscs": distinguishes the store from databases of other programs.
 const APPLICATION: i64 = 0x6f73_6373;
 
-/// What makes version n + 1 of a store of version n. A line that was released never changes.
+/// The schema.
 ///
-/// `run` is what a listing shows. It follows from the entries and is written with them, so that
-/// a listing reads no journal. `record` is null for a run that was measured here; it stands last
-/// because a large value pushes what follows it out of reach. Entries come back in the order of
-/// `key`: SQLite gives a new row a key above all others of its table. So do predictions, whose key
-/// is the number that they are named by.
+/// `run` is the listing. It follows from the entries and is written with them, so that a listing
+/// reads no journal. `record` is null for a run that was measured here; it is the last column, since
+/// a large value slows down the columns behind it. Entries are ordered by `key`: SQLite gives a new
+/// row a key above all others of its table. So are predictions, whose key is also their number.
 ///
-/// `summary`, `stand` and `figure` are what a history asks of a run, so that it reads no journal
-/// either; a run without a line in `summary` has none yet, and one whose `rules` are of another
-/// number than this program's has none that it could use. `word` has each of their texts once:
-/// thousands of runs name the same cases. Figures lie together by their run, with which they come
-/// and go; a history reads them all.
-const MIGRATIONS: [&str; 3] = [
-    "
+/// `summary`, `machine_state` and `figure` hold what a history needs of a run, so that it reads no
+/// journal either. A run without a row in `summary` has not been summarised yet, and one with another
+/// number of `rules` than this program's is summarised again. `text` holds each of their texts once:
+/// thousands of runs name the same cases. Figures are clustered by run, since they are inserted and
+/// deleted with it; a history reads all of them.
+const SCHEMA: &str = "
     CREATE TABLE run (
         key INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -34,7 +32,7 @@ const MIGRATIONS: [&str; 3] = [
         complete INTEGER NOT NULL,
         label TEXT,
         command TEXT NOT NULL,
-        rows_asked INTEGER,
+        rows_requested INTEGER,
         workers INTEGER NOT NULL,
         record TEXT
     ) STRICT;
@@ -45,22 +43,18 @@ const MIGRATIONS: [&str; 3] = [
         samples BLOB
     ) STRICT;
     CREATE INDEX entry_of_run ON entry (run);
-",
-    "
     CREATE TABLE prediction (
         key INTEGER PRIMARY KEY,
-        made TEXT NOT NULL,
+        made_at TEXT NOT NULL,
         of_case TEXT NOT NULL,
         estimate TEXT,
         hardware TEXT,
         software TEXT,
         below TEXT
     ) STRICT;
-",
-    "
-    CREATE TABLE word (
+    CREATE TABLE text (
         key INTEGER PRIMARY KEY,
-        text TEXT NOT NULL UNIQUE
+        value TEXT NOT NULL UNIQUE
     ) STRICT;
     CREATE TABLE summary (
         run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
@@ -72,9 +66,9 @@ const MIGRATIONS: [&str; 3] = [
         peer INTEGER,
         clock_drifted INTEGER NOT NULL
     ) STRICT;
-    CREATE TABLE stand (
+    CREATE TABLE machine_state (
         run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
-        at INTEGER NOT NULL,
+        position INTEGER NOT NULL,
         machine INTEGER NOT NULL,
         kernel INTEGER NOT NULL,
         release INTEGER,
@@ -86,11 +80,11 @@ const MIGRATIONS: [&str; 3] = [
         tracers INTEGER,
         clock INTEGER,
         class INTEGER,
-        PRIMARY KEY (run, at)
+        PRIMARY KEY (run, position)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE figure (
         run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
-        at INTEGER NOT NULL,
+        position INTEGER NOT NULL,
         of_case INTEGER NOT NULL,
         target INTEGER NOT NULL,
         machine INTEGER,
@@ -106,22 +100,22 @@ const MIGRATIONS: [&str; 3] = [
         median REAL NOT NULL,
         low REAL,
         high REAL,
-        PRIMARY KEY (run, at)
+        PRIMARY KEY (run, position)
     ) STRICT, WITHOUT ROWID;
-",
-];
+";
 
-/// The newest version that this program knows.
-pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+/// The version of the schema, raised whenever the schema or the meaning of stored data changes. There
+/// is no migration before the first release: a store of another version is refused.
+pub(super) const VERSION: i64 = 4;
 
-/// Brings a database that was just opened to the newest version, or refuses it untouched.
+/// Creates the schema in a new database, or refuses one of another version without changing it.
 pub(super) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
-        // SQLite waits for other processes by itself, but not where two of them turn a new file
-        // to WAL at once: one is refused on the spot, to keep both from waiting for each other.
+        // SQLite waits for locks, except if two processes switch a new file to WAL at once: one of
+        // them fails immediately, to avoid a deadlock.
         match try_prepare(conn) {
-            Err(Cause::Locked) if begun.elapsed() < PATIENCE => {
+            Err(Cause::Locked) if started.elapsed() < LOCK_TIMEOUT => {
                 thread::sleep(Duration::from_millis(10));
             }
             done => return done,
@@ -132,32 +126,32 @@ pub(super) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
 fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
     let found = version(&conn.transaction()?)?;
     if found == 0 {
-        // Only a database without a table takes this: freed pages are kept, to be given back.
+        // Can only be set before the first table: freed pages can be returned to the file system.
         conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     // WAL: readers and the writer do not wait for each other, and a commit appends to one file.
-    // File systems that cannot do it stay as they are, and everything works one at a time.
+    // File systems that do not support it keep the old journal mode, with one user at a time.
     conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
-    // A commit survives the death of any process. That of the machine may cost the last commits,
-    // never the file; in exchange an append between two workers does not wait for the disk.
+    // A commit survives the death of any process. A crash of the machine may lose the last commits,
+    // but never the file; in exchange an append between two workers does not wait for the disk.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
     conn.pragma_update(None, "foreign_keys", true)?;
     if found == VERSION {
         return Ok(());
     }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been faster.
-    let found = version(&tx)?;
-    for migration in MIGRATIONS.iter().skip(found as usize) {
-        tx.execute_batch(migration)?;
+    // Another process may have created it meanwhile.
+    if version(&tx)? == VERSION {
+        return Ok(());
     }
+    tx.execute_batch(SCHEMA)?;
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.pragma_update(None, "user_version", VERSION)?;
     Ok(tx.commit()?)
 }
 
-/// The version of a database; 0 when it is empty. It asks three questions, hence a transaction:
-/// another process may be making the tables.
+/// The version of a database; 0 if it is empty. It needs a transaction, since it makes three queries
+/// and another process may create the tables meanwhile.
 fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
     let pragma = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
@@ -165,7 +159,9 @@ fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
     match (application, version) {
         (0, 0) if tables == 0 => Ok(0),
         (APPLICATION, 1..=VERSION) => Ok(version),
-        (APPLICATION, found) if found > VERSION => Err(Cause::Newer { found, known: VERSION }),
+        (APPLICATION, found) if found > VERSION => {
+            Err(Cause::OtherVersion { found, known: VERSION })
+        }
         _ => Err(Cause::NotAStore("the file is the database of another program")),
     }
 }

@@ -83,7 +83,7 @@ fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
         }
     };
     assert!(matches!(error.cause, Cause::Full), "{error}");
-    assert!(error.to_string().ends_with("no space is left on its disk"), "{error}");
+    assert!(error.to_string().ends_with("no space left on its disk"), "{error}");
     assert!(kept > 2, "only {kept}");
 
     let workers = |store: &Store| match store.load(ID).unwrap() {

@@ -6,10 +6,10 @@ use oscost_model::journal::{Entry, RunHeader};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::Store;
-use super::body::Body;
+use super::body::EntryRow;
 use super::error::{Cause, StoreError};
-use super::figures::forget_words;
-use super::file::PATIENCE;
+use super::figures::delete_unused_texts;
+use super::file::LOCK_TIMEOUT;
 
 impl Store {
     /// Begins a run: its journal then holds this one entry.
@@ -39,7 +39,7 @@ pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Caus
 }
 
 fn begin(conn: &mut Connection, started: &RunHeader) -> Result<(), Cause> {
-    let body = Body::of(&Entry::Started(Box::new(started.clone())))?;
+    let body = EntryRow::of(&Entry::Started(Box::new(started.clone())))?;
     let command = command_as_json(&started.command)?;
     let tx = transaction(conn)?;
     let new = tx
@@ -54,7 +54,7 @@ fn begin(conn: &mut Connection, started: &RunHeader) -> Result<(), Cause> {
 }
 
 fn append(conn: &mut Connection, id: &str, entry: &Entry) -> Result<(), Cause> {
-    let body = Body::of(entry)?;
+    let body = EntryRow::of(entry)?;
     let tx = transaction(conn)?;
     let key: i64 = tx
         .prepare_cached("SELECT key FROM run WHERE id = ?1 AND record IS NULL")?
@@ -62,11 +62,11 @@ fn append(conn: &mut Connection, id: &str, entry: &Entry) -> Result<(), Cause> {
         .optional()?
         .ok_or(Cause::NoRun)?;
     insert(&tx, key, &body)?;
-    bring_listing_up_to_date(&tx, key, entry)?;
+    update_listing(&tx, key, entry)?;
     Ok(tx.commit()?)
 }
 
-fn insert(tx: &Transaction<'_>, run: i64, body: &Body) -> Result<(), Cause> {
+fn insert(tx: &Transaction<'_>, run: i64, body: &EntryRow) -> Result<(), Cause> {
     tx.prepare_cached("INSERT INTO entry (run, body, samples) VALUES (?1, ?2, ?3)")?.execute((
         run,
         &body.json,
@@ -76,16 +76,18 @@ fn insert(tx: &Transaction<'_>, run: i64, body: &Body) -> Result<(), Cause> {
 }
 
 /// Writes into the listing what follows for it from an entry.
-fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Result<(), Cause> {
+fn update_listing(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Result<(), Cause> {
     match entry {
         Entry::Planned { rows, .. } => {
             let asked = rows.iter().filter(|row| row.requested).count() as i64;
-            tx.prepare_cached("UPDATE run SET rows_asked = ?2 WHERE key = ?1")?
+            tx.prepare_cached("UPDATE run SET rows_requested = ?2 WHERE key = ?1")?
                 .execute((run, asked))?;
         }
         Entry::RowsAdded { rows } => {
-            tx.prepare_cached("UPDATE run SET rows_asked = rows_asked + ?2 WHERE key = ?1")?
-                .execute((run, rows.len() as i64))?;
+            tx.prepare_cached(
+                "UPDATE run SET rows_requested = rows_requested + ?2 WHERE key = ?1",
+            )?
+            .execute((run, rows.len() as i64))?;
         }
         Entry::Worker { .. } | Entry::Control { .. } => {
             tx.prepare_cached("UPDATE run SET workers = workers + 1 WHERE key = ?1")?
@@ -102,7 +104,7 @@ fn bring_listing_up_to_date(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Re
 
 /// A command line as it stands in the listing.
 pub(super) fn command_as_json(command: &[String]) -> Result<String, Cause> {
-    serde_json::to_string(command).map_err(|error| Cause::Unkeepable(error.to_string()))
+    serde_json::to_string(command).map_err(|error| Cause::Invalid(error.to_string()))
 }
 
 fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
@@ -110,19 +112,19 @@ fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
     if tx.execute("DELETE FROM run WHERE id = ?1", [id])? == 0 {
         return Err(Cause::NoRun);
     }
-    forget_words(&tx)?;
+    delete_unused_texts(&tx)?;
     tx.commit()?;
     // The run is gone. That its space cannot be given back now, since another process reads or the
     // disk is too full to move pages, is no error: the next run uses it, or gives it back too. So
     // nobody is waited for either.
     conn.busy_timeout(Duration::ZERO)?;
-    let _ = run_to_its_end(conn, "incremental_vacuum")
-        .and_then(|()| run_to_its_end(conn, "wal_checkpoint(TRUNCATE)"));
-    Ok(conn.busy_timeout(PATIENCE)?)
+    let _ = run_pragma(conn, "incremental_vacuum")
+        .and_then(|()| run_pragma(conn, "wal_checkpoint(TRUNCATE)"));
+    Ok(conn.busy_timeout(LOCK_TIMEOUT)?)
 }
 
 /// The vacuum frees one page a step.
-fn run_to_its_end(conn: &Connection, pragma: &str) -> rusqlite::Result<()> {
+fn run_pragma(conn: &Connection, pragma: &str) -> rusqlite::Result<()> {
     let mut statement = conn.prepare(&format!("PRAGMA {pragma}"))?;
     let mut rows = statement.query([])?;
     while rows.next()?.is_some() {}

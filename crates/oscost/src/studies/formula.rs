@@ -4,9 +4,9 @@
 use oscost_model::untrusted::display_text;
 
 /// A formula nests no deeper: each bracket is a step down the stack of whoever reads it.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// The longest one; papers divide by two.
-const LONGEST: usize = 120;
+const MAX_CHARS: usize = 120;
 
 /// A formula.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +37,9 @@ pub enum Operator {
 }
 
 /// What a formula is told of.
-pub trait Known {
+pub trait Variables {
     /// The figure of the row itself.
-    fn this(&self) -> Option<f64>;
+    fn own_figure(&self) -> Option<f64>;
     /// The figure of another row of the table.
     fn row(&self, name: &str) -> Option<f64>;
     /// The system calls of an op.
@@ -55,7 +55,7 @@ impl Formula {
                 display_text(text, 60)
             )
         };
-        if text.len() > LONGEST {
+        if text.len() > MAX_CHARS {
             return Err(wrong("it is too long"));
         }
         let mut reader = Reader { rest: text.trim(), deep: 0 };
@@ -88,7 +88,7 @@ impl Formula {
     }
 
     /// Whether it is the row's own figure, as it is.
-    pub fn is_this(&self) -> bool {
+    pub fn is_own_figure(&self) -> bool {
         *self == Formula::This
     }
 
@@ -105,8 +105,8 @@ impl Formula {
     /// a million calls and the thirty of a start-up one. `None` where that is not known.
     pub fn calls_of(&self, value: f64) -> Option<f64> {
         struct Made(f64);
-        impl Known for Made {
-            fn this(&self) -> Option<f64> {
+        impl Variables for Made {
+            fn own_figure(&self) -> Option<f64> {
                 None
             }
             fn row(&self, _: &str) -> Option<f64> {
@@ -125,10 +125,10 @@ impl Formula {
 
     /// What the row's own figure is multiplied by, where nothing else is done with it: of a total of
     /// a million ops a million.
-    pub fn per_this(&self) -> Option<f64> {
+    pub fn own_figure_factor(&self) -> Option<f64> {
         struct One;
-        impl Known for One {
-            fn this(&self) -> Option<f64> {
+        impl Variables for One {
+            fn own_figure(&self) -> Option<f64> {
                 Some(1.0)
             }
             fn row(&self, _: &str) -> Option<f64> {
@@ -151,10 +151,10 @@ impl Formula {
     }
 
     /// What it comes to; `None` where something in it is not known, or the result is no number.
-    pub fn value(&self, known: &dyn Known) -> Option<f64> {
+    pub fn value(&self, known: &dyn Variables) -> Option<f64> {
         let value = match self {
             Formula::Number(number) => *number,
-            Formula::This => known.this()?,
+            Formula::This => known.own_figure()?,
             Formula::Row(name) => known.row(name)?,
             Formula::Calls => known.calls()?,
             Formula::Joined(left, operator, right) => {
@@ -178,7 +178,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Whether one of these stands next; it is passed over.
-    fn takes<T: Copy>(&mut self, signs: &[(char, T)]) -> Option<T> {
+    fn accept<T: Copy>(&mut self, signs: &[(char, T)]) -> Option<T> {
         let (sign, what) = signs.iter().find(|(sign, _)| self.rest.starts_with(*sign))?;
         self.rest = self.rest[sign.len_utf8()..].trim_start();
         Some(*what)
@@ -186,7 +186,7 @@ impl Reader<'_> {
 
     fn sum(&mut self) -> Result<Formula, &'static str> {
         let mut left = self.product()?;
-        while let Some(operator) = self.takes(&[('+', Operator::Plus), ('-', Operator::Minus)]) {
+        while let Some(operator) = self.accept(&[('+', Operator::Plus), ('-', Operator::Minus)]) {
             left = Formula::Joined(Box::new(left), operator, Box::new(self.product()?));
         }
         Ok(left)
@@ -194,24 +194,24 @@ impl Reader<'_> {
 
     fn product(&mut self) -> Result<Formula, &'static str> {
         let mut left = self.atom()?;
-        while let Some(operator) = self.takes(&[('*', Operator::Times), ('/', Operator::Over)]) {
+        while let Some(operator) = self.accept(&[('*', Operator::Times), ('/', Operator::Over)]) {
             left = Formula::Joined(Box::new(left), operator, Box::new(self.atom()?));
         }
         Ok(left)
     }
 
     fn atom(&mut self) -> Result<Formula, &'static str> {
-        if self.takes(&[('(', ())]).is_some() {
+        if self.accept(&[('(', ())]).is_some() {
             self.deep += 1;
-            if self.deep > DEEPEST {
+            if self.deep > MAX_DEPTH {
                 return Err("it has brackets in brackets in brackets");
             }
             let inside = self.sum()?;
             self.deep -= 1;
-            self.takes(&[(')', ())]).ok_or("a bracket stays open")?;
+            self.accept(&[(')', ())]).ok_or("a bracket stays open")?;
             return Ok(inside);
         }
-        if self.takes(&[('"', ())]).is_some() {
+        if self.accept(&[('"', ())]).is_some() {
             let (name, rest) = self.rest.split_once('"').ok_or("a name stays open")?;
             self.rest = rest.trim_start();
             return Ok(Formula::Row(name.to_owned()));
@@ -244,8 +244,8 @@ mod tests {
 
     struct Table;
 
-    impl Known for Table {
-        fn this(&self) -> Option<f64> {
+    impl Variables for Table {
+        fn own_figure(&self) -> Option<f64> {
             Some(12.0)
         }
         fn row(&self, name: &str) -> Option<f64> {
@@ -271,7 +271,7 @@ mod tests {
             assert_eq!((formula.value(&Table), formula.degree()), (Some(value), Ok(degree)));
         }
         assert_eq!(Formula::parse("this / \"none\"").unwrap().value(&Table), None);
-        let per = |text: &str| Formula::parse(text).unwrap().per_this();
+        let per = |text: &str| Formula::parse(text).unwrap().own_figure_factor();
         assert_eq!([per("this / 2"), per("1000 * this")], [Some(0.5), Some(1_000.0)]);
         let calls = |text: &str, value| Formula::parse(text).unwrap().calls_of(value);
         assert_eq!(calls("calls * 1000000 + 30", 2_000_030.0), Some(2.0));

@@ -9,24 +9,24 @@
 //! What may it not know? How anything was measured, and how it looks: a record comes in, and rows
 //! and verdicts go out. Whether a case exists, the command line asks the catalog.
 
-pub mod beside;
 pub mod claim;
 pub mod condition;
 pub mod formula;
-pub mod lay;
+pub mod parser;
 pub mod prediction;
-pub mod printed;
+pub mod published;
 pub mod quantity;
 mod rounds;
-pub mod text;
+pub mod single_target;
+pub mod two_targets;
 pub mod unit;
 
 use claim::Claim;
 use condition::Condition;
 use formula::Formula;
 use oscost_model::study_method::StudyMethod;
-pub use printed::Published;
-pub use unit::{Beats, TableUnit};
+pub use published::Published;
+pub use unit::{ClockRates, TableUnit};
 
 /// The studies that come with oscost: their names, and their files.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -56,9 +56,9 @@ pub struct Study {
     /// The machine and the system of its figures.
     pub measured_on: String,
     /// How fast that machine's core was, and its counter, where that is stated.
-    pub beats: Beats,
+    pub clock_rates: ClockRates,
     /// How long it takes to measure it again.
-    pub takes: Option<Takes>,
+    pub expected_duration: Option<ExpectedDuration>,
     /// How its figures came about.
     pub protocol: Protocol,
     /// What is compared with, and what is compared; `None` where all was measured at one place.
@@ -73,11 +73,11 @@ pub struct Study {
 
 /// How long it takes to measure a study again on a small machine, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Takes {
+pub struct ExpectedDuration {
     /// As it is.
     pub seconds: u32,
     /// With `--quick`.
-    pub quick: u32,
+    pub quick_seconds: u32,
 }
 
 /// How the figures of a study came about, and what stands beside them.
@@ -89,9 +89,9 @@ pub struct Protocol {
     /// study says nothing that could be done again.
     pub study_method: Option<StudyMethod>,
     /// What the study did.
-    pub there: String,
+    pub original: String,
     /// What is done here.
-    pub here: String,
+    pub replication: String,
 }
 
 /// A place whose figures stand in a column.
@@ -136,7 +136,7 @@ pub struct Figure {
 impl Figure {
     /// The column as it is in a row: where the table has no columns of its own, a row may be counted
     /// in another unit.
-    pub fn of(&self, row: &TableRow) -> Figure {
+    pub fn in_row(&self, row: &TableRow) -> Figure {
         let unit = if self.name.is_empty() { row.unit } else { self.unit };
         Figure { unit, ..self.clone() }
     }
@@ -186,7 +186,7 @@ pub struct TableRow {
     /// What was published, a figure a column.
     pub published: Vec<Option<Published>>,
     /// What the study had expected.
-    pub predicted: Option<Predicted>,
+    pub predicted: Option<PublishedPrediction>,
     /// What there is to say of it.
     pub notes: Vec<Note>,
 }
@@ -197,12 +197,12 @@ pub enum Subject {
     /// A case, in full.
     Case(String),
     /// Nothing that can be measured: why.
-    Nothing(String),
+    Unmeasurable(String),
 }
 
 /// What a study had expected of a row, as it was printed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Predicted {
+pub struct PublishedPrediction {
     /// Of the hardware.
     pub hardware: Option<Published>,
     /// Of the software.
@@ -216,7 +216,7 @@ impl TableRow {
     pub fn case(&self) -> Option<&str> {
         match &self.subject {
             Subject::Case(case) => Some(case),
-            Subject::Nothing(_) => None,
+            Subject::Unmeasurable(_) => None,
         }
     }
 
@@ -234,14 +234,14 @@ impl TableRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// When it is so.
-    pub when: When,
+    pub when: NoteCondition,
     /// What it says.
-    pub says: String,
+    pub text: String,
 }
 
 /// When a note is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum NoteCondition {
     /// With each run.
     Always,
     /// Where the run's own count saw its ops make no system call.
@@ -250,7 +250,7 @@ pub enum When {
 
 /// A case that a study wants.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted<'a> {
+pub struct RequestedCase<'a> {
     /// The case, in full.
     pub case: &'a str,
     /// Where it stands in the study's file, from 1.
@@ -269,16 +269,16 @@ impl Study {
 
     /// The cases of all rows, each once for each place of its other end; the first row that has one
     /// says how it is timed.
-    pub fn wanted(&self) -> Vec<Wanted<'_>> {
-        let mut found: Vec<Wanted<'_>> = Vec::new();
+    pub fn requested_cases(&self) -> Vec<RequestedCase<'_>> {
+        let mut found: Vec<RequestedCase<'_>> = Vec::new();
         for row in self.rows() {
             let Some(case) = row.case() else { continue };
-            let same = |it: &&mut Wanted<'_>| it.case == case && it.peer == row.peer;
+            let same = |it: &&mut RequestedCase<'_>| it.case == case && it.peer == row.peer;
             match found.iter_mut().find(same) {
                 Some(it) => it.study_method = it.study_method.or(row.study_method),
                 None => {
                     let (line, study_method, peer) = (row.line, row.study_method, row.peer);
-                    found.push(Wanted { case, line, study_method, peer });
+                    found.push(RequestedCase { case, line, study_method, peer });
                 }
             }
         }
@@ -292,14 +292,14 @@ impl Study {
 }
 
 /// The names of the studies that come with oscost.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn built_in_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED.iter().map(|(name, _)| *name)
 }
 
 /// The study of that name that comes with oscost. A test reads them all.
-pub fn named(name: &str) -> Option<Study> {
+pub fn find_built_in(name: &str) -> Option<Study> {
     let (_, text) = EMBEDDED.iter().find(|(its, _)| *its == name)?;
-    text::read(text.as_bytes()).ok()
+    parser::parse(text.as_bytes()).ok()
 }
 
 #[cfg(test)]
@@ -309,12 +309,12 @@ mod tests {
     #[test]
     fn every_study_that_comes_with_oscost_can_be_read_and_has_cases_of_the_catalog() {
         let catalog = oscost_worker::benchmarks::data();
-        for name in names() {
+        for name in built_in_names() {
             let (_, text) = EMBEDDED.iter().find(|(its, _)| *its == name).unwrap();
-            let study = text::read(text.as_bytes()).unwrap_or_else(|it| panic!("{name}: {it}"));
+            let study = parser::parse(text.as_bytes()).unwrap_or_else(|it| panic!("{name}: {it}"));
             assert_eq!(study.id, name);
             assert!(text.is_ascii());
-            for Wanted { case, line, .. } in study.wanted() {
+            for RequestedCase { case, line, .. } in study.requested_cases() {
                 let parsed = oscost_model::case::Case::parse(case).unwrap();
                 // Those of programs are held against their files by the command line's tests.
                 if parsed.benchmark.starts_with("workload/") {
@@ -328,12 +328,12 @@ mod tests {
                 }
             }
         }
-        assert_eq!(named("no-such"), None);
+        assert_eq!(find_built_in("no-such"), None);
     }
 
     #[test]
     fn the_tables_of_ph_2000_stand_as_they_were_printed() {
-        let study = named("ph-2000").unwrap();
+        let study = find_built_in("ph-2000").unwrap();
         let printed: Vec<Vec<&str>> = study
             .tables
             .iter()

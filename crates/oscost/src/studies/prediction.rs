@@ -6,19 +6,19 @@
 
 use std::fmt;
 
-use super::Beats;
+use super::ClockRates;
 
 /// A value holds where the cost is between so many times less and so many times more. Closer than
 /// a quarter, two runs of one case on one machine may disagree; much further, and any machine of
 /// the last ten years would bear it out. Who means more than that writes a range.
-pub const VALUE_WITHIN: f64 = 1.25;
+pub const VALUE_TOLERANCE_FACTOR: f64 = 1.25;
 
 /// Numbers above this are no costs: in nanoseconds it is a quarter of an hour.
-const MOST: f64 = 1e12;
+const MAX_NUMBER: f64 = 1e12;
 /// Nor are those below this, but 0 itself as the lower end of a range.
-const LEAST: f64 = 1e-6;
+const MIN_NUMBER: f64 = 1e-6;
 /// A number takes so many characters.
-const LONGEST_NUMBER: usize = 15;
+const MAX_NUMBER_CHARS: usize = 15;
 
 /// What is said of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub enum Bound {
 
 /// What became of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum PredictionResult {
     /// It was right.
     Held,
     /// It was wrong.
@@ -44,13 +44,13 @@ pub enum Held {
     Undecided,
 }
 
-impl Held {
+impl PredictionResult {
     /// As tables have it.
     pub fn text(self) -> &'static str {
         match self {
-            Held::Held => "held",
-            Held::DidNotHold => "did not hold",
-            Held::Undecided => "undecided",
+            PredictionResult::Held => "held",
+            PredictionResult::DidNotHold => "did not hold",
+            PredictionResult::Undecided => "undecided",
         }
     }
 }
@@ -80,10 +80,10 @@ impl Bound {
 
     /// Whether it holds of a cost whose figure is `value` and whose interval is `interval`. Without
     /// an interval nobody knows.
-    pub fn judge(&self, value: f64, interval: Option<[f64; 2]>) -> Held {
-        let Some([low, high]) = interval else { return Held::Undecided };
+    pub fn judge(&self, value: f64, interval: Option<[f64; 2]>) -> PredictionResult {
+        let Some([low, high]) = interval else { return PredictionResult::Undecided };
         if ![value, low, high].iter().all(|number| number.is_finite()) {
-            return Held::Undecided;
+            return PredictionResult::Undecided;
         }
         // The figure is part of what is held against it, wherever its interval lies.
         let (low, high) = (low.min(value), high.max(value));
@@ -96,16 +96,16 @@ impl Bound {
             }
         };
         match (inside, outside) {
-            (true, _) => Held::Held,
-            (_, true) => Held::DidNotHold,
-            _ => Held::Undecided,
+            (true, _) => PredictionResult::Held,
+            (_, true) => PredictionResult::DidNotHold,
+            _ => PredictionResult::Undecided,
         }
     }
 
     /// The numbers between which it lies; of a value, those within which it holds.
     pub fn ends(&self) -> (f64, f64) {
         match *self {
-            Bound::Value(value) => (value / VALUE_WITHIN, value * VALUE_WITHIN),
+            Bound::Value(value) => (value / VALUE_TOLERANCE_FACTOR, value * VALUE_TOLERANCE_FACTOR),
             Bound::Below(most) => (0.0, most),
             Bound::Above(least) => (least, f64::INFINITY),
             Bound::Range(least, most) => (least, most),
@@ -114,7 +114,7 @@ impl Bound {
 
     /// The same in units of which one has so many of its own.
     #[must_use]
-    pub fn times(&self, factor: f64) -> Self {
+    pub fn scaled(&self, factor: f64) -> Self {
         match *self {
             Bound::Value(value) => Bound::Value(value * factor),
             Bound::Below(most) => Bound::Below(most * factor),
@@ -136,7 +136,7 @@ impl Bound {
 
     /// What is said of the sum of two numbers of which these are said.
     #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
+    pub fn sum(&self, other: &Self) -> Self {
         // A value is taken for what it is: how far it may be off is a matter of the sum.
         let exact = |bound: &Self| match *bound {
             Bound::Value(value) => (value, value),
@@ -179,11 +179,14 @@ fn rounded(number: f64) -> f64 {
 fn number(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let read = (plain && text.len() <= LONGEST_NUMBER).then(|| text.parse::<f64>().ok()).flatten();
+    let read =
+        (plain && text.len() <= MAX_NUMBER_CHARS).then(|| text.parse::<f64>().ok()).flatten();
     let number = read.ok_or_else(|| format!("{} is no number", shown(text)))?;
-    match number == 0.0 || (LEAST..=MOST).contains(&number) {
+    match number == 0.0 || (MIN_NUMBER..=MAX_NUMBER).contains(&number) {
         true => Ok(number),
-        false => Err(format!("{} is no cost: it must be {LEAST} to {MOST:e}", shown(text))),
+        false => {
+            Err(format!("{} is no cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}", shown(text)))
+        }
     }
 }
 
@@ -224,7 +227,7 @@ impl TimeUnit {
         }
     }
 
-    fn named(word: &str) -> Option<Self> {
+    fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "ns" => TimeUnit::Nanoseconds,
             "us" => TimeUnit::Microseconds,
@@ -237,7 +240,7 @@ impl TimeUnit {
     }
 
     /// How many nanoseconds one has on a machine of these beats; or why that cannot be told.
-    pub fn ns(self, beats: &Beats) -> Result<f64, String> {
+    pub fn ns(self, beats: &ClockRates) -> Result<f64, String> {
         let tick_ns = || beats.ticks_per_ns.map(|rate| 1.0 / rate).ok_or_else(no_counter);
         match self {
             TimeUnit::Nanoseconds => Ok(1.0),
@@ -273,15 +276,15 @@ impl Estimate {
         let text = text.trim();
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (bound, unit) = text.split_at(at);
-        let unit = TimeUnit::named(unit).ok_or_else(|| {
+        let unit = TimeUnit::parse(unit).ok_or_else(|| {
             format!("{} has no unit: ns, us, ms, s, cycles or ticks", shown(text))
         })?;
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }
 
     /// What it says in nanoseconds, on a machine of these beats; or why that cannot be told.
-    pub fn in_ns(&self, beats: &Beats) -> Result<Bound, String> {
-        Ok(self.bound.times(self.unit.ns(beats)?))
+    pub fn in_ns(&self, beats: &ClockRates) -> Result<Bound, String> {
+        Ok(self.bound.scaled(self.unit.ns(beats)?))
     }
 }
 
@@ -293,7 +296,7 @@ impl fmt::Display for Estimate {
 
 /// A cost as somebody expects it, split into what the hardware takes and what the software does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Expected {
+pub struct PredictedCost {
     /// All of it, where that was said.
     pub whole: Option<Estimate>,
     /// What the hardware takes.
@@ -302,9 +305,9 @@ pub struct Expected {
     pub software: Option<Estimate>,
 }
 
-impl Expected {
+impl PredictedCost {
     /// All of it in nanoseconds: as it was said, or as its two parts add up.
-    pub fn in_ns(&self, beats: &Beats) -> Result<Bound, String> {
+    pub fn in_ns(&self, beats: &ClockRates) -> Result<Bound, String> {
         match (self.whole, self.parts_ns(beats)) {
             (Some(whole), _) => whole.in_ns(beats),
             (None, Some(sum)) => sum,
@@ -314,18 +317,18 @@ impl Expected {
         }
     }
 
-    fn parts_ns(&self, beats: &Beats) -> Option<Result<Bound, String>> {
+    fn parts_ns(&self, beats: &ClockRates) -> Option<Result<Bound, String>> {
         let add =
-            |one: &Estimate, other: &Estimate| Ok(one.in_ns(beats)?.plus(&other.in_ns(beats)?));
+            |one: &Estimate, other: &Estimate| Ok(one.in_ns(beats)?.sum(&other.in_ns(beats)?));
         Some(add(self.hardware.as_ref()?, self.software.as_ref()?))
     }
 
     /// All of it as it is written: in the unit of its parts where they have one.
-    pub fn text(&self, beats: &Beats) -> Result<String, String> {
+    pub fn text(&self, beats: &ClockRates) -> Result<String, String> {
         match (self.whole, self.hardware, self.software) {
             (Some(whole), ..) => Ok(whole.to_string()),
             (None, Some(one), Some(other)) if one.unit == other.unit => {
-                let bound = one.bound.plus(&other.bound).rounded();
+                let bound = one.bound.sum(&other.bound).rounded();
                 Ok(Estimate { bound, unit: one.unit }.to_string())
             }
             _ => Ok(format!("{} ns", self.in_ns(beats)?.rounded())),
@@ -333,7 +336,7 @@ impl Expected {
     }
 
     /// What is wrong with it by itself, where whole and parts contradict each other.
-    pub fn contradiction(&self, beats: &Beats) -> Option<String> {
+    pub fn contradiction(&self, beats: &ClockRates) -> Option<String> {
         let whole = self.whole?.in_ns(beats).ok()?.rounded();
         if let Some(Ok(sum)) = self.parts_ns(beats) {
             let (sum, differs) = (sum.rounded(), sum.contradicts(&whole));
@@ -352,11 +355,11 @@ impl Expected {
 }
 
 /// Whether a cost is less than another, by the intervals of both.
-pub fn is_below(one: Option<[f64; 2]>, other: Option<[f64; 2]>) -> Held {
+pub fn judge_order(one: Option<[f64; 2]>, other: Option<[f64; 2]>) -> PredictionResult {
     match (one, other) {
-        (Some([_, high]), Some([low, _])) if high < low => Held::Held,
-        (Some([low, _]), Some([_, high])) if low > high => Held::DidNotHold,
-        _ => Held::Undecided,
+        (Some([_, high]), Some([low, _])) if high < low => PredictionResult::Held,
+        (Some([low, _]), Some([_, high])) if low > high => PredictionResult::DidNotHold,
+        _ => PredictionResult::Undecided,
     }
 }
 
@@ -430,25 +433,29 @@ mod tests {
             ("100", [80.0, 125.0], [124.0, 126.0], [125.1, 130.0]),
             ("100", [99.0, 101.0], [79.0, 81.0], [10.0, 79.9]),
         ] {
-            assert_eq!(judge(text, held[0], held[1]), Held::Held, "{text}");
-            assert_eq!(judge(text, undecided[0], undecided[1]), Held::Undecided, "{text}");
-            assert_eq!(judge(text, wrong[0], wrong[1]), Held::DidNotHold, "{text}");
+            assert_eq!(judge(text, held[0], held[1]), PredictionResult::Held, "{text}");
+            assert_eq!(
+                judge(text, undecided[0], undecided[1]),
+                PredictionResult::Undecided,
+                "{text}"
+            );
+            assert_eq!(judge(text, wrong[0], wrong[1]), PredictionResult::DidNotHold, "{text}");
         }
     }
 
     #[test]
     fn nothing_is_decided_without_an_interval_or_by_one_that_leaves_its_figure_out() {
         let below = Bound::Below(25.0);
-        assert_eq!(below.judge(1.0, None), Held::Undecided);
-        assert_eq!(below.judge(f64::NAN, Some([1.0, 2.0])), Held::Undecided);
-        assert_eq!(below.judge(1.0, Some([1.0, f64::INFINITY])), Held::Undecided);
-        assert_eq!(below.judge(30.0, Some([1.0, 2.0])), Held::Undecided);
+        assert_eq!(below.judge(1.0, None), PredictionResult::Undecided);
+        assert_eq!(below.judge(f64::NAN, Some([1.0, 2.0])), PredictionResult::Undecided);
+        assert_eq!(below.judge(1.0, Some([1.0, f64::INFINITY])), PredictionResult::Undecided);
+        assert_eq!(below.judge(30.0, Some([1.0, 2.0])), PredictionResult::Undecided);
     }
 
     #[test]
     fn an_estimate_has_a_unit_and_ticks_are_no_cycles() {
-        let ns = |text: &str, beats: &Beats| Estimate::parse(text).unwrap().in_ns(beats);
-        let here = Beats { ticks_per_ns: Some(2.5), core_ghz: Some(5.0) };
+        let ns = |text: &str, beats: &ClockRates| Estimate::parse(text).unwrap().in_ns(beats);
+        let here = ClockRates { ticks_per_ns: Some(2.5), core_ghz: Some(5.0) };
         assert_eq!(ns("120 ns", &here), Ok(Bound::Value(120.0)));
         assert_eq!(ns("~5us", &here), Ok(Bound::Value(5_000.0)));
         assert_eq!(ns("<2 ms", &here), Ok(Bound::Below(2e6)));
@@ -456,10 +463,10 @@ mod tests {
         assert_eq!(ns("25..50 ticks", &here), Ok(Bound::Range(10.0, 20.0)));
         assert_eq!(ns("25 cycles", &here), Ok(Bound::Value(5.0)));
         assert_eq!(ns("1 cycle", &here), Ok(Bound::Value(0.2)));
-        let no_core = Beats { core_ghz: None, ..here };
+        let no_core = ClockRates { core_ghz: None, ..here };
         assert!(ns("25 cycles", &no_core).unwrap_err().contains("timer/ticks-per-cycle"));
         assert_eq!(ns("25 ticks", &no_core), Ok(Bound::Value(10.0)));
-        let no_counter = Beats::default();
+        let no_counter = ClockRates::default();
         assert!(ns("25 ticks", &no_counter).unwrap_err().contains("counter"));
         for text in ["120", "ns", "120 parsecs", "120 ns ns", "ns 120", "", "120 ms\u{7}"] {
             assert!(Estimate::parse(text).is_err(), "{text}");
@@ -469,8 +476,8 @@ mod tests {
     #[test]
     fn parts_add_up_where_the_whole_is_not_said_and_are_held_against_it_where_it_is() {
         let some = |text: &str| Some(Estimate::parse(text).unwrap());
-        let here = Beats { ticks_per_ns: Some(2.0), core_ghz: Some(2.0) };
-        let of = |whole: Option<Estimate>, hardware: &str, software: &str| Expected {
+        let here = ClockRates { ticks_per_ns: Some(2.0), core_ghz: Some(2.0) };
+        let of = |whole: Option<Estimate>, hardware: &str, software: &str| PredictedCost {
             whole,
             hardware: Some(hardware).filter(|it| !it.is_empty()).and_then(some),
             software: Some(software).filter(|it| !it.is_empty()).and_then(some),
@@ -495,17 +502,17 @@ mod tests {
         assert_eq!(more.unwrap(), "its part of the software is 80 ns, the whole <50 ns");
         assert_eq!(of(some("<50 ns"), "30 ns", "").contradiction(&here), None);
         // What cannot be told in ns contradicts nothing.
-        let unknown = of(some("1 cycle"), "20 ns", "80 ns").contradiction(&Beats::default());
+        let unknown = of(some("1 cycle"), "20 ns", "80 ns").contradiction(&ClockRates::default());
         assert_eq!(unknown, None);
     }
 
     #[test]
     fn an_order_holds_where_the_intervals_lie_apart() {
         let (low, high) = (Some([1.0, 2.0]), Some([3.0, 4.0]));
-        assert_eq!(is_below(low, high), Held::Held);
-        assert_eq!(is_below(high, low), Held::DidNotHold);
-        assert_eq!(is_below(low, Some([2.0, 3.0])), Held::Undecided);
-        assert_eq!(is_below(low, None), Held::Undecided);
+        assert_eq!(judge_order(low, high), PredictionResult::Held);
+        assert_eq!(judge_order(high, low), PredictionResult::DidNotHold);
+        assert_eq!(judge_order(low, Some([2.0, 3.0])), PredictionResult::Undecided);
+        assert_eq!(judge_order(low, None), PredictionResult::Undecided);
     }
 
     proptest! {
@@ -524,9 +531,9 @@ mod tests {
         ) {
             let range = Bound::Range(low, low * more);
             let middle = low * more.sqrt();
-            prop_assert_eq!(range.judge(middle, Some([middle, middle])), Held::Held);
+            prop_assert_eq!(range.judge(middle, Some([middle, middle])), PredictionResult::Held);
             let far = low * more * 1.01;
-            prop_assert_eq!(range.judge(far, Some([far, far])), Held::DidNotHold);
+            prop_assert_eq!(range.judge(far, Some([far, far])), PredictionResult::DidNotHold);
         }
     }
 }

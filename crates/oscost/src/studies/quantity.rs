@@ -1,7 +1,7 @@
 //! What a claim measures: one number, made of the figures of some rows, and the bounds that it is to
 //! lie in.
 
-use super::Beats;
+use super::ClockRates;
 use super::unit::TableUnit;
 use oscost_stats::interval::Interval;
 
@@ -13,9 +13,9 @@ pub struct Quantity {
     /// How it is made.
     pub measure: Measure,
     /// The least that it may be; `None` for no such bound.
-    pub least: Option<f64>,
+    pub min: Option<f64>,
     /// The most that it may be.
-    pub most: Option<f64>,
+    pub max: Option<f64>,
 }
 
 /// How a number is made of figures; rows by the names that claims have for them.
@@ -79,7 +79,7 @@ impl Measure {
     /// The same of the rows that have figures, where it asks for no certain ones: what a rate
     /// reaches is told by the points that there are, three at least.
     #[must_use]
-    pub fn of_those(&self, have: impl Fn(&str) -> bool) -> Measure {
+    pub fn restricted_to(&self, have: impl Fn(&str) -> bool) -> Measure {
         const FEWEST: usize = 3;
         match self {
             Measure::Saturation(points) => {
@@ -118,7 +118,7 @@ impl Measure {
     /// What it comes to, given the figures of rows in the plainest unit of their kind (of counts,
     /// their calls), on a machine of these beats. `None` where one is missing, or is not above
     /// nothing where it is a part of a ratio or has a logarithm: a difference may come out so.
-    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, beats: Beats) -> Option<f64> {
+    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, beats: ClockRates) -> Option<f64> {
         let above_0 = |key: &String| of(key).filter(|figure| *figure > 0.0);
         let all = |keys: &[String]| -> Option<Vec<f64>> { keys.iter().map(above_0).collect() };
         let curve = |points: &[(u64, String)]| -> Option<Vec<(f64, f64)>> {
@@ -159,12 +159,12 @@ impl Measure {
 impl Quantity {
     /// Whether all of an interval lies within the bounds.
     pub fn holds(&self, it: &Interval) -> bool {
-        self.least.is_none_or(|least| least <= it.lo) && self.most.is_none_or(|most| it.hi <= most)
+        self.min.is_none_or(|least| least <= it.lo) && self.max.is_none_or(|most| it.hi <= most)
     }
 
     /// Whether all of an interval lies outside of them.
     pub fn fails(&self, it: &Interval) -> bool {
-        self.least.is_some_and(|least| it.hi < least) || self.most.is_some_and(|most| most < it.lo)
+        self.min.is_some_and(|least| it.hi < least) || self.max.is_some_and(|most| most < it.lo)
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
 
     fn value(measure: &Measure, figures: &[(&str, f64)]) -> Option<f64> {
         let of = |key: &str| figures.iter().find(|(its, _)| *its == key).map(|(_, value)| *value);
-        measure.value(&of, Beats { core_ghz: Some(2.0), ticks_per_ns: None })
+        measure.value(&of, ClockRates { core_ghz: Some(2.0), ticks_per_ns: None })
     }
 
     fn keys(names: &[&str]) -> Vec<String> {
@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn a_rate_is_told_by_the_points_that_there_are() {
         let four = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
-        let without = |gone: &'static str| four.of_those(move |key| !gone.contains(key));
+        let without = |gone: &'static str| four.restricted_to(move |key| !gone.contains(key));
         assert_eq!(without("d").keys(), ["a", "b", "c"]);
         assert_eq!(without("cd").keys().len(), 4, "two points are no curve");
         let ratio = Measure::Ratio("a".into(), "b".into());
-        assert_eq!(ratio.of_those(|_| false), ratio);
+        assert_eq!(ratio.restricted_to(|_| false), ratio);
     }
 
     #[test]
@@ -271,8 +271,8 @@ mod tests {
         let quantity = Quantity {
             name: "it".into(),
             measure: Measure::Calls("a".into()),
-            least: Some(1.0),
-            most: None,
+            min: Some(1.0),
+            max: None,
         };
         let interval = |lo, hi| Interval { lo, hi };
         assert!(quantity.holds(&interval(1.0, 9.0)) && !quantity.fails(&interval(1.0, 9.0)));

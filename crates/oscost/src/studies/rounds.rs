@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use oscost_model::record::{Row, RowOutcome};
 
 use super::TableRow;
-use super::unit::plainest;
+use super::unit::base_unit;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
 /// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct IntervalEstimate {
     /// The figure.
     pub value: f64,
     /// Its interval; `None` where there is too little for one.
@@ -38,7 +38,7 @@ impl Rounds {
             return;
         }
         let (key, row) = (row.key(), measured);
-        let (_, one) = plainest(row.unit);
+        let (_, one) = base_unit(row.unit);
         let workers = row.repetitions.iter();
         let values = workers.filter_map(|worker| Some((worker.round, worker.value? * one)));
         self.0.insert(key, values.collect());
@@ -52,7 +52,7 @@ impl Rounds {
     /// What `of` comes to, given the figures of these rows in one round: in each round that has them
     /// all, in the order of the rounds. `None` where it comes to nothing in one of these: what is
     /// left would be chosen by what came out.
-    pub(super) fn each(
+    pub(super) fn values_by_round(
         &self,
         keys: &[&str],
         of: &dyn Fn(&Figures<'_>) -> Option<f64>,
@@ -68,13 +68,16 @@ impl Rounds {
     }
 
     /// The median of that over the rounds, with its interval.
-    pub(super) fn spot(
+    pub(super) fn estimate(
         &self,
         keys: &[&str],
         nominal: Nominal,
         of: &dyn Fn(&Figures<'_>) -> Option<f64>,
-    ) -> Option<Spot> {
-        let sorted = order::sorted(&self.each(keys, of)?);
-        Some(Spot { value: order::median(&sorted)?, interval: median_hs(&sorted, nominal) })
+    ) -> Option<IntervalEstimate> {
+        let sorted = order::sorted(&self.values_by_round(keys, of)?);
+        Some(IntervalEstimate {
+            value: order::median(&sorted)?,
+            interval: median_hs(&sorted, nominal),
+        })
     }
 }

@@ -32,7 +32,7 @@ pub enum TableUnit {
 
 /// What a figure is one of: only figures of one kind become each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum UnitKind {
     /// A time; all of them in nanoseconds.
     Time,
     /// A rate of bytes; all of them in bytes per second.
@@ -45,14 +45,14 @@ pub enum Kind {
 
 /// How long a cycle and a tick are on some machine, where that is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Beats {
+pub struct ClockRates {
     /// Cycles of the core in a nanosecond.
     pub core_ghz: Option<f64>,
     /// Ticks of the counter in a nanosecond.
     pub ticks_per_ns: Option<f64>,
 }
 
-impl Beats {
+impl ClockRates {
     /// Those of the machine that a run was measured on: the frequency of the core that its workers
     /// were pinned to, as a chain of multiplications showed it before the run.
     pub fn of(record: &Record) -> Self {
@@ -87,23 +87,23 @@ impl TableUnit {
     }
 
     /// What its figures are.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> UnitKind {
         match self {
             TableUnit::Nanoseconds
             | TableUnit::Microseconds
             | TableUnit::Milliseconds
             | TableUnit::Seconds
             | TableUnit::Cycles
-            | TableUnit::Ticks => Kind::Time,
-            TableUnit::MegabytesPerSecond => Kind::Rate,
-            TableUnit::FramesPerSecond => Kind::Frames,
-            TableUnit::Times | TableUnit::PerCent | TableUnit::Calls => Kind::Plain,
+            | TableUnit::Ticks => UnitKind::Time,
+            TableUnit::MegabytesPerSecond => UnitKind::Rate,
+            TableUnit::FramesPerSecond => UnitKind::Frames,
+            TableUnit::Times | TableUnit::PerCent | TableUnit::Calls => UnitKind::Plain,
         }
     }
 
     /// How much one of it is in the plainest unit of its kind; `None` where the machine's beat that
     /// it is told in is not known.
-    pub fn size(self, beats: Beats) -> Option<f64> {
+    pub fn size(self, beats: ClockRates) -> Option<f64> {
         match self {
             TableUnit::Nanoseconds => Some(1.0),
             TableUnit::Microseconds => Some(1e3),
@@ -120,26 +120,26 @@ impl TableUnit {
     }
 
     /// How many of it a figure of one in a run's unit is; `None` where they count other things.
-    pub fn of_one(self, unit: Unit, beats: Beats) -> Option<f64> {
-        let (kind, size) = plainest(unit);
+    pub fn conversion_from(self, unit: Unit, beats: ClockRates) -> Option<f64> {
+        let (kind, size) = base_unit(unit);
         (kind == self.kind()).then_some(())?;
         Some(size / self.size(beats)?)
     }
 }
 
 /// What a run's unit counts, and how much one of it is in the plainest unit of that kind.
-pub fn plainest(unit: Unit) -> (Kind, f64) {
+pub fn base_unit(unit: Unit) -> (UnitKind, f64) {
     match unit {
-        Unit::NsPerOp => (Kind::Time, 1.0),
-        Unit::Seconds => (Kind::Time, 1e9),
-        Unit::BytesPerSecond => (Kind::Rate, 1.0),
-        Unit::FramesPerSecond => (Kind::Frames, 1.0),
+        Unit::NsPerOp => (UnitKind::Time, 1.0),
+        Unit::Seconds => (UnitKind::Time, 1e9),
+        Unit::BytesPerSecond => (UnitKind::Rate, 1.0),
+        Unit::FramesPerSecond => (UnitKind::Frames, 1.0),
         Unit::OpsPerSecond
         | Unit::Bytes
         | Unit::InstructionsPerOp
         | Unit::TicksPerCycle
         | Unit::TimesPerOp
-        | Unit::YesOrNo => (Kind::Plain, 1.0),
+        | Unit::YesOrNo => (UnitKind::Plain, 1.0),
     }
 }
 
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_figure_becomes_one_of_its_own_kind_alone() {
-        let beats = Beats { core_ghz: Some(4.0), ticks_per_ns: Some(2.5) };
-        let one = |unit: TableUnit, of| unit.of_one(of, beats);
+        let beats = ClockRates { core_ghz: Some(4.0), ticks_per_ns: Some(2.5) };
+        let one = |unit: TableUnit, of| unit.conversion_from(of, beats);
         assert_eq!(one(TableUnit::Microseconds, Unit::Seconds), Some(1e6));
         assert_eq!(one(TableUnit::Cycles, Unit::NsPerOp), Some(4.0));
         assert_eq!(one(TableUnit::Ticks, Unit::NsPerOp), Some(2.5));
@@ -164,7 +164,10 @@ mod tests {
         ] {
             assert_eq!(one(unit, of), None);
         }
-        assert_eq!(TableUnit::Cycles.of_one(Unit::NsPerOp, Beats::default()), None);
-        assert_eq!(TableUnit::Seconds.of_one(Unit::NsPerOp, Beats::default()), Some(1e-9));
+        assert_eq!(TableUnit::Cycles.conversion_from(Unit::NsPerOp, ClockRates::default()), None);
+        assert_eq!(
+            TableUnit::Seconds.conversion_from(Unit::NsPerOp, ClockRates::default()),
+            Some(1e-9)
+        );
     }
 }

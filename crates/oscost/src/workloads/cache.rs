@@ -13,13 +13,13 @@ use std::process::Command;
 use oscost_model::point::Point;
 use thiserror::Error;
 
-use super::here::{Filler, Here, Missing};
-use super::{Prepare, Spec, outside};
+use super::environment::{Missing, Placeholders, RunEnvironment};
+use super::{Prepare, Spec, quoting};
 
 /// Says in a prepared folder what it was filled by.
-const FILLED_BY: &str = ".oscost-filled-by";
+const FILL_RECORD: &str = ".oscost-filled-by";
 /// More than the commands of the longest file have, once they are written as text.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_FILL_RECORD_BYTES: u64 = 1 << 20;
 
 /// Why a folder cannot be prepared or cleaned.
 #[derive(Debug, Error)]
@@ -73,15 +73,15 @@ pub(super) enum State {
 }
 
 /// Whether its cache folder is there.
-pub(super) fn state(spec: &Spec, here: &Here) -> State {
+pub(super) fn state(spec: &Spec, here: &RunEnvironment) -> State {
     let Some(prepare) = &spec.prepare else { return State::Ready };
     let folder = here.cache_of(spec);
     let mut found = String::new();
-    let read = File::open(folder.join(FILLED_BY))
-        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut found));
+    let read = File::open(folder.join(FILL_RECORD))
+        .and_then(|file| file.take(MAX_FILL_RECORD_BYTES).read_to_string(&mut found));
     match read {
         Ok(_) if found != filled_by(prepare) => State::Other,
-        Ok(_) if folder.join(&prepare.marks).exists() => State::Ready,
+        Ok(_) if folder.join(&prepare.marker_file).exists() => State::Ready,
         Ok(_) | Err(_) => State::Absent,
     }
 }
@@ -92,53 +92,57 @@ fn filled_by(prepare: &Prepare) -> String {
 }
 
 /// Fills the cache folder of a workload; what its commands write goes to `output`.
-pub fn prepare(spec: &Spec, here: &Here, output: &mut dyn Write) -> Result<Prepared, CacheError> {
+pub fn prepare(
+    spec: &Spec,
+    here: &RunEnvironment,
+    output: &mut dyn Write,
+) -> Result<Prepared, CacheError> {
     let wanted = spec.prepare.as_ref().ok_or_else(|| CacheError::Nothing(spec.id.clone()))?;
     let missing = spec.lacking();
     if !missing.lacks.is_empty() {
         return Err(missing.into());
     }
-    let target = Target::of(spec, here);
+    let target = CachePaths::of(spec, here);
     let lock = target.lock()?;
     if state(spec, here) == State::Ready {
         return Ok(Prepared::Already);
     }
     // What a killed one has left.
-    remove(&target.beside)?;
-    DirBuilder::new().mode(0o700).create(&target.beside).map_err(at(&target.beside))?;
+    remove(&target.staging)?;
+    DirBuilder::new().mode(0o700).create(&target.staging).map_err(at(&target.staging))?;
     let done = fill(spec, wanted, here, (&target, &lock), output).and_then(|()| {
         remove(&target.folder)?;
-        std::fs::rename(&target.beside, &target.folder).map_err(at(&target.folder))
+        std::fs::rename(&target.staging, &target.folder).map_err(at(&target.folder))
     });
     if done.is_err() {
         // The reason for the failure is what matters; the rest is tidying up.
-        let _ = remove(&target.beside);
+        let _ = remove(&target.staging);
     }
     done.map(|()| Prepared::Now)
 }
 
 /// Removes the cache folder of a workload, and what a killed preparation has left; `false` where
 /// there was none.
-pub fn clean(spec: &Spec, here: &Here) -> Result<bool, CacheError> {
-    let target = Target::of(spec, here);
+pub fn clean(spec: &Spec, here: &RunEnvironment) -> Result<bool, CacheError> {
+    let target = CachePaths::of(spec, here);
     if !target.root.exists() {
         return Ok(false);
     }
     let _lock = target.lock()?;
-    let left = remove(&target.beside)?;
+    let left = remove(&target.staging)?;
     Ok(remove(&target.folder)? || left)
 }
 
 fn fill(
     spec: &Spec,
     wanted: &Prepare,
-    here: &Here,
-    (target, lock): (&Target, &Lock),
+    here: &RunEnvironment,
+    (target, lock): (&CachePaths, &Lock),
     output: &mut dyn Write,
 ) -> Result<(), CacheError> {
-    let folder = &target.beside;
+    let folder = &target.staging;
     let point = Point::none();
-    let filler = Filler::of(spec, &point, here).map_err(CacheError::Start)?;
+    let filler = Placeholders::of(spec, &point, here).map_err(CacheError::Start)?;
     let variables = filler.variables(&spec.variables);
     for words in &wanted.commands {
         let words = filler.command(words).map_err(CacheError::Start)?;
@@ -148,12 +152,12 @@ fn fill(
         // The lock is an empty file, so that there is nothing to read. It is theirs too: where we
         // are killed it is held until the last of them has ended, and nobody tidies up under them.
         command.stdin(lock.0.try_clone().map_err(at(&target.lock))?);
-        run(command, &outside::command(&words), output)?;
+        run(command, &quoting::command(&words), output)?;
     }
-    if !folder.join(&wanted.marks).exists() {
-        return Err(CacheError::Mark(wanted.marks.clone()));
+    if !folder.join(&wanted.marker_file).exists() {
+        return Err(CacheError::Mark(wanted.marker_file.clone()));
     }
-    let by = folder.join(FILLED_BY);
+    let by = folder.join(FILL_RECORD);
     std::fs::write(&by, filled_by(wanted)).map_err(at(&by))
 }
 
@@ -187,20 +191,20 @@ fn run(mut command: Command, shown: &str, output: &mut dyn Write) -> Result<(), 
 }
 
 /// Where a cache folder lies, and what stands beside it.
-struct Target {
+struct CachePaths {
     root: PathBuf,
     folder: PathBuf,
-    beside: PathBuf,
+    staging: PathBuf,
     lock: PathBuf,
 }
 
-impl Target {
-    fn of(spec: &Spec, here: &Here) -> Self {
+impl CachePaths {
+    fn of(spec: &Spec, here: &RunEnvironment) -> Self {
         let folder = here.cache_of(spec);
         let root = folder.parent().unwrap_or(&folder).to_owned();
         let beside = root.join(format!(".{}.new", spec.name()));
         let lock = root.join(format!(".{}.lock", spec.name()));
-        Self { root, folder, beside, lock }
+        Self { root, folder, staging: beside, lock }
     }
 
     /// The lock file itself stays: a lock on one that was removed would lock nobody out.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use oscost_model::program::{FAMILY, ProgramLimits};
 
-use super::text::{ParseError, defaults, words_of_a_command};
-use super::{Folder, Origin, Spec, is_built_in, outside};
+use super::parser::{ParseError, defaults, words_of_a_command};
+use super::{Folder, Origin, Spec, is_built_in, quoting};
 
 /// As long as names in tables may be.
-const LONGEST_NAME: usize = 24;
+const MAX_NAME_CHARS: usize = 24;
 
 /// The workload that `oscost run -- WORDS` means. Its words are taken as they stand.
 pub fn of_command(words: &[String]) -> Result<Spec, ParseError> {
@@ -19,7 +19,7 @@ pub fn of_command(words: &[String]) -> Result<Spec, ParseError> {
 
 /// The workload of a person's own of which nothing is known but its command.
 pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
-    let shown = outside::command(&command);
+    let shown = quoting::command(&command);
     Spec {
         id: id.to_owned(),
         origin,
@@ -30,7 +30,7 @@ pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
             Origin::CommandLine => "the command line".to_owned(),
             Origin::BuiltIn | Origin::File => "a file of the user's own".to_owned(),
         },
-        why: String::new(),
+        explanation: String::new(),
         rev: 1,
         command,
         variables: BTreeMap::new(),
@@ -42,8 +42,8 @@ pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
         statuses: vec![0],
         limits: ProgramLimits::default(),
         trials: defaults::TRIALS,
-        least: defaults::LEAST,
-        quick: defaults::QUICK,
+        min_trials: defaults::LEAST,
+        quick_trials: defaults::QUICK,
         figures: Vec::new(),
         primary: "real".to_owned(),
         axes: Vec::new(),
@@ -64,7 +64,7 @@ pub(super) fn name_of(path: &str) -> String {
             _ if name.is_empty() || name.ends_with('-') => {}
             _ => name.push('-'),
         }
-        if name.len() == LONGEST_NAME {
+        if name.len() == MAX_NAME_CHARS {
             break;
         }
     }

@@ -6,7 +6,7 @@ use oscost_model::program::{Figure, FigureSource, ProgramResult, Workload};
 use oscost_model::unit::Unit;
 use regex::{Regex, RegexBuilder};
 
-use super::outside;
+use super::quoting;
 
 /// Bytes that a compiled pattern may take: a hundred times what one for a line of figures does.
 const PATTERN_BYTES: usize = 1 << 20;
@@ -25,7 +25,7 @@ pub(super) fn pattern(text: &str) -> Result<Regex, String> {
             let words = error.to_string();
             let reason = words.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-            format!("no regular expression: {}", outside::display_text(reason, 200))
+            format!("no regular expression: {}", quoting::display_text(reason, 200))
         }
     })?;
     match found.captures_len() {
@@ -74,16 +74,16 @@ fn matched(text: &str, output: &str) -> Result<f64, String> {
     let last = pattern(text)?.captures_iter(output).last();
     let number = last.and_then(|found| Some(found.get(1)?.as_str().to_owned()));
     let Some(number) = number else {
-        let wrote = match outside::last_lines(output) {
+        let wrote = match quoting::last_lines(output) {
             lines if lines.is_empty() => "it wrote nothing".to_owned(),
             lines => format!("the last that it wrote: {lines}"),
         };
-        return Err(format!("nothing matches /{}/; {wrote}", outside::display_text(text, 100)));
+        return Err(format!("nothing matches /{}/; {wrote}", quoting::display_text(text, 100)));
     };
     number
         .trim()
         .parse()
-        .map_err(|_| format!("`{}` is no number", outside::display_text(&number, 60)))
+        .map_err(|_| format!("`{}` is no number", quoting::display_text(&number, 60)))
 }
 
 #[cfg(test)]

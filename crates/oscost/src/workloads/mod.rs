@@ -18,16 +18,16 @@ use oscost_model::unit::Unit;
 
 pub mod cache;
 mod command;
+pub mod environment;
 pub mod figures;
-pub mod here;
-mod outside;
-pub mod text;
+pub mod parser;
+mod quoting;
 
 pub use cache::{CacheError, Prepared, clean, prepare};
 pub use command::of_command;
+pub use environment::{Missing, RunEnvironment};
 pub use figures::figures;
-pub use here::{Here, Missing};
-pub use text::{ParseError, parse};
+pub use parser::{ParseError, parse};
 
 /// The workloads that come with oscost: their names, and their files. The studies' come first.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -42,7 +42,10 @@ const EMBEDDED: &[(&str, &str)] = &[
 
 /// The built-in ones, read once. A test reads them all.
 static BUILT_IN: LazyLock<Vec<Spec>> = LazyLock::new(|| {
-    EMBEDDED.iter().filter_map(|(name, text)| text::built_in(text.as_bytes(), name).ok()).collect()
+    EMBEDDED
+        .iter()
+        .filter_map(|(name, text)| parser::built_in(text.as_bytes(), name).ok())
+        .collect()
 });
 
 /// The workloads that come with oscost.
@@ -51,7 +54,7 @@ pub fn all() -> &'static [Spec] {
 }
 
 /// The workload of that name, with or without its family, that comes with oscost.
-pub fn named(name: &str) -> Option<&'static Spec> {
+pub fn find(name: &str) -> Option<&'static Spec> {
     let name = name.strip_prefix("workload/").unwrap_or(name);
     all().iter().find(|spec| spec.name() == name)
 }
@@ -77,7 +80,7 @@ pub struct Spec {
     /// Where it comes from.
     pub source: String,
     /// Why it costs what it costs; empty where nothing is said.
-    pub why: String,
+    pub explanation: String,
     /// Raised when the work changes.
     pub rev: u32,
     /// What is timed, in words.
@@ -101,15 +104,15 @@ pub struct Spec {
     /// How many trials are timed.
     pub trials: u32,
     /// The fewest that are.
-    pub least: u32,
+    pub min_trials: u32,
     /// How many are timed in a quick run.
-    pub quick: u32,
+    pub quick_trials: u32,
     /// What is read from its output, and at which points.
-    pub figures: Vec<FigureAt>,
+    pub figures: Vec<ConditionalFigure>,
     /// `real`, or the name of a figure.
     pub primary: String,
     /// Its axes, whose values stand in its words.
-    pub axes: Vec<AxisOf>,
+    pub axes: Vec<WorkloadAxis>,
     /// What must be there.
     pub needs: Vec<Need>,
     /// What fills its cache folder.
@@ -140,7 +143,7 @@ pub enum Folder {
 
 /// A figure, and the points at which there is one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FigureAt {
+pub struct ConditionalFigure {
     /// The figure.
     pub figure: Figure,
     /// The axis values at which it is read; everywhere when empty.
@@ -149,7 +152,7 @@ pub struct FigureAt {
 
 /// An axis of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AxisOf {
+pub struct WorkloadAxis {
     /// Its name, and its placeholder.
     pub name: String,
     /// What it sets, in one line.
@@ -166,14 +169,14 @@ pub struct AxisOf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// What it is.
-    pub what: Wanted,
+    pub item: RequiredItem,
     /// The package of Debian that has it, if that is known.
     pub package: Option<String>,
 }
 
 /// What can be needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequiredItem {
     /// A program, by its name.
     Program(String),
     /// A file or a folder, by its whole path.
@@ -188,7 +191,7 @@ pub struct Prepare {
     /// What is done in it, once.
     pub commands: Vec<Vec<String>>,
     /// A file in it that is there when all is done.
-    pub marks: String,
+    pub marker_file: String,
 }
 
 impl Spec {
@@ -205,7 +208,7 @@ impl Spec {
 
     /// What is said of it as of any benchmark.
     pub fn definition(&self) -> Definition {
-        let axis = |axis: &AxisOf| Axis {
+        let axis = |axis: &WorkloadAxis| Axis {
             name: axis.name.clone(),
             sets: axis.sets.clone(),
             points: axis.points.clone(),
@@ -222,7 +225,7 @@ impl Spec {
             op: self.op.clone(),
             expected: self.expected.clone(),
             unit: self.unit(),
-            explanation: self.why.clone(),
+            explanation: self.explanation.clone(),
             calls: Vec::new(),
             floor: Vec::new(),
             compare_with: Vec::new(),
@@ -241,7 +244,7 @@ impl Spec {
     }
 
     /// The first of its usual points.
-    pub fn usual(&self) -> Point {
+    pub fn default_point(&self) -> Point {
         self.axes.iter().fold(Point::none(), |point, axis| match axis.usual.first() {
             Some(value) => point.with(axis.name.clone(), value.clone()),
             None => point,
@@ -249,8 +252,8 @@ impl Spec {
     }
 
     /// Its command as it is shown: in one line, quoted where words have blanks, and bounded.
-    pub fn shown(&self) -> String {
-        outside::command(&self.command)
+    pub fn display_command(&self) -> String {
+        quoting::command(&self.command)
     }
 }
 

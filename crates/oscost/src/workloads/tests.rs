@@ -8,13 +8,13 @@ use super::*;
 fn every_workload_that_comes_with_oscost_can_be_read() {
     for (name, text) in EMBEDDED {
         let spec =
-            text::built_in(text.as_bytes(), name).unwrap_or_else(|it| panic!("{name}: {it}"));
+            parser::built_in(text.as_bytes(), name).unwrap_or_else(|it| panic!("{name}: {it}"));
         assert_eq!(
             (spec.id.as_str(), spec.origin),
             (&*format!("workload/{name}"), Origin::BuiltIn)
         );
         assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 100), "{name}");
-        for said in [&spec.asks, &spec.op, &spec.expected, &spec.source, &spec.why] {
+        for said in [&spec.asks, &spec.op, &spec.expected, &spec.source, &spec.explanation] {
             assert!(!said.is_empty(), "{name}");
         }
         assert!(spec.op.contains("the clock") || spec.op.contains("own clock"), "{name}");
@@ -23,8 +23,8 @@ fn every_workload_that_comes_with_oscost_can_be_read() {
         let told: BTreeSet<&str> = spec
             .needs
             .iter()
-            .filter_map(|need| match (&need.what, &need.package) {
-                (Wanted::Program(program), Some(_)) => Some(program.as_str()),
+            .filter_map(|need| match (&need.item, &need.package) {
+                (RequiredItem::Program(program), Some(_)) => Some(program.as_str()),
                 _ => None,
             })
             .collect();
@@ -32,36 +32,36 @@ fn every_workload_that_comes_with_oscost_can_be_read() {
         for command in spec.before.iter().chain(&spec.after).chain(beside).chain([&spec.command]) {
             assert!(told.contains(command[0].as_str()), "{name}: {command:?}");
         }
-        assert!(spec.least >= 3 && spec.quick >= 2, "{name}");
+        assert!(spec.min_trials >= 3 && spec.quick_trials >= 2, "{name}");
     }
     assert_eq!(all().len(), EMBEDDED.len());
-    assert_eq!(named("workload/find"), named("find"));
-    assert!(named("find").is_some() && named("no-such").is_none());
+    assert_eq!(find("workload/find"), find("find"));
+    assert!(find("find").is_some() && find("no-such").is_none());
 }
 
 #[test]
 fn their_cases_are_names_that_read_back() {
     for spec in all() {
         let definition = spec.definition();
-        let point = spec.usual();
+        let point = spec.default_point();
         assert!(definition.is_complete(&point), "{}", spec.id);
         let case = Case::new(spec.id.clone(), point);
         assert_eq!(Case::parse(&case.to_string()), Some(case));
     }
-    assert_eq!(named("frames").map(Spec::unit), Some(Unit::FramesPerSecond));
-    assert_eq!(named("find").map(Spec::unit), Some(Unit::Seconds));
+    assert_eq!(find("frames").map(Spec::unit), Some(Unit::FramesPerSecond));
+    assert_eq!(find("find").map(Spec::unit), Some(Unit::Seconds));
 }
 
 #[test]
 fn find_is_run_as_the_study_ran_it() {
-    let here = Here {
+    let here = RunEnvironment {
         cpus: 2,
-        folder: "/".into(),
+        start_folder: "/".into(),
         cache: "/no/such".into(),
         quick: false,
-        is_made_up: false,
+        skip_checks: false,
     };
-    let find = named("find").unwrap();
+    let find = find("find").unwrap();
     let at = |over: &str| find.workload(&Point::none().with("over", over), &here).unwrap();
     assert_eq!(at("all").program.command, ["find", "/", "-print"]);
     assert_eq!(at("one-filesystem").program.command, ["find", "/", "-xdev", "-print"]);

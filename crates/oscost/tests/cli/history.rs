@@ -22,7 +22,8 @@ fn flat(text: &str) -> String {
 /// Takes away what newer versions keep of a run, as if an older one had kept it.
 fn forget_figures(sandbox: &Sandbox) {
     let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
-    conn.execute_batch("DELETE FROM summary; DELETE FROM stand; DELETE FROM figure").unwrap();
+    conn.execute_batch("DELETE FROM summary; DELETE FROM machine_state; DELETE FROM figure")
+        .unwrap();
 }
 
 #[test]

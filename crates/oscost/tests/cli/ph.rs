@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use oscost::ph::constants::Constants;
 use oscost::ph::profile::{Key, Profile, State};
-use oscost::ph::store::{claim, save_all};
-use oscost::ph::text;
+use oscost::ph::profile_file;
+use oscost::ph::store::{lock, save_all};
 
 use crate::common::{Ran, Sandbox};
 use crate::golden::golden;
@@ -142,7 +142,7 @@ fn profiles_survive_a_save_and_a_load() {
         .tells("1 of them define what is");
     let again = other.oscost(&["ph", "save", "-"]).exits(0).stdout;
     assert_eq!(again, piped);
-    assert_eq!(text::read_all(again.as_bytes()).unwrap(), profiles());
+    assert_eq!(profile_file::read_all(again.as_bytes()).unwrap(), profiles());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     sandbox.oscost(&["ph", "load", "/no/such/file"]).exits(1).no_data().tells("No such file");
     // While a monitor has them, they are its own.
     fs::write(&file, &before).unwrap();
-    let claim = claim(&folder(&sandbox)).unwrap();
+    let claim = lock(&folder(&sandbox)).unwrap();
     let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(1);
     ran.tells("a monitor holds them").tells("hint:");
     drop(claim);
@@ -184,14 +184,14 @@ fn a_damaged_profile_is_reported_and_the_others_are_shown() {
     let json = sandbox.oscost(&["ph", "status", "--json"]).exits(0).json();
     assert_eq!(json["refused"][0]["line"], 1);
     let all = profiles();
-    let others = text::write_all(&[all[0].clone(), all[2].clone()]).unwrap();
+    let others = profile_file::write_all(&[all[0].clone(), all[2].clone()]).unwrap();
     let ran = sandbox.oscost(&["ph", "save", "-"]).exits(1);
     assert_eq!(ran.stdout, others, "all others are saved");
     ran.tells("refused: ").tells("saved 2 profiles");
     assert_eq!(fs::read_to_string(&damaged).unwrap(), "oscost ph profile 7\n");
     // One that is loaded takes its place, and does not overwrite it.
     let file = sandbox.file("given");
-    fs::write(&file, text::write_all(&all).unwrap()).unwrap();
+    fs::write(&file, profile_file::write_all(&all).unwrap()).unwrap();
     let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(0).no_data();
     ran.tells("note: a file that was not a profile is now ").tells("2049-900.profile.refused");
     let aside = folder(&sandbox).join("2049-900.profile.refused");
@@ -207,7 +207,7 @@ fn profiles_of_executables_that_are_gone_are_deleted_on_request() {
     let key = Key { device: 2_049, inode: fs::metadata(&here).unwrap().ino() };
     let stays = Profile::new(key, here.to_str().unwrap().to_owned());
     save_all(&folder(&sandbox), std::slice::from_ref(&stays)).unwrap();
-    let held = claim(&folder(&sandbox)).unwrap();
+    let held = lock(&folder(&sandbox)).unwrap();
     sandbox
         .oscost(&["ph", "profiles", "delete", "--gone"])
         .exits(1)

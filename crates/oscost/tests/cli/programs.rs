@@ -75,8 +75,8 @@ const MINE: &str = r#"
 command = ["report", "--fast"]
 output = "read"
 trials = 6
-least = 6
-quick = 6
+min-trials = 6
+quick-trials = 6
 primary = "speed"
 
 [[figure]]

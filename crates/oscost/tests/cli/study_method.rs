@@ -13,7 +13,7 @@ authors = ["A. Nobody"]
 year = 2026
 source = "a desk"
 measured-on = "this machine"
-protocol = { there = "by hand", here = "again", experiments = 4, MANNER }
+protocol = { original = "by hand", replication = "again", experiments = 4, MANNER }
 
 [[table]]
 name = "Table A"

@@ -261,11 +261,11 @@ fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
     let ran = sandbox.oscost(&["explain", "--at", &at, "syscall/getppid"]).exits(0);
-    let told = here(&ran).matches("Nothing was counted: ptrace is refused").count();
+    let told = here(&ran).matches("Unmeasurable was counted: ptrace is refused").count();
     assert_eq!(told, 1, "{}", here(&ran));
     let nowhere = sandbox.oscost(&["explain", "--at", "fake:/no/such/file", "syscall/getppid"]);
     let nowhere = nowhere.exits(0);
-    assert!(here(&nowhere).contains("Nothing was counted: cannot read"), "{}", nowhere.stdout);
+    assert!(here(&nowhere).contains("Unmeasurable was counted: cannot read"), "{}", nowhere.stdout);
 }
 
 #[test]

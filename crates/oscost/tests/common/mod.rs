@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Nothing takes so long unless it hangs; real runs wait for each other, too.
+/// Unmeasurable takes so long unless it hangs; real runs wait for each other, too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The worker under test: the static program that `make` builds.
@@ -78,7 +78,7 @@ impl Sandbox {
         // The programs and folders must be theirs to use.
         let files = self.folder("files");
         for (from, name) in [(tool(), "oscost"), (worker(), "oscost-worker")] {
-            // Beside it and renamed: a program that runs cannot be written to. And by another process:
+            // SingleTargetComparison it and renamed: a program that runs cannot be written to. And by another process:
             // what is open for writing here is so, for a moment, in what other tests start, and a
             // program that somebody could write to cannot be run (ETXTBSY).
             let copied = Command::new("cp").arg(from).arg(files.join("new")).status().unwrap();

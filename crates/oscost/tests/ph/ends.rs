@@ -241,8 +241,8 @@ fn a_damaged_file_of_the_folder_stops_no_monitor_and_is_told_and_set_aside() {
         let mut notes = Vec::new();
         while let Some(said) = monitor.next() {
             match said {
-                Said::Note { what } => notes.push(what),
-                Said::Missing { why } => panic!("{name}: {why}"),
+                MonitorEvent::Note { what } => notes.push(what),
+                MonitorEvent::Missing { why } => panic!("{name}: {why}"),
                 _ => {}
             }
         }

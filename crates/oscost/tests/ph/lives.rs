@@ -276,13 +276,13 @@ fn executables_beyond_the_room_are_counted_all_the_same_and_told() {
         drop(monitor.input.take());
         std::iter::from_fn(|| monitor.next()).last()
     };
-    let Some(Said::Ended(first)) = once(&mut shell) else { panic!("no last word") };
+    let Some(MonitorEvent::Ended(first)) = once(&mut shell) else { panic!("no last word") };
     let (calls, lost) = (first.calls, first.lost);
     let kept = profiles(&data);
     assert!(kept.len() < 140 && lost >= 140 - kept.len() as u64, "{} {lost}", kept.len());
     assert!(calls > kept.iter().map(|it| it.calls).sum(), "those of no profile are counted");
     // There is room for as many more the next time.
-    let Some(Said::Ended(second)) = once(&mut shell) else { panic!("no last word") };
+    let Some(MonitorEvent::Ended(second)) = once(&mut shell) else { panic!("no last word") };
     assert_eq!((second.lost, profiles(&data).len() > 140), (0, true));
     shell.end();
 }

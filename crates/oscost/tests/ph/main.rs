@@ -17,10 +17,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use oscost::ph::here::{BUILD, Met, look};
-use oscost::ph::holder::{Anomaly, Said};
+use oscost::ph::monitor_process::{Anomaly, MonitorEvent};
 use oscost::ph::profile::{Pair, Profile, State};
-use oscost::ph::store::{claim, find_all};
+use oscost::ph::requirements::{Availability, BUILD, check_requirements};
+use oscost::ph::store::{find_all, lock};
 use oscost_model::monitor_report::MonitorReport;
 use tempfile::TempDir;
 
@@ -59,9 +59,12 @@ fn tool(name: &str) -> Option<Tool> {
 
 /// The right to attach something; none where that cannot be done.
 fn alone() -> Option<MutexGuard<'static, ()>> {
-    match look(BUILD, Path::new("/")).into_iter().find(|need| need.met == Met::No) {
+    match check_requirements(BUILD, Path::new("/"))
+        .into_iter()
+        .find(|need| need.availability == Availability::No)
+    {
         Some(need) => {
-            println!("skipped: {}: {}", need.of, need.words);
+            println!("skipped: {}: {}", need.name, need.detail);
             None
         }
         None => Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -141,11 +144,11 @@ impl Monitor {
         let input = child.stdin.take();
         let says = BufReader::new(child.stdout.take().unwrap());
         let mut monitor = Self { child, input, says };
-        assert_eq!(monitor.next(), Some(Said::Ready));
+        assert_eq!(monitor.next(), Some(MonitorEvent::Ready));
         monitor
     }
 
-    fn next(&mut self) -> Option<Said> {
+    fn next(&mut self) -> Option<MonitorEvent> {
         let mut line = String::new();
         let length = self.says.read_line(&mut line).unwrap();
         (length > 0).then(|| serde_json::from_str(&line).unwrap())
@@ -155,10 +158,12 @@ impl Monitor {
     fn until(&mut self, executable: &str, state: State) {
         loop {
             match self.next().expect("the monitor goes on") {
-                Said::Became(it) if it.executable == executable && it.state == state.text() => {
+                MonitorEvent::StateChanged(it)
+                    if it.executable == executable && it.state == state.text() =>
+                {
                     return;
                 }
-                Said::Anomaly(it) => assert_ne!(it.executable, executable, "{it:?}"),
+                MonitorEvent::Anomaly(it) => assert_ne!(it.executable, executable, "{it:?}"),
                 _ => {}
             }
         }
@@ -170,8 +175,8 @@ impl Monitor {
         let mut anomalies = Vec::new();
         while let Some(said) = self.next() {
             match said {
-                Said::Anomaly(anomaly) => anomalies.push(anomaly),
-                Said::Ended(MonitorReport { calls, anomalies: counted, lost, .. }) => {
+                MonitorEvent::Anomaly(anomaly) => anomalies.push(anomaly),
+                MonitorEvent::Ended(MonitorReport { calls, anomalies: counted, lost, .. }) => {
                     assert_eq!(lost, 0, "nothing was lost");
                     assert_eq!(counted as usize, anomalies.len());
                     assert!(self.child.wait().unwrap().success());
@@ -440,7 +445,7 @@ fn what_a_monitor_cannot_do_it_says_in_one_line_and_touches_no_file() {
     let data = data();
     let folder = data.path().join("oscost/ph");
     // Somebody else holds the profiles; who may not monitor is told that first.
-    let claimed = claim(&folder).unwrap();
+    let claimed = lock(&folder).unwrap();
     fs::write(folder.join("5-6.profile"), "not a profile\n").unwrap();
     let ran = Command::new(env!("CARGO_BIN_EXE_oscost"))
         .args(["ph", "hold"])
@@ -449,8 +454,8 @@ fn what_a_monitor_cannot_do_it_says_in_one_line_and_touches_no_file() {
         .output()
         .unwrap();
     assert_eq!(ran.status.code(), Some(1));
-    let said: Said = serde_json::from_slice(&ran.stdout).unwrap();
-    assert!(matches!(said, Said::Missing { .. }), "{said:?}");
+    let said: MonitorEvent = serde_json::from_slice(&ran.stdout).unwrap();
+    assert!(matches!(said, MonitorEvent::Missing { .. }), "{said:?}");
     assert_eq!(attached(), 0);
     drop(claimed);
     let kept = fs::read(folder.join("5-6.profile")).unwrap();

@@ -251,8 +251,8 @@ source = "a desk"
 measured-on = "these machines"
 
 [protocol]
-there = "by hand"
-here = "again"
+original = "by hand"
+replication = "again"
 timed = "each"
 iterations = 50
 experiments = 3

@@ -1,6 +1,6 @@
 //! Figures beside the runs that they follow from: what a history reads.
 
-use oscost::store::{Cause, Figure, Stand, Store, Summary};
+use oscost::store::{Cause, Figure, MachineState, Store, Summary};
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Disturbance, Mode};
@@ -34,7 +34,7 @@ fn figure(case: &str, median: f64) -> Figure {
 
 /// Everything that a summary can have, and all that it can be without.
 pub(crate) fn summary() -> Summary {
-    let stand = Stand {
+    let stand = MachineState {
         machine: "arch x86_64, cpus 2".to_owned(),
         kernel: "flavour amd64".to_owned(),
         release: Some("6.1.0-22-amd64".to_owned()),
@@ -68,7 +68,10 @@ pub(crate) fn summary() -> Summary {
         link: "static-pie".to_owned(),
         peer: Some("ssh:db1".to_owned()),
         clock_drifted: true,
-        stands: vec![stand, Stand { machine: "cpus 4".to_owned(), ..Stand::default() }],
+        machine_states: vec![
+            stand,
+            MachineState { machine: "cpus 4".to_owned(), ..MachineState::default() },
+        ],
         figures: vec![figure("syscall/getppid:via=raw", 122.1), bare],
     }
 }
@@ -112,9 +115,9 @@ fn a_run_waits_for_its_figures_from_its_end_on_and_takes_new_ones_for_old() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     begin(&mut store, &id(2), 2);
-    assert_eq!((lacking(&store), store.unended().unwrap()), (vec![], 2));
+    assert_eq!((lacking(&store), store.count_unended().unwrap()), (vec![], 2));
     end(&mut store, &id(2));
-    assert_eq!((lacking(&store), store.unended().unwrap()), (vec![id(2)], 1));
+    assert_eq!((lacking(&store), store.count_unended().unwrap()), (vec![id(2)], 1));
     store.summarise(&id(2), &Summary::default()).unwrap();
     assert_eq!(lacking(&store), [id(2)], "those of other rules are none");
     store.summarise(&id(2), &summary()).unwrap();
@@ -147,8 +150,8 @@ fn figures_of_other_rules_are_forgotten_with_their_words_and_so_are_those_that_a
     let (folder, mut store) = with(&[summary(), other]);
     let words = count(&folder, "word");
     assert_eq!((store.figures(RULES, &|_| true).unwrap().len(), lacking(&store)), (1, vec![id(2)]));
-    store.forget_others(RULES).unwrap();
-    store.forget_others(RULES).unwrap();
+    store.delete_outdated_figures(RULES).unwrap();
+    store.delete_outdated_figures(RULES).unwrap();
     assert_eq!((count(&folder, "summary"), count(&folder, "word")), (1, words - 1));
     store.summarise(&id(1), &Summary { rules: RULES, ..Summary::default() }).unwrap();
     assert_eq!(count(&folder, "word"), 1, "the empty one");
@@ -170,7 +173,7 @@ fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
     let mut bad = summary();
     bad.figures[1].median = f64::NAN;
     let error = store.summarise(&id(1), &bad).unwrap_err();
-    assert!(matches!(error.cause, Cause::Unkeepable(_)), "{error}");
+    assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
     assert!(error.to_string().contains("the figure of pipe/stream:size=64 is no number"));
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
 }
@@ -178,13 +181,13 @@ fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
 #[test]
 fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
     const ROWS: u32 = 100;
-    const WORKERS: u32 = 15;
+    const CELLS: u32 = 15;
     let (folder, mut store) = new_store();
     store.begin(&RunHeader { id: id(1), ..started() }).unwrap();
     // Batches, which most rows are timed in: of single shots there are a hundred times more a worker.
     let [_, (_, batches), ..] = ordinary_workers();
     let samples = &batches[..21];
-    for worker in 0..WORKERS * ROWS {
+    for worker in 0..CELLS * ROWS {
         let disturbance = Box::new(Disturbance::default());
         let outcome = WorkerOutcome::Sampled {
             samples: samples.to_vec(),
@@ -203,7 +206,7 @@ fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
     let pages = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
     let bytes = (pages("page_count") * pages("page_size")) as f64;
-    let each = bytes / f64::from(WORKERS * ROWS * 21);
+    let each = bytes / f64::from(CELLS * ROWS * 21);
     println!("{each:.1} bytes a sample");
     assert!(each < 200.0, "{each:.1} bytes a sample");
 }

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use oscost::store::{Cause, ImportError, MOST_BYTES, Stored, validate};
+use oscost::store::{Cause, ImportError, MAX_IMPORT_BYTES, Stored, validate};
 use serde_json::{Value, json};
 
 use super::examples::{id, worker};
 use super::new_store;
-use super::old::golden;
+use super::record::golden;
 use super::record::record;
 
 /// The record with one part changed.
@@ -30,7 +30,7 @@ fn an_imported_record_is_listed_loaded_and_deleted_like_any_run() {
     let bytes = fs::read(golden("run-1.json")).unwrap();
     assert_eq!(store.import(&bytes).unwrap(), id(1));
     let listed = &store.list().unwrap()[0];
-    assert_eq!((listed.rows_asked, listed.workers), (Some(2), 2));
+    assert_eq!((listed.rows_requested, listed.workers), (Some(2), 2));
     assert!(listed.imported && listed.complete);
     assert_eq!(store.find("last").unwrap(), id(1));
     assert_eq!(store.load(&id(1)).unwrap(), Stored::Imported(Box::new(record())));
@@ -84,10 +84,10 @@ fn a_record_of_another_schema_is_refused_and_a_newer_one_called_newer() {
 
 #[test]
 fn a_record_that_is_too_long_is_refused_unread() {
-    let error = refused(&vec![b' '; MOST_BYTES + 1], "at most 67108864 are taken");
+    let error = refused(&vec![b' '; MAX_IMPORT_BYTES + 1], "at most 67108864 are taken");
     assert!(matches!(error, ImportError::TooLarge { .. }));
     let mut padded = with("/label", json!("x"));
-    padded.resize(MOST_BYTES, b' ');
+    padded.resize(MAX_IMPORT_BYTES, b' ');
     validate(&padded).unwrap();
 }
 

@@ -19,7 +19,7 @@ use super::journal;
 
 const STORE: &str = "OSCOST_TEST_STORE";
 const RUN: &str = "OSCOST_TEST_RUN";
-const WORKERS: &str = "OSCOST_TEST_CELLS";
+const CELLS: &str = "OSCOST_TEST_CELLS";
 
 /// 20 KiB packed, so that SQLite moves its log into the database every few hundred workers.
 const SAMPLES: u32 = 2_000;
@@ -29,7 +29,7 @@ fn start_child(store: &Path, run: &str, workers: u32) -> Child {
         .args(["kill::child_stores_workers", "--exact", "--ignored", "--nocapture"])
         .env(STORE, store)
         .env(RUN, run)
-        .env(WORKERS, workers.to_string())
+        .env(CELLS, workers.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -42,7 +42,7 @@ fn start_child(store: &Path, run: &str, workers: u32) -> Child {
 fn child_stores_workers() {
     let Some(path) = std::env::var_os(STORE) else { return };
     let run = std::env::var(RUN).unwrap();
-    let workers: u32 = std::env::var(WORKERS).unwrap().parse().unwrap();
+    let workers: u32 = std::env::var(CELLS).unwrap().parse().unwrap();
     let mut store = Store::open(Path::new(&path)).unwrap();
     store.begin(&RunHeader { id: run.clone(), ..started() }).unwrap();
     for row in 0..workers {

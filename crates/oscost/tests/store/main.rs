@@ -7,7 +7,6 @@ mod examples;
 mod figures;
 mod import;
 mod kill;
-mod old;
 mod open;
 mod record;
 
@@ -79,13 +78,13 @@ fn two_journals_that_grow_at_once_stay_apart_and_in_order() {
 fn a_list_has_the_newest_run_first_and_follows_the_journals() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(9), 1);
-    assert_eq!(store.list().unwrap()[0].rows_asked, None, "nothing is planned yet");
+    assert_eq!(store.list().unwrap()[0].rows_requested, None, "nothing is planned yet");
     keep(&mut store, &entries());
     let runs = store.list().unwrap();
     assert_eq!(runs.iter().map(|run| &run.id).collect::<Vec<_>>(), [&started().id, &id(9)]);
     let [run, begun] = &runs[..] else { panic!("{runs:?}") };
     assert_eq!(
-        (run.rows_asked, run.workers, run.complete, run.imported),
+        (run.rows_requested, run.workers, run.complete, run.imported),
         (Some(1), 2, true, false)
     );
     assert_eq!(run.ended.as_deref(), Some("2026-11-21T08:16:02.5Z"));
@@ -161,7 +160,7 @@ fn an_entry_that_json_cannot_hold_is_refused_and_its_journal_stays_readable() {
         let Entry::Worker { row, phase, outcome, .. } = worker(0, 1) else { panic!() };
         let entry = Entry::Worker { row, phase, at_s: wrong, set: 0, outcome };
         let error = store.append(&id(1), &entry).unwrap_err();
-        assert!(matches!(error.cause, Cause::Unkeepable(_)), "{error}");
+        assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
         let text = error.to_string();
         assert!(text.ends_with(&format!("the entry cannot be kept: `at_s` is {wrong}")), "{text}");
     }

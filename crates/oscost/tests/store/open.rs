@@ -1,4 +1,4 @@
-//! Opening a store: where there is none, where there is something else, and where one may not.
+//! Opening a store: a new one, another file, another version, and without permission.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_new_store_and_its_folders_are_for_their_owner_alone() {
+fn a_new_store_and_its_folders_are_private() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data/oscost/store.db");
     let mut store = Store::open(&path).unwrap();
@@ -29,25 +29,29 @@ fn a_new_store_and_its_folders_are_for_their_owner_alone() {
 }
 
 #[test]
-fn a_store_of_a_newer_version_is_refused_and_left_as_it_is() {
+fn a_store_of_another_version_is_refused_and_left_as_it_is() {
     let (folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     drop(store);
     let path = folder.path().join("store.db");
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
-    let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error.cause, Cause::Newer { found: 7, known: 3 }), "{error}");
-    let expected = format!(
-        "cannot open the store {}: it is of version 7, and this oscost knows versions up to 3",
-        path.display()
-    );
-    assert_eq!(error.to_string(), expected);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    for version in [1, 3, 7] {
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
+        let error = Store::open(&path).unwrap_err();
+        let Cause::OtherVersion { found, known: 4 } = error.cause else { panic!("{error}") };
+        assert_eq!(found, version);
+        let expected = format!(
+            "cannot open the store {}: it has version {version}, and this oscost reads version 4 \
+             only\n  hint: delete the file, or move it away to keep it: a new one is created",
+            path.display()
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
     assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+fn a_file_that_is_not_a_database_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let letter = "Dear Joe, this is a letter and not a database. ".repeat(40);

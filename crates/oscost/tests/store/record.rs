@@ -1,6 +1,10 @@
-//! A record with one of everything.
+//! A record with one of everything, and the stored file of it.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use oscost::store::{Stored, validate};
 
 use oscost_model::point::Point;
 use oscost_model::record::{
@@ -12,6 +16,25 @@ use oscost_model::worker::Mode;
 use serde_json::json;
 
 use super::examples::{id, machine, plan, probe, sample, settings, target, tool};
+use super::new_store;
+
+pub(crate) fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store").join(name)
+}
+
+/// `UPDATE_GOLDEN=1` rewrites the file, which is allowed until the first release only.
+#[test]
+fn a_record_of_version_1_is_imported() {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let json = serde_json::to_string_pretty(&record()).unwrap();
+        fs::write(golden("run-1.json"), json + "\n").unwrap();
+    }
+    let bytes = fs::read(golden("run-1.json")).unwrap();
+    assert_eq!(validate(&bytes).unwrap(), record());
+    let (_folder, mut store) = new_store();
+    let id = store.import(&bytes).unwrap();
+    assert_eq!(store.load(&id).unwrap(), Stored::Imported(Box::new(record())));
+}
 
 fn estimate(median: f64, repetitions: u32) -> Estimate {
     Estimate {

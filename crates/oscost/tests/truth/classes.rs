@@ -16,13 +16,13 @@ use oscost_model::record::{Machine, Record, Row, Settings, TargetInfo, Tool, Wor
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
-use oscost_stats::groups::{Cost, Groups, groups};
+use oscost_stats::groups::{Cost, Groups, group_costs};
 use oscost_stats::interval::Interval;
 
 /// Runs that are made up.
 const RUNS: u64 = 200;
 /// Repetitions of each row, as in a default run that converges early.
-const WORKERS: u32 = 15;
+const CELLS: u32 = 15;
 /// The bare door.
 const DOOR_NS: f64 = 120.0;
 
@@ -224,7 +224,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     for (row, op) in (0..).zip(&all) {
         entries.push(Entry::Piloted { row, plan: PLAN });
         entries.push(Entry::Counted { row, count: op.count.clone() });
-        for round in 0..WORKERS {
+        for round in 0..CELLS {
             let ns = op.ns * (0.02 * normal(&mut random)).exp();
             entries.push(worker(row, round, op, ns));
         }
@@ -310,7 +310,7 @@ fn grouped(record: &Record) -> Groups {
             Cost::new(estimate.median, Interval { lo, hi }).unwrap()
         })
         .collect();
-    groups(&costs, record.settings.seed)
+    group_costs(&costs, record.settings.seed)
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn s18_cost_groups_are_right_in_all_runs_away_from_boundaries() {
     // The door, of 120 ns, stands first.
     let expected = [2, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5];
     for seed in 0..RUNS / 4 {
-        let Groups { of, borderline, .. } = grouped(&run(&ops, seed));
+        let Groups { assignments: of, borderline, .. } = grouped(&run(&ops, seed));
         assert_eq!((of.as_slice(), borderline), (&expected[..], vec![]), "seed {seed}");
     }
 }
@@ -343,7 +343,7 @@ fn s18_a_cost_at_a_boundary_of_groups_is_borderline() {
 fn s18_control_costs_alone_do_not_tell_the_vdso_from_a_function() {
     let ops = [op(23.0, 0), op(23.0, 0).seen(|it| it.vdso = Some(true))];
     let record = run(&ops, 1);
-    let Groups { of, .. } = grouped(&record);
+    let Groups { assignments: of, .. } = grouped(&record);
     assert_eq!(of[1], of[2], "by their cost they are one");
     assert_ne!(record.results[1].class, record.results[2].class, "by what was seen they are two");
 }

@@ -8,7 +8,7 @@
 use oscost_stats::interval::{Interval, Nominal, median_exact, median_hs};
 use oscost_stats::order::{median, sorted};
 use oscost_stats::stopping::{
-    Goal, Look, Next, Stopping, THOROUGH_FIRST_PHASE, thorough_repetitions,
+    AdaptiveStopping, Decision, Goal, Look, THOROUGH_FIRST_PHASE, thorough_repetitions,
 };
 
 use crate::shapes::{Shape, Source, UNDISTURBED};
@@ -80,12 +80,12 @@ fn s3_hs_interval_lies_within_one_rank_of_the_exact_one_where_powers_of_two_unde
 /// Batches of one case in all, however many repetitions share them.
 const BATCHES: usize = 300;
 /// The spread of the logarithm of batches within a repetition.
-const WITHIN: f64 = 0.01;
+const EQUIVALENCE: f64 = 0.01;
 
 /// The batches of one repetition: they share what the layout of its process makes of the cost.
 fn repetition(batches: usize, between: f64, source: &mut Source) -> Vec<f64> {
     let level = UNDISTURBED * source.lognormal(between);
-    (0..batches).map(|_| level * source.lognormal(WITHIN)).collect()
+    (0..batches).map(|_| level * source.lognormal(EQUIVALENCE)).collect()
 }
 
 /// Fewer runs here, since each draws 300 batches; the standard error is 0.24 points.
@@ -123,9 +123,9 @@ fn s4_control_pooled_batches_of_ten_repetitions_claim_far_too_much() {
 
 /// Half-widths of an ordinary run, of a thorough one, and of one that asks for more still.
 const GOALS: [Goal; 3] = [
-    Goal { relative_half_width: 0.02, most_repetitions: 400 },
-    Goal { relative_half_width: 0.01, most_repetitions: 400 },
-    Goal { relative_half_width: 0.005, most_repetitions: 400 },
+    Goal { relative_half_width: 0.02, max_repetitions: 400 },
+    Goal { relative_half_width: 0.01, max_repetitions: 400 },
+    Goal { relative_half_width: 0.005, max_repetitions: 400 },
 ];
 
 /// What a rule sees of these values, and the interval that it sees it by.
@@ -142,17 +142,19 @@ fn adaptive(
     shape: Shape,
     goal: Goal,
     nominal: Nominal,
-    rule: impl Fn(&mut Stopping, Look) -> Next,
+    rule: impl Fn(&mut AdaptiveStopping, Look) -> Decision,
     source: &mut Source,
 ) -> Interval {
-    let mut stopping = Stopping::new(goal);
+    let mut stopping = AdaptiveStopping::new(goal);
     let mut values = draws(shape, stopping.first_look(), source);
     loop {
-        assert!(values.len() <= goal.most_repetitions, "more repetitions than allowed");
+        assert!(values.len() <= goal.max_repetitions, "more repetitions than allowed");
         let (look, interval) = look(&values, nominal);
         match rule(&mut stopping, look) {
-            Next::Continue { until } => values.extend(draws(shape, until - values.len(), source)),
-            Next::Stop { .. } => return interval,
+            Decision::Continue { until } => {
+                values.extend(draws(shape, until - values.len(), source))
+            }
+            Decision::Stop { .. } => return interval,
         }
     }
 }
@@ -163,7 +165,7 @@ fn s6_adaptive_stopping_covers_five_shapes_at_three_goals() {
         for goal in GOALS {
             let mut source = Source::seeded(6);
             let covered = coverage(RUNS, shape.median(), || {
-                adaptive(shape, goal, Nominal::ADAPTIVE, Stopping::look, &mut source)
+                adaptive(shape, goal, Nominal::ADAPTIVE, AdaptiveStopping::look, &mut source)
             });
             println!("{shape:?}, {goal:?}: {covered:.1} %");
             assert!(covered >= 93.5, "{shape:?}, {goal:?}: {covered:.1} %");
@@ -176,8 +178,8 @@ fn s6_control_stopping_at_the_first_narrow_look_claims_too_much() {
     // The goal in the middle: ten lognormal values are always narrow enough for the first one,
     // and a rule that always stops at the same count has nothing to choose.
     let goal = GOALS[1];
-    let impatient = |stopping: &mut Stopping, look: Look| match look.relative_half_width {
-        Some(now) if now <= goal.relative_half_width => Next::Stop { converged: true },
+    let impatient = |stopping: &mut AdaptiveStopping, look: Look| match look.relative_half_width {
+        Some(now) if now <= goal.relative_half_width => Decision::Stop { converged: true },
         _ => stopping.look(look),
     };
     let mut source = Source::seeded(6);

@@ -1,11 +1,13 @@
 //! Which of two curves is cheaper, against known truth: S15 of docs/METHOD.md, section 10, for
 //! pairs of curves. A test named control does it wrong on purpose.
 
-use oscost_stats::crossing::{Beside, Chance, Fits, beside, slope_of_ends, slope_of_line};
+use oscost_stats::crossing::{
+    CurveOrder, LawFits, Resampling, compare_curves, fitted_slope, secant_slope,
+};
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order::{median, sorted};
-use oscost_stats::scaling::{Law, Sized, scaling};
-use oscost_stats::segments::{Spot, steadied};
+use oscost_stats::scaling::{Law, SizeCost, fit_scaling};
+use oscost_stats::segments::{LogPoint, raise_small_uncertainties};
 
 use crate::shapes::Source;
 
@@ -14,7 +16,7 @@ const NOISE: f64 = 0.02;
 /// The numbers of family `event`.
 const NUMBERS: [f64; 10] = [10.0, 18.0, 32.0, 56.0, 100.0, 180.0, 320.0, 560.0, 1_000.0, 1_800.0];
 /// What is drawn anew in a test.
-const CHANCE: Chance = Chance { redraws: 200, unsure: 0.0, seed: 1 };
+const CHANCE: Resampling = Resampling { resamples: 200, extra_log_sd: 0.0, seed: 1 };
 
 /// The share of pairs, in per cent, of which something is so.
 fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
@@ -23,17 +25,17 @@ fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
 }
 
 /// A curve whose noise is known only from so many repetitions of each point, as the tool sees it.
-fn curve(cost: impl Fn(f64) -> f64, by: usize, source: &mut Source) -> Vec<Sized> {
+fn curve(cost: impl Fn(f64) -> f64, by: usize, source: &mut Source) -> Vec<SizeCost> {
     let between = NOISE * (by as f64).sqrt() / 1.2533;
     let mut sizes = NUMBERS.map(|n| {
         let repetitions: Vec<f64> = (0..by).map(|_| cost(n) * source.lognormal(between)).collect();
         let ordered = sorted(&repetitions);
         let interval = median_hs(&ordered, Nominal::FIXED).expect("six repetitions or more");
         let sd = ((interval.hi / interval.lo).ln() / (2.0 * 1.96)).max(0.01);
-        Sized { n, figure: median(&ordered).expect("six or more"), sd, repetitions }
+        SizeCost { n, figure: median(&ordered).expect("six or more"), sd, repetitions }
     });
-    let spots = sizes.each_ref().map(|it| Spot { x: it.n.ln(), y: it.figure.ln(), sd: it.sd });
-    for (size, spot) in sizes.iter_mut().zip(steadied(&spots)) {
+    let spots = sizes.each_ref().map(|it| LogPoint { x: it.n.ln(), y: it.figure.ln(), sd: it.sd });
+    for (size, spot) in sizes.iter_mut().zip(raise_small_uncertainties(&spots)) {
         size.sd = spot.sd;
     }
     sizes.to_vec()
@@ -54,27 +56,32 @@ fn s15_select_and_poll_are_linear_and_epoll_is_constant_and_each_is_judged_so() 
         let poll = curve(poll, 15, &mut source);
         // Dearer than poll up to 76 descriptors: they cross among the numbers.
         let epoll = curve(|_| 2_000.0, 15, &mut source);
-        let law = |sizes: &[Sized]| scaling(sizes, 100, 1).map(|found| found.law);
+        let law = |sizes: &[SizeCost]| fit_scaling(sizes, 100, 1).map(|found| found.law);
         laws += u32::from(
             [law(&select), law(&poll), law(&epoll)]
                 == [Some(Law::Linear), Some(Law::Linear), Some(Law::Constant)],
         );
-        let all = beside(&poll, &select).is_some_and(|it| it.from == Some(10.0));
-        let crossed = beside(&poll, &epoll)
-            .is_some_and(|it| (it.until, it.from, it.often) == (Some(56.0), Some(100.0), false));
+        let all =
+            compare_curves(&poll, &select).is_some_and(|it| it.cheaper_wins_from == Some(10.0));
+        let crossed = compare_curves(&poll, &epoll).is_some_and(|it| {
+            (it.costlier_wins_until, it.cheaper_wins_from, it.alternates)
+                == (Some(56.0), Some(100.0), false)
+        });
         judged += u32::from(all && crossed);
-        let seeds = [1, 2].map(|seed| Chance { seed, ..CHANCE });
-        let line = |sizes: &[Sized], at: usize| slope_of_line(sizes, seeds[at]).expect("a line");
-        more += u32::from(line(&poll, 0).minus(&line(&epoll, 1)).known().interval.contains(21.0));
-        let between = |sizes: &[Sized], at: usize| {
-            slope_of_ends(sizes, [100.0, 1_000.0], seeds[at]).expect("two ends")
+        let seeds = [1, 2].map(|seed| Resampling { seed, ..CHANCE });
+        let line = |sizes: &[SizeCost], at: usize| fitted_slope(sizes, seeds[at]).expect("a line");
+        more += u32::from(
+            line(&poll, 0).difference(&line(&epoll, 1)).estimate().interval.contains(21.0),
+        );
+        let between = |sizes: &[SizeCost], at: usize| {
+            secant_slope(sizes, [100.0, 1_000.0], seeds[at]).expect("two ends")
         };
         ends += u32::from(
-            between(&poll, 0).minus(&between(&select, 1)).known().interval.contains(12.0),
+            between(&poll, 0).difference(&between(&select, 1)).estimate().interval.contains(12.0),
         );
-        let fits = |law, sizes: &[Sized], at: usize| Fits::of(law, sizes, seeds[at]);
+        let fits = |law, sizes: &[SizeCost], at: usize| LawFits::new(law, sizes, seeds[at]);
         let meets =
-            fits(Law::Linear, &poll, 0).meets(&fits(Law::Constant, &epoll, 1), [10.0, 1_800.0]);
+            fits(Law::Linear, &poll, 0).crossover(&fits(Law::Constant, &epoll, 1), [10.0, 1_800.0]);
         at += u32::from(meets.is_some_and(|it| it.interval.contains(1_600.0 / 21.0)));
     }
     let [laws, judged, more, ends, at] =
@@ -86,8 +93,8 @@ fn s15_select_and_poll_are_linear_and_epoll_is_constant_and_each_is_judged_so() 
 }
 
 /// Whether anything is claimed of two curves.
-fn claims(found: Option<Beside>) -> bool {
-    found.is_some_and(|it| it.until.is_some() || it.from.is_some())
+fn claims(found: Option<CurveOrder>) -> bool {
+    found.is_some_and(|it| it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some())
 }
 
 #[test]
@@ -96,7 +103,7 @@ fn s15_of_two_equal_curves_neither_is_called_cheaper() {
         let mut source = Source::seeded(16);
         let wrong = share(4_000, || {
             let one = curve(poll, repetitions, &mut source);
-            claims(beside(&one, &curve(poll, repetitions, &mut source)))
+            claims(compare_curves(&one, &curve(poll, repetitions, &mut source)))
         });
         println!("{repetitions} repetitions: {wrong:.2} % of equal pairs are told apart");
         assert!(wrong <= 1.0, "{repetitions} repetitions: {wrong:.2} %");
@@ -112,10 +119,11 @@ fn s15_a_difference_of_one_per_cent_is_hardly_ever_claimed_and_never_the_wrong_w
         let cheap = curve(poll, 15, &mut source);
         // Whichever comes out dearer at the end is laid beside the other, as in a run.
         let swapped = dear[9].figure < cheap[9].figure;
-        let found = if swapped { beside(&cheap, &dear) } else { beside(&dear, &cheap) };
-        against += u32::from(
-            found.is_some_and(|it| if swapped { it.from.is_some() } else { it.until.is_some() }),
-        );
+        let found =
+            if swapped { compare_curves(&cheap, &dear) } else { compare_curves(&dear, &cheap) };
+        against += u32::from(found.is_some_and(|it| {
+            if swapped { it.cheaper_wins_from.is_some() } else { it.costlier_wins_until.is_some() }
+        }));
         claims(found)
     });
     println!("1 % apart: claimed {claimed:.2} %, the wrong way {against} of 4000");
@@ -143,10 +151,10 @@ fn s15_a_marginal_cost_that_two_curves_share_is_not_told_apart_more_often_than_p
     let wrong = share(2_000, || {
         let one = curve(poll, 15, &mut source);
         let other = curve(|n| 800.0 + 21.0 * n, 15, &mut source);
-        let line = |sizes: &[Sized], seed| {
-            slope_of_line(sizes, Chance { seed, unsure: 0.01, ..CHANCE }).expect("a line")
+        let line = |sizes: &[SizeCost], seed| {
+            fitted_slope(sizes, Resampling { seed, extra_log_sd: 0.01, ..CHANCE }).expect("a line")
         };
-        !line(&one, 1).minus(&line(&other, 2)).known().interval.contains(0.0)
+        !line(&one, 1).difference(&line(&other, 2)).estimate().interval.contains(0.0)
     });
     println!("equal marginal costs told apart: {wrong:.1} %");
     assert!(wrong <= 5.0, "{wrong:.1} %");

@@ -3,8 +3,10 @@
 
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order::{median, sorted};
-use oscost_stats::scaling::{Law, Scaling, Sized, scaling};
-use oscost_stats::segments::{PENALTY, Segments, Spot, segments, steadied, with_penalty};
+use oscost_stats::scaling::{Law, Scaling, SizeCost, fit_scaling};
+use oscost_stats::segments::{
+    LogPoint, PENALTY_PER_LOG_POINTS, Segments, raise_small_uncertainties, segments, with_penalty,
+};
 
 use crate::shapes::Source;
 
@@ -22,9 +24,9 @@ fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
 }
 
 /// A curve in steps of one, whose noise is known.
-fn curve(height: impl Fn(f64) -> f64, source: &mut Source) -> Vec<Spot> {
+fn curve(height: impl Fn(f64) -> f64, source: &mut Source) -> Vec<LogPoint> {
     (0..SIZES)
-        .map(|at| Spot {
+        .map(|at| LogPoint {
             x: at as f64 * STEP,
             y: height(at as f64) + source.lognormal(NOISE).ln(),
             sd: NOISE,
@@ -52,7 +54,7 @@ fn s16_a_straight_curve_seldom_seems_to_bend() {
 #[test]
 fn s16_control_at_half_the_penalty_every_sixth_straight_curve_bends() {
     let mut source = Source::seeded(16);
-    let half = PENALTY / 2.0 * (SIZES as f64).ln();
+    let half = PENALTY_PER_LOG_POINTS / 2.0 * (SIZES as f64).ln();
     let wrong = share(CURVES, || {
         with_penalty(&curve(straight, &mut source), half).is_some_and(|it| !it.breaks.is_empty())
     });
@@ -63,12 +65,12 @@ fn s16_control_at_half_the_penalty_every_sixth_straight_curve_bends() {
 /// Whether a break was found, so many steps from the truth at most.
 fn near(found: Option<Segments>, truth: f64, steps: f64) -> bool {
     let found = found.map_or(Vec::new(), |found| found.breaks);
-    found.iter().any(|it| (it.at / STEP - truth).abs() <= steps)
+    found.iter().any(|it| (it.position / STEP - truth).abs() <= steps)
 }
 
 /// Whether the interval of the break nearest to the truth holds it.
 fn held(found: &Segments, truth: f64) -> bool {
-    found.breaks.iter().any(|it| (it.after as f64..=it.before as f64).contains(&truth))
+    found.breaks.iter().any(|it| (it.last_before as f64..=it.first_after as f64).contains(&truth))
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn s16_a_slope_that_changes_by_a_tenth_is_found_within_three_steps() {
 }
 
 /// A size of which so many repetitions were measured, as the record has it.
-fn sized(n: f64, truth: f64, repetitions: usize, source: &mut Source) -> Sized {
+fn sized(n: f64, truth: f64, repetitions: usize, source: &mut Source) -> SizeCost {
     // The median of so many values is as uncertain as one figure of the noise.
     let between = NOISE * (repetitions as f64).sqrt() / 1.2533;
     let repetitions: Vec<f64> =
@@ -113,14 +115,19 @@ fn sized(n: f64, truth: f64, repetitions: usize, source: &mut Source) -> Sized {
     let interval = median_hs(&ordered, Nominal::FIXED).expect("six repetitions or more");
     let sd = (interval.hi / interval.lo).ln() / (2.0 * 1.96);
     let figure = median(&ordered).expect("six repetitions or more");
-    Sized { n, figure, sd, repetitions }
+    SizeCost { n, figure, sd, repetitions }
 }
 
 /// A curve whose noise is known only from so many repetitions of each point.
-fn measured(height: impl Fn(f64) -> f64, n: usize, by: usize, source: &mut Source) -> Vec<Spot> {
+fn measured(
+    height: impl Fn(f64) -> f64,
+    n: usize,
+    by: usize,
+    source: &mut Source,
+) -> Vec<LogPoint> {
     let spot = |at: usize| {
         let one = sized(1.0, height(at as f64).exp(), by, source);
-        Spot { x: at as f64 * STEP, y: one.figure.ln(), sd: one.sd }
+        LogPoint { x: at as f64 * STEP, y: one.figure.ln(), sd: one.sd }
     };
     (0..n).map(spot).collect()
 }
@@ -130,7 +137,7 @@ fn s16_intervals_of_few_repetitions_make_no_more_false_breaks() {
     for (n, repetitions) in [(9, 6), (9, 15), (9, 30), (37, 6), (37, 15), (37, 30)] {
         let mut source = Source::seeded(17);
         let wrong = share(CURVES, || {
-            let spots = steadied(&measured(straight, n, repetitions, &mut source));
+            let spots = raise_small_uncertainties(&measured(straight, n, repetitions, &mut source));
             segments(&spots).is_some_and(|found| !found.breaks.is_empty())
         });
         println!("{n} points of {repetitions} repetitions: {wrong:.1} % false");
@@ -154,14 +161,18 @@ fn s16_a_jump_is_found_by_intervals_of_fifteen_repetitions_too() {
     let mut source = Source::seeded(18);
     let jump = |at: f64| straight(at) + if at > 18.5 { 1.15f64.ln() } else { 0.0 };
     let found = share(CURVES, || {
-        near(segments(&steadied(&measured(jump, SIZES, 15, &mut source))), 18.5, 1.0)
+        near(
+            segments(&raise_small_uncertainties(&measured(jump, SIZES, 15, &mut source))),
+            18.5,
+            1.0,
+        )
     });
     println!("jumps of 15 % by their own intervals: {found:.1} %");
     assert!(found >= 95.0, "{found:.1} %");
 }
 
 /// Sizes from 1 to 1024 in half octaves, each of ten repetitions.
-fn sizes(cost: Cost, source: &mut Source) -> Vec<Sized> {
+fn sizes(cost: Cost, source: &mut Source) -> Vec<SizeCost> {
     let ns = (0..=20).map(|at| (f64::from(at) * STEP).exp().round());
     ns.map(|n| sized(n, cost(n), 10, source)).collect()
 }
@@ -188,7 +199,7 @@ fn s15_seven_laws_are_told_apart_and_their_costs_lie_in_their_intervals() {
         let mut source = Source::seeded(15);
         let mut held = [0u32; 2];
         let right = share(RUNS, || {
-            let found = scaling(&sizes(cost, &mut source), 200, 1);
+            let found = fit_scaling(&sizes(cost, &mut source), 200, 1);
             let Some(Scaling { law: found, fixed: a, marginal: b, .. }) = found else {
                 return false;
             };
@@ -205,10 +216,10 @@ fn s15_seven_laws_are_told_apart_and_their_costs_lie_in_their_intervals() {
 }
 
 /// The law of least absolute squares through the origin: what is often done.
-fn without_an_intercept(sizes: &[Sized]) -> Law {
+fn without_an_intercept(sizes: &[SizeCost]) -> Law {
     let left = |law: &Law| {
-        let of = |n: f64| if *law == Law::Constant { 1.0 } else { law.of(n) };
-        let sum = |term: &dyn Fn(&Sized) -> f64| sizes.iter().map(term).sum::<f64>();
+        let of = |n: f64| if *law == Law::Constant { 1.0 } else { law.value_at(n) };
+        let sum = |term: &dyn Fn(&SizeCost) -> f64| sizes.iter().map(term).sum::<f64>();
         let factor = sum(&|it| of(it.n) * it.figure) / sum(&|it| of(it.n).powi(2));
         sum(&|it| (it.figure - factor * of(it.n)).powi(2))
     };
@@ -236,9 +247,9 @@ fn s15_laws_that_cannot_be_told_apart_are_both_named() {
     let cost = |n: f64| 90_000.0 + 2.0 * n;
     let named = share(300, || {
         let ns = (10..=18).map(|power| f64::from(1 << power));
-        let sizes: Vec<Sized> = ns.map(|n| sized(n, cost(n), 6, &mut source)).collect();
-        let found = scaling(&sizes, 100, 1);
-        found.is_some_and(|it| it.law == Law::Linear || it.second == Some(Law::Linear))
+        let sizes: Vec<SizeCost> = ns.map(|n| sized(n, cost(n), 6, &mut source)).collect();
+        let found = fit_scaling(&sizes, 100, 1);
+        found.is_some_and(|it| it.law == Law::Linear || it.runner_up == Some(Law::Linear))
     });
     println!("the true law is among the named: {named:.1} %");
     assert!(named >= 99.0, "{named:.1} %");

@@ -1,125 +1,125 @@
-//! The runs of a series as points: which of them are one, what each counts, and how far neighbours
-//! hang together.
+//! Preparation of the runs of a series: merging, weights and autocorrelation.
 
 use std::time::{Duration, SystemTime};
 
-use super::super::comparing::lag_one;
+use super::super::comparison::lag_one_autocorrelation;
 use super::super::order;
 
-/// A run's value in a series.
+/// The value of a run in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// The logarithm of the figure.
+pub struct RunValue {
+    /// The natural logarithm of the figure.
     pub log: f64,
-    /// Half of the figure's interval, as a share of the figure; `None` where it has none.
-    pub unsure: Option<f64>,
-    /// When the run began; `None` where nobody knows.
-    pub began: Option<SystemTime>,
+    /// Half of the figure's interval as a share of the figure; `None` without an interval.
+    pub relative_half_width: Option<f64>,
+    /// The start of the run; `None` if unknown.
+    pub started: Option<SystemTime>,
 }
 
-/// Runs that began within this time of the first of them are one point. The state of a machine
-/// outlasts a run: ten runs in a row say once what a day is like, and not ten times.
+/// Runs that started within this time of the first one are merged into one point. The state of a
+/// machine outlasts a run, so ten consecutive runs are not ten independent observations.
 const BURST: Duration = Duration::from_secs(3_600);
 
-/// The points of some runs, each with the first of its runs: the median of those made in one go,
-/// and a run by itself where it does not tell when it began. `None` where a figure is no number.
-pub(super) fn bursts(runs: &[Point]) -> Option<Vec<(usize, Point)>> {
+/// Merges runs into points, each with the index of its first run: the median of runs that started
+/// close together; a run without a start time is its own point. `None` if a value is not finite.
+pub(super) fn merge_bursts(runs: &[RunValue]) -> Option<Vec<(usize, RunValue)>> {
     if !runs.iter().all(|run| run.log.is_finite()) {
         return None;
     }
     let mut points = Vec::new();
     let mut first = 0;
     while first < runs.len() {
-        let with_first = |run: &&Point| match (runs[first].began, run.began) {
+        let with_first = |run: &&RunValue| match (runs[first].started, run.started) {
             (Some(first), Some(it)) => it.duration_since(first).is_ok_and(|after| after < BURST),
             _ => false,
         };
         let more = runs[first + 1..].iter().take_while(with_first).count();
         let burst = &runs[first..=first + more];
         let log = order::median(&order::sorted(&logs(burst)))?;
-        points.push((first, Point { log, unsure: usually_unsure(burst), ..runs[first] }));
+        points.push((
+            first,
+            RunValue { log, relative_half_width: median_half_width(burst), ..runs[first] },
+        ));
         first += burst.len();
     }
     Some(points)
 }
 
-/// A change of less is not worth mentioning, however sure.
-const MARGIN: f64 = 0.02;
+/// The smallest change that is reported.
+const MIN_RELATIVE_CHANGE: f64 = 0.02;
 
-/// What a change among some points must be at least to be worth mentioning, as a logarithm: 2 %, or
-/// twice what one of them is usually unsure by.
-pub(super) fn least(points: &[Point]) -> f64 {
-    MARGIN.max(2.0 * usually_unsure(points).unwrap_or(0.0)).ln_1p()
+/// The smallest change among some points that is reported, as a logarithm: 2 %, or twice the median
+/// half-width of their intervals.
+pub(super) fn min_log_change(points: &[RunValue]) -> f64 {
+    MIN_RELATIVE_CHANGE.max(2.0 * median_half_width(points).unwrap_or(0.0)).ln_1p()
 }
 
-/// What a point is unsure by, where what it says of that can be so.
-fn unsure(point: &Point) -> Option<f64> {
-    point.unsure.filter(|it| it.is_finite() && *it >= 0.0)
+/// The half-width of a point, if it is valid.
+fn valid_half_width(point: &RunValue) -> Option<f64> {
+    point.relative_half_width.filter(|it| it.is_finite() && *it >= 0.0)
 }
 
-/// What half of those points that tell it are unsure by, at most.
-fn usually_unsure(points: &[Point]) -> Option<f64> {
-    let told: Vec<f64> = points.iter().filter_map(unsure).collect();
-    order::median(&order::sorted(&told))
+/// The median half-width of the points that have one.
+fn median_half_width(points: &[RunValue]) -> Option<f64> {
+    let widths: Vec<f64> = points.iter().filter_map(valid_half_width).collect();
+    order::median(&order::sorted(&widths))
 }
 
-pub(super) fn logs(points: &[Point]) -> Vec<f64> {
+pub(super) fn logs(points: &[RunValue]) -> Vec<f64> {
     points.iter().map(|point| point.log).collect()
 }
 
-/// No point counts less than this: see [`weights`].
-const LEAST_WEIGHT: f64 = 0.25;
+/// The minimum weight of a point: see [`weights`].
+const MIN_WEIGHT: f64 = 0.25;
 
-/// How much each point counts: the inverse square of what it is unsure by, relative to what points
-/// usually are, from a quarter to 1. It is a mass: distances of points are averaged by the product
-/// of theirs, and a part weighs what its points weigh together. Where points are shuffled their
-/// weights go along, so that p stays that of chance.
+/// The weight of each point, from 0.25 to 1: the inverse square of its half-width relative to the
+/// median half-width. Distances are averaged by the product of the weights of two points, and a
+/// part's weight is the sum of its points'. Permutations keep values and weights together, so the p
+/// values stay valid.
 ///
-/// No point counts more than the usual one. An interval of a dozen repetitions is itself unsure by
-/// a third, and runs differ by more than their intervals say: a run that claims to be ten times
-/// surer than the others would count a hundredfold, and be a part by itself. One that does not tell
-/// counts as the usual one.
+/// No weight exceeds 1. An interval of a dozen repetitions is itself off by a third, and runs differ
+/// by more than their intervals state: a run with a tenth of the usual half-width would have a
+/// hundredfold weight, and form a part by itself. A point without an interval has weight 1.
 ///
-/// And none counts less than a quarter of it. A figure that gets dearer often gets less sure as
-/// well: all that is new would count for nothing, and its change would never be found. Nor may a
-/// part weigh so little that nothing but rounding is left of it.
-pub(super) fn weights(points: &[Point]) -> Vec<f64> {
-    let usual = usually_unsure(points).unwrap_or(0.0);
-    let weight = |point: &Point| match unsure(point) {
+/// No weight is below 0.25. A figure that rises often becomes less certain too: otherwise the new
+/// points would have no weight, and the change would not be found. It also avoids parts whose weight
+/// is mostly rounding error.
+pub(super) fn weights(points: &[RunValue]) -> Vec<f64> {
+    let usual = median_half_width(points).unwrap_or(0.0);
+    let weight = |point: &RunValue| match valid_half_width(point) {
         Some(unsure) if unsure > usual && usual > 0.0 => (usual / unsure).powi(2),
         _ => 1.0,
     };
-    points.iter().map(|point| weight(point).max(LEAST_WEIGHT)).collect()
+    points.iter().map(|point| weight(point).max(MIN_WEIGHT)).collect()
 }
 
-/// Neighbours hang together where the autocorrelation of what they stray by is more than this. A
-/// full window of points that do not seems to have so much once in seven times, and loses little.
-const TOGETHER: f64 = 0.1;
-/// No more than this is taken out: of points that are nearly each the one before, nothing is left.
-const MOST_TAKEN: f64 = 0.9;
+/// Autocorrelation below this is ignored. A full window of independent points exceeds it once in
+/// seven times, which costs little power.
+const MIN_AUTOCORRELATION: f64 = 0.1;
+/// The maximum autocorrelation that is removed, so that something is left of a random walk.
+const MAX_AUTOCORRELATION: f64 = 0.9;
 
-/// The share of what a point strays by that its neighbour strays by as well, around the medians of
-/// some levels, which lie between bounds; `None` where it is too little to matter.
+/// The lag-one autocorrelation of the residuals around the medians of the segments between `bounds`;
+/// `None` if it is negligible.
 ///
-/// A level that is taken from the points themselves takes (1 + 3 share) / n of it away [Kendall
-/// 1954], and each further one as much again.
-pub(super) fn together(logs: &[f64], bounds: &[usize]) -> Option<f64> {
-    let mut strays = Vec::with_capacity(logs.len());
+/// Estimating a level from the points biases it by -(1 + 3 r) / n (Kendall 1954), and each further
+/// level by as much again, which is corrected.
+pub(super) fn residual_autocorrelation(logs: &[f64], bounds: &[usize]) -> Option<f64> {
+    let mut residuals = Vec::with_capacity(logs.len());
     for of in bounds.windows(2) {
         let part = &logs[of[0]..of[1]];
         let level = order::median(&order::sorted(part))?;
-        strays.extend(part.iter().map(|log| log - level));
+        residuals.extend(part.iter().map(|log| log - level));
     }
-    let share = lag_one(&strays).filter(|it| *it > TOGETHER)?;
+    let share = lag_one_autocorrelation(&residuals).filter(|it| *it > MIN_AUTOCORRELATION)?;
     let (points, levels) = (logs.len() as f64, (bounds.len() - 1) as f64);
-    Some(((points * share + levels) / (points - 3.0 * levels)).min(MOST_TAKEN))
+    Some(((points * share + levels) / (points - 3.0 * levels)).min(MAX_AUTOCORRELATION))
 }
 
-/// What each point says that the one before it did not: of points of which each keeps a share of
-/// how far its neighbour strayed, the strays of their own.
-pub(super) fn whitened(logs: &[f64], share: f64) -> Vec<f64> {
+/// The innovations of a first-order autoregressive series with coefficient `share`.
+pub(super) fn prewhiten(logs: &[f64], share: f64) -> Vec<f64> {
     let middle = order::median(&order::sorted(logs)).unwrap_or(0.0);
-    // The first has no neighbour and strays by as much as all do, which is more.
+    // The first point has no predecessor; its residual is scaled to the variance of innovations.
     let first = logs
         .first()
         .map(|log| (1.0 - share) * middle + (1.0 - share * share).sqrt() * (log - middle));

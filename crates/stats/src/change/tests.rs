@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::super::groups::normal;
+use super::super::groups::standard_normal;
 use super::*;
 
 const SEED: u64 = 17;
@@ -22,14 +22,15 @@ struct Truth {
     points: usize,
 }
 
-const NULL: Truth = Truth { outliers: 0.0, keeps: 0.0, days: None, step: None, points: WINDOW };
+const NULL: Truth =
+    Truth { outliers: 0.0, keeps: 0.0, days: None, step: None, points: WINDOW_POINTS };
 
 impl Truth {
-    fn series(&self, number: u64) -> Vec<Point> {
+    fn series(&self, number: u64) -> Vec<RunValue> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1_000_000 + number);
         let (mut stray, mut day) = (0.0, 0.0);
         let point = |at: usize| {
-            let own = normal(&mut random);
+            let own = standard_normal(&mut random);
             let kept = if at == 0 { 0.0 } else { self.keeps };
             stray = kept * stray + (1.0 - kept * kept).sqrt() * own;
             let mut log = 100f64.ln();
@@ -37,7 +38,7 @@ impl Truth {
             match self.days {
                 Some((runs, of_days, of_runs)) => {
                     if at.is_multiple_of(runs) {
-                        day = of_days * normal(&mut random);
+                        day = of_days * standard_normal(&mut random);
                     }
                     log += day + of_runs * stray;
                     let seconds = 86_400 * (at / runs) + 300 * (at % runs);
@@ -53,22 +54,26 @@ impl Truth {
             {
                 log += times.ln();
             }
-            Point { log, unsure: Some(0.007 * (0.3 * normal(&mut random)).exp()), began }
+            RunValue {
+                log,
+                relative_half_width: Some(0.007 * (0.3 * standard_normal(&mut random)).exp()),
+                started: began,
+            }
         };
         (0..self.points).map(point).collect()
     }
 
-    fn all(&self, count: u64) -> Vec<Vec<Point>> {
+    fn all(&self, count: u64) -> Vec<Vec<RunValue>> {
         (0..count).map(|number| self.series(number)).collect()
     }
 
     /// What is found in so many series, each asked about by itself.
-    fn found(&self, count: u64) -> Vec<Found> {
+    fn found(&self, count: u64) -> Vec<SeriesChanges> {
         self.all(count).into_iter().map(alone).collect()
     }
 }
 
-fn alone(series: Vec<Point>) -> Found {
+fn alone(series: Vec<RunValue>) -> SeriesChanges {
     changes(&[series], SEED).remove(0).unwrap()
 }
 
@@ -77,14 +82,14 @@ fn pct<T>(all: &[T], is: impl Fn(&T) -> bool) -> f64 {
     100.0 * all.iter().filter(|it| is(it)).count() as f64 / all.len() as f64
 }
 
-fn any(found: &Found) -> bool {
+fn any(found: &SeriesChanges) -> bool {
     !found.changes.is_empty()
 }
 
 #[test]
 fn of_series_without_a_change_at_most_one_in_forty_has_one() {
     let found = NULL.found(1_000);
-    let (any, tested) = (pct(&found, any), pct(&found, |it| it.p <= ACCEPTED));
+    let (any, tested) = (pct(&found, any), pct(&found, |it| it.p <= MAX_P));
     println!("null: {tested:.1} % by the test, {any:.1} % with all rules");
     assert!(any <= 2.5 && tested <= 2.5, "{tested} {any}");
 }
@@ -92,7 +97,7 @@ fn of_series_without_a_change_at_most_one_in_forty_has_one() {
 #[test]
 fn runs_that_strayed_are_no_change() {
     let found = Truth { outliers: 0.03, ..NULL }.found(1_000);
-    let (any, tested) = (pct(&found, any), pct(&found, |it| it.p <= ACCEPTED));
+    let (any, tested) = (pct(&found, any), pct(&found, |it| it.p <= MAX_P));
     println!("null and outliers: {tested:.1} % by the test, {any:.1} % with all rules");
     assert!(any <= 2.5 && tested <= 2.5, "{tested} {any}");
 }
@@ -101,7 +106,8 @@ fn runs_that_strayed_are_no_change() {
 fn a_step_of_five_per_cent_is_found_where_it_is() {
     for outliers in [0.0, 0.03] {
         let found = Truth { step: Some((40, 1.05)), outliers, ..NULL }.found(1_000);
-        let near = |it: &Found| it.changes.iter().any(|change| change.first.abs_diff(40) <= 2);
+        let near =
+            |it: &SeriesChanges| it.changes.iter().any(|change| change.first.abs_diff(40) <= 2);
         let (any, near) = (pct(&found, any), pct(&found, near));
         println!("+5 % at 40, outliers {outliers}: {any:.1} % found, {near:.1} % within two runs");
         assert!(near >= 85.0, "{any} {near}");
@@ -111,11 +117,11 @@ fn a_step_of_five_per_cent_is_found_where_it_is() {
 }
 
 /// Whether Student's t, at the place where it is largest, is called significant at 0.001.
-fn t_test_after_the_fact(series: &[Point]) -> bool {
+fn t_test_after_the_fact(series: &[RunValue]) -> bool {
     /// Two sides of 0.1 % at 58 degrees of freedom.
     const T: f64 = 3.466;
     let logs = logs(series);
-    (FEWEST..=logs.len() - FEWEST).any(|at| {
+    (MIN_SEGMENT_POINTS..=logs.len() - MIN_SEGMENT_POINTS).any(|at| {
         let (x, y) = logs.split_at(at);
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         let squares = |part: &[f64]| {
@@ -169,7 +175,7 @@ fn all_changes_of_a_series_are_found_in_order_with_their_sizes() {
     // The same with older points in front, which are not looked at but counted.
     let longer = [NULL.series(8), series].concat();
     let later: Vec<usize> = alone(longer).changes.iter().map(|it| it.first).collect();
-    assert_eq!(later, [WINDOW + 20, WINDOW + 40]);
+    assert_eq!(later, [WINDOW_POINTS + 20, WINDOW_POINTS + 40]);
 }
 
 #[test]
@@ -185,8 +191,9 @@ fn the_same_seed_finds_the_same_alone_and_in_company() {
 
 #[test]
 fn below_ten_points_nothing_is_asked_and_equal_ones_did_not_change() {
-    let equal = |count: usize| vec![Point { log: 4.6, unsure: None, began: None }; count];
-    for count in 0..FEWEST_ASKED {
+    let equal =
+        |count: usize| vec![RunValue { log: 4.6, relative_half_width: None, started: None }; count];
+    for count in 0..MIN_POINTS {
         assert_eq!(changes(&[equal(count)], SEED), [None]);
     }
     for count in [10, 11, 60, 200] {
@@ -195,7 +202,7 @@ fn below_ten_points_nothing_is_asked_and_equal_ones_did_not_change() {
     }
     // Counts repeat to the last digit, and one that is another is so from its first run on.
     let mut counts = equal(30);
-    counts.iter_mut().for_each(|point| point.unsure = Some(0.0));
+    counts.iter_mut().for_each(|point| point.relative_half_width = Some(0.0));
     counts[24..].iter_mut().for_each(|point| point.log += 0.03);
     let found = alone(counts);
     assert_eq!(found.changes.len(), 1);
@@ -205,16 +212,20 @@ fn below_ten_points_nothing_is_asked_and_equal_ones_did_not_change() {
 #[test]
 fn of_few_points_a_clear_step_is_found_wherever_chance_shows_it_less_than_once_in_a_hundred() {
     for points in 10..=24 {
-        for at in FEWEST..=points - FEWEST {
+        for at in MIN_SEGMENT_POINTS..=points - MIN_SEGMENT_POINTS {
             // The points of either level differ, and neither neighbours nor ends are alike.
             let log = |of: usize| (of * 7 % 11) as f64 / 1e3 + if of < at { 0.0 } else { 1.0 };
-            let series = (0..points).map(|of| Point { log: log(of), unsure: None, began: None });
+            let series = (0..points).map(|of| RunValue {
+                log: log(of),
+                relative_half_width: None,
+                started: None,
+            });
             let series = Series::of(&series.collect::<Vec<_>>(), SEED).unwrap();
             // Two of as many orders as there are choices of the points on one side.
             let choices: f64 = (1..=at).map(|k| (points - at + k) as f64 / k as f64).product();
             let (split, exact) = (series.split(&series.whole(), 0), 2.0 / choices);
             assert_eq!(split.at, at, "{points} points");
-            assert_eq!(split.p <= ACCEPTED, exact <= ACCEPTED, "{points} at {at}: {}", split.p);
+            assert_eq!(split.p <= MAX_P, exact <= MAX_P, "{points} at {at}: {}", split.p);
         }
     }
 }
@@ -227,17 +238,17 @@ fn a_figure_that_is_no_number_is_refused_and_costs_the_other_series_nothing() {
         bad[50].log = wrong;
         let found = changes(&[bad.clone(), good.clone()], SEED);
         assert_eq!(found, [None, Some(alone(good.clone()))]);
-        assert_eq!(elsewhere(&bad), None);
+        assert_eq!(recent_shift(&bad), None);
     }
 }
 
 #[test]
 fn what_a_run_cannot_be_unsure_by_is_not_told() {
     let mut good = Truth { step: Some((40, 1.1)), ..NULL }.series(1);
-    good[50].unsure = None;
+    good[50].relative_half_width = None;
     for wrong in [f64::NAN, f64::INFINITY, -1.0] {
         let mut bad = good.clone();
-        bad[50].unsure = Some(wrong);
+        bad[50].relative_half_width = Some(wrong);
         assert_eq!(alone(bad), alone(good.clone()));
     }
 }
@@ -249,10 +260,11 @@ fn a_change_of_less_than_two_per_cent_or_than_two_intervals_is_not_mentioned() {
         for (at, point) in series.iter_mut().enumerate() {
             let noise = 0.1 * (point.log - 100f64.ln());
             let level = if at < 30 { 0.0 } else { times.ln() };
-            *point = Point { log: level + noise, unsure: Some(unsure), began: None };
+            *point =
+                RunValue { log: level + noise, relative_half_width: Some(unsure), started: None };
         }
         let found = alone(series);
-        assert!(found.p <= ACCEPTED, "{found:?}");
+        assert!(found.p <= MAX_P, "{found:?}");
         found.changes.len()
     };
     assert_eq!([step(1.015, 0.005), step(1.025, 0.005), step(1.025, 0.02)], [0, 1, 0]);
@@ -263,8 +275,8 @@ fn a_change_of_less_than_two_per_cent_or_than_two_intervals_is_not_mentioned() {
 fn a_run_that_is_not_sure_counts_less_than_one_that_is() {
     let counted = |unsure: f64| {
         let mut series = NULL.series(5);
-        series.iter_mut().for_each(|point| point.unsure = Some(0.01));
-        series[50].unsure = Some(unsure);
+        series.iter_mut().for_each(|point| point.relative_half_width = Some(0.01));
+        series[50].relative_half_width = Some(unsure);
         weights(&series)[50]
     };
     let weights = [0.0125, 0.01, 0.0001, 0.02, 1e6].map(counted);
@@ -276,11 +288,11 @@ fn a_run_that_is_not_sure_counts_less_than_one_that_is() {
         let mut series = NULL.series(5);
         for at in [51, 53, 55, 56, 58] {
             series[at].log += 0.15;
-            series[at].unsure = Some(unsure);
+            series[at].relative_half_width = Some(unsure);
         }
         alone(series).p
     };
-    assert!(strays(0.007) <= ACCEPTED && strays(0.15) > ACCEPTED, "{}", strays(0.15));
+    assert!(strays(0.007) <= MAX_P && strays(0.15) > MAX_P, "{}", strays(0.15));
 }
 
 #[test]
@@ -288,8 +300,10 @@ fn a_figure_that_gets_dearer_and_less_sure_has_changed() {
     for at in [20, 40] {
         let mut series = Truth { step: Some((at, 1.3)), ..NULL }.all(200);
         let behind = series.iter_mut().flat_map(|it| &mut it[at..]);
-        behind.for_each(|point| point.unsure = point.unsure.map(|it| 10.0 * it));
-        let found: Vec<Found> = series.into_iter().map(alone).collect();
+        behind.for_each(|point| {
+            point.relative_half_width = point.relative_half_width.map(|it| 10.0 * it)
+        });
+        let found: Vec<SeriesChanges> = series.into_iter().map(alone).collect();
         let found = pct(&found, |it| it.changes.iter().any(|it| it.first.abs_diff(at) <= 1));
         assert!(found >= 98.0, "{found} at {at}");
     }
@@ -300,14 +314,14 @@ fn runs_that_tell_nonsense_of_how_sure_they_are_make_no_change() {
     let mut series = [NULL.all(400), NULL.all(400)];
     // Two of the last three nearly weigh nothing; or all do but one, beside which they would.
     for it in &mut series[0] {
-        [it[57].unsure, it[59].unsure] = [Some(1e5), Some(1e12)];
+        [it[57].relative_half_width, it[59].relative_half_width] = [Some(1e5), Some(1e12)];
     }
     for (at, it) in series[1].iter_mut().flat_map(|it| it.iter_mut().enumerate()) {
-        it.unsure = Some(if at < 40 { 1e-16 } else { 0.01 });
+        it.relative_half_width = Some(if at < 40 { 1e-16 } else { 0.01 });
     }
     for series in series {
-        let found: Vec<Found> = series.into_iter().map(alone).collect();
-        let tested = pct(&found, |it| it.p <= ACCEPTED);
+        let found: Vec<SeriesChanges> = series.into_iter().map(alone).collect();
+        let tested = pct(&found, |it| it.p <= MAX_P);
         assert!(tested <= 2.5, "{tested}");
     }
 }
@@ -318,8 +332,8 @@ fn what_parts_two_spreads_of_one_level_is_no_change() {
     for point in series.iter_mut().flat_map(|it| &mut it[30..]) {
         point.log = 100f64.ln() + 6.0 * (point.log - 100f64.ln());
     }
-    let found: Vec<Found> = series.into_iter().map(alone).collect();
-    let (tested, any) = (pct(&found, |it| it.p <= ACCEPTED), pct(&found, any));
+    let found: Vec<SeriesChanges> = series.into_iter().map(alone).collect();
+    let (tested, any) = (pct(&found, |it| it.p <= MAX_P), pct(&found, any));
     println!("spreads of one level: {tested:.1} % by the test, {any:.1} % with all rules");
     assert!(tested > 5.0 && any <= tested / 2.0, "{tested} {any}");
 }
@@ -327,9 +341,10 @@ fn what_parts_two_spreads_of_one_level_is_no_change() {
 /// What would be found were all runs taken for ones that know nothing of each other.
 fn as_if_apart(truth: &Truth, count: u64) -> f64 {
     pct(&truth.all(count), |runs| {
-        let apart: Vec<Point> = runs.iter().map(|run| Point { began: None, ..*run }).collect();
+        let apart: Vec<RunValue> =
+            runs.iter().map(|run| RunValue { started: None, ..*run }).collect();
         let series = Series::of(&apart, SEED).unwrap();
-        series.split(&series.whole(), 0).p <= ACCEPTED
+        series.split(&series.whole(), 0).p <= MAX_P
     })
 }
 
@@ -338,15 +353,15 @@ fn runs_that_hang_together_are_no_change_and_hide_none() {
     for (keeps, most, least_apart) in [(0.3, 3.0, 6.0), (0.6, 8.0, 30.0)] {
         let truth = Truth { keeps, ..NULL };
         let found = truth.found(1_000);
-        let (tested, any) = (pct(&found, |it| it.p <= ACCEPTED), pct(&found, any));
+        let (tested, any) = (pct(&found, |it| it.p <= MAX_P), pct(&found, any));
         let apart = as_if_apart(&truth, 1_000);
         println!("AR(1) {keeps}: {tested:.1} % by the test, {any:.1} % with all rules");
         println!("    as if apart: {apart:.1} %");
         assert!(any <= most && apart >= least_apart, "{any} {apart}");
     }
     let found = Truth { keeps: 0.3, step: Some((40, 1.05)), ..NULL }.found(300);
-    let near = |it: &Found| it.changes.iter().any(|change| change.first.abs_diff(40) <= 2);
-    let (told, near) = (pct(&found, |it| it.together.is_some()), pct(&found, near));
+    let near = |it: &SeriesChanges| it.changes.iter().any(|change| change.first.abs_diff(40) <= 2);
+    let (told, near) = (pct(&found, |it| it.autocorrelation.is_some()), pct(&found, near));
     assert!(told >= 70.0 && near >= 85.0, "{told} {near}");
 }
 
@@ -366,15 +381,15 @@ fn runs_made_in_one_go_are_one_point() {
     let found = alone(step.series(1));
     assert_eq!((found.points, found.changes.len(), found.changes[0].first), (60, 1, 200));
     let newest = Truth { step: Some((285, 1.2)), ..step };
-    assert_eq!(elsewhere(&newest.series(1)).map(|it| it.first), Some(285));
+    assert_eq!(recent_shift(&newest.series(1)).map(|it| it.first), Some(285));
 }
 
 #[test]
 fn a_burst_is_an_hour_long_and_its_point_is_its_median() {
-    let run = |seconds: u64, log: f64, unsure: f64| Point {
+    let run = |seconds: u64, log: f64, unsure: f64| RunValue {
         log,
-        unsure: Some(unsure),
-        began: Some(UNIX_EPOCH + Duration::from_secs(seconds)),
+        relative_half_width: Some(unsure),
+        started: Some(UNIX_EPOCH + Duration::from_secs(seconds)),
     };
     let mut runs = vec![
         run(9_000, 1.0, 0.1),
@@ -384,10 +399,10 @@ fn a_burst_is_an_hour_long_and_its_point_is_its_median() {
     ];
     // An earlier one, as from another clock, and two that do not tell.
     runs.push(run(100, 5.0, 0.1));
-    runs.extend([Point { began: None, ..runs[0] }; 2]);
-    let points = bursts(&runs).unwrap();
+    runs.extend([RunValue { started: None, ..runs[0] }; 2]);
+    let points = merge_bursts(&runs).unwrap();
     assert_eq!(points.iter().map(|it| it.0).collect::<Vec<_>>(), [0, 3, 4, 5, 6]);
-    assert_eq!((points[0].1.log, points[0].1.unsure), (3.0, Some(0.2)));
+    assert_eq!((points[0].1.log, points[0].1.relative_half_width), (3.0, Some(0.2)));
 }
 
 #[test]
@@ -397,29 +412,37 @@ fn short_series_are_no_company_and_what_company_costs_is_told() {
     let found = changes(&[short, vec![changed.series(2)]].concat(), SEED);
     assert!(found[..50].iter().all(Option::is_none));
     let last = found[50].as_ref().unwrap();
-    assert!(last.p == last.q && last.changes.len() == 1 && !last.missed, "{last:?}");
+    assert!(
+        last.p == last.q && last.changes.len() == 1 && !last.rejected_by_correction,
+        "{last:?}"
+    );
     // Beside forty that could have changed, one p of 2 / 924 is no discovery.
     let found = changes(&[NULL.all(40), vec![changed.series(2)]].concat(), SEED);
     let last = found[40].as_ref().unwrap();
-    assert!(last.p <= ACCEPTED && last.changes.is_empty() && last.missed, "{last:?}");
-    assert_eq!(found.iter().flatten().filter(|it| it.missed).count(), 1);
+    assert!(last.p <= MAX_P && last.changes.is_empty() && last.rejected_by_correction, "{last:?}");
+    assert_eq!(found.iter().flatten().filter(|it| it.rejected_by_correction).count(), 1);
 }
 
 #[test]
 fn the_newest_three_raise_an_alarm_by_chance_once_in_forty_runs_at_most() {
     let elsewhere_in = |truth: &Truth| {
         pct(&(0..4_000).map(|it| truth.series(it)).collect::<Vec<_>>(), |it| {
-            elsewhere(it).is_some()
+            recent_shift(it).is_some()
         })
     };
-    let recent = |times| Truth { points: BEFORE + NEWEST, step: Some((BEFORE, times)), ..NULL };
+    let recent = |times| Truth {
+        points: PRECEDING_POINTS + NEWEST_POINTS,
+        step: Some((PRECEDING_POINTS, times)),
+        ..NULL
+    };
     let (nothing, five, ten) =
         (elsewhere_in(&recent(1.0)), elsewhere_in(&recent(1.05)), elsewhere_in(&recent(1.1)));
     println!("newest three: {nothing:.1} % of null, {five:.1} % of +5 %, {ten:.1} % of +10 %");
     assert!(nothing <= 2.4 && five > 60.0 && ten > 95.0, "{nothing} {five} {ten}");
-    let [some, much] =
-        [0.3, 0.6].map(|keeps| elsewhere_in(&Truth { keeps, points: BEFORE + NEWEST, ..NULL }));
+    let [some, much] = [0.3, 0.6].map(|keeps| {
+        elsewhere_in(&Truth { keeps, points: PRECEDING_POINTS + NEWEST_POINTS, ..NULL })
+    });
     println!("newest three that hang together: {some:.1} and {much:.1} % of null");
     assert!(some <= 3.0 && much <= 4.0, "{some} {much}");
-    assert_eq!(elsewhere(&NULL.series(1)[..BEFORE + NEWEST - 1]), None);
+    assert_eq!(recent_shift(&NULL.series(1)[..PRECEDING_POINTS + NEWEST_POINTS - 1]), None);
 }

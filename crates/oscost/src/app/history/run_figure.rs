@@ -1,19 +1,19 @@
 //! A figure of a run in the store.
 
-use crate::store::{Figure, Kept, Stand};
+use crate::store::{Figure, MachineState, SummarisedRun};
 
 /// A figure, its run, and the machines that it was measured on.
 #[derive(Clone, Copy)]
 pub(super) struct RunFigure<'a> {
-    pub(super) run: &'a Kept,
+    pub(super) run: &'a SummarisedRun,
     pub(super) figure: &'a Figure,
-    pub(super) stand: Option<&'a Stand>,
-    pub(super) peer: Option<&'a Stand>,
+    pub(super) stand: Option<&'a MachineState>,
+    pub(super) peer: Option<&'a MachineState>,
 }
 
 impl<'a> RunFigure<'a> {
-    pub(super) fn new(run: &'a Kept, figure: &'a Figure) -> Self {
-        let stand = |at: Option<usize>| at.and_then(|at| run.summary.stands.get(at));
+    pub(super) fn new(run: &'a SummarisedRun, figure: &'a Figure) -> Self {
+        let stand = |at: Option<usize>| at.and_then(|at| run.summary.machine_states.get(at));
         Self { run, figure, stand: stand(figure.machine), peer: stand(figure.peer) }
     }
 

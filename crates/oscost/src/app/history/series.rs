@@ -9,8 +9,8 @@ use super::run_figure::RunFigure;
 use super::updates::updates;
 use crate::advice::classes::difference;
 use crate::estimate::history::{Change, History, LeftOut, Newest, Point, Series};
-use crate::store::{Kept, Stand};
-use oscost_stats::change::{self, BEFORE, NEWEST, WINDOW};
+use crate::store::{MachineState, SummarisedRun};
+use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS};
 
 /// The shuffles are the same each time, so that a history has the same result each time.
 const SEED: u64 = 0x6f73_636f_7374;
@@ -31,7 +31,7 @@ pub(super) struct Query<'a> {
 type Left<'a> = BTreeMap<String, BTreeSet<&'a str>>;
 
 /// The series of the figures that were kept, each with its changes.
-pub(super) fn history(kept: &[Kept], query: &Query<'_>, without: Vec<LeftOut>) -> History {
+pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<LeftOut>) -> History {
     // Two peers, and two ends on one machine, are three series.
     let mut cases: BTreeMap<(&str, Option<&str>), Vec<RunFigure<'_>>> = BTreeMap::new();
     for run in kept {
@@ -65,7 +65,7 @@ pub(super) fn history(kept: &[Kept], query: &Query<'_>, without: Vec<LeftOut>) -
     History {
         named: query.named,
         target: query.target.to_owned(),
-        window: WINDOW,
+        window: WINDOW_POINTS,
         series: all,
         without_figures: without,
         left_out: counted(left),
@@ -109,7 +109,7 @@ fn series<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<(Series, Lef
     let elsewhere = found.iter().filter(|it| it.figure.target != query.target);
     let other_targets: BTreeSet<&str> = elsewhere.map(|it| it.figure.target.as_str()).collect();
     let figure = reference.figure;
-    let class = |of: fn(&Stand) -> &String| {
+    let class = |of: fn(&MachineState) -> &String| {
         let ends = [reference.stand, reference.peer];
         let ends: Vec<&str> = ends.into_iter().flatten().map(|it| of(it).as_str()).collect();
         ends.join("; other end: ")
@@ -237,31 +237,32 @@ fn point(it: &RunFigure<'_>) -> Point {
 
 /// Finds changes in all series at once: among many, some appear by chance.
 fn find_changes(all: &mut [Series]) {
-    let logs = |series: &Series| -> Vec<change::Point> {
+    let logs = |series: &Series| -> Vec<change::RunValue> {
         let points = series.points.iter();
         points
-            .map(|point| change::Point {
+            .map(|point| change::RunValue {
                 log: point.median.ln(),
-                unsure: point.unsure(),
-                began: humantime::parse_rfc3339(&point.started.replace("+00:00", "Z")).ok(),
+                relative_half_width: point.unsure(),
+                started: humantime::parse_rfc3339(&point.started.replace("+00:00", "Z")).ok(),
             })
             .collect()
     };
-    let points: Vec<Vec<change::Point>> = all.iter().map(logs).collect();
+    let points: Vec<Vec<change::RunValue>> = all.iter().map(logs).collect();
     let found = change::changes(&points, SEED);
     for (series, (points, found)) in all.iter_mut().zip(points.iter().zip(found)) {
         if let Some(found) = found {
             (series.p, series.q) = (Some(found.p), Some(found.q));
-            (series.missed, series.together) = (found.missed, found.together);
+            (series.missed, series.together) =
+                (found.rejected_by_correction, found.autocorrelation);
             let changes = found.changes.iter();
             series.changes = changes.map(|it| changed(&series.points, it, found.q)).collect();
         }
         // A change at the newest runs says the same, with more evidence.
         let last = series.changes.last().map(|it| it.point);
-        let is_new = |it: &change::Elsewhere| last.is_none_or(|last| last < it.first);
-        series.newest = change::elsewhere(points).filter(is_new).map(|it| Newest {
-            runs: NEWEST,
-            before: BEFORE,
+        let is_new = |it: &change::RecentShift| last.is_none_or(|last| last < it.first);
+        series.newest = change::recent_shift(points).filter(is_new).map(|it| Newest {
+            runs: NEWEST_POINTS,
+            before: PRECEDING_POINTS,
             from: it.from.exp(),
             to: it.to.exp(),
             ratio: (it.to - it.from).exp(),

@@ -6,7 +6,7 @@ use oscost_model::worker::Mode;
 
 use super::run_figure::RunFigure;
 use crate::estimate::history::{Mark, Updated};
-use crate::store::Stand;
+use crate::store::MachineState;
 
 /// Letters of a worker's hash that are shown.
 const HASH_LETTERS: usize = 12;
@@ -16,7 +16,7 @@ const HASH_LETTERS: usize = 12;
 const RUNS_ON_ONE_CPU: usize = 5;
 
 /// A part of what is known of a machine.
-type Part = fn(&Stand) -> &Option<String>;
+type Part = fn(&MachineState) -> &Option<String>;
 
 /// What is compared of the machines at both ends.
 const MACHINE_PARTS: [(Updated, Part); 8] = [

@@ -10,10 +10,10 @@ pub use profiles::{Loaded, Profiles, Saved, delete_gone, list, load, save, show}
 #[cfg(feature = "ebpf")]
 pub use serve::clean_up;
 pub use serve::{ServeRequest, Served, serve};
-pub use status::{Met, Need, Status, status};
+pub use status::{Availability, Requirement, Status, status};
 
 pub use super::profile_files::Unreadable;
+pub use crate::ph::call_names::CallNames;
 pub use crate::ph::constants::{ALL as CONSTANTS, Constant, Constants, SECONDS};
-pub use crate::ph::holder::Anomaly;
-pub use crate::ph::names::Names;
+pub use crate::ph::monitor_process::Anomaly;
 pub use crate::ph::profile::{Pairs, Profile, positions};

@@ -18,9 +18,12 @@ use crate::app::connect::measuring_process;
 use crate::app::observer::Observer;
 use crate::app::user_data::profile_folder;
 use crate::hosts::Interrupt;
+use crate::ph::call_names::CallNames;
 use crate::ph::constants::Constants;
-use crate::ph::holder::{Anomaly, Asked, Audience, Became, HoldError, Holder, Process, Said};
-use crate::ph::names::Names;
+use crate::ph::monitor_process::{
+    Anomaly, MonitorError, MonitorEvent, MonitorObserver, MonitorOptions, MonitorProcess,
+    MonitorRunner, StateChange,
+};
 use crate::ph::store::{self, find_all};
 use crate::run::MachineLock;
 
@@ -55,35 +58,35 @@ pub enum Ended {
 
 /// Learns what executables do.
 pub fn train(request: &Request, observer: &dyn Observer) -> anyhow::Result<Ended> {
-    let mut show = |said: &Said| {
-        if let Said::Ended(_) = said {
+    let mut show = |said: &MonitorEvent| {
+        if let MonitorEvent::Ended(_) = said {
             observer.status("`oscost ph profiles` shows what was learnt");
         }
         Ok(())
     };
-    monitor(Process::ourselves()?, request, observer, &mut show)
+    monitor(MonitorProcess::this_program()?, request, observer, &mut show)
 }
 
 /// Reports what is not normal; an error of `report` ends it.
 pub fn watch(
     request: &Request,
     observer: &dyn Observer,
-    report: &mut dyn FnMut(&Anomaly, &Names) -> io::Result<()>,
+    report: &mut dyn FnMut(&Anomaly, &CallNames) -> io::Result<()>,
 ) -> anyhow::Result<Ended> {
-    let names = Names::here();
-    let mut show = |said: &Said| match said {
-        Said::Anomaly(anomaly) => report(anomaly, &names),
+    let names = CallNames::native();
+    let mut show = |said: &MonitorEvent| match said {
+        MonitorEvent::Anomaly(anomaly) => report(anomaly, &names),
         _ => Ok(()),
     };
-    monitor(Process::ourselves()?, request, observer, &mut show)
+    monitor(MonitorProcess::this_program()?, request, observer, &mut show)
 }
 
 /// Monitors while a command runs, or until it is interrupted.
 fn monitor(
-    mut holder: impl Holder,
+    mut holder: impl MonitorRunner,
     request: &Request,
     observer: &dyn Observer,
-    show: &mut dyn FnMut(&Said) -> io::Result<()>,
+    show: &mut dyn FnMut(&MonitorEvent) -> io::Result<()>,
 ) -> anyhow::Result<Ended> {
     check_window(request.constants.window)?;
     let interrupt = Interrupt::listen().context("cannot listen for signals")?;
@@ -91,7 +94,7 @@ fn monitor(
         observer.note(&format!("{process} is measuring, and is affected by this"));
     }
     let tree = (!request.command.is_empty()).then(std::process::id);
-    let asked = Asked { constants: request.constants, tree };
+    let asked = MonitorOptions { constants: request.constants, tree };
     let mut run = MonitoredRun {
         interrupt: &interrupt,
         command: &request.command,
@@ -100,16 +103,16 @@ fn monitor(
         observer,
         show,
     };
-    let held = holder.hold(&asked, &mut run);
+    let held = holder.run(&asked, &mut run);
     end(held, run)
 }
 
 /// Ends the command, and combines its end with the monitor's.
-fn end(held: Result<(), HoldError>, run: MonitoredRun<'_>) -> anyhow::Result<Ended> {
+fn end(held: Result<(), MonitorError>, run: MonitoredRun<'_>) -> anyhow::Result<Ended> {
     let ended = run.end();
     match held {
         Ok(()) => ended,
-        Err(HoldError::Unheard(error)) => Err(error.into()),
+        Err(MonitorError::Observer(error)) => Err(error.into()),
         Err(error) => Err(error).context("cannot monitor here"),
     }
 }
@@ -136,7 +139,7 @@ struct MonitoredRun<'a> {
     state: CommandState,
     report_states: bool,
     observer: &'a dyn Observer,
-    show: &'a mut dyn FnMut(&Said) -> io::Result<()>,
+    show: &'a mut dyn FnMut(&MonitorEvent) -> io::Result<()>,
 }
 
 /// The state of the command.
@@ -148,11 +151,11 @@ enum CommandState {
     NotStarted(io::Error),
 }
 
-impl Audience for MonitoredRun<'_> {
-    fn heard(&mut self, said: &Said) -> io::Result<()> {
+impl MonitorObserver for MonitoredRun<'_> {
+    fn on_event(&mut self, said: &MonitorEvent) -> io::Result<()> {
         let shown = |text: &str| display_text(text, MAX_LETTERS);
         match said {
-            Said::Ready => match self.command.split_first() {
+            MonitorEvent::Ready => match self.command.split_first() {
                 Some((program, its)) => {
                     self.state = match Command::new(program).args(its).spawn() {
                         Ok(child) => CommandState::Running(child),
@@ -161,14 +164,14 @@ impl Audience for MonitoredRun<'_> {
                 }
                 None => self.observer.status("monitoring all processes; Ctrl-C ends it"),
             },
-            Said::Ended(MonitorReport { calls, anomalies, lost, .. }) => {
+            MonitorEvent::Ended(MonitorReport { calls, anomalies, lost, .. }) => {
                 self.observer.status(&format!("saw {calls} calls, {anomalies} anomalies"));
                 if *lost > 0 {
                     self.observer.note(&format!("{lost} events or executables were lost: no room"));
                 }
             }
-            Said::Note { what } => self.observer.note(&shown(what)),
-            Said::Became(Became { executable, state }) if self.report_states => {
+            MonitorEvent::Note { what } => self.observer.note(&shown(what)),
+            MonitorEvent::StateChanged(StateChange { executable, state }) if self.report_states => {
                 let executable = match executable.as_str() {
                     "" => "an unknown path".to_owned(),
                     path => store::shown(Path::new(path)),
@@ -180,7 +183,7 @@ impl Audience for MonitoredRun<'_> {
         (self.show)(said)
     }
 
-    fn has_enough(&mut self) -> bool {
+    fn should_stop(&mut self) -> bool {
         if let CommandState::Running(child) = &mut self.state
             && let Ok(Some(status)) = child.try_wait()
         {

@@ -11,8 +11,8 @@ use crate::app::profile_files::{Unreadable, unreadable};
 use crate::app::records::read_file;
 use crate::app::user_data::profile_folder;
 use crate::ph::profile::{Profile, State};
-use crate::ph::store::{Found, claim, find_all, prune, save_all};
-use crate::ph::text;
+use crate::ph::profile_file;
+use crate::ph::store::{StoredProfiles, find_all, lock, prune, save_all};
 
 /// Text from outside is shown up to this length.
 const MAX_LETTERS: usize = 400;
@@ -43,7 +43,7 @@ pub fn show(executable: &str) -> anyhow::Result<Profiles> {
     Ok(Profiles { profiles: found.profiles, unreadable })
 }
 
-fn sorted(mut found: Found) -> Found {
+fn sorted(mut found: StoredProfiles) -> StoredProfiles {
     found
         .profiles
         .sort_by(|one, other| (&one.executable, one.key).cmp(&(&other.executable, other.key)));
@@ -58,7 +58,7 @@ fn is_named(executable: &str, name: &str) -> bool {
     })
 }
 
-fn unknown(name: &str, found: &Found) -> anyhow::Error {
+fn unknown(name: &str, found: &StoredProfiles) -> anyhow::Error {
     const MAX_NAMES: usize = 5;
     let shown = |text: &str| display_text(text, MAX_LETTERS);
     let names = found.profiles.iter().take(MAX_NAMES).map(|profile| match &*profile.executable {
@@ -78,8 +78,8 @@ fn unknown(name: &str, found: &Found) -> anyhow::Error {
 /// Deletes the profiles of executables that are gone; returns them.
 pub fn delete_gone() -> anyhow::Result<Vec<Profile>> {
     let folder = profile_folder()?;
-    let claim = claim(&folder)?;
-    Ok(prune(&folder, &claim, &mut find_all(&folder)?)?)
+    let lock = lock(&folder)?;
+    Ok(prune(&folder, &lock, &mut find_all(&folder)?)?)
 }
 
 /// Profiles as one text.
@@ -98,8 +98,8 @@ pub fn save() -> anyhow::Result<Saved> {
     let unreadable = unreadable(&found);
     let profiles = found.profiles;
     let count = profiles.len();
-    let text = text::write_all(&profiles).with_context(|| {
-        let (most, mib) = (text::MOST_PROFILES, text::MOST_BYTES_OF_ALL >> 20);
+    let text = profile_file::write_all(&profiles).with_context(|| {
+        let (most, mib) = (profile_file::MAX_PROFILES, profile_file::MAX_COLLECTION_BYTES >> 20);
         format!("cannot save {count} profiles: one file takes {most}, and {mib} MiB of them")
     })?;
     Ok(Saved { text, count, unreadable })
@@ -118,11 +118,11 @@ pub struct Loaded {
 /// Keeps the profiles of such a text.
 pub fn load(file: &str, observer: &dyn Observer) -> anyhow::Result<Loaded> {
     let shown = |text: &str| display_text(text, MAX_LETTERS);
-    let bytes = read_file(file, text::MOST_BYTES_OF_ALL)?;
+    let bytes = read_file(file, profile_file::MAX_COLLECTION_BYTES)?;
     let profiles =
-        text::read_all(&bytes).with_context(|| format!("cannot load {}", shown(file)))?;
+        profile_file::read_all(&bytes).with_context(|| format!("cannot load {}", shown(file)))?;
     let folder = profile_folder()?;
-    let _claim = claim(&folder)?;
+    let _claim = lock(&folder)?;
     for path in save_all(&folder, &profiles)? {
         let path = shown(&path.to_string_lossy());
         observer.note(&format!("a file that was not a profile is now {path}"));

@@ -37,8 +37,8 @@ pub fn serve(
     output: &mut (impl Write + AsFd),
 ) -> anyhow::Result<Served> {
     use crate::app::user_data::profile_folder;
-    use crate::ph::hold;
-    use crate::ph::holder::Asked;
+    use crate::ph::monitor_main;
+    use crate::ph::monitor_process::MonitorOptions;
     let ServeRequest { tree, fresh, unchanged, quiet, constants } = request;
     let keeps = unchanged.is_none();
     let folder = match (fresh, unchanged) {
@@ -46,11 +46,16 @@ pub fn serve(
         (false, Some(folder)) => Some(folder),
         (false, None) => Some(profile_folder()?),
     };
-    let asked = Asked { constants, tree };
-    let work = hold::Work { asked, folder, keeps, tells: !quiet };
-    Ok(match hold::hold(&work, input, output)? {
-        hold::Held::Well => Served::Done,
-        hold::Held::Missing => Served::Missing,
+    let asked = MonitorOptions { constants, tree };
+    let work = monitor_main::MonitorTask {
+        options: asked,
+        folder,
+        save_profiles: keeps,
+        report_events: !quiet,
+    };
+    Ok(match monitor_main::run_monitor(&work, input, output)? {
+        monitor_main::MonitorExit::Well => Served::Done,
+        monitor_main::MonitorExit::Missing => Served::Missing,
     })
 }
 
@@ -61,12 +66,12 @@ pub fn serve(
     _: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
 ) -> anyhow::Result<Served> {
-    use crate::ph::here::{BUILD, Met, look};
-    use crate::ph::holder::Said;
+    use crate::ph::monitor_process::MonitorEvent;
+    use crate::ph::requirements::{BUILD, Met, look};
     let needs = look(BUILD, std::path::Path::new("/"));
     let missing = needs.into_iter().filter(|need| need.met == Met::No);
     let missing: Vec<String> = missing.map(|need| format!("{}: {}", need.of, need.words)).collect();
-    let said = Said::Missing { why: missing.join("; ") };
+    let said = MonitorEvent::Missing { why: missing.join("; ") };
     writeln!(output, "{}", serde_json::to_string(&said)?)?;
     Ok(Served::Missing)
 }
@@ -74,5 +79,5 @@ pub fn serve(
 /// Continues the processes that a monitor process has stopped, when that has ended.
 #[cfg(feature = "ebpf")]
 pub fn clean_up(input: &mut impl std::io::BufRead, output: &mut impl Write) -> anyhow::Result<()> {
-    Ok(crate::ph::guard::guard(input, output)?)
+    Ok(crate::ph::cleanup_process::run_cleanup(input, output)?)
 }

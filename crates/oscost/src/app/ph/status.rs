@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-pub use crate::ph::here::{Met, Need};
+pub use crate::ph::requirements::{Availability, Requirement};
 
 use crate::app::profile_files::{Unreadable, unreadable};
 use crate::app::user_data::profile_folder;
-use crate::ph::here::{BUILD, look};
 use crate::ph::profile::State;
+use crate::ph::requirements::{BUILD, check_requirements};
 use crate::ph::store::find_all;
 
 /// The state of pH on this machine.
 pub struct Status {
     /// What it needs, and whether that is here.
-    pub needs: Vec<Need>,
+    pub needs: Vec<Requirement>,
     /// Where profiles are kept.
     pub folder: PathBuf,
     /// How many profiles are in each state.
@@ -24,11 +24,11 @@ pub struct Status {
 
 impl Status {
     /// Whether a need is met; `None` if the system does not say.
-    pub fn is_met(need: &Need) -> Option<bool> {
-        match need.met {
-            Met::Yes => Some(true),
-            Met::No => Some(false),
-            Met::Unknown => None,
+    pub fn is_met(need: &Requirement) -> Option<bool> {
+        match need.availability {
+            Availability::Yes => Some(true),
+            Availability::No => Some(false),
+            Availability::Unknown => None,
         }
     }
 }
@@ -39,7 +39,7 @@ pub fn status() -> anyhow::Result<Status> {
     let found = find_all(&folder)?;
     let count = |state| found.profiles.iter().filter(|profile| profile.state == state).count();
     Ok(Status {
-        needs: look(BUILD, Path::new("/")),
+        needs: check_requirements(BUILD, Path::new("/")),
         states: State::ALL.map(|state| (state.text(), count(state))).into(),
         unreadable: unreadable(&found),
         folder,

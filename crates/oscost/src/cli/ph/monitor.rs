@@ -7,7 +7,7 @@ use super::super::exit::{ExitStatus, not_started};
 use super::super::output::{Output, report_line};
 use super::super::terminal::Terminal;
 use super::constants::ConstantArguments;
-use crate::app::ph::{self, Anomaly, Ended, Names, Request, ServeRequest, Served};
+use crate::app::ph::{self, Anomaly, CallNames, Ended, Request, ServeRequest, Served};
 use crate::report;
 
 pub(super) fn request(
@@ -30,7 +30,7 @@ pub(super) fn watch(
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
     let mut has_head = json;
-    let mut report = |anomaly: &Anomaly, names: &Names| {
+    let mut report = |anomaly: &Anomaly, names: &CallNames| {
         let line = line(anomaly, names);
         let mut text = String::new();
         if !has_head {
@@ -46,7 +46,7 @@ pub(super) fn watch(
     Ok(exit_status(ph::watch(request, &Terminal::new(), &mut report)?))
 }
 
-fn line(anomaly: &Anomaly, names: &Names) -> report::ph::Anomaly {
+fn line(anomaly: &Anomaly, names: &CallNames) -> report::ph::Anomaly {
     let call = |number| report::ph::Call { number, name: names.name(number).into_owned() };
     report::ph::Anomaly {
         schema: report::ph::Anomaly::SCHEMA,
@@ -106,7 +106,7 @@ mod tests {
             locality: 1,
             anomalies: 3,
         };
-        let line = line(&anomaly, &Names::of(Arch::X86_64));
+        let line = line(&anomaly, &CallNames::of(Arch::X86_64));
         assert_eq!((line.current.name.as_str(), line.current.number), ("execve", 59));
         assert_eq!((line.previous.name.as_str(), line.position), ("read", 2));
     }

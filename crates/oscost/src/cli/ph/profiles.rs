@@ -3,7 +3,9 @@
 use super::super::exit::ExitStatus;
 use super::super::output::{Destination, Output, report_line};
 use super::super::terminal::Terminal;
-use crate::app::ph::{self, Loaded, Names, Pairs, Profile, Profiles, Saved, Unreadable, positions};
+use crate::app::ph::{
+    self, CallNames, Loaded, Pairs, Profile, Profiles, Saved, Unreadable, positions,
+};
 use crate::report;
 
 /// All profiles, a line each.
@@ -26,7 +28,7 @@ pub(super) fn write_pairs(
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
     let Profiles { profiles, unreadable } = ph::show(executable)?;
-    let names = Names::here();
+    let names = CallNames::native();
     let rows: Vec<report::ph::Row> =
         profiles.iter().map(|profile| row(profile, Some(&names))).collect();
     if json {
@@ -51,11 +53,11 @@ fn report_unreadable(unreadable: &[Unreadable]) {
     unreadable.iter().for_each(|file| report_line(&file.text()));
 }
 
-fn row(profile: &Profile, names: Option<&Names>) -> report::ph::Row {
+fn row(profile: &Profile, names: Option<&CallNames>) -> report::ph::Row {
     let pairs = |pairs: &Pairs| {
         let names = names?;
         let call = |number| report::ph::Call { number, name: names.name(number).into_owned() };
-        let neighbours = pairs.workers().map(|(current, previous, bits)| report::ph::Neighbours {
+        let neighbours = pairs.cells().map(|(current, previous, bits)| report::ph::Neighbours {
             current: call(current),
             previous: call(previous),
             positions: positions(bits).collect(),

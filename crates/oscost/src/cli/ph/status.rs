@@ -9,9 +9,9 @@ use crate::report;
 pub(super) fn write_status(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Status { needs, folder, states, unreadable } = status()?;
     let needs = needs.into_iter().map(|need| report::ph::Need {
-        of: need.of,
+        of: need.name,
         met: Status::is_met(&need),
-        words: need.words,
+        words: need.detail,
     });
     let published = Constants::default();
     let constants = CONSTANTS.iter().map(|constant| report::ph::Constant {

@@ -22,7 +22,7 @@ use super::{MIN_EFFECT, verdict_text};
 use crate::estimate::row::{RowState, WorkerEntry};
 use crate::estimate::trials;
 use crate::estimate::worker::{SampleContext, by_round};
-use oscost_stats::comparing::blocks;
+use oscost_stats::comparison::block_medians;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
@@ -269,7 +269,7 @@ impl<'a> Interleaved<'a> {
         let [base, new] = [versus.base, versus.new].map(|row| &self.rows[row as usize]);
         let added: Vec<f64> = pairs.iter().map(|pair| pair.added).collect();
         let merged = judged.flags.contains(&"BLOCKS");
-        let added = if merged { blocks(&added, added.len() / 2) } else { added };
+        let added = if merged { block_medians(&added, added.len() / 2) } else { added };
         let added = order::sorted(&added);
         let adds = order::median(&added).unwrap_or(0.0);
         let around =

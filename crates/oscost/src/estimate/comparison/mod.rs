@@ -129,7 +129,7 @@ fn compare_two(base: &Record, new: &Record) -> RunComparison {
             compared.compare_counts(rows[0].row, ([one].as_slice(), &[other]), ("stored", span_s));
             continue;
         }
-        let nominal = [base, new].map(|run| Nominal::of_run(run.settings.nominal));
+        let nominal = [base, new].map(|run| Nominal::from_run_level(run.settings.nominal));
         let Some(mut it) =
             verdict::unpaired_effect(&logs(one.row), &logs(other.row), nominal, moved)
         else {

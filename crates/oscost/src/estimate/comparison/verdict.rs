@@ -4,8 +4,9 @@
 
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 
-use oscost_stats::comparing::{
-    blocks, count_needed, detectable, false_discovery, lag_one, sign_test, unpaired,
+use oscost_stats::comparison::{
+    benjamini_hochberg, block_medians, detectable_difference, lag_one_autocorrelation,
+    median_difference, sample_size, sign_test,
 };
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
@@ -67,11 +68,11 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
         judged.flags.push("FEW_PAIRS");
         return judged;
     }
-    let together = lag_one(&ratios).is_some_and(|lag| lag > 0.2);
+    let together = lag_one_autocorrelation(&ratios).is_some_and(|lag| lag > 0.2);
     let values = match together && ratios.len() >= 16 {
         true => {
             judged.flags.push("BLOCKS");
-            blocks(&ratios, ratios.len() / 2)
+            block_medians(&ratios, ratios.len() / 2)
         }
         false => ratios.clone(),
     };
@@ -82,23 +83,23 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
         let side = |side: usize| {
             order::sorted(&pairs.iter().map(|pair| pair[side].ln()).collect::<Vec<_>>())
         };
-        let found = unpaired(&side(0), &side(1), [Nominal::FIXED; 2]);
+        let found = median_difference(&side(0), &side(1), [Nominal::FIXED; 2]);
         judged.interval = found.map(|(_, interval)| interval);
     }
     // Of few values the robust deviation is too small (Croux and Rousseeuw 1992).
     let of_few = values.len() as f64 / (values.len() as f64 - 0.8);
     let spread = robust::mad_sd(&sorted).map(|spread| of_few * spread);
     judged.min_detectable = spread.map(|spread| {
-        let all = detectable(spread, values.len());
+        let all = detectable_difference(spread, values.len());
         let half = Z_95 / (Z_95 + Z_80);
         if is_injected(InjectedFault::HalfThePower) { all * half } else { all }
     });
     // A block of two stands for both of its pairs.
     let per_value = ratios.len() as f64 / values.len() as f64;
-    judged.pairs_needed = spread.map(|spread| per_value * count_needed(spread, margin));
+    judged.pairs_needed = spread.map(|spread| per_value * sample_size(spread, margin));
     let bound = EQUIVALENCE_FACTOR.ln();
     let inside = |it: Interval| -bound < it.lo && it.hi < bound;
-    judged.equivalent = median_hs(&sorted, Nominal::WITHIN).is_some_and(inside);
+    judged.equivalent = median_hs(&sorted, Nominal::EQUIVALENCE).is_some_and(inside);
     if span_s < MIN_SPAN_S {
         judged.flags.push("SHORT_SPAN");
         judged.equivalent = false;
@@ -134,7 +135,7 @@ pub fn widen_for_next_run(value: f64, within: Interval, added: f64) -> Interval 
 fn drifts(ratios: &[f64], margin: f64) -> bool {
     let (first, second) = ratios.split_at(ratios.len() / 2);
     let (first, second) = (order::sorted(first), order::sorted(second));
-    let found = unpaired(&first, &second, [Nominal::FIXED; 2]);
+    let found = median_difference(&first, &second, [Nominal::FIXED; 2]);
     found.is_some_and(|(_, interval)| interval.lo > margin || interval.hi < -margin)
 }
 
@@ -153,7 +154,7 @@ pub fn unpaired_effect(
     moved: f64,
 ) -> Option<EffectEstimate> {
     let (base, new) = (order::sorted(base), order::sorted(new));
-    let (effect, within) = unpaired(&base, &new, nominal)?;
+    let (effect, within) = median_difference(&base, &new, nominal)?;
     let host = |inside: f64| match is_injected(InjectedFault::RunsAsInterleaved) {
         true => (inside, 0.0),
         false => ((NEXT_RUN_FACTOR * inside).hypot(Z_95 * 2f64.sqrt() * RUN_TO_RUN_SD), moved),
@@ -198,8 +199,11 @@ pub enum Verdict {
 /// pairs of the comparison.
 pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<(f64, Verdict)> {
     let p: Vec<f64> = judged.iter().map(|it| it.p).collect();
-    let q =
-        if is_injected(InjectedFault::NoMultiplicityCorrection) { p } else { false_discovery(&p) };
+    let q = if is_injected(InjectedFault::NoMultiplicityCorrection) {
+        p
+    } else {
+        benjamini_hochberg(&p)
+    };
     let verdict = |(it, (&margin, &q)): (&EffectEstimate, (&f64, &f64))| {
         let found = q <= MAX_FALSE_DISCOVERY_RATE;
         let verdict = match it.interval {

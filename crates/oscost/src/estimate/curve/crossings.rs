@@ -6,15 +6,17 @@ use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
 
 use super::{MIN_RELATIVE_SD, sentences};
-use oscost_stats::crossing::{Beside, Chance, Drawn, Fits, beside, slope_of_ends, slope_of_line};
-use oscost_stats::scaling::{Known, Law, Sized};
+use oscost_stats::crossing::{
+    CurveOrder, LawFits, ResampledValue, Resampling, compare_curves, fitted_slope, secant_slope,
+};
+use oscost_stats::scaling::{Law, SizeCost, ValueWithInterval};
 
-/// Up to so many curves each is laid beside each, more of them beside the cheapest alone.
+/// Up to this many curves, all pairs are compared; with more, each is compared with the cheapest.
 const MAX_ALL_PAIRS: usize = 5;
 /// How often repetitions are drawn anew: for a hundred pairs and more in a run.
 const REDRAWS: usize = 1_000;
 
-/// A curve as those beside it see it.
+/// A curve as those compare_curves it see it.
 pub(super) struct CurveSide<'a> {
     pub(super) definition: &'a Definition,
     pub(super) axis: &'a str,
@@ -25,15 +27,15 @@ pub(super) struct CurveSide<'a> {
     /// Where it was measured, and where its other end stood.
     pub(super) target: (&'a str, Option<&'a str>),
     /// Its points that have an interval and a logarithm, as costs in ns.
-    pub(super) sizes: &'a [Sized],
+    pub(super) sizes: &'a [SizeCost],
     /// The law that accounts for all of them, and whether no other one does.
     pub(super) law: Option<(Law, bool)>,
 }
 
 /// What a side's points are drawn anew for, once for all pairs that it is in.
 struct Chances {
-    fits: Option<Fits>,
-    line: Option<Drawn>,
+    fits: Option<LawFits>,
+    line: Option<ResampledValue>,
 }
 
 impl CurveSide<'_> {
@@ -57,8 +59,12 @@ impl CurveSide<'_> {
     }
 
     /// As unsure as points of a curve are; each side has a chance of its own.
-    fn chance(&self, at: usize, seed: u64) -> Chance {
-        Chance { redraws: REDRAWS, unsure: MIN_RELATIVE_SD, seed: seed.wrapping_add(1 + at as u64) }
+    fn chance(&self, at: usize, seed: u64) -> Resampling {
+        Resampling {
+            resamples: REDRAWS,
+            extra_log_sd: MIN_RELATIVE_SD,
+            seed: seed.wrapping_add(1 + at as u64),
+        }
     }
 
     fn chances(&self, at: usize, seed: u64) -> Chances {
@@ -66,8 +72,8 @@ impl CurveSide<'_> {
         // A line says what a further one costs where a line is what the points lie on.
         let straight = matches!(self.law, Some((Law::Constant | Law::Linear, true)));
         Chances {
-            fits: self.law.map(|(law, _)| Fits::of(law, self.sizes, chance)),
-            line: straight.then(|| slope_of_line(self.sizes, chance)).flatten(),
+            fits: self.law.map(|(law, _)| LawFits::new(law, self.sizes, chance)),
+            line: straight.then(|| fitted_slope(self.sizes, chance)).flatten(),
         }
     }
 }
@@ -78,7 +84,9 @@ pub(super) fn crossings(sides: &[CurveSide], seed: u64) -> Vec<Crossing> {
     let mut found = Vec::new();
     for (between, group) in groups(sides) {
         for (dear, cheap) in pairs(sides, &group) {
-            let Some(seen) = beside(sides[dear].sizes, sides[cheap].sizes) else { continue };
+            let Some(seen) = compare_curves(sides[dear].sizes, sides[cheap].sizes) else {
+                continue;
+            };
             for at in [dear, cheap] {
                 chances[at].get_or_insert_with(|| sides[at].chances(at, seed));
             }
@@ -129,7 +137,7 @@ fn groups(sides: &[CurveSide]) -> Vec<(String, Vec<usize>)> {
 /// The pairs of a group, of each the one first that is dearer at the largest number of both.
 fn pairs(sides: &[CurveSide], group: &[usize]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = group.to_vec();
-    // Whom many are laid beside is the cheapest at the largest number that all of them have.
+    // Whom many are laid compare_curves is the cheapest at the largest number that all of them have.
     let all = |n: f64| group.iter().all(|&at| sides[at].at(n).is_some());
     let shared = sides[group[0]].sizes.iter().map(|size| size.n).filter(|&n| all(n));
     let last = shared.fold(f64::NEG_INFINITY, f64::max);
@@ -148,8 +156,8 @@ fn pairs(sides: &[CurveSide], group: &[usize]) -> Vec<(usize, usize)> {
 
 /// Two curves, the one first that is dearer at the largest number that both have.
 fn costlier_first(sides: &[CurveSide], one: usize, other: usize) -> (usize, usize) {
-    let shared = |size: &&Sized| sides[other].at(size.n).is_some();
-    let last = sides[one].sizes.iter().rev().find(shared);
+    let common_sizes = |size: &&SizeCost| sides[other].at(size.n).is_some();
+    let last = sides[one].sizes.iter().rev().find(common_sizes);
     let is_dearer = last.is_some_and(|size| Some(size.figure) > sides[other].at(size.n));
     if is_dearer { (one, other) } else { (other, one) }
 }
@@ -163,52 +171,56 @@ struct Pair<'a> {
 impl Pair<'_> {
     fn judged(
         &self,
-        Beside { numbers, until, from, often }: Beside,
+        CurveOrder {
+            numbers,
+            costlier_wins_until: until,
+            cheaper_wins_from: from,
+            alternates: often,
+        }: CurveOrder,
         (of_dear, of_cheap): (&Chances, &Chances),
-        [dear_s, cheap_s]: [Chance; 2],
+        [dear_s, cheap_s]: [Resampling; 2],
     ) -> Option<Crossing> {
         let Pair { dear, cheap, between } = self;
         let laws = of_dear.line.as_ref().zip(of_cheap.line.as_ref());
         let more = match laws {
-            Some((dear, cheap)) => Some((dear.minus(cheap).known(), "laws")),
+            Some((dear, cheap)) => Some((dear.difference(cheap).estimate(), "laws")),
             None => {
-                let dear = slope_of_ends(dear.sizes, numbers, dear_s);
-                let cheap = slope_of_ends(cheap.sizes, numbers, cheap_s);
-                dear.zip(cheap).map(|(dear, cheap)| (dear.minus(&cheap).known(), "ends"))
+                let dear = secant_slope(dear.sizes, numbers, dear_s);
+                let cheap = secant_slope(cheap.sizes, numbers, cheap_s);
+                dear.zip(cheap).map(|(dear, cheap)| (dear.difference(&cheap).estimate(), "ends"))
             }
         };
         // Where the laws meet is told where the points agree with it.
-        let agrees = |at: &Known| {
+        let agrees = |at: &ValueWithInterval| {
             until.is_none_or(|until| until <= at.value) && from.is_some_and(|from| at.value <= from)
         };
         let fits = of_dear.fits.as_ref().zip(of_cheap.fits.as_ref());
         let fits = fits.filter(|_| from.is_some() && !often);
-        let at = fits.and_then(|(dear, cheap)| dear.meets(cheap, numbers)).filter(agrees);
+        let at = fits.and_then(|(dear, cheap)| dear.crossover(cheap, numbers)).filter(agrees);
         let whole = |value: f64| value as u64;
-        let mut crossing = Crossing {
-            benchmark: dear.definition.id.clone(),
-            point: dear.definition.without_implied(&dear.without(between)),
-            axis: dear.axis.to_owned(),
-            item: dear.of.to_owned(),
-            target: dear.target.0.to_owned(),
-            peer: dear.target.1.map(str::to_owned),
-            between: (*between).to_owned(),
-            costlier: dear.word(between)?,
-            cheaper: cheap.word(between)?,
-            numbers: numbers.map(whole),
-            added_cost: more.map(|(Known { value, interval }, by)| AddedCostPerItem {
-                value,
-                ci95: [interval.lo, interval.hi],
-                by: by.to_owned(),
-            }),
-            costlier_wins_until: until.map(whole),
-            cheaper_wins_from: from.map(whole),
-            crossover: at.map(|Known { value, interval }| curve::BoundedValue {
-                value,
-                ci95: [interval.lo, interval.hi],
-            }),
-            sentence: String::new(),
-        };
+        let mut crossing =
+            Crossing {
+                benchmark: dear.definition.id.clone(),
+                point: dear.definition.without_implied(&dear.without(between)),
+                axis: dear.axis.to_owned(),
+                item: dear.of.to_owned(),
+                target: dear.target.0.to_owned(),
+                peer: dear.target.1.map(str::to_owned),
+                between: (*between).to_owned(),
+                costlier: dear.word(between)?,
+                cheaper: cheap.word(between)?,
+                numbers: numbers.map(whole),
+                added_cost: more.map(|(ValueWithInterval { value, interval }, by)| {
+                    AddedCostPerItem { value, ci95: [interval.lo, interval.hi], by: by.to_owned() }
+                }),
+                costlier_wins_until: until.map(whole),
+                cheaper_wins_from: from.map(whole),
+                crossover: at.map(|ValueWithInterval { value, interval }| curve::BoundedValue {
+                    value,
+                    ci95: [interval.lo, interval.hi],
+                }),
+                sentence: String::new(),
+            };
         crossing.sentence = sentences::crossing_sentence(&crossing, often);
         Some(crossing)
     }

@@ -4,8 +4,8 @@ use oscost_model::crossing::{AddedCostPerItem, Crossing};
 use oscost_model::curve::{BoundedValue, Break, Curve, Scaling};
 use oscost_model::unit::Better;
 
-use super::{FEWEST, enough};
-use oscost_stats::segments::FEWEST as A_PIECE;
+use super::{MIN_SIZES, enough};
+use oscost_stats::segments::MIN_SEGMENT_POINTS as A_PIECE;
 
 /// More constants than these are told as their number.
 const MAX_CONSTANTS: usize = 3;
@@ -52,7 +52,7 @@ pub(super) fn curve_sentences(
     }
     let breaks = curve.breaks.as_deref().unwrap_or_default();
     if !enough(usable) {
-        said.push(format!("no break is looked for: that takes {FEWEST} points with intervals"));
+        said.push(format!("no break is looked for: that takes {MIN_SIZES} points with intervals"));
     } else if usable < MIN_POINTS_FOR_TWO_BREAKS {
         said.push(format!("{usable} points, {A_PIECE} to a piece, show one break at most"));
     }

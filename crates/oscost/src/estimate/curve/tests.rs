@@ -414,19 +414,23 @@ fn three(bends: [&[[u64; 2]]; 3]) -> Vec<CurveBends> {
 fn a_capacity_explains_a_break_that_moves_with_it_and_no_other() {
     const AT_4: [u64; 2] = [4_096, 5_793];
     const AT_64: [u64; 2] = [65_536, 92_682];
-    const ELSEWHERE: [u64; 2] = [16_384, 23_170];
+    const POSITION_LIKELIHOOD_RATIO: [u64; 2] = [16_384, 23_170];
     let unclear = |curves: &[CurveBends], words: &str| match verdict(curves) {
         Some(CapacityVerdict::Unclear(why)) => assert!(why.contains(words), "{why}"),
         other => panic!("{other:?}"),
     };
     // It moves; of 1 Mi nothing shows, since no size goes so far.
     assert_eq!(verdict(&three([&[AT_4], &[AT_64], &[]])), Some(CapacityVerdict::Moves));
-    // Beside a page that breaks all of them it moves as well.
+    // SingleTargetComparison a page that breaks all of them it moves as well.
     assert_eq!(verdict(&three([&[AT_4], &[AT_4, AT_64], &[AT_4]])), Some(CapacityVerdict::Moves));
-    // It stays, at one of the capacities or elsewhere.
+    // It stays, at one of the capacities or recent_shift.
     assert_eq!(verdict(&three([&[AT_64], &[AT_64], &[AT_64]])), Some(CapacityVerdict::Stays));
     assert_eq!(
-        verdict(&three([&[ELSEWHERE], &[ELSEWHERE], &[ELSEWHERE]])),
+        verdict(&three([
+            &[POSITION_LIKELIHOOD_RATIO],
+            &[POSITION_LIKELIHOOD_RATIO],
+            &[POSITION_LIKELIHOOD_RATIO]
+        ])),
         Some(CapacityVerdict::Stays)
     );
     unclear(&three([&[], &[], &[]]), "none at any capacity");
@@ -436,7 +440,7 @@ fn a_capacity_explains_a_break_that_moves_with_it_and_no_other() {
     unclear(&three([&[BOTH], &[AT_64], &[AT_64, AT_4]]), "do not go together");
     unclear(&three([&[BOTH], &[BOTH], &[]]), "too wide");
     unclear(&three([&[AT_4], &[BOTH], &[BOTH]]), "too wide");
-    unclear(&three([&[ELSEWHERE], &[AT_64], &[]]), "and some not");
+    unclear(&three([&[POSITION_LIKELIHOOD_RATIO], &[AT_64], &[]]), "and some not");
     unclear(&three([&[AT_4, AT_64], &[AT_4, AT_64], &[AT_4, AT_64]]), "do not go together");
     let mut unknown = three([&[AT_4], &[AT_64], &[]]);
     unknown[2].bends = None;

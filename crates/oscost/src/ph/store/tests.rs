@@ -20,7 +20,7 @@ fn folder() -> (TempDir, PathBuf) {
 
 /// What is kept, where all of it can be read.
 fn load_all(folder: &Path) -> Result<Vec<Profile>, StoreError> {
-    let Found { profiles, refused } = find_all(folder)?;
+    let StoredProfiles { profiles, refused } = find_all(folder)?;
     assert!(refused.is_empty(), "{refused:?}");
     Ok(profiles)
 }
@@ -97,7 +97,7 @@ fn what_is_no_profile_is_set_aside_and_never_overwritten() {
     }
     // One that can be read by now was not there when these were begun.
     let unread = [target.clone(), folder.join("5-7.profile")];
-    let said = save_beside(&folder, &[profile(1), profile(2)], &unread).unwrap();
+    let said = save_all_except(&folder, &[profile(1), profile(2)], &unread).unwrap();
     assert_eq!(said, [folder.join("5-1.profile.refused.4")]);
     // What nobody can read is no profile either.
     fs::remove_file(&target).unwrap();
@@ -136,7 +136,7 @@ fn profiles_of_executables_that_are_gone_are_removed_and_no_others() {
     save_all(&folder, &goes).unwrap();
     let damaged = folder.join("5-1.profile");
     fs::write(&damaged, "damage").unwrap();
-    let held = claim(&folder).unwrap();
+    let held = lock(&folder).unwrap();
     let (mut found, removed) = begin(&folder, Some(&held)).unwrap();
     assert_eq!((found.profiles.len(), removed), (5, 0), "there is room for all of them");
     assert_eq!(prune(&folder, &held, &mut found).unwrap(), goes);
@@ -150,31 +150,34 @@ fn where_more_are_kept_than_fit_those_that_are_gone_make_room() {
     let (_temporary, folder) = folder();
     let one = |inode: usize, path: &str| {
         let key = Key { device: 5, inode: inode as u64 };
-        fs::write(folder.join(name_of(key)), text::write(&Profile::new(key, path.to_owned())))
+        fs::write(
+            folder.join(name_of(key)),
+            profile_file::write(&Profile::new(key, path.to_owned())),
+        )
     };
-    let held = claim(&folder).unwrap();
-    for inode in 0..MOST_PROFILES {
+    let held = lock(&folder).unwrap();
+    for inode in 0..MAX_PROFILES {
         one(inode, "").unwrap();
     }
-    one(MOST_PROFILES, "/no/such/program").unwrap();
-    assert_eq!(find_all(&folder).unwrap().profiles.len(), MOST_PROFILES + 1);
+    one(MAX_PROFILES, "/no/such/program").unwrap();
+    assert_eq!(find_all(&folder).unwrap().profiles.len(), MAX_PROFILES + 1);
     assert!(begin(&folder, None).is_err(), "who only reads removes none");
     let (found, removed) = begin(&folder, Some(&held)).unwrap();
-    assert_eq!((found.profiles.len(), removed), (MOST_PROFILES, 1));
-    one(MOST_PROFILES, "").unwrap();
+    assert_eq!((found.profiles.len(), removed), (MAX_PROFILES, 1));
+    one(MAX_PROFILES, "").unwrap();
     let error = begin(&folder, Some(&held)).unwrap_err().to_string();
     assert!(error.contains("cannot monitor with 1025 profiles: at most 1024 fit"), "{error}");
     assert!(error.contains("\n  hint: `oscost ph profiles delete --gone`, or move"), "{error}");
-    assert_eq!(find_all(&folder).unwrap().profiles.len(), MOST_PROFILES + 1);
+    assert_eq!(find_all(&folder).unwrap().profiles.len(), MAX_PROFILES + 1);
 }
 
 #[test]
 fn only_one_at_a_time_changes_profiles() {
     let (_temporary, folder) = folder();
-    let first = claim(&folder).unwrap();
-    let error = claim(&folder).unwrap_err().to_string();
+    let first = lock(&folder).unwrap();
+    let error = lock(&folder).unwrap_err().to_string();
     assert!(error.contains("a monitor holds them\n  hint:"), "{error}");
     drop(first);
-    claim(&folder).unwrap();
+    lock(&folder).unwrap();
     assert_eq!(load_all(&folder).unwrap(), []);
 }

@@ -9,18 +9,21 @@ use crate::report::figures::{Style, times};
 use crate::report::text::{fold, plain};
 use crate::report::view::document::{Block, Section};
 use crate::studies::Study;
-use crate::studies::claim::{Added, Asks, Claim, EQUAL_WITHIN_PCT, Judged, Spot, Then, Verdict};
-use crate::studies::condition::{Condition, Found};
+use crate::studies::claim::{
+    AddedCost, Claim, Criterion, EQUAL_WITHIN_PCT, IntervalEstimate, JudgedClaim, PublishedResult,
+    Verdict,
+};
+use crate::studies::condition::{Condition, ConditionResult};
 use crate::studies::quantity::{Measure, Quantity};
 
 /// How a study had configured its machine and what it claims, each with whether it is so here.
 pub(super) fn sections(
     study: &Study,
-    conditions: &[(&Condition, Found)],
-    judged: &[Judged<'_>],
+    conditions: &[(&Condition, ConditionResult)],
+    judged: &[JudgedClaim<'_>],
 ) -> Vec<Section> {
-    let condition = |(condition, found): &(&Condition, Found)| {
-        plain(&format!("{}: {} ({})", condition.says, found.holds.text(), found.why))
+    let condition = |(condition, found): &(&Condition, ConditionResult)| {
+        plain(&format!("{}: {} ({})", condition.text, found.holds.text(), found.reason))
     };
     let section = |title: &str, block: Option<Block>| {
         let blocks = vec![block?];
@@ -40,8 +43,8 @@ pub(super) const CONDITIONS: &str = "Configuration of the study's machine";
 pub(super) const CLAIMS: &str = "Claims of the study, and whether they hold here";
 
 /// What a claim's own figures say, and what this run says, each in parts.
-pub(super) fn in_parts(study: &Study, judged: &Judged<'_>) -> [Vec<String>; 2] {
-    let then = judged.then.as_ref().and_then(|then| then_words(judged.claim, then));
+pub(super) fn in_parts(study: &Study, judged: &JudgedClaim<'_>) -> [Vec<String>; 2] {
+    let then = judged.published.as_ref().and_then(|then| then_words(judged.claim, then));
     let why = match &judged.verdict {
         Verdict::Undecided(why) => vec![why.clone()],
         Verdict::Holds | Verdict::DoesNotHold => vec![],
@@ -51,29 +54,29 @@ pub(super) fn in_parts(study: &Study, judged: &Judged<'_>) -> [Vec<String>; 2] {
 }
 
 /// What each part of a claim came to.
-fn each(study: &Study, judged: &Judged<'_>) -> Vec<String> {
+fn each(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     let claim = judged.claim;
     let name = |case: &str| study.row(case).map_or(case.to_owned(), |row| row.name.clone());
-    let of_cases = |words: fn(&Spot) -> String| -> Vec<String> {
-        let each = claim.cases.iter().zip(&judged.each);
+    let of_cases = |words: fn(&IntervalEstimate) -> String| -> Vec<String> {
+        let each = claim.cases.iter().zip(&judged.values);
         let each = each.filter_map(|(case, spot)| Some((case, spot.as_ref()?)));
         each.map(|(case, spot)| format!("{}: {}", name(case), words(spot))).collect()
     };
-    match &claim.asks {
-        Asks::EqualAdded => of_cases(apart),
-        Asks::Ratio { .. } => of_cases(ratio),
-        Asks::Within(quantities) => {
-            let each = quantities.iter().zip(&judged.each);
+    match &claim.criterion {
+        Criterion::EqualAdded => of_cases(apart),
+        Criterion::Ratio { .. } => of_cases(ratio),
+        Criterion::Within(quantities) => {
+            let each = quantities.iter().zip(&judged.values);
             each.map(|(quantity, spot)| measured(quantity, spot.as_ref())).collect()
         }
     }
 }
 
 /// A claim: what the study says, what its own figures say, and what this run says.
-fn claim(study: &Study, judged: &Judged<'_>) -> String {
+fn claim(study: &Study, judged: &JudgedClaim<'_>) -> String {
     let claim = judged.claim;
-    let mut lines = vec![plain(&format!("\"{}\" ({})", claim.says, claim.at))];
-    if let Some(then) = judged.then.as_ref().and_then(|then| then_words(claim, then)) {
+    let mut lines = vec![plain(&format!("\"{}\" ({})", claim.statement, claim.location))];
+    if let Some(then) = judged.published.as_ref().and_then(|then| then_words(claim, then)) {
         // Each part is bounded by itself: together they are as long as the claim has quantities.
         let then: Vec<String> = then.iter().map(|part| plain(part)).collect();
         lines.push(format!("  then: {}", then.join("; ")));
@@ -92,17 +95,21 @@ fn claim(study: &Study, judged: &Judged<'_>) -> String {
 }
 
 /// What the study's own figures say, where it gives them, in parts.
-fn then_words(claim: &Claim, then: &Then) -> Option<Vec<String>> {
+fn then_words(claim: &Claim, then: &PublishedResult) -> Option<Vec<String>> {
     Some(match then {
-        Then::EqualAdded { mean_ns, furthest } => vec![format!(
+        PublishedResult::EqualAdded { mean_ns, furthest } => vec![format!(
             "{} were added on average, and each within {:.1} % of that",
             time(*mean_ns),
             100.0 * furthest
         )],
-        Then::Ratio { least, most } if least == most => vec![format!("a ratio of {least:.2}")],
-        Then::Ratio { least, most } => vec![format!("ratios of {least:.2} to {most:.2}")],
-        Then::Within(each) => {
-            let Asks::Within(quantities) = &claim.asks else { return None };
+        PublishedResult::Ratio { min: least, max: most } if least == most => {
+            vec![format!("a ratio of {least:.2}")]
+        }
+        PublishedResult::Ratio { min: least, max: most } => {
+            vec![format!("ratios of {least:.2} to {most:.2}")]
+        }
+        PublishedResult::Within(each) => {
+            let Criterion::Within(quantities) = &claim.criterion else { return None };
             let each = quantities.iter().zip(each);
             each.filter_map(|(quantity, value)| Some((quantity, (*value)?)))
                 .map(|(quantity, value)| format!("{} {}", quantity.name, number(quantity, value)))
@@ -112,17 +119,17 @@ fn then_words(claim: &Claim, then: &Then) -> Option<Vec<String>> {
 }
 
 /// The verdict here, and what it stands on.
-fn here_words(judged: &Judged<'_>) -> [String; 2] {
+fn here_words(judged: &JudgedClaim<'_>) -> [String; 2] {
     let verdict = match &judged.verdict {
         Verdict::Undecided(why) => format!("undecided: {why}"),
         said => said.text().to_owned(),
     };
-    let stands_on = match (&judged.claim.asks, judged.added) {
-        (Asks::Within(_), _) | (Asks::EqualAdded, None) => String::new(),
-        (Asks::Ratio { least, most }, _) => {
+    let stands_on = match (&judged.claim.criterion, judged.added) {
+        (Criterion::Within(_), _) | (Criterion::EqualAdded, None) => String::new(),
+        (Criterion::Ratio { min: least, max: most }, _) => {
             format!("asked: from {least} to {most}, with the whole interval")
         }
-        (Asks::EqualAdded, Some(Added { mean, rounds })) => {
+        (Criterion::EqualAdded, Some(AddedCost { mean, rounds })) => {
             let interval = mean.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
             format!(
                 "{}{} are added on average, over {rounds} rounds; asked: within \
@@ -136,8 +143,8 @@ fn here_words(judged: &Judged<'_>) -> [String; 2] {
 }
 
 /// A quantity of a claim: what it came to, and what was asked of it.
-fn measured(quantity: &Quantity, spot: Option<&Spot>) -> String {
-    let bounds = match (quantity.least, quantity.most) {
+fn measured(quantity: &Quantity, spot: Option<&IntervalEstimate>) -> String {
+    let bounds = match (quantity.min, quantity.max) {
         (Some(least), Some(most)) if least == most => least.to_string(),
         (Some(least), Some(most)) => format!("from {least} to {most}"),
         (Some(least), None) => format!("{least} or more"),
@@ -182,7 +189,7 @@ fn time(ns: f64) -> String {
 }
 
 /// By how much what is added to a case differs from the mean.
-fn apart(spot: &Spot) -> String {
+fn apart(spot: &IntervalEstimate) -> String {
     let pct = |share: f64| {
         let digits = signed(100.0 * share, 1);
         let sign = if digits.starts_with('-') || digits == "0.0" { "" } else { "+" };
@@ -192,7 +199,7 @@ fn apart(spot: &Spot) -> String {
     format!("{} %{}", pct(spot.value), interval.unwrap_or_default())
 }
 
-fn ratio(spot: &Spot) -> String {
+fn ratio(spot: &IntervalEstimate) -> String {
     let interval = spot.interval.map(|it| format!(" [{:.2} .. {:.2}]", it.lo, it.hi));
     format!("{:.2}{}", spot.value, interval.unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::{Record, Row};
 use oscost_model::unit::Unit;
-use oscost_stats::groups::{Borderline, Cost, Groups, groups};
+use oscost_stats::groups::{Borderline, Cost, Groups, group_costs};
 use oscost_stats::interval::Interval;
 
 use crate::report::figures::{rough, times};
@@ -25,7 +25,7 @@ pub(super) fn table(record: &Record, measured: &[&Row]) -> Option<Table> {
         return None;
     }
     let costs: Vec<Cost> = placed.iter().map(|&(_, cost)| cost).collect();
-    let Groups { of, count, borderline } = groups(&costs, record.settings.seed);
+    let Groups { assignments: of, count, borderline } = group_costs(&costs, record.settings.seed);
     let members = |group: usize| {
         let of = of.iter().zip(&placed);
         of.filter(move |(its, _)| **its == group).map(|(_, &(row, _))| row).collect::<Vec<_>>()
@@ -89,7 +89,7 @@ fn row(group: usize, rows: &[&Row], bases: &BTreeSet<&str>) -> TableRow {
 /// The rows that may as well belong to another group.
 fn borderline_notes(borderline: &[Borderline], placed: &[(&Row, Cost)]) -> Vec<String> {
     let mut between: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
-    for &Borderline { item, group, or } in borderline {
+    for &Borderline { item, group, alternative: or } in borderline {
         // A group of its own comes after all others.
         let other = or.unwrap_or(usize::MAX);
         between.entry((group, other)).or_default().push(&placed[item].0.case);

@@ -13,7 +13,7 @@ use crate::report::figures::per_cent;
 use crate::report::text::{fold, plain};
 
 /// CPUs that stand in the table; of more, the worst and the chosen one.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// All that the doctor knows, and what it makes of it.
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +78,12 @@ fn headline(visit: &Visit<'_>) -> String {
 /// A line for each CPU.
 fn table(visit: &Visit<'_>, out: &mut String) {
     let mut rows: Vec<&CpuProbe> = visit.probe.iter().collect();
-    let more = rows.len().saturating_sub(MOST_ROWS);
+    let more = rows.len().saturating_sub(MAX_ROWS);
     if more > 0 {
         rows.sort_by(|one, other| other.lost_pct().total_cmp(&one.lost_pct()));
         let chosen = rows.iter().position(|probe| Some(probe.cpu) == visit.cpu);
-        let chosen = chosen.filter(|&at| at >= MOST_ROWS).map(|at| rows[at]);
-        rows.truncate(MOST_ROWS);
+        let chosen = chosen.filter(|&at| at >= MAX_ROWS).map(|at| rows[at]);
+        rows.truncate(MAX_ROWS);
         rows.extend(chosen);
     }
     let _ = writeln!(

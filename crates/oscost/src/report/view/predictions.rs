@@ -10,8 +10,10 @@ use crate::report::figures::rough;
 use crate::report::text::{fold, plain};
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::row;
-use crate::studies::Beats;
-use crate::studies::prediction::{Estimate, Expected, Held, TimeUnit, VALUE_WITHIN, is_below};
+use crate::studies::ClockRates;
+use crate::studies::prediction::{
+    Estimate, PredictedCost, PredictionResult, TimeUnit, VALUE_TOLERANCE_FACTOR, judge_order,
+};
 
 /// What a terminal of 80 columns takes.
 const WIDTH: usize = 80;
@@ -69,15 +71,16 @@ fn text(record: &Record) -> String {
             );
         }
     }
-    let count = |held: Held| judged.iter().filter(|it| it.held == held).count();
-    let counts = [Held::Held, Held::DidNotHold, Held::Undecided]
-        .map(|held| (count(held), held))
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, held)| format!("{count} {}", held.text()));
+    let count = |held: PredictionResult| judged.iter().filter(|it| it.held == held).count();
+    let counts =
+        [PredictionResult::Held, PredictionResult::DidNotHold, PredictionResult::Undecided]
+            .map(|held| (count(held), held))
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, held)| format!("{count} {}", held.text()));
     let counts = counts.collect::<Vec<_>>().join(", ");
     let rule = format!(
-        "{counts}. A value holds within a factor of {VALUE_WITHIN}; a prediction holds where all of the \
+        "{counts}. A value holds within a factor of {VALUE_TOLERANCE_FACTOR}; a prediction holds where all of the \
          interval agrees with it, and does not hold where none of it does."
     );
     let _ = writeln!(out, "\n{}", fold(&rule, 78, "  "));
@@ -124,7 +127,7 @@ fn line(cells: &[&str; 5], widths: &[usize; 5]) -> String {
 struct Judged {
     case: String,
     cells: [String; 5],
-    held: Held,
+    held: PredictionResult,
     notes: Vec<String>,
     expected: Option<String>,
 }
@@ -186,7 +189,7 @@ fn in_ns(row: &Row) -> Option<(f64, Option<[f64; 2]>)> {
 /// How fast counter and core ran where a row was measured. Only a counter that was the run's clock
 /// has a rate, and only a core whose rate was estimated in this very run: by a row of its own, or
 /// when the run chose its CPU.
-fn beats(row: Option<&Row>, record: &Record) -> Beats {
+fn beats(row: Option<&Row>, record: &Record) -> ClockRates {
     let machine = row.and_then(|row| record.machines.iter().find(|it| it.id == row.target.machine));
     let clock = machine.and_then(|machine| machine.clock.as_ref());
     let above_0 = |rate: &f64| rate.is_finite() && *rate > 0.0;
@@ -195,18 +198,18 @@ fn beats(row: Option<&Row>, record: &Record) -> Beats {
     let core = core.and_then(|core| core.estimate.as_ref()).map(|estimate| estimate.median);
     let by_row = counter.zip(core).map(|(per_ns, per_cycle)| per_ns / per_cycle);
     // Without that row, by the chain of multiplications that the CPU was probed with.
-    let core_ghz = by_row.or_else(|| Beats::of(record).core_ghz);
-    Beats { ticks_per_ns: counter.filter(above_0), core_ghz: core_ghz.filter(above_0) }
+    let core_ghz = by_row.or_else(|| ClockRates::of(record).core_ghz);
+    ClockRates { ticks_per_ns: counter.filter(above_0), core_ghz: core_ghz.filter(above_0) }
 }
 
-type Verdict = (Held, Option<String>);
+type Verdict = (PredictionResult, Option<String>);
 
 fn undecided(why: impl Into<String>) -> Verdict {
-    (Held::Undecided, Some(format!("undecided: {}", why.into())))
+    (PredictionResult::Undecided, Some(format!("undecided: {}", why.into())))
 }
 
 /// The words of a prediction of a cost, and what became of it.
-fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &Beats) -> (String, Verdict) {
+fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &ClockRates) -> (String, Verdict) {
     let expected = match expected(predicted) {
         Ok(expected) => expected,
         Err(why) => return ("?".to_owned(), undecided(plain(&why))),
@@ -219,8 +222,10 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &Beats) -> (Stri
     });
     let verdict = match judged {
         Err(why) => undecided(why),
-        Ok((Held::Undecided, None)) => undecided("fewer than six repetitions have no interval"),
-        Ok((Held::Undecided, _)) => undecided("the interval lies on both sides"),
+        Ok((PredictionResult::Undecided, None)) => {
+            undecided("fewer than six repetitions have no interval")
+        }
+        Ok((PredictionResult::Undecided, _)) => undecided("the interval lies on both sides"),
         Ok((held, _)) => (held, None),
     };
     (shown, verdict)
@@ -235,7 +240,9 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verd
         interval.ok_or(format!("{name} has no interval"))
     };
     let pair = interval(row, "the case").and_then(|one| Ok((one, interval(its, "the other")?)));
-    let held = pair.as_ref().map_or(Held::Undecided, |&(one, its)| is_below(Some(one), Some(its)));
+    let held = pair
+        .as_ref()
+        .map_or(PredictionResult::Undecided, |&(one, its)| judge_order(Some(one), Some(its)));
     let figure = its.ok().and_then(row::figure);
     let figure = figure.map(|figure| match figure.interval_text() {
         Some(interval) => format!(": {} ({interval})", figure.text),
@@ -244,16 +251,16 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verd
     let mut note = format!("less than {}{}", plain(other), figure.unwrap_or_default());
     match (held, pair) {
         (_, Err(why)) => note += &format!("; undecided: {why}"),
-        (Held::Undecided, Ok(_)) => note += "; undecided: the intervals overlap",
+        (PredictionResult::Undecided, Ok(_)) => note += "; undecided: the intervals overlap",
         _ => {}
     }
     ("less".to_owned(), (held, Some(note)))
 }
 
 /// A prediction's texts, read.
-fn expected(predicted: &Prediction) -> Result<Expected, String> {
+fn expected(predicted: &Prediction) -> Result<PredictedCost, String> {
     let read = |text: &Option<String>| text.as_deref().map(Estimate::parse).transpose();
-    Ok(Expected {
+    Ok(PredictedCost {
         whole: read(&predicted.estimate)?,
         hardware: read(&predicted.hardware)?,
         software: read(&predicted.software)?,
@@ -262,7 +269,7 @@ fn expected(predicted: &Prediction) -> Result<Expected, String> {
 
 /// What there is to say of a prediction by itself: its parts, whether they contradict it, and what
 /// it is in nanoseconds.
-fn parts(predicted: &Prediction, beats: &Beats) -> Vec<String> {
+fn parts(predicted: &Prediction, beats: &ClockRates) -> Vec<String> {
     let Ok(expected) = expected(predicted) else { return Vec::new() };
     // What was not given in units of time is given in nanoseconds too.
     let ns = |it: &Estimate| match it.unit {
@@ -290,7 +297,7 @@ fn parts(predicted: &Prediction, beats: &Beats) -> Vec<String> {
 }
 
 /// The rates that ticks, and cycles where there are any, were turned into nanoseconds by.
-fn how_fast(beats: &Beats, has_cycles: bool) -> Option<String> {
+fn how_fast(beats: &ClockRates, has_cycles: bool) -> Option<String> {
     let per_ns = beats.ticks_per_ns?;
     let core = beats.core_ghz.filter(|_| has_cycles);
     let core = core.map(|ghz| format!(", {:.3} ticks an estimated cycle", per_ns / ghz));

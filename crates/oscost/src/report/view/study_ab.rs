@@ -14,7 +14,9 @@ use crate::report::view::headline::{headline, title as run_title};
 use crate::report::view::lists::preformatted;
 use crate::report::view::monitor::states;
 use crate::report::view::row::is_asked;
-use crate::studies::lay::{Here, Laid, LaidRow, LaidTable};
+use crate::studies::two_targets::{
+    RunStatistic, TwoTargetComparison, TwoTargetRow, TwoTargetTable,
+};
 use crate::studies::{Published, condition};
 
 /// Of a terminal.
@@ -22,7 +24,7 @@ const WIDTH: usize = 80;
 /// Between columns.
 const GAP: usize = 2;
 /// A run in the form of its study.
-pub fn view(laid: &Laid<'_>, record: &Record) -> View {
+pub fn view(laid: &TwoTargetComparison<'_>, record: &Record) -> View {
     let mut sections = vec![preformatted(heading(laid))];
     for table in &laid.tables {
         let texts = [as_printed(laid, table), by_medians(laid, table), notes(laid, table)];
@@ -45,7 +47,7 @@ pub fn view(laid: &Laid<'_>, record: &Record) -> View {
 }
 
 /// Which study, what it was measured on, and what its columns are here.
-pub(super) fn heading(laid: &Laid<'_>) -> String {
+pub(super) fn heading(laid: &TwoTargetComparison<'_>) -> String {
     let study = laid.study;
     let authors = study.authors.join(", ");
     let protocol = &study.protocol;
@@ -61,15 +63,15 @@ pub(super) fn heading(laid: &Laid<'_>) -> String {
             "Study {}, published in {}: {}. {authors}. {}.",
             study.id, study.year, study.title, study.source
         ),
-        format!("then: {}; {}", study.measured_on, protocol.there),
-        format!("here: {targets}; {}", protocol.here),
+        format!("then: {}; {}", study.measured_on, protocol.original),
+        format!("here: {targets}; {}", protocol.replication),
     ]
     .map(|line| fold(&plain(&line), 78, "  "))
     .join("\n")
 }
 
 /// The table as the study printed it, with this run's figures by its own statistic below each row.
-fn as_printed(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
+fn as_printed(laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> String {
     let of = table.table;
     let mut text = fold(
         &plain(&format!(
@@ -90,14 +92,14 @@ fn as_printed(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
         let printed = |side: usize| row.row.published.get(side).and_then(Option::as_ref);
         let then = [0, 1].map(|side| printed(side).map(|it| it.text.clone()));
         let both = [0, 1].map(|side| printed(side).and_then(Published::single));
-        let here = row.here.map(|it| it.map(|it| statistic(it, decimals)));
+        let here = row.statistics.map(|it| it.map(|it| statistic(it, decimals)));
         let name = plain(&row.row.name);
         let is_published = both.iter().any(Option::is_some);
         if is_published {
             lines.push(Line::of(&name, "then", then, both, decimals.0));
         }
         let name = if is_published { "" } else { &name };
-        let means = row.here.map(|it| it.map(|it| it.mean));
+        let means = row.statistics.map(|it| it.map(|it| it.mean));
         lines.push(Line::of(name, "here", here, means, decimals.0));
     }
     text.push_str(&laid_out(&lines));
@@ -105,7 +107,7 @@ fn as_printed(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
 }
 
 /// The same rows by oscost's own estimates.
-fn by_medians(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
+fn by_medians(laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> String {
     let compared: Vec<&Comparison> = table.rows.iter().filter_map(|row| row.comparison).collect();
     let targets = laid.targets.map(|target| target.unwrap_or("-"));
     let text = format!(
@@ -150,20 +152,20 @@ fn compared_workers(it: &Comparison) -> [String; 3] {
 
 /// Digits behind the points of a figure and of its deviation: as many as were printed of the row,
 /// or of the table's first row of which some were.
-pub(super) fn decimals(row: &LaidRow<'_>, table: &LaidTable<'_>) -> (usize, usize) {
+pub(super) fn decimals(row: &TwoTargetRow<'_>, table: &TwoTargetTable<'_>) -> (usize, usize) {
     let all = std::iter::once(row).chain(&table.rows);
     let first: Option<&Published> = all.flat_map(|row| row.row.published.iter().flatten()).next();
     match first {
         Some(it) => (it.decimals, it.deviation_decimals.unwrap_or(it.decimals)),
         None => {
-            let size = row.here.iter().flatten().map(|it| it.mean).next().unwrap_or(0.0);
+            let size = row.statistics.iter().flatten().map(|it| it.mean).next().unwrap_or(0.0);
             (decimals_for(size, DIGITS), decimals_for(size, DIGITS))
         }
     }
 }
 
 /// A figure by the study's statistic, in its form.
-pub(super) fn statistic(here: Here, (decimals, of_deviation): (usize, usize)) -> String {
+pub(super) fn statistic(here: RunStatistic, (decimals, of_deviation): (usize, usize)) -> String {
     let mean = at_least(here.mean, decimals);
     match here.deviation {
         Some(deviation) => format!("{mean} ({})", at_least(deviation, of_deviation)),
@@ -234,13 +236,13 @@ fn laid_out(lines: &[Line]) -> String {
 }
 
 /// What there is to say of a table and its rows.
-pub(super) fn notes(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
-    let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.says.clone()).collect();
+pub(super) fn notes(laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> String {
+    let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.text.clone()).collect();
     lines.extend(profiles(laid, table));
     for row in &table.rows {
         let (name, runs) = (&row.row.name, row.row.runs);
         lines.extend(row.notes.iter().map(|note| format!("{name}: {note}")));
-        for (column, here) in laid.columns.iter().zip(row.here) {
+        for (column, here) in laid.columns.iter().zip(row.statistics) {
             if let Some(here) = here.filter(|here| here.runs < runs) {
                 let of = if here.runs == 1 { "run" } else { "runs" };
                 lines.push(format!("{name}, {}: {} {of} here, not {runs}", column.name, here.runs));
@@ -253,7 +255,7 @@ pub(super) fn notes(laid: &Laid<'_>, table: &LaidTable<'_>) -> String {
 }
 
 /// In which state the profile of the measuring program was, row by row, where a monitor told.
-fn profiles(laid: &Laid<'_>, table: &LaidTable<'_>) -> Option<String> {
+fn profiles(laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> Option<String> {
     let mut by_state: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in &table.rows {
         if let Some(monitor) = row.sides[1].and_then(|row| row.monitor.as_ref()) {

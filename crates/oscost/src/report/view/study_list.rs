@@ -9,17 +9,17 @@ use crate::report::render::markdown::cell;
 use crate::report::text::{fold, plain};
 use crate::report::view::claims;
 use crate::report::view::study_run::study_method;
-use crate::studies::beside::beside;
-use crate::studies::claim::{Judged, Verdict};
-use crate::studies::lay::lay;
+use crate::studies::claim::{JudgedClaim, Verdict};
+use crate::studies::single_target::compare_single_target;
+use crate::studies::two_targets::compare_two_targets;
 use crate::studies::{Study, Subject, Table, TableRow};
 
 /// The studies that come with oscost, three lines each.
 pub fn list(studies: &[Study]) -> String {
     let mut out = String::new();
     for study in studies {
-        let takes = study.takes.map(|takes| {
-            format!("takes {}, {} with --quick", time(takes.seconds), time(takes.quick))
+        let takes = study.expected_duration.map(|takes| {
+            format!("takes {}, {} with --quick", time(takes.seconds), time(takes.quick_seconds))
         });
         // Writing to a String cannot fail.
         let indent = " ".repeat(16);
@@ -64,8 +64,8 @@ pub fn page(study: &Study, word: &str) -> String {
             study.authors.join(", "),
             study.source
         ),
-        format!("then: {}; {}", study.measured_on, study.protocol.there),
-        format!("here: {}", study.protocol.here),
+        format!("then: {}; {}", study.measured_on, study.protocol.original),
+        format!("here: {}", study.protocol.replication),
         format!("again: {}", command(study, word)),
     ];
     for line in heading {
@@ -78,13 +78,13 @@ pub fn page(study: &Study, word: &str) -> String {
         let _ = writeln!(out, "\nHow the study had its machine");
     }
     for condition in &study.conditions {
-        let _ = writeln!(out, "  {}", fold(&plain(&condition.says), 76, "    "));
+        let _ = writeln!(out, "  {}", fold(&plain(&condition.text), 76, "    "));
     }
     if !study.claims.is_empty() {
         let _ = writeln!(out, "\nWhat the study says");
     }
     for claim in &study.claims {
-        let text = format!("\"{}\" ({})", claim.says, claim.at);
+        let text = format!("\"{}\" ({})", claim.statement, claim.location);
         let _ = writeln!(out, "  {}", fold(&plain(&text), 76, "    "));
     }
     out
@@ -115,11 +115,11 @@ fn table_as_printed(study: &Study, table: &Table) -> String {
         let text = format!("{} = {}; {case}", series.axis, values.join(" "));
         let _ = writeln!(out, "    {}", fold(&plain(&text), 74, "      "));
     }
-    let notes = table.notes.iter().map(|note| note.says.clone());
+    let notes = table.notes.iter().map(|note| note.text.clone());
     let of_rows = table
         .rows
         .iter()
-        .flat_map(|row| row.notes.iter().map(|note| format!("{}: {}", row.name, note.says)));
+        .flat_map(|row| row.notes.iter().map(|note| format!("{}: {}", row.name, note.text)));
     for note in notes.chain(of_rows) {
         let _ = writeln!(out, "  note: {}", fold(&plain(&note), 70, "    "));
     }
@@ -133,7 +133,7 @@ fn row_as_printed(row: &TableRow, columns: &[String]) -> String {
     });
     let subject = match &row.subject {
         Subject::Case(case) => case.clone(),
-        Subject::Nothing(why) => format!("not measured: {why}"),
+        Subject::Unmeasurable(why) => format!("not measured: {why}"),
     };
     let peer = if row.peer { ", its other end on another machine" } else { "" };
     let metric = row.metric.as_ref().map(|metric| format!(", {metric}")).unwrap_or_default();
@@ -154,7 +154,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(judged: &[Judged<'_>]) -> Self {
+    fn of(judged: &[JudgedClaim<'_>]) -> Self {
         let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|it| is(&it.verdict)).count();
         Self {
             holds: count(|verdict| *verdict == Verdict::Holds),
@@ -169,10 +169,10 @@ impl Tally {
 }
 
 /// The claims of a study as a run has judged them.
-fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<Judged<'a>> {
-    match lay(study, record) {
+fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<JudgedClaim<'a>> {
+    match compare_two_targets(study, record) {
         Some(laid) => laid.claims,
-        None => beside(study, record).claims,
+        None => compare_single_target(study, record).claims,
     }
 }
 
@@ -193,7 +193,7 @@ fn elsewhere(study: &Study, record: &Record) -> Option<String> {
             (target != "local").then(|| format!("at {target}"))
         }
         Some(columns) => {
-            let targets = lay(study, record)?.targets;
+            let targets = compare_two_targets(study, record)?.targets;
             let its = columns.each_ref().map(|column| Some(column.target.as_str()));
             let [base, new] = targets.map(|target| target.unwrap_or("nowhere"));
             (targets != its).then(|| format!("{new} against {base}"))
@@ -215,7 +215,7 @@ pub fn claims(studies: &[(&Study, Option<&Record>)]) -> String {
         let head = format!("{} ({}): {words}", study.id, when(study, record));
         let _ = writeln!(out, "{}", fold(&plain(&head), 78, "  "));
         for it in judged {
-            let text = format!("{}: {}", it.verdict.text(), it.claim.says);
+            let text = format!("{}: {}", it.verdict.text(), it.claim.statement);
             let _ = writeln!(out, "  {}", fold(&plain(&text), 76, "    "));
         }
         out.push('\n');
@@ -260,7 +260,7 @@ pub fn markdown(studies: &[(&Study, Option<&Record>)]) -> String {
                 out,
                 "| {} | {} | {} | {} |",
                 it.verdict.text(),
-                cell(&it.claim.says),
+                cell(&it.claim.statement),
                 cells(&then),
                 cells(&here)
             );
@@ -288,11 +288,11 @@ fn cells(texts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studies::{named, names};
+    use crate::studies::{built_in_names, find_built_in};
 
     #[test]
     fn every_study_is_listed_with_its_command_and_fits_a_page() {
-        let studies: Vec<Study> = names().filter_map(named).collect();
+        let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
         let listed = list(&studies);
         for study in &studies {
             assert!(listed.contains(&study.id), "{listed}");
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_says_how_it_would_be() {
-        let studies: Vec<Study> = names().filter_map(named).collect();
+        let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
         let none: Vec<(&Study, Option<&Record>)> =
             studies.iter().map(|study| (study, None)).collect();
         assert!(claims(&none).contains("cs736-2019: not measured here; oscost run --study"));

@@ -17,10 +17,12 @@ use crate::report::view::lists::preformatted;
 use crate::report::view::row::is_asked;
 use crate::report::view::run::{self, Plots};
 use crate::report::view::{claims, predictions};
-use crate::studies::beside::{Beside, BesideRow, BesideTable, Cell, Expected};
-use crate::studies::claim::Spot;
-use crate::studies::unit::Kind;
-use crate::studies::{Beats, Published, Series, Subject, Table};
+use crate::studies::claim::IntervalEstimate;
+use crate::studies::single_target::{
+    ColumnResult, PredictionComparison, SingleTargetComparison, SingleTargetRow, SingleTargetTable,
+};
+use crate::studies::unit::UnitKind;
+use crate::studies::{ClockRates, Published, Series, Subject, Table};
 
 /// Of a terminal.
 const WIDTH: usize = 80;
@@ -28,16 +30,16 @@ const WIDTH: usize = 80;
 const GAP: usize = 2;
 
 /// A run in the form of its study.
-pub fn view(beside: &Beside<'_>, record: &Record, plots: Plots) -> View {
+pub fn view(beside: &SingleTargetComparison<'_>, record: &Record, plots: Plots) -> View {
     let mut sections = vec![preformatted(heading(beside))];
     for table in &beside.tables {
-        let mut blocks = curves(table, beside.beats, plots);
+        let mut blocks = curves(table, beside.clock_rates, plots);
         let head = format!("{}\n{}", title(table), single_rows(table));
         match blocks.first_mut() {
             Some(Block::Preformatted(text)) => *text = format!("{head}{text}"),
             _ => blocks.insert(0, Block::Preformatted(head)),
         }
-        let rest = [expectations(table), notes(table, beside.step_ns)];
+        let rest = [expectations(table), notes(table, beside.clock_step_ns)];
         let rest = rest.into_iter().filter(|text| !text.is_empty()).map(Block::Preformatted);
         blocks.extend(rest);
         sections.push(Section { blocks, ..Section::default() });
@@ -50,9 +52,9 @@ pub fn view(beside: &Beside<'_>, record: &Record, plots: Plots) -> View {
 }
 
 /// Which study, what it was measured on, and what is done here.
-pub(super) fn heading(beside: &Beside<'_>) -> String {
+pub(super) fn heading(beside: &SingleTargetComparison<'_>) -> String {
     let study = beside.study;
-    let cycles = match (study.beats.core_ghz, beside.beats.core_ghz) {
+    let cycles = match (study.clock_rates.core_ghz, beside.clock_rates.core_ghz) {
         (Some(then), Some(here)) => format!(
             "cycles are of a core of {then} GHz then, and of {here:.2} GHz here (an estimate, by a \
              chain of multiplications)"
@@ -71,8 +73,8 @@ pub(super) fn heading(beside: &Beside<'_>) -> String {
             study.authors.join(", "),
             study.source
         ),
-        format!("then: {}; {}", study.measured_on, study.protocol.there),
-        format!("here: {}", study.protocol.here),
+        format!("then: {}; {}", study.measured_on, study.protocol.original),
+        format!("here: {}", study.protocol.replication),
         cycles,
     ]
     .map(|line| fold(&plain(&line), 78, "  "))
@@ -80,7 +82,7 @@ pub(super) fn heading(beside: &Beside<'_>) -> String {
 }
 
 /// What stands above a table: its name, and how its rows are found.
-pub(super) fn title(table: &BesideTable<'_>) -> String {
+pub(super) fn title(table: &SingleTargetTable<'_>) -> String {
     let of = table.table;
     let study_methods: Vec<(String, &str)> = table
         .rows
@@ -147,9 +149,9 @@ fn count(number: u64) -> String {
 const HEADINGS: [&str; 6] = ["", "then", "here", "oscost's median", "then/here", "in cycles"];
 
 /// The rows that stand in no curve.
-fn single_rows(table: &BesideTable<'_>) -> String {
+fn single_rows(table: &SingleTargetTable<'_>) -> String {
     let in_series = |at: usize| table.table.series.iter().any(|it| it.rows().contains(&at));
-    let rows: Vec<&BesideRow<'_>> = table
+    let rows: Vec<&SingleTargetRow<'_>> = table
         .rows
         .iter()
         .enumerate()
@@ -161,7 +163,7 @@ fn single_rows(table: &BesideTable<'_>) -> String {
         for row in &rows {
             // What cannot be measured has no more than what was printed.
             let is_measured = row.row.case().is_some();
-            let shown = row.cells.iter().filter(|cell| is_measured || cell.then.is_some());
+            let shown = row.cells.iter().filter(|cell| is_measured || cell.published.is_some());
             for (at, cell) in shown.enumerate() {
                 let name = if at == 0 { plain(&row.row.name) } else { String::new() };
                 lines.push((name, cells(cell, table, spread)));
@@ -187,7 +189,7 @@ pub(super) enum Spread {
 }
 
 /// A figure of oscost's own, with its interval.
-fn own_figure(own: Spot, spread: Spread) -> String {
+fn own_figure(own: IntervalEstimate, spread: Spread) -> String {
     let digits = decimals_for(own.value, DIGITS);
     let figure = at_least(own.value, digits);
     match (own.interval, spread) {
@@ -207,7 +209,11 @@ fn own_figure(own: Spot, spread: Spread) -> String {
 }
 
 /// The cells of a column of a row.
-pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) -> [String; 6] {
+pub(super) fn cells(
+    cell: &ColumnResult<'_>,
+    table: &SingleTargetTable<'_>,
+    spread: Spread,
+) -> [String; 6] {
     let dash = || "-".to_owned();
     let several = table.table.figures.len() > 1;
     let unit = cell.figure.unit.text();
@@ -217,12 +223,12 @@ pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) ->
         (false, true) => unit.to_owned(),
         (false, false) => String::new(),
     };
-    let printed = cell.then.or_else(|| first_printed(cell, table));
+    let printed = cell.published.or_else(|| first_printed(cell, table));
     let decimals = |value: f64| match printed {
         Some(it) => (it.decimals, it.deviation_decimals.unwrap_or(it.decimals)),
         None => (decimals_for(value, DIGITS), decimals_for(value, DIGITS)),
     };
-    let here = cell.here.map(|here| {
+    let here = cell.by_study_statistic.map(|here| {
         let (decimals, of_deviation) = decimals(here.value);
         let figure = at_least(here.value, decimals);
         match here.deviation {
@@ -230,7 +236,7 @@ pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) ->
             None => figure,
         }
     });
-    let own = cell.own.map(|own| own_figure(own, spread));
+    let own = cell.estimate.map(|own| own_figure(own, spread));
     let ratio = |of: Option<[f64; 2]>| match of {
         Some([least, most]) if least == most => times(least),
         Some([least, most]) => format!("{}..{}", times(least), times(most)),
@@ -238,19 +244,22 @@ pub(super) fn cells(cell: &Cell<'_>, table: &BesideTable<'_>, spread: Spread) ->
     };
     [
         plain(&column),
-        cell.then.map_or_else(dash, |it| plain(&it.text)),
+        cell.published.map_or_else(dash, |it| plain(&it.text)),
         here.unwrap_or_else(dash),
         own.unwrap_or_else(dash),
-        ratio(cell.then_over_here),
-        ratio(cell.in_cycles),
+        ratio(cell.published_ratio),
+        ratio(cell.published_ratio_in_cycles),
     ]
 }
 
 /// The first figure that was printed in the column of a cell.
-fn first_printed<'a>(cell: &Cell<'_>, table: &BesideTable<'a>) -> Option<&'a Published> {
+fn first_printed<'a>(
+    cell: &ColumnResult<'_>,
+    table: &SingleTargetTable<'a>,
+) -> Option<&'a Published> {
     let cells = table.rows.iter().flat_map(|row| &row.cells);
     let mut same = cells.filter(|it| it.figure == cell.figure);
-    same.find_map(|it| it.then)
+    same.find_map(|it| it.published)
 }
 
 /// Lines under their headings; a name for which no room is left stands on a line of its own, and a
@@ -289,7 +298,7 @@ fn laid_out(lines: &[(String, [String; 6])]) -> String {
 }
 
 /// The curves of a figure: a table of its points, and a picture.
-fn curves(table: &BesideTable<'_>, beats: Beats, plots: Plots) -> Vec<Block> {
+fn curves(table: &SingleTargetTable<'_>, beats: ClockRates, plots: Plots) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut drawn: Vec<&Series> = Vec::new();
     for series in &table.table.series {
@@ -324,9 +333,9 @@ pub(super) fn given(table: &Table) -> Vec<String> {
 }
 
 /// What stands in a cell of the points of some curves.
-fn legend(table: &BesideTable<'_>, alike: &[&Series]) -> String {
+fn legend(table: &SingleTargetTable<'_>, alike: &[&Series]) -> String {
     let rows = || alike.iter().flat_map(|series| &table.rows[series.rows()]);
-    let printed = rows().any(|row| row.cells.iter().any(|cell| cell.then.is_some()));
+    let printed = rows().any(|row| row.cells.iter().any(|cell| cell.published.is_some()));
     let timed = rows().any(|row| row.row.study_method.is_some());
     let parts = [
         printed.then_some("then"),
@@ -339,7 +348,7 @@ fn legend(table: &BesideTable<'_>, alike: &[&Series]) -> String {
 }
 
 /// Curves in groups whose columns stand side by side in the width of a terminal.
-fn fitting<'a>(table: &BesideTable<'_>, alike: &[&'a Series]) -> Vec<Vec<&'a Series>> {
+fn fitting<'a>(table: &SingleTargetTable<'_>, alike: &[&'a Series]) -> Vec<Vec<&'a Series>> {
     let mut groups: Vec<Vec<&Series>> = Vec::new();
     for series in alike {
         let wide = |some: &[&Series]| {
@@ -355,7 +364,7 @@ fn fitting<'a>(table: &BesideTable<'_>, alike: &[&'a Series]) -> Vec<Vec<&'a Ser
 }
 
 /// The points of some curves over one number: a line for each number, a column for each curve.
-fn points(table: &BesideTable<'_>, alike: &[&Series]) -> String {
+fn points(table: &SingleTargetTable<'_>, alike: &[&Series]) -> String {
     let mut values: Vec<u64> = alike.iter().flat_map(|it| it.values.iter().copied()).collect();
     values.sort_unstable();
     values.dedup();
@@ -381,30 +390,30 @@ fn points(table: &BesideTable<'_>, alike: &[&Series]) -> String {
 
 /// A point of a curve: what was printed of it, and oscost's figure with half of its interval. Of a
 /// table with several columns it stands in the last.
-fn point(table: &BesideTable<'_>, series: &Series, value: u64) -> String {
+fn point(table: &SingleTargetTable<'_>, series: &Series, value: u64) -> String {
     let at = series.values.iter().position(|it| *it == value);
     let Some(row) = at.and_then(|at| table.rows.get(series.first + at)) else {
         return String::new();
     };
-    let then = row.cells.iter().find_map(|cell| cell.then).map(|then| then.text.clone());
-    let Some(cell) = row.cells.iter().rev().find(|cell| cell.own.is_some()) else {
+    let then = row.cells.iter().find_map(|cell| cell.published).map(|then| then.text.clone());
+    let Some(cell) = row.cells.iter().rev().find(|cell| cell.estimate.is_some()) else {
         return then.map_or("-".to_owned(), |then| format!("{then} | -"));
     };
-    let here = cell.here.filter(|here| here.by.is_some());
+    let here = cell.by_study_statistic.filter(|here| here.by.is_some());
     let here = here.map(|here| at_least(here.value, decimals_for(here.value, DIGITS)));
-    let own = cell.own.map(|own| own_figure(own, Spread::Half));
+    let own = cell.estimate.map(|own| own_figure(own, Spread::Half));
     [then, here, own].into_iter().flatten().collect::<Vec<_>>().join(" | ")
 }
 
 /// The picture of some curves.
-fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> Option<LogPlot> {
+fn picture(table: &SingleTargetTable<'_>, alike: &[&Series], beats: ClockRates) -> Option<LogPlot> {
     // What stands in the table's last column is drawn, in the plainest unit of its kind.
     let figure = table.table.figures.last()?;
     let unit = match figure.unit.kind() {
-        Kind::Time => Unit::NsPerOp,
-        Kind::Rate => Unit::BytesPerSecond,
-        Kind::Frames => Unit::FramesPerSecond,
-        Kind::Plain => Unit::TimesPerOp,
+        UnitKind::Time => Unit::NsPerOp,
+        UnitKind::Rate => Unit::BytesPerSecond,
+        UnitKind::Frames => Unit::FramesPerSecond,
+        UnitKind::Plain => Unit::TimesPerOp,
     };
     let size = figure.unit.size(beats).unwrap_or(1.0);
     let lines: Vec<PlotLine> = alike
@@ -412,7 +421,7 @@ fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> Option<L
         .map(|series| {
             let rows = series.values.iter().zip(&table.rows[series.rows()]);
             let points = rows.filter_map(|(value, row)| {
-                let drawn = row.cells.last()?.own?.value * size;
+                let drawn = row.cells.last()?.estimate?.value * size;
                 (*value > 0 && drawn > 0.0).then_some((*value, drawn))
             });
             PlotLine { label: plain(&series.name), points: points.collect() }
@@ -423,9 +432,9 @@ fn picture(table: &BesideTable<'_>, alike: &[&Series], beats: Beats) -> Option<L
 }
 
 /// What was expected of rows, then and here, and whether it was so.
-pub(super) fn expectations(table: &BesideTable<'_>) -> String {
+pub(super) fn expectations(table: &SingleTargetTable<'_>) -> String {
     let rows = table.rows.iter();
-    let expected: Vec<(&str, &Expected<'_>)> =
+    let expected: Vec<(&str, &PredictionComparison<'_>)> =
         rows.filter_map(|row| Some((row.row.name.as_str(), row.expected.as_ref()?))).collect();
     if expected.is_empty() {
         return String::new();
@@ -451,8 +460,8 @@ pub(super) fn expectations(table: &BesideTable<'_>) -> String {
         };
         let text = format!(
             "{name}: {parts}: {} then, {} here{}{expected}",
-            it.then.text(),
-            it.here.text(),
+            it.published_result.text(),
+            it.measured_result.text(),
             floor.unwrap_or_default()
         );
         let _ = writeln!(out, "    {}", fold(&plain(&text), 74, "      "));
@@ -461,8 +470,8 @@ pub(super) fn expectations(table: &BesideTable<'_>) -> String {
 }
 
 /// What there is to say of a table and its rows: fewer ops than then, rows without a figure, notes.
-pub(super) fn notes(table: &BesideTable<'_>, step_ns: Option<f64>) -> String {
-    let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.says.clone()).collect();
+pub(super) fn notes(table: &SingleTargetTable<'_>, step_ns: Option<f64>) -> String {
+    let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.text.clone()).collect();
     let without = table.rows.iter().filter_map(|row| Some((missing(row)?, row.row.name.as_str())));
     for (words, rows) in grouped(without) {
         let named = match rows[..] {
@@ -483,11 +492,11 @@ pub(super) fn notes(table: &BesideTable<'_>, step_ns: Option<f64>) -> String {
 }
 
 /// Why a row has no figure.
-fn missing(row: &BesideRow<'_>) -> Option<String> {
-    if let Subject::Nothing(why) = &row.row.subject {
+fn missing(row: &SingleTargetRow<'_>) -> Option<String> {
+    if let Subject::Unmeasurable(why) = &row.row.subject {
         return Some(format!("not measured: {why}"));
     }
-    let Some(found) = row.found else { return Some("not in this run".to_owned()) };
+    let Some(found) = row.measured else { return Some("not in this run".to_owned()) };
     match found.outcome {
         RowOutcome::Measured => None,
         other => {
@@ -498,14 +507,14 @@ fn missing(row: &BesideRow<'_>) -> Option<String> {
 }
 
 /// As many rows are named one by one.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED_RUNS: usize = 5;
 
 /// Where fewer ops were done in the manner of the study than it did, or none.
-fn fewer(table: &BesideTable<'_>) -> Vec<String> {
+fn fewer(table: &SingleTargetTable<'_>) -> Vec<String> {
     let timed = table.table.figures.iter().any(|figure| figure.formula.has_figures());
     let done = table.rows.iter().filter(|_| timed).filter_map(|row| {
         // Of a row without any figure its reason is told already.
-        let found = row.found.filter(|found| found.outcome == RowOutcome::Measured)?;
+        let found = row.measured.filter(|found| found.outcome == RowOutcome::Measured)?;
         let by = found.study_method.as_ref().filter(|_| row.row.study_method.is_some())?;
         Some((by, row.row.name.as_str()))
     });
@@ -536,7 +545,7 @@ fn fewer(table: &BesideTable<'_>) -> Vec<String> {
         let named: Vec<&str> = rows.iter().map(|(_, words)| words.as_str()).collect();
         // Of many rows the ends say enough; the record has each.
         let named = match named[..] {
-            [fewest, .., most] if named.len() > MOST_NAMED => {
+            [fewest, .., most] if named.len() > MAX_NAMED_RUNS => {
                 format!("from {fewest} to {most}, of {} rows", named.len())
             }
             _ => named.join("; "),
@@ -550,9 +559,9 @@ fn fewer(table: &BesideTable<'_>) -> Vec<String> {
 const STEP_SHARE: f64 = 0.02;
 
 /// Where the smallest shot is told in steps of the clock that it is not many of.
-fn in_steps(table: &BesideTable<'_>, step_ns: f64) -> Option<String> {
+fn in_steps(table: &SingleTargetTable<'_>, step_ns: f64) -> Option<String> {
     let coarse = table.rows.iter().filter(|row| {
-        let by = row.found.and_then(|found| found.study_method.as_ref());
+        let by = row.measured.and_then(|found| found.study_method.as_ref());
         let is_smallest = by.is_some_and(|by| {
             let StudyMethod { statistic, timed, .. } = by.study_method;
             (statistic, timed) == (Statistic::Minimum, TimingScope::Each)

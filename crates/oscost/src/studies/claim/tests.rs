@@ -25,14 +25,14 @@ const EQUAL: [f64; 5] = [116.0; 5];
 
 #[test]
 fn a_constant_holds_although_rounds_drift() {
-    let EqualAdded { verdict, added, each } = equal_added(&run(1, EQUAL, 12, 0.01));
+    let EqualAddedResult { verdict, added, each } = equal_added(&run(1, EQUAL, 12, 0.01));
     assert_eq!(verdict, Verdict::Holds);
-    let Added { mean, rounds } = added.unwrap();
+    let AddedCost { mean, rounds } = added.unwrap();
     assert_eq!(rounds, 12);
     assert!((mean.value - 116.0).abs() < 12.0, "{mean:?}");
     assert!(mean.interval.unwrap().contains(mean.value));
     for spot in each {
-        let Spot { value, interval } = spot.unwrap();
+        let IntervalEstimate { value, interval } = spot.unwrap();
         assert!(value.abs() < 0.03 && interval.unwrap().contains(value));
     }
 }
@@ -41,7 +41,7 @@ fn a_constant_holds_although_rounds_drift() {
 fn one_case_that_pays_a_fifth_more_is_seen() {
     let mut truth = EQUAL;
     truth[3] *= 1.2;
-    let EqualAdded { verdict, each, .. } = equal_added(&run(2, truth, 12, 0.01));
+    let EqualAddedResult { verdict, each, .. } = equal_added(&run(2, truth, 12, 0.01));
     assert_eq!(verdict, Verdict::DoesNotHold);
     // A fifth of one of five is in the mean of all.
     let furthest = each[3].unwrap().value;
@@ -98,34 +98,37 @@ fn a_constant_is_seldom_taken_for_none() {
 fn intervals_inside_of_bounds_hold_and_one_outside_does_not() {
     let spot = |lo: f64, hi: f64| {
         let interval = Some(Interval { lo, hi });
-        Some(Spot { value: f64::midpoint(lo, hi), interval })
+        Some(IntervalEstimate { value: f64::midpoint(lo, hi), interval })
     };
     let bounds = Interval { lo: 1.5, hi: 2.0 };
-    assert_eq!(within(&[spot(1.5, 1.6), spot(1.9, 2.0)], bounds), Verdict::Holds);
-    assert_eq!(within(&[spot(1.6, 1.7), spot(1.2, 1.4)], bounds), Verdict::DoesNotHold);
-    assert_eq!(within(&[spot(2.1, 2.4)], bounds), Verdict::DoesNotHold);
+    assert_eq!(judge_bounds(&[spot(1.5, 1.6), spot(1.9, 2.0)], bounds), Verdict::Holds);
+    assert_eq!(judge_bounds(&[spot(1.6, 1.7), spot(1.2, 1.4)], bounds), Verdict::DoesNotHold);
+    assert_eq!(judge_bounds(&[spot(2.1, 2.4)], bounds), Verdict::DoesNotHold);
     for each in [vec![spot(1.6, 2.1)], vec![spot(1.6, 1.7), None]] {
-        assert!(matches!(within(&each, bounds), Verdict::Undecided(_)), "{each:?}");
+        assert!(matches!(judge_bounds(&each, bounds), Verdict::Undecided(_)), "{each:?}");
     }
 }
 
 #[test]
 fn the_study_itself_bears_its_claims_out() {
-    let study = crate::studies::named("ph-2000").unwrap();
-    let found: Vec<Option<Then>> = study.claims.iter().map(|claim| then(&study, claim)).collect();
-    let [Some(Then::EqualAdded { mean_ns, furthest }), ratios @ ..] = &found[..] else {
+    let study = crate::studies::find_built_in("ph-2000").unwrap();
+    let found: Vec<Option<PublishedResult>> =
+        study.claims.iter().map(|claim| published_result(&study, claim)).collect();
+    let [Some(PublishedResult::EqualAdded { mean_ns, furthest }), ratios @ ..] = &found[..] else {
         panic!("{found:?}")
     };
     assert!((mean_ns - 4_724.2).abs() < 0.1, "{mean_ns}");
     assert!(*furthest < 0.006, "{furthest}");
-    let of = |then: &Option<Then>| match then {
-        Some(Then::Ratio { least, most }) => [*least, *most],
+    let of = |then: &Option<PublishedResult>| match then {
+        Some(PublishedResult::Ratio { min: least, max: most }) => [*least, *most],
         other => panic!("{other:?}"),
     };
     let ratios: Vec<[f64; 2]> = ratios.iter().map(of).collect();
     for (claim, [lowest, highest]) in study.claims[1..].iter().zip(&ratios) {
-        let Asks::Ratio { least, most } = claim.asks.clone() else { panic!("{claim:?}") };
-        assert!(least <= *lowest && *highest <= most, "{}: {ratios:?}", claim.says);
+        let Criterion::Ratio { min: least, max: most } = claim.criterion.clone() else {
+            panic!("{claim:?}")
+        };
+        assert!(least <= *lowest && *highest <= most, "{}: {ratios:?}", claim.statement);
     }
     assert!((ratios[0][0] - 1.9417).abs() < 1e-3 && ratios.len() == 5, "{ratios:?}");
 }

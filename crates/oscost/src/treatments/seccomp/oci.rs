@@ -145,7 +145,7 @@ impl Entry {
     }
 
     /// Several conditions on one argument are alternatives, as container runtimes take them: a rule
-    /// each. Otherwise all must be met.
+    /// each. MethodDefaults all must be met.
     fn rules(self) -> Vec<Rule> {
         let Rule { names, conditions, action } = self.rule;
         let mut seen = HashSet::new();

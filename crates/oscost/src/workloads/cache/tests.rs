@@ -5,7 +5,7 @@ use crate::workloads::parse;
 
 struct Try {
     _root: tempfile::TempDir,
-    here: Here,
+    here: RunEnvironment,
     spec: Spec,
 }
 
@@ -13,12 +13,12 @@ impl Try {
     /// A workload whose preparation is this script.
     fn new(script: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let here = Here {
+        let here = RunEnvironment {
             cpus: 2,
-            folder: "/".into(),
+            start_folder: "/".into(),
             cache: root.path().join("cache"),
             quick: false,
-            is_made_up: false,
+            skip_checks: false,
         };
         Self { _root: root, here, spec: Self::spec(script) }
     }
@@ -26,7 +26,7 @@ impl Try {
     fn spec(script: &str) -> Spec {
         let text = format!(
             "command = [\"cat\", \"{{cache}}/words\"]\nvariables = {{ N = \"{{cpus}}\" }}\n\
-             prepare = {{ commands = [[\"sh\", \"-ec\", {script:?}]], marks = \"words\" }}\n"
+             prepare = {{ commands = [[\"sh\", \"-ec\", {script:?}]], marker = \"words\" }}\n"
         );
         parse(text.as_bytes(), "mine").unwrap()
     }
@@ -112,7 +112,7 @@ fn a_folder_that_other_commands_have_filled_is_filled_anew() {
 #[test]
 fn two_at_once_are_one_and_a_refusal() {
     let it = Try::new("echo > words");
-    let lock = Target::of(&it.spec, &it.here).lock().unwrap();
+    let lock = CachePaths::of(&it.spec, &it.here).lock().unwrap();
     assert!(matches!(it.prepare().0, Err(CacheError::Locked)));
     assert!(matches!(clean(&it.spec, &it.here), Err(CacheError::Locked)));
     drop(lock);
@@ -122,7 +122,7 @@ fn two_at_once_are_one_and_a_refusal() {
 #[test]
 fn commands_hold_the_lock_for_as_long_as_they_last() {
     let it = Try::new("echo > words");
-    let target = Target::of(&it.spec, &it.here);
+    let target = CachePaths::of(&it.spec, &it.here);
     drop(target.lock().unwrap());
     let file = File::options().read(true).write(true).open(&target.lock).unwrap();
     file.try_lock().unwrap();

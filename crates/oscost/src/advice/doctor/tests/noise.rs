@@ -121,7 +121,7 @@ fn kernel_threads_and_exited_children_have_no_stop_command() {
     let kernel = took(ProcessKind::Kernel);
     assert_eq!(kernel.command, None);
     assert!(kernel.what.contains("kernel thread `x` 50 %"), "{}", kernel.what);
-    // Stopping their parent might stop the shell that asks.
+    // AdaptiveStopping their parent might stop the shell that asks.
     let children = took(ProcessKind::Children);
     assert_eq!(children.command.as_deref(), Some("ps -o pid,pcpu,args --ppid 5"));
     assert!(children.what.contains("exited children of `x` (5)"), "{}", children.what);

@@ -6,8 +6,8 @@ use oscost_model::journal::Entry;
 
 use super::*;
 
-fn last(calls: u64, anomalies: u64, lost: u64) -> Said {
-    Said::Ended(MonitorReport { calls, anomalies, lost, ..MonitorReport::default() })
+fn last(calls: u64, anomalies: u64, lost: u64) -> MonitorEvent {
+    MonitorEvent::Ended(MonitorReport { calls, anomalies, lost, ..MonitorReport::default() })
 }
 
 /// Ignores everything.
@@ -24,29 +24,33 @@ impl Observer for Silent {
 
 /// Reports these events, waits until it is stopped, then reports its end.
 struct FakeMonitor {
-    says: Vec<Said>,
-    asked: Option<Asked>,
+    says: Vec<MonitorEvent>,
+    asked: Option<MonitorOptions>,
 }
 
-impl Holder for &mut FakeMonitor {
-    fn hold(&mut self, asked: &Asked, audience: &mut dyn Audience) -> Result<(), HoldError> {
+impl MonitorRunner for &mut FakeMonitor {
+    fn run(
+        &mut self,
+        asked: &MonitorOptions,
+        audience: &mut dyn MonitorObserver,
+    ) -> Result<(), MonitorError> {
         self.asked = Some(asked.clone());
         for said in &self.says {
-            if let Said::Missing { why } = said {
-                return Err(HoldError::Missing(why.clone()));
+            if let MonitorEvent::Missing { why } = said {
+                return Err(MonitorError::Missing(why.clone()));
             }
-            audience.heard(said).map_err(HoldError::Unheard)?;
+            audience.on_event(said).map_err(MonitorError::Observer)?;
         }
-        while !audience.has_enough() {
+        while !audience.should_stop() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let ended = last(7, 1, 0);
-        audience.heard(&ended).map_err(HoldError::Unheard)
+        audience.on_event(&ended).map_err(MonitorError::Observer)
     }
 }
 
-fn anomaly() -> Said {
-    Said::Anomaly(Anomaly {
+fn anomaly() -> MonitorEvent {
+    MonitorEvent::Anomaly(Anomaly {
         pid: 42,
         comm: "dash".to_owned(),
         executable: "/usr/bin/dash".to_owned(),
@@ -60,17 +64,20 @@ fn anomaly() -> Said {
 
 /// Monitors a command with these events: how it ended, what was shown, and what was requested.
 fn monitored(
-    says: Vec<Said>,
+    says: Vec<MonitorEvent>,
     command: &[&str],
-) -> (anyhow::Result<Ended>, Vec<Said>, Option<Asked>) {
+) -> (anyhow::Result<Ended>, Vec<MonitorEvent>, Option<MonitorOptions>) {
     let mut fake = FakeMonitor { says, asked: None };
     let (done, shown) = monitored_by(&mut fake, command);
     (done, shown, fake.asked)
 }
 
-fn monitored_by(mut holder: impl Holder, command: &[&str]) -> (anyhow::Result<Ended>, Vec<Said>) {
+fn monitored_by(
+    mut holder: impl MonitorRunner,
+    command: &[&str],
+) -> (anyhow::Result<Ended>, Vec<MonitorEvent>) {
     let mut shown = Vec::new();
-    let mut show = |said: &Said| {
+    let mut show = |said: &MonitorEvent| {
         shown.push(said.clone());
         Ok(())
     };
@@ -84,8 +91,8 @@ fn monitored_by(mut holder: impl Holder, command: &[&str]) -> (anyhow::Result<En
         observer: &Silent,
         show: &mut show,
     };
-    let asked = Asked { constants: Constants::default(), tree: Some(1) };
-    let held = holder.hold(&asked, &mut run);
+    let asked = MonitorOptions { constants: Constants::default(), tree: Some(1) };
+    let held = holder.run(&asked, &mut run);
     (end(held, run), shown)
 }
 
@@ -99,32 +106,37 @@ fn status(ended: anyhow::Result<Ended>) -> Option<u8> {
 
 #[test]
 fn a_command_runs_once_the_monitor_is_attached_and_its_exit_status_is_reported() {
-    let (done, shown, asked) = monitored(vec![Said::Ready, anomaly()], &["sh", "-c", "exit 7"]);
+    let (done, shown, asked) =
+        monitored(vec![MonitorEvent::Ready, anomaly()], &["sh", "-c", "exit 7"]);
     assert_eq!(status(done), Some(7));
     let ended = last(7, 1, 0);
-    assert_eq!(shown, [Said::Ready, anomaly(), ended]);
+    assert_eq!(shown, [MonitorEvent::Ready, anomaly(), ended]);
     assert_eq!(asked.unwrap().tree, Some(1));
-    let (done, ..) = monitored(vec![Said::Ready], &["sh", "-c", "kill -TERM $$"]);
+    let (done, ..) = monitored(vec![MonitorEvent::Ready], &["sh", "-c", "kill -TERM $$"]);
     assert_eq!(status(done), Some(128 + 15));
 }
 
 #[test]
 fn a_command_that_cannot_be_started_ends_the_monitor() {
-    let became = Said::Became(Became { executable: "/bin/x".into(), state: "normal".into() });
+    let became = MonitorEvent::StateChanged(StateChange {
+        executable: "/bin/x".into(),
+        state: "normal".into(),
+    });
     let kind = |ended: anyhow::Result<Ended>| match ended.unwrap() {
         Ended::NotStarted { program, error } => (program, error.kind()),
         other => panic!("{other:?}"),
     };
-    let (done, shown, _) = monitored(vec![Said::Ready, became.clone()], &["/no/such/command"]);
+    let (done, shown, _) =
+        monitored(vec![MonitorEvent::Ready, became.clone()], &["/no/such/command"]);
     assert_eq!(kind(done), ("/no/such/command".to_owned(), ErrorKind::NotFound));
     assert!(shown.contains(&became));
-    let (done, ..) = monitored(vec![Said::Ready], &["/etc/passwd"]);
+    let (done, ..) = monitored(vec![MonitorEvent::Ready], &["/etc/passwd"]);
     assert_eq!(kind(done).1, ErrorKind::PermissionDenied);
 }
 
 #[test]
 fn without_a_monitor_no_command_runs() {
-    let missing = Said::Missing { why: "no BTF here".to_owned() };
+    let missing = MonitorEvent::Missing { why: "no BTF here".to_owned() };
     let (done, shown, _) = monitored(vec![missing], &["sh", "-c", "exit 7"]);
     let error = done.unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot monitor here: no BTF here");
@@ -133,7 +145,7 @@ fn without_a_monitor_no_command_runs() {
 
 #[test]
 fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
-    let mut show = |_: &Said| Err(ErrorKind::BrokenPipe.into());
+    let mut show = |_: &MonitorEvent| Err(ErrorKind::BrokenPipe.into());
     let mut run = MonitoredRun {
         interrupt: &Interrupt::listen().unwrap(),
         command: &[],
@@ -142,8 +154,8 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
         observer: &Silent,
         show: &mut show,
     };
-    let mut fake = FakeMonitor { says: vec![Said::Ready], asked: None };
-    let held = (&mut fake).hold(&Asked::default(), &mut run);
+    let mut fake = FakeMonitor { says: vec![MonitorEvent::Ready], asked: None };
+    let held = (&mut fake).run(&MonitorOptions::default(), &mut run);
     let error = end(held, run).unwrap_err();
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     assert_eq!(kind, Some(ErrorKind::BrokenPipe), "{error:#}");
@@ -153,8 +165,8 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
 fn a_monitor_process_lasts_as_long_as_the_command() {
     let script = r#"echo '{"said":"ready"}'; cat >&2; echo '{"said":"ended","calls":7}'"#;
     let first = ["-c", script, "holder"].map(str::to_owned).into();
-    let holder = Process { program: "sh".into(), first };
+    let holder = MonitorProcess { program: "sh".into(), leading_arguments: first };
     let (done, shown) = monitored_by(holder, &["sh", "-c", "exit 3"]);
     assert_eq!(status(done), Some(3));
-    assert_eq!(shown, [Said::Ready, last(7, 0, 0)]);
+    assert_eq!(shown, [MonitorEvent::Ready, last(7, 0, 0)]);
 }

@@ -20,7 +20,7 @@ use crate::report::text::plain;
 use oscost_stats::change;
 
 /// The fewest runs among which changes are looked for.
-pub const FEWEST: usize = change::FEWEST_ASKED;
+pub const FEWEST: usize = change::MIN_POINTS;
 
 /// The version of the document.
 pub const SCHEMA: &str = "oscost.history/1";

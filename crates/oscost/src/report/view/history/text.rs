@@ -8,7 +8,7 @@ use crate::report::text::{day, plain};
 use crate::report::view::history::plot::{picture, times};
 use crate::report::view::history::{Change, FEWEST, History, LeftOut, Point, Series, Updated};
 use crate::report::view::runs::shortest_unique;
-use oscost_stats::change::WINDOW;
+use oscost_stats::change::WINDOW_POINTS;
 
 /// More blocks than these are not read one after the other.
 const MOST_BLOCKS: usize = 10;
@@ -270,8 +270,10 @@ fn nothing(series: &Series) -> Option<String> {
             runs(count)
         )),
         Some((p, q)) if series.changes.is_empty() => {
-            let among = match count > WINDOW {
-                true => format!(" in the newest {WINDOW} runs: older ones were not looked at"),
+            let among = match count > WINDOW_POINTS {
+                true => {
+                    format!(" in the newest {WINDOW_POINTS} runs: older ones were not looked at")
+                }
                 false => String::new(),
             };
             let company = match series.missed {

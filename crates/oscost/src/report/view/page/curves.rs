@@ -132,7 +132,7 @@ fn law(curve: &Curve) -> Option<(Vec<f64>, Vec<f64>)> {
 
 /// The figure of a curve's law at a size: its costs are in ns, of a rate too.
 fn figure(curve: &Curve, scaling: &Scaling, law: Law, n: f64) -> f64 {
-    let ns = scaling.a.value + scaling.b.as_ref().map_or(0.0, |b| b.value * law.of(n));
+    let ns = scaling.a.value + scaling.b.as_ref().map_or(0.0, |b| b.value * law.value_at(n));
     match curve.unit {
         Unit::Seconds => ns / 1e9,
         Unit::BytesPerSecond if curve.item == "byte" => 1e9 * n / ns,

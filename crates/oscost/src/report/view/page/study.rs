@@ -16,27 +16,30 @@ use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRo
 use crate::report::view::study_ab::{heading as heading_laid, statistic};
 use crate::report::view::study_run as as_printed;
 use crate::report::view::study_run::{Spread, cells as cells_beside};
-use crate::studies::beside::{Beside, BesideTable};
-use crate::studies::claim::Judged;
-use crate::studies::condition::{Condition, Found, judge};
-use crate::studies::lay::{Laid, LaidTable};
+use crate::studies::claim::JudgedClaim;
+use crate::studies::condition::{Condition, ConditionResult, judge};
+use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
+use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
 use crate::studies::{Published, Study};
 
 /// A run laid beside its study, of one place or of two.
 #[derive(Debug)]
 pub enum OfStudy<'a> {
     /// Of one place.
-    One(Box<Beside<'a>>),
+    One(Box<SingleTargetComparison<'a>>),
     /// Of two that are compared.
-    Two(Box<Laid<'a>>),
+    Two(Box<TwoTargetComparison<'a>>),
 }
 
 /// The section.
 pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
     let (study, heading, mut parts) = match of {
         OfStudy::One(beside) => {
-            let tables =
-                beside.tables.iter().enumerate().flat_map(|(at, it)| one(at, it, beside.step_ns));
+            let tables = beside
+                .tables
+                .iter()
+                .enumerate()
+                .flat_map(|(at, it)| one(at, it, beside.clock_step_ns));
             (beside.study, as_printed::heading(beside), tables.collect::<Vec<_>>())
         }
         OfStudy::Two(laid) => {
@@ -45,11 +48,11 @@ pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
         }
     };
     parts.splice(0..0, Block::list(unfolded(&heading)));
-    let conditions: Vec<(&Condition, Found)> =
+    let conditions: Vec<(&Condition, ConditionResult)> =
         study.conditions.iter().map(|it| (it, judge(it, record))).collect();
     if !conditions.is_empty() {
-        let line = |(it, found): &(&Condition, Found)| {
-            plain(&format!("{}: {} ({})", it.says, found.holds.text(), found.why))
+        let line = |(it, found): &(&Condition, ConditionResult)| {
+            plain(&format!("{}: {} ({})", it.text, found.holds.text(), found.reason))
         };
         parts.push(Block::Heading(CONDITIONS.to_owned()));
         parts.extend(Block::list(conditions.iter().map(line)));
@@ -94,22 +97,22 @@ fn unfolded(text: &str) -> Vec<String> {
 }
 
 /// A table of a study of one place.
-fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Block> {
+fn one(at: usize, table: &SingleTargetTable<'_>, clock_step_ns: Option<f64>) -> Vec<Block> {
     let of = table.table;
     let mut rows = Vec::new();
     for row in &table.rows {
         for cell in &row.cells {
             let [column, then, here, own, ratio, cycles] = cells_beside(cell, table, Spread::Ends);
-            let single = cell.then.and_then(Published::single);
+            let single = cell.published.and_then(Published::single);
             let middle = |of: Option<[f64; 2]>| of.map(|[low, high]| f64::midpoint(low, high));
             let cells = vec![
                 Cell::text(plain(&row.row.name)),
                 Cell::text(if column.is_empty() { of.unit.text().to_owned() } else { column }),
                 Cell::number(then, single),
-                Cell::number(here, cell.here.map(|here| here.value)),
-                Cell::number(own, cell.own.map(|own| own.value)),
-                Cell::number(ratio, middle(cell.then_over_here)),
-                Cell::number(cycles, middle(cell.in_cycles)),
+                Cell::number(here, cell.by_study_statistic.map(|here| here.value)),
+                Cell::number(own, cell.estimate.map(|own| own.value)),
+                Cell::number(ratio, middle(cell.published_ratio)),
+                Cell::number(cycles, middle(cell.published_ratio_in_cycles)),
             ];
             rows.push(TableRow { cells, ..TableRow::default() });
         }
@@ -140,12 +143,12 @@ fn one(at: usize, table: &BesideTable<'_>, step_ns: Option<f64>) -> Vec<Block> {
         parts.push(Block::Text(title.to_owned()));
         parts.extend(listed(each));
     }
-    parts.extend(listed(&as_printed::notes(table, step_ns)));
+    parts.extend(listed(&as_printed::notes(table, clock_step_ns)));
     parts
 }
 
 /// The figures of a table's rows, then and now, in the table's own unit.
-fn then_and_now(at: usize, table: &BesideTable<'_>) -> Option<Chart> {
+fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
     let unit = table.table.unit;
     let usable = |value: &f64| *value > 0.0 && value.is_finite();
     let mut then = Points { name: "then".to_owned(), ..Points::default() };
@@ -154,8 +157,8 @@ fn then_and_now(at: usize, table: &BesideTable<'_>) -> Option<Chart> {
     for row in &table.rows {
         // Rows of another unit have no place on this scale.
         let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
-        let printed = cell.then.and_then(Published::single).filter(usable);
-        let own = cell.own.filter(|own| usable(&own.value));
+        let printed = cell.published.and_then(Published::single).filter(usable);
+        let own = cell.estimate.filter(|own| usable(&own.value));
         if printed.is_none() && own.is_none() {
             continue;
         }
@@ -222,7 +225,7 @@ fn lined(
 }
 
 /// A table of a study that compares two places.
-fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Block> {
+fn two(at: usize, laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> Vec<Block> {
     let of = table.table;
     let [base, new] = laid.columns.each_ref().map(|column| plain(&column.name));
     let decimals = crate::report::view::study_ab::decimals;
@@ -236,7 +239,7 @@ fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Block> {
             cells.push(Cell::number(text, then.and_then(Published::single)));
         }
         for side in [0, 1] {
-            let here = row.here[side];
+            let here = row.statistics[side];
             let text = here.map(|it| statistic(it, decimals(row, table)));
             cells.push(Cell::number(text.unwrap_or("-".to_owned()), here.map(|it| it.mean)));
         }
@@ -275,7 +278,7 @@ fn two(at: usize, laid: &Laid<'_>, table: &LaidTable<'_>) -> Vec<Block> {
 }
 
 /// How many times as much the second column was, then and now.
-fn ratios_then_and_now(at: usize, table: &LaidTable<'_>) -> Option<Chart> {
+fn ratios_then_and_now(at: usize, table: &TwoTargetTable<'_>) -> Option<Chart> {
     let usable = |value: &f64| *value > 0.0 && value.is_finite();
     let mut then = Points { name: "then".to_owned(), ..Points::default() };
     let mut now = Points { name: "here".to_owned(), ..Points::default() };
@@ -321,8 +324,8 @@ fn ratios_then_and_now(at: usize, table: &LaidTable<'_>) -> Option<Chart> {
 }
 
 /// Claims with their verdicts, and what these stand on.
-fn claims(study: &Study, judged: &[Judged<'_>]) -> Table {
-    let line = |judged: &Judged<'_>| {
+fn claims(study: &Study, judged: &[JudgedClaim<'_>]) -> Table {
+    let line = |judged: &JudgedClaim<'_>| {
         let [then, here] = in_parts(study, judged);
         let parts = |parts: Vec<String>| {
             parts.iter().map(|part| plain(part)).collect::<Vec<_>>().join("; ")
@@ -331,7 +334,7 @@ fn claims(study: &Study, judged: &[Judged<'_>]) -> Table {
         let cells = vec![
             Cell::text(plain(&format!(
                 "\u{201c}{}\u{201d} ({})",
-                judged.claim.says, judged.claim.at
+                judged.claim.statement, judged.claim.location
             ))),
             Cell::text(verdict).styled(match verdict {
                 "holds" => "faster",

@@ -7,9 +7,9 @@ fn figures_have_the_digits_that_were_printed_and_two_that_count_at_least() {
     assert_eq!(at_least(0.000_041_2, 4), "0.000041");
     assert_eq!(at_least(18_223.956, 2), "18223.96");
     assert_eq!(at_least(0.0, 3), "0.000");
-    let here = Here { mean: 0.104_71, deviation: Some(0.003_27), runs: 10 };
+    let here = RunStatistic { mean: 0.104_71, deviation: Some(0.003_27), runs: 10 };
     assert_eq!(statistic(here, (4, 5)), "0.1047 (0.00327)");
-    assert_eq!(statistic(Here { deviation: None, ..here }, (2, 3)), "0.10");
+    assert_eq!(statistic(RunStatistic { deviation: None, ..here }, (2, 3)), "0.10");
     assert_eq!([signed(-0.000_01, 4), signed(-0.06, 1), signed(2.0, 0)], ["0.0000", "-0.1", "2"]);
 }
 

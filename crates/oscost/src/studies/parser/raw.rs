@@ -1,0 +1,297 @@
+//! The keys of a study file, as serde types.
+
+use oscost_model::study_method::{ClockCost, TimingScope};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::studies::condition::ConditionKind;
+use crate::studies::unit::TableUnit;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Study {
+    pub(super) id: Spanned<String>,
+    pub(super) title: Spanned<String>,
+    pub(super) authors: Vec<Spanned<String>>,
+    pub(super) year: u16,
+    pub(super) source: Spanned<String>,
+    pub(super) measured_on: Spanned<String>,
+    pub(super) core_ghz: Option<Spanned<f64>>,
+    pub(super) duration: Option<Duration>,
+    pub(super) protocol: Protocol,
+    #[serde(rename = "column", default)]
+    pub(super) columns: Vec<Column>,
+    #[serde(rename = "condition", default)]
+    pub(super) conditions: Vec<Condition>,
+    #[serde(rename = "table")]
+    pub(super) tables: Vec<Table>,
+    #[serde(rename = "claim", default)]
+    pub(super) claims: Vec<Claim>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Duration {
+    pub(super) seconds: u32,
+    pub(super) quick_seconds: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Protocol {
+    pub(super) runs: Option<Spanned<usize>>,
+    pub(super) timed: Option<Spanned<RawTimed>>,
+    pub(super) iterations: Option<Spanned<u64>>,
+    pub(super) experiments: Option<Spanned<u32>>,
+    pub(super) statistic: Spanned<RawStatistic>,
+    pub(super) overhead: Option<RawOverhead>,
+    pub(super) original: Spanned<String>,
+    pub(super) replication: Spanned<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawStatistic {
+    Mean,
+    MeanAndDeviation,
+    Minimum,
+    None,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawTimed {
+    Each,
+    Together,
+}
+
+impl RawTimed {
+    pub(super) fn timed(self) -> TimingScope {
+        match self {
+            RawTimed::Each => TimingScope::Each,
+            RawTimed::Together => TimingScope::Together,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawOverhead {
+    Included,
+    Subtracted,
+}
+
+impl RawOverhead {
+    pub(super) fn clock(self) -> ClockCost {
+        match self {
+            RawOverhead::Included => ClockCost::Included,
+            RawOverhead::Subtracted => ClockCost::Subtracted,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Column {
+    pub(super) name: Spanned<String>,
+    pub(super) target: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Condition {
+    pub(super) text: Spanned<String>,
+    pub(super) kind: RawCondition,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawCondition {
+    SingleUser,
+    IsolatedCpu,
+    Pinned,
+    InterruptsOff,
+    FixedFrequency,
+    Alone,
+    Unoptimised,
+    Other,
+}
+
+impl RawCondition {
+    pub(super) fn kind(self) -> ConditionKind {
+        match self {
+            RawCondition::SingleUser => ConditionKind::SingleUser,
+            RawCondition::IsolatedCpu => ConditionKind::IsolatedCpu,
+            RawCondition::Pinned => ConditionKind::Pinned,
+            RawCondition::InterruptsOff => ConditionKind::InterruptsOff,
+            RawCondition::FixedFrequency => ConditionKind::FixedFrequency,
+            RawCondition::Alone => ConditionKind::Alone,
+            RawCondition::Unoptimised => ConditionKind::Unoptimised,
+            RawCondition::Other => ConditionKind::Other,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Table {
+    pub(super) name: Spanned<String>,
+    pub(super) title: Spanned<String>,
+    pub(super) unit: RawUnit,
+    #[serde(rename = "column", default)]
+    pub(super) figures: Vec<Figure>,
+    #[serde(rename = "row", default)]
+    pub(super) rows: Vec<Row>,
+    #[serde(default)]
+    pub(super) series: Vec<Series>,
+    #[serde(rename = "note", default)]
+    pub(super) notes: Vec<Note>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+pub(super) enum RawUnit {
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    #[serde(rename = "us")]
+    Microseconds,
+    #[serde(rename = "ms")]
+    Milliseconds,
+    #[serde(rename = "s")]
+    Seconds,
+    #[serde(rename = "cycle")]
+    Cycles,
+    #[serde(rename = "tick")]
+    Ticks,
+    #[serde(rename = "MB/s")]
+    MegabytesPerSecond,
+    #[serde(rename = "frame/s")]
+    FramesPerSecond,
+    #[serde(rename = "x")]
+    Times,
+    #[serde(rename = "%")]
+    PerCent,
+    #[serde(rename = "calls")]
+    Calls,
+}
+
+impl RawUnit {
+    pub(super) fn unit(self) -> TableUnit {
+        match self {
+            RawUnit::Nanoseconds => TableUnit::Nanoseconds,
+            RawUnit::Microseconds => TableUnit::Microseconds,
+            RawUnit::Milliseconds => TableUnit::Milliseconds,
+            RawUnit::Seconds => TableUnit::Seconds,
+            RawUnit::Cycles => TableUnit::Cycles,
+            RawUnit::Ticks => TableUnit::Ticks,
+            RawUnit::MegabytesPerSecond => TableUnit::MegabytesPerSecond,
+            RawUnit::FramesPerSecond => TableUnit::FramesPerSecond,
+            RawUnit::Times => TableUnit::Times,
+            RawUnit::PerCent => TableUnit::PerCent,
+            RawUnit::Calls => TableUnit::Calls,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Figure {
+    pub(super) name: Spanned<String>,
+    pub(super) unit: RawUnit,
+    pub(super) figure: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Row {
+    pub(super) name: Spanned<String>,
+    pub(super) case: Option<Spanned<String>>,
+    pub(super) unmeasurable: Option<Spanned<String>>,
+    pub(super) metric: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) peer: bool,
+    pub(super) unit: Option<RawUnit>,
+    pub(super) runs: Option<Spanned<usize>>,
+    pub(super) timed: Option<Spanned<RawTimed>>,
+    pub(super) iterations: Option<Spanned<u64>>,
+    pub(super) experiments: Option<Spanned<u32>>,
+    pub(super) statistic: Option<Spanned<RawStatistic>>,
+    pub(super) overhead: Option<RawOverhead>,
+    pub(super) published: Option<Spanned<Vec<String>>>,
+    pub(super) predicted: Option<Predicted>,
+    #[serde(rename = "note", default)]
+    pub(super) notes: Vec<Note>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Predicted {
+    pub(super) hardware: Option<Spanned<String>>,
+    pub(super) software: Option<Spanned<String>>,
+    pub(super) total: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Series {
+    pub(super) name: Spanned<String>,
+    pub(super) axis: Spanned<String>,
+    pub(super) values: Spanned<Vec<u64>>,
+    pub(super) case: Spanned<String>,
+    #[serde(default)]
+    pub(super) peer: bool,
+    pub(super) timed: Option<Spanned<RawTimed>>,
+    pub(super) iterations: Option<Spanned<u64>>,
+    pub(super) experiments: Option<Spanned<u32>>,
+    pub(super) statistic: Option<Spanned<RawStatistic>>,
+    pub(super) overhead: Option<RawOverhead>,
+    pub(super) published: Option<Spanned<Vec<String>>>,
+    pub(super) statement: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Note {
+    pub(super) when: Option<RawWhen>,
+    pub(super) text: Spanned<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawWhen {
+    NoCalls,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Claim {
+    pub(super) text: Spanned<String>,
+    pub(super) location: Spanned<String>,
+    pub(super) kind: Spanned<RawKind>,
+    pub(super) cases: Option<Vec<Spanned<String>>>,
+    pub(super) series: Option<Vec<Spanned<String>>>,
+    pub(super) orders: Option<Vec<Vec<Spanned<String>>>>,
+    pub(super) classes: Option<Vec<Vec<Spanned<String>>>>,
+    pub(super) min_ratio: Option<f64>,
+    pub(super) within_pct: Option<f64>,
+    pub(super) from: Option<u64>,
+    pub(super) per: Option<u64>,
+    pub(super) unit: Option<RawUnit>,
+    pub(super) min: Option<f64>,
+    pub(super) max: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawKind {
+    EqualAdded,
+    Ratio,
+    Order,
+    Times,
+    Classes,
+    Equal,
+    Flat,
+    Grows,
+    Slope,
+    Saturates,
+    Calls,
+}

@@ -1,0 +1,360 @@
+use oscost_model::protocol::CpuProbe;
+use oscost_model::record::Repetition;
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
+
+use super::*;
+use crate::studies::claim::Verdict;
+use crate::studies::parser;
+
+/// Two rows of one loop, a column made of each, and what is said of them.
+const SMALL: &str = r#"
+id = "small"
+title = "Doors"
+authors = ["A"]
+year = 2001
+source = "somewhere"
+measured-on = "something"
+core-ghz = 2.0
+
+[protocol]
+original = "x"
+replication = "y"
+timed = "together"
+iterations = 1000000
+experiments = 1
+statistic = "mean"
+overhead = "included"
+
+[[condition]]
+text = "nothing else ran"
+kind = "alone"
+
+[[table]]
+name = "Table 1"
+title = "Costs"
+unit = "s"
+
+[[table.column]]
+name = "time"
+unit = "s"
+figure = "this * 1000000"
+
+[[table.column]]
+name = "slowdown"
+unit = "x"
+figure = 'this / "none"'
+
+[[table.column]]
+name = "lines"
+unit = "calls"
+figure = "calls * 1000000 + 30"
+
+[[table.row]]
+name = "none"
+case = "syscall/function"
+published = ["0.002", "1x", "30"]
+
+[[table.row]]
+name = "getpid"
+case = "syscall/getpid:via=raw"
+published = ["0.2", "100x", "1000030"]
+predicted = { hardware = "<0.1", total = "<0.15" }
+
+[[table]]
+name = "Figure 1"
+title = "Costs over sizes"
+unit = "cycle"
+
+[[table.series]]
+name = "pipe"
+axis = "size"
+values = [4, 64]
+case = "pipe/round-trip:by=pipe,size={},peer_cpu=other"
+statistic = "none"
+published = ["400-600", "-"]
+
+[[table.series]]
+name = "far"
+axis = "size"
+values = [4, 64]
+case = "socket/round-trip:by=tcp,size={},peer_cpu=other"
+peer = true
+
+[[claim]]
+text = "a call is dearer"
+location = "page 1"
+kind = "order"
+cases = ["syscall/function", "syscall/getpid:via=raw"]
+
+[[claim]]
+text = "it is a call"
+location = "page 1"
+kind = "calls"
+cases = ["syscall/getpid:via=raw"]
+min = 1
+max = 1
+
+[[claim]]
+text = "the size does not matter"
+location = "page 2"
+kind = "flat"
+series = ["pipe"]
+max = 1.5
+"#;
+
+const STUDY_METHOD: StudyMethod = StudyMethod {
+    timed: TimingScope::Together,
+    iterations: 1_000_000,
+    experiments: 1,
+    statistic: Statistic::Mean,
+    clock: ClockCost::Included,
+};
+
+fn study() -> Study {
+    parser::parse(SMALL.as_bytes()).unwrap()
+}
+
+/// A record that somebody keeps, without its rows, on a core of 4 GHz.
+fn record() -> Record {
+    let mut record: Record =
+        serde_json::from_str(include_str!("../../../tests/store/run-1.json")).unwrap();
+    record.comparisons.clear();
+    record.results.truncate(1);
+    record.results[0].target.cpu = Some(0);
+    let probe = &mut record.conditions[0].probe;
+    let one: CpuProbe = probe[0].clone();
+    *probe = vec![CpuProbe { cpu: 0, core_cycles_per_ns: Some(4.0), ..one }];
+    record
+}
+
+/// A measured row: repetitions of these values, and what came of the study's manner.
+fn row(record: &Record, case: &str, values: &[f64], by: Option<f64>) -> Row {
+    let mut row = record.results[0].clone();
+    row.case = case.to_owned();
+    let one = row.repetitions[0].clone();
+    row.repetitions = values
+        .iter()
+        .zip(0..)
+        .map(|(&value, round)| Repetition { round, value: Some(value), ..one.clone() })
+        .collect();
+    let estimate = row.estimate.as_mut().unwrap();
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    estimate.median = sorted[sorted.len() / 2];
+    estimate.ci95 = Some([estimate.median - 1.0, estimate.median + 1.0]);
+    row.study_method = by.map(|value| StudyMethodFigure {
+        study_method: STUDY_METHOD,
+        iterations: 10_000,
+        experiments: 1,
+        value: Some(value),
+        deviation: None,
+        reason: None,
+    });
+    let calls = row.calls.as_mut().unwrap();
+    calls.per_op.clear();
+    calls.counted_ops = 23;
+    row
+}
+
+/// Values around a cost that differ from round to round.
+fn around(cost: f64) -> Vec<f64> {
+    (0..12).map(|round| cost * (1.0 + 0.01 * f64::from(round % 5 - 2))).collect()
+}
+
+fn measured() -> Record {
+    let mut record = record();
+    let none = row(&record, "syscall/function", &around(2.0), Some(2.5));
+    let mut getpid = row(&record, "syscall/getpid:via=raw", &around(100.0), Some(120.0));
+    getpid.calls.as_mut().unwrap().per_op.insert("getpid".to_owned(), 1.0);
+    let small = row(&record, "pipe/round-trip:by=pipe,size=4,peer_cpu=other", &around(90.0), None);
+    let large = row(&record, "pipe/round-trip:by=pipe,size=64,peer_cpu=other", &around(99.0), None);
+    record.results = vec![none, getpid, small, large];
+    record
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 1e-9
+}
+
+#[test]
+fn each_column_has_what_was_printed_and_what_its_formula_makes_of_the_run() {
+    let (study, record) = (study(), measured());
+    let beside = compare_single_target(&study, &record);
+    let [time, slowdown, lines] = &beside.tables[0].rows[1].cells[..] else { panic!() };
+    let here = |worker: &ColumnResult<'_>| worker.by_study_statistic.unwrap().value;
+    assert!(close(here(time), 0.12), "{time:?}");
+    assert!(close(here(slowdown), 48.0) && close(here(lines), 1_000_030.0));
+    // oscost's own: of its own repetitions, not of the study's manner.
+    let own = |worker: &ColumnResult<'_>| worker.estimate.unwrap();
+    assert!(close(own(time).value, 0.1) && close(own(time).interval.unwrap().lo, 0.099));
+    assert!(close(own(slowdown).value, 50.0), "{slowdown:?}");
+    let [least, most] = time.published_ratio.unwrap();
+    assert!(close(least, 0.2 / 0.12) && least == most);
+    // Half the cycles in a nanosecond then.
+    assert!(close(time.published_ratio_in_cycles.unwrap()[0], 0.2 / 0.12 / 2.0));
+    assert_eq!((slowdown.published_ratio, lines.published_ratio_in_cycles), (None, None));
+    let by = time.by_study_statistic.unwrap().by.unwrap();
+    assert_eq!((by.iterations, by.study_method.iterations), (10_000, 1_000_000));
+}
+
+#[test]
+fn a_range_in_cycles_is_laid_beside_cycles_of_this_core() {
+    let (study, record) = (study(), measured());
+    let beside = compare_single_target(&study, &record);
+    let worker = &beside.tables[1].rows[0].cells[0];
+    assert!(close(
+        worker.estimate.unwrap().value,
+        4.0 * record.results[2].estimate.as_ref().unwrap().median
+    ));
+    let [least, most] = worker.published_ratio_in_cycles.unwrap();
+    let here = worker.by_study_statistic.unwrap().value;
+    assert!(close(least, 400.0 / here) && close(most, 600.0 / here), "{worker:?}");
+}
+
+#[test]
+fn a_prediction_is_judged_by_what_was_printed_and_by_what_was_measured() {
+    let (study, record) = (study(), measured());
+    let beside = compare_single_target(&study, &record);
+    let expected = beside.tables[0].rows[1].expected.unwrap();
+    assert_eq!(
+        (expected.published_result, expected.measured_result),
+        (PredictionResult::DidNotHold, PredictionResult::Held)
+    );
+    assert!(beside.tables[0].rows[0].expected.is_none());
+}
+
+#[test]
+fn claims_are_judged_round_by_round_and_calls_by_their_count() {
+    let (study, mut record) = (study(), measured());
+    let verdicts = |record: &Record| -> Vec<Verdict> {
+        compare_single_target(&study, record).claims.iter().map(|it| it.verdict.clone()).collect()
+    };
+    assert_eq!(verdicts(&record), [Verdict::Holds, Verdict::Holds, Verdict::Holds]);
+    let then = &compare_single_target(&study, &record).claims[0].published;
+    assert_eq!(*then, Some(crate::studies::claim::PublishedResult::Within(vec![Some(100.0)])));
+    // All of these change what is true of the rows, and not how they are found.
+    record.results[3] = row(&record, &record.results[3].case.clone(), &around(190.0), None);
+    record.results[1].calls.as_mut().unwrap().per_op.clear();
+    let cheap = row(&record, "syscall/function", &around(300.0), Some(300.0));
+    record.results[0] = cheap;
+    assert_eq!(verdicts(&record), vec![Verdict::DoesNotHold; 3]);
+    record.results[1].calls = None;
+    record.results[0].repetitions.truncate(5);
+    record.results[3].outcome = RowOutcome::Failed;
+    let undecided = |it: &Verdict| matches!(it, Verdict::Undecided(_));
+    assert!(verdicts(&record).iter().all(undecided), "{:?}", verdicts(&record));
+}
+
+#[test]
+fn a_row_with_its_other_end_elsewhere_is_another_row() {
+    let (study, mut record) = (study(), measured());
+    let near = row(&record, "socket/round-trip:by=tcp,size=4,peer_cpu=other", &around(50.0), None);
+    let mut far = row(&record, &near.case, &around(500.0), None);
+    far.target.peer = Some("m1".to_owned());
+    record.results.extend([near, far]);
+    let beside = compare_single_target(&study, &record);
+    let found = beside.tables[1].rows[2].measured.unwrap();
+    assert_eq!(found.target.peer.as_deref(), Some("m1"));
+    assert!(beside.tables[1].rows[3].measured.is_none());
+}
+
+#[test]
+fn a_core_of_unknown_speed_has_no_cycles_and_a_lost_study_method_no_figure() {
+    let (study, mut record) = (study(), measured());
+    record.conditions[0].probe[0].core_cycles_per_ns = None;
+    let study_method = record.results[1].study_method.as_mut().unwrap();
+    (study_method.value, study_method.reason) = (None, Some("it was lost".to_owned()));
+    let beside = compare_single_target(&study, &record);
+    let worker = &beside.tables[1].rows[0].cells[0];
+    assert!(
+        worker.by_study_statistic.is_none()
+            && worker.estimate.is_none()
+            && worker.published_ratio.is_none()
+    );
+    let time = &beside.tables[0].rows[1].cells[0];
+    assert!(
+        time.by_study_statistic.is_none()
+            && time.estimate.is_some()
+            && time.published_ratio_in_cycles.is_none()
+    );
+}
+
+#[test]
+fn a_row_in_another_unit_than_its_table_is_told_in_its_own() {
+    let row = "[[table.row]]\nname = \"in ms\"\ncase = \"process/shell\"\nunit = \"ms\"\n\
+               statistic = \"none\"\npublished = [\"2\"]\n\n[[table.series]]";
+    let study = parser::parse(SMALL.replacen("[[table.series]]", row, 1).as_bytes()).unwrap();
+    let mut record = measured();
+    record.results.push(row_of(&record, "process/shell", 1e6));
+    let beside = compare_single_target(&study, &record);
+    let worker = &beside.tables[1].rows[0].cells[0];
+    assert!(close(worker.estimate.unwrap().value, 1.0), "{worker:?}");
+    assert!(close(worker.published_ratio.unwrap()[0], 2.0));
+}
+
+/// A row of some cost, of which nothing else matters.
+fn row_of(record: &Record, case: &str, cost: f64) -> Row {
+    row(record, case, &around(cost), None)
+}
+
+#[test]
+fn what_is_extreme_by_noise_alone_is_no_verdict() {
+    let text = SMALL
+        .replace("values = [4, 64]\ncase = \"pipe", "values = [4, 16, 64]\ncase = \"pipe")
+        .replace("published = [\"400-600\", \"-\"]\n", "")
+        .replace("max = 1.5", "max = 1.1");
+    let study = parser::parse(text.as_bytes()).unwrap();
+    let mut record = measured();
+    // Three alike, each with noise of its own: in every round the dearest is a fifth above the
+    // cheapest, and none is dearer than another.
+    let noise = [[0.9, 1.0, 1.1], [1.1, 0.9, 1.0], [1.0, 1.1, 0.9]];
+    let of =
+        |noise: [f64; 3]| -> Vec<f64> { (0..15).map(|round| 100.0 * noise[round % 3]).collect() };
+    record.results.truncate(2);
+    for (size, noise) in [4, 16, 64].into_iter().zip(noise) {
+        let case = format!("pipe/round-trip:by=pipe,size={size},peer_cpu=other");
+        record.results.push(row(&record, &case, &of(noise), None));
+    }
+    let verdict = compare_single_target(&study, &record).claims[2].verdict.clone();
+    assert!(matches!(verdict, Verdict::Undecided(_)), "{verdict:?}");
+}
+
+#[test]
+fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
+    let mut record = measured();
+    record.results[0].primary_metric = Some("real".to_owned());
+    let study = study();
+    let first = &study.tables[0].rows[0];
+    let of = |metric: &str| TableRow { metric: Some(metric.to_owned()), ..first.clone() };
+    let mut rounds = Rounds::default();
+    rounds.add(&of("user"), &record.results[0]);
+    rounds.add(&of("real"), &record.results[0]);
+    let known =
+        |key: &'static str| rounds.values_by_round(&[key], &|of| of(key)).map(|known| known.len());
+    assert_eq!(known("syscall/function user"), Some(0));
+    assert_eq!(known("syscall/function real"), Some(12));
+    let gone = rounds.values_by_round(&["syscall/function real"], &|_| None);
+    assert_eq!(gone, None, "what comes to nothing in a round is told by none");
+}
+
+#[test]
+fn a_case_of_two_rows_has_the_clock_in_the_one_and_not_in_the_other() {
+    let each = StudyMethod { timed: TimingScope::Each, ..STUDY_METHOD };
+    let by = |study_method| StudyMethodFigure {
+        study_method,
+        iterations: 10,
+        experiments: 1,
+        value: Some(100.0),
+        deviation: None,
+        reason: None,
+    };
+    let without = StudyMethod { clock: ClockCost::Subtracted, ..each };
+    let apart = |study_method: &StudyMethod, by| clock_correction(study_method, &by, Some(20.0));
+    assert_eq!(apart(&each, by(each)), Some(0.0));
+    assert_eq!(apart(&without, by(each)), Some(-20.0));
+    assert_eq!(apart(&each, by(without)), Some(20.0));
+    let together = StudyMethod { clock: ClockCost::Subtracted, ..STUDY_METHOD };
+    assert_eq!(apart(&together, by(STUDY_METHOD)), Some(-2.0), "once in ten ops");
+    assert_eq!(apart(&STUDY_METHOD, by(each)), None);
+    assert_eq!(clock_correction(&without, &by(each), None), None);
+}

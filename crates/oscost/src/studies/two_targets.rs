@@ -1,0 +1,181 @@
+//! A run of two places laid beside a study: for each row of its tables what was measured, by the study's own
+//! statistic and by oscost's.
+
+use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
+
+use super::claim::{CaseRows, JudgedClaim, judge};
+use super::{ClockRates, Column, NoteCondition, Study, Table, TableRow};
+use oscost_stats::moments;
+
+/// A run beside a study.
+#[derive(Clone, Debug)]
+pub struct TwoTargetComparison<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// What it compares with what.
+    pub columns: &'a [Column; 2],
+    /// The places of its columns in this run; `None` where the run has no row of them.
+    pub targets: [Option<&'a str>; 2],
+    /// Its tables.
+    pub tables: Vec<TwoTargetTable<'a>>,
+    /// Its claims.
+    pub claims: Vec<JudgedClaim<'a>>,
+}
+
+/// A table of a study, and what this run has of it.
+#[derive(Clone, Debug)]
+pub struct TwoTargetTable<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// Its rows.
+    pub rows: Vec<TwoTargetRow<'a>>,
+}
+
+/// A row of a study's table, and what this run has of it.
+#[derive(Clone, Debug)]
+pub struct TwoTargetRow<'a> {
+    /// The row.
+    pub row: &'a TableRow,
+    /// The run's rows of its case: what is compared with, and what is compared.
+    pub sides: [Option<&'a Row>; 2],
+    /// By the study's own statistic, in the table's unit.
+    pub statistics: [Option<RunStatistic>; 2],
+    /// How the two were compared.
+    pub comparison: Option<&'a Comparison>,
+    /// What there is to say of it in this run.
+    pub notes: Vec<String>,
+}
+
+impl TwoTargetRow<'_> {
+    /// What oscost says of one side, in the run's unit.
+    pub fn estimate(&self, side: usize) -> Option<(&Estimate, Unit)> {
+        let row = self.sides[side]?;
+        match &self.row.metric {
+            Some(metric) => row.metrics.get(metric).map(|it| (&it.estimate, it.unit)),
+            None => row.estimate.as_ref().map(|it| (it, row.unit)),
+        }
+    }
+}
+
+/// What was measured, by a study's own statistic, in the unit of its table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunStatistic {
+    /// The mean over runs.
+    pub mean: f64,
+    /// Their standard deviation; `None` of one run.
+    pub deviation: Option<f64>,
+    /// Of how many runs: fewer than the study's where workers were lost, or the run was cut short.
+    pub runs: usize,
+}
+
+/// Lays a run beside a study; `None` where that is of one place.
+pub fn compare_two_targets<'a>(
+    study: &'a Study,
+    record: &'a Record,
+) -> Option<TwoTargetComparison<'a>> {
+    let columns = study.columns.as_ref()?;
+    let tables: Vec<TwoTargetTable<'_>> = study
+        .tables
+        .iter()
+        .map(|table| {
+            let rows = table.rows.iter().map(|row| join_row(row, record));
+            TwoTargetTable { table, rows: rows.collect() }
+        })
+        .collect();
+    let rows = || tables.iter().flat_map(|table| &table.rows);
+    let target = |side: usize| {
+        let mut its = rows().filter_map(|row| row.sides[side]);
+        its.next().map(|row| row.target.text.as_str())
+    };
+    let void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
+    let claims = study.claims.iter().map(|claim| {
+        let of_case = |case: &String| -> CaseRows<'_> {
+            rows()
+                .find(|row| row.row.key() == *case)
+                .map_or(([None; 2], None), |row| (row.sides, row.comparison))
+        };
+        let cases: Vec<CaseRows<'_>> = claim.cases.iter().map(of_case).collect();
+        judge(study, claim, &cases, void)
+    });
+    let targets = [target(0), target(1)];
+    Some(TwoTargetComparison { study, columns, targets, claims: claims.collect(), tables })
+}
+
+fn join_row<'a>(row: &'a TableRow, record: &'a Record) -> TwoTargetRow<'a> {
+    // Places side by side have the same cases, and those of what is compared with come first: so it
+    // is known which is which even where both places are one.
+    let mut its =
+        record.results.iter().enumerate().filter(|(_, it)| Some(it.case.as_str()) == row.case());
+    let (base, new) = (its.next(), its.next());
+    let indices = [base, new].map(|it| it.map(|(at, _)| at as u32));
+    let sides = [base, new].map(|it| it.map(|(_, row)| row));
+    let primary = sides[0].and_then(|row| row.primary_metric.as_deref());
+    let metric = row.metric.as_deref().filter(|metric| Some(*metric) != primary);
+    let metric = metric.unwrap_or("primary");
+    let of_both = |it: &&Comparison| {
+        !it.control && it.metric == metric && [Some(it.base), Some(it.new)] == indices
+    };
+    let comparison = record.comparisons.iter().find(of_both);
+    let here = sides.map(|side| run_statistic(side?, row));
+    let notes = notes(row, sides);
+    TwoTargetRow { row, sides, statistics: here, comparison, notes }
+}
+
+/// What there is to say of a row in this run.
+pub(super) fn notes(row: &TableRow, [base, new]: [Option<&Row>; 2]) -> Vec<String> {
+    let unseen = base.and_then(|base| no_calls_evidence(base, new));
+    let notes = row.notes.iter().filter_map(|note| match (note.when, unseen.as_deref()) {
+        (NoteCondition::Always, _) => Some(note.text.clone()),
+        (NoteCondition::NoCalls, Some(counted)) => Some(format!("{} ({counted})", note.text)),
+        (NoteCondition::NoCalls, None) => None,
+    });
+    notes.collect()
+}
+
+/// A row by the statistic of a study: over its first repetitions, as many as the study had runs. Of
+/// a metric beside its figure, over all of them.
+fn run_statistic(of: &Row, row: &TableRow) -> Option<RunStatistic> {
+    if of.outcome != RowOutcome::Measured {
+        return None;
+    }
+    if let Some(metric) = &row.metric {
+        let metric = of.metrics.get(metric)?;
+        let one = row.unit.conversion_from(metric.unit, ClockRates::default())?;
+        let estimate = &metric.estimate;
+        return Some(RunStatistic {
+            mean: estimate.mean * one,
+            deviation: estimate.sd.map(|sd| sd * one),
+            runs: estimate.repetitions as usize,
+        });
+    }
+    let one = row.unit.conversion_from(of.unit, ClockRates::default())?;
+    let mut workers: Vec<(u32, f64)> =
+        of.repetitions.iter().filter_map(|worker| Some((worker.round, worker.value?))).collect();
+    workers.sort_by_key(|(round, _)| *round);
+    let values: Vec<f64> =
+        workers.into_iter().take(row.runs).map(|(_, value)| value * one).collect();
+    Some(RunStatistic {
+        mean: moments::mean(&values)?,
+        deviation: moments::standard_deviation(&values),
+        runs: values.len(),
+    })
+}
+
+/// Where the ops of a row were counted and made no call: how that is known, in words; and what the
+/// monitor of the other place saw of them.
+fn no_calls_evidence(base: &Row, new: Option<&Row>) -> Option<String> {
+    let calls = base.calls.as_ref().filter(|calls| calls.counted_ops > 0)?;
+    let made: f64 = calls.per_op.values().chain(calls.peer_per_op.values()).sum();
+    let vdso = match calls.vdso {
+        Some(true) => ", code of the vDSO seen",
+        Some(false) | None => "",
+    };
+    let monitor = new.and_then(|row| row.monitor.as_ref());
+    let saw =
+        monitor.map(|it| format!("; the monitor saw {}", it.observed_calls)).unwrap_or_default();
+    (made == 0.0).then(|| format!("counted here: no call in {} ops{vdso}{saw}", calls.counted_ops))
+}
+
+#[cfg(test)]
+mod tests;
