@@ -86,7 +86,7 @@ authors = ["A. Nobody"]
 year = 2026
 source = "a desk"
 measured-on = "this machine"
-protocol = { runs = 3, statistic = "mean-and-deviation", there = "by hand", here = "again" }
+protocol = { runs = 3, statistic = "mean-and-deviation", original = "by hand", replication = "again" }
 column = [{ name = "before", target = "local" }, { name = "after", target = "sud" }]
 
 [[table]]
@@ -96,11 +96,11 @@ unit = "ns"
 row = [{ name = "getpid as all call it", case = "syscall/getpid:via=raw" }]
 
 [[claim]]
-says = "nothing becomes dearer"
-at = "page 1"
+text = "nothing becomes dearer"
+location = "page 1"
 kind = "ratio"
-least = 0.99
-most = 1.01
+min = 0.99
+max = 1.01
 cases = ["syscall/getpid:via=raw"]
 "#;
 
@@ -179,8 +179,8 @@ measured-on = "a machine of 300 MHz"
 core-ghz = 0.3
 
 [protocol]
-there = "each call was timed by itself"
-here = "the same"
+original = "each call was timed by itself"
+replication = "the same"
 timed = "each"
 iterations = 500
 experiments = 4
@@ -188,11 +188,11 @@ statistic = "mean-and-deviation"
 overhead = "included"
 
 [[condition]]
-says = "one measurement at a time"
+text = "one measurement at a time"
 kind = "alone"
 
 [[condition]]
-says = "interrupts were off"
+text = "interrupts were off"
 kind = "interrupts-off"
 
 [[table]]
@@ -226,11 +226,11 @@ published = ["1,888.95 (12.50)", "1.01x", "-"]
 predicted = { hardware = "<1500", software = "<300", total = "<1700" }
 
 [[table.row.note]]
-says = "the text calls it the fastest"
+text = "the text calls it the fastest"
 
 [[table.row]]
 name = "a seek"
-cannot = "it is a disk's"
+unmeasurable = "it is a disk's"
 
 [[table]]
 name = "Figure 1"
@@ -249,7 +249,7 @@ values = [4, 64, 1024, 65536]
 case = "pipe/round-trip:by=pipe,size={},peer_cpu=same"
 statistic = "none"
 published = ["4-6", "4-6", "-", "-"]
-given = "from 4 to 6 us where messages are small"
+statement = "from 4 to 6 us where messages are small"
 
 [[table.series]]
 name = "far"
@@ -259,32 +259,32 @@ case = "socket/round-trip:by=tcp,size={},peer_cpu=other"
 peer = true
 
 [[claim]]
-says = "getpid is dearer than the door"
-at = "section 1"
+text = "getpid is dearer than the door"
+location = "section 1"
 kind = "order"
 cases = ["syscall/getppid:via=raw", "syscall/getpid:via=raw"]
 
 [[claim]]
-says = "a call is made each time"
-at = "section 1"
+text = "a call is made each time"
+location = "section 1"
 kind = "calls"
 cases = ["syscall/getpid:via=raw"]
-least = 1
-most = 1
+min = 1
+max = 1
 
 [[claim]]
-says = "small messages cost the same"
-at = "figure 1"
+text = "small messages cost the same"
+location = "figure 1"
 kind = "flat"
 series = ["pipe"]
-most = 1.5
+max = 1.5
 
 [[claim]]
-says = "they do so between machines"
-at = "figure 1"
+text = "they do so between machines"
+location = "figure 1"
 kind = "flat"
 series = ["far"]
-most = 1.5
+max = 1.5
 "#;
 
 /// The study of one place in a file beside the scenario that it is measured at, so that no path of
