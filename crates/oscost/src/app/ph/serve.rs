@@ -67,10 +67,11 @@ pub fn serve(
     output: &mut (impl Write + AsFd),
 ) -> anyhow::Result<Served> {
     use crate::ph::monitor_process::MonitorEvent;
-    use crate::ph::requirements::{BUILD, Met, look};
-    let needs = look(BUILD, std::path::Path::new("/"));
-    let missing = needs.into_iter().filter(|need| need.met == Met::No);
-    let missing: Vec<String> = missing.map(|need| format!("{}: {}", need.of, need.words)).collect();
+    use crate::ph::requirements::{Availability, BUILD, check_requirements};
+    let needs = check_requirements(BUILD, std::path::Path::new("/"));
+    let missing = needs.into_iter().filter(|need| need.availability == Availability::No);
+    let missing: Vec<String> =
+        missing.map(|need| format!("{}: {}", need.name, need.detail)).collect();
     let said = MonitorEvent::Missing { why: missing.join("; ") };
     writeln!(output, "{}", serde_json::to_string(&said)?)?;
     Ok(Served::Missing)
