@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Twenty costs from 1.2 ns to 150 us, as section 7 of docs/METHOD.md describes them.
+    /// Twenty costs from 1.2 ns to 150 us, as section 7 of docs/explanation/METHOD.md describes them.
     const TWENTY: [f64; 20] = [
         1.2, 1.3, 1.6, 20.0, 22.0, 25.0, 110.0, 124.0, 130.0, 150.0, 170.0, 200.0, 250.0, 900.0,
         1_200.0, 1_500.0, 5_000.0, 25_000.0, 60_000.0, 150_000.0,

@@ -299,7 +299,7 @@ impl RowOutcome {
 impl Row {
     /// Whether the user asked for the row; reference cases and parts of floors are measured anyway.
     pub fn is_requested(&self) -> bool {
-        !self.flags.iter().any(|flag| flag == "ANCHOR" || flag == "PRIMITIVE")
+        !self.flags.iter().any(|flag| flag == "REFERENCE" || flag == "PRIMITIVE")
     }
 }
 

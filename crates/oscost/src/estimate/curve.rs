@@ -1,6 +1,6 @@
 //! Curves: what the rows of one benchmark that differ in one number alone say together.
 //!
-//! A break is a place where pieces of a curve do not continue each other (docs/METHOD.md, section
+//! A break is a place where pieces of a curve do not continue each other (docs/explanation/METHOD.md, section
 //! 8). It is named only after a constant that lies inside its interval; where a fixed and a
 //! marginal cost account for the same points no worse, there is no break to name.
 

@@ -4,7 +4,7 @@
 //! checked; if nothing is ready the caller blocks on all of it; it is woken, and what has happened
 //! is reported. Family `event` measures each of these alone, or so that they are what two costs
 //! differ by. What a step costs for a descriptor is then a slope, and a difference of slopes
-//! (docs/METHOD.md, section 8).
+//! (docs/explanation/METHOD.md, section 8).
 
 use std::collections::BTreeSet;
 

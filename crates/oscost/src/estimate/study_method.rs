@@ -1,5 +1,5 @@
 //! What a row comes to in the manner of the study that measured it: its statistic, its way with
-//! the clock, and nothing rejected (docs/METHOD.md, section 14).
+//! the clock, and nothing rejected (docs/explanation/METHOD.md, section 14).
 
 use std::collections::BTreeMap;
 

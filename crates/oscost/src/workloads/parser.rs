@@ -1,4 +1,4 @@
-//! The file of a workload (TOML): docs/WORKLOADS.md says what stands in one.
+//! The file of a workload (TOML): docs/reference/WORKLOADS.md says what stands in one.
 //!
 //! It may come from anybody. Its size, the number of everything in it and the length of its texts
 //! are bounded, an unknown key is refused, and a refusal names the line.

@@ -1,4 +1,4 @@
-//! S18: classes and cost groups on known truth (docs/METHOD.md, section 7). The costs are made up,
+//! S18: classes and cost groups on known truth (docs/explanation/METHOD.md, section 7). The costs are made up,
 //! with noise of 2 % between processes, and so is the evidence; journal, estimates, intervals,
 //! classes and groups are the real ones.
 

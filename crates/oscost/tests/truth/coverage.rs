@@ -1,5 +1,5 @@
 //! The statistics against known truth: how often an interval holds the median that it is an
-//! interval for. Each test is a row of docs/METHOD.md, section 10; a test named control does it
+//! interval for. Each test is a row of docs/explanation/METHOD.md, section 10; a test named control does it
 //! wrong on purpose, and shows that the row would notice.
 //!
 //! Seeds are fixed, so a test passes always or never. The counts are so large that even another

@@ -1,4 +1,4 @@
-//! Which of two curves is cheaper, against known truth: S15 of docs/METHOD.md, section 10, for
+//! Which of two curves is cheaper, against known truth: S15 of docs/explanation/METHOD.md, section 10, for
 //! pairs of curves. A test named control does it wrong on purpose.
 
 use oscost_stats::crossing::{

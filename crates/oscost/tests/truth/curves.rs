@@ -1,4 +1,4 @@
-//! Breaks and laws of growth against known truth: S15 and S16 of docs/METHOD.md, section 10. A test
+//! Breaks and laws of growth against known truth: S15 and S16 of docs/explanation/METHOD.md, section 10. A test
 //! named control does it wrong on purpose, and shows that the row would notice.
 
 use oscost_stats::interval::{Nominal, median_hs};

@@ -1,4 +1,4 @@
-//! Series of known truth: S17 of docs/METHOD.md, section 10.
+//! Series of known truth: S17 of docs/explanation/METHOD.md, section 10.
 
 use std::time::{Duration, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! Rows compared that were measured side by side, in one run (docs/METHOD.md, section 12).
+//! Rows compared that were measured side by side, in one run (docs/explanation/METHOD.md, section 12).
 //!
 //! A pair is a worker in which both were timed in turns, or two workers one after the other; its effect
 //! is the median over the rounds in which neither was disturbed. Pairs lie in different rounds of

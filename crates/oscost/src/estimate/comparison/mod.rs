@@ -1,4 +1,4 @@
-//! Rows compared: of runs that were measured apart, two of them or several a side (docs/METHOD.md,
+//! Rows compared: of runs that were measured apart, two of them or several a side (docs/explanation/METHOD.md,
 //! section 11); and of one run in which they were measured side by side ([`interleaved`]).
 //!
 //! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
@@ -428,7 +428,7 @@ fn missing_reason(found: &RowsByKey<'_>, (target, case, peer): RowKey<'_>, side:
     match other {
         Some(other) => {
             let (here, there) = (text(&(target, case, peer)), text(other));
-            format!("another place: `{here}` here, `{there}` in the {side}")
+            format!("another target: `{here}` here, `{there}` in the {side}")
         }
         None => format!("not measured in the {side}"),
     }

@@ -25,12 +25,12 @@ const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
 
 /// How much wider than within a run an interval must be to hold the figure of the next run: of ten
 /// bills in a row 56 % of the intervals of 95 % held their case's grand median on the worst day,
-/// which are those of a spread 2.5 times theirs (docs/METHOD.md, section 10).
+/// which are those of a spread 2.5 times theirs (docs/explanation/METHOD.md, section 10).
 const NEXT_RUN_FACTOR: f64 = 2.5;
 
 /// The spread of a row from run to run where its repetitions show none: the largest Allan deviation
 /// of getppid on a shared host, alike from half a second to half a minute, so that no average and
-/// no longer run lowers it (docs/METHOD.md, section 10).
+/// no longer run lowers it (docs/explanation/METHOD.md, section 10).
 const RUN_TO_RUN_SD: f64 = 0.025;
 
 /// Half the width of a normal interval of 95 %, in standard deviations.
