@@ -158,10 +158,8 @@ fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
     let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, version) {
         (0, 0) if tables == 0 => Ok(0),
-        (APPLICATION, 1..=VERSION) => Ok(version),
-        (APPLICATION, found) if found > VERSION => {
-            Err(Cause::OtherVersion { found, known: VERSION })
-        }
+        (APPLICATION, VERSION) => Ok(VERSION),
+        (APPLICATION, found) => Err(Cause::OtherVersion { found, known: VERSION }),
         _ => Err(Cause::NotAStore("the file is the database of another program")),
     }
 }

@@ -134,7 +134,7 @@ fn a_deleted_run_takes_its_figures_along() {
     assert_eq!(store.figures(RULES, &|_| true).unwrap().len(), 1);
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary(), "with its words");
     store.delete(&id(2)).unwrap();
-    for table in ["summary", "stand", "figure", "word"] {
+    for table in ["summary", "machine_state", "figure", "text"] {
         assert_eq!(count(&folder, table), 0, "{table}");
     }
 }
@@ -148,22 +148,22 @@ fn count(folder: &tempfile::TempDir, table: &str) -> i64 {
 fn figures_of_other_rules_are_forgotten_with_their_words_and_so_are_those_that_are_replaced() {
     let other = Summary { rules: RULES + 1, tool: "0.2.0".to_owned(), ..summary() };
     let (folder, mut store) = with(&[summary(), other]);
-    let words = count(&folder, "word");
+    let words = count(&folder, "text");
     assert_eq!((store.figures(RULES, &|_| true).unwrap().len(), lacking(&store)), (1, vec![id(2)]));
     store.delete_outdated_figures(RULES).unwrap();
     store.delete_outdated_figures(RULES).unwrap();
-    assert_eq!((count(&folder, "summary"), count(&folder, "word")), (1, words - 1));
+    assert_eq!((count(&folder, "summary"), count(&folder, "text")), (1, words - 1));
     store.summarise(&id(1), &Summary { rules: RULES, ..Summary::default() }).unwrap();
-    assert_eq!(count(&folder, "word"), 1, "the empty one");
+    assert_eq!(count(&folder, "text"), 1, "the empty one");
 }
 
 #[test]
 fn a_word_that_a_newer_oscost_has_for_a_unit_costs_that_figure_and_no_other() {
     let (folder, store) = with(&[summary()]);
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
-    conn.execute("UPDATE word SET text = 'furlong' WHERE text = 'B/s'", []).unwrap();
+    conn.execute("UPDATE text SET value = 'furlong' WHERE value = 'B/s'", []).unwrap();
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary.figures.len(), 1);
-    conn.execute("UPDATE word SET text = 'Z' WHERE text = 'B'", []).unwrap();
+    conn.execute("UPDATE text SET value = 'Z' WHERE value = 'B'", []).unwrap();
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary.figures.len(), 0);
 }
 
@@ -174,7 +174,7 @@ fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
     bad.figures[1].median = f64::NAN;
     let error = store.summarise(&id(1), &bad).unwrap_err();
     assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
-    assert!(error.to_string().contains("the figure of pipe/stream:size=64 is no number"));
+    assert!(error.to_string().contains("the figure of pipe/stream:size=64 is not finite"));
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
 }
 

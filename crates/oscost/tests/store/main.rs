@@ -162,7 +162,10 @@ fn an_entry_that_json_cannot_hold_is_refused_and_its_journal_stays_readable() {
         let error = store.append(&id(1), &entry).unwrap_err();
         assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
         let text = error.to_string();
-        assert!(text.ends_with(&format!("the entry cannot be kept: `at_s` is {wrong}")), "{text}");
+        assert!(
+            text.ends_with(&format!("the entry cannot be stored: `at_s` is {wrong}")),
+            "{text}"
+        );
     }
     assert_eq!(journal(&store, &id(1)).len(), 1);
 }

@@ -271,7 +271,7 @@ fn what_a_study_of_one_place_may_not_say_is_refused_with_its_line() {
         ("kind = \"grows\"", "kind = \"ratio\"", 66, "(ratio) has no key `series`"),
         ("min = -0.2\nmax = 0.2\n", "", 66, "min, max, or both"),
         ("min = -0.2", "min = 0.3", 66, "min is above max"),
-        ("min = -0.2", "from = 64", 67, "fewer than two of its points"),
+        ("min = -0.2", "from = 64", 67, "fewer than two points from"),
     ] {
         assert!(ALONE.contains(from), "{from}");
         let refusal = parse(ALONE.replacen(from, to, 1).as_bytes()).unwrap_err();

@@ -121,7 +121,7 @@ fn a_program_is_found_on_the_path_or_told_where_it_lies() {
 
 #[test]
 fn a_quick_run_makes_fewer_trials() {
-    let text = "command = [\"sh\"]\ntrials = 30\nleast = 12\nquick = 4";
+    let text = "command = [\"sh\"]\ntrials = 30\nmin-trials = 12\nquick-trials = 4";
     let told = |quick| workload(text, &Point::none(), &RunEnvironment { quick, ..here() }).unwrap();
     assert_eq!((told(false).trials, told(false).min_trials), (30, 12));
     assert_eq!((told(true).trials, told(true).min_trials), (4, 4));

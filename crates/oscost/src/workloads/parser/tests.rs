@@ -127,7 +127,7 @@ fn a_refusal_names_the_line_and_the_reason() {
         ("\"workload/small\"", "\"workload/Small\"", 2, "an id is workload/NAME"),
         ("What is small?", "Small", 3, "a question ends in `?`"),
         ("expected", "gess", 6, "unknown field `gess`"),
-        ("\"made up\"", &format!("\"{long}\""), 7, "the source has more than 600 letters"),
+        ("\"made up\"", &format!("\"{long}\""), 7, "the source has more than 600 characters"),
         ("\"made up\"", "\"a\\u001b[31mb\"", 7, "the source has a control character"),
         ("\"made up\"", "\"a\\u202eb\"", 7, "the source has a control character"),
         ("[\"sort\"", "[\"\"", 9, "program has no name"),
@@ -199,7 +199,7 @@ fn what_is_too_much_or_no_text_is_refused() {
     assert!(refused(&vec![b'#'; MAX_FILE_BYTES + 1]).reason.contains("64 KiB"));
     assert_eq!(
         refused(b"# one\n# \xff"),
-        ParseError { line: 2, reason: "it is no text (UTF-8)".into() }
+        ParseError { line: 2, reason: "it is not UTF-8 text".into() }
     );
     assert!(refused(b"").reason.contains("missing field `command`"));
     let words = format!("command = [{}]", "\"a\",".repeat(MAX_WORDS + 1));
