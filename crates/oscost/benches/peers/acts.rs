@@ -23,7 +23,7 @@ pub(super) const MAX_RATIO: f64 = 1.03;
 const PLAIN: Act = Act {
     case: "",
     op_words: &[],
-    c_loop: ("", Argument::Unmeasurable),
+    c_loop: ("", Argument::Nothing),
     tools: &[],
     max_ratio: MAX_RATIO,
 };
@@ -78,7 +78,7 @@ const fn socket_stream(
 
 /// A libc function, in a loop.
 const fn call(case: &'static str, c_loop: &'static str, op_words: &'static [&'static str]) -> Act {
-    Act { case, op_words, c_loop: (c_loop, Argument::Unmeasurable), ..PLAIN }
+    Act { case, op_words, c_loop: (c_loop, Argument::Nothing), ..PLAIN }
 }
 
 /// The C library's memcpy of one block.

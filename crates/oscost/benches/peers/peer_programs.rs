@@ -132,7 +132,7 @@ impl PeerPrograms {
         unroll_factors: &[u32],
     ) -> anyhow::Result<Vec<Sample>> {
         let act = match with {
-            Argument::Unmeasurable => name.to_owned(),
+            Argument::Nothing => name.to_owned(),
             Argument::Bytes(number) | Argument::Number(number) => format!("{name}={number}"),
             Argument::SameCpu => format!("{name}={}", self.cpu),
             Argument::OtherCpu => format!("{name}={}", self.peer_cpu(PeerCpu::Other)?),

@@ -46,7 +46,7 @@ const HEADLINES: &[Headline] = &[
     },
     Headline {
         case: "thread/create-join:via=libc,peer_cpu=same",
-        c_loop: ("create-join", Argument::Unmeasurable),
+        c_loop: ("create-join", Argument::Nothing),
         max_iterations: u64::MAX,
         tools: &[Tool::StressNg("pthread")],
     },
@@ -64,7 +64,7 @@ const HEADLINES: &[Headline] = &[
     },
     Headline {
         case: "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending",
-        c_loop: ("zero-fill", Argument::Unmeasurable),
+        c_loop: ("zero-fill", Argument::Nothing),
         max_iterations: 1_000,
         tools: &[],
     },

@@ -3,8 +3,8 @@
 /// What an act of `loops.c` needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Argument {
-    /// Unmeasurable.
-    Unmeasurable,
+    /// Nothing.
+    Nothing,
     /// A size in bytes.
     Bytes(u64),
     /// How many of them.

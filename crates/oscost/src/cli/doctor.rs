@@ -12,7 +12,7 @@ use crate::report::doctor::Visit;
 #[command(after_help = "\
 Watches every CPU that it may use for about 2 s, then lists its findings, worst
 first: what each is, how it affects figures, and the command that fixes it.
-Unmeasurable is changed. Findings are not errors: the exit status is 0.
+Nothing is changed. Findings are not errors: the exit status is 0.
 
   invalidates  figures are not to be trusted
   biases       figures of a kind are all larger than on a machine without it

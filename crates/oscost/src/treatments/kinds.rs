@@ -139,7 +139,7 @@ pub const KINDS: &[Kind] = &[
         mechanism: Mechanism::Attached,
         why: "At each call of all processes an eBPF program compares the last nine calls of the task \
               with the pairs that were seen in its executable, and counts what is new: study \
-              ph-2000 did that in a kernel of its own. Unmeasurable is written that another CPU writes, \
+              ph-2000 did that in a kernel of its own. Nothing is written that another CPU writes, \
               unless something is new.",
         source: "study ph-2000; A. Somayaji, S. Forrest: Automated response using system-call \
                  delays. USENIX Security 2000",

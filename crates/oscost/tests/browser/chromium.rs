@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::page::Page;
 use crate::wire::Wire;
 
-/// Unmeasurable takes so long unless it hangs.
+/// Nothing takes so long unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// By which names it goes.
@@ -30,7 +30,7 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Where the protocol goes is fixed: it reads descriptor 3 and writes to 4.
 const TAKE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 </dev/null >&2"#;
 
-/// Unmeasurable of its own accord: no services in the background, no questions, no shared memory
+/// Nothing of its own accord: no services in the background, no questions, no shared memory
 /// where a container has little of it, nothing slowed down because no person sees it; and no name
 /// leads anywhere, so that what a page asks for is told and never fetched.
 const FLAGS: &[&str] = &[

@@ -40,7 +40,7 @@ fn opened(browser: &Browser, path: &Path) -> Page {
     page
 }
 
-/// Unmeasurable was complained of, and nothing asked for.
+/// Nothing was complained of, and nothing asked for.
 fn stands_alone(page: &Page) {
     assert_eq!(page.complaints(), []);
     assert_eq!(page.requests(), [] as [&str; 0]);

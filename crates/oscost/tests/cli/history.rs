@@ -111,7 +111,11 @@ fn a_history_that_cannot_be_read_is_an_error_with_a_reason() {
     sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     let ran = sandbox.oscost(&["history", "syscall/getpid"]).exits(2).no_data();
     ran.tells("did you mean syscall/getppid?");
-    sandbox.oscost(&["history", "--at", "ssh:"]).exits(2).no_data().tells("names nothing");
+    sandbox
+        .oscost(&["history", "--at", "ssh:"])
+        .exits(2)
+        .no_data()
+        .tells("has nothing after its colon");
     sandbox.oscost(&["history", "--last", "0"]).exits(2).no_data();
 }
 

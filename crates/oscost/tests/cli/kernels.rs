@@ -1,5 +1,5 @@
 //! `oscost kernels`, with an apt that is made up: what is fetched, what is left of what was not,
-//! and what is said. Unmeasurable here needs a network.
+//! and what is said. Nothing here needs a network.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -200,7 +200,7 @@ fn a_case_that_does_not_apply_is_skipped_and_is_not_a_failure() {
     let case = "procedure/call:args=0,chain=dependent";
     let ran = sandbox.oscost(&["run", "--quick", case]).exits(0);
     assert!(ran.stdout.contains("Not measured\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("skipped: without"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("skipped: a call without"), "{}", ran.stdout);
     sandbox.nothing_is_left();
 }
 

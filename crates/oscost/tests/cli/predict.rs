@@ -154,7 +154,7 @@ fn predictions_are_deleted_by_their_numbers() {
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
     predict(&sandbox, &[RAW, "120 ns"]);
     predict(&sandbox, &[RAW, "130 ns"]);
-    sandbox.oscost(&["predict", "delete", "3"]).exits(1).tells("it holds no prediction 3");
+    sandbox.oscost(&["predict", "delete", "3"]).exits(1).tells("it has no prediction 3");
     sandbox.oscost(&["predict", "delete", "1"]).exits(0).tells("deleted 1 prediction");
     let list = sandbox.oscost(&["predict", "list"]).exits(0).stdout;
     assert!(

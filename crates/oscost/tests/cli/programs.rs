@@ -101,7 +101,7 @@ fn a_figure_is_read_from_what_a_program_writes() {
     let ran = made_up(&sandbox, &run[..5], &[]).exits(1);
     assert!(ran.stdout.contains("did 1234.5 a second"), "{}", ran.stdout);
     // A file that is none is refused with its line.
-    std::fs::write(path, MINE.replace("trials = 6", "trails = 6")).unwrap();
+    std::fs::write(path, MINE.replace("\ntrials = 6", "\ntrails = 6")).unwrap();
     let ran = made_up(&sandbox, &run[..5], &[]).exits(2);
     assert!(ran.stderr.contains("line 4") && ran.stderr.contains("trails"), "{}", ran.stderr);
 }

@@ -33,7 +33,7 @@ fn requests_per_second_are_in_the_table_and_client_latencies_below_it() {
     let text = sandbox.oscost(&run).exits(0).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80) && text.is_ascii(), "{text}");
     assert!(text.contains("kop/s"), "{text}");
-    let found = text.split("how long requests took, p50 / p99: ").nth(1).unwrap();
+    let found = text.split("Request latency, p50 / p99: ").nth(1).unwrap();
     let lines: Vec<&str> = found.lines().take(5).map(str::trim_end).collect();
     assert_eq!(
         lines,

@@ -58,7 +58,7 @@ fn a_cell_without_a_figure_has_a_letter_that_names_its_reason() {
         ("gethrtime", 1, "gone"),
         ("time", 3, "it advances once per second"),
         ("getrusage", 1, "unmeasurable: only 0 of 20 workers"),
-        ("clock_settime", 2, "it tells no time"),
+        ("clock_settime", 2, "it does not return a time"),
     ] {
         let worker = of(&ran.stdout, timer)[at].clone();
         let letter = worker.strip_prefix("n/a").unwrap_or_else(|| panic!("{timer}: {worker}"));
@@ -132,8 +132,8 @@ fn without_a_vdso_the_system_call_is_chosen_and_every_row_has_its_reason() {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "oscost has chosen syscall: CLOCK_MONOTONIC_RAW by a system call",
-        "Passed over: tsc: the kernel itself uses clocksource `hpet`.",
-        "Passed over: vdso: the kernel maps no vDSO with clock_gettime.",
+        "Not chosen: tsc: the kernel itself uses clocksource `hpet`.",
+        "Not chosen: vdso: the kernel maps no vDSO with clock_gettime.",
     ] {
         assert!(flat.contains(words), "{text}");
     }
@@ -166,7 +166,7 @@ fn with_a_trapped_counter_the_vdso_is_chosen() {
         flat.contains("oscost has chosen vdso: CLOCK_MONOTONIC_RAW through the vDSO"),
         "{text}"
     );
-    assert!(flat.contains("Passed over: tsc: a pair of reads takes 2034 ns"), "{text}");
+    assert!(flat.contains("Not chosen: tsc: a pair of reads takes 2034 ns"), "{text}");
     assert!(of(&shown, "tsc")[1].ends_with("us"), "a trapped counter is still a row:\n{text}");
     assert_eq!(record["machines"][0]["clock"]["source"], "vdso");
 }
@@ -184,7 +184,7 @@ fn with_another_clocksource_clocks_enter_the_kernel_as_the_survey_shows() {
     assert_eq!(of(&shown, "monotonic-coarse")[5], "no");
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("Passed over: vdso: the vDSO's clock_gettime enters the kernel"),
+        flat.contains("Not chosen: vdso: the vDSO's clock_gettime enters the kernel"),
         "{flat}"
     );
     assert!(flat.contains("CALLS_UNEXPECTED"), "{flat}");

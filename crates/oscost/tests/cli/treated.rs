@@ -133,7 +133,7 @@ fn a_wrapper_starts_the_workers_and_variables_are_in_their_environment() {
     ran.exits(1);
     assert_eq!(without["outcome"], "failed");
     let reason = without["reason"].as_str().unwrap();
-    assert!(reason.contains("ended without an answer, with status 1"), "{reason}");
+    assert!(reason.contains("exited without an answer, with status 1"), "{reason}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_missing_wrapper_is_a_failed_row_that_names_it() {
     ran.exits(1);
     assert_eq!(row["outcome"], "failed");
     let reason = row["reason"].as_str().unwrap();
-    assert!(reason.contains("could not be started by `/nowhere/at/all`"), "{reason}");
+    assert!(reason.contains("cannot start a worker by `/nowhere/at/all`"), "{reason}");
 }
 
 #[test]

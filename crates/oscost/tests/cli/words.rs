@@ -69,11 +69,11 @@ fn a_wrong_axis_or_value_is_answered_with_the_right_ones() {
 
 #[test]
 fn a_target_that_cannot_be_reached_is_refused_with_a_hint() {
-    refused(&["run", "--at", "ssh:-x"], &["`-x` is no host", "hint:", "~/.ssh/config"]);
+    refused(&["run", "--at", "ssh:-x"], &["`-x` is not a host", "hint:", "~/.ssh/config"]);
     refused(&["run", "--at", "vm:0.0-none"], &["`0.0-none`", "hint:", "oscost kernels"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
     refused(&["run", "--at", "nice=50+sud@local"], &["`nice=50`", "hint:"]);
-    refused(&["run", "--at", "ssh:"], &["names nothing behind its colon"]);
+    refused(&["run", "--at", "ssh:"], &["has nothing after its colon"]);
     refused(&["run", "--at", ""], &["a place is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
     refused(&["explain", "--at", "vm:0.0-none", "timer"], &["`0.0-none`", "oscost kernels"]);
@@ -261,11 +261,11 @@ fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
     let ran = sandbox.oscost(&["explain", "--at", &at, "syscall/getppid"]).exits(0);
-    let told = here(&ran).matches("Unmeasurable was counted: ptrace is refused").count();
+    let told = here(&ran).matches("Nothing was counted: ptrace is refused").count();
     assert_eq!(told, 1, "{}", here(&ran));
     let nowhere = sandbox.oscost(&["explain", "--at", "fake:/no/such/file", "syscall/getppid"]);
     let nowhere = nowhere.exits(0);
-    assert!(here(&nowhere).contains("Unmeasurable was counted: cannot read"), "{}", nowhere.stdout);
+    assert!(here(&nowhere).contains("Nothing was counted: cannot read"), "{}", nowhere.stdout);
 }
 
 #[test]

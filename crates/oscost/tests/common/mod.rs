@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Unmeasurable takes so long unless it hangs; real runs wait for each other, too.
+/// Nothing takes so long unless it hangs; real runs wait for each other, too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The worker under test: the static program that `make` builds.

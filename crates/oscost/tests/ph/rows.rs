@@ -45,7 +45,7 @@ fn of_every_row_as_many_calls_are_seen_as_a_tracer_counts() {
         assert!((seen - per_op * ops).abs() < 1e-6 * seen.max(1.0), "{case}: {seen}, {per_op}");
         assert_eq!(row["monitor"]["profile_states"], serde_json::json!(["training"]), "{case}");
     }
-    // Unmeasurable was learnt for the user, and nothing is left.
+    // Nothing was learnt for the user, and nothing is left.
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
     wait_for("no program is attached", || attached() == 0);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Unmeasurable takes so long unless it hangs.
+/// Nothing takes so long unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// Where the sshds listen.
 pub(crate) const PORT: u16 = 2222;

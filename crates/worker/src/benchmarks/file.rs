@@ -18,7 +18,7 @@ use body::{Copies, DirectoryOps, Rereads, Writes, place, reads};
 
 pub(super) const FAMILY: Family = Family {
     name: "file",
-    about: "the cost of reading, writing and copying files, and of directory operations",
+    about: "the cost of reading, writing and copying files, and of directories",
     benches: BENCHES,
 };
 

@@ -22,7 +22,7 @@ use connect::Op;
 
 pub(super) const FAMILY: Family = Family {
     name: "socket",
-    about: "messages between processes through sockets, on one machine or across a network",
+    about: "messages through sockets, on one machine or across a network",
     benches: BENCHES,
 };
 

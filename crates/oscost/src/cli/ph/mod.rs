@@ -84,7 +84,7 @@ struct Train {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 With a command, it monitors the calls of the command and of all that it starts;
-without one, all processes until Ctrl-C. It learns meanwhile. Unmeasurable is delayed
+without one, all processes until Ctrl-C. It learns meanwhile. Nothing is delayed
 unless --delay-factor says so, and nothing is ever killed.
 
 PAIR is a call and an earlier one that is not normal before it, with how many

@@ -1,7 +1,7 @@
 //! Figures compared that are counts, of machines that repeat themselves to the last instruction
 //! (docs/explanation/METHOD.md, section 16).
 //!
-//! Unmeasurable is left to chance there, and so nothing is asked of statistics: where both sides are
+//! Nothing is left to chance there, and so nothing is asked of statistics: where both sides are
 //! exact the difference is one of whole numbers, and where one is not, the ranges of both are all
 //! that is known.
 

@@ -1,4 +1,4 @@
-//! How a document is written in each medium. Unmeasurable here knows what kind of report it is.
+//! How a document is written in each medium. Nothing here knows what kind of report it is.
 
 pub mod csv;
 pub mod html;

@@ -338,7 +338,7 @@ mod tests {
             serde_json::to_value(ratios(values.iter().copied(), Unit::NsPerOp)).unwrap()
         };
         assert_eq!(json(&[1.0, 1_000.0])["ticktext"][0], "1 ns");
-        // Unmeasurable, or what no scale of ratios has, is no trouble.
+        // Nothing, or what no scale of ratios has, is no trouble.
         assert!(json(&[])["range"].is_array() && json(&[0.0, f64::NAN, -3.0])["range"].is_array());
     }
 }

@@ -57,7 +57,7 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
         _ => None,
     };
     if let Some(why) = why {
-        paragraph(&mut out, "  ", &format!("Unmeasurable was counted: {why}"));
+        paragraph(&mut out, "  ", &format!("Nothing was counted: {why}"));
     }
     for Shown { case, counted, last } in shown {
         let is_other = case.benchmark != definition.id;
@@ -98,7 +98,7 @@ pub fn text(definition: &Definition, shown: &[Shown]) -> String {
 /// The part where nothing could be looked at.
 pub fn nothing(why: &str) -> String {
     let mut out = TITLE.to_owned();
-    paragraph(&mut out, "  ", &format!("Unmeasurable was counted: {why}"));
+    paragraph(&mut out, "  ", &format!("Nothing was counted: {why}"));
     out
 }
 
@@ -242,7 +242,7 @@ mod tests {
     fn what_could_not_be_counted_fits_into_eighty_columns() {
         let why = "a reason of such a length that it does not fit into one line of eighty columns";
         let text = nothing(why);
-        assert!(text.starts_with("\nHere, now\n  Unmeasurable was counted: a reason"));
+        assert!(text.starts_with("\nHere, now\n  Nothing was counted: a reason"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -249,7 +249,7 @@ pub(super) fn notes(laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) 
             }
         }
     }
-    let folded = lines.iter().map(|line| fold(&plain(line), 78, "    "));
+    let folded = lines.iter().map(|line| fold(&plain(line), 76, "    "));
     let listed: Vec<String> = folded.map(|line| format!("  {line}\n")).collect();
     if listed.is_empty() { String::new() } else { format!("\n{}", listed.concat()) }
 }

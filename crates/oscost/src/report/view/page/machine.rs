@@ -18,7 +18,7 @@ pub(super) fn section(record: &Record) -> Section {
         }
         parts.push(Block::Facts(facts(machine)));
         if counts(machine) {
-            // Unmeasurable there is noisy: what is not exact says so in its row.
+            // Nothing there is noisy: what is not exact says so in its row.
             continue;
         }
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
