@@ -49,7 +49,7 @@ pub enum Explanation {
     /// A treatment.
     Treatment(&'static Kind),
     /// Benchmarks.
-    Benchmarks(Benchmarks),
+    Benchmarks(Box<Benchmarks>),
 }
 
 /// Benchmarks to explain.
@@ -124,7 +124,7 @@ pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
         }
         _ => None,
     };
-    Ok(Explanation::Benchmarks(Benchmarks { definitions, observed }))
+    Ok(Explanation::Benchmarks(Box::new(Benchmarks { definitions, observed })))
 }
 
 /// Whether a name is the id of a benchmark, or its last part.

@@ -37,7 +37,7 @@ pub(super) fn explain(arguments: Arguments, output: &mut Output) -> anyhow::Resu
             output.write(&report::treatments::explain(&treatment(kind)))?;
             return Ok(ExitStatus::Success);
         }
-        Explanation::Benchmarks(benchmarks) => benchmarks,
+        Explanation::Benchmarks(benchmarks) => *benchmarks,
     };
     let texts = benchmarks.definitions.iter().map(report::catalog::explain);
     output.write(&texts.collect::<Vec<_>>().join("\n"))?;

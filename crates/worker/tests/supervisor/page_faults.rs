@@ -137,7 +137,7 @@ fn an_op_that_does_not_fault_as_defined_is_an_error() {
         work.prepare(ops).unwrap();
         let refused = work.verify().unwrap_err();
         assert_eq!(refused, OpError { op: 0, errno: Errno::UNVERIFIED }, "{case}");
-        assert!(refused.errno.to_string().contains("other faults than the op claims"));
+        assert!(refused.errno.to_string().contains("show other faults or resident pages"));
     }
     // More than there is room for is refused before anything is touched.
     let mut work =

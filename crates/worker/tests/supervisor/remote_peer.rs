@@ -82,7 +82,7 @@ fn a_worker_without_its_remote_peer_suggests_a_firewall() {
     lost.remote_end = Some(RemoteEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
     workers.measure(1, lost);
     let why = failure_reason(workers.event());
-    assert!(why.contains("is a firewall between?"), "{why}");
+    assert!(why.contains("a firewall may block it"), "{why}");
 }
 
 #[test]

@@ -86,14 +86,7 @@ impl RuleResult {
     /// A finding without a fix.
     fn found(weight: Weight, what: impl Into<String>, effect: impl Into<String>) -> RuleResult {
         let (what, effect) = (what.into(), effect.into());
-        RuleResult::Found(Finding {
-            rule: "",
-            weight,
-            what,
-            effect: effect,
-            fix: None,
-            command: None,
-        })
+        RuleResult::Found(Finding { rule: "", weight, what, effect, fix: None, command: None })
     }
 
     fn fine(what: impl Into<String>) -> RuleResult {
