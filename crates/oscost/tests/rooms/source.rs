@@ -62,7 +62,7 @@ impl Source {
     /// The words of the source, each once.
     pub(crate) fn words(&self) -> BTreeSet<&str> {
         let word = |token| match token {
-            &Token::Word(ref word) => Some(word.as_str()),
+            Token::Word(word) => Some(word.as_str()),
             Token::Sign(_) => None,
         };
         self.tokens.iter().filter_map(word).collect()
