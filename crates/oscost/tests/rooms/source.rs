@@ -61,11 +61,13 @@ impl Source {
 
     /// The words of the source, each once.
     pub(crate) fn words(&self) -> BTreeSet<&str> {
-        let word = |token| match token {
-            Token::Word(word) => Some(word.as_str()),
-            Token::Sign(_) => None,
-        };
-        self.tokens.iter().filter_map(word).collect()
+        self.tokens
+            .iter()
+            .filter_map(|token| match token {
+                Token::Word(word) => Some(word.as_str()),
+                _ => None,
+            })
+            .collect()
     }
 
     /// The names of the items that the source defines, those in blocks and inline modules included.
