@@ -1,6 +1,6 @@
 //! The holder: attaches, holds until its input ends, and undoes.
 //!
-//! What it says are lines of JSON ([`Said`]). It judges the profiles ten times a second, lets
+//! What it says are lines of JSON ([`super::monitor_process::MonitorEvent`]). It judges the profiles ten times a second, lets
 //! stopped processes go on when their time has come, and keeps the profiles at its end.
 
 use std::io::{self, Read, Write};

@@ -2,7 +2,7 @@
 //!
 //! The monitor lives as long as a process of its own, the holder: `oscost ph hold`. It attaches,
 //! says so, holds until its input ends, detaches, keeps the profiles and says how much it has seen.
-//! What it says are lines of JSON, one a [`Said`].
+//! What it says are lines of JSON, one a [`MonitorEvent`].
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -155,12 +155,12 @@ const POLL_INTERVAL_MS: u16 = 50;
 /// The longest line: two paths, escaped, and some numbers are far below.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// A holder that is a process of its own.
+/// A monitor that runs as a process of its own.
 #[derive(Clone, Debug)]
 pub struct MonitorProcess {
     /// The program.
     pub program: PathBuf,
-    /// The words before those of [`Asked::words`].
+    /// The arguments before those of [`MonitorOptions`].
     pub leading_arguments: Vec<String>,
 }
 

@@ -107,7 +107,7 @@ pub struct Pair {
     pub current: u16,
     /// The earlier one.
     pub previous: u16,
-    /// How many calls earlier: 1 to [`BEFORE`].
+    /// How many calls earlier: 1 to [`LOOKBACK`].
     pub position: u8,
 }
 

@@ -1,13 +1,13 @@
-//! Studies: published measurements as data, and what a run says beside them.
+//! Studies: published measurements as data, and how a run compares with them.
 //!
-//! What is this room for? A study is a file under `studies/`: which cases it measured, in which
-//! manner and at which places, what was published of them, to the letter, and what it claims. Here
-//! such a file is read ([`text`]), laid beside a run's record ([`lay`](mod@lay) where two places are
-//! compared, [`beside`] where there is one), and its claims and conditions judged ([`claim`],
-//! [`condition`]).
+//! What is this room for? A study is a file under `studies/`: which cases it measured, by which
+//! method and on which targets, what was published of them, to the letter, and what it claims. Here
+//! such a file is read ([`parser`]), joined with a run's record ([`two_targets`] where the study
+//! compares two targets, [`single_target`] where it has one), and its claims and conditions are
+//! judged ([`claim`], [`condition`]).
 //!
 //! What may it not know? How anything was measured, and how it looks: a record comes in, and rows
-//! and verdicts go out. Whether a case exists, the command line asks the catalog.
+//! and verdicts go out. Whether a case exists is a question for the catalog.
 
 pub mod claim;
 pub mod condition;

@@ -23,7 +23,7 @@ const MAX_NUMBER_CHARS: usize = 15;
 /// What is said of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// It is this, within a factor of [`VALUE_WITHIN`].
+    /// It is this, within a factor of [`VALUE_TOLERANCE_FACTOR`].
     Value(f64),
     /// It is less than this.
     Below(f64),

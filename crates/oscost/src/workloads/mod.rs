@@ -1,12 +1,12 @@
 //! Whole workloads: programs that are measured as they are, from files or from the command line.
 //!
-//! What is this room for? A workload is a file (`workloads/NAME.toml`, or a person's own): what is
-//! run, what is done before and beside it, and which figures are read from what it writes. Here such
-//! a file is read ([`text`]), laid out for this machine ([`here`]), its cache folder filled
-//! ([`cache`]), and its figures taken from what a trial brought ([`figures`](mod@figures)).
+//! What is this room for? A workload is a file (`workloads/NAME.toml`, or the user's own): what is
+//! run, what is done before it and next to it, and which figures are read from its output. Here such
+//! a file is read ([`parser`]), prepared for this machine ([`environment`]), its cache folder filled
+//! ([`cache`]), and its figures read from the output of a trial ([`figures`](mod@figures)).
 //!
-//! What may it not know? How a trial is run and timed, which is the worker's, and what its figures
-//! mean.
+//! What may it not know? How a trial is run and timed, which is the worker's task, and what its
+//! figures mean.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
-//! Rows compared: of runs that were measured apart, two of them or several a side (docs/explanation/METHOD.md,
-//! section 11); and of one run in which they were measured side by side ([`interleaved`]).
+//! Comparisons of rows: of runs measured apart, one or several a side (docs/explanation/METHOD.md,
+//! section 11), and of one run in which they were measured side by side ([`interleaved`]).
 //!
-//! Which rows may be compared is the matter of `fit`, what follows from their values of [`judge`].
+//! `comparability` decides which rows may be compared, `verdict` what follows from their values.
 
 mod comparability;
 mod exact_counts;

@@ -21,7 +21,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// A filter, and what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// Its program, as [`oscost_model::treatment::Applied::Seccomp`] packs it.
+    /// Its program, as [`oscost_model::treatment::AppliedTreatment::Seccomp`] packs it.
     pub(super) program: Vec<u64>,
     /// What its profile names that this machine does not have.
     pub(super) note: Option<String>,

@@ -67,7 +67,7 @@ impl Channel {
         })
     }
 
-    /// Like [`Self::here`], with another function for the child to run.
+    /// Like [`Self::with_child`], with another function for the child to run.
     pub(in super::super) fn with_child_running(
         cpu: u32,
         own: Box<dyn End>,

@@ -178,7 +178,7 @@ impl WorkBody for DirectoryOps {
     }
 }
 
-/// Bytes of a read of [`Again`].
+/// Bytes of a read of [`Rereads`].
 const REREAD_BYTES: usize = 65_536;
 /// What a process and its caches need besides a file, in a group whose memory is limited.
 const MIN_LIMIT_MIB: u64 = 64;

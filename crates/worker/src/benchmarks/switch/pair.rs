@@ -37,7 +37,7 @@ pub(super) fn round_trips(params: Params<'_>, sides: MakeEnds) -> Result<Work, E
     })
 }
 
-/// Round trips in one op of [`halves`]: 0.1 to 0.2 ms, so that two clock reads are a few parts in a
+/// Round trips in one op of [`half_round_trips`]: 0.1 to 0.2 ms, so that two clock reads are a few parts in a
 /// thousand. The 1000 of study cse221-2014 take so long that each window contains ticks and
 /// preemptions.
 const TRIPS_PER_OP: u64 = 20;

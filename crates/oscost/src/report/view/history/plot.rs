@@ -1,7 +1,7 @@
 //! A series as a picture of characters: run by run along, the figure up, what was updated below.
 //!
 //! The scale is a plain one around the medians: what is looked for are some per cent, which no scale
-//! of ratios shows (that one is in [`plot`](crate::report::render::terminal::plot)).
+//! of ratios shows (that one is in `render/terminal/plot.rs`).
 
 use std::fmt::Write as _;
 

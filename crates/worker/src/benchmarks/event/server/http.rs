@@ -17,7 +17,7 @@ pub enum Status {
     NotFound,
     /// The request has a body.
     ContentTooLarge,
-    /// The head is longer than [`MOST_HEAD`].
+    /// The head is longer than [`MAX_HEAD_BYTES`].
     HeadTooLarge,
     /// A method other than GET and HEAD, or a transfer coding.
     NotImplemented,
