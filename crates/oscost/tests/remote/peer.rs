@@ -220,7 +220,7 @@ fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
         assert_eq!((&row["channel"]["peer_cpu"], row["target"]["cpu"] == 0), (&0.into(), false));
     }
     for targets in [&["--peer", &peer, "--peer-cpu", "4095"][..], &["--peer-cpu", "4095"]] {
-        hosts.oscost(&messages(targets)).exits(1).tells(&["cannot have the peer on", "--peer-cpu"]);
+        hosts.oscost(&messages(targets)).exits(1).tells(&["cannot run the peer on", "--peer-cpu"]);
     }
     let both = ["--cpu", "0", "--peer-cpu", "0"];
     hosts.oscost(&messages(&both)).exits(1).tells(&["cannot have the peer on CPU 0"]);
@@ -231,7 +231,7 @@ fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
 fn a_peer_where_none_can_be_is_refused() {
     let Some(hosts) = Hosts::some(1) else { return };
     for (targets, words) in [
-        (&["--peer", "local"][..], "without --peer both ends stand on this machine"),
+        (&["--peer", "local"][..], "without --peer both ends are on this machine"),
         (&["--peer", "fake:x"], "cannot have the peer"),
         (&["--peer", "vm:6.12"], "cannot have the peer"),
         (&["--peer", "ssh:-x"], "is no host"),
