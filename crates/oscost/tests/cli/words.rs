@@ -74,7 +74,7 @@ fn a_target_that_cannot_be_reached_is_refused_with_a_hint() {
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
     refused(&["run", "--at", "nice=50+sud@local"], &["`nice=50`", "hint:"]);
     refused(&["run", "--at", "ssh:"], &["has nothing after its colon"]);
-    refused(&["run", "--at", ""], &["a place is empty"]);
+    refused(&["run", "--at", ""], &["the target is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
     refused(&["explain", "--at", "vm:0.0-none", "timer"], &["`0.0-none`", "oscost kernels"]);
     refused(&["explain", "--at", "vm:6.12,smp=2", "timer"], &["smp=2", "hint:"]);

@@ -86,16 +86,16 @@ fn options_that_mean_nothing_where_instructions_are_counted_are_refused() {
         ["--seed", "1"],
     ] {
         let ran = sandbox.oscost(&[&["run", "--at", &target][..], &option].concat()).exits(2);
-        ran.no_data().tells(&format!("cannot take `{}` where", option[0])).tells("accel=kvm");
+        ran.no_data().tells(&format!("cannot use `{}` where", option[0])).tells("accel=kvm");
     }
     let ab = ["ab", "--base", &target, "--new", &target];
     for option in [["--cpu", "1"], ["--budget", "10"], ["--seed", "1"]] {
         let ran = sandbox.oscost(&[&ab[..], &option].concat()).exits(2);
-        ran.no_data().tells(&format!("cannot take `{}` where", option[0]));
+        ran.no_data().tells(&format!("cannot use `{}` where", option[0]));
     }
     for (base, new) in [("local", target.as_str()), (target.as_str(), "local")] {
         let ran = sandbox.oscost(&["ab", "--base", base, "--new", new]).exits(2).no_data();
-        ran.tells("instructions are counted at the one, and time is measured at the other");
+        ran.tells("instructions are counted at the first");
     }
     sandbox.nothing_is_left();
 }

@@ -277,7 +277,7 @@ pub(crate) fn s20_bad_days() -> Verdict {
         (None, "tsc", None, "tsc", &[][..]),
         (trapped, "tsc", None, "vdso", &["tsc: a pair of reads takes", "trapped"]),
         (Some(Pathology::StepsBack), "tsc", None, "vdso", &["tsc: the counter stepped back"]),
-        (None, "hpet", None, "vdso", &["tsc: the kernel itself uses clocksource `hpet`"]),
+        (None, "hpet", None, "vdso", &["tsc: the kernel uses clocksource `hpet`"]),
         (None, "tsc", Some(NO_VDSO), "tsc", &["vdso: the kernel maps no vDSO"]),
         (trapped, "tsc", Some(NO_VDSO), "syscall", &["trapped", "vdso: the kernel maps no vDSO"]),
         (None, "acpi_pm", Some(NO_VDSO), "syscall", &["`acpi_pm`", "vdso: the kernel maps no"]),
