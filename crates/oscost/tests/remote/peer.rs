@@ -223,7 +223,7 @@ fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
         hosts.oscost(&messages(targets)).exits(1).tells(&["cannot run the peer on", "--peer-cpu"]);
     }
     let both = ["--cpu", "0", "--peer-cpu", "0"];
-    hosts.oscost(&messages(&both)).exits(1).tells(&["cannot have the peer on CPU 0"]);
+    hosts.oscost(&messages(&both)).exits(1).tells(&["cannot run the peer on CPU 0"]);
     hosts.nothing_is_left();
 }
 
@@ -234,7 +234,7 @@ fn a_peer_where_none_can_be_is_refused() {
         (&["--peer", "local"][..], "without --peer both ends are on this machine"),
         (&["--peer", "fake:x"], "cannot have the peer"),
         (&["--peer", "vm:6.12"], "cannot have the peer"),
-        (&["--peer", "ssh:-x"], "is no host"),
+        (&["--peer", "ssh:-x"], "is not a host"),
         (&["--peer", "nice=5@ssh:x"], "cannot treat"),
     ] {
         hosts.oscost(&messages(targets)).exits(2).tells(&[words]);
