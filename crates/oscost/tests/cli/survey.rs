@@ -9,17 +9,17 @@ use crate::golden::golden;
 
 /// What stands in a line of the survey: words that a single space parts belong together only where
 /// a number and its unit do.
-pub(crate) fn workers(line: &str) -> Vec<String> {
-    let mut workers: Vec<String> = Vec::new();
+pub(crate) fn cells(line: &str) -> Vec<String> {
+    let mut cells: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
         let is_unit = ["ns", "us", "ms", "s", "tick"].contains(&word);
-        match workers.last_mut() {
+        match cells.last_mut() {
             Some(number) if is_unit => *number += word,
             Some(sign) if sign == "<" => *sign += word,
-            _ => workers.push(word.to_owned()),
+            _ => cells.push(word.to_owned()),
         }
     }
-    workers
+    cells
 }
 
 /// The survey's part of what was printed, and the lines of its table.
@@ -32,7 +32,7 @@ fn survey(stdout: &str) -> (&str, Vec<&str>) {
 /// The workers of a timer.
 fn of(stdout: &str, timer: &str) -> Vec<String> {
     let (_, lines) = survey(stdout);
-    let found = lines.iter().map(|line| workers(line)).find(|workers| workers[0] == timer);
+    let found = lines.iter().map(|line| cells(line)).find(|workers| workers[0] == timer);
     found.unwrap_or_else(|| panic!("no `{timer}` in:\n{stdout}"))
 }
 
@@ -42,7 +42,7 @@ fn the_survey_is_at_the_end_and_has_seven_columns_without_an_empty_cell() {
     let (text, lines) = survey(&ran.stdout);
     golden("survey.txt", text);
     for line in &lines {
-        assert_eq!(workers(line).len(), 8, "`{line}`");
+        assert_eq!(cells(line).len(), 8, "`{line}`");
     }
     let long: Vec<&str> = ran.stdout.lines().filter(|line| line.chars().count() > 80).collect();
     assert!(long.is_empty(), "{long:#?}");
