@@ -4,6 +4,7 @@ use super::prelude::*;
 use crate::bench::When;
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 
+mod axes;
 mod lowest_descriptor;
 mod quirks;
 mod register;
@@ -15,6 +16,11 @@ mod timeout;
 mod wait;
 mod waiters;
 
+use axes::{
+    BY_EDGE, BY_EPOLL, BY_MULTISHOT, BY_ONESHOT, BY_POLL, BY_PPOLL, BY_PSELECT, BY_RING, BY_SELECT,
+    FDS, HERD, HIGHEST, KERNEL_ENTRY, METHOD, NULL_CALL, OVER, PEER_CPU, POSITION, READY, SELECT,
+    USUAL_METHODS, WAITERS,
+};
 use set::Part;
 use waiters::Figure;
 
@@ -23,119 +29,6 @@ pub(super) const FAMILY: Family = Family {
     about: "the cost of waiting for one of many descriptors, as their number grows",
     benches: BENCHES,
 };
-
-const NULL_CALL: &str = "syscall/getppid:via=raw";
-/// Kernel entry and exit alone: epoll_wait(2) on a set without ready descriptors does less than
-/// getppid(2).
-const KERNEL_ENTRY: &str = "syscall/invalid";
-
-/// The system call behind `method=select`.
-#[cfg(target_arch = "x86_64")]
-const SELECT: &str = "select";
-#[cfg(not(target_arch = "x86_64"))]
-const SELECT: &str = "pselect6";
-
-const METHOD: Axis = Axis {
-    name: "method",
-    sets: "the call that waits: select, poll; an epoll set, level-triggered, edge-triggered or \
-           one-shot; a poll request in an io_uring, one-shot or multishot. Linux has no kqueue \
-           (BSD, macOS), event ports or /dev/poll (Solaris)",
-    points: Points::Words(&[
-        "select",
-        "pselect",
-        "poll",
-        "ppoll",
-        "epoll",
-        "epoll-edge",
-        "epoll-oneshot",
-        "io-uring-poll",
-        "io-uring-multishot",
-    ]),
-    default_points: USUAL_METHODS,
-};
-
-const USUAL_METHODS: Points = Points::Words(&["select", "poll", "epoll", "io-uring-poll"]);
-
-const FDS: Axis = Axis {
-    name: "fds",
-    sets: "number of descriptors in the set, including the ready ones",
-    points: Points::Items(
-        "descriptor",
-        &Points::Range {
-            min: 1,
-            max: 1_000_000,
-            points: &[
-                10, 18, 32, 56, 100, 160, 250, 400, 630, 1_000, 3_000, 10_000, 30_000, 100_000,
-            ],
-        },
-    ),
-    default_points: Points::WithPriceList {
-        // Fitting a scaling law takes ten points over two decades.
-        points: &Points::Numbers(&[10, 18, 32, 56, 100, 160, 250, 400, 630, 1_000]),
-        price_list: &Points::Numbers(&[100]),
-    },
-};
-
-const READY: Axis = Axis {
-    name: "ready",
-    sets: "how many of them are ready: none (the call does not block), one, or a tenth",
-    points: Points::Words(&["none", "one", "10pct"]),
-    default_points: Points::Words(&["one"]),
-};
-
-const POSITION: Axis = Axis {
-    name: "position",
-    sets: "position of the ready ones in the set",
-    points: Points::Words(&["first", "middle", "last"]),
-    default_points: Points::Implied("middle"),
-};
-
-const HIGHEST: Axis = Axis {
-    name: "highest",
-    sets: "number of the last descriptor: as low as possible, 4,095 or 16,383",
-    points: Points::Words(&["low", "4k", "16k"]),
-    default_points: Points::Implied("low"),
-};
-
-const OVER: Axis = Axis {
-    name: "over",
-    sets: "type of the descriptors",
-    points: Points::Words(&["pipe", "socketpair", "tcp", "eventfd"]),
-    default_points: Points::Implied("pipe"),
-};
-
-const PEER_CPU: Axis = Axis {
-    name: "peer_cpu",
-    sets: "where the waiters are pinned: to the CPU of the process that triggers the event, or to \
-           another one",
-    points: Points::Words(&["same", "other"]),
-    default_points: Points::Words(&["same"]),
-};
-
-const WAITERS: Axis = Axis {
-    name: "waiters",
-    sets: "number of processes that wait for the event, each with its own set",
-    points: Points::Numbers(&[1, 2, 8]),
-    default_points: Points::Numbers(&[1]),
-};
-
-const HERD: Axis = Axis {
-    name: "herd",
-    sets: "what several waiters wait for: all for one byte; the same with EPOLLEXCLUSIVE; each on \
-           its own socket for a connection to one port (SO_REUSEPORT)",
-    points: Points::Words(&["all", "exclusive", "reuseport"]),
-    default_points: Points::Implied("all"),
-};
-
-const BY_SELECT: When = &[("method", "select")];
-const BY_PSELECT: When = &[("method", "pselect")];
-const BY_POLL: When = &[("method", "poll")];
-const BY_PPOLL: When = &[("method", "ppoll")];
-const BY_EPOLL: When = &[("method", "epoll")];
-const BY_EDGE: When = &[("method", "epoll-edge")];
-const BY_ONESHOT: When = &[("method", "epoll-oneshot")];
-const BY_RING: When = &[("method", "io-uring-poll")];
-const BY_MULTISHOT: When = &[("method", "io-uring-multishot")];
 
 /// Without ready descriptors the axis `position` does not apply.
 const NO_POSITION: &str = "none of them is ready, so position does not apply";

@@ -5,15 +5,16 @@ use crate::kernel::file::directory::{FileOperation, PopulatedFolder};
 use crate::kernel::file::read::ReadMethod;
 use crate::kernel::file::scratch_file::ScratchFile;
 use crate::kernel::file::write::{SyncMethod, WriteMethod, Writer};
-use crate::kernel::memory::blocks::ScrambledOrder;
 
 use super::prelude::*;
 use crate::bench::{Floor, When};
 
+mod axes;
 mod body;
 #[cfg(test)]
 mod tests;
 
+use axes::{CACHE, FILE_MIB, FILES, ONTO, WHERE, WRITE_SIZE, WRITE_VIA, size};
 use body::{Copies, DirectoryOps, Rereads, Writes, place, reads};
 
 pub(super) const FAMILY: Family = Family {
@@ -31,39 +32,6 @@ const NO_COLD_MEMORY: Need =
     Need::not_applicable("a file in memory cannot be cold").when(&[("where", "tmpfs"), COLD]);
 const COLD: (&str, &str) = ("cache", "cold");
 const WARM: (&str, &str) = ("cache", "warm");
-
-const WHERE: Axis = Axis {
-    name: "where",
-    sets: "where the file is: in the directory in which oscost was started, or in a tmpfs",
-    points: Points::Words(&["here", "tmpfs"]),
-    default_points: Points::Implied("here"),
-};
-const CACHE: Axis = Axis {
-    name: "cache",
-    sets: "whether the page cache holds all of the file, or none of it, when it is read",
-    points: Points::Words(&["warm", "cold"]),
-    default_points: Points::Words(&["warm"]),
-};
-const FILE_MIB: Axis = Axis {
-    name: "file_mib",
-    sets: "file size in MiB; study sunos-1999 used 128",
-    points: Points::Numbers(&[1, 8, 128, 512]),
-    default_points: Points::Numbers(&[8]),
-};
-
-/// Bytes per op, from 8 to 65536: the sizes of study sunos-1999.
-const fn size(sets: &'static str, usual: Points) -> Axis {
-    let points = Points::Numbers(&[
-        8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536,
-    ]);
-    Axis { name: "size", sets, points, default_points: usual }
-}
-
-/// An order of `pieces` pieces, a power of two, that readahead does not predict.
-fn order(pieces: usize) -> Vec<u32> {
-    let order = ScrambledOrder::with_bits(pieces.ilog2());
-    (0..pieces as u64).map(|piece| order.nth(piece) as u32).collect()
-}
 
 const DIRECT_IS_UNCACHED: &str = "O_DIRECT bypasses the cache, warm or cold: select cache=cold";
 const NEVER_MAPPED: &str = "mapped pages are in memory: select via=mmap to read a cold file";
@@ -492,31 +460,6 @@ const READ_FLOOR: &[Floor] = &[
     at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "pread"), SIZE_4K]),
     at_least(1, "memory/copy:size=65536,by=string").when(&[("via", "read"), ("size", "65536")]),
 ];
-
-const WRITE_VIA: Axis = Axis {
-    name: "via",
-    sets: "how it is written",
-    points: Points::Words(&["write", "fwrite", "pwrite"]),
-    default_points: Points::Words(&["write"]),
-};
-const WRITE_SIZE: Axis = Axis {
-    name: "size",
-    sets: "write size in bytes",
-    points: Points::Numbers(&[8, 64, 512, 4_096, 65_536]),
-    default_points: Points::Numbers(&[4_096]),
-};
-const ONTO: Axis = Axis {
-    name: "onto",
-    sets: "whether existing pages are overwritten, or the file grows",
-    points: Points::Words(&["old", "new"]),
-    default_points: Points::Words(&["old"]),
-};
-const FILES: Axis = Axis {
-    name: "files",
-    sets: "number of files in the directory",
-    points: Points::Numbers(&[10, 100, 1_000, 10_000, 100_000]),
-    default_points: Points::Numbers(&[100]),
-};
 
 fn directory_work(params: Params<'_>, act: FileOperation) -> Result<Work, Errno> {
     let many = PopulatedFolder::new(place(params), params.number("files") as usize, act)?;

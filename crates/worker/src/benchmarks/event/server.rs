@@ -11,7 +11,7 @@ use oscost_model::unit::Unit;
 
 use super::super::prelude::*;
 use super::super::switch::placement::cpu_of_peer;
-use super::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
+use super::axes::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
 use crate::bench::When;
 use crate::kernel::event::descriptor_set::{DescriptorKind, check_memory, explain_error};
 use crate::kernel::event::readiness::WaitLimit;

@@ -1,7 +1,7 @@
 //! Timed waits for a descriptor: how late and how early they end.
 
 use super::super::prelude::*;
-use super::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
+use super::axes::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
 use crate::bench::When;
 use crate::kernel::event::timeout::{Rounding, Timeout, TimeoutCall};
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};

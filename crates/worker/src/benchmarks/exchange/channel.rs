@@ -28,7 +28,7 @@ const MAX_ALARMS: u32 = 3;
 
 /// Whether the peer knows how many round trips come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum TripMode {
+pub(crate) enum TripMode {
     /// It answers every message, for ever, and nothing is exchanged between batches.
     Unlimited,
     /// It is told before each batch, and sleeps in between: for spinning ends.
@@ -37,7 +37,7 @@ pub(in super::super) enum TripMode {
 
 /// The direction that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Direction {
+pub(crate) enum Direction {
     /// To the peer.
     ToPeer,
     /// From the peer.
@@ -45,7 +45,7 @@ pub(in super::super) enum Direction {
 }
 
 /// Both ends of a channel.
-pub(in super::super) struct Channel {
+pub(crate) struct Channel {
     end: Box<dyn End>,
     control: ControlStream,
     peer: Option<PeerProcess>,
@@ -57,7 +57,7 @@ pub(in super::super) struct Channel {
 
 impl Channel {
     /// The peer is a child on `cpu`, which owns the second end.
-    pub(in super::super) fn with_child(
+    pub(crate) fn with_child(
         cpu: u32,
         watch: Stopwatch,
         (own, peer): (Box<dyn End>, Box<dyn End>),
@@ -68,7 +68,7 @@ impl Channel {
     }
 
     /// Like [`Self::with_child`], with another function for the child to run.
-    pub(in super::super) fn with_child_running(
+    pub(crate) fn with_child_running(
         cpu: u32,
         own: Box<dyn End>,
         peer: Box<dyn End>,
@@ -101,7 +101,7 @@ impl Channel {
     }
 
     /// The peer is an existing child that this end has connected to.
-    pub(in super::super) fn with_connected_child(
+    pub(crate) fn with_connected_child(
         (child, cpu): (PeerProcess, u32),
         end: Box<dyn End>,
         control: ControlStream,
@@ -112,7 +112,7 @@ impl Channel {
     }
 
     /// The peer is on another machine, where a worker runs [`serve`].
-    pub(in super::super) fn with_remote_peer(
+    pub(crate) fn with_remote_peer(
         end: Box<dyn End>,
         control: ControlStream,
     ) -> Result<Self, Errno> {
@@ -122,7 +122,7 @@ impl Channel {
     }
 
     /// An op is a round trip of a message.
-    pub(in super::super) fn round_trips(self, size: u64, trips: TripMode) -> Result<Work, Errno> {
+    pub(crate) fn round_trips(self, size: u64, trips: TripMode) -> Result<Work, Errno> {
         let body = BufferedChannel::new(self, size)?;
         match trips {
             TripMode::Unlimited => {
@@ -137,14 +137,14 @@ impl Channel {
 
     /// Transfers the bytes of messages, at least `least` messages per batch: several fills of the
     /// channel's capacity.
-    pub(in super::super) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
+    pub(crate) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
         let body = BufferedChannel::new(self, size)?;
         let work = Work::from_prepared_body(Shape::Transfer, Messages { body, sent: None });
         Ok(work.with_op_count(size).with_min_batch_ops(least))
     }
 
     /// An op is a message one way, within a series of round trips.
-    pub(in super::super) fn one_way(
+    pub(crate) fn one_way(
         self,
         size: u64,
         way: Direction,

@@ -6,7 +6,7 @@ use oscost_model::seed::Seed;
 const PAGE: usize = 4_096;
 
 /// A page-aligned buffer for a message.
-pub(in super::super) struct MessageBuffer {
+pub(crate) struct MessageBuffer {
     bytes: Vec<u8>,
     from: usize,
     size: usize,
@@ -14,7 +14,7 @@ pub(in super::super) struct MessageBuffer {
 
 impl MessageBuffer {
     /// A buffer of `size` bytes, each written once: none of its pages faults later.
-    pub(in super::super) fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         let mut bytes = vec![0; size + PAGE];
         let from = bytes.as_ptr().align_offset(PAGE).min(PAGE);
         bytes.fill(1);
@@ -22,19 +22,19 @@ impl MessageBuffer {
     }
 
     /// Its bytes.
-    pub(in super::super) fn get(&self) -> &[u8] {
+    pub(crate) fn get(&self) -> &[u8] {
         &self.bytes[self.from..][..self.size]
     }
 
     /// Its bytes, mutable.
-    pub(in super::super) fn get_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn get_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.from..][..self.size]
     }
 }
 
 /// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Sender {
+pub(crate) enum Sender {
     /// The measured process.
     Own,
     /// Its peer.
@@ -42,7 +42,7 @@ pub(in super::super) enum Sender {
 }
 
 /// Fills a message: different bytes for each size, number and sender.
-pub(in super::super) fn fill_message(message: &mut [u8], number: u64, from: Sender) {
+pub(crate) fn fill_message(message: &mut [u8], number: u64, from: Sender) {
     let mut seed =
         Seed::new((message.len() as u64) << 8 | number << 1 | u64::from(from == Sender::Own));
     for piece in message.chunks_mut(8) {

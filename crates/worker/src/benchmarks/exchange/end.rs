@@ -7,16 +7,16 @@ use crate::kernel::net::control_stream::OnInterrupt;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The largest message, which limits the peer's buffers whatever size is requested.
-pub(in super::super) const MAX_MESSAGE_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_MESSAGE_BYTES: u64 = 16 << 20;
 
 /// The size of the message that acknowledges all others.
-pub(in super::super) const ACK_BYTES: usize = 4;
+pub(crate) const ACK_BYTES: usize = 4;
 
 /// One end of a message channel.
 ///
 /// `send` and `receive` are the mechanism; the other methods are loops of them, compiled for each
 /// mechanism.
-pub(in super::super) trait End {
+pub(crate) trait End {
     /// Sends a whole message, in as many calls as necessary. An interrupted wait calls `gone`, and
     /// continues.
     fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno>;
@@ -127,6 +127,6 @@ pub(super) fn timed_echo(
 }
 
 /// Fails unless a message has the expected length.
-pub(in super::super) fn check_length(bytes: usize, wanted: usize) -> Result<(), Errno> {
+pub(crate) fn check_length(bytes: usize, wanted: usize) -> Result<(), Errno> {
     if bytes == wanted { Ok(()) } else { Err(Errno::EPROTO) }
 }

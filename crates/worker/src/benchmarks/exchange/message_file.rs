@@ -12,8 +12,8 @@ const SLOTS: usize = 4;
 const PAGE: usize = 4_096;
 
 /// A memory file that holds the messages of one end.
-pub(in super::super) struct MessageFile {
-    pub(in super::super) file: File,
+pub(crate) struct MessageFile {
+    pub(crate) file: File,
     /// Offset and length of the last message.
     from: usize,
     bytes: usize,
@@ -21,12 +21,12 @@ pub(in super::super) struct MessageFile {
 }
 
 impl MessageFile {
-    pub(in super::super) fn new() -> Result<Self, Errno> {
+    pub(crate) fn new() -> Result<Self, Errno> {
         Ok(Self { file: memory_file(0)?, from: 0, bytes: 0, next: 0 })
     }
 
     /// Writes a message to the next slot of the file.
-    pub(in super::super) fn write_message(&mut self, message: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn write_message(&mut self, message: &[u8]) -> Result<(), Errno> {
         let from = self.next % SLOTS * message.len().next_multiple_of(PAGE);
         self.next += 1;
         self.file.seek(SeekFrom::Start(from as u64))?;
@@ -37,7 +37,7 @@ impl MessageFile {
 
     /// Ensures that a message of this length is in the file: the verified one, if it has this
     /// length. The timed messages are that one, and the file is not written meanwhile.
-    pub(in super::super) fn ensure_length(&mut self, message: &[u8]) -> Result<(), OpError> {
+    pub(crate) fn ensure_length(&mut self, message: &[u8]) -> Result<(), OpError> {
         if self.bytes == message.len() {
             return Ok(());
         }
@@ -46,7 +46,7 @@ impl MessageFile {
 
     /// The file offset of the rest of the message, of which `done` bytes are sent.
     #[inline(always)]
-    pub(in super::super) fn offset(&self, done: usize) -> usize {
+    pub(crate) fn offset(&self, done: usize) -> usize {
         self.from + done
     }
 }

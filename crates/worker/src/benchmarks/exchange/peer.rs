@@ -23,7 +23,7 @@ pub(super) mod command {
 
 /// Serves as the peer until the measured process closes the control stream. `watch` takes time
 /// stamps if both ends are on one machine.
-pub(in super::super) fn serve(
+pub(crate) fn serve(
     end: &mut dyn End,
     control: &ControlStream,
     watch: Stopwatch,

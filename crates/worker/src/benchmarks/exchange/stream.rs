@@ -10,7 +10,7 @@ use crate::kernel::ipc::context_switch::{read, write};
 use crate::kernel::net::control_stream::OnInterrupt;
 
 /// The file to write to and the file to read from.
-pub(in super::super) struct Stream {
+pub(crate) struct Stream {
     to: File,
     from: File,
     observation: ChannelObservation,
@@ -18,7 +18,7 @@ pub(in super::super) struct Stream {
 
 impl Stream {
     /// An end of these files, with what was observed of the channel.
-    pub(in super::super) fn new(to: File, from: File, seen: ChannelObservation) -> Self {
+    pub(crate) fn new(to: File, from: File, seen: ChannelObservation) -> Self {
         Self { to, from, observation: seen }
     }
 }
@@ -53,7 +53,7 @@ impl End for Stream {
 /// Transfers the rest of a message after a first call: `more` continues after that many bytes. An
 /// interrupted wait calls `gone`, and continues.
 #[inline(never)]
-pub(in super::super) fn transfer_rest(
+pub(crate) fn transfer_rest(
     length: usize,
     first: Result<usize, Errno>,
     gone: OnInterrupt<'_>,

@@ -9,6 +9,7 @@ use crate::kernel::file::page_cache::EvictMethod;
 use crate::kernel::file::read::{ReadMethod, Reader};
 use crate::kernel::file::scratch_file::ScratchFile;
 use crate::kernel::file::write::Writer;
+use crate::kernel::memory::blocks::ScrambledOrder;
 
 use super::super::prelude::*;
 
@@ -84,6 +85,12 @@ impl WorkBody for WholePasses {
 /// No device has smaller blocks.
 const BLOCK_BYTES: usize = 512;
 
+/// An order of `pieces` pieces, a power of two, that readahead does not predict.
+pub(super) fn scrambled_order(pieces: usize) -> Vec<u32> {
+    let order = ScrambledOrder::with_bits(pieces.ilog2());
+    (0..pieces as u64).map(|piece| order.nth(piece) as u32).collect()
+}
+
 /// Reads of a file, warm or cold as the point selects.
 pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result<Work, Errno> {
     let (place, size) = (place(params), params.number("size") as usize);
@@ -102,7 +109,7 @@ pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result
         ));
     }
     let pieces = laid.bytes as usize / size;
-    let order = random.then(|| super::order(pieces));
+    let order = random.then(|| scrambled_order(pieces));
     let reader = Reader::new(laid, via, size, order)?;
     // In random order a fresh mapping faults less and less often: only whole passes are comparable.
     let whole = cold || random && via == ReadMethod::Mmap;

@@ -113,7 +113,7 @@ fn reading_more_than_a_file_holds_is_refused_before_a_byte_is_read() {
 #[test]
 fn a_random_order_visits_every_piece_once() {
     for pieces in [1, 2, 256, 4_096] {
-        let mut order = super::order(pieces);
+        let mut order = super::body::scrambled_order(pieces);
         order.sort_unstable();
         assert!(order.iter().enumerate().all(|(at, &piece)| at == piece as usize), "{pieces}");
     }

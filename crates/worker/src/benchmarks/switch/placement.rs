@@ -4,7 +4,7 @@ use super::super::prelude::*;
 
 /// The CPU of the peer, `None` if there is no peer; or a skipped row that says why it is
 /// unavailable.
-pub(in super::super) fn cpu_of_peer(params: Params<'_>) -> Result<Option<u32>, Work> {
+pub(crate) fn cpu_of_peer(params: Params<'_>) -> Result<Option<u32>, Work> {
     match params.word("peer_cpu") {
         "same" => params.context.cpu.map(Some).ok_or_else(unpinned_work),
         // An unpinned process might be moved to the peer's CPU.

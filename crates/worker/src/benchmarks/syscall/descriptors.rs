@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use super::{NULL_CALL, VIA, is_raw};
+use super::axes::{NULL_CALL, VIA, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::syscall::{libc_wrappers, prepared};

@@ -1,6 +1,6 @@
 //! The null system call, and calls that do almost nothing in the kernel.
 
-use super::{NULL_CALL, STATE, VIA, in_state, is_raw};
+use super::axes::{NULL_CALL, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::cpu::affinity::current_cpu;
 use crate::kernel::cpu::black_box::{Volatile, consume};

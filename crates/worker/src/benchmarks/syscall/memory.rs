@@ -1,6 +1,6 @@
 //! Calls on the address space.
 
-use super::NULL_CALL;
+use super::axes::NULL_CALL;
 use crate::benchmarks::prelude::*;
 use crate::kernel::syscall::prepared;
 

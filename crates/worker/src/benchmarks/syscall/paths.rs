@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use super::{NULL_CALL, STATE, VIA, in_state, is_raw};
+use super::axes::{NULL_CALL, STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::process::limits;

@@ -1,6 +1,6 @@
 //! Calls that could block but do not, rings, and signals.
 
-use super::{NULL_CALL, VIA, is_raw};
+use super::axes::{NULL_CALL, VIA, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::syscall::{libc_wrappers, prepared};

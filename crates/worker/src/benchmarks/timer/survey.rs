@@ -65,7 +65,7 @@ const fn of_seconds(timer: Timer) -> Timer {
 /// "Slewed" are the clocks that adjtimex(2) adjusts: CLOCK_REALTIME, those that advance with it
 /// (CLOCK_MONOTONIC and derived clocks), and the tick, which follows CLOCK_MONOTONIC. "Steps back"
 /// are those that settimeofday(2) can set back.
-pub(in crate::benchmarks) const TIMERS: &[Timer] = &[
+pub(crate) const TIMERS: &[Timer] = &[
     timer!("tsc", "tsc", "timer/tsc:read=fenced-rdtsc", Text("1 tick"), NO, NO),
     clock!("realtime", YES, YES),
     clock!("monotonic", YES, NO),

@@ -310,7 +310,7 @@ impl Client {
 }
 
 /// An op is a round trip of a message.
-pub(in super::super) fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
+pub(crate) fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
     let mut own = Client::new(params)?;
     own.start_mode(command::ECHO, u64::MAX)?;
     Ok(Work::from_prepared_body(Shape::SingleShot, Trips { own, lost: false }))
@@ -358,7 +358,7 @@ impl WorkBody for Trips {
 }
 
 /// Transfers the bytes of messages that arrive completely, until the end marker is acknowledged.
-pub(in super::super) fn throughput(params: Params<'_>) -> Result<Work, Errno> {
+pub(crate) fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     let own = Client::new(params)?;
     let each = u64::from(own.parts.count);
     let size = params.number("size");
@@ -463,7 +463,7 @@ impl WorkBody for Throughput {
 }
 
 /// An op is a message one way, within a series of round trips.
-pub(in super::super) fn one_way(params: Params<'_>) -> Result<Work, Errno> {
+pub(crate) fn one_way(params: Params<'_>) -> Result<Work, Errno> {
     let mut own = Client::new(params)?;
     own.start_mode(command::TIME, u64::MAX)?;
     let (back, watch) = (params.word("way") == "back", params.context.clock);

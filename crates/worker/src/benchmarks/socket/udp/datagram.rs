@@ -20,17 +20,17 @@ pub(super) const MAX_BATCH_DATAGRAMS: u64 = 1 << 24;
 /// and the number of the first datagram.
 pub(super) mod command {
     /// Verify each message, and answer each intact one with another.
-    pub(in super::super) const VERIFY: u64 = 1;
+    pub(crate) const VERIFY: u64 = 1;
     /// Send back each complete message.
-    pub(in super::super) const ECHO: u64 = 2;
+    pub(crate) const ECHO: u64 = 2;
     /// The same, and take time stamps of both.
-    pub(in super::super) const TIME: u64 = 3;
+    pub(crate) const TIME: u64 = 3;
     /// Receive until the end marker.
-    pub(in super::super) const DRAIN: u64 = 4;
+    pub(crate) const DRAIN: u64 = 4;
     /// Report what arrived since the last command.
-    pub(in super::super) const REPORT: u64 = 5;
+    pub(crate) const REPORT: u64 = 5;
     /// As an answer: ready.
-    pub(in super::super) const READY: u64 = 6;
+    pub(crate) const READY: u64 = 6;
 }
 
 /// How a message of some size is split.

@@ -36,7 +36,7 @@ pub(super) fn connect(params: Params<'_>) -> Result<Link, Errno> {
 }
 
 /// The peer, behind a listener.
-pub(in super::super) fn serve(params: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
+pub(crate) fn serve(params: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
     let stream = door.accept_peer()?;
     stream.set_nodelay(true)?;
     let (here, there) = (stream.local_addr()?.ip(), stream.peer_addr()?.ip());
