@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares the figures of two builds of oscost: quick runs in pairs, in the order ABBA.
 
-    scripts/compare-builds.py [--pairs N] [--names FILE] OLD NEW [-- SELECTOR...]
+    scripts/compare-builds.py [--pairs N] [--over MINUTES] [--names FILE] OLD NEW [-- SELECTOR...]
 
 OLD and NEW are commands, split into words as a shell does (`env OSCOST_WORKER=... path/oscost`).
+The pairs begin evenly spread over MINUTES, since what disturbs a machine changes within an hour.
 FILE has lines "old-case new-case" for cases that were renamed. Per case: the median of the ratios
 new/old within pairs, the interval of that median by order statistics (at least 95 %), the p of a
 two-sided sign test, its q over all cases (Benjamini-Hochberg), and the smallest effect that the
@@ -59,6 +60,7 @@ def q_values(p_values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--over", type=float, default=0)
     parser.add_argument("--names")
     parser.add_argument("old")
     parser.add_argument("new")
@@ -70,7 +72,9 @@ def main():
             names = dict(line.split() for line in lines if line.strip())
 
     ratios, walls, missing = {}, {"old": [], "new": []}, {"old": set(), "new": set()}
+    begun = time.monotonic()
     for pair in range(given.pairs):
+        time.sleep(max(0, begun + pair * given.over * 60 / given.pairs - time.monotonic()))
         order = ["old", "new"] if pair % 2 == 0 else ["new", "old"]
         figures = {}
         for side in order:
