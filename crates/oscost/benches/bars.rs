@@ -18,12 +18,12 @@
 )]
 
 #[path = "../tests/browser/chromium.rs"]
-#[expect(dead_code, reason = "tests look at more")]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod chromium;
 #[path = "../tests/common/large_run.rs"]
 mod large_run;
 #[path = "../tests/browser/page.rs"]
-#[expect(dead_code, reason = "tests look at more")]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod page;
 #[path = "../tests/browser/wire.rs"]
 mod wire;
@@ -110,15 +110,15 @@ fn calls(program: &WorkerBinary, tool: &str, bar: &mut dyn FnMut(&str, f64, f64,
     bar("oscost run syscall/getppid, median of 7", median(answers), 1.5, "s");
     bar("its half-width, median of 7", median(widths), 2.0, "%");
     for (what, arguments, limit) in
-        [("the whole bill", &[][..], 60.0), ("the price list with --quick", &["--quick"][..], 15.0)]
+        [("the price list", &[][..], 60.0), ("the price list with --quick", &["--quick"][..], 15.0)]
     {
         let seconds = price_list(Command::new(tool).arg("run").args(arguments));
         bar(what, seconds, limit, "s");
     }
     match monitor(tool) {
         Ok((times, both)) => {
-            bar("what pH adds to a call, over an empty program", times, 2.5, "x");
-            bar("both CPUs under pH, over one, beside none", both, 1.05, "x");
+            bar("what pH adds to a call, over an empty BPF program", times, 2.5, "x");
+            bar("both CPUs under pH over one, without pH the same", both, 1.05, "x");
         }
         Err(why) => println!("pH: not measured: {why}"),
     }
@@ -177,19 +177,20 @@ fn history(tool: &str) -> f64 {
             }
         };
         let figures = (0..CASES).map(figure).collect();
-        let stands = vec![MachineState { machine: "cpus 2".to_owned(), ..MachineState::default() }];
-        // The rules of src/cli/history/keep.rs: by other ones, the journals would be read.
-        let of_run = Summary { rules: 1, figures, machine_states: stands, ..Summary::default() };
+        let machine_states =
+            vec![MachineState { machine: "cpus 2".to_owned(), ..MachineState::default() }];
+        // The rules of src/app/history/keep.rs: with others, the journals would be read.
+        let of_run = Summary { rules: 1, figures, machine_states, ..Summary::default() };
         store.summarise(&id, &of_run).unwrap();
     }
     drop(store);
     let times = (0..5).map(|_| {
-        let (seconds, said) =
+        let (seconds, output) =
             timed(Command::new(tool).arg("history").env("XDG_DATA_HOME", folder.path()));
-        let said = String::from_utf8(said).unwrap();
+        let text = String::from_utf8(output).unwrap();
         // Five changed; one false alarm in the others is within the promise.
-        assert!(said.contains(" of 200 cases at local changed"), "{said}");
-        assert!(said.matches(":size=").count() >= 5, "{said}");
+        assert!(text.contains(" of 200 cases at local changed"), "{text}");
+        assert!(text.matches(":size=").count() >= 5, "{text}");
         seconds
     });
     median(times.collect())
@@ -205,8 +206,8 @@ fn report(bar: &mut dyn FnMut(&str, f64, f64, &str)) {
     // A fresh process for each page: a second page would find caches that the first one filled.
     let times = (0..5).map(|_| {
         let own = std::env::current_exe().unwrap();
-        let (_, said) = timed(Command::new(own).arg(WRITE).arg(&path));
-        String::from_utf8(said).unwrap().trim().parse().unwrap()
+        let (_, output) = timed(Command::new(own).arg(WRITE).arg(&path));
+        String::from_utf8(output).unwrap().trim().parse().unwrap()
     });
     bar("a page of 2,000 rows is written, median of 5", median(times.collect()), 1.0, "s");
     let size = std::fs::metadata(&path).unwrap().len() as f64 / 1e6;
@@ -300,7 +301,7 @@ fn price_list(command: &mut Command) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// What pH adds to getppid(2), divided by what an empty program adds; and what a second process that
+/// What pH adds to getppid(2), divided by what an empty BPF program adds; and what a second process that
 /// makes calls on the other CPU adds under pH, divided by what it adds without pH.
 fn monitor(tool: &str) -> Result<(f64, f64), String> {
     const TARGETS: [&str; 4] =
@@ -326,8 +327,8 @@ fn monitor(tool: &str) -> Result<(f64, f64), String> {
     Ok((added(ph)? / added(empty)?, ratio(both)? / (ratio(ph)? * ratio(busy)?)))
 }
 
-/// Programs, compared with hyperfine.
-struct SingleTargetComparison {
+/// How oscost's figures of programs differ from hyperfine's.
+struct ProgramDifference {
     /// The difference of real times, in per cent: the median over pairs.
     real: f64,
     /// The same for user plus system time: the kernel splits the two by its tick.
@@ -337,7 +338,7 @@ struct SingleTargetComparison {
 }
 
 /// Trials of a program that computes, and of `true`, by oscost and by hyperfine, alternating.
-fn programs(program: &WorkerBinary) -> Result<SingleTargetComparison, String> {
+fn programs(program: &WorkerBinary) -> Result<ProgramDifference, String> {
     const PAIRS: u64 = 15;
     const COMPUTES: [&str; 3] =
         ["/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"];
@@ -361,9 +362,9 @@ fn programs(program: &WorkerBinary) -> Result<SingleTargetComparison, String> {
         hyperfine.args(["-N", "--runs", "1", "--style", "none", "--export-json", "/dev/stdout"]);
         let output = hyperfine.arg(command).stderr(Stdio::null()).output();
         let output = output.map_err(|error| format!("hyperfine: {error}"))?;
-        let said: serde_json::Value =
+        let exported: serde_json::Value =
             serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
-        let of = |key: &str| said["results"][0][key].as_f64().unwrap_or(0.0);
+        let of = |key: &str| exported["results"][0][key].as_f64().unwrap_or(0.0);
         Ok([of("mean"), of("user") + of("system")])
     };
     let quoted = format!("/bin/sh -c '{}'", COMPUTES[2]);
@@ -381,7 +382,7 @@ fn programs(program: &WorkerBinary) -> Result<SingleTargetComparison, String> {
         let other = theirs("true")?[0];
         added.push(1e3 * (ours(2 * pair + 2, &["true"])[0] - other));
     }
-    Ok(SingleTargetComparison { real: median(real), cpu: median(cpu), added_ms: median(added) })
+    Ok(ProgramDifference { real: median(real), cpu: median(cpu), added_ms: median(added) })
 }
 
 /// The seconds that a command takes, and its output.

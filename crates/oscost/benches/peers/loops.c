@@ -47,19 +47,19 @@ static struct timespec now;
     USED(now.tv_sec * 1000000000L + now.tv_nsec);
 
 #define LOOP(name, copies) \
-    static int name(unsigned long turns) \
+    static int name(unsigned long iterations) \
     { \
         int wrong = 0; \
-        for (; turns != 0; turns--) { \
+        for (; iterations != 0; iterations--) { \
             copies \
         } \
         return wrong; \
     }
-#define LOOPS(name, act) \
-    LOOP(name##_1, act) \
-    LOOP(name##_2, act act) \
-    LOOP(name##_4, act act act act) \
-    LOOP(name##_8, act act act act act act act act)
+#define LOOPS(name, op) \
+    LOOP(name##_1, op) \
+    LOOP(name##_2, op op) \
+    LOOP(name##_4, op op op op) \
+    LOOP(name##_8, op op op op op op op op)
 
 LOOPS(getpid_loop, GETPID)
 LOOPS(getppid_loop, GETPPID)
@@ -68,7 +68,7 @@ LOOPS(stat_loop, STAT)
 LOOPS(open_close_loop, OPEN_CLOSE)
 LOOPS(clock_gettime_loop, CLOCK_GETTIME)
 
-/* Mappings, and pages of private memory that were written: what fork(2) has to copy. */
+/* Counts mappings, and written pages of private memory: what fork(2) has to copy. */
 static void size_of_self(unsigned long *mappings, unsigned long *pages)
 {
     char line[512];
@@ -84,8 +84,8 @@ static void size_of_self(unsigned long *mappings, unsigned long *pages)
         fclose(smaps);
 }
 
-/* Grows to as many of both as another process has, given as "MAPPINGS,PAGES". */
-static int as_big_as(const char *with)
+/* Adds mappings and pages until this process has as many as another: "MAPPINGS,PAGES". */
+static int grow_to(const char *with)
 {
     enum { PAGE = 4096 };
     unsigned long want_mappings, want_pages, mappings, pages;
@@ -114,20 +114,20 @@ static int as_big_as(const char *with)
 }
 
 /* An op that is expensive enough for an unroll factor of one. */
-static int reaped(pid_t child)
+static int wait_failed(pid_t child)
 {
     int end = -1;
     return child < 0 || waitpid(child, &end, 0) != child || end != 0;
 }
 
-static int fork_exit_loop(unsigned long turns)
+static int fork_exit_loop(unsigned long iterations)
 {
     int wrong = 0;
-    for (; turns != 0; turns--) {
+    for (; iterations != 0; iterations--) {
         pid_t child = fork();
         if (child == 0)
             _exit(0);
-        wrong |= reaped(child);
+        wrong |= wait_failed(child);
     }
     return wrong;
 }
@@ -138,21 +138,21 @@ static const char *program;
 static int program_ready(const char *with)
 {
     program = strrchr(with, ',');
-    return program == NULL || access(++program, X_OK) != 0 || as_big_as(with);
+    return program == NULL || access(++program, X_OK) != 0 || grow_to(with);
 }
 
-static int fork_exec_loop(unsigned long turns)
+static int fork_exec_loop(unsigned long iterations)
 {
     static char *nothing[] = { NULL };
     char *arguments[] = { (char *)program, NULL };
     int wrong = 0;
-    for (; turns != 0; turns--) {
+    for (; iterations != 0; iterations--) {
         pid_t child = fork();
         if (child == 0) {
             execve(program, arguments, nothing);
             _exit(127);
         }
-        wrong |= reaped(child);
+        wrong |= wait_failed(child);
     }
     return wrong;
 }
@@ -162,17 +162,17 @@ static void *ends(void *with)
     return with;
 }
 
-static int create_join_loop(unsigned long turns)
+static int create_join_loop(unsigned long iterations)
 {
     int wrong = 0;
-    for (; turns != 0; turns--) {
+    for (; iterations != 0; iterations--) {
         pthread_t thread;
         wrong |= pthread_create(&thread, NULL, ends, NULL) != 0 || pthread_join(thread, NULL) != 0;
     }
     return wrong;
 }
 
-static int pinned(const char *cpu)
+static int pin_to(const char *cpu)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -180,30 +180,30 @@ static int pinned(const char *cpu)
     return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-static int there[2], back[2];
+static int request[2], reply[2];
 
-/* A child on that CPU that answers each byte with one, until end of file. */
+/* Starts a child on that CPU that answers each byte with one, until end of file. */
 static int pipe_ready(const char *with)
 {
-    if (pipe(there) != 0 || pipe(back) != 0)
+    if (pipe(request) != 0 || pipe(reply) != 0)
         return 1;
     pid_t child = fork();
     if (child != 0)
-        return child < 0 || close(there[0]) != 0 || close(back[1]) != 0;
+        return child < 0 || close(request[0]) != 0 || close(reply[1]) != 0;
     char byte;
-    if (!pinned(with) || close(there[1]) != 0 || close(back[0]) != 0)
+    if (!pin_to(with) || close(request[1]) != 0 || close(reply[0]) != 0)
         _exit(1);
-    while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+    while (read(request[0], &byte, 1) == 1 && write(reply[1], &byte, 1) == 1)
         ;
     _exit(0);
 }
 
-static int pipe_loop(unsigned long turns)
+static int pipe_loop(unsigned long iterations)
 {
     char byte = 'x';
     int wrong = 0;
-    for (; turns != 0 && !wrong; turns--)
-        wrong = write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1;
+    for (; iterations != 0 && !wrong; iterations--)
+        wrong = write(request[1], &byte, 1) != 1 || read(reply[0], &byte, 1) != 1;
     return wrong;
 }
 
@@ -212,13 +212,13 @@ static char *message;
 static int counts[2];
 
 /* The channel of messages. */
-enum means { PIPES, TCP, UNIX, UDP } means;
+enum channel { PIPES, TCP, UNIX, UDP } channel;
 
-/* Receives a whole message, in as many calls as that takes. */
-static int has_all(int fd, char *into, size_t bytes)
+/* Receives a whole message, in as many calls as it takes; returns whether all of it arrived. */
+static int receive_all(int fd, char *into, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t given = means == PIPES ? read(fd, into + done, bytes - done)
+        ssize_t given = channel == PIPES ? read(fd, into + done, bytes - done)
                                        : recv(fd, into + done, bytes - done, MSG_WAITALL);
         if (given <= 0)
             return 0;
@@ -227,10 +227,10 @@ static int has_all(int fd, char *into, size_t bytes)
     return 1;
 }
 
-/* Whether a whole message was sent. */
-static int puts_all(int fd, const char *from, size_t bytes)
+/* Sends a whole message; returns whether all of it was sent. */
+static int send_all(int fd, const char *from, size_t bytes)
 {
-    return (means == PIPES ? write(fd, from, bytes) : send(fd, from, bytes, MSG_NOSIGNAL)) ==
+    return (channel == PIPES ? write(fd, from, bytes) : send(fd, from, bytes, MSG_NOSIGNAL)) ==
            (ssize_t)bytes;
 }
 
@@ -256,16 +256,16 @@ static int tcp_pair(int ends[2])
 {
     struct sockaddr_in at = { .sin_family = AF_INET };
     socklen_t length = sizeof at;
-    int one = 1, door = socket(AF_INET, SOCK_STREAM, 0);
+    int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (bind(door, (void *)&at, length) != 0 || listen(door, 1) != 0 ||
-        getsockname(door, (void *)&at, &length) != 0)
+    if (bind(listener, (void *)&at, length) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, (void *)&at, &length) != 0)
         return 1;
     ends[0] = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(ends[0], (void *)&at, length) != 0)
         return 1;
-    ends[1] = accept(door, NULL, NULL);
-    close(door);
+    ends[1] = accept(listener, NULL, NULL);
+    close(listener);
     for (int end = 0; end < 2; end++)
         if (setsockopt(ends[end], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)
             return 1;
@@ -273,19 +273,19 @@ static int tcp_pair(int ends[2])
 }
 
 /* The four descriptors of a message channel. */
-static int ends_ready(void)
+static int open_channel(void)
 {
     int ends[2];
-    if (means == PIPES)
-        return pipe(there) != 0 || pipe(back) != 0;
-    if (means == TCP ? tcp_pair(ends) : means == UDP ? udp_pair(ends)
+    if (channel == PIPES)
+        return pipe(request) != 0 || pipe(reply) != 0;
+    if (channel == TCP ? tcp_pair(ends) : channel == UDP ? udp_pair(ends)
                      : socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         return 1;
-    there[1] = ends[0];
-    back[0] = dup(ends[0]);
-    there[0] = ends[1];
-    back[1] = dup(ends[1]);
-    return back[0] < 0 || back[1] < 0;
+    request[1] = ends[0];
+    reply[0] = dup(ends[0]);
+    request[0] = ends[1];
+    reply[1] = dup(ends[1]);
+    return reply[0] < 0 || reply[1] < 0;
 }
 
 /* The descriptors and a child process, for messages: "BYTES,CPU", or "BYTES,CPU,CAPACITY" of pipes. */
@@ -298,29 +298,29 @@ static int messages_ready(const char *with, int streams)
         return 1;
     size_t room = (message_bytes + PAGE - 1) / PAGE * PAGE;
     message = aligned_alloc(PAGE, room);
-    if (message == NULL || ends_ready() || pipe(counts) != 0)
+    if (message == NULL || open_channel() || pipe(counts) != 0)
         return 1;
-    if (capacity != 0 && (fcntl(there[1], F_SETPIPE_SZ, capacity) != capacity ||
-                          fcntl(back[1], F_SETPIPE_SZ, capacity) != capacity))
+    if (capacity != 0 && (fcntl(request[1], F_SETPIPE_SZ, capacity) != capacity ||
+                          fcntl(reply[1], F_SETPIPE_SZ, capacity) != capacity))
         return 1;
     memset(message, 1, room);
     pid_t child = fork();
     if (child != 0)
-        return child < 0 || close(there[0]) != 0 || close(back[1]) != 0 || close(counts[0]) != 0;
-    /* A datagram socket has no end of file: the child dies with its parent. */
-    if (!pinned(cpu) || close(there[1]) != 0 || close(back[0]) != 0 || close(counts[1]) != 0 ||
+        return child < 0 || close(request[0]) != 0 || close(reply[1]) != 0 || close(counts[0]) != 0;
+    /* A datagram socket has no end of file: the child dies with kind parent. */
+    if (!pin_to(cpu) || close(request[1]) != 0 || close(reply[0]) != 0 || close(counts[1]) != 0 ||
         prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         _exit(1);
     unsigned long count;
     while (streams && read(counts[0], &count, sizeof count) == sizeof count) {
         for (; count != 0; count--)
-            if (!has_all(there[0], message, message_bytes))
+            if (!receive_all(request[0], message, message_bytes))
                 _exit(1);
-        if (!puts_all(back[1], message, ACK))
+        if (!send_all(reply[1], message, ACK))
             _exit(1);
     }
-    while (!streams && has_all(there[0], message, message_bytes))
-        if (!puts_all(back[1], message, message_bytes))
+    while (!streams && receive_all(request[0], message, message_bytes))
+        if (!send_all(reply[1], message, message_bytes))
             _exit(1);
     _exit(0);
 }
@@ -335,32 +335,32 @@ static int stream_ready(const char *with)
     return messages_ready(with, 1);
 }
 
-#define THROUGH(name, its) \
+#define CHANNEL(name, kind) \
     static int name##_trip_ready(const char *with) \
     { \
-        means = its; \
+        channel = kind; \
         return messages_ready(with, 0); \
     } \
     static int name##_stream_ready(const char *with) \
     { \
-        means = its; \
+        channel = kind; \
         return messages_ready(with, 1); \
     }
-THROUGH(tcp, TCP)
-THROUGH(unix_socket, UNIX)
+CHANNEL(tcp, TCP)
+CHANNEL(unix_socket, UNIX)
 
 static int udp_trip_ready(const char *with)
 {
-    means = UDP;
+    channel = UDP;
     return messages_ready(with, 0);
 }
 
-static int trip_loop(unsigned long turns)
+static int trip_loop(unsigned long iterations)
 {
     int wrong = 0;
-    for (; turns != 0 && !wrong; turns--)
-        wrong = !puts_all(there[1], message, message_bytes) ||
-                !has_all(back[0], message, message_bytes);
+    for (; iterations != 0 && !wrong; iterations--)
+        wrong = !send_all(request[1], message, message_bytes) ||
+                !receive_all(reply[0], message, message_bytes);
     return wrong;
 }
 
@@ -370,12 +370,12 @@ static int stream(unsigned long messages)
     char answer[4];
     int wrong = write(counts[1], &messages, sizeof messages) != sizeof messages;
     for (; messages != 0 && !wrong; messages--)
-        wrong = !puts_all(there[1], message, message_bytes);
-    return wrong || !has_all(back[0], answer, sizeof answer);
+        wrong = !send_all(request[1], message, message_bytes);
+    return wrong || !receive_all(reply[0], answer, sizeof answer);
 }
 
-#define STREAM(copies) \
-    static int stream_loop_##copies(unsigned long turns) { return stream(turns * copies); }
+#define STREAM(factor) \
+    static int stream_loop_##factor(unsigned long iterations) { return stream(iterations * factor); }
 STREAM(1)
 STREAM(2)
 STREAM(4)
@@ -386,9 +386,9 @@ static char *region;
 static size_t touched = REGION_BYTES;
 
 /* A new mapping when the old one has too few untouched pages for a batch. */
-static int region_before(unsigned long turns)
+static int region_before(unsigned long iterations)
 {
-    if (touched + turns * PAGE_BYTES <= REGION_BYTES)
+    if (touched + iterations * PAGE_BYTES <= REGION_BYTES)
         return 0;
     if (region != NULL && munmap(region, REGION_BYTES) != 0)
         return 1;
@@ -397,9 +397,9 @@ static int region_before(unsigned long turns)
     return region == MAP_FAILED || madvise(region, REGION_BYTES, MADV_NOHUGEPAGE) != 0;
 }
 
-static int zero_fill_loop(unsigned long turns)
+static int zero_fill_loop(unsigned long iterations)
 {
-    for (; turns != 0; turns--) {
+    for (; iterations != 0; iterations--) {
         *(volatile char *)(region + touched) = 1;
         touched += PAGE_BYTES;
     }
@@ -442,18 +442,18 @@ static int file_ready(const char *with)
     return fsync(file_fd) != 0 || lseek(file_fd, 0, SEEK_SET) != 0;
 }
 
-static int file_before(unsigned long turns)
+static int file_before(unsigned long iterations)
 {
-    if (file_at + turns * READ_BYTES <= FILE_BYTES)
+    if (file_at + iterations * READ_BYTES <= FILE_BYTES)
         return 0;
     file_at = 0;
     return lseek(file_fd, 0, SEEK_SET) != 0;
 }
 
-static int read_loop(unsigned long turns)
+static int read_loop(unsigned long iterations)
 {
     int wrong = 0;
-    for (; turns != 0; turns--) {
+    for (; iterations != 0; iterations--) {
         wrong |= read(file_fd, to, READ_BYTES) != READ_BYTES;
         file_at += READ_BYTES;
     }
@@ -511,36 +511,36 @@ static int edge_ready(const char *with)
         || write(ready_fd, &one, sizeof one) != sizeof one;
 LOOPS(epoll_edge_loop, EPOLL_EDGE)
 
-typedef int (*loop)(unsigned long turns);
+typedef int (*loop)(unsigned long iterations);
 
-static const struct act {
+static const struct op {
     const char *name;
     loop one, two, four, eight;
     /* Set-up: once with the argument, and before each batch. */
     int (*ready)(const char *with);
     loop before;
-} acts[] = {
-#define ACT(name, loops, ...) { name, loops##_1, loops##_2, loops##_4, loops##_8, __VA_ARGS__ }
-    ACT("getpid", getpid_loop, NULL, NULL),
-    ACT("getppid", getppid_loop, NULL, NULL),
-    ACT("write", write_loop, NULL, NULL),
-    ACT("stat", stat_loop, NULL, NULL),
-    ACT("open-close", open_close_loop, NULL, NULL),
-    ACT("clock-gettime", clock_gettime_loop, NULL, NULL),
-    ACT("copy", copy_loop, copy_ready, NULL),
-    ACT("epoll-wait", epoll_wait_loop, set_ready, NULL),
-    ACT("epoll-edge", epoll_edge_loop, edge_ready, NULL),
-    { "fork-exit", fork_exit_loop, NULL, NULL, NULL, as_big_as, NULL },
+} ops[] = {
+#define OP(name, loops, ...) { name, loops##_1, loops##_2, loops##_4, loops##_8, __VA_ARGS__ }
+    OP("getpid", getpid_loop, NULL, NULL),
+    OP("getppid", getppid_loop, NULL, NULL),
+    OP("write", write_loop, NULL, NULL),
+    OP("stat", stat_loop, NULL, NULL),
+    OP("open-close", open_close_loop, NULL, NULL),
+    OP("clock-gettime", clock_gettime_loop, NULL, NULL),
+    OP("copy", copy_loop, copy_ready, NULL),
+    OP("epoll-wait", epoll_wait_loop, set_ready, NULL),
+    OP("epoll-edge", epoll_edge_loop, edge_ready, NULL),
+    { "fork-exit", fork_exit_loop, NULL, NULL, NULL, grow_to, NULL },
     { "fork-exec", fork_exec_loop, NULL, NULL, NULL, program_ready, NULL },
     { "create-join", create_join_loop, NULL, NULL, NULL, NULL, NULL },
     { "pipe", pipe_loop, NULL, NULL, NULL, pipe_ready, NULL },
     { "trip", trip_loop, NULL, NULL, NULL, trip_ready, NULL },
-    ACT("stream", stream_loop, stream_ready, NULL),
+    OP("stream", stream_loop, stream_ready, NULL),
     { "tcp-trip", trip_loop, NULL, NULL, NULL, tcp_trip_ready, NULL },
     { "unix-trip", trip_loop, NULL, NULL, NULL, unix_socket_trip_ready, NULL },
     { "udp-trip", trip_loop, NULL, NULL, NULL, udp_trip_ready, NULL },
-    ACT("tcp-stream", stream_loop, tcp_stream_ready, NULL),
-    ACT("unix-stream", stream_loop, unix_socket_stream_ready, NULL),
+    OP("tcp-stream", stream_loop, tcp_stream_ready, NULL),
+    OP("unix-stream", stream_loop, unix_socket_stream_ready, NULL),
     { "zero-fill", zero_fill_loop, NULL, NULL, NULL, NULL, region_before },
     { "read", read_loop, NULL, NULL, NULL, file_ready, file_before },
 };
@@ -559,87 +559,87 @@ static long switches(void)
     return usage.ru_nivcsw;
 }
 
-static const struct act *act_of(const char *name)
+static const struct op *find_op(const char *name)
 {
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
-        if (strcmp(acts[i].name, name) == 0)
-            return &acts[i];
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return &ops[i];
     return NULL;
 }
 
-static loop loop_of(const struct act *act, unsigned long copies)
+static loop find_loop(const struct op *op, unsigned long factor)
 {
-    switch (copies) {
-    case 1: return act->one;
-    case 2: return act->two;
-    case 4: return act->four;
-    case 8: return act->eight;
+    switch (factor) {
+    case 1: return op->one;
+    case 2: return op->two;
+    case 4: return op->four;
+    case 8: return op->eight;
     }
     return NULL;
 }
 
-static int fails(const char *act)
+static int failed(const char *op)
 {
-    perror(act);
+    perror(op);
     return 1;
 }
 
 int main(int argc, char **argv)
 {
-    enum { MOST_GROUPS = 1001, MOST_COPIES = 4 };
-    static struct { long ns, switches; } batches[MOST_GROUPS][MOST_COPIES];
-    loop loops[MOST_COPIES];
+    enum { MAX_GROUPS = 1001, MAX_UNROLL_FACTORS = 4 };
+    static struct { long ns, switches; } batches[MAX_GROUPS][MAX_UNROLL_FACTORS];
+    loop loops[MAX_UNROLL_FACTORS];
 
     if (argc >= 4 && strcmp(argv[2], "--") == 0) {
-        if (!pinned(argv[1]))
-            return fails("sched_setaffinity");
+        if (!pin_to(argv[1]))
+            return failed("sched_setaffinity");
         execvp(argv[3], argv + 3);
-        return fails(argv[3]) + 126;
+        return failed(argv[3]) + 126;
     }
-    if (argc < 6 || argc > 5 + MOST_COPIES)
-        return fputs("usage: loops CPU ACT TURNS GROUPS COPIES...\n", stderr), 2;
-    unsigned long turns = strtoul(argv[3], NULL, 10);
+    if (argc < 6 || argc > 5 + MAX_UNROLL_FACTORS)
+        return fputs("usage: loops CPU OP[=ARGUMENT] ITERATIONS GROUPS UNROLL...\n", stderr), 2;
+    unsigned long iterations = strtoul(argv[3], NULL, 10);
     unsigned long groups = strtoul(argv[4], NULL, 10);
     size_t sizes = argc - 5;
     char *with = strchr(argv[2], '=');
     if (with != NULL)
         *with++ = '\0';
-    const struct act *act = act_of(argv[2]);
+    const struct op *op = find_op(argv[2]);
     for (size_t at = 0; at < sizes; at++) {
-        loops[at] = act == NULL ? NULL : loop_of(act, strtoul(argv[5 + at], NULL, 10));
-        if (loops[at] == NULL || turns == 0 || groups > MOST_GROUPS)
-            return fputs("loops: that is no act, or no number that it can do\n", stderr), 2;
+        loops[at] = op == NULL ? NULL : find_loop(op, strtoul(argv[5 + at], NULL, 10));
+        if (loops[at] == NULL || iterations == 0 || groups > MAX_GROUPS)
+            return fputs("loops: unknown op, or a number out of range\n", stderr), 2;
     }
-    if (!pinned(argv[1]))
-        return fails("sched_setaffinity");
+    if (!pin_to(argv[1]))
+        return failed("sched_setaffinity");
     null_fd = open("/dev/null", O_WRONLY);
     if (null_fd < 0)
-        return fails("/dev/null");
+        return failed("/dev/null");
     memset(batches, 0, sizeof batches);
-    if (act->ready != NULL && (with == NULL || act->ready(with) != 0))
-        return fails(argv[2]);
+    if (op->ready != NULL && (with == NULL || op->ready(with) != 0))
+        return failed(argv[2]);
 
     int wrong = 0;
     for (long begun = nanoseconds(); nanoseconds() - begun < 3000000;)
         for (size_t at = 0; at < sizes; at++) {
-            wrong |= act->before != NULL && act->before(turns);
-            wrong |= loops[at](turns);
+            wrong |= op->before != NULL && op->before(iterations);
+            wrong |= loops[at](iterations);
         }
-    /* With several sizes the figure is a slope, of ops that may stay outside the kernel: asking for
-     * the switches would not. */
-    int asks = sizes == 1;
-    unsigned long again = turns / 8 < 64 ? turns / 8 : 64;
+    /* With several unroll factors the figure is a slope, of ops that may stay outside the kernel:
+     * getrusage(2) would enter it. */
+    int count_switches = sizes == 1;
+    unsigned long rewarm_iterations = iterations / 8 < 64 ? iterations / 8 : 64;
     for (unsigned long group = 0; group < groups; group++) {
         for (size_t i = 0; i < sizes; i++) {
             size_t at = (group + i) % sizes;
-            wrong |= act->before != NULL && act->before(turns + again);
-            long before = asks ? switches() : 0;
-            wrong |= loops[at](again);
+            wrong |= op->before != NULL && op->before(iterations + rewarm_iterations);
+            long before = count_switches ? switches() : 0;
+            wrong |= loops[at](rewarm_iterations);
             long start = nanoseconds();
-            wrong |= loops[at](turns);
+            wrong |= loops[at](iterations);
             long stop = nanoseconds();
             batches[group][at].ns = stop - start;
-            batches[group][at].switches = asks ? switches() - before : 0;
+            batches[group][at].switches = count_switches ? switches() - before : 0;
         }
     }
     if (wrong)
@@ -648,5 +648,5 @@ int main(int argc, char **argv)
         for (size_t at = 0; at < sizes; at++)
             printf("%lu %s %ld %ld\n", group, argv[5 + at], batches[group][at].ns,
                    batches[group][at].switches);
-    return fflush(stdout) == 0 ? 0 : fails("stdout");
+    return fflush(stdout) == 0 ? 0 : failed("stdout");
 }

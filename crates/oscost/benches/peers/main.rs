@@ -5,9 +5,9 @@
 //! and measure the same op. Each pair alternates on one CPU, in the order ABBA.
 //!
 //! Bar: the interval of the ratio, ours over the peer's, holds a value at or below 1.03, or at or
-//! below 1 where bytes a second are compared (shown in nanoseconds a byte). With a word
-//! behind it, only the acts whose cases hold that word; with the word `spread`, how much figures
-//! move from run to run (`spread.rs`).
+//! below 1 where bytes a second are compared (shown in nanoseconds a byte). With
+//! words, only the ops whose cases contain one of them; with the word `spread`, how much figures
+//! move from run to run (`run_spread.rs`).
 
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
@@ -120,8 +120,8 @@ fn compare_act(
     );
     holds &= print_comparison("a loop in C", act.max_ratio, pairs);
     for tool in act.tools {
-        if let Some(how) = peers.missing_reason(tool.program()) {
-            println!("  {}: skipped: {how}", tool.name());
+        if let Some(reason) = peers.missing_reason(tool.program()) {
+            println!("  {}: skipped: {reason}", tool.name());
             continue;
         }
         let pairs = alternate(
@@ -154,8 +154,8 @@ fn alternate(
     mut worker: impl FnMut() -> anyhow::Result<f64>,
     mut peer: impl FnMut() -> anyhow::Result<f64>,
 ) -> anyhow::Result<Vec<(f64, f64)>> {
-    let mut pair = |turn: usize| -> anyhow::Result<(f64, f64)> {
-        if turn.is_multiple_of(2) {
+    let mut pair = |index: usize| -> anyhow::Result<(f64, f64)> {
+        if index.is_multiple_of(2) {
             let first = worker()?;
             return Ok((first, peer()?));
         }
@@ -206,13 +206,13 @@ fn print_comparison(peer: &str, max_ratio: f64, pairs: anyhow::Result<Vec<(f64, 
     holds
 }
 
-/// Formats a figure; the cost of a byte is small and gets more digits.
+/// A figure as text; the cost of a byte is small and gets more digits.
 fn format_ns(value: f64) -> String {
     if value < 1.0 { format!("{value:.4} ns") } else { format!("{value:.2} ns") }
 }
 
 /// A line of the table, in 80 columns.
-fn line(name: &str, workers: [&str; 5]) -> String {
-    let [worker, peer, ratio, interval, bar] = workers;
+fn line(name: &str, columns: [&str; 5]) -> String {
+    let [worker, peer, ratio, interval, bar] = columns;
     format!("{name:<22}{worker:>13}{peer:>13}{ratio:>7}{interval:>16} {bar:>8}")
 }

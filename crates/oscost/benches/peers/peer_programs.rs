@@ -1,4 +1,4 @@
-//! The others: a loop in C, and the tools that are installed.
+//! The peers: a loop in C, and the tools that are installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,14 +17,14 @@ use super::acts::Act;
 use super::tools::{Argument, PeerCpu, Tool};
 use super::worker_session::{Memory, WorkerSession, estimate};
 
-/// The others, on the same CPU.
+/// The peers, on the same CPU.
 pub(super) struct PeerPrograms {
     folder: TempDir,
     cpu: u32,
     other_cpu: Option<u32>,
-    /// How big the worker is that they compare with.
+    /// The memory of the worker that they are compared with.
     worker: Memory,
-    /// What is not installed, and how it would be.
+    /// The tools that are not installed, and how to install them.
     missing: BTreeMap<&'static str, String>,
 }
 
@@ -42,7 +42,7 @@ const PACKAGES: [(&str, &str); 7] = [
 /// Half a millisecond: long against the microsecond in which perf counts, and most such batches
 /// fall between two interruptions.
 const PERF_CALLS: u32 = 4_000;
-/// As many round trips as make the start of two processes disappear.
+/// Enough round trips that the start of two processes is a small part.
 const PERF_TRIPS: u32 = 20_000;
 
 impl PeerPrograms {
@@ -56,10 +56,10 @@ impl PeerPrograms {
         compile("tiny.S", &folder.path().join("tiny"), &["-nostdlib", "-static"])?;
         let missing = PACKAGES
             .into_iter()
-            // A script may stand in perf's place, and say that there is none for this kernel.
+            // Distributions install a script as `perf` that fails if none fits the kernel.
             .filter(|(program, _)| {
-                let run_loops = Command::new(program).arg("--version").output();
-                !run_loops.is_ok_and(|output| output.status.success())
+                let version = Command::new(program).arg("--version").output();
+                !version.is_ok_and(|output| output.status.success())
             })
             .map(|(program, package)| {
                 (program, format!("{program} is not installed\n    (apt-get install {package})"))
@@ -68,12 +68,12 @@ impl PeerPrograms {
         Ok(Self { folder, cpu, other_cpu, worker, missing })
     }
 
-    /// What is to be done before a program can be a peer.
+    /// Why a program cannot be a peer, and how to install it.
     pub(super) fn missing_reason(&self, program: &str) -> Option<&str> {
         self.missing.get(program).map(String::as_str)
     }
 
-    /// What the program of loops says to these words.
+    /// The output of the program of loops with these arguments.
     fn run_loops(&self, words: &[&str]) -> anyhow::Result<String> {
         let mut loops = Command::new(self.folder.path().join("loops"));
         loops.arg(self.cpu.to_string()).args(words).current_dir(self.folder.path());
@@ -83,7 +83,7 @@ impl PeerPrograms {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// What a process says of an act in C, timed by the plan that ours has.
+    /// The figure of a process of an op in C, timed by the plan that the worker has.
     pub(super) fn c_loop_value(
         &self,
         act: &Act,
@@ -105,13 +105,13 @@ impl PeerPrograms {
             &plan.unroll_factors,
         )?;
         if let (Argument::Messages(bytes, ..), Mode::T) = (act.c_loop.1, plan.mode) {
-            // What is moved is counted in bytes, here and there.
+            // Both sides count bytes.
             samples.iter_mut().for_each(|sample| sample.n *= bytes);
         }
         Ok(estimate(&samples, plan, &clock, switches))
     }
 
-    /// What somebody's own loop in C says: the mean of all that it has done.
+    /// The figure of a plain loop in C: the mean over all of its ops.
     pub(super) fn c_loop_mean(
         &self,
         c_loop: (&str, Argument),
@@ -151,7 +151,7 @@ impl PeerPrograms {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let samples: Option<Vec<Sample>> =
             self.run_loops(&words)?.lines().map(|line| sample(line, iterations)).collect();
-        samples.context("the loop in C spoke nonsense")
+        samples.context("cannot read the output of the loop in C")
     }
 
     /// The CPU of the other end.
@@ -162,8 +162,7 @@ impl PeerPrograms {
         }
     }
 
-    /// What a tool says of its act, in nanoseconds an op; of what moves bytes, in nanoseconds a
-    /// byte.
+    /// The figure of a tool, in nanoseconds per op; if it moves bytes, in nanoseconds per byte.
     pub(super) fn tool(&self, tool: &Tool) -> anyhow::Result<f64> {
         let (calls, trips) = (PERF_CALLS.to_string(), PERF_TRIPS.to_string());
         match tool {
@@ -209,7 +208,8 @@ impl PeerPrograms {
                 let client = [&["--", "sockperf", "pp"], &target[..], &words].concat();
                 let output = self.run_loops(&client)?;
                 let median = output.lines().find_map(|line| line.split_once("percentile 50.000 ="));
-                let us: f64 = median.context("no median of sockperf's")?.1.trim().parse()?;
+                let us: f64 =
+                    median.context("no median in the output of sockperf")?.1.trim().parse()?;
                 Ok(us * 1e3)
             }
             Tool::QperfTrip(test) => Ok(2.0 * self.qperf(PeerCpu::Same, "64", test)?),
@@ -221,7 +221,7 @@ impl PeerPrograms {
                 let output = self.run_loops(&[&client, &["-t", "1", "-J"][..], words].concat())?;
                 let output: serde_json::Value = serde_json::from_str(&output)?;
                 let rate = output["end"]["sum_received"]["bits_per_second"].as_f64();
-                Ok(8e9 / rate.context("no bits_per_second in what iperf3 says")?)
+                Ok(8e9 / rate.context("no bits_per_second in the output of iperf3")?)
             }
             Tool::Sysbench => {
                 let words = ["--", "sysbench", "memory", "--memory-block-size=64K"];
@@ -251,31 +251,31 @@ impl PeerPrograms {
 }
 
 impl PeerPrograms {
-    /// A tool's own server beside it, until the value goes.
+    /// Starts a tool's server; dropping the value ends it.
     fn server(&self, peer: PeerCpu, program: &str, words: &[&str]) -> anyhow::Result<Server> {
         let mut server = Command::new(self.folder.path().join("loops"));
         server.arg(self.peer_cpu(peer)?.to_string()).args(["--", program]).args(words);
         let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        // None of them says when it listens.
+        // None of them reports that it listens.
         thread::sleep(Duration::from_millis(300));
         Ok(Server(server))
     }
 
-    /// A figure of qperf's: nanoseconds, or nanoseconds a byte.
+    /// A figure of qperf: nanoseconds, or nanoseconds per byte.
     fn qperf(&self, peer: PeerCpu, bytes: &str, test: &str) -> anyhow::Result<f64> {
         let port = free_port()?;
         let _server = self.server(peer, "qperf", &["-lp", &port])?;
         let words = ["--", "qperf", "127.0.0.1", "-lp", &port, "-t", "1", "-m", bytes, test];
         let output = self.run_loops(&words)?;
         let mut words = output.split_whitespace().skip_while(|&word| word != "=").skip(1);
-        let figure: f64 = words.next().context("no figure of qperf's")?.parse()?;
+        let figure: f64 = words.next().context("no figure in the output of qperf")?.parse()?;
         Ok(match words.next() {
             Some("ns") => figure,
             Some("us") => figure * 1e3,
             Some("ms") => figure * 1e6,
             Some("MB/sec") => 1e3 / figure,
             Some("GB/sec") => 1.0 / figure,
-            other => anyhow::bail!("qperf's unit {other:?} is not read yet"),
+            other => anyhow::bail!("unknown unit of qperf: {other:?}"),
         })
     }
 }
@@ -291,7 +291,7 @@ impl Drop for Server {
     }
 }
 
-/// A port at which nobody listens just now.
+/// A TCP port without a listener.
 fn free_port() -> anyhow::Result<String> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port().to_string())
 }
@@ -318,25 +318,25 @@ fn ns_per_bogus_op(output: &str) -> anyhow::Result<f64> {
     Ok(1e9 / rates.find(|&rate| rate > 0.0).with_context(|| format!("no rate in {output}"))?)
 }
 
-/// The figure of `perf bench mem`: so many GB/sec, which are 2^30 bytes to it.
+/// The figure of `perf bench mem`: GB/sec, where a GB is 2^30 bytes.
 fn memcpy_ns(output: &str, size: &str) -> anyhow::Result<f64> {
     let bytes = match size {
         "1MB" => 1_048_576.0,
-        _ => anyhow::bail!("a size of {size} is not read yet"),
+        _ => anyhow::bail!("the size {size} is not known here"),
     };
     let rate = output.lines().find_map(|line| line.trim().strip_suffix("GB/sec"));
     let rate: f64 = rate.with_context(|| format!("no GB/sec in {output}"))?.trim().parse()?;
     Ok(bytes / (rate * 1_073_741_824.0) * 1e9)
 }
 
-/// The median that fio gives for the time of a call.
+/// The median latency of a call that fio reports.
 fn median_latency_ns(output: &str) -> anyhow::Result<f64> {
     let output: serde_json::Value = serde_json::from_str(output)?;
     let median = &output["jobs"][0]["read"]["clat_ns"]["percentile"]["50.000000"];
-    median.as_f64().context("no clat_ns percentile in what fio says")
+    median.as_f64().context("no clat_ns percentile in the output of fio")
 }
 
-/// A batch of a loop in C: group, copies, nanoseconds, switches.
+/// A batch of a loop in C: group, unroll factor, nanoseconds, involuntary switches.
 fn sample(line: &str, iterations: u64) -> Option<Sample> {
     let mut words = line.split(' ');
     let round = words.next()?.parse().ok()?;
@@ -352,11 +352,11 @@ fn sample(line: &str, iterations: u64) -> Option<Sample> {
     })
 }
 
-/// Compiles one file beside this one.
+/// Compiles a file of this folder.
 fn compile(source: &str, program: &Path, flags: &[&str]) -> anyhow::Result<()> {
     let source: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers").join(source);
     let status = Command::new("cc").args(flags).arg("-o").arg(program).arg(&source).status();
     let status = status.context("cannot start `cc`")?;
     ensure!(status.success(), "cannot compile {} ({flags:?}): {status}", source.display());
-    fs::metadata(program).map(|_| ()).context("cc has made nothing")
+    fs::metadata(program).map(|_| ()).context("cc wrote no program")
 }

@@ -1,11 +1,11 @@
 //! How much a figure moves from run to run: ours, and the best peer's.
 //!
-//! A run is what somebody types: `oscost run CASE`; `stress-ng --fork 1 --timeout 1`; a loop in C
+//! A run is a command as a user types it: `oscost run CASE`; `stress-ng --fork 1 --timeout 1`; a loop in C
 //! around the act, with its mean. A spread is the range of the middle half of 20 runs, over their
-//! median. Ours and the peers take turns, so that all see the same machine.
+//! median. oscost and the peers alternate, so that all see the same machine.
 //!
 //! Bar: over all acts, the median of ours over the best peer's is at most 0.5. A peer whose runs
-//! agree to the last digit rounds, and is left out.
+//! agree to the last digit rounds its figure, and is left out.
 
 use std::process::Command;
 
@@ -17,16 +17,16 @@ use super::tools::{Argument, Tool};
 
 const RUNS: usize = 20;
 const MAX_RATIO: f64 = 0.5;
-/// What a batch of the loop in C takes, and how many make a run: half a second, as somebody would
-/// choose it who wants a good mean.
+/// How long a batch of the loop in C takes, and how many make a run: half a second in all, as one
+/// would choose for a good mean.
 const BATCH_NS: f64 = 2e6;
 const BATCHES: u64 = 250;
 
-/// An act that people quote.
+/// An op that is often quoted.
 struct Headline {
     case: &'static str,
     c_loop: (&'static str, Argument),
-    /// So many ops fit into what a batch in C has for them.
+    /// The most ops that fit into the memory or the file of a batch in C.
     max_iterations: u64,
     tools: &'static [Tool],
 }
@@ -88,7 +88,7 @@ const HEADLINES: &[Headline] = &[
     },
 ];
 
-/// Compares the spreads; whether the bar holds.
+/// Compares the spreads; returns whether the bar holds.
 pub(super) fn compare(peers: &PeerPrograms) -> anyhow::Result<bool> {
     println!("{:<42} {:>9}  {:<16}{:>9}{:>6}", "case", "ours", "best peer", "its", "ratio");
     let mut ratios = Vec::new();
@@ -139,8 +139,8 @@ fn compare_with_best_peer(
         }
     }
     let names = std::iter::once("a loop in C").chain(tools.iter().map(|tool| tool.name()));
-    let compare_spreads = theirs.iter().filter_map(|figures| spread(figures));
-    let best = names.zip(compare_spreads).filter(|(_, spread)| *spread > 0.0);
+    let spreads = theirs.iter().filter_map(|figures| spread(figures));
+    let best = names.zip(spreads).filter(|(_, spread)| *spread > 0.0);
     let (peer, best_spread) =
         best.min_by(|a, b| a.1.total_cmp(&b.1)).context("every peer rounds")?;
     Ok((spread(&mine).context("no spread of ours")?, peer, best_spread))
@@ -155,7 +155,7 @@ fn spread(figures: &[f64]) -> Option<f64> {
     Some((high - low) / order::median(&sorted)?)
 }
 
-/// What `oscost run` says of a case.
+/// The figure that `oscost run` reports for a case, in nanoseconds.
 fn worker(case: &str) -> anyhow::Result<f64> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oscost"));
     let output = command.args(["run", case, "--no-store", "--json", "-"]).output()?;

@@ -1,30 +1,30 @@
-//! What a peer program needs, and which peer programs have the same act.
+//! The arguments of the peer programs, and the tools that measure the same op.
 
-/// What an act of `loops.c` needs.
+/// The argument of an op in `loops.c`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Argument {
     /// Nothing.
     Nothing,
     /// A size in bytes.
     Bytes(u64),
-    /// How many of them.
+    /// A number of descriptors.
     Number(u64),
     /// Messages of so many bytes, to a process on the CPU that it runs on or on another one,
-    /// through pipes of this capacity if one is said.
+    /// through pipes of this capacity if one is given.
     Messages(u64, PeerCpu, Option<u64>),
     /// The CPU that it runs on.
     SameCpu,
     /// Another one.
     OtherCpu,
-    /// As much memory as the worker has, since a fork copies its tables.
+    /// As much memory as the worker has, since fork(2) copies its page tables.
     Memory,
-    /// That, and a program that ends at once.
+    /// That, and a program that exits at once.
     Program,
     /// A folder on the file system from which the bench was started.
     Folder,
 }
 
-/// Where the other end stands.
+/// The CPU of the other end.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PeerCpu {
     /// On the same CPU.
@@ -33,30 +33,30 @@ pub(super) enum PeerCpu {
     Other,
 }
 
-/// An act of somebody else's program.
+/// A measurement of another tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tool {
     /// `perf bench syscall basic`: getppid(2).
     PerfSyscall,
     /// `perf bench sched pipe`: a round trip through two pipes.
     PerfPipe,
-    /// `perf bench epoll wait`: a thread that learns of an event among so many eventfds and reads
+    /// `perf bench epoll wait`: a thread that waits for an event among so many eventfds and reads
     /// it; another one on the same CPU writes them all, and then sleeps for a moment.
     PerfEpoll(&'static str),
     /// `perf bench mem memcpy`, of blocks of this size.
     PerfMemcpy(&'static str),
     /// `stress-ng --pipe`: messages of so many bytes to another process on the same CPU, without an
-    /// answer, through a pipe of this capacity if one is said.
+    /// answer, through a pipe of this capacity if one is given.
     StressPipe(u64, Option<&'static str>),
-    /// A stressor of stress-ng, which says how many bogus ops it does in a second.
+    /// A stressor of stress-ng, which reports its bogus ops per second.
     StressNg(&'static str),
-    /// sockperf's ping-pong over loopback, with these words: the median of its round trips.
+    /// sockperf's ping-pong over loopback, with these options: the median of its round trips.
     Sockperf(&'static [&'static str]),
     /// A latency of qperf's over loopback, which is half of its round trip.
     QperfTrip(&'static str),
     /// qperf's bandwidth of TCP.
     QperfStream(PeerCpu),
-    /// iperf3 over loopback, with these words.
+    /// iperf3 over loopback, with these options.
     Iperf3(PeerCpu, &'static [&'static str]),
     /// `sysbench memory`: blocks of 64 KiB read.
     Sysbench,

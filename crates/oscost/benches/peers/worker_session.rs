@@ -1,4 +1,4 @@
-//! Our side: a session with the worker.
+//! A session with the worker.
 
 use std::fs;
 use std::thread;
@@ -13,18 +13,18 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Sample, Subject, Task, WorkerSpec};
 
-/// What a process says by its batches, with the estimator of every run.
+/// The figure of a process from its batches, with the estimator that every run uses.
 pub(super) fn estimate(
     samples: &[Sample],
     plan: &BatchPlan,
     clock: &Calibration,
     switches: bool,
 ) -> Option<f64> {
-    let how = SampleContext { plan, clock, unit: Unit::NsPerOp, switches, major_faults: false };
-    worker_value(samples, 0, how).value
+    let context = SampleContext { plan, clock, unit: Unit::NsPerOp, switches, major_faults: false };
+    worker_value(samples, 0, context).value
 }
 
-/// What a fork has to copy of a process.
+/// The memory of a process whose page tables fork(2) copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
     /// Its mappings.
@@ -46,16 +46,16 @@ impl Memory {
     }
 }
 
-/// Our side: a session with the worker.
+/// A session with the worker.
 pub(super) struct WorkerSession<'a> {
     session: LocalSession<'a>,
     /// The CPU that both sides run on.
     pub(super) cpu: u32,
     /// Another one, for the other end of a pipe.
     pub(super) other_cpu: Option<u32>,
-    /// What is known of its clock.
+    /// The calibration of its clock.
     pub(super) clock: Calibration,
-    /// What a worker has in memory behind its batches; looked at once.
+    /// The memory of a worker after its batches; read once.
     memory: Option<Memory>,
     interruptions_per_s: f64,
     last_id: u64,
@@ -112,7 +112,7 @@ impl<'a> WorkerSession<'a> {
         Ok(self.session.next(Duration::from_secs(60))?)
     }
 
-    /// Lets a worker do its task, as a run does.
+    /// Makes a worker do its task, as a run does.
     fn worker(&mut self, case: &Case, task: Task) -> anyhow::Result<Event> {
         let id = self.id();
         let batches = match &task {
@@ -142,7 +142,7 @@ impl<'a> WorkerSession<'a> {
         self.session.send(&Order::Go { id, batches, arm: 0 })?;
         if stops {
             if self.memory.is_none() {
-                // Long enough for its batches; then it waits for more of them.
+                // Long enough for its batches; then the worker waits for further orders.
                 thread::sleep(Duration::from_millis(500));
                 self.memory = Some(Memory::of(pid)?);
             }
@@ -159,12 +159,12 @@ impl<'a> WorkerSession<'a> {
         }
     }
 
-    /// How big a worker is that has run its batches: any one will do.
+    /// The memory of a worker that has run its batches; any case will do.
     pub(super) fn memory(&mut self) -> anyhow::Result<Memory> {
         let case = Case::parse("syscall/getppid:via=raw").context("no case")?;
         let plan = self.plan(&case)?;
         self.value(&case, &plan, false)?;
-        self.memory.context("no worker was looked at")
+        self.memory.context("no worker's memory was read")
     }
 
     /// How the worker is linked.
@@ -172,7 +172,7 @@ impl<'a> WorkerSession<'a> {
         self.session.hello().build.link.clone()
     }
 
-    /// What a fresh process says of a case.
+    /// The figure of a fresh process for a case.
     pub(super) fn value(
         &mut self,
         case: &Case,
