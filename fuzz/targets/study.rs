@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::studies::text::read;
+use oscost::studies::parser::parse;
 
 fuzz_target!(|bytes: &[u8]| {
-    match read(bytes) {
+    match parse(bytes) {
         Ok(study) => {
             let rows: Vec<_> = study.tables.iter().flat_map(|table| &table.rows).collect();
             assert!(!rows.is_empty() && rows.len() <= 200);

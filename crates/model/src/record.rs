@@ -143,3 +143,12 @@ record! {
         pub made_at: String,
     }
 }
+
+/// A prediction with the number that the store gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberedPrediction {
+    /// The number by which it is removed.
+    pub number: i64,
+    /// The prediction.
+    pub prediction: Prediction,
+}

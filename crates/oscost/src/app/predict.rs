@@ -2,7 +2,7 @@
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
-use oscost_model::record::{Prediction, Record};
+use oscost_model::record::{NumberedPrediction, Prediction, Record};
 use oscost_model::unit::Unit;
 
 pub use crate::studies::prediction::Estimate;
@@ -69,7 +69,7 @@ pub fn predict(request: &Request) -> anyhow::Result<i64> {
 }
 
 /// The predictions in the store, with their numbers.
-pub fn list() -> anyhow::Result<Vec<(i64, Prediction)>> {
+pub fn list() -> anyhow::Result<Vec<NumberedPrediction>> {
     match existing_store()? {
         Some(store) => Ok(store.predictions()?),
         None => Ok(Vec::new()),

@@ -17,5 +17,5 @@ pub(super) fn predictions_for(rows: &[PlannedRow], observer: &dyn Observer) -> V
         Vec::new()
     });
     let is_measured = |case: &str| rows.iter().any(|row| row.case.to_string() == case);
-    all.into_iter().map(|(_, it)| it).filter(|it| is_measured(&it.case)).collect()
+    all.into_iter().map(|it| it.prediction).filter(|it| is_measured(&it.case)).collect()
 }

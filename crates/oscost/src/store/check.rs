@@ -2,9 +2,9 @@
 
 use oscost_model::record::{Record, Row, RowOutcome};
 
-use super::MAX_PREDICTIONS;
 use super::error::ImportError;
 use super::inspect::{Fault, inspect};
+use super::limits::MAX_PREDICTIONS;
 
 /// A hundred rows make a bill, so this is a thousand bills in one record.
 const MAX_ROWS: usize = 100_000;

@@ -7,8 +7,8 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use thiserror::Error;
 
-use super::file::LOCK_TIMEOUT;
-use super::read::Listing;
+use super::limits::{LOCK_TIMEOUT, MAX_PREDICTIONS};
+use super::listing::Listing;
 
 /// An operation of the store failed.
 #[derive(Debug, Error)]
@@ -61,7 +61,7 @@ pub enum Cause {
     #[error("it has no prediction {0}")]
     NoPrediction(i64),
     /// The maximum number of predictions is reached.
-    #[error("it already has {} predictions, the maximum", super::MAX_PREDICTIONS)]
+    #[error("it already has {} predictions, the maximum", MAX_PREDICTIONS)]
     TooManyPredictions,
     /// A run already has that id.
     #[error("it already has a run with that id")]
@@ -111,21 +111,21 @@ impl From<rusqlite::Error> for Cause {
 #[derive(Debug, Error)]
 pub enum FindError {
     /// No id starts with the text.
-    #[error("no run is `{asked}`{}", list_of_runs("the newest are", newest))]
+    #[error("there is no run `{name}`{}", list_of_runs("the newest are", newest))]
     Unknown {
         /// The text.
-        asked: String,
+        name: String,
         /// The newest runs, at most five.
         newest: Vec<Listing>,
     },
     /// Several ids start with the text.
     #[error(
-        "`{asked}` may be any of {count} runs{}",
+        "`{name}` is ambiguous: {count} run ids start with it{}",
         list_of_runs("the newest of them are", newest)
     )]
     Ambiguous {
         /// The text.
-        asked: String,
+        name: String,
         /// The number of such runs.
         count: usize,
         /// The newest of them, at most five.
@@ -150,12 +150,12 @@ fn list_of_runs(words: &str, runs: &[Listing]) -> String {
 #[derive(Debug, Error)]
 pub enum ImportError {
     /// It is larger than any record may be.
-    #[error("the record is {bytes} bytes long, and at most {most} are taken")]
+    #[error("the record has {bytes} bytes, the maximum is {max_bytes}")]
     TooLarge {
         /// Its length.
         bytes: usize,
-        /// The bound.
-        most: usize,
+        /// The maximum.
+        max_bytes: usize,
     },
     /// It is not the JSON of a record.
     #[error("the file is not a record: {0}")]

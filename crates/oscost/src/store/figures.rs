@@ -7,122 +7,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use oscost_model::unit::Unit;
-use oscost_model::worker::Mode;
-use rusqlite::{CachedStatement, Connection, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use serde::de::value::{Error as UnknownValue, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
-use super::Store;
 use super::error::{Cause, StoreError};
-use super::write::transaction;
-
-/// The summary of a run for histories.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
-    /// The number of the rules by which it was made from the record.
-    pub rules: u32,
-    /// The version of the tool.
-    pub tool: String,
-    /// Content hash of the worker.
-    pub worker: String,
-    /// Content hash of the worker's catalog.
-    pub catalog: String,
-    /// How the worker is linked.
-    pub link: String,
-    /// The host of the peer, if that is another machine.
-    pub peer: Option<String>,
-    /// Whether the clock's rate changed during the run.
-    pub clock_drifted: bool,
-    /// The machines of the run.
-    pub machine_states: Vec<MachineState>,
-    /// One figure for each measured row.
-    pub figures: Vec<Figure>,
-}
-
-/// The state of a machine during a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MachineState {
-    /// The class of the machine, as text.
-    pub machine: String,
-    /// The class of its kernel, as text.
-    pub kernel: String,
-    /// The kernel's release.
-    pub release: Option<String>,
-    /// The build id of its image.
-    pub build_id: Option<String>,
-    /// The processor's microcode.
-    pub microcode: Option<String>,
-    /// The kernel command line.
-    pub command_line: Option<String>,
-    /// The mitigations of CPU vulnerabilities.
-    pub mitigations: Option<String>,
-    /// The security modules.
-    pub modules: Option<String>,
-    /// The attached tracers.
-    pub tracers: Option<String>,
-    /// The clock.
-    pub clock: Option<String>,
-    /// The noise class: `quiet`, `noisy` or `very-noisy`.
-    pub class: Option<String>,
-}
-
-/// The figure of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// The case.
-    pub case: String,
-    /// The target, as typed.
-    pub target: String,
-    /// The index of its machine in the run; `None` if the record names none.
-    pub machine: Option<usize>,
-    /// The index of the peer's machine; `None` if it is the same machine.
-    pub peer: Option<usize>,
-    /// The CPU that its workers were pinned to.
-    pub cpu: Option<u32>,
-    /// The revision of the benchmark.
-    pub rev: u32,
-    /// Its unit.
-    pub unit: Unit,
-    /// Its mode.
-    pub mode: Option<Mode>,
-    /// Identifies the measured program among others with the same name; `None` for benchmarks.
-    pub subject: Option<String>,
-    /// The backing of the file that its ops used.
-    pub file: Option<String>,
-    /// The states of its monitor's profile.
-    pub monitor: Option<String>,
-    /// The row's flags.
-    pub flags: Vec<String>,
-    /// The figure.
-    pub median: f64,
-    /// Its interval.
-    pub interval: Option<[f64; 2]>,
-}
-
-/// A run without a summary.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnsummarisedRun {
-    /// The run's id.
-    pub id: String,
-    /// RFC 3339, UTC.
-    pub started: String,
-    /// Whether it was imported.
-    pub imported: bool,
-}
-
-/// A run with its summary.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SummarisedRun {
-    /// The run's id.
-    pub id: String,
-    /// RFC 3339, UTC.
-    pub started: String,
-    /// Whether it was imported.
-    pub imported: bool,
-    /// The summary.
-    pub summary: Summary,
-}
+use super::file::{Store, transaction};
+use super::summary::{Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun};
+use super::texts::{TextTable, delete_unused_texts};
 
 impl Store {
     /// Stores the summary of a run, replacing an existing one.
@@ -136,13 +28,13 @@ impl Store {
     /// Runs that have not ended are left out: they are still running, or were killed.
     pub fn without_figures(&self, rules: u32) -> Result<Vec<UnsummarisedRun>, StoreError> {
         without_figures(&self.conn, rules)
-            .map_err(|cause| self.error("look for figures in".to_owned(), cause))
+            .map_err(|cause| self.error("list the runs without figures of".to_owned(), cause))
     }
 
     /// Deletes all summaries by other rules at once, since finding unused texts scans all figures,
     /// which is too slow to do for each run.
     pub fn delete_outdated_figures(&mut self, rules: u32) -> Result<(), StoreError> {
-        forget_others(&mut self.conn, rules)
+        delete_outdated(&mut self.conn, rules)
             .map_err(|cause| self.error("delete old figures of".to_owned(), cause))
     }
 
@@ -190,7 +82,7 @@ fn without_figures(conn: &Connection, rules: u32) -> Result<Vec<UnsummarisedRun>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn forget_others(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
+fn delete_outdated(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
     let others = "SELECT run FROM summary WHERE rules != ?1";
     if !conn.prepare(others)?.exists([rules])? {
         return Ok(());
@@ -202,68 +94,6 @@ fn forget_others(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
     tx.execute("DELETE FROM summary WHERE rules != ?1", [rules])?;
     delete_unused_texts(&tx)?;
     Ok(tx.commit()?)
-}
-
-/// Deletes texts that are no longer used.
-pub(super) fn delete_unused_texts(tx: &Transaction<'_>) -> Result<(), Cause> {
-    let columns = [
-        ("summary", &["tool", "worker", "catalog", "link", "peer"][..]),
-        (
-            "machine_state",
-            &[
-                "machine",
-                "kernel",
-                "release",
-                "build_id",
-                "microcode",
-                "command_line",
-                "mitigations",
-                "modules",
-                "tracers",
-                "clock",
-                "class",
-            ],
-        ),
-        ("figure", &["of_case", "target", "unit", "mode", "subject", "file", "monitor", "flags"]),
-    ];
-    let used = columns.into_iter().flat_map(|(table, columns)| {
-        columns.iter().map(move |it| format!("SELECT {it} FROM {table} WHERE {it} IS NOT NULL"))
-    });
-    let used: Vec<String> = used.collect();
-    tx.execute(&format!("DELETE FROM text WHERE key NOT IN ({})", used.join(" UNION ")), [])?;
-    Ok(())
-}
-
-/// The keys of texts, each looked up once.
-struct TextTable<'a> {
-    insert: CachedStatement<'a>,
-    select: CachedStatement<'a>,
-    known: HashMap<String, i64>,
-}
-
-impl<'a> TextTable<'a> {
-    fn of(tx: &'a Transaction<'_>) -> Result<Self, Cause> {
-        Ok(Self {
-            insert: tx
-                .prepare_cached("INSERT INTO text (value) VALUES (?1) ON CONFLICT DO NOTHING")?,
-            select: tx.prepare_cached("SELECT key FROM text WHERE value = ?1")?,
-            known: HashMap::new(),
-        })
-    }
-
-    fn key(&mut self, text: &str) -> Result<i64, Cause> {
-        if let Some(&key) = self.known.get(text) {
-            return Ok(key);
-        }
-        self.insert.execute([text])?;
-        let key = self.select.query_row([text], |row| row.get(0))?;
-        self.known.insert(text.to_owned(), key);
-        Ok(key)
-    }
-
-    fn some(&mut self, text: Option<&String>) -> Result<Option<i64>, Cause> {
-        text.map(|text| self.key(text)).transpose()
-    }
 }
 
 fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), Cause> {
@@ -285,7 +115,7 @@ fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), C
 }
 
 fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause> {
-    let mut words = TextTable::of(tx)?;
+    let mut texts = TextTable::of(tx)?;
     let Summary {
         rules,
         tool,
@@ -294,11 +124,11 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
         link,
         peer,
         clock_drifted,
-        machine_states: stands,
+        machine_states,
         figures,
     } = summary;
-    let [tool, worker, catalog, link] = [tool, worker, catalog, link].map(|text| words.key(text));
-    let peer = words.some(peer.as_ref())?;
+    let [tool, worker, catalog, link] = [tool, worker, catalog, link].map(|text| texts.key(text));
+    let peer = texts.optional_key(peer.as_ref())?;
     tx.prepare_cached(
         "INSERT INTO summary (run, rules, tool, worker, catalog, link, peer, clock_drifted)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -309,21 +139,21 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
                             mitigations, modules, tracers, clock, class)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
-    for (at, stand) in stands.iter().enumerate() {
+    for (at, state) in machine_states.iter().enumerate() {
         statement.execute((
             run,
             at as i64,
-            words.key(&stand.machine)?,
-            words.key(&stand.kernel)?,
-            words.some(stand.release.as_ref())?,
-            words.some(stand.build_id.as_ref())?,
-            words.some(stand.microcode.as_ref())?,
-            words.some(stand.command_line.as_ref())?,
-            words.some(stand.mitigations.as_ref())?,
-            words.some(stand.modules.as_ref())?,
-            words.some(stand.tracers.as_ref())?,
-            words.some(stand.clock.as_ref())?,
-            words.some(stand.class.as_ref())?,
+            texts.key(&state.machine)?,
+            texts.key(&state.kernel)?,
+            texts.optional_key(state.release.as_ref())?,
+            texts.optional_key(state.build_id.as_ref())?,
+            texts.optional_key(state.microcode.as_ref())?,
+            texts.optional_key(state.command_line.as_ref())?,
+            texts.optional_key(state.mitigations.as_ref())?,
+            texts.optional_key(state.modules.as_ref())?,
+            texts.optional_key(state.tracers.as_ref())?,
+            texts.optional_key(state.clock.as_ref())?,
+            texts.optional_key(state.class.as_ref())?,
         ))?;
     }
     let mut statement = tx.prepare_cached(
@@ -341,29 +171,29 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
         statement.execute(params![
             run,
             at as i64,
-            words.key(&figure.case)?,
-            words.key(&figure.target)?,
+            texts.key(&figure.case)?,
+            texts.key(&figure.target)?,
             figure.machine.map(|at| at as i64),
             figure.peer.map(|at| at as i64),
             figure.rev,
-            words.key(&serialized(figure.unit)?)?,
-            figure.mode.map(|mode| words.key(&serialized(mode)?)).transpose()?,
-            words.key(&figure.flags.join(SEPARATOR))?,
+            texts.key(&serialized(figure.unit)?)?,
+            figure.mode.map(|mode| texts.key(&serialized(mode)?)).transpose()?,
+            texts.key(&figure.flags.join(SEPARATOR))?,
             figure.median,
             figure.interval.map(|[low, _]| low),
             figure.interval.map(|[_, high]| high),
             figure.cpu,
-            words.some(figure.subject.as_ref())?,
-            words.some(figure.file.as_ref())?,
-            words.some(figure.monitor.as_ref())?,
+            texts.optional_key(figure.subject.as_ref())?,
+            texts.optional_key(figure.file.as_ref())?,
+            texts.optional_key(figure.monitor.as_ref())?,
         ])?;
     }
     Ok(())
 }
 
 /// The serialized form of an enum value.
-fn serialized(word: impl Serialize) -> Result<String, Cause> {
-    let text = serde_json::to_value(word).ok().and_then(|it| it.as_str().map(str::to_owned));
+fn serialized(value: impl Serialize) -> Result<String, Cause> {
+    let text = serde_json::to_value(value).ok().and_then(|it| it.as_str().map(str::to_owned));
     text.ok_or_else(|| Cause::Invalid("a value has no text form".to_owned()))
 }
 
@@ -383,14 +213,14 @@ fn figures(
     // One transaction, since another process may delete a run between the queries.
     let tx = conn.unchecked_transaction()?;
     let mut statement = tx.prepare("SELECT key, value FROM text")?;
-    let words: HashMap<i64, String> = statement
+    let texts: HashMap<i64, String> = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, rusqlite::Error>>()?;
     let text = |key: i64| {
-        let found = words.get(&key).cloned();
+        let found = texts.get(&key).cloned();
         found.ok_or_else(|| Cause::Damaged(format!("it has no text {key}")))
     };
-    let some = |key: Option<i64>| key.map(text).transpose();
+    let optional_text = |key: Option<i64>| key.map(text).transpose();
 
     let mut order = Vec::new();
     let mut kept: BTreeMap<i64, SummarisedRun> = BTreeMap::new();
@@ -407,7 +237,7 @@ fn figures(
             worker: text(row.get(5)?)?,
             catalog: text(row.get(6)?)?,
             link: text(row.get(7)?)?,
-            peer: some(row.get(8)?)?,
+            peer: optional_text(row.get(8)?)?,
             clock_drifted: row.get(9)?,
             ..Summary::default()
         };
@@ -426,19 +256,19 @@ fn figures(
             of.summary.machine_states.push(MachineState {
                 machine: text(row.get(1)?)?,
                 kernel: text(row.get(2)?)?,
-                release: some(row.get(3)?)?,
-                build_id: some(row.get(4)?)?,
-                microcode: some(row.get(5)?)?,
-                command_line: some(row.get(6)?)?,
-                mitigations: some(row.get(7)?)?,
-                modules: some(row.get(8)?)?,
-                tracers: some(row.get(9)?)?,
-                clock: some(row.get(10)?)?,
-                class: some(row.get(11)?)?,
+                release: optional_text(row.get(3)?)?,
+                build_id: optional_text(row.get(4)?)?,
+                microcode: optional_text(row.get(5)?)?,
+                command_line: optional_text(row.get(6)?)?,
+                mitigations: optional_text(row.get(7)?)?,
+                modules: optional_text(row.get(8)?)?,
+                tracers: optional_text(row.get(9)?)?,
+                clock: optional_text(row.get(10)?)?,
+                class: optional_text(row.get(11)?)?,
             });
         }
     }
-    let wanted: HashMap<i64, bool> = words.iter().map(|(&key, text)| (key, wanted(text))).collect();
+    let wanted: HashMap<i64, bool> = texts.iter().map(|(&key, text)| (key, wanted(text))).collect();
     let mut statement = tx.prepare(
         "SELECT run, of_case, target, machine, peer, rev, unit, mode, flags, median, low, high,
                 cpu, subject, file, monitor
@@ -455,7 +285,7 @@ fn figures(
             let flags = text(row.get(8)?)?;
             // A newer oscost may have stored the figure with a unit or mode that is unknown here.
             let Some(unit) = read(&text(row.get(6)?)?) else { continue };
-            let mode = match some(row.get(7)?)? {
+            let mode = match optional_text(row.get(7)?)? {
                 None => None,
                 Some(text) => match read(&text) {
                     None => continue,
@@ -471,9 +301,9 @@ fn figures(
                 rev: row.get(5)?,
                 unit,
                 mode,
-                subject: some(row.get(13)?)?,
-                file: some(row.get(14)?)?,
-                monitor: some(row.get(15)?)?,
+                subject: optional_text(row.get(13)?)?,
+                file: optional_text(row.get(14)?)?,
+                monitor: optional_text(row.get(15)?)?,
                 flags: flags.split_terminator(SEPARATOR).map(str::to_owned).collect(),
                 median: row.get(9)?,
                 interval: low.zip(high).map(|(low, high)| [low, high]),

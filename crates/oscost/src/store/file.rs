@@ -1,68 +1,104 @@
-//! The file itself: where it lies, who may read it, and how it is opened.
+//! The file of a store: its path, its permissions, and how it is opened.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
-use super::error::Cause;
+use super::error::{Cause, StoreError};
+use super::limits::LOCK_TIMEOUT;
+use super::schema;
 
-/// How long to wait for another process. A write takes milliseconds and giving back the space of
-/// a large run under a second, so whoever holds the store longer than this is stuck.
-pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// The runs of one user, in one file.
+///
+/// While one process writes, any number of others may read.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) conn: Connection,
+    path: PathBuf,
+}
 
-/// See [`super::Store::default_path`]. The XDG specification calls a relative path invalid.
-pub(super) fn default_path(xdg_data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+impl Store {
+    /// Opens the store at `path`. If there is none yet, creates it and its folders, readable by
+    /// their owner only.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        let opened = open(path).and_then(|mut conn| {
+            schema::prepare(&mut conn)?;
+            Ok(Store { conn, path: path.to_owned() })
+        });
+        opened.map_err(|cause| StoreError { act: "open".to_owned(), path: path.to_owned(), cause })
+    }
+
+    /// The path of a user's store: in `$XDG_DATA_HOME`, else in `$HOME/.local/share`; `None` if the
+    /// environment sets neither.
+    pub fn default_path() -> Option<PathBuf> {
+        default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+    }
+
+    /// An error of this store in the operation `act`.
+    pub(super) fn error(&self, act: String, cause: Cause) -> StoreError {
+        StoreError { act, path: self.path.clone(), cause }
+    }
+}
+
+/// A transaction that holds the write lock from its start. One that reads first may find, when it
+/// starts to write, that another process has written meanwhile; waiting does not help then.
+pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Cause> {
+    Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+/// See [`Store::default_path`]. The XDG specification calls a relative path invalid.
+fn default_path(xdg_data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     let data = xdg_data.and_then(absolute);
     let data = data.or_else(|| Some(home.and_then(absolute)?.join(".local/share")))?;
     Some(data.join("oscost").join("store.db"))
 }
 
-/// Opens the database, first making its folders and an empty file where there is none.
-pub(super) fn open(path: &Path) -> Result<Connection, Cause> {
-    // SQLite takes a relative name that begins with `file:` for a URI, and `:memory:` for no file.
+/// Opens the database; if there is none, creates its folders and an empty file first.
+fn open(path: &Path) -> Result<Connection, Cause> {
+    // SQLite reads a relative name that starts with `file:` as a URI, and `:memory:` as no file.
     let path = std::path::absolute(path)?;
     create(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(&path, flags).map_err(|error| {
-        let unopened = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
-        let told = unopened.then(|| refusal(&path)).flatten();
-        told.unwrap_or_else(|| error.into())
+        let cannot_open = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+        let cause = cannot_open.then(|| open_error(&path)).flatten();
+        cause.unwrap_or_else(|| error.into())
     })?;
-    // SQLite opens what it may not write for reading alone, and says nothing.
+    // SQLite opens a file that it may not write read-only, without an error.
     if conn.is_readonly(MAIN_DB)? {
-        return Err(refusal(&path).unwrap_or(Cause::ReadOnly));
+        return Err(open_error(&path).unwrap_or(Cause::ReadOnly));
     }
     conn.busy_timeout(LOCK_TIMEOUT)?;
     Ok(conn)
 }
 
-/// Makes an empty file for its owner alone; SQLite gives the files beside it the same mode.
+/// Creates an empty file that only its owner may read; SQLite creates its WAL and shared-memory
+/// files with the same mode.
 ///
-/// An existing file is left unopened: closing any descriptor of it would drop the locks that this
+/// An existing file is not opened: closing any descriptor of it would release the locks that this
 /// process holds on it through another connection, since POSIX locks belong to the process.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| match error.kind() {
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        created.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
             _ => error,
         })?;
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(drop),
+        created => created.map(drop),
     }
 }
 
-/// Why the system does not open the file for writing, which SQLite does not tell; `None` if it
-/// does. Only asked where SQLite has failed, so that there is no lock to lose.
-fn refusal(path: &Path) -> Option<Cause> {
+/// The reason why the system does not open the file for writing, which SQLite does not report;
+/// `None` if it does. Called only after SQLite failed to open it, when there are no locks to lose.
+fn open_error(path: &Path) -> Option<Cause> {
     OpenOptions::new().read(true).write(true).open(path).err().map(Cause::from)
 }
 
@@ -77,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_store_lies_in_the_users_data_folder() {
+    fn the_default_path_is_in_the_data_folder_of_the_user() {
         let below_home = Some("/home/joe/.local/share/oscost/store.db".to_owned());
         assert_eq!(path("unset", "/home/joe"), below_home);
         assert_eq!(path("", "/home/joe"), below_home);

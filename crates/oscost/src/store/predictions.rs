@@ -1,30 +1,27 @@
-//! Predictions: what the user said of cases that were not measured yet. They stay until they are
-//! removed; what a run's record holds of them is its own.
+//! Predictions: the costs that a user expects of cases before measuring them. They are kept until
+//! they are removed; a run's record has a copy of those that it compares.
 
-use oscost_model::record::Prediction;
+use oscost_model::record::{NumberedPrediction, Prediction};
 use rusqlite::Connection;
 
-use super::Store;
 use super::error::{Cause, StoreError};
-use super::write::transaction;
-
-/// So many are kept: a hundred bills could not be predicted by hand.
-pub const MAX_PREDICTIONS: usize = 1_000;
+use super::file::{Store, transaction};
+use super::limits::MAX_PREDICTIONS;
 
 impl Store {
-    /// Keeps a prediction, and tells the number that it got.
+    /// Stores a prediction and returns its number.
     pub fn add_prediction(&mut self, predicted: &Prediction) -> Result<i64, StoreError> {
         predict(&mut self.conn, predicted)
-            .map_err(|cause| self.error("keep a prediction in".to_owned(), cause))
+            .map_err(|cause| self.error("store a prediction in".to_owned(), cause))
     }
 
-    /// All predictions with their numbers, in the order in which they were made.
-    pub fn predictions(&self) -> Result<Vec<(i64, Prediction)>, StoreError> {
+    /// All predictions, in the order in which they were made.
+    pub fn predictions(&self) -> Result<Vec<NumberedPrediction>, StoreError> {
         predictions(&self.conn)
             .map_err(|cause| self.error("read the predictions of".to_owned(), cause))
     }
 
-    /// Removes the prediction of that number, or all, and tells how many there were.
+    /// Removes the prediction with that number, or all, and returns how many were removed.
     pub fn remove_predictions(&mut self, number: Option<i64>) -> Result<usize, StoreError> {
         remove(&mut self.conn, number)
             .map_err(|cause| self.error("remove a prediction from".to_owned(), cause))
@@ -32,29 +29,29 @@ impl Store {
 }
 
 fn predict(conn: &mut Connection, predicted: &Prediction) -> Result<i64, Cause> {
-    let Prediction { case, estimate, hardware, software, below, made_at: made } = predicted;
+    let Prediction { case, estimate, hardware, software, below, made_at } = predicted;
     let tx = transaction(conn)?;
-    let there: i64 = tx.query_row("SELECT count(*) FROM prediction", [], |row| row.get(0))?;
-    if there >= MAX_PREDICTIONS as i64 {
+    let count: i64 = tx.query_row("SELECT count(*) FROM prediction", [], |row| row.get(0))?;
+    if count >= MAX_PREDICTIONS as i64 {
         return Err(Cause::TooManyPredictions);
     }
     let number = tx.query_row(
         "INSERT INTO prediction (made_at, of_case, estimate, hardware, software, below)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING key",
-        (made, case, estimate, hardware, software, below),
+        (made_at, case, estimate, hardware, software, below),
         |row| row.get(0),
     )?;
     tx.commit()?;
     Ok(number)
 }
 
-fn predictions(conn: &Connection) -> Result<Vec<(i64, Prediction)>, Cause> {
+fn predictions(conn: &Connection) -> Result<Vec<NumberedPrediction>, Cause> {
     let mut statement = conn.prepare(
         "SELECT key, made_at, of_case, estimate, hardware, software, below
          FROM prediction ORDER BY key",
     )?;
     let rows = statement.query_map([], |row| {
-        let predicted = Prediction {
+        let prediction = Prediction {
             case: row.get("of_case")?,
             estimate: row.get("estimate")?,
             hardware: row.get("hardware")?,
@@ -62,7 +59,7 @@ fn predictions(conn: &Connection) -> Result<Vec<(i64, Prediction)>, Cause> {
             below: row.get("below")?,
             made_at: row.get("made_at")?,
         };
-        Ok((row.get("key")?, predicted))
+        Ok(NumberedPrediction { number: row.get("key")?, prediction })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -96,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_takes_so_many_predictions_and_then_no_more_until_some_are_removed() {
+    fn a_full_list_of_predictions_takes_no_more_until_one_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("store.db")).unwrap();
         let number = store.add_prediction(&predicted("a/b")).unwrap();
@@ -108,7 +105,8 @@ mod tests {
         store.conn.execute(&more, []).unwrap();
         store.add_prediction(&predicted("e/f")).unwrap();
         let all = store.predictions().unwrap();
-        assert_eq!((all.len(), &all[0]), (MAX_PREDICTIONS, &(number, predicted("a/b"))));
+        assert_eq!(all.len(), MAX_PREDICTIONS);
+        assert_eq!(all[0], NumberedPrediction { number, prediction: predicted("a/b") });
         let error = store.add_prediction(&predicted("g/h")).unwrap_err();
         assert!(matches!(error.cause, Cause::TooManyPredictions), "{error}");
         assert!(error.to_string().ends_with("it already has 1000 predictions, the maximum"));

@@ -1,89 +1,66 @@
-//! What only reads: listing runs, finding one, and loading it.
+//! Reads runs: lists them, finds one, loads one.
 
 use oscost_model::journal::Entry;
 use oscost_model::record::Record;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::Store;
-use super::body::EntryRow;
+use super::entry_row::EntryRow;
 use super::error::{Cause, FindError, StoreError};
+use super::file::Store;
+use super::listing::Listing;
 
-/// The most runs that an error names.
+/// The maximum number of runs that an error names.
 const MAX_NAMED_RUNS: usize = 5;
 
-/// A run as a list shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Listing {
-    /// A UUID in lower case.
-    pub id: String,
-    /// RFC 3339, UTC.
-    pub started: String,
-    /// RFC 3339, UTC; `None` while it goes on, and when it was killed.
-    pub ended: Option<String>,
-    /// Whether everything that was asked for was done.
-    pub complete: bool,
-    /// The user's own words.
-    pub label: Option<String>,
-    /// The command line.
-    pub command: Vec<String>,
-    /// Rows that were asked for; `None` before they were planned. An imported record does not say
-    /// who asked: there it is all its rows.
-    pub rows_requested: Option<u64>,
-    /// Workers that came back, whatever they brought.
-    pub workers: u64,
-    /// Whether it came as a record from elsewhere.
-    pub imported: bool,
-}
-
-/// A run as it is kept.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stored {
-    /// Measured here: its journal, from which its record follows.
+    /// The journal of a run that was measured here: its record is computed from it.
     Journal(Vec<Entry>),
-    /// Measured elsewhere: its record.
+    /// The record of a run that was imported.
     Imported(Box<Record>),
 }
 
 impl Store {
-    /// All runs, the newest first. It reads no journal and no record.
+    /// All runs, the newest first. Reads no journal and no record.
     pub fn list(&self) -> Result<Vec<Listing>, StoreError> {
         list(&self.conn).map_err(|cause| self.error("list the runs of".to_owned(), cause))
     }
 
-    /// The id of the run that `asked` means: an id, the beginning of one and no other, `last` for
-    /// the one that started last, or `last~N` for the one that started N runs before that.
-    pub fn find(&self, asked: &str) -> Result<String, FindError> {
+    /// The id of the run that `name` identifies: an id, a unique prefix of one, `last` for the run
+    /// that started last, or `last~N` for the run that started N runs before that.
+    pub fn find(&self, name: &str) -> Result<String, FindError> {
         let mut runs = self.list()?;
-        if let Some(back) = before_last(asked)
+        if let Some(back) = before_last(name)
             && back < runs.len()
         {
             return Ok(runs.swap_remove(back).id);
         }
-        let beginning = asked.to_ascii_lowercase();
-        let meant = |run: &&Listing| !beginning.is_empty() && run.id.starts_with(&beginning);
-        let mut found: Vec<Listing> = runs.iter().filter(meant).cloned().collect();
+        let prefix = name.to_ascii_lowercase();
+        let matches = |run: &&Listing| !prefix.is_empty() && run.id.starts_with(&prefix);
+        let mut found: Vec<Listing> = runs.iter().filter(matches).cloned().collect();
         match found.len() {
             1 => Ok(found.swap_remove(0).id),
             0 => {
                 runs.truncate(MAX_NAMED_RUNS);
-                Err(FindError::Unknown { asked: asked.to_owned(), newest: runs })
+                Err(FindError::Unknown { name: name.to_owned(), newest: runs })
             }
             count => {
                 found.truncate(MAX_NAMED_RUNS);
-                Err(FindError::Ambiguous { asked: asked.to_owned(), count, newest: found })
+                Err(FindError::Ambiguous { name: name.to_owned(), count, newest: found })
             }
         }
     }
 
-    /// The run of exactly this id.
+    /// The run with exactly this id.
     pub fn load(&self, id: &str) -> Result<Stored, StoreError> {
         load(&self.conn, id).map_err(|cause| self.error(format!("read run {id} from"), cause))
     }
 }
 
-/// How many runs before the last one is meant; `None` where it is not named so.
-fn before_last(asked: &str) -> Option<usize> {
-    match asked.strip_prefix("last")? {
+/// N of `last~N`, 0 of `last`; `None` of another name.
+fn before_last(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
         "" => Some(0),
         back => back.strip_prefix('~')?.parse().ok(),
     }
@@ -119,7 +96,7 @@ fn listing(row: &Row<'_>) -> Result<Listing, Cause> {
 }
 
 fn load(conn: &Connection, id: &str) -> Result<Stored, Cause> {
-    // One transaction, so that another process cannot delete the run between the two questions.
+    // One transaction, so that another process cannot delete the run between the two queries.
     let tx = conn.unchecked_transaction()?;
     let (key, record) = tx
         .prepare_cached("SELECT key, record FROM run WHERE id = ?1")?

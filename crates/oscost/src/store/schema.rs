@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::error::Cause;
-use super::file::LOCK_TIMEOUT;
+use super::limits::LOCK_TIMEOUT;
 
 /// "oscs": distinguishes the store from databases of other programs.
 const APPLICATION: i64 = 0x6f73_6373;

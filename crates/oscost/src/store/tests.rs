@@ -8,7 +8,10 @@ use oscost_model::worker::Sample;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::*;
+use super::error::Cause;
+use super::file::Store;
+use super::read::Stored;
+use super::schema;
 
 const ID: &str = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b";
 

@@ -4,49 +4,26 @@
 //! limited, unknown keys are rejected, and errors name the line.
 
 mod claim;
+mod limits;
+mod method;
 mod raw;
+mod reader;
 mod table;
 
 pub use oscost_model::untrusted::ParseError;
 
-use oscost_model::study_method::{Statistic, StudyMethod};
 use oscost_model::target::Target;
-use oscost_model::untrusted::{display_text, line_at, one_line, utf8_text};
+use oscost_model::untrusted::{display_text, line_at, utf8_text};
 use toml::Spanned;
 
+use self::limits::*;
+use self::reader::{Reader, is_kebab};
 use super::condition::Condition;
+use super::study::{Column, ExpectedDuration, Study, Table};
 use super::unit::ClockRates;
-use super::{Column, ExpectedDuration, Note, NoteCondition, Protocol, Study, Table};
-use raw::{RawOverhead, RawStatistic, RawTimed, RawWhen};
 
 /// The maximum size of a study file: fifty times a study of two tables.
 pub const MAX_FILE_BYTES: usize = 256 << 10;
-/// As many as the figures and tables of a long paper.
-const MAX_TABLES: usize = 24;
-/// Rows of all tables: a run measures a case for each of them.
-const MAX_ROWS: usize = 200;
-const MAX_CLAIMS: usize = 40;
-const MAX_CONDITIONS: usize = 16;
-const MAX_AUTHORS: usize = 12;
-const MAX_NOTES: usize = 4;
-/// Sentences, in characters. Names are the first column of a table of 80 columns.
-const MAX_TEXT_CHARS: usize = 400;
-const MAX_NAME_CHARS: usize = 24;
-const MAX_CASE_CHARS: usize = 200;
-/// Two columns of figures, two of differences, and the names fit into 80 columns.
-const MAX_FIGURE_CHARS: usize = 18;
-/// A study of a single target has one column of published figures.
-const MAX_SINGLE_FIGURE_CHARS: usize = 24;
-/// Fewer have no deviation; with more, a run would take hours.
-const RUNS: std::ops::RangeInclusive<usize> = 2..=100;
-/// Default trials of a program.
-const DEFAULT_RUNS: usize = 10;
-/// Ten times the maximum of the built-in studies.
-const ITERATIONS: std::ops::RangeInclusive<u64> = 1..=100_000_000;
-const EXPERIMENTS: std::ops::RangeInclusive<u32> = 1..=100_000;
-/// From a clock of the 1970s to beyond any core.
-const GHZ: std::ops::RangeInclusive<f64> = 0.000_1..=100.0;
-
 /// Parses a study file.
 pub fn parse(bytes: &[u8]) -> Result<Study, ParseError> {
     let text = utf8_text(bytes, "study", MAX_FILE_BYTES)?;
@@ -59,51 +36,7 @@ pub fn parse(bytes: &[u8]) -> Result<Study, ParseError> {
     reader.study(&raw)
 }
 
-struct Reader<'a> {
-    text: &'a str,
-}
-
-/// The keys by which a row overrides the method of its protocol.
-struct MethodOverrides<'a> {
-    timed: &'a Option<Spanned<RawTimed>>,
-    iterations: &'a Option<Spanned<u64>>,
-    experiments: &'a Option<Spanned<u32>>,
-    statistic: Option<&'a Spanned<RawStatistic>>,
-    overhead: Option<RawOverhead>,
-}
-
 impl Reader<'_> {
-    /// The line of a byte offset, from 1.
-    fn line(&self, at: usize) -> usize {
-        line_at(self.text.as_bytes(), at)
-    }
-
-    fn error<T>(&self, at: &Spanned<T>, why: impl Into<String>) -> ParseError {
-        ParseError { line: self.line(at.span().start), reason: why.into() }
-    }
-
-    /// Checks the length of a list.
-    fn bounded<T>(&self, what: &str, list: &[T], min: usize, max: usize) -> Result<(), ParseError> {
-        if (min..=max).contains(&list.len()) {
-            return Ok(());
-        }
-        let bound = if min == max { format!("{max}") } else { format!("{min} to {max}") };
-        Err(ParseError {
-            line: 1,
-            reason: format!("the study has {} {what}, allowed: {bound}", list.len()),
-        })
-    }
-
-    /// A text in one line of at most `max_chars` characters.
-    fn text_line(
-        &self,
-        raw: &Spanned<String>,
-        what: &str,
-        max_chars: usize,
-    ) -> Result<String, ParseError> {
-        one_line(raw.as_ref(), what, max_chars).map_err(|why| self.error(raw, why))
-    }
-
     fn study(&self, raw: &raw::Study) -> Result<Study, ParseError> {
         let id = self.text_line(&raw.id, "the id", MAX_NAME_CHARS)?;
         if !id.bytes().all(is_kebab) {
@@ -160,110 +93,6 @@ impl Reader<'_> {
         Ok(ClockRates { core_ghz: Some(ghz), ticks_per_ns: Some(ghz) })
     }
 
-    fn runs(&self, raw: &Spanned<usize>) -> Result<usize, ParseError> {
-        let runs = *raw.as_ref();
-        if RUNS.contains(&runs) {
-            return Ok(runs);
-        }
-        Err(self.error(raw, format!("runs must be {} to {}", RUNS.start(), RUNS.end())))
-    }
-
-    fn protocol(&self, raw: &raw::Protocol, compares: bool) -> Result<Protocol, ParseError> {
-        let statistic = raw.statistic.as_ref();
-        let study_method = match (compares, &raw.runs) {
-            (true, None) => {
-                let why = "a study with two columns needs `runs`";
-                return Err(self.error(&raw.statistic, why));
-            }
-            (true, Some(_)) => {
-                let alone = raw.timed.is_none()
-                    && raw.iterations.is_none()
-                    && raw.experiments.is_none()
-                    && raw.overhead.is_none();
-                if *statistic != RawStatistic::MeanAndDeviation || !alone {
-                    let why = "a study with two columns needs `runs` and `statistic = \
-                               \"mean-and-deviation\"`, and no other keys of a method";
-                    return Err(self.error(&raw.statistic, why));
-                }
-                None
-            }
-            (false, _) => self.study_method(
-                None,
-                &MethodOverrides {
-                    timed: &raw.timed,
-                    iterations: &raw.iterations,
-                    experiments: &raw.experiments,
-                    statistic: Some(&raw.statistic),
-                    overhead: raw.overhead,
-                },
-            )?,
-        };
-        Ok(Protocol {
-            runs: raw.runs.as_ref().map_or(Ok(DEFAULT_RUNS), |it| self.runs(it))?,
-            study_method,
-            original: self.text_line(&raw.original, "the original method", MAX_TEXT_CHARS)?,
-            replication: self.text_line(&raw.replication, "the replication", MAX_TEXT_CHARS)?,
-        })
-    }
-
-    /// The method of a row: that of its protocol with the row's overrides.
-    fn study_method(
-        &self,
-        default: Option<StudyMethod>,
-        raw: &MethodOverrides<'_>,
-    ) -> Result<Option<StudyMethod>, ParseError> {
-        let iterations = self.within(raw.iterations.as_ref(), &ITERATIONS, "iterations")?;
-        let experiments = self.within(raw.experiments.as_ref(), &EXPERIMENTS, "experiments")?;
-        let statistic = match raw.statistic.map(|it| *it.as_ref()) {
-            None => None,
-            Some(RawStatistic::None) => return Ok(None),
-            Some(RawStatistic::Mean) => Some(Statistic::Mean),
-            Some(RawStatistic::MeanAndDeviation) => Some(Statistic::MeanAndDeviation),
-            Some(RawStatistic::Minimum) => Some(Statistic::Minimum),
-        };
-        let timed = raw.timed.as_ref().map(|it| it.as_ref().timed());
-        let clock = raw.overhead.map(RawOverhead::clock);
-        let study_method = match default {
-            Some(default) => Some(StudyMethod {
-                timed: timed.unwrap_or(default.timed),
-                iterations: iterations.unwrap_or(default.iterations),
-                experiments: experiments.unwrap_or(default.experiments),
-                statistic: statistic.unwrap_or(default.statistic),
-                clock: clock.unwrap_or(default.clock),
-            }),
-            None => match (timed, iterations, experiments, statistic, clock) {
-                (None, None, None, None, None) => return Ok(None),
-                (
-                    Some(timed),
-                    Some(iterations),
-                    Some(experiments),
-                    Some(statistic),
-                    Some(clock),
-                ) => Some(StudyMethod { timed, iterations, experiments, statistic, clock }),
-                _ => None,
-            },
-        };
-        let Some(study_method) = study_method else {
-            let why = "a study method needs timed, iterations, experiments, statistic and overhead";
-            let line = raw.statistic.map_or(1, |it| self.line(it.span().start));
-            return Err(ParseError { line, reason: why.to_owned() });
-        };
-        Ok(Some(study_method))
-    }
-
-    fn within<T: Copy + PartialOrd + std::fmt::Display>(
-        &self,
-        raw: Option<&Spanned<T>>,
-        range: &std::ops::RangeInclusive<T>,
-        what: &str,
-    ) -> Result<Option<T>, ParseError> {
-        let Some(raw) = raw else { return Ok(None) };
-        if range.contains(raw.as_ref()) {
-            return Ok(Some(*raw.as_ref()));
-        }
-        Err(self.error(raw, format!("{what} must be {} to {}", range.start(), range.end())))
-    }
-
     fn columns(&self, raw: &[raw::Column]) -> Result<Option<[Column; 2]>, ParseError> {
         if raw.is_empty() {
             return Ok(None);
@@ -288,24 +117,6 @@ impl Reader<'_> {
         let text = self.text_line(&raw.text, "a condition", MAX_TEXT_CHARS)?;
         Ok(Condition { text, kind: raw.kind.kind() })
     }
-
-    fn notes(&self, of: &Spanned<String>, raw: &[raw::Note]) -> Result<Vec<Note>, ParseError> {
-        if raw.len() > MAX_NOTES {
-            return Err(self.error(of, format!("it has more than {MAX_NOTES} notes")));
-        }
-        let one = |raw: &raw::Note| {
-            let when = match raw.when {
-                None => NoteCondition::Always,
-                Some(RawWhen::NoCalls) => NoteCondition::NoCalls,
-            };
-            Ok(Note { when, text: self.text_line(&raw.text, "a note", MAX_TEXT_CHARS)? })
-        };
-        raw.iter().map(one).collect()
-    }
-}
-
-fn is_kebab(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
 #[cfg(test)]

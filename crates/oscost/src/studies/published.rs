@@ -2,7 +2,7 @@
 
 use oscost_model::untrusted::display_text;
 
-use super::prediction::Bound;
+use super::bound::Bound;
 
 /// A published figure: to the letter, and as numbers.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,7 @@
 //! What a claim measures: one number, made of the figures of some rows, and the bounds that it is to
 //! lie in.
 
-use super::ClockRates;
-use super::unit::TableUnit;
+use super::unit::{ClockRates, TableUnit};
 use oscost_stats::interval::Interval;
 
 /// One number, and its bounds.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::{Row, RowOutcome};
 
-use super::TableRow;
+use super::study::TableRow;
 use super::unit::base_unit;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;

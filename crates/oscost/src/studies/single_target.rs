@@ -7,16 +7,15 @@ use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, TimingScope};
 use oscost_model::worker::Mode;
 
-use super::claim::{JudgedClaim, RunFigures, judge_single_target};
-use super::condition::{Condition, ConditionResult};
+use super::bound::PredictionResult;
+use super::condition::{self, Condition, ConditionResult};
 use super::formula::Variables;
-use super::prediction::PredictionResult;
+use super::judgement::{JudgedClaim, RunFigures, judge_single_target};
+use super::published::Published;
 use super::rounds::{IntervalEstimate, Rounds};
+use super::study::{Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow};
 use super::two_targets::notes;
-use super::unit::{UnitKind, base_unit};
-use super::{
-    ClockRates, Figure, Published, PublishedPrediction, Study, Subject, Table, TableRow, condition,
-};
+use super::unit::{ClockRates, UnitKind, base_unit};
 use oscost_stats::interval::{Interval, Nominal};
 
 /// A run beside a study.
@@ -147,8 +146,7 @@ pub fn compare_single_target<'a>(
 fn found<'a>(record: &'a Record, row: &TableRow) -> Option<&'a Row> {
     let Subject::Case(case) = &row.subject else { return None };
     // Where the run had no peer, its row says so, and has none.
-    let is_far =
-        |it: &Row| it.target.peer.is_some() || it.reason.as_deref() == Some(super::NO_PEER);
+    let is_far = |it: &Row| it.target.peer.is_some() || it.reason.as_deref() == Some(NO_PEER);
     let same = |it: &&Row| it.case == *case && is_far(it) == row.peer;
     record.results.iter().find(same)
 }

@@ -4,8 +4,9 @@
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
-use super::claim::{CaseRows, JudgedClaim, judge};
-use super::{ClockRates, Column, NoteCondition, Study, Table, TableRow};
+use super::judgement::{CaseRows, JudgedClaim, judge};
+use super::study::{Column, NoteCondition, Study, Table, TableRow};
+use super::unit::ClockRates;
 use oscost_stats::moments;
 
 /// A run beside a study.

@@ -181,7 +181,11 @@ fn runs_are_named_by_id_or_by_file() {
     let ran = sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
     assert!(ran.stdout.contains("inconclusive"), "{}", ran.stdout);
     sandbox.oscost(&["compare", "last", "last"]).exits(2).no_data().tells("is named twice");
-    sandbox.oscost(&["compare", "last~2", "last"]).exits(1).no_data().tells("no run is `last~2`");
+    sandbox
+        .oscost(&["compare", "last~2", "last"])
+        .exits(1)
+        .no_data()
+        .tells("there is no run `last~2`");
     sandbox.oscost(&["compare", "last"]).exits(2).no_data();
     sandbox.oscost(&["compare"]).exits(2).no_data();
     sandbox.oscost(&["compare", "-", "-"]).exits(1).no_data();

@@ -202,7 +202,7 @@ fn two_documents_in_one_file_and_unknown_tables_are_refused() {
     refused(&["--csv", "-", "--table", "figures"], "rows, comparisons");
     refused(&["--csv"], "--csv");
     sandbox.oscost(&["report"]).exits(2).no_data().tells("RUN");
-    sandbox.oscost(&["report", "last~9"]).exits(1).no_data().tells("no run is `last~9`");
+    sandbox.oscost(&["report", "last~9"]).exits(1).no_data().tells("there is no run `last~9`");
     assert_eq!(files(&sandbox), there);
 }
 

@@ -63,7 +63,7 @@ fn an_exported_and_imported_run_is_the_same_run() {
     sandbox.oscost(&["runs", "delete", "last"]).exits(0).tells(&format!("deleted {id}"));
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
     sandbox.oscost(&["runs", "show", "last"]).exits(1).tells("the store is empty");
-    sandbox.oscost(&["runs", "delete", &id]).exits(1).tells("no run is");
+    sandbox.oscost(&["runs", "delete", &id]).exits(1).tells("there is no run");
 
     sandbox.oscost(&["runs", "import", file]).exits(0).no_data().tells(&format!("kept as {id}"));
     assert_eq!(sandbox.oscost(&["runs", "show", &id]).exits(0).stdout, printed.stdout);
@@ -100,8 +100,12 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
         let shown = sandbox.oscost(&["runs", "show", beginning, "--json", "-"]).exits(0).json();
         assert_eq!(shown["label"], label);
     }
-    sandbox.oscost(&["runs", "show", "0"]).exits(1).no_data().tells("`0` may be any of 3 runs");
-    sandbox.oscost(&["runs", "show", "zzz"]).exits(1).no_data().tells("no run is `zzz`");
+    sandbox
+        .oscost(&["runs", "show", "0"])
+        .exits(1)
+        .no_data()
+        .tells("`0` is ambiguous: 3 run ids start with it");
+    sandbox.oscost(&["runs", "show", "zzz"]).exits(1).no_data().tells("there is no run `zzz`");
 }
 
 #[test]

@@ -57,21 +57,6 @@ const KNOWN: &[&str] = &[
     "crates/oscost/src/run/study_method.rs",
     "crates/oscost/src/run/trials.rs",
     "crates/oscost/src/run/workers.rs",
-    // oscost/store
-    "crates/oscost/src/store/body.rs",
-    "crates/oscost/src/store/error.rs",
-    "crates/oscost/src/store/figures.rs",
-    "crates/oscost/src/store/file.rs",
-    "crates/oscost/src/store/mod.rs",
-    "crates/oscost/src/store/predictions.rs",
-    "crates/oscost/src/store/read.rs",
-    "crates/oscost/src/store/schema.rs",
-    "crates/oscost/src/store/write.rs",
-    // oscost/studies
-    "crates/oscost/src/studies/claim.rs",
-    "crates/oscost/src/studies/mod.rs",
-    "crates/oscost/src/studies/parser.rs",
-    "crates/oscost/src/studies/rounds.rs",
     // oscost/treatments
     "crates/oscost/src/treatments/cgroup.rs",
     "crates/oscost/src/treatments/mod.rs",

@@ -120,18 +120,27 @@ fn a_beginning_of_several_ids_names_the_newest_five() {
     let expected: Vec<String> = (3..=7).rev().map(id).collect();
     assert_eq!(
         error.to_string(),
-        format!("`0190` may be any of 7 runs; the newest of them are {}", expected.join(", "))
+        format!(
+            "`0190` is ambiguous: 7 run ids start with it; the newest of them are {}",
+            expected.join(", ")
+        )
     );
 }
 
 #[test]
 fn an_unknown_run_names_what_there_is() {
     let (_folder, mut store) = new_store();
-    assert_eq!(store.find("last").unwrap_err().to_string(), "no run is `last`: the store is empty");
+    assert_eq!(
+        store.find("last").unwrap_err().to_string(),
+        "there is no run `last`: the store is empty"
+    );
     begin(&mut store, &id(1), 1);
     for asked in ["", "x", "%", "_190", "0190x"] {
         let error = store.find(asked).unwrap_err();
-        assert_eq!(error.to_string(), format!("no run is `{asked}`; the newest are {}", id(1)));
+        assert_eq!(
+            error.to_string(),
+            format!("there is no run `{asked}`; the newest are {}", id(1))
+        );
         assert!(matches!(error, FindError::Unknown { .. }));
     }
 }

@@ -8,13 +8,14 @@ use crate::report::figures::signed;
 use crate::report::figures::{Style, times};
 use crate::report::text::{fold, plain};
 use crate::report::view::document::{Block, Section};
-use crate::studies::Study;
-use crate::studies::claim::{
-    AddedCost, Claim, Criterion, EQUAL_WITHIN_PCT, IntervalEstimate, JudgedClaim, PublishedResult,
-    Verdict,
-};
+use crate::studies::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::condition::{Condition, ConditionResult};
+use crate::studies::equal_added::AddedCost;
+use crate::studies::judgement::JudgedClaim;
+use crate::studies::published_result::PublishedResult;
 use crate::studies::quantity::{Measure, Quantity};
+use crate::studies::verdict::Verdict;
+use crate::studies::{IntervalEstimate, Study};
 
 /// How a study had configured its machine and what it claims, each with whether it is so here.
 pub(super) fn sections(

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use oscost_model::record::{Prediction, Record, Row, RowOutcome};
+use oscost_model::record::{NumberedPrediction, Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::rough;
@@ -11,9 +11,8 @@ use crate::report::text::{fold, plain};
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::row;
 use crate::studies::ClockRates;
-use crate::studies::prediction::{
-    Estimate, PredictedCost, PredictionResult, TimeUnit, VALUE_TOLERANCE_FACTOR, judge_order,
-};
+use crate::studies::bound::{PredictionResult, VALUE_TOLERANCE_FACTOR, judge_order};
+use crate::studies::prediction::{Estimate, PredictedCost, TimeUnit};
 
 /// What a terminal of 80 columns takes.
 const WIDTH: usize = 80;
@@ -88,12 +87,12 @@ fn text(record: &Record) -> String {
 }
 
 /// The predictions that are kept, a line each.
-pub fn list(predictions: &[(i64, Prediction)]) -> String {
+pub fn list(predictions: &[NumberedPrediction]) -> String {
     if predictions.is_empty() {
         return "no predictions are kept\n".to_owned();
     }
     let mut out = String::new();
-    for (number, predicted) in predictions {
+    for NumberedPrediction { number, prediction: predicted } in predictions {
         let when = predicted.made_at.get(..16).unwrap_or(&predicted.made_at).replace('T', " ");
         let text = format!("{number}  {when}  {}: {}", predicted.case, says(predicted));
         let _ = writeln!(out, "{}", fold(&plain(&text), 74, "      "));

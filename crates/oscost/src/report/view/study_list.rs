@@ -9,9 +9,10 @@ use crate::report::render::markdown::cell;
 use crate::report::text::{fold, plain};
 use crate::report::view::claims;
 use crate::report::view::study_run::study_method;
-use crate::studies::claim::{JudgedClaim, Verdict};
+use crate::studies::judgement::JudgedClaim;
 use crate::studies::single_target::compare_single_target;
 use crate::studies::two_targets::compare_two_targets;
+use crate::studies::verdict::Verdict;
 use crate::studies::{Study, Subject, Table, TableRow};
 
 /// The studies that come with oscost, three lines each.

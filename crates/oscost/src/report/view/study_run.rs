@@ -17,12 +17,11 @@ use crate::report::view::lists::preformatted;
 use crate::report::view::row::is_asked;
 use crate::report::view::run::{self, Plots};
 use crate::report::view::{claims, predictions};
-use crate::studies::claim::IntervalEstimate;
 use crate::studies::single_target::{
     ColumnResult, PredictionComparison, SingleTargetComparison, SingleTargetRow, SingleTargetTable,
 };
 use crate::studies::unit::UnitKind;
-use crate::studies::{ClockRates, Published, Series, Subject, Table};
+use crate::studies::{ClockRates, IntervalEstimate, Published, Series, Subject, Table};
 
 /// Of a terminal.
 const WIDTH: usize = 80;

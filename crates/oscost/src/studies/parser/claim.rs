@@ -1,12 +1,14 @@
 //! Parses the claims of a study: each kind becomes quantities with bounds.
 
+use oscost_model::untrusted::ParseError;
 use toml::Spanned;
 
+use super::limits::{MAX_CASE_CHARS, MAX_TEXT_CHARS};
 use super::raw::{self, RawKind, RawUnit};
-use super::{MAX_CASE_CHARS, MAX_TEXT_CHARS, ParseError, Reader};
+use super::reader::Reader;
 use crate::studies::claim::{Claim, Criterion};
 use crate::studies::quantity::{Measure, Quantity};
-use crate::studies::{Series, Study, Table};
+use crate::studies::study::{Series, Study, Table};
 
 /// The maximum number of classes or orders of a claim.
 const MAX_GROUPS: usize = 40;

@@ -2,19 +2,22 @@
 
 use oscost_model::case::Case;
 use oscost_model::program::FAMILY;
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted::{ParseError, display_text};
 use toml::Spanned;
 
-use super::raw::RawUnit;
-use super::{
-    MAX_CASE_CHARS, MAX_FIGURE_CHARS, MAX_NAME_CHARS, MAX_SINGLE_FIGURE_CHARS, MAX_TEXT_CHARS,
-    MethodOverrides, ParseError, Reader, is_kebab, raw,
+use super::limits::{
+    MAX_CASE_CHARS, MAX_FIGURE_CHARS, MAX_NAME_CHARS, MAX_NOTES, MAX_SINGLE_FIGURE_CHARS,
+    MAX_TEXT_CHARS,
 };
+use super::method::MethodOverrides;
+use super::raw::{self, RawUnit, RawWhen};
+use super::reader::{Reader, is_kebab};
 use crate::studies::formula::Formula;
-use crate::studies::unit::{TableUnit, UnitKind};
-use crate::studies::{
-    Figure, Protocol, Published, PublishedPrediction, Series, Subject, Table, TableRow,
+use crate::studies::published::Published;
+use crate::studies::study::{
+    Figure, Note, NoteCondition, Protocol, PublishedPrediction, Series, Subject, Table, TableRow,
 };
+use crate::studies::unit::{TableUnit, UnitKind};
 
 /// The columns of figures that fit into 80 columns.
 const MAX_FIGURES: usize = 4;
@@ -312,6 +315,20 @@ impl Reader<'_> {
             name,
         };
         Ok((series, rows))
+    }
+
+    fn notes(&self, of: &Spanned<String>, raw: &[raw::Note]) -> Result<Vec<Note>, ParseError> {
+        if raw.len() > MAX_NOTES {
+            return Err(self.error(of, format!("it has more than {MAX_NOTES} notes")));
+        }
+        let one = |raw: &raw::Note| {
+            let when = match raw.when {
+                None => NoteCondition::Always,
+                Some(RawWhen::NoCalls) => NoteCondition::NoCalls,
+            };
+            Ok(Note { when, text: self.text_line(&raw.text, "a note", MAX_TEXT_CHARS)? })
+        };
+        raw.iter().map(one).collect()
     }
 }
 

@@ -2,6 +2,7 @@ use oscost_model::untrusted::is_control;
 use proptest::prelude::*;
 
 use crate::studies::claim::Criterion;
+use crate::studies::study::NoteCondition;
 
 use super::*;
 

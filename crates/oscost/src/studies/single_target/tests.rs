@@ -3,8 +3,9 @@ use oscost_model::record::Repetition;
 use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
 
 use super::*;
-use crate::studies::claim::Verdict;
 use crate::studies::parser;
+use crate::studies::published_result::PublishedResult;
+use crate::studies::verdict::Verdict;
 
 /// Two rows of one loop, a column made of each, and what is said of them.
 const SMALL: &str = r#"
@@ -231,7 +232,7 @@ fn claims_are_judged_round_by_round_and_calls_by_their_count() {
     };
     assert_eq!(verdicts(&record), [Verdict::Holds, Verdict::Holds, Verdict::Holds]);
     let then = &compare_single_target(&study, &record).claims[0].published;
-    assert_eq!(*then, Some(crate::studies::claim::PublishedResult::Within(vec![Some(100.0)])));
+    assert_eq!(*then, Some(PublishedResult::Within(vec![Some(100.0)])));
     // All of these change what is true of the rows, and not how they are found.
     record.results[3] = row(&record, &record.results[3].case.clone(), &around(190.0), None);
     record.results[1].calls.as_mut().unwrap().per_op.clear();

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::{MonitorSummary, Repetition};
 
-use super::super::claim::Verdict;
-use super::super::find_built_in;
 use super::*;
+use crate::studies::find_built_in;
+use crate::studies::verdict::Verdict;
 
 const GETPID: &str = "syscall/getpid:via=raw";
 const LIBC: &str = "timer/gettimeofday:via=libc";

@@ -16,8 +16,8 @@ use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRo
 use crate::report::view::study_ab::{heading as heading_laid, statistic};
 use crate::report::view::study_run as as_printed;
 use crate::report::view::study_run::{Spread, cells as cells_beside};
-use crate::studies::claim::JudgedClaim;
 use crate::studies::condition::{Condition, ConditionResult, judge};
+use crate::studies::judgement::JudgedClaim;
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
 use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
 use crate::studies::{Published, Study};

@@ -1,24 +1,27 @@
-//! An entry as two columns: JSON without samples, and the samples packed.
+//! A journal entry as two columns: JSON without samples, and the packed samples.
 //!
-//! Samples are by far the most of a journal. As JSON each takes some 130 bytes, packed about ten,
-//! and whoever reads a journal for anything else need not unpack them.
+//! Samples are by far the largest part of a journal. A sample takes some 130 bytes as JSON and about
+//! ten packed, and code that reads a journal for anything else need not unpack them.
+
+use std::error::Error;
 
 use oscost_model::journal::{Entry, WorkerOutcome};
 use oscost_model::worker::Sample;
+use serde::Serialize;
 
 use super::error::Cause;
 use super::{inspect, samples};
 
-/// An entry as it is kept.
+/// An entry as it is stored.
 pub(super) struct EntryRow {
-    /// The entry as JSON, its samples left out.
+    /// The entry as JSON, without its samples.
     pub(super) json: String,
-    /// The samples; `None` for an entry that can have none.
+    /// The samples; `None` for a kind of entry without samples.
     pub(super) samples: Option<Vec<u8>>,
 }
 
 impl EntryRow {
-    /// Takes an entry apart.
+    /// Separates the samples from the rest of an entry.
     pub(super) fn of(entry: &Entry) -> Result<EntryRow, Cause> {
         let mut bare = entry.clone();
         let samples = samples_of(&mut bare).map(|samples| samples::pack(&std::mem::take(samples)));
@@ -26,25 +29,25 @@ impl EntryRow {
         // could not be read again. Found now, it costs one entry.
         inspect::inspect(&bare, inspect::any_text)
             .map_err(|fault| Cause::Invalid(fault.to_string()))?;
-        let json =
-            serde_json::to_string(&bare).map_err(|error| Cause::Invalid(error.to_string()))?;
-        Ok(EntryRow { json, samples })
+        Ok(EntryRow { json: to_json(&bare)?, samples })
     }
 
-    /// Puts an entry together again.
-    pub(super) fn into_entry(self) -> Result<Entry, Cause> {
-        let mut entry: Entry =
-            serde_json::from_str(&self.json).map_err(|error| Cause::Damaged(error.to_string()))?;
+    /// Puts the entry together again.
+    pub(super) fn into_entry(self) -> Result<Entry, Box<dyn Error>> {
+        let mut entry: Entry = serde_json::from_str(&self.json)?;
         if let Some(samples) = samples_of(&mut entry) {
-            let packed = self.samples.unwrap_or_default();
-            *samples =
-                samples::unpack(&packed).map_err(|error| Cause::Damaged(error.to_string()))?;
+            *samples = samples::unpack(&self.samples.unwrap_or_default())?;
         }
         Ok(entry)
     }
 }
 
-/// The samples of an entry; `None` of one that can have none.
+/// A value as JSON.
+pub(super) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Cause> {
+    serde_json::to_string(value).map_err(|error| Cause::Invalid(error.to_string()))
+}
+
+/// The samples of an entry; `None` for a kind of entry without samples.
 fn samples_of(entry: &mut Entry) -> Option<&mut Vec<Sample>> {
     match entry {
         Entry::Worker { outcome: WorkerOutcome::Sampled { samples, .. }, .. }

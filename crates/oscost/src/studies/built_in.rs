@@ -1,0 +1,95 @@
+//! The studies that come with oscost.
+
+use super::parser;
+use super::study::Study;
+
+/// The studies that come with oscost: their names, and their files.
+const EMBEDDED: &[(&str, &str)] = &[
+    ("sunos-1999", include_str!("../../../../studies/sunos-1999.toml")),
+    ("ph-2000", include_str!("../../../../studies/ph-2000.toml")),
+    ("cs161-syscalls", include_str!("../../../../studies/cs161-syscalls.toml")),
+    ("cse221-2014", include_str!("../../../../studies/cse221-2014.toml")),
+    ("cs736-2019", include_str!("../../../../studies/cs736-2019.toml")),
+];
+
+/// The names of the studies that come with oscost.
+pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+    EMBEDDED.iter().map(|(name, _)| *name)
+}
+
+/// The study of that name that comes with oscost. A test reads them all.
+pub fn find_built_in(name: &str) -> Option<Study> {
+    let (_, text) = EMBEDDED.iter().find(|(its, _)| *its == name)?;
+    parser::parse(text.as_bytes()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::studies::study::RequestedCase;
+
+    #[test]
+    fn every_study_that_comes_with_oscost_can_be_read_and_has_cases_of_the_catalog() {
+        let catalog = oscost_worker::benchmarks::data();
+        for name in built_in_names() {
+            let (_, text) = EMBEDDED.iter().find(|(its, _)| *its == name).unwrap();
+            let study = parser::parse(text.as_bytes()).unwrap_or_else(|it| panic!("{name}: {it}"));
+            assert_eq!(study.id, name);
+            assert!(text.is_ascii());
+            for RequestedCase { case, line, .. } in study.requested_cases() {
+                let parsed = oscost_model::case::Case::parse(case).unwrap();
+                // Those of programs are held against their files by the command line's tests.
+                if parsed.benchmark.starts_with("workload/") {
+                    continue;
+                }
+                let definition = catalog.get(&parsed.benchmark);
+                let definition = definition.unwrap_or_else(|| panic!("line {line}: {case}"));
+                for (axis, value) in parsed.point.iter() {
+                    let axis = definition.axis(axis);
+                    assert!(axis.is_some_and(|axis| axis.points.contains(value)), "{case}");
+                }
+            }
+        }
+        assert_eq!(find_built_in("no-such"), None);
+    }
+
+    #[test]
+    fn the_tables_of_ph_2000_stand_as_they_were_printed() {
+        let study = find_built_in("ph-2000").unwrap();
+        let printed: Vec<Vec<&str>> = study
+            .tables
+            .iter()
+            .flat_map(|table| &table.rows)
+            .filter(|row| row.published[0].is_some())
+            .map(|row| {
+                let figures = row.published.iter().flatten().map(|it| it.text.as_str());
+                std::iter::once(row.name.as_str()).chain(figures).collect()
+            })
+            .collect();
+        assert_eq!(
+            printed,
+            [
+                ["getpid", "1.1577 (0.00000)", "5.8898 (0.00025)"],
+                ["getrusage", "1.9145 (0.00000)", "6.6137 (0.00138)"],
+                ["gettimeofday", "1.6703 (0.00184)", "6.3779 (0.00112)"],
+                ["sigaction", "2.5609 (0.00010)", "7.2928 (0.01029)"],
+                ["write", "1.4135 (0.00187)", "6.1637 (0.00075)"],
+                ["null", "408.80 (00.618)", "2497.90 (40.923)"],
+                ["simple", "2396.24 (11.124)", "8206.62 (11.795)"],
+                ["/bin/sh", "9385.66 (26.761)", "18223.96 (26.777)"],
+                ["kernel build, real", "702.47 (0.07)", "727.44 (0.29)"],
+                ["kernel build, user", "669.35 (0.60)", "673.67 (0.55)"],
+                ["kernel build, sys", "33.00 (0.61)", "53.60 (0.70)"],
+                ["find / -print, real", "5.68 (0.58)", "6.24 (0.54)"],
+                ["find / -print, user", "1.61 (0.09)", "1.59 (0.09)"],
+                ["find / -print, sys", "3.27 (0.09)", "3.90 (0.17)"],
+                ["Quake 2, demo1 (fps)", "22.89 (0.03)", "22.87 (0.05)"],
+                ["Quake 2, demo2 (fps)", "23.30 (0.00)", "23.30 (0.00)"],
+            ]
+        );
+        let Some([standard, ph]) = &study.columns else { panic!("{study:?}") };
+        assert_eq!([&*standard.name, &*standard.target], ["Standard", "local"]);
+        assert_eq!([&*ph.name, &*ph.target], ["pH", "ph"]);
+        assert_eq!(study.protocol.runs, 10);
+    }
+}

@@ -1,0 +1,80 @@
+//! Whether a second target adds the same to several cases.
+
+use std::collections::BTreeMap;
+
+use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::order;
+
+use super::claim::EQUAL_WITHIN_PCT;
+use super::rounds::IntervalEstimate;
+use super::verdict::{MIN_ROUNDS, Verdict, judge_bounds};
+
+/// What is added to some cases on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AddedCost {
+    /// In nanoseconds: the median over rounds of the mean over cases.
+    pub mean: IntervalEstimate,
+    /// Rounds in which all cases have both sides.
+    pub rounds: usize,
+}
+
+/// What came of asking whether all cases have the same added to them.
+pub(super) struct EqualAddedResult {
+    pub(super) verdict: Verdict,
+    pub(super) added: Option<AddedCost>,
+    pub(super) each: Vec<Option<IntervalEstimate>>,
+}
+
+/// Whether what is added to some cases, by round, is the same.
+///
+/// Rounds drift: in each, a case is held against the mean of all cases of that round, and the
+/// median of these distances gets an interval. The intervals hold their truths all at once in 95 %
+/// of runs (Bonferroni), so that a constant is taken for none in at most 5 %.
+pub(super) fn equal_added(cases: &[BTreeMap<u32, f64>]) -> EqualAddedResult {
+    let none = |verdict, added| EqualAddedResult { verdict, added, each: vec![None; cases.len()] };
+    let undecided = |why: String| Verdict::Undecided(why);
+    let rounds: Vec<Vec<f64>> = cases
+        .first()
+        .into_iter()
+        .flat_map(BTreeMap::keys)
+        .filter_map(|round| cases.iter().map(|case| case.get(round).copied()).collect())
+        .collect();
+    let means: Vec<f64> =
+        rounds.iter().map(|round| round.iter().sum::<f64>() / round.len() as f64).collect();
+    let sorted = order::sorted(&means);
+    let Some(mean) = order::median(&sorted) else {
+        let why = "no round has all of its cases at both places".to_owned();
+        return none(undecided(why), None);
+    };
+    let interval = median_hs(&sorted, Nominal::FIXED);
+    let added =
+        AddedCost { mean: IntervalEstimate { value: mean, interval }, rounds: rounds.len() };
+    if rounds.len() < MIN_ROUNDS {
+        let why = format!("{} rounds have all of its cases: it takes {MIN_ROUNDS}", rounds.len());
+        return none(undecided(why), Some(added));
+    }
+    if interval.is_none_or(|it| it.lo <= 0.0) {
+        let why = "nothing is surely added that could be the same".to_owned();
+        return none(undecided(why), Some(added));
+    }
+    let nominal = Nominal::FIXED.bonferroni(cases.len());
+    let spot = |case: usize| {
+        let apart = rounds.iter().zip(&means).map(|(round, of_round)| round[case] - of_round);
+        let apart: Vec<f64> = apart.map(|apart| apart / mean).collect();
+        let sorted = order::sorted(&apart);
+        Some(IntervalEstimate {
+            value: order::median(&sorted)?,
+            interval: median_hs(&sorted, nominal),
+        })
+    };
+    let each: Vec<Option<IntervalEstimate>> = (0..cases.len()).map(spot).collect();
+    let bound = EQUAL_WITHIN_PCT / 100.0;
+    let verdict = match each.iter().flatten().any(|spot| spot.interval.is_none()) {
+        true => undecided(format!("{} rounds bound too little: it takes more", rounds.len())),
+        false => judge_bounds(&each, Interval { lo: -bound, hi: bound }),
+    };
+    EqualAddedResult { verdict, added: Some(added), each }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What the figures that a study published say of its own claims.
+
+use super::claim::{Claim, Criterion};
+use super::quantity::Quantity;
+use super::study::{Figure, Study};
+use super::unit::UnitKind;
+
+/// What the study's own figures say of its claim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PublishedResult {
+    /// What was added on average, in nanoseconds, and by what share the furthest case differed.
+    EqualAdded {
+        /// The mean over the cases.
+        mean_ns: f64,
+        /// The largest distance from it, as a share of it.
+        furthest: f64,
+    },
+    /// The smallest and the largest ratio.
+    Ratio {
+        /// The smallest.
+        min: f64,
+        /// The largest.
+        max: f64,
+    },
+    /// What each quantity came to; `None` where the study gives no figures for it.
+    Within(Vec<Option<f64>>),
+}
+
+/// What the study's own figures say.
+pub(super) fn published_result(study: &Study, claim: &Claim) -> Option<PublishedResult> {
+    if let Criterion::Within(quantities) = &claim.criterion {
+        let value = |it: &Quantity| match it.measure.is_count() {
+            true => it.measure.value(&|key| published_calls(study, key), study.clock_rates),
+            false => it.measure.value(&|key| published(study, key), study.clock_rates),
+        };
+        let each: Vec<Option<f64>> = quantities.iter().map(value).collect();
+        return each.iter().any(Option::is_some).then_some(PublishedResult::Within(each));
+    }
+    let figures: Option<Vec<[f64; 2]>> = claim
+        .cases
+        .iter()
+        .map(|case| {
+            let row = study.row(case)?;
+            let [base, new] = &row.published[..] else { return None };
+            // A ratio of rates has no unit either.
+            let factor = row.unit.size(study.clock_rates).unwrap_or(1.0);
+            Some([base.as_ref()?.single()? * factor, new.as_ref()?.single()? * factor])
+        })
+        .collect();
+    let figures = figures.filter(|figures| !figures.is_empty())?;
+    Some(match claim.criterion {
+        Criterion::EqualAdded => {
+            let added: Vec<f64> = figures.iter().map(|[base, new]| new - base).collect();
+            let mean_ns = added.iter().sum::<f64>() / added.len() as f64;
+            let apart = added.iter().map(|added| (added - mean_ns).abs() / mean_ns.abs());
+            PublishedResult::EqualAdded { mean_ns, furthest: apart.fold(0.0, f64::max) }
+        }
+        Criterion::Ratio { .. } | Criterion::Within(_) => {
+            let ratios = figures.iter().map(|[base, new]| new / base);
+            let min = ratios.clone().fold(f64::INFINITY, f64::min);
+            PublishedResult::Ratio { min, max: ratios.fold(0.0, f64::max) }
+        }
+    })
+}
+
+/// The figure that was printed of a row, in the plainest unit of its kind; `None` where the column
+/// that it stands in is another one's formula, and of ranges and bounds.
+fn published(study: &Study, key: &str) -> Option<f64> {
+    first_matching_column(study, key, |column, figure| {
+        let own =
+            column.formula.own_figure_factor().filter(|_| column.unit.kind() != UnitKind::Plain)?;
+        Some(figure * column.unit.size(study.clock_rates)? / own)
+    })
+}
+
+/// The calls of an op that were printed of a row, or follow from what was.
+fn published_calls(study: &Study, key: &str) -> Option<f64> {
+    first_matching_column(study, key, |column, figure| column.formula.calls_of(figure))
+}
+
+/// What the first column makes of the figure that was printed in it. A case may stand in several
+/// tables; the first that has such a column has it.
+fn first_matching_column(
+    study: &Study,
+    key: &str,
+    of: impl Fn(&Figure, f64) -> Option<f64>,
+) -> Option<f64> {
+    study.tables.iter().find_map(|table| {
+        let row = table.rows.iter().find(|row| row.case().is_some() && row.key() == key)?;
+        let mut columns = table.figures.iter().zip(&row.published);
+        columns.find_map(|(column, figure)| of(&column.in_row(row), figure.as_ref()?.single()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::studies::built_in::find_built_in;
+
+    #[test]
+    fn the_figures_of_ph_2000_confirm_its_claims() {
+        let study = find_built_in("ph-2000").unwrap();
+        let found: Vec<Option<PublishedResult>> =
+            study.claims.iter().map(|claim| published_result(&study, claim)).collect();
+        let [Some(PublishedResult::EqualAdded { mean_ns, furthest }), ratios @ ..] = &found[..]
+        else {
+            panic!("{found:?}")
+        };
+        assert!((mean_ns - 4_724.2).abs() < 0.1, "{mean_ns}");
+        assert!(*furthest < 0.006, "{furthest}");
+        let of = |then: &Option<PublishedResult>| match then {
+            Some(PublishedResult::Ratio { min: least, max: most }) => [*least, *most],
+            other => panic!("{other:?}"),
+        };
+        let ratios: Vec<[f64; 2]> = ratios.iter().map(of).collect();
+        for (claim, [lowest, highest]) in study.claims[1..].iter().zip(&ratios) {
+            let Criterion::Ratio { min: least, max: most } = claim.criterion.clone() else {
+                panic!("{claim:?}")
+            };
+            assert!(least <= *lowest && *highest <= most, "{}: {ratios:?}", claim.statement);
+        }
+        assert!((ratios[0][0] - 1.9417).abs() < 1e-3 && ratios.len() == 5, "{ratios:?}");
+    }
+}

@@ -1,0 +1,70 @@
+//! What becomes of a claim: it holds, it does not hold, or the run cannot decide, and why.
+
+use oscost_stats::interval::Interval;
+
+use super::rounds::IntervalEstimate;
+
+/// The fewest rounds of which anything is said: below, no interval of 95 % is bounded.
+pub(super) const MIN_ROUNDS: usize = 6;
+
+/// What becomes of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It surely holds.
+    Holds,
+    /// It surely does not.
+    DoesNotHold,
+    /// This run cannot tell, and why.
+    Undecided(String),
+}
+
+impl Verdict {
+    /// The verdict in words.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::DoesNotHold => "does not hold",
+            Verdict::Undecided(_) => "undecided",
+        }
+    }
+}
+
+/// Whether all of these lie within some bounds: surely, surely not, or nobody can tell.
+pub(super) fn judge_bounds(each: &[Option<IntervalEstimate>], bounds: Interval) -> Verdict {
+    let intervals: Option<Vec<Interval>> =
+        each.iter().map(|spot| spot.and_then(|spot| spot.interval)).collect();
+    let Some(intervals) = intervals else {
+        let why = "too few rounds for an interval, or not all of its cases were measured at both \
+                   places";
+        return Verdict::Undecided(why.to_owned());
+    };
+    let inside = |it: &Interval| bounds.contains(it.lo) && bounds.contains(it.hi);
+    let outside = |it: &Interval| it.hi < bounds.lo || bounds.hi < it.lo;
+    if intervals.iter().any(outside) {
+        Verdict::DoesNotHold
+    } else if intervals.iter().all(inside) {
+        Verdict::Holds
+    } else {
+        Verdict::Undecided("intervals reach across the bounds: more rounds would tell".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_inside_of_bounds_hold_and_one_outside_does_not() {
+        let spot = |lo: f64, hi: f64| {
+            let interval = Some(Interval { lo, hi });
+            Some(IntervalEstimate { value: f64::midpoint(lo, hi), interval })
+        };
+        let bounds = Interval { lo: 1.5, hi: 2.0 };
+        assert_eq!(judge_bounds(&[spot(1.5, 1.6), spot(1.9, 2.0)], bounds), Verdict::Holds);
+        assert_eq!(judge_bounds(&[spot(1.6, 1.7), spot(1.2, 1.4)], bounds), Verdict::DoesNotHold);
+        assert_eq!(judge_bounds(&[spot(2.1, 2.4)], bounds), Verdict::DoesNotHold);
+        for each in [vec![spot(1.6, 2.1)], vec![spot(1.6, 1.7), None]] {
+            assert!(matches!(judge_bounds(&each, bounds), Verdict::Undecided(_)), "{each:?}");
+        }
+    }
+}
