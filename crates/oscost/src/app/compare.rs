@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use oscost_model::record::Record;
 
 use super::error::UsageError;
-use super::gate::{self, Gate, Threshold};
-use super::records::RecordReader;
+use super::results::gate::{self, Gate, Threshold};
+use super::results::records::RecordReader;
 use crate::estimate::comparison;
 use crate::estimate::comparison::RunComparison;
 

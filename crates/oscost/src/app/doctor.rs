@@ -8,11 +8,11 @@ use oscost_model::facts::Facts;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::SystemActivity;
 
-use super::connect::{ConnectOptions, OnBusy, connect};
 use super::error::UsageError;
 use super::observer::Observer;
-use super::targets::{host_alone, resolve};
-use super::vm::counted_machine;
+use super::targets::connect::{ConnectOptions, OnBusy, connect};
+use super::targets::resolve::{host_alone, resolve};
+use super::targets::vm::counted_machine;
 use crate::advice::doctor::{Diagnosis, Observations, examine};
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run;

@@ -14,12 +14,14 @@ use oscost_model::unit::Unit;
 
 pub use crate::treatments::{Kind, Mechanism};
 
-use super::connect::{ConnectOptions, Connection, Machine, OnBusy, connect, reserve_this_machine};
 use super::error::is_interrupted;
 use super::observer::Observer;
-use super::programs::Programs;
-use super::targets::host_alone;
-use super::vm::check;
+use super::selection::programs::Programs;
+use super::targets::connect::{
+    ConnectOptions, Connection, Machine, OnBusy, connect, reserve_this_machine,
+};
+use super::targets::resolve::host_alone;
+use super::targets::vm::check;
 use crate::estimate::Assembler;
 use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan;

@@ -2,7 +2,7 @@
 
 use oscost_model::definition::{Catalog, Definition, Extent};
 
-use super::selection::all_definitions;
+use super::selection::cases::all_definitions;
 use crate::plan;
 
 /// What is listed.

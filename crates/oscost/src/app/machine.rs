@@ -5,9 +5,9 @@ use oscost_model::clock::{Calibration, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::protocol::{CpuProbe, WorkerBuild};
 
-use super::connect::{ConnectOptions, Machine, OnBusy, connect};
 use super::observer::Observer;
-use super::targets::host_alone;
+use super::targets::connect::{ConnectOptions, Machine, OnBusy, connect};
+use super::targets::resolve::host_alone;
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run;
 

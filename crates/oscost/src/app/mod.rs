@@ -4,7 +4,8 @@
 //! What it may not know: arguments, and how an outcome is shown. It never prints: notes and progress
 //! go to an [`Observer`].
 //!
-//! The private modules are what several use cases need; none of them imports a use case.
+//! The folders `targets`, `selection`, `measurement` and `results` hold what several use cases need;
+//! none of them imports a use case.
 
 pub mod ab;
 pub mod compare;
@@ -23,28 +24,15 @@ pub mod study;
 pub mod treat;
 pub mod workload;
 
-mod connect;
-mod counting;
 mod error;
-mod figures;
-mod gate;
-mod named_files;
+mod measurement;
 mod observer;
-mod peer;
-mod predictions;
-mod profile_files;
-mod programs;
-mod records;
-mod retention;
-mod run_header;
+mod results;
 mod selection;
-mod study_rows;
 mod targets;
-mod user_data;
-mod vm;
 
 pub use error::{UsageError, is_interrupted, is_usage};
-pub use gate::{Gate, Passed, Threshold};
+pub use measurement::retention::{Completion, Measured, Retention};
 pub use observer::Observer;
-pub use programs::{Effort, ProgramRequest};
-pub use retention::{Completion, Measured, Retention};
+pub use results::gate::{Gate, Passed, Threshold};
+pub use selection::programs::{Effort, ProgramRequest};

@@ -8,10 +8,10 @@ use oscost_model::unit::Unit;
 pub use crate::studies::prediction::Estimate;
 
 use super::error::UsageError;
-use super::records::record;
-use super::run_header::timestamp;
-use super::selection::all_definitions;
-use super::user_data::{existing_store, open_store};
+use super::measurement::run_header::timestamp;
+use super::results::records::record;
+use super::results::user_data::{existing_store, open_store};
+use super::selection::cases::all_definitions;
 use crate::plan;
 
 /// A prediction.

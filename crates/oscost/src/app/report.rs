@@ -2,8 +2,8 @@
 
 use oscost_model::record::Record;
 
-use super::named_files::study_of;
-use super::records::RecordReader;
+use super::results::records::RecordReader;
+use super::selection::named_files::study_of;
 pub use crate::studies::Study;
 use crate::studies::single_target::{SingleTargetComparison, compare_single_target};
 use crate::studies::two_targets::{TwoTargetComparison, compare_two_targets};

@@ -9,19 +9,21 @@ use oscost_model::journal::PlannedRow;
 use oscost_model::record::{Machine, Settings};
 use oscost_model::target::Target;
 
-use super::connect::{ConnectOptions, OnBusy, connect};
-use super::counting::{CountRequest, CountedTarget, count};
 use super::error::UsageError;
+use super::measurement::counting::{CountRequest, CountedTarget, count};
+use super::measurement::predictions::predictions_for;
+use super::measurement::retention::{Measured, Retention, observe};
+use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
-use super::peer::{PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host};
-use super::predictions::predictions_for;
-use super::programs::{Effort, ProgramRequest, UnsummarisedRun, trial_time};
-use super::retention::{Measured, Retention, observe};
-use super::run_header::{fresh_seed, run_header};
-use super::selection::{Selection, select};
-use super::study_rows::{repeat_as_study, study_rows, study_without_comparison};
-use super::targets::{PreparedTarget, check, prepare, resolve};
-use super::vm::{GivenOption, counted_machine, refuse_options};
+use super::selection::cases::{Selection, select};
+use super::selection::programs::{Effort, ProgramRequest, UnsummarisedRun, trial_time};
+use super::selection::study_rows::{repeat_as_study, study_rows, study_without_comparison};
+use super::targets::connect::{ConnectOptions, OnBusy, connect};
+use super::targets::peer::{
+    PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host,
+};
+use super::targets::resolve::{PreparedTarget, check, prepare, resolve};
+use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan::ComparedTarget;
 use crate::run::{self, Profile};

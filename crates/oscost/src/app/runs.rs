@@ -5,10 +5,10 @@ use oscost_model::record::Record;
 
 pub use crate::store::Listing;
 
-use super::figures::keep_figures;
 use super::observer::Observer;
-use super::records::{read_file, record};
-use super::user_data::open_store;
+use super::results::figures::keep_figures;
+use super::results::records::{read_file, record};
+use super::results::user_data::open_store;
 use crate::store::MAX_IMPORT_BYTES;
 
 /// The runs, newest first.

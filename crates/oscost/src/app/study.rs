@@ -2,9 +2,9 @@
 
 use oscost_model::record::Record;
 
-use super::named_files::find_study;
-use super::records::record;
-use super::user_data::open_store;
+use super::results::records::record;
+use super::results::user_data::open_store;
+use super::selection::named_files::find_study;
 use crate::studies::{self, Study};
 
 /// The studies that come with oscost.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::error::UsageError;
-use super::named_files::find_workload;
+use super::selection::named_files::find_workload;
 use crate::workloads::{self, CacheError, Prepared, RunEnvironment, Spec};
 
 /// A workload that comes with oscost.

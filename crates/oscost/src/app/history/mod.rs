@@ -12,9 +12,9 @@ use oscost_model::target::Target;
 pub use crate::estimate::history::History;
 
 use super::error::UsageError;
-use super::figures::{self, Missing};
 use super::observer::Observer;
-use super::user_data::open_store;
+use super::results::figures::{self, Missing};
+use super::results::user_data::open_store;
 
 /// What is looked back at.
 #[derive(Clone, Debug)]

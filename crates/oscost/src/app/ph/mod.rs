@@ -12,7 +12,7 @@ pub use serve::clean_up;
 pub use serve::{ServeRequest, Served, serve};
 pub use status::{Availability, Requirement, Status, status};
 
-pub use super::profile_files::Unreadable;
+pub use super::results::profile_files::Unreadable;
 pub use crate::ph::call_names::CallNames;
 pub use crate::ph::constants::{ALL as CONSTANTS, Constant, Constants, SECONDS};
 pub use crate::ph::monitor_process::Anomaly;

@@ -14,9 +14,9 @@ use nix::unistd::Pid;
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::untrusted::display_text;
 
-use crate::app::connect::measuring_process;
 use crate::app::observer::Observer;
-use crate::app::user_data::profile_folder;
+use crate::app::results::user_data::profile_folder;
+use crate::app::targets::connect::measuring_process;
 use crate::hosts::Interrupt;
 use crate::ph::call_names::CallNames;
 use crate::ph::constants::Constants;

@@ -7,9 +7,9 @@ use oscost_model::untrusted::display_text;
 
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
-use crate::app::profile_files::{Unreadable, unreadable};
-use crate::app::records::read_file;
-use crate::app::user_data::profile_folder;
+use crate::app::results::profile_files::{Unreadable, unreadable};
+use crate::app::results::records::read_file;
+use crate::app::results::user_data::profile_folder;
 use crate::ph::profile::{Profile, State};
 use crate::ph::profile_file;
 use crate::ph::store::{StoredProfiles, find_all, lock, prune, save_all};

@@ -36,7 +36,7 @@ pub fn serve(
     input: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
 ) -> anyhow::Result<Served> {
-    use crate::app::user_data::profile_folder;
+    use crate::app::results::user_data::profile_folder;
     use crate::ph::monitor_main;
     use crate::ph::monitor_process::MonitorOptions;
     let ServeRequest { tree, fresh, unchanged, quiet, constants } = request;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 pub use crate::ph::requirements::{Availability, Requirement};
 
-use crate::app::profile_files::{Unreadable, unreadable};
-use crate::app::user_data::profile_folder;
+use crate::app::results::profile_files::{Unreadable, unreadable};
+use crate::app::results::user_data::profile_folder;
 use crate::ph::profile::State;
 use crate::ph::requirements::{BUILD, check_requirements};
 use crate::ph::store::find_all;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::error::UsageError;
+use crate::app::error::UsageError;
 use crate::store::Store;
 
 /// The user's store; it is made if there is none.
-pub(super) fn open_store() -> anyhow::Result<Store> {
+pub(crate) fn open_store() -> anyhow::Result<Store> {
     let path = Store::default_path().ok_or_else(|| {
         UsageError(
             "cannot find the store: neither XDG_DATA_HOME nor HOME names a folder".to_owned(),
@@ -16,7 +16,7 @@ pub(super) fn open_store() -> anyhow::Result<Store> {
 }
 
 /// The user's store if there is one: reading it is no reason to make it.
-pub(super) fn existing_store() -> anyhow::Result<Option<Store>> {
+pub(crate) fn existing_store() -> anyhow::Result<Option<Store>> {
     match Store::default_path().filter(|path| path.exists()) {
         Some(path) => Ok(Some(Store::open(&path)?)),
         None => Ok(None),
@@ -24,7 +24,7 @@ pub(super) fn existing_store() -> anyhow::Result<Option<Store>> {
 }
 
 /// The folder of pH's profiles.
-pub(super) fn profile_folder() -> anyhow::Result<PathBuf> {
+pub(crate) fn profile_folder() -> anyhow::Result<PathBuf> {
     let store = Store::default_path();
     store.as_deref().and_then(|store| Some(store.parent()?.join("ph"))).ok_or_else(|| {
         let what = "cannot find the profiles: neither XDG_DATA_HOME nor HOME names a folder";

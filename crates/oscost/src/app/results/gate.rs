@@ -41,7 +41,7 @@ impl Gate {
 }
 
 /// Judges the comparisons of a gate. `results` are the rows that they refer to.
-pub(super) fn judge(results: &[Row], comparisons: &[Comparison], threshold: Threshold) -> Gate {
+pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], threshold: Threshold) -> Gate {
     if comparisons.is_empty() {
         return Gate::NothingCompared;
     }

@@ -9,10 +9,10 @@ use oscost_model::record;
 use oscost_model::target::Host;
 
 use super::connect::{ConnectOptions, Connection, Machine, OnBusy, connect};
-use super::error::UsageError;
-use super::observer::Observer;
-use super::programs::UnsummarisedRun;
-use super::targets::host_alone;
+use super::resolve::host_alone;
+use crate::app::error::UsageError;
+use crate::app::observer::Observer;
+use crate::app::selection::programs::UnsummarisedRun;
 use crate::hosts::WorkerBinary;
 use crate::run::Peer;
 use crate::{advice, plan};
@@ -21,19 +21,19 @@ use crate::{advice, plan};
 const MACHINE: &str = "m1";
 
 /// A connection to the peer's machine.
-pub(super) struct PeerConnection<'a> {
+pub(crate) struct PeerConnection<'a> {
     connection: Connection<'a>,
     bind: IpAddr,
 }
 
 /// The host and supervisor of the workers, to which the peer is the other end.
-pub(super) struct WorkerSide<'a> {
-    pub(super) host: &'a Host,
-    pub(super) hello: &'a Hello,
+pub(crate) struct WorkerSide<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) hello: &'a Hello,
 }
 
 /// The host of a peer for workers on `workers`.
-pub(super) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
+pub(crate) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
     let host = host_alone(text, "nothing is done to a peer: it serves")?;
     match (workers, &host) {
         (Host::Local | Host::Ssh(_), Host::Ssh(_)) | (Host::Ssh(_), Host::Local) => Ok(host),
@@ -52,7 +52,7 @@ pub(super) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
 
 impl<'a> PeerConnection<'a> {
     /// Connects to the peer's machine, and reserves it.
-    pub(super) fn open(
+    pub(crate) fn open(
         host: &Host,
         workers: WorkerSide<'_>,
         worker: &WorkerBinary,
@@ -77,7 +77,7 @@ impl<'a> PeerConnection<'a> {
     }
 
     /// The peer, as a run needs it.
-    pub(super) fn peer(&mut self, cpu: Option<u32>) -> Peer<'_> {
+    pub(crate) fn peer(&mut self, cpu: Option<u32>) -> Peer<'_> {
         let facts = self.connection.session.hello().facts.clone();
         Peer {
             machine: record::Machine::new(MACHINE, facts.clone(), advice::machine_notes(&facts)),
@@ -121,7 +121,7 @@ fn address_seen_by(WorkerSide { host, hello }: WorkerSide<'_>) -> anyhow::Result
 }
 
 /// The selected cases as they are between two machines.
-pub(super) fn cases_between(
+pub(crate) fn cases_between(
     worker: &WorkerBinary,
     selected: Vec<Case>,
     observer: &dyn Observer,
@@ -134,7 +134,7 @@ pub(super) fn cases_between(
 }
 
 /// Gives the rows with two ends the peer's machine; returns those that cannot have it.
-pub(super) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> UnsummarisedRun {
+pub(crate) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> UnsummarisedRun {
     plan::mark_remote_peer(rows, MACHINE);
     let why_not = |(at, row)| Some((at, plan::local_only_reason(row)?));
     rows.iter().enumerate().filter_map(why_not).collect()

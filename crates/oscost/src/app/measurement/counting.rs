@@ -8,14 +8,14 @@ use oscost_model::target::Target;
 use oscost_model::treatment::TreatmentSet;
 use oscost_stats::interval::Nominal;
 
-use super::connect::{ConnectOptions, reserve_this_machine};
-use super::observer::Observer;
-use super::programs::{Effort, UnsummarisedRun};
 use super::retention::{Measured, Retention, observe};
 use super::run_header::run_header;
-use super::selection::Selection;
-use super::targets::{PreparedTarget, prepare};
-use super::vm::find_kernel;
+use crate::app::observer::Observer;
+use crate::app::selection::cases::Selection;
+use crate::app::selection::programs::{Effort, UnsummarisedRun};
+use crate::app::targets::connect::{ConnectOptions, reserve_this_machine};
+use crate::app::targets::resolve::{PreparedTarget, prepare};
+use crate::app::targets::vm::find_kernel;
 use crate::hosts::vm::{Emulator, Kernel, ScriptedVm, VmSpec, boot_timeout};
 use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};
 use crate::plan;
@@ -29,23 +29,23 @@ const QUICK_REPETITIONS: u32 = 2;
 const THOROUGH_REPETITIONS: u32 = 9;
 
 /// A target on which instructions are counted.
-pub(super) struct CountedTarget {
-    pub(super) target: Target,
-    pub(super) machine: VmSpec,
+pub(crate) struct CountedTarget {
+    pub(crate) target: Target,
+    pub(crate) machine: VmSpec,
 }
 
 /// What is counted, and where.
-pub(super) struct CountRequest {
-    pub(super) label: Option<String>,
-    pub(super) effort: Effort,
-    pub(super) targets: Vec<CountedTarget>,
+pub(crate) struct CountRequest {
+    pub(crate) label: Option<String>,
+    pub(crate) effort: Effort,
+    pub(crate) targets: Vec<CountedTarget>,
     /// Whether all targets are compared with the first.
-    pub(super) compared: bool,
-    pub(super) retention: Retention,
+    pub(crate) compared: bool,
+    pub(crate) retention: Retention,
 }
 
 /// Counts the instructions of the selected cases on each target.
-pub(super) fn count(
+pub(crate) fn count(
     worker: &WorkerBinary,
     selection: &Selection,
     request: CountRequest,

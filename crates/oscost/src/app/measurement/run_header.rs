@@ -7,7 +7,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record::{Settings, Tool, WorkerProgram};
 
 /// The header of a run that begins now.
-pub(super) fn run_header(label: Option<String>, hello: &Hello, settings: Settings) -> RunHeader {
+pub(crate) fn run_header(label: Option<String>, hello: &Hello, settings: Settings) -> RunHeader {
     RunHeader {
         id: uuid::Uuid::now_v7().to_string(),
         started_at: timestamp(),
@@ -19,12 +19,12 @@ pub(super) fn run_header(label: Option<String>, hello: &Hello, settings: Setting
 }
 
 /// Now, as records spell it.
-pub(super) fn timestamp() -> String {
+pub(crate) fn timestamp() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
 /// A fresh seed, within the 53 bits that every reader of JSON keeps.
-pub(super) fn fresh_seed() -> u64 {
+pub(crate) fn fresh_seed() -> u64 {
     uuid::Uuid::now_v7().as_u64_pair().1 & ((1 << 53) - 1)
 }
 

@@ -9,8 +9,8 @@ use oscost_model::journal::PlannedRow;
 use oscost_model::program::FAMILY;
 use oscost_model::target::Host;
 
-use super::error::UsageError;
 use super::named_files::read_workload;
+use crate::app::error::UsageError;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
 use crate::workloads::environment::default_cache;
@@ -48,7 +48,7 @@ pub enum Effort {
 
 impl Effort {
     /// Its name in a record.
-    pub(super) fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Effort::Quick => "quick",
             Effort::Default => "default",
@@ -58,7 +58,7 @@ impl Effort {
 }
 
 /// All programs that can be measured, and which of them are the user's own.
-pub(super) struct Programs {
+pub(crate) struct Programs {
     specs: Vec<Spec>,
     own: Vec<String>,
     /// What is run before each trial of the command behind `--`.
@@ -66,16 +66,16 @@ pub(super) struct Programs {
 }
 
 /// A row that cannot be measured here: its index, and what is missing.
-pub(super) type UnsummarisedRun = Vec<(usize, String)>;
+pub(crate) type UnsummarisedRun = Vec<(usize, String)>;
 
 impl Programs {
     /// Those that come with oscost.
-    pub(super) fn bundled() -> Self {
+    pub(crate) fn bundled() -> Self {
         Self { specs: workloads::all().to_vec(), own: Vec::new(), prepare: Vec::new() }
     }
 
     /// Those, and the ones of a request.
-    pub(super) fn of(request: &ProgramRequest) -> anyhow::Result<Self> {
+    pub(crate) fn of(request: &ProgramRequest) -> anyhow::Result<Self> {
         let mut programs = Self::bundled();
         if let Some(path) = &request.workload {
             programs.add(read_workload(path)?);
@@ -101,12 +101,12 @@ impl Programs {
     }
 
     /// The selectors of a request, and the user's own programs.
-    pub(super) fn selectors(&self, selectors: &[String]) -> Vec<String> {
+    pub(crate) fn selectors(&self, selectors: &[String]) -> Vec<String> {
         selectors.iter().chain(&self.own).cloned().collect()
     }
 
     /// The worker's benchmarks, followed by the programs.
-    pub(super) fn definitions(&self, worker: &Catalog) -> Catalog {
+    pub(crate) fn definitions(&self, worker: &Catalog) -> Catalog {
         let mut catalog = worker.clone();
         let about = "whole programs: what all of this comes to".to_owned();
         catalog.families.push(Family { name: FAMILY.to_owned(), about });
@@ -115,7 +115,7 @@ impl Programs {
     }
 
     /// Fills in the program of each row that measures one; returns those that cannot run here.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &self,
         rows: &mut [PlannedRow],
         host: &Host,
@@ -173,7 +173,7 @@ fn here(host: &Host, quick: bool) -> RunEnvironment {
 }
 
 /// How much time the trials of programs may take.
-pub(super) fn trial_time(effort: Effort, counts: bool, budget_s: Option<f64>) -> TrialBudget {
+pub(crate) fn trial_time(effort: Effort, counts: bool, budget_s: Option<f64>) -> TrialBudget {
     let within = match effort {
         Effort::Quick => Duration::ZERO,
         Effort::Default => TRIALS,

@@ -5,14 +5,14 @@ use oscost_model::definition::{Catalog, Extent};
 use oscost_model::journal::PlannedRow;
 use oscost_model::record::TargetInfo;
 
-use super::error::UsageError;
 use super::named_files::find_study;
 use super::programs::UnsummarisedRun;
+use crate::app::error::UsageError;
 use crate::plan;
 use crate::studies::{self, Study};
 
 /// The study of that name, for a run: it must compare nothing.
-pub(super) fn study_without_comparison(name: &str) -> anyhow::Result<Study> {
+pub(crate) fn study_without_comparison(name: &str) -> anyhow::Result<Study> {
     let study = find_study(name)?;
     match &study.columns {
         None => Ok(study),
@@ -25,16 +25,16 @@ pub(super) fn study_without_comparison(name: &str) -> anyhow::Result<Study> {
 }
 
 /// The cases of a study, in the catalog's order.
-pub(super) struct StudyCases {
+pub(crate) struct StudyCases {
     /// Both ends are on one machine.
-    pub(super) local: Vec<Case>,
+    pub(crate) local: Vec<Case>,
     /// One end is on the peer's machine.
-    pub(super) remote: Vec<Case>,
+    pub(crate) remote: Vec<Case>,
 }
 
 /// The cases of a study. Each must be one case of the catalog, under the name that its row has in
 /// the record.
-pub(super) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<StudyCases> {
+pub(crate) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<StudyCases> {
     let wanted = study.requested_cases();
     for it in &wanted {
         check_case(catalog, it).map_err(|why| {
@@ -68,7 +68,7 @@ fn check_case(catalog: &Catalog, wanted: &studies::RequestedCase<'_>) -> Result<
 
 /// The rows of a study: cases with both ends here, cases with one end at the peer, then what is
 /// measured with them; each with its study method. With them the rows that lack a peer.
-pub(super) fn study_rows(
+pub(crate) fn study_rows(
     catalog: &Catalog,
     study: &Study,
     target: &TargetInfo,
@@ -108,7 +108,7 @@ fn is_row_of(catalog: &Catalog, wanted: &studies::RequestedCase<'_>, row: &Plann
 }
 
 /// Gives programs as many trials as the study made.
-pub(super) fn repeat_as_study(study: &Study, rows: &mut [PlannedRow]) {
+pub(crate) fn repeat_as_study(study: &Study, rows: &mut [PlannedRow]) {
     let all = study.tables.iter().flat_map(|table| &table.rows);
     for row in rows {
         let case = row.case.to_string();

@@ -5,19 +5,19 @@ use std::io::Read;
 use anyhow::Context;
 use oscost_model::record::Record;
 
-use super::error::UsageError;
 use super::user_data::open_store;
+use crate::app::error::UsageError;
 use crate::estimate::Assembler;
 use crate::store::{MAX_IMPORT_BYTES, Store, Stored, validate};
 
 /// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`.
-pub(super) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result<Record> {
+pub(crate) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result<Record> {
     load(store, &store.find(name)?, samples)
 }
 
 /// The record of the run with exactly this id: assembled from its journal as it was the first time,
 /// or as imported.
-pub(super) fn load(store: &Store, id: &str, samples: bool) -> anyhow::Result<Record> {
+pub(crate) fn load(store: &Store, id: &str, samples: bool) -> anyhow::Result<Record> {
     match store.load(id)? {
         Stored::Journal(entries) => Assembler::read(&entries)
             .record(samples)
@@ -28,7 +28,7 @@ pub(super) fn load(store: &Store, id: &str, samples: bool) -> anyhow::Result<Rec
 
 /// Reads a whole file, or standard input for `-`, but at most one byte more than `max_bytes`: the
 /// caller refuses what is longer.
-pub(super) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let opened: Box<dyn Read> = match file {
         "-" => Box::new(std::io::stdin()),
@@ -42,7 +42,7 @@ pub(super) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
 }
 
 /// Reads records by name; the store is opened for the first one that needs it.
-pub(super) struct RecordReader {
+pub(crate) struct RecordReader {
     /// What the records are for, as a verb in error messages.
     act: &'static str,
     store: Option<Store>,
@@ -51,13 +51,13 @@ pub(super) struct RecordReader {
 
 impl RecordReader {
     /// A reader for this act.
-    pub(super) fn new(act: &'static str) -> Self {
+    pub(crate) fn new(act: &'static str) -> Self {
         Self { act, store: None, stdin_read: false }
     }
 
     /// The run of that name: `-` is standard input; a name with a slash or ending in `.json` is a
     /// file; anything else is looked up in the store, with its raw samples if they are wanted.
-    pub(super) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<Record> {
+    pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<Record> {
         let act = self.act;
         let is_file = name == "-" || name.contains('/') || name.ends_with(".json");
         if is_file {

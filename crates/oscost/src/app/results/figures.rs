@@ -6,9 +6,9 @@ use oscost_model::hash;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 
-use super::observer::Observer;
 use super::records::load;
 use crate::advice::classes::{kernel_class, machine_class};
+use crate::app::observer::Observer;
 use crate::estimate::history::LeftOut;
 use crate::store::{
     Cause, Figure, MachineState, Store, StoreError, SummarisedRun, Summary, UnsummarisedRun,
@@ -17,7 +17,7 @@ use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
-pub(super) const RULES: u32 = 1;
+pub(crate) const RULES: u32 = 1;
 
 /// Reading that takes longer than this is reported, with its progress.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -133,7 +133,7 @@ fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
 
 /// Keeps the figures of a run that has ended. A failure costs nothing but time: a history reads the
 /// journal again.
-pub(super) fn keep_figures(store: &mut Store, id: &str, record: &Record, observer: &dyn Observer) {
+pub(crate) fn keep_figures(store: &mut Store, id: &str, record: &Record, observer: &dyn Observer) {
     if record.ended.is_none() {
         return;
     }
@@ -143,16 +143,16 @@ pub(super) fn keep_figures(store: &mut Store, id: &str, record: &Record, observe
 }
 
 /// Runs whose figures were missing in the store.
-pub(super) struct Missing {
+pub(crate) struct Missing {
     /// Runs whose figures could not be kept: this history has them all the same.
-    pub(super) unkept: Vec<SummarisedRun>,
+    pub(crate) unkept: Vec<SummarisedRun>,
     /// Runs that stay without figures, by the reason.
-    pub(super) without: Vec<LeftOut>,
+    pub(crate) without: Vec<LeftOut>,
 }
 
 /// Adds the figures of runs that have none yet: of an older oscost, or of a time when the disk was
 /// full.
-pub(super) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Result<Missing> {
+pub(crate) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Result<Missing> {
     let mut unkept = Vec::new();
     let missing = store.without_figures(RULES)?;
     // A store that cannot be written now stays so: that is found out and noted once.

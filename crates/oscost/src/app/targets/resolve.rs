@@ -6,13 +6,13 @@ use oscost_model::record::TargetInfo;
 use oscost_model::target::{Host, Target, TargetError, Treatment};
 use oscost_model::treatment::TreatmentSet;
 
-use super::error::UsageError;
-use super::user_data::profile_folder;
+use crate::app::error::UsageError;
+use crate::app::results::user_data::profile_folder;
 use crate::plan::ComparedTarget;
 use crate::treatments;
 
 /// The host of a target without treatments; `hint` says why there can be none.
-pub(super) fn host_alone(text: &str, hint: &str) -> anyhow::Result<Host> {
+pub(crate) fn host_alone(text: &str, hint: &str) -> anyhow::Result<Host> {
     let target = Target::parse(text).map_err(usage)?;
     match target.treatments.first() {
         None => Ok(target.host),
@@ -25,7 +25,7 @@ pub(super) fn host_alone(text: &str, hint: &str) -> anyhow::Result<Host> {
 
 /// The target that `--at` names, with the treatments of `--treat` if they are given apart. Only the
 /// text is read; what it names may be missing.
-pub(super) fn resolve(at: &str, treatments: Option<&str>) -> anyhow::Result<Target> {
+pub(crate) fn resolve(at: &str, treatments: Option<&str>) -> anyhow::Result<Target> {
     let mut target = Target::parse(at).map_err(usage)?;
     if let Some(listed) = treatments {
         if !target.treatments.is_empty() {
@@ -51,14 +51,14 @@ fn usage(error: TargetError) -> UsageError {
 }
 
 /// A target whose treatments are ready to be applied.
-pub(super) struct PreparedTarget {
-    pub(super) side: ComparedTarget,
+pub(crate) struct PreparedTarget {
+    pub(crate) side: ComparedTarget,
     /// What the user should know of the treatments.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Reads what the treatments of a target name (filters, folders) for a machine of this architecture.
-pub(super) fn prepare(target: &Target, arch: Option<Arch>) -> anyhow::Result<PreparedTarget> {
+pub(crate) fn prepare(target: &Target, arch: Option<Arch>) -> anyhow::Result<PreparedTarget> {
     let read = treatments::parse_with_notes(&target.treatments, arch.unwrap_or(Arch::X86_64))
         .map_err(|error| UsageError(error.to_string()))?;
     let target = TargetInfo {
@@ -75,12 +75,12 @@ pub(super) fn prepare(target: &Target, arch: Option<Arch>) -> anyhow::Result<Pre
 
 /// The same for this machine's architecture, and nothing of it is used: an unreadable filter is
 /// reported before anything is waited for.
-pub(super) fn check(target: &Target) -> anyhow::Result<()> {
+pub(crate) fn check(target: &Target) -> anyhow::Result<()> {
     prepare(target, Arch::from_uname(std::env::consts::ARCH)).map(drop)
 }
 
 /// Names the folder of profiles to the monitors that begin with the user's.
-pub(super) fn with_profile_folder(treated: TreatmentSet) -> anyhow::Result<TreatmentSet> {
+pub(crate) fn with_profile_folder(treated: TreatmentSet) -> anyhow::Result<TreatmentSet> {
     treatments::with_profile_folder(treated, || {
         let folder = profile_folder()?.into_os_string().into_string();
         folder.ok().context("cannot name the folder of profiles: its path is not UTF-8")

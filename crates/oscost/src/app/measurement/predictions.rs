@@ -3,11 +3,11 @@
 use oscost_model::journal::PlannedRow;
 use oscost_model::record::Prediction;
 
-use super::observer::Observer;
-use super::user_data::existing_store;
+use crate::app::observer::Observer;
+use crate::app::results::user_data::existing_store;
 
 /// What was predicted until now for the cases of a run that is about to begin.
-pub(super) fn predictions_for(rows: &[PlannedRow], observer: &dyn Observer) -> Vec<Prediction> {
+pub(crate) fn predictions_for(rows: &[PlannedRow], observer: &dyn Observer) -> Vec<Prediction> {
     let read = existing_store().and_then(|store| match store {
         Some(store) => Ok(store.predictions()?),
         None => Ok(Vec::new()),

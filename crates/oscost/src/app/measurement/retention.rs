@@ -4,8 +4,8 @@ use anyhow::Context;
 use oscost_model::journal::{Entry, PlannedRow, RunHeader};
 use oscost_model::record::{Record, RowOutcome};
 
-use super::figures::keep_figures;
-use super::observer::Observer;
+use crate::app::observer::Observer;
+use crate::app::results::figures::keep_figures;
 use crate::estimate::Assembler;
 use crate::hosts::HostError;
 use crate::plan;
@@ -47,7 +47,7 @@ pub enum Completion {
 
 /// Runs `measure` and records what it reports. An interrupted run without a single row is an error
 /// ([`HostError::Interrupted`]), since there is nothing to show.
-pub(super) fn observe(
+pub(crate) fn observe(
     header: &RunHeader,
     retention: Retention,
     observer: &dyn Observer,

@@ -2,19 +2,19 @@
 
 use oscost_model::target::{Host, Target};
 
-use super::error::UsageError;
-use super::observer::Observer;
+use crate::app::error::UsageError;
+use crate::app::observer::Observer;
 use crate::hosts::vm::{Accel, Kernel, VmSpec};
 
 /// The machine that a target means, if it is one on which instructions are counted.
-pub(super) fn counted_machine(target: &Target) -> Result<Option<VmSpec>, UsageError> {
+pub(crate) fn counted_machine(target: &Target) -> Result<Option<VmSpec>, UsageError> {
     let Host::Vm(text) = &target.host else { return Ok(None) };
     let wanted = parse(text)?;
     Ok((wanted.accel == Accel::Tcg).then_some(wanted))
 }
 
 /// Refuses a machine that does not exist, before anything is done for it.
-pub(super) fn check(host: &Host) -> Result<(), UsageError> {
+pub(crate) fn check(host: &Host) -> Result<(), UsageError> {
     let Host::Vm(text) = host else { return Ok(()) };
     let wanted = parse(text)?;
     Kernel::find(&wanted.kernel).map(drop).map_err(|error| UsageError(error.to_string()))
@@ -25,7 +25,7 @@ fn parse(text: &str) -> Result<VmSpec, UsageError> {
 }
 
 /// Finds the kernel of a machine, and notes which one was chosen where there was a choice.
-pub(super) fn find_kernel(wanted: &VmSpec, observer: &dyn Observer) -> anyhow::Result<Kernel> {
+pub(crate) fn find_kernel(wanted: &VmSpec, observer: &dyn Observer) -> anyhow::Result<Kernel> {
     let kernel = Kernel::find(&wanted.kernel).map_err(|error| UsageError(error.to_string()))?;
     if let Some(note) = &kernel.note {
         observer.note(note);
@@ -34,13 +34,13 @@ pub(super) fn find_kernel(wanted: &VmSpec, observer: &dyn Observer) -> anyhow::R
 }
 
 /// An option of a request, and whether it was given.
-pub(super) struct GivenOption {
-    pub(super) name: &'static str,
-    pub(super) is_given: bool,
+pub(crate) struct GivenOption {
+    pub(crate) name: &'static str,
+    pub(crate) is_given: bool,
 }
 
 /// Refuses options that mean nothing where instructions are counted.
-pub(super) fn refuse_options(options: &[GivenOption]) -> Result<(), UsageError> {
+pub(crate) fn refuse_options(options: &[GivenOption]) -> Result<(), UsageError> {
     match options.iter().find(|option| option.is_given) {
         None => Ok(()),
         Some(GivenOption { name, .. }) => Err(UsageError::with_hint(

@@ -2,8 +2,8 @@
 
 use oscost_model::untrusted::display_text;
 
-use super::observer::Observer;
 use super::user_data::profile_folder;
+use crate::app::observer::Observer;
 use crate::ph::store::{StoredProfiles, find_all};
 
 /// A file in the folder that is not a profile.
@@ -27,7 +27,7 @@ impl Unreadable {
 }
 
 /// The files that are not profiles.
-pub(super) fn unreadable(found: &StoredProfiles) -> Vec<Unreadable> {
+pub(crate) fn unreadable(found: &StoredProfiles) -> Vec<Unreadable> {
     let refused = found.refused.iter().map(|(path, refusal)| Unreadable {
         file: path.to_string_lossy().into_owned(),
         line: refusal.line,
@@ -37,7 +37,7 @@ pub(super) fn unreadable(found: &StoredProfiles) -> Vec<Unreadable> {
 }
 
 /// Reports the files that are not profiles, before a monitor goes on without them.
-pub(super) fn report_unreadable(observer: &dyn Observer) {
+pub(crate) fn report_unreadable(observer: &dyn Observer) {
     // A folder that cannot be read is an error of the monitor.
     if let Some(found) = profile_folder().ok().and_then(|folder| find_all(&folder).ok()) {
         unreadable(&found).iter().for_each(|file| observer.status(&file.text()));

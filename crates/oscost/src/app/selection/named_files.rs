@@ -7,7 +7,7 @@ use std::path::Path;
 use oscost_model::record::Record;
 use oscost_model::untrusted::ParseError;
 
-use super::error::UsageError;
+use crate::app::error::UsageError;
 use crate::studies::{self, Study};
 use crate::treatments::did_you_mean;
 use crate::workloads::{self, Spec};
@@ -74,7 +74,7 @@ fn is_study_file(name: &str) -> bool {
 }
 
 /// Finds the study of that name, or reads it from its file.
-pub(super) fn find_study(name: &str) -> anyhow::Result<Study> {
+pub(crate) fn find_study(name: &str) -> anyhow::Result<Study> {
     if is_study_file(name) {
         return STUDY.read(name, studies::parser::parse);
     }
@@ -84,7 +84,7 @@ pub(super) fn find_study(name: &str) -> anyhow::Result<Study> {
 
 /// The study that a run was measured for, as its record names it; `None` where there is none, or
 /// where it was a file, which may have changed since.
-pub(super) fn study_of(record: &Record) -> Option<Study> {
+pub(crate) fn study_of(record: &Record) -> Option<Study> {
     record
         .settings
         .study
@@ -94,7 +94,7 @@ pub(super) fn study_of(record: &Record) -> Option<Study> {
 }
 
 /// Finds the workload of that name, or reads it from its file.
-pub(super) fn find_workload(name: &str) -> anyhow::Result<Spec> {
+pub(crate) fn find_workload(name: &str) -> anyhow::Result<Spec> {
     if name.ends_with(".toml") || name.contains('/') && !name.starts_with("workload/") {
         return read_workload(name);
     }
@@ -103,7 +103,7 @@ pub(super) fn find_workload(name: &str) -> anyhow::Result<Spec> {
 }
 
 /// Reads a workload from its file.
-pub(super) fn read_workload(path: &str) -> anyhow::Result<Spec> {
+pub(crate) fn read_workload(path: &str) -> anyhow::Result<Spec> {
     let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
     WORKLOAD.read(path, |bytes| workloads::parse(bytes, &stem))
 }

@@ -5,9 +5,9 @@ use std::fmt;
 use oscost_model::target::Host;
 use oscost_model::untrusted::display_text;
 
-use super::error::UsageError;
-use super::observer::Observer;
 use super::vm::find_kernel;
+use crate::app::error::UsageError;
+use crate::app::observer::Observer;
 use crate::hosts::vm::{Emulator, VmSession, VmSpec};
 use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
 use crate::run::{
@@ -16,7 +16,7 @@ use crate::run::{
 
 /// What to do while another run has the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OnBusy {
+pub(crate) enum OnBusy {
     /// Wait until it ends.
     Wait,
     /// Fail.
@@ -27,22 +27,22 @@ pub(super) enum OnBusy {
 
 impl OnBusy {
     /// By the option `--no-wait`.
-    pub(super) fn by_flag(no_wait: bool) -> Self {
+    pub(crate) fn by_flag(no_wait: bool) -> Self {
         if no_wait { OnBusy::Fail } else { OnBusy::Wait }
     }
 }
 
 /// How to connect.
 #[derive(Clone, Copy)]
-pub(super) struct ConnectOptions<'a, 'o> {
+pub(crate) struct ConnectOptions<'a, 'o> {
     /// Ends waiting and the session.
-    pub(super) interrupt: &'a Interrupt,
-    pub(super) on_busy: OnBusy,
-    pub(super) observer: &'o dyn Observer,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) on_busy: OnBusy,
+    pub(crate) observer: &'o dyn Observer,
 }
 
 /// Whether the machine is ours as long as the connection lasts.
-pub(super) enum Machine {
+pub(crate) enum Machine {
     /// It is.
     Ours,
     /// This process is measuring on it.
@@ -50,21 +50,21 @@ pub(super) enum Machine {
 }
 
 /// A session with a host.
-pub(super) struct Connection<'a> {
-    pub(super) session: Box<dyn Session + 'a>,
-    pub(super) machine: Machine,
+pub(crate) struct Connection<'a> {
+    pub(crate) session: Box<dyn Session + 'a>,
+    pub(crate) machine: Machine,
     /// Reserves this machine; another one is reserved by its own supervisor.
     _lock: Option<MachineLock>,
 }
 
 /// This machine, reserved as far as it can be.
-pub(super) struct Reservation {
-    pub(super) machine: Machine,
+pub(crate) struct Reservation {
+    pub(crate) machine: Machine,
     lock: Option<MachineLock>,
 }
 
 /// Starts a session with `host`.
-pub(super) fn connect<'a>(
+pub(crate) fn connect<'a>(
     host: &Host,
     worker: &WorkerBinary,
     options: ConnectOptions<'a, '_>,
@@ -99,7 +99,7 @@ pub(super) fn connect<'a>(
 }
 
 /// Reserves this machine: one run at a time. Waits for another one if that is wanted.
-pub(super) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::Result<Reservation> {
+pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::Result<Reservation> {
     let ConnectOptions { interrupt, on_busy, observer } = options;
     loop {
         match MachineLock::acquire() {
@@ -161,7 +161,7 @@ fn process(holder: &LockHolder) -> String {
 }
 
 /// The process that measures on this machine now, if there is one.
-pub(super) fn measuring_process(tried: &Result<MachineLock, LockError>) -> Option<String> {
+pub(crate) fn measuring_process(tried: &Result<MachineLock, LockError>) -> Option<String> {
     match tried {
         Err(LockError::HeldBy(holder, _)) => Some(process(holder)),
         _ => None,

@@ -10,17 +10,17 @@ use crate::plan;
 use crate::studies::Study;
 
 /// What is measured.
-pub(super) struct Selection {
-    pub(super) cases: Vec<Case>,
+pub(crate) struct Selection {
+    pub(crate) cases: Vec<Case>,
     /// The worker's benchmarks, and programs.
-    pub(super) definitions: Catalog,
-    pub(super) programs: Programs,
-    pub(super) study: Option<Study>,
+    pub(crate) definitions: Catalog,
+    pub(crate) programs: Programs,
+    pub(crate) study: Option<Study>,
 }
 
 /// The cases of a study, or those that the selectors name. What is wrong with either is reported
 /// before anything is waited for.
-pub(super) fn select(
+pub(crate) fn select(
     worker: &WorkerBinary,
     selectors: &[String],
     programs: &ProgramRequest,
@@ -37,6 +37,6 @@ pub(super) fn select(
 }
 
 /// All that can be measured: the worker's benchmarks, and the programs that come with oscost.
-pub(super) fn all_definitions() -> anyhow::Result<Catalog> {
+pub(crate) fn all_definitions() -> anyhow::Result<Catalog> {
     Ok(Programs::bundled().definitions(&WorkerBinary::find()?.catalog))
 }

@@ -1,0 +1,6 @@
+//! Targets: from their text to a session with their host.
+
+pub(super) mod connect;
+pub(super) mod peer;
+pub(super) mod resolve;
+pub(super) mod vm;
