@@ -21,7 +21,7 @@ use super::observer::Observer;
 use super::results::gate::{self, Gate, Threshold};
 use super::selection::cases::{Selection, select};
 use super::selection::named_files::find_study;
-use super::selection::programs::{Effort, ProgramRequest, trial_time};
+use super::selection::programs::{Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{ConnectOptions, OnBusy, connect};
 use super::targets::resolve::{PreparedTarget, check, prepare, resolve};
@@ -36,12 +36,12 @@ use crate::{advice, plan};
 /// How many targets one command compares with a base.
 const MAX_NEW_TARGETS: usize = 12;
 
-/// Beyond the fewest pairs, rounds go on for this long.
+/// After the minimum number of pairs, rounds go on for this long.
 const ROUNDS_S: f64 = 75.0;
 const THOROUGH_S: f64 = 600.0;
-/// Fewer pairs are not worth a minute.
+/// Below this a minute is better spent on one row alone.
 const MIN_PAIRS: u32 = 12;
-/// Two workers one after the other differ more than two arms of one worker.
+/// Two consecutive workers differ more than two arms of one worker.
 const MIN_PAIRS_OF_WORKERS: u32 = 20;
 /// Pairs that may be lost.
 const SPARE_PAIRS: u32 = 2;
@@ -49,7 +49,7 @@ const SPARE_PAIRS: u32 = 2;
 const MAX_PAIRS: u32 = 40;
 /// The same for figures that are published.
 const MAX_PAIRS_THOROUGH: u32 = 120;
-/// The fewest pairs that can have a verdict.
+/// The minimum number of pairs that allows a verdict.
 const QUICK_PAIRS: u32 = 8;
 
 /// What to compare with what.
@@ -94,7 +94,7 @@ pub struct Outcome {
 }
 
 impl Request {
-    /// Refuses options that mean nothing where instructions are counted.
+    /// Refuses options without meaning where instructions are counted.
     fn check_counting(&self) -> Result<(), UsageError> {
         let option = |name, is_given| GivenOption { name, is_given };
         refuse_options(&[
@@ -108,7 +108,7 @@ impl Request {
 
     /// How many pairs each row of these sets gets; a row of a study at least as many as it had runs.
     fn pairs(&self, sets: &[ComparisonSet], study: Option<&Study>) -> PairCount {
-        // A verdict on one row among many takes more pairs than on one alone, and some may be lost.
+        // A verdict on one row among many needs more pairs than a verdict on one alone.
         let rows = sets.iter().map(|set| set.news.len()).sum();
         let enough = min_pairs_for_discovery(rows) + SPARE_PAIRS;
         let is_quick = self.effort == Effort::Quick;
@@ -148,7 +148,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     let counted = counted_targets(&targets)?;
     match counted {
         Some(_) => request.check_counting()?,
-        None => targets.new.iter().try_for_each(|new| same_host(&targets.base, new))?,
+        None => targets.new.iter().try_for_each(|new| check_same_host(&targets.base, new))?,
     }
     let worker = WorkerBinary::find()?;
     let selection = select(&worker, &request.selectors, &request.programs, study, Extent::Default)?;
@@ -232,7 +232,7 @@ fn counted_targets(targets: &Targets) -> Result<Option<Vec<CountedTarget>>, Usag
 }
 
 /// Refuses two machines: everything differs between them, and no interleaving separates the causes.
-fn same_host(base: &Target, new: &Target) -> Result<(), UsageError> {
+fn check_same_host(base: &Target, new: &Target) -> Result<(), UsageError> {
     if base.host == new.host {
         return Ok(());
     }
@@ -279,7 +279,7 @@ fn plan_run(
     notes.iter().for_each(|note| observer.note(note));
     let ComparisonRows { mut rows, treatments, sets } =
         plan::comparison_rows(definitions, cases, &base, &new_sides);
-    let lacking = programs.fill(&mut rows, &targets.base.host, request.effort);
+    let skipped = programs.fill(&mut rows, &targets.base.host, request.effort);
     if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
         repeat_as_study(study, &mut rows);
     }
@@ -311,8 +311,8 @@ fn plan_run(
         treatments,
         comparison: Some(ComparisonPlan { sets, pairs, measure_lone_bases: compared.is_some() }),
         refine: false,
-        trials: trial_time(request.effort, request.programs.count_calls, request.budget_s),
-        unmeasurable: lacking,
+        trials: trial_budget(request.effort, request.programs.count_calls, request.budget_s),
+        skipped,
         requested_cpu: request.cpu,
         peer_cpu: request.peer_cpu,
     })

@@ -20,7 +20,7 @@ use crate::run;
 /// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1 %.
 const SPIN: Duration = Duration::from_millis(1_200);
 
-/// Where to look.
+/// Which machine to examine.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The host.
@@ -29,7 +29,7 @@ pub struct Request {
     pub no_wait: bool,
 }
 
-/// What was observed, and the diagnosis.
+/// Observations and the diagnosis.
 pub struct Outcome {
     /// The machine.
     pub facts: Facts,
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub probe: Vec<CpuProbe>,
     /// The CPU that a run would take.
     pub cpu: Option<u32>,
-    /// Who used the machine meanwhile, or why that is unknown.
+    /// Other activity on the machine meanwhile, or why it is unknown.
     pub activity: Result<SystemActivity, String>,
     /// Why system calls cannot be counted there, if they cannot.
     pub uncounted: Option<String>,
@@ -66,9 +66,9 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;
     observer.working("watching every CPU for about 2 s");
-    // Our own process is not somebody else's activity; on another machine our number is.
-    let ourselves = (at == "local").then(std::process::id);
-    let inspected = run::inspect_machine(session, SPIN, ourselves.as_slice());
+    // This process is not other activity; on another machine its id means another process.
+    let own_pid = (at == "local").then(std::process::id);
+    let inspected = run::inspect_machine(session, SPIN, own_pid.as_slice());
     observer.finished();
     let run::MachineInspection { probe, cpu, activity, uncountable_reason: uncounted } = inspected?;
     let hello = session.hello();

@@ -1,4 +1,4 @@
-//! The errors that the command line tells apart by their exit status.
+//! The errors that have exit statuses of their own.
 
 use thiserror::Error;
 
@@ -6,13 +6,13 @@ use crate::hosts::HostError;
 use crate::plan::SelectorError;
 use crate::run::RunError;
 
-/// A request that cannot be followed as it was made.
+/// A request that is invalid as it was made.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
 
 impl UsageError {
-    /// With a hint on a line of its own.
+    /// An error with a hint on a line of its own.
     pub(super) fn with_hint(what: &str, hint: &str) -> Self {
         Self(format!("{what}\n  hint: {hint}"))
     }
@@ -23,7 +23,7 @@ pub fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<SelectorError>() || error.is::<UsageError>()
 }
 
-/// Whether the user stopped it: the session says so, or the run that it was part of.
+/// Whether the user interrupted it, as the error of the session or of the run says.
 pub fn is_interrupted(error: &anyhow::Error) -> bool {
     let host = error.downcast_ref::<HostError>();
     let run = error.downcast_ref::<RunError>();

@@ -71,7 +71,7 @@ struct Observed {
     cases: Vec<Case>,
 }
 
-/// What this machine shows of a benchmark.
+/// What was observed of a benchmark on this machine.
 pub struct Here {
     /// The benchmark.
     pub definition: Definition,
@@ -79,7 +79,7 @@ pub struct Here {
     pub cases: Result<Vec<CaseHere>, String>,
 }
 
-/// What this machine shows of a case.
+/// What was observed of a case on this machine.
 pub struct CaseHere {
     /// The case.
     pub case: Case,
@@ -135,8 +135,8 @@ fn is_id(name: &str, definition: &Definition) -> bool {
     name == definition.id || Some(name) == last_part
 }
 
-/// Counts the calls of a single benchmark, and finds its last figures; `None` for several. Only the
-/// user's wish to stop is an error: where nothing can be counted the reason is returned.
+/// Counts the calls of a single benchmark, and finds its last figures; `None` for several. Only an
+/// interruption by the user is an error: where nothing can be counted the reason is returned.
 pub fn observe(benchmarks: Benchmarks, observer: &dyn Observer) -> anyhow::Result<Option<Here>> {
     let Some(observed) = benchmarks.observed else { return Ok(None) };
     let cases = cases_here(&observed, observer)?;
@@ -158,7 +158,7 @@ fn cases_here(
         Err(error) => return Ok(Err(error.to_string())),
     };
     let options = ConnectOptions { interrupt: &interrupt, on_busy: OnBusy::Continue, observer };
-    // Booting a machine would disturb another run, whatever is counted on it.
+    // Booting a machine would disturb another run.
     if let Host::Vm(_) = host
         && let Machine::Busy(by) = reserve_this_machine(options)?.machine
     {
@@ -191,8 +191,8 @@ fn count(session: &mut dyn Session, observed: &Observed) -> Result<Vec<CaseHere>
 }
 
 /// The last figure of each case from this machine, as far as the newest runs have one; an older
-/// figure with an interval is preferred to a newer one without (of a run that was cut short). A
-/// store that cannot be read is no reason to explain nothing.
+/// figure with an interval is preferred to a newer one without (of a run that was cut short). If the
+/// store cannot be read, the explanation is shown without figures.
 fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<LastFigure>> {
     let mut found: Vec<Option<LastFigure>> = cases.iter().map(|_| None).collect();
     let until = Instant::now() + READING;
@@ -206,21 +206,21 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<LastFigur
             break;
         }
         let Ok(Stored::Journal(entries)) = store.load(&listing.id) else { continue };
-        if is_of_interest(&entries, cases, at, facts) {
+        if is_relevant(&entries, cases, at, facts) {
             take_figures(&entries, cases, Place { at, facts }, &mut found);
         }
     }
     found
 }
 
-/// The target and the machine that figures are wanted of.
+/// The target and the machine whose figures are looked for.
 struct Place<'a> {
     at: &'a str,
     facts: &'a Facts,
 }
 
 /// Whether a run measured one of these cases at this target on this machine.
-fn is_of_interest(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) -> bool {
+fn is_relevant(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) -> bool {
     let same_machine = entries.iter().any(|entry| match entry {
         Entry::MachineDescribed { machine, .. } => machine.cpu.model_name == facts.cpu.model_name,
         _ => false,
@@ -234,7 +234,7 @@ fn is_of_interest(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) ->
     same_machine && same_case
 }
 
-/// Takes the figures of a run for those cases that have none, or none with an interval.
+/// Adds the figures of a run for cases that have none yet, or none with an interval.
 fn take_figures(
     entries: &[Entry],
     cases: &[Case],
@@ -262,7 +262,7 @@ fn take_figures(
     }
 }
 
-/// Whether a figure has an interval; one that was counted needs none.
+/// Whether a figure has an interval; a counted figure needs none.
 fn has_interval(last: &LastFigure) -> bool {
     last.row.unit == Unit::InstructionsPerOp
         || last.row.estimate.as_ref().is_some_and(|estimate| estimate.ci95.is_some())

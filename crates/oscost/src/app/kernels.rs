@@ -51,7 +51,7 @@ pub fn delete(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     LocalKernels::of_this_machine().remove(name).map_err(error)
 }
 
-/// Listens for Ctrl-C, so that no half of a package stays.
+/// Listens for Ctrl-C, so that no partial download is left behind.
 fn listen() -> anyhow::Result<Interrupt> {
     Interrupt::listen().map_err(|error| {
         let why = format!("cannot listen for Ctrl-C: {error}");

@@ -4,7 +4,7 @@ use oscost_model::journal::Entry;
 
 /// Receives notes and progress. Nothing here is called while a worker is timing.
 pub trait Observer {
-    /// Something worth knowing that is not an error.
+    /// A message that is not an error.
     fn note(&self, text: &str);
 
     /// What was done, in one line.

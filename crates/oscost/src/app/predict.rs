@@ -19,11 +19,11 @@ use crate::plan;
 pub struct Request {
     /// The case, in full.
     pub case: String,
-    /// What it will cost; empty for nothing.
+    /// Its expected cost; empty if only its parts or `below` are predicted.
     pub estimate: String,
-    /// What the hardware takes of that.
+    /// The part of it that the hardware takes.
     pub hardware: Option<Estimate>,
-    /// What the software takes of that.
+    /// The part of it that the software takes.
     pub software: Option<Estimate>,
     /// A case that costs more.
     pub below: Option<String>,
@@ -98,7 +98,10 @@ fn predictable(catalog: &Catalog, name: &str) -> anyhow::Result<Case> {
         found => {
             let hint = found.first().map(|it| format!("\n  hint: `{it}` is one"));
             let name = name.escape_debug();
-            let text = format!("`{name}` is not a single case in full{}", hint.unwrap_or_default());
+            let text = format!(
+                "`{name}` is not the full name of a single case{}",
+                hint.unwrap_or_default()
+            );
             return Err(UsageError(text).into());
         }
     };
@@ -106,7 +109,9 @@ fn predictable(catalog: &Catalog, name: &str) -> anyhow::Result<Case> {
         Some(Unit::NsPerOp | Unit::Seconds) => Ok(case),
         unit => {
             let unit = unit.map_or("nothing", Unit::text);
-            let text = format!("cannot predict `{case}`: its unit is {unit}, which is not a time");
+            let text = format!(
+                "cannot predict `{case}`: its unit is {unit}, and only times are predicted"
+            );
             Err(UsageError(text).into())
         }
     }

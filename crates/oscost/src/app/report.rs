@@ -1,10 +1,11 @@
-//! `oscost report`: a run to be shown or written.
+//! `oscost report`: reads a run that is to be shown or written.
 
 use oscost_model::record::Record;
 
+pub use crate::studies::Study;
+
 use super::results::records::RecordReader;
 use super::selection::named_files::study_of;
-pub use crate::studies::Study;
 use crate::studies::single_target::{SingleTargetComparison, compare_single_target};
 use crate::studies::two_targets::{TwoTargetComparison, compare_two_targets};
 

@@ -16,8 +16,10 @@ use super::measurement::retention::{Measured, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
 use super::selection::cases::{Selection, select};
-use super::selection::programs::{Effort, ProgramRequest, UnsummarisedRun, trial_time};
-use super::selection::study_rows::{repeat_as_study, study_rows, study_without_comparison};
+use super::selection::programs::{Effort, ProgramRequest, trial_budget};
+use super::selection::study_rows::{
+    StudyRows, repeat_as_study, study_rows, study_without_comparison,
+};
 use super::targets::connect::{ConnectOptions, OnBusy, connect};
 use super::targets::peer::{
     PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host,
@@ -36,10 +38,10 @@ const PRECISION_PCT: f64 = 2.0;
 const THOROUGH_PRECISION_PCT: f64 = 1.0;
 /// The price list takes about a minute.
 const BUDGET_S: f64 = 60.0;
-/// The breaks of curves get as long again.
+/// Refining the breaks of curves takes as long again.
 const BUDGET_REFINED_S: f64 = 2.0 * BUDGET_S;
-/// A row settles within 0.3 to 1.2 s: with less, rows of a large study would end unsettled only
-/// because there are many.
+/// A row takes 0.3 to 1.2 s to reach its precision: with less, rows of a large study would miss it
+/// only because there are many.
 const STUDY_ROW_S: f64 = 1.2;
 
 /// What to measure, and how.
@@ -96,8 +98,8 @@ impl Request {
         if self.effort == Effort::Thorough { Extent::Thorough } else { Extent::Default }
     }
 
-    /// A thorough run takes the time that it needs; a study has as much time per row as the price
-    /// list, and at least what it says that it takes.
+    /// A thorough run has no limit; a study has as much time per row as the price list, and at least
+    /// the duration that its file states.
     fn budget_s(&self, rows: &[PlannedRow], study: Option<&Study>) -> Option<f64> {
         let is_quick = self.effort == Effort::Quick;
         let requested = rows.iter().filter(|row| row.requested).count() as f64;
@@ -114,12 +116,12 @@ impl Request {
         self.budget_s.or((self.effort != Effort::Thorough).then_some(usual))
     }
 
-    /// A study has the sizes that it has.
+    /// Sizes are added neither to a study, whose sizes are published, nor to a run that did not ask.
     fn refines(&self) -> bool {
         self.study.is_none() && (self.refine || self.effort == Effort::Thorough)
     }
 
-    /// Refuses options that mean nothing where instructions are counted.
+    /// Refuses options without meaning where instructions are counted.
     fn check_counting(&self) -> Result<(), UsageError> {
         let option = |name, is_given| GivenOption { name, is_given };
         refuse_options(&[
@@ -201,14 +203,17 @@ fn plan_run(
     let Selection { cases, definitions, programs, study } = selection;
     let hello = session.hello();
     let profile = request.profile();
-    let (mut rows, mut lacking) = match study {
+    let StudyRows { mut rows, mut skipped } = match study {
         Some(study) => study_rows(definitions, study, &side.target, peer)?,
-        None => (plan::rows(definitions, cases.clone(), &side.target), UnsummarisedRun::new()),
+        None => {
+            let rows = plan::rows(definitions, cases.clone(), &side.target);
+            StudyRows { rows, skipped: Vec::new() }
+        }
     };
     if study.is_none() && peer.is_some() {
-        lacking = move_ends_to_peer(&mut rows);
+        skipped = move_ends_to_peer(&mut rows);
     }
-    lacking.extend(programs.fill(&mut rows, &target.host, request.effort));
+    skipped.extend(programs.fill(&mut rows, &target.host, request.effort));
     if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
         repeat_as_study(study, &mut rows);
     }
@@ -235,8 +240,8 @@ fn plan_run(
         profile,
         comparison: None,
         refine: request.refines(),
-        trials: trial_time(request.effort, request.programs.count_calls, request.budget_s),
-        unmeasurable: lacking,
+        trials: trial_budget(request.effort, request.programs.count_calls, request.budget_s),
+        skipped,
         requested_cpu: request.cpu,
         // With a peer's machine, `--peer-cpu` is a CPU there.
         peer_cpu: request.peer_cpu.filter(|_| peer.is_none()),

@@ -21,17 +21,17 @@ use crate::hosts::WorkerBinary;
 use crate::run::MachineLock;
 use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};
 
-/// A treatment that there is, and what came of trying it here.
+/// A treatment, and whether it works here.
 pub struct Listed {
     /// The treatment.
     pub kind: &'static Kind,
-    /// The values that this machine has for it.
+    /// The values that it can have on this machine.
     pub values: Vec<String>,
     /// Whether it works here.
     pub works: Works,
 }
 
-/// What came of trying a treatment.
+/// The result of trying a treatment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Works {
     /// It works.
@@ -54,10 +54,10 @@ pub fn exec(
     if treated != read {
         report_unreadable(observer);
     }
-    let (program, its) = command.split_first().context("no command is named")?;
+    let (program, arguments) = command.split_first().context("no command is named")?;
     if treated == TreatmentSet::default() {
-        // Without a treatment nothing of ours stays between the user and the command.
-        return Ok(Command::new(program).args(its).exec());
+        // Without a treatment no process of oscost is needed.
+        return Ok(Command::new(program).args(arguments).exec());
     }
     let worker = WorkerBinary::find()?;
     if !treated.attached.is_empty()
@@ -73,7 +73,7 @@ pub fn exec(
 fn parse(treatments: &str, observer: &dyn Observer) -> anyhow::Result<TreatmentSet> {
     let target = Target::parse(treatments).map_err(|error| UsageError(error.to_string()))?;
     if target.host != Host::Local {
-        let what = format!("cannot treat at `{}`", target.host);
+        let what = format!("cannot treat a command at `{}`", target.host);
         let hint = "a command is treated on this machine: name treatments only";
         return Err(UsageError::with_hint(&what, hint).into());
     }
@@ -111,7 +111,7 @@ pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<Listed>> {
     let listed = KINDS.iter().map(|kind| {
         let works = match (&measuring, kind.mechanism) {
             (Some(why), Mechanism::Attached) => Works::NotTried(why.clone()),
-            _ => works(kind, &worker, &clocks, observer)?,
+            _ => try_treatment(kind, &worker, &clocks, observer)?,
         };
         let values = if kind.name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
         Ok(Listed { kind, values, works })
@@ -122,7 +122,7 @@ pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<Listed>> {
 }
 
 /// Tries a treatment.
-fn works(
+fn try_treatment(
     kind: &Kind,
     worker: &WorkerBinary,
     clocks: &ClockSources,
@@ -145,7 +145,7 @@ fn works(
     let value = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
     let treatment = Treatment { name: kind.name.to_owned(), value };
     if kind.mechanism == Mechanism::Wraps {
-        return Ok(Works::Yes); // It needs nothing of the machine.
+        return Ok(Works::Yes); // It needs nothing that the machine may lack.
     }
     let first = kind.modifies().map(|name| Treatment { name: name.to_owned(), value: None });
     let all: Vec<Treatment> = first.into_iter().chain([treatment]).collect();

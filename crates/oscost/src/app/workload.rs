@@ -1,4 +1,4 @@
-//! `oscost workload`: whole programs that come with oscost, and what they work on.
+//! `oscost workload`: the programs that come with oscost, and the folders that they work on.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ pub struct Listed {
     pub id: String,
     /// The question that it answers.
     pub asks: String,
-    /// What is missing here to run it.
+    /// What is missing on this machine to run it.
     pub missing: Option<Missing>,
 }
 
 /// What is missing to run a workload.
 pub struct Missing {
-    /// The missing things.
+    /// Commands, packages or files.
     pub lacks: Vec<String>,
     /// How to get them.
     pub hint: Option<String>,
@@ -37,12 +37,12 @@ pub struct PreparedFolder {
 
 /// The workloads that come with oscost.
 pub fn list() -> anyhow::Result<Vec<Listed>> {
-    let here = here()?;
+    let environment = environment()?;
     let listed = workloads::all().iter().map(|spec| Listed {
         id: spec.id.clone(),
         asks: spec.asks.clone(),
         missing: spec
-            .workload(&spec.default_point(), &here)
+            .workload(&spec.default_point(), &environment)
             .err()
             .map(|it| Missing { hint: it.hint(), lacks: it.lacks }),
     });
@@ -51,18 +51,18 @@ pub fn list() -> anyhow::Result<Vec<Listed>> {
 
 /// Makes the folder that a workload works on; its commands write to `output`.
 pub fn prepare(name: &str, output: &mut dyn Write) -> anyhow::Result<PreparedFolder> {
-    let (spec, here) = (find_workload(name)?, here()?);
-    let prepared = workloads::prepare(&spec, &here, output);
+    let (spec, environment) = (find_workload(name)?, environment()?);
+    let prepared = workloads::prepare(&spec, &environment, output);
     let prepared = prepared.map_err(|error| failed("prepare", &spec, &error))?;
-    Ok(PreparedFolder { folder: here.cache_of(&spec), is_new: prepared == Prepared::Now })
+    Ok(PreparedFolder { folder: environment.cache_of(&spec), is_new: prepared == Prepared::Now })
 }
 
 /// Deletes the folder that was prepared for a workload; returns it if there was one.
 pub fn delete(name: &str) -> anyhow::Result<Option<PathBuf>> {
-    let (spec, here) = (find_workload(name)?, here()?);
-    let deleted = workloads::clean(&spec, &here);
+    let (spec, environment) = (find_workload(name)?, environment()?);
+    let deleted = workloads::clean(&spec, &environment);
     let deleted = deleted.map_err(|error| failed("delete what was prepared for", &spec, &error))?;
-    Ok(deleted.then(|| here.cache_of(&spec)))
+    Ok(deleted.then(|| environment.cache_of(&spec)))
 }
 
 fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
@@ -88,8 +88,8 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
     anyhow::anyhow!("{what}\n  hint: {hint}")
 }
 
-/// This machine, for a workload that is not run now.
-fn here() -> anyhow::Result<RunEnvironment> {
+/// The environment of workloads on this machine.
+fn environment() -> anyhow::Result<RunEnvironment> {
     let cache = workloads::environment::default_cache().ok_or_else(|| {
         UsageError(
             "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),

@@ -7,6 +7,7 @@ mod comparison;
 mod refinement;
 mod remote_peer;
 mod selector;
+mod skipped_row;
 
 pub use comparison::{
     ComparedTarget, ComparisonRows, ComparisonSet, comparison_rows, design, has_monitor,
@@ -14,6 +15,7 @@ pub use comparison::{
 pub use refinement::refinement_rows;
 pub use remote_peer::{local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer};
 pub use selector::{SelectorError, parse_size, select};
+pub use skipped_row::SkippedRow;
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Timer};

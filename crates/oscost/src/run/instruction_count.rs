@@ -17,6 +17,7 @@ use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 use super::workers::{JobFailure, job_failure};
 use super::{Observer, RunEnd, RunError, WARM_OPS, counted_ops};
 use crate::hosts::HostError;
+use crate::plan::SkippedRow;
 
 /// The time limit of a worker in the machine's own time, which counts instructions: a hundred times
 /// what most cells need, and half a minute of emulation.
@@ -66,8 +67,8 @@ pub struct InstructionCountRequest {
     pub max_concurrent: usize,
     /// Workers of each case.
     pub repetitions: u32,
-    /// Rows that cannot be measured there, each with the reason.
-    pub unmeasurable: Vec<(usize, String)>,
+    /// Rows that cannot be measured there.
+    pub skipped: Vec<SkippedRow>,
 }
 
 /// Carries out the run. However it ends, the journal says so and contains what was measured.
@@ -160,8 +161,7 @@ impl Run<'_> {
     /// The rows that can be measured on a machine.
     fn measurable_rows(&self, machine: usize) -> Vec<usize> {
         let id = machine_id(machine);
-        let lacks =
-            |row: &usize| self.request.unmeasurable.iter().any(|(lacking, _)| lacking == row);
+        let lacks = |row: &usize| self.request.skipped.iter().any(|skipped| skipped.row == *row);
         let rows = 0..self.request.rows.len();
         rows.filter(|&row| self.request.rows[row].target.machine == id)
             .filter(|row| !lacks(row))
@@ -265,7 +265,7 @@ impl Run<'_> {
             if !pairs.is_empty() {
                 self.emit(Entry::Paired { pairs });
             }
-            for (row, reason) in self.request.unmeasurable.clone() {
+            for SkippedRow { row, reason } in self.request.skipped.clone() {
                 self.give_up(row, RowOutcome::Skipped, reason);
             }
         }

@@ -43,7 +43,7 @@ use oscost_model::worker::Task;
 use thiserror::Error;
 
 use crate::hosts::{HostError, Session};
-use crate::plan::RandomOrder;
+use crate::plan::{RandomOrder, SkippedRow};
 use attached_treatments::AttachPhase;
 use remote_peer::PeerServers;
 use stopping::{Progress, RowProgress};
@@ -88,8 +88,8 @@ pub struct Request {
     pub refine: bool,
     /// The time budget of the trials of programs.
     pub trials: TrialBudget,
-    /// Rows that cannot be measured here, each with the reason and a hint.
-    pub unmeasurable: Vec<(usize, String)>,
+    /// Rows that cannot be measured here.
+    pub skipped: Vec<SkippedRow>,
     /// The requested CPU.
     pub requested_cpu: Option<u32>,
     /// The requested CPU of the second process of a case on one machine.
@@ -320,7 +320,7 @@ impl Run<'_> {
             self.survey_peer_cpus(machine, *cpu)?;
         }
         self.emit(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });
-        for (row, reason) in request.unmeasurable.iter().cloned() {
+        for SkippedRow { row, reason } in request.skipped.iter().cloned() {
             let outcome = RowOutcome::Skipped;
             self.give_up(
                 row,

@@ -16,7 +16,7 @@ use super::observer::Observer;
 use super::results::figures::{self, Missing};
 use super::results::user_data::open_store;
 
-/// What is looked back at.
+/// Which cases, and how far back.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Selectors, of the cases that the store has; without any: what changed.
@@ -38,7 +38,7 @@ pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<His
     let known: Vec<String> = known.into_iter().collect();
     let wanted = selector::cases(&known, &selectors)?;
     unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
-    let mut kept = store.figures(figures::RULES, &|case| wanted.contains(case))?;
+    let mut kept = store.figures(figures::SUMMARY_RULES, &|case| wanted.contains(case))?;
     kept.append(&mut unkept);
     kept.sort_by(|one, other| (&one.started, &one.id).cmp(&(&other.started, &other.id)));
     let query = series::Query {

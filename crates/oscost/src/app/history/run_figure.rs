@@ -7,17 +7,18 @@ use crate::store::{Figure, MachineState, SummarisedRun};
 pub(super) struct RunFigure<'a> {
     pub(super) run: &'a SummarisedRun,
     pub(super) figure: &'a Figure,
-    pub(super) stand: Option<&'a MachineState>,
+    pub(super) machine: Option<&'a MachineState>,
     pub(super) peer: Option<&'a MachineState>,
 }
 
 impl<'a> RunFigure<'a> {
     pub(super) fn new(run: &'a SummarisedRun, figure: &'a Figure) -> Self {
-        let stand = |at: Option<usize>| at.and_then(|at| run.summary.machine_states.get(at));
-        Self { run, figure, stand: stand(figure.machine), peer: stand(figure.peer) }
+        let state =
+            |index: Option<usize>| index.and_then(|index| run.summary.machine_states.get(index));
+        Self { run, figure, machine: state(figure.machine), peer: state(figure.peer) }
     }
 
-    pub(super) fn has(&self, flag: &str) -> bool {
+    pub(super) fn has_flag(&self, flag: &str) -> bool {
         self.figure.flags.iter().any(|it| it == flag)
     }
 }

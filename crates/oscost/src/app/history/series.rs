@@ -12,12 +12,12 @@ use crate::estimate::history::{Change, History, LeftOut, Newest, Point, Series};
 use crate::store::{MachineState, SummarisedRun};
 use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS};
 
-/// The shuffles are the same each time, so that a history has the same result each time.
+/// A fixed seed, so that a history gives the same result each time.
 const SEED: u64 = 0x6f73_636f_7374;
-/// A figure outside these bounds is not a cost of anything; an imported record may hold one.
+/// A figure outside these bounds is not a plausible cost; an imported record may contain one.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
-/// What is looked for.
+/// Which series are wanted.
 pub(super) struct Query<'a> {
     /// The target.
     pub(super) target: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Query<'a> {
 }
 
 /// The ids of runs that are left out, by the reason.
-type Left<'a> = BTreeMap<String, BTreeSet<&'a str>>;
+type LeftOutRuns<'a> = BTreeMap<String, BTreeSet<&'a str>>;
 
 /// The series of the figures that were kept, each with its changes.
 pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<LeftOut>) -> History {
@@ -46,18 +46,22 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
             }
         }
     }
-    let (mut all, mut left, mut elsewhere) = (Vec::new(), Left::new(), BTreeSet::new());
+    let mut all = Vec::new();
+    let mut left_out = LeftOutRuns::new();
+    let mut other_targets = BTreeSet::new();
     for found in cases.values() {
-        let Some((series, its)) = series(found, query) else { continue };
+        let Some(SeriesOfCase { series, left_out: of_case }) = series_of_case(found, query) else {
+            continue;
+        };
         // Without selectors, cases of other targets and reference cases are left out.
         let is_here = |it: &RunFigure<'_>| it.figure.target == query.target;
         if !query.named && !found.iter().any(|it| is_here(it) && was_requested(it)) {
-            elsewhere.extend(series.other_targets);
+            other_targets.extend(series.other_targets);
             continue;
         }
-        elsewhere.extend(series.other_targets.iter().cloned());
-        for (why, runs) in its {
-            left.entry(why).or_default().extend(runs);
+        other_targets.extend(series.other_targets.iter().cloned());
+        for (why, runs) in of_case {
+            left_out.entry(why).or_default().extend(runs);
         }
         all.push(series);
     }
@@ -68,49 +72,56 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         window: WINDOW_POINTS,
         series: all,
         without_figures: without,
-        left_out: counted(left),
-        other_targets: elsewhere.into_iter().collect(),
+        left_out: counted(left_out),
+        other_targets: other_targets.into_iter().collect(),
     }
 }
 
 /// Whether the user asked for the case; reference cases and parts of floors are measured anyway.
 fn was_requested(it: &RunFigure<'_>) -> bool {
-    !it.has("REFERENCE") && !it.has("PRIMITIVE")
+    !it.has_flag("REFERENCE") && !it.has_flag("PRIMITIVE")
 }
 
-fn counted(left: Left<'_>) -> Vec<LeftOut> {
-    left.into_iter().map(|(why, runs)| LeftOut { why, runs: runs.len() }).collect()
+fn counted(left_out: LeftOutRuns<'_>) -> Vec<LeftOut> {
+    left_out.into_iter().map(|(why, runs)| LeftOut { why, runs: runs.len() }).collect()
+}
+
+/// A series, and the runs of its case that are not in it.
+struct SeriesOfCase<'a> {
+    series: Series,
+    left_out: LeftOutRuns<'a>,
 }
 
 /// The comparable runs of a case.
-fn series<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<(Series, Left<'a>)> {
+fn series_of_case<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<SeriesOfCase<'a>> {
     let here: Vec<RunFigure<'_>> =
         found.iter().copied().filter(|it| it.figure.target == query.target).collect();
-    // Runs that were measured here decide which machine is meant, even if an imported record is
-    // newer; and one faulty run is no reason to leave out all others.
+    // Runs measured on this machine decide which machine is meant, even if an imported record is
+    // newer; a faulty run does not.
     let newest = |takes: &dyn Fn(&RunFigure<'_>) -> bool| here.iter().rev().find(|it| takes(it));
-    let reference = newest(&|it| !it.run.imported && faulty(it).is_none())
-        .or_else(|| newest(&|it| faulty(it).is_none()))
+    let reference = newest(&|it| !it.run.imported && fault(it).is_none())
+        .or_else(|| newest(&|it| fault(it).is_none()))
         .or(here.last());
     let reference = reference.copied().or(found.last().copied())?;
-    let mut left = Left::new();
-    let mut fit: Vec<RunFigure<'_>> = Vec::new();
+    let mut left_out = LeftOutRuns::new();
+    let mut comparable: Vec<RunFigure<'_>> = Vec::new();
     for &it in &here {
-        match faulty(&it).or_else(|| unlike(&reference, &it)) {
-            None => fit.push(it),
+        match fault(&it).or_else(|| difference_from(&reference, &it)) {
+            None => comparable.push(it),
             Some(why) => {
                 let from = if it.run.imported { " (imported)" } else { "" };
-                left.entry(format!("{why}{from}")).or_default().insert(&it.run.id);
+                left_out.entry(format!("{why}{from}")).or_default().insert(&it.run.id);
             }
         }
     }
-    let older = fit.len().saturating_sub(query.last);
-    let fit = &fit[older..];
-    let elsewhere = found.iter().filter(|it| it.figure.target != query.target);
-    let other_targets: BTreeSet<&str> = elsewhere.map(|it| it.figure.target.as_str()).collect();
+    let older = comparable.len().saturating_sub(query.last);
+    let comparable = &comparable[older..];
+    let at_other_targets = found.iter().filter(|it| it.figure.target != query.target);
+    let other_targets: BTreeSet<&str> =
+        at_other_targets.map(|it| it.figure.target.as_str()).collect();
     let figure = reference.figure;
     let class = |of: fn(&MachineState) -> &String| {
-        let ends = [reference.stand, reference.peer];
+        let ends = [reference.machine, reference.peer];
         let ends: Vec<&str> = ends.into_iter().flatten().map(|it| of(it).as_str()).collect();
         ends.join("; other end: ")
     };
@@ -122,9 +133,9 @@ fn series<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<(Series, Lef
         unit: figure.unit,
         better: figure.unit.better(),
         rev: figure.rev,
-        machine_class: class(|stand| &stand.machine),
-        kernel_class: class(|stand| &stand.kernel),
-        points: fit.iter().map(point).collect(),
+        machine_class: class(|state| &state.machine),
+        kernel_class: class(|state| &state.kernel),
+        points: comparable.iter().map(point).collect(),
         older,
         p: None,
         missed: false,
@@ -132,37 +143,38 @@ fn series<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<(Series, Lef
         q: None,
         changes: Vec::new(),
         newest: None,
-        marks: updates(fit),
-        left_out: counted(left.clone()),
+        marks: updates(comparable),
+        left_out: counted(left_out.clone()),
         other_targets: other_targets.into_iter().map(str::to_owned).collect(),
     };
-    Some((series, left))
+    Some(SeriesOfCase { series, left_out })
 }
 
-/// Why a figure belongs to no series; `None` if nothing is wrong with it.
-fn faulty(it: &RunFigure<'_>) -> Option<String> {
+/// Why a figure can be in no series; `None` if it can.
+fn fault(it: &RunFigure<'_>) -> Option<String> {
     let has_peer = it.figure.peer.is_some();
-    for (there, stand, which_end) in
-        [(true, it.stand, ""), (has_peer, it.peer, " at the other end")]
+    for (exists, state, which_end) in
+        [(true, it.machine, ""), (has_peer, it.peer, " at the other end")]
     {
         // An imported record that does not describe its machine could be of any; of one that was
         // measured here the target is known.
-        let named = stand.is_some_and(|stand| !(it.run.imported && stand.machine.is_empty()));
-        if there && !named {
+        let named = state.is_some_and(|state| !(it.run.imported && state.machine.is_empty()));
+        if exists && !named {
             return Some(format!("its record names no machine{which_end}"));
         }
-        if stand.and_then(|it| it.class.as_deref()) == Some("very-noisy") {
+        if state.and_then(|it| it.class.as_deref()) == Some("very-noisy") {
             return Some(format!("its machine was very noisy{which_end}"));
         }
     }
     if it.run.summary.clock_drifted {
         return Some("its clock drifted".to_owned());
     }
-    if it.has("NOT_CLAIMABLE") {
+    if it.has_flag("NOT_CLAIMABLE") {
         return Some("too much time was lost for single shots".to_owned());
     }
     let figures = it.figure.interval.iter().flatten().chain([&it.figure.median]);
-    if it.has("BELOW_DETECTION") || !figures.into_iter().all(|value| PLAUSIBLE.contains(value)) {
+    if it.has_flag("BELOW_DETECTION") || !figures.into_iter().all(|value| PLAUSIBLE.contains(value))
+    {
         return Some("it is too close to zero for a ratio".to_owned());
     }
     if it.figure.interval.is_none() {
@@ -172,7 +184,7 @@ fn faulty(it: &RunFigure<'_>) -> Option<String> {
 }
 
 /// Why a figure is not comparable with the reference; `None` if it is.
-fn unlike(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<String> {
+fn difference_from(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<String> {
     let (ours, theirs) = (reference.figure, it.figure);
     if theirs.rev != ours.rev {
         return Some(format!(
@@ -204,7 +216,8 @@ fn unlike(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<String> {
     if it.run.summary.link != reference.run.summary.link {
         return Some("the worker was linked differently".to_owned());
     }
-    let ends = [(reference.stand, it.stand, ""), (reference.peer, it.peer, " at the other end")];
+    let ends =
+        [(reference.machine, it.machine, ""), (reference.peer, it.peer, " at the other end")];
     for (ours, theirs, which_end) in ends {
         let Some((ours, theirs)) = ours.zip(theirs) else { continue };
         if let Some(why) = difference(&theirs.machine, &ours.machine) {
@@ -218,8 +231,8 @@ fn unlike(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<String> {
 }
 
 /// Whether a mode is one of those that a pilot chooses by the cost of the op. A case near the bound
-/// changes between them, and one which_end cost steps across it keeps the new one: separate series would
-/// hide the step, so the change is marked instead.
+/// changes between them, and one whose cost steps across it keeps the new one: separate series would hide the
+/// step, so the change is marked instead.
 fn by_cost(mode: Option<Mode>) -> bool {
     matches!(mode, Some(Mode::U | Mode::B | Mode::S))
 }
@@ -230,7 +243,7 @@ fn point(it: &RunFigure<'_>) -> Point {
         started: it.run.started.clone(),
         median: it.figure.median,
         interval: it.figure.interval,
-        class: it.stand.and_then(|stand| stand.class.clone()),
+        class: it.machine.and_then(|state| state.class.clone()),
         imported: it.run.imported,
     }
 }

@@ -8,26 +8,26 @@ use super::run_figure::RunFigure;
 use crate::estimate::history::{Mark, Updated};
 use crate::store::MachineState;
 
-/// Letters of a worker's hash that are shown.
+/// How many letters of a worker's hash are shown.
 const HASH_LETTERS: usize = 12;
-/// Another CPU is an update only after so many runs on one and before as many on another: workers
-/// run on the least disturbed CPU, which may change with each run. With two CPUs drawn at random
-/// that happens once in five hundred runs.
+/// A change of CPU is an update only if so many runs before it used one CPU, and as many after it
+/// another: workers run on the least disturbed CPU, which may change with each run. With two CPUs
+/// drawn at random that happens once in five hundred runs.
 const RUNS_ON_ONE_CPU: usize = 5;
 
-/// A part of what is known of a machine.
+/// One recorded property of a machine.
 type Part = fn(&MachineState) -> &Option<String>;
 
 /// What is compared of the machines at both ends.
 const MACHINE_PARTS: [(Updated, Part); 8] = [
-    (Updated::Kernel, |stand| &stand.release),
-    (Updated::Image, |stand| &stand.build_id),
-    (Updated::CommandLine, |stand| &stand.command_line),
-    (Updated::Mitigations, |stand| &stand.mitigations),
-    (Updated::Modules, |stand| &stand.modules),
-    (Updated::Tracers, |stand| &stand.tracers),
-    (Updated::Microcode, |stand| &stand.microcode),
-    (Updated::Clock, |stand| &stand.clock),
+    (Updated::Kernel, |machine| &machine.release),
+    (Updated::Image, |machine| &machine.build_id),
+    (Updated::CommandLine, |machine| &machine.command_line),
+    (Updated::Mitigations, |machine| &machine.mitigations),
+    (Updated::Modules, |machine| &machine.modules),
+    (Updated::Tracers, |machine| &machine.tracers),
+    (Updated::Microcode, |machine| &machine.microcode),
+    (Updated::Clock, |machine| &machine.clock),
 ];
 
 /// What was updated from run to run, each compared with the last run that recorded it.
@@ -35,9 +35,9 @@ pub(super) fn updates(fit: &[RunFigure<'_>]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     let mut last: BTreeMap<(bool, Updated), &str> = BTreeMap::new();
     for (point, it) in fit.iter().enumerate() {
-        let ends = [(false, it.stand), (true, it.peer)];
-        let machine_parts = ends.into_iter().flat_map(|(peer, stand)| {
-            MACHINE_PARTS.map(|(what, part)| (peer, what, stand.and_then(|it| part(it).as_deref())))
+        let ends = [(false, it.machine), (true, it.peer)];
+        let machine_parts = ends.into_iter().flat_map(|(peer, state)| {
+            MACHINE_PARTS.map(|(what, part)| (peer, what, state.and_then(|it| part(it).as_deref())))
         });
         let summary = &it.run.summary;
         let tool_parts = [
@@ -45,16 +45,16 @@ pub(super) fn updates(fit: &[RunFigure<'_>]) -> Vec<Mark> {
             (false, Updated::Oscost, Some(summary.tool.as_str())),
             (false, Updated::Worker, Some(summary.worker.as_str())),
         ];
-        let mut released = None;
+        let mut updated_kernel = None;
         for (peer, what, now) in machine_parts.chain(tool_parts) {
             let Some(now) = now else { continue };
             let before = last.insert((peer, what), now).filter(|&before| before != now);
             let Some(before) = before else { continue };
             if what == Updated::Kernel {
-                released = Some(peer);
+                updated_kernel = Some(peer);
             }
-            // Another release is always another image.
-            if what == Updated::Image && released == Some(peer) {
+            // A new release always has a new image.
+            if what == Updated::Image && updated_kernel == Some(peer) {
                 continue;
             }
             let [from, to] = texts(what, before, now);
@@ -84,8 +84,8 @@ fn texts(what: Updated, before: &str, now: &str) -> [String; 2] {
         return [before, now].map(str::to_owned);
     }
     let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
-        let them: Vec<&str> = one.difference(other).map(String::as_str).collect();
-        if them.is_empty() { "nothing".to_owned() } else { them.join(separator) }
+        let parts: Vec<&str> = one.difference(other).map(String::as_str).collect();
+        if parts.is_empty() { "nothing".to_owned() } else { parts.join(separator) }
     };
     [only(&old, &new), only(&new, &old)]
 }

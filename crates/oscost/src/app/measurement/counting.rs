@@ -12,17 +12,17 @@ use super::retention::{Measured, Retention, observe};
 use super::run_header::run_header;
 use crate::app::observer::Observer;
 use crate::app::selection::cases::Selection;
-use crate::app::selection::programs::{Effort, UnsummarisedRun};
+use crate::app::selection::programs::Effort;
 use crate::app::targets::connect::{ConnectOptions, reserve_this_machine};
 use crate::app::targets::resolve::{PreparedTarget, prepare};
 use crate::app::targets::vm::find_kernel;
 use crate::hosts::vm::{Emulator, Kernel, ScriptedVm, VmSpec, boot_timeout};
 use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};
-use crate::plan;
+use crate::plan::{self, SkippedRow};
 use crate::run::{InstructionCountRequest, Machines, count_instructions, machine_id};
 
-/// Workers of a case. Two would do where counts repeat themselves; where they do not, five values
-/// on each side tell a difference from chance.
+/// Workers of a case. Two suffice where counts repeat; where they do not, five values on each side
+/// separate a difference from chance.
 const REPETITIONS: u32 = 5;
 const QUICK_REPETITIONS: u32 = 2;
 /// More than an interval needs.
@@ -54,17 +54,17 @@ pub(crate) fn count(
     let ConnectOptions { interrupt, observer, .. } = options;
     let mut kernels: Vec<Kernel> = Vec::new();
     for CountedTarget { machine, .. } in &request.targets {
-        let known = kernels.iter().find(|kernel| kernel.requested == machine.kernel).cloned();
-        kernels.push(known.map_or_else(|| find_kernel(machine, observer), Ok)?);
+        let found = kernels.iter().find(|kernel| kernel.requested == machine.kernel).cloned();
+        kernels.push(found.map_or_else(|| find_kernel(machine, observer), Ok)?);
     }
     let emulator = Emulator::find();
-    // Booting disturbs other runs on this machine; if nothing is booted there is nothing to wait for.
+    // Booting disturbs other runs on this machine; without an emulator nothing is booted.
     let _reserved = emulator.is_ok().then(|| reserve_this_machine(options)).transpose()?;
     let hello = LocalSession::start(worker, interrupt)?.hello().clone();
     let version = emulator.as_ref().map_or("none", |emulator| &emulator.version);
     let plan = plan(selection, &request, Boot { kernels: &kernels, emulator: version }, observer)?;
     let header = run_header(request.label.clone(), &hello, settings(request.effort));
-    let exact = exact(&header, plan, request.effort);
+    let counted = count_request(&header, plan, request.effort);
     let mut machines = EmulatedMachines {
         worker,
         emulator,
@@ -72,15 +72,17 @@ pub(crate) fn count(
             .targets
             .iter()
             .zip(&kernels)
-            .map(|(CountedTarget { target, machine }, kernel)| {
-                (target.host.to_string(), machine, kernel)
+            .map(|(CountedTarget { target, machine }, kernel)| BootSpec {
+                host: target.host.to_string(),
+                machine,
+                kernel,
             })
             .collect(),
         booted: request.targets.iter().map(|_| None).collect(),
         interrupt,
     };
-    observe(&header, request.retention, observer, |all| {
-        count_instructions(&mut machines, exact, all)
+    observe(&header, request.retention, observer, |listener| {
+        count_instructions(&mut machines, counted, listener)
     })
 }
 
@@ -98,7 +100,7 @@ struct CountPlan {
     /// What is done to each row's process.
     treated: Vec<TreatmentSet>,
     pairs: Vec<Pairing>,
-    lacking: UnsummarisedRun,
+    skipped: Vec<SkippedRow>,
     machines: Vec<Vm>,
 }
 
@@ -108,7 +110,7 @@ fn plan(
     boot: Boot<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<CountPlan> {
-    let (mut rows, mut treated, mut lacking) = (Vec::new(), Vec::new(), UnsummarisedRun::new());
+    let (mut rows, mut treated, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for (machine, CountedTarget { target, .. }) in request.targets.iter().enumerate() {
         let PreparedTarget { side, notes } =
             prepare(target, Arch::from_uname(std::env::consts::ARCH))?;
@@ -116,15 +118,15 @@ fn plan(
         let at = TargetInfo { machine: machine_id(machine), ..side.target };
         let mut of_target = plan::rows(&selection.definitions, selection.cases.clone(), &at);
         if request.compared {
-            // Parts of floors say nothing about a difference.
+            // Parts of floors have no part in a difference.
             of_target.retain(|row| row.requested || row.is_reference);
         }
         let first = rows.len();
         let missing = selection.programs.fill(&mut of_target, &target.host, Effort::Default);
-        lacking.extend(missing.into_iter().map(|(row, why)| (first + row, why)));
+        skipped.extend(missing.into_iter().map(|it| SkippedRow { row: first + it.row, ..it }));
         for row in of_target {
-            if let Some(why) = cannot_attach(&side.treatments) {
-                lacking.push((rows.len(), why));
+            if let Some(reason) = unattachable_reason(&side.treatments) {
+                skipped.push(SkippedRow { row: rows.len(), reason });
             }
             let monitored = plan::has_monitor(&side.treatments);
             rows.push(PlannedRow { monitored, ..plan::in_instructions(row) });
@@ -142,7 +144,7 @@ fn plan(
         mem_mib: it.machine.mem_mib,
         append: it.machine.append.clone(),
     });
-    Ok(CountPlan { rows, treated, pairs, lacking, machines: machines.collect() })
+    Ok(CountPlan { rows, treated, pairs, skipped, machines: machines.collect() })
 }
 
 fn settings(effort: Effort) -> Settings {
@@ -157,8 +159,8 @@ fn settings(effort: Effort) -> Settings {
     }
 }
 
-fn exact(header: &RunHeader, plan: CountPlan, effort: Effort) -> InstructionCountRequest {
-    let CountPlan { rows, treated, pairs, lacking, machines } = plan;
+fn count_request(header: &RunHeader, plan: CountPlan, effort: Effort) -> InstructionCountRequest {
+    let CountPlan { rows, treated, pairs, skipped, machines } = plan;
     InstructionCountRequest {
         header: header.clone(),
         rows,
@@ -171,13 +173,13 @@ fn exact(header: &RunHeader, plan: CountPlan, effort: Effort) -> InstructionCoun
             Effort::Default => REPETITIONS,
             Effort::Thorough => THOROUGH_REPETITIONS,
         },
-        unmeasurable: lacking,
+        skipped,
     }
 }
 
 /// Why rows under these treatments cannot be measured on a machine that takes no orders while it
 /// runs.
-fn cannot_attach(treated: &TreatmentSet) -> Option<String> {
+fn unattachable_reason(treated: &TreatmentSet) -> Option<String> {
     (!treated.attached.is_empty()).then(|| {
         "this treatment attaches to a running system, and an emulated machine takes no orders \
          while it runs: use `accel=kvm`, or this machine"
@@ -200,11 +202,18 @@ fn pair_with_first(rows: usize, targets: usize) -> Vec<Pairing> {
         .collect()
 }
 
-/// The machines of a run, each booted when its turn comes.
+/// A machine to boot.
+struct BootSpec<'a> {
+    host: String,
+    machine: &'a VmSpec,
+    kernel: &'a Kernel,
+}
+
+/// The machines of a run, each booted when it is needed.
 struct EmulatedMachines<'a> {
     worker: &'a WorkerBinary,
     emulator: Result<Emulator, String>,
-    boots: Vec<(String, &'a VmSpec, &'a Kernel)>,
+    boots: Vec<BootSpec<'a>>,
     booted: Vec<Option<ScriptedVm<'a>>>,
     interrupt: &'a Interrupt,
 }
@@ -218,7 +227,7 @@ impl<'a> EmulatedMachines<'a> {
 
 impl Machines for EmulatedMachines<'_> {
     fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError> {
-        let (host, wanted, kernel) = &self.boots[machine];
+        let BootSpec { host, machine: wanted, kernel } = &self.boots[machine];
         let emulator = match &self.emulator {
             Ok(emulator) => emulator,
             Err(why) => return Err(Emulator::missing(host, why.clone())),

@@ -6,7 +6,7 @@ use oscost_model::record::Prediction;
 use crate::app::observer::Observer;
 use crate::app::results::user_data::existing_store;
 
-/// What was predicted until now for the cases of a run that is about to begin.
+/// The stored predictions for the cases of a run that is about to begin.
 pub(crate) fn predictions_for(rows: &[PlannedRow], observer: &dyn Observer) -> Vec<Prediction> {
     let read = existing_store().and_then(|store| match store {
         Some(store) => Ok(store.predictions()?),

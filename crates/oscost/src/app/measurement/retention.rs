@@ -1,4 +1,4 @@
-//! Running while the journal is recorded: into a record in memory, into the store, and to the user.
+//! Runs whose journal is recorded: into a record in memory, into the store, and for the user.
 
 use anyhow::Context;
 use oscost_model::journal::{Entry, PlannedRow, RunHeader};
@@ -34,18 +34,18 @@ pub struct Measured {
     pub ended: Result<Completion, RunError>,
 }
 
-/// How a run ended that could begin.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// All that was asked for was measured, or skipped with a reason.
+    /// Every requested case was measured, or skipped with a reason.
     Complete,
-    /// A case that was asked for could not be measured.
+    /// A requested case could not be measured.
     WithFailures,
     /// The user stopped it.
     Interrupted,
 }
 
-/// Runs `measure` and records what it reports. An interrupted run without a single row is an error
+/// Runs `measure` and records its journal. An interrupted run without a single row is an error
 /// ([`HostError::Interrupted`]), since there is nothing to show.
 pub(crate) fn observe(
     header: &RunHeader,
@@ -61,7 +61,7 @@ pub(crate) fn observe(
     let ended = measure(&mut recorder);
     let Recorder { assembler, mut keeper, .. } = recorder;
     observer.finished();
-    // However the run ended, what was measured is shown: the record exists from the first entry on.
+    // A run that failed is shown as far as it got: the record exists from the first entry on.
     let record = assembler.record(retention.raw_samples).context("the run never began")?;
     if record.results.is_empty() {
         keeper.delete();
@@ -77,14 +77,14 @@ pub(crate) fn observe(
     Ok(Measured { record, study: None, kept_as, ended })
 }
 
-/// Whether a case that was asked for could not be measured although its target offers all it needs.
+/// Whether a requested case could not be measured although nothing that it needs is missing.
 fn any_failed(record: &Record) -> bool {
     record.results.iter().filter(|row| row.is_requested()).any(|row| {
         matches!(row.outcome, RowOutcome::Failed | RowOutcome::TimedOut | RowOutcome::Unmeasurable)
     })
 }
 
-/// All that listens to a run.
+/// The observer of a run.
 struct Recorder<'a> {
     assembler: Assembler,
     keeper: Keeper<'a>,

@@ -1,4 +1,4 @@
-//! `oscost ph`: learns what executables do, and watches for what is not normal.
+//! `oscost ph`: learns the call sequences of executables, and watches for anomalies.
 
 mod monitor;
 mod profiles;

@@ -27,7 +27,7 @@ use crate::ph::monitor_process::{
 use crate::ph::store::{self, find_all};
 use crate::run::MachineLock;
 
-/// Text from outside is shown up to this length.
+/// The maximum length of text from other processes that is shown.
 const MAX_LETTERS: usize = 400;
 
 /// What is monitored, and how.
@@ -56,10 +56,10 @@ pub enum Ended {
     },
 }
 
-/// Learns what executables do.
+/// Learns the call sequences of executables.
 pub fn train(request: &Request, observer: &dyn Observer) -> anyhow::Result<Ended> {
-    let mut show = |said: &MonitorEvent| {
-        if let MonitorEvent::Ended(_) = said {
+    let mut show = |event: &MonitorEvent| {
+        if let MonitorEvent::Ended(_) = event {
             observer.status("`oscost ph profiles` shows what was learnt");
         }
         Ok(())
@@ -67,14 +67,14 @@ pub fn train(request: &Request, observer: &dyn Observer) -> anyhow::Result<Ended
     monitor(MonitorProcess::this_program()?, request, observer, &mut show)
 }
 
-/// Reports what is not normal; an error of `report` ends it.
+/// Reports anomalies; an error of `report` ends it.
 pub fn watch(
     request: &Request,
     observer: &dyn Observer,
     report: &mut dyn FnMut(&Anomaly, &CallNames) -> io::Result<()>,
 ) -> anyhow::Result<Ended> {
     let names = CallNames::native();
-    let mut show = |said: &MonitorEvent| match said {
+    let mut show = |event: &MonitorEvent| match event {
         MonitorEvent::Anomaly(anomaly) => report(anomaly, &names),
         _ => Ok(()),
     };
@@ -83,7 +83,7 @@ pub fn watch(
 
 /// Monitors while a command runs, or until it is interrupted.
 fn monitor(
-    mut holder: impl MonitorRunner,
+    mut monitor: impl MonitorRunner,
     request: &Request,
     observer: &dyn Observer,
     show: &mut dyn FnMut(&MonitorEvent) -> io::Result<()>,
@@ -94,7 +94,7 @@ fn monitor(
         observer.note(&format!("{process} is measuring, and is affected by this"));
     }
     let tree = (!request.command.is_empty()).then(std::process::id);
-    let asked = MonitorOptions { constants: request.constants, tree };
+    let options = MonitorOptions { constants: request.constants, tree };
     let mut run = MonitoredRun {
         interrupt: &interrupt,
         command: &request.command,
@@ -103,14 +103,14 @@ fn monitor(
         observer,
         show,
     };
-    let held = holder.run(&asked, &mut run);
-    end(held, run)
+    let result = monitor.run(&options, &mut run);
+    end(result, run)
 }
 
 /// Ends the command, and combines its end with the monitor's.
-fn end(held: Result<(), MonitorError>, run: MonitoredRun<'_>) -> anyhow::Result<Ended> {
+fn end(monitored: Result<(), MonitorError>, run: MonitoredRun<'_>) -> anyhow::Result<Ended> {
     let ended = run.end();
-    match held {
+    match monitored {
         Ok(()) => ended,
         Err(MonitorError::Observer(error)) => Err(error.into()),
         Err(error) => Err(error).context("cannot monitor here"),
@@ -152,12 +152,12 @@ enum CommandState {
 }
 
 impl MonitorObserver for MonitoredRun<'_> {
-    fn on_event(&mut self, said: &MonitorEvent) -> io::Result<()> {
+    fn on_event(&mut self, event: &MonitorEvent) -> io::Result<()> {
         let shown = |text: &str| display_text(text, MAX_LETTERS);
-        match said {
+        match event {
             MonitorEvent::Ready => match self.command.split_first() {
-                Some((program, its)) => {
-                    self.state = match Command::new(program).args(its).spawn() {
+                Some((program, arguments)) => {
+                    self.state = match Command::new(program).args(arguments).spawn() {
                         Ok(child) => CommandState::Running(child),
                         Err(error) => CommandState::NotStarted(error),
                     };
@@ -180,7 +180,7 @@ impl MonitorObserver for MonitoredRun<'_> {
             }
             _ => {}
         }
-        (self.show)(said)
+        (self.show)(event)
     }
 
     fn should_stop(&mut self) -> bool {

@@ -1,4 +1,4 @@
-//! The profiles that are kept.
+//! The kept profiles.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -14,7 +14,7 @@ use crate::ph::profile::{Profile, State};
 use crate::ph::profile_file;
 use crate::ph::store::{StoredProfiles, find_all, lock, prune, save_all};
 
-/// Text from outside is shown up to this length.
+/// The maximum length of text from files that is shown.
 const MAX_LETTERS: usize = 400;
 
 /// Some of the profiles that are kept.
@@ -109,9 +109,9 @@ pub fn save() -> anyhow::Result<Saved> {
 pub struct Loaded {
     /// How many.
     pub count: usize,
-    /// How many of them are of files that are not here, or have changed.
+    /// How many of them belong to files that do not exist here, or have changed.
     pub foreign: usize,
-    /// How many of them are normal.
+    /// How many of them define what is normal.
     pub normal: usize,
 }
 
@@ -122,7 +122,7 @@ pub fn load(file: &str, observer: &dyn Observer) -> anyhow::Result<Loaded> {
     let profiles =
         profile_file::read_all(&bytes).with_context(|| format!("cannot load {}", shown(file)))?;
     let folder = profile_folder()?;
-    let _claim = lock(&folder)?;
+    let _lock = lock(&folder)?;
     for path in save_all(&folder, &profiles)? {
         let path = shown(&path.to_string_lossy());
         observer.note(&format!("a file that was not a profile is now {path}"));

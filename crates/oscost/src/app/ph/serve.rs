@@ -1,4 +1,4 @@
-//! The monitor process and its cleanup process, which oscost starts for itself.
+//! The monitor process and its cleanup process, which oscost starts itself.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::ph::constants::Constants;
 
-/// What the process that started the monitor wants.
+/// The options of the process that started the monitor.
 pub struct ServeRequest {
     /// The process whose tree is monitored; without it, all processes.
     pub tree: Option<u32>,
@@ -25,7 +25,7 @@ pub struct ServeRequest {
 pub enum Served {
     /// It ran to its end.
     Done,
-    /// Something is missing; it was reported.
+    /// A requirement is missing, and was reported.
     Missing,
 }
 
@@ -40,20 +40,15 @@ pub fn serve(
     use crate::ph::monitor_main;
     use crate::ph::monitor_process::MonitorOptions;
     let ServeRequest { tree, fresh, unchanged, quiet, constants } = request;
-    let keeps = unchanged.is_none();
+    let save_profiles = unchanged.is_none();
     let folder = match (fresh, unchanged) {
         (true, _) => None,
         (false, Some(folder)) => Some(folder),
         (false, None) => Some(profile_folder()?),
     };
-    let asked = MonitorOptions { constants, tree };
-    let work = monitor_main::MonitorTask {
-        options: asked,
-        folder,
-        save_profiles: keeps,
-        report_events: !quiet,
-    };
-    Ok(match monitor_main::run_monitor(&work, input, output)? {
+    let options = MonitorOptions { constants, tree };
+    let task = monitor_main::MonitorTask { options, folder, save_profiles, report_events: !quiet };
+    Ok(match monitor_main::run_monitor(&task, input, output)? {
         monitor_main::MonitorExit::Well => Served::Done,
         monitor_main::MonitorExit::Missing => Served::Missing,
     })
@@ -72,8 +67,8 @@ pub fn serve(
     let missing = needs.into_iter().filter(|need| need.availability == Availability::No);
     let missing: Vec<String> =
         missing.map(|need| format!("{}: {}", need.name, need.detail)).collect();
-    let said = MonitorEvent::Missing { why: missing.join("; ") };
-    writeln!(output, "{}", serde_json::to_string(&said)?)?;
+    let event = MonitorEvent::Missing { why: missing.join("; ") };
+    writeln!(output, "{}", serde_json::to_string(&event)?)?;
     Ok(Served::Missing)
 }
 

@@ -17,10 +17,10 @@ use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
-pub(crate) const RULES: u32 = 1;
+pub(crate) const SUMMARY_RULES: u32 = 1;
 
 /// Reading that takes longer than this is reported, with its progress.
-const SILENCE: Duration = Duration::from_secs(1);
+const UNREPORTED: Duration = Duration::from_secs(1);
 /// The time between two reports.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
@@ -28,7 +28,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 fn summary(record: &Record) -> Summary {
     let worker = &record.tool.worker;
     Summary {
-        rules: RULES,
+        rules: SUMMARY_RULES,
         tool: record.tool.version.clone(),
         worker: worker.hash.clone(),
         catalog: worker.catalog.clone(),
@@ -38,12 +38,16 @@ fn summary(record: &Record) -> Summary {
             .conditions
             .first()
             .is_some_and(|it| it.flags.iter().any(|flag| flag == "CLOCK_DRIFTED")),
-        machine_states: record.machines.iter().map(|machine| stand(record, machine)).collect(),
+        machine_states: record
+            .machines
+            .iter()
+            .map(|machine| machine_state(record, machine))
+            .collect(),
         figures: record.results.iter().filter_map(|row| figure(record, row)).collect(),
     }
 }
 
-fn stand(record: &Record, machine: &Machine) -> MachineState {
+fn machine_state(record: &Record, machine: &Machine) -> MachineState {
     let conditions = record.conditions.iter().find(|it| it.machine == machine.id);
     let mitigations = machine.mitigations.iter().map(|(flaw, what)| format!("{flaw}: {what}"));
     let mitigations: Vec<String> = mitigations.collect();
@@ -55,7 +59,7 @@ fn stand(record: &Record, machine: &Machine) -> MachineState {
         microcode: machine.cpu.microcode.clone(),
         command_line: machine.os.cmdline.as_deref().map(command_line),
         mitigations: (!mitigations.is_empty()).then(|| mitigations.join("; ")),
-        modules: machine.os.lsm.as_ref().map(|them| them.join(" ")),
+        modules: machine.os.lsm.as_ref().map(|modules| modules.join(" ")),
         tracers: conditions.map(|it| it.tracers.join("; ")),
         clock: machine.clock.as_ref().map(|clock| clock.source.clone()),
         class: conditions.and_then(|it| it.class.clone()),
@@ -84,7 +88,7 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
         rev: row.rev,
         unit: row.unit,
         mode: row.mode,
-        subject: subject(record, row),
+        subject: program_identity(record, row),
         file: row.file.as_ref().map(file),
         monitor: row.monitor.as_ref().map(|it| it.profile_states.join(" ")),
         flags: row.flags.clone(),
@@ -94,10 +98,10 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
     })
 }
 
-/// What tells a program from others of the same name: the words of the command, or the file that
-/// describes it, the commands before it, and which of its metrics is the figure. One that comes with
-/// oscost is known by its revision.
-fn subject(record: &Record, row: &Row) -> Option<String> {
+/// What distinguishes a program from others of the same name: the words of the command, or the file
+/// that describes it, the commands before it, and which of its metrics is the figure. A program that
+/// comes with oscost is identified by its revision.
+fn program_identity(record: &Record, row: &Row) -> Option<String> {
     let (family, _) = row.benchmark.split_once('/')?;
     if family != FAMILY {
         return None;
@@ -117,7 +121,7 @@ fn subject(record: &Record, row: &Row) -> Option<String> {
     Some(hash::content(parts.join("\0").as_bytes()))
 }
 
-/// The values of an option on a command line, in order; what follows `--` belongs to a program.
+/// The values of an option on a command line, in order; the words after `--` belong to a program.
 fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
     let mut words = command.iter().take_while(|it| *it != "--");
     let mut values = Vec::new();
@@ -131,8 +135,7 @@ fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
     values
 }
 
-/// Keeps the figures of a run that has ended. A failure costs nothing but time: a history reads the
-/// journal again.
+/// Keeps the figures of a run that has ended. After a failure a history reads the journal again.
 pub(crate) fn keep_figures(store: &mut Store, id: &str, record: &Record, observer: &dyn Observer) {
     if record.ended.is_none() {
         return;
@@ -144,23 +147,23 @@ pub(crate) fn keep_figures(store: &mut Store, id: &str, record: &Record, observe
 
 /// Runs whose figures were missing in the store.
 pub(crate) struct Missing {
-    /// Runs whose figures could not be kept: this history has them all the same.
+    /// Runs whose figures could not be kept; this history includes them.
     pub(crate) unkept: Vec<SummarisedRun>,
     /// Runs that stay without figures, by the reason.
     pub(crate) without: Vec<LeftOut>,
 }
 
-/// Adds the figures of runs that have none yet: of an older oscost, or of a time when the disk was
-/// full.
+/// Adds the figures of runs that have none yet: those of an older oscost, and those that were kept
+/// while the disk was full.
 pub(crate) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Result<Missing> {
     let mut unkept = Vec::new();
-    let missing = store.without_figures(RULES)?;
-    // A store that cannot be written now stays so: that is found out and noted once.
+    let missing = store.without_figures(SUMMARY_RULES)?;
+    // If the store cannot be written, this is noted once.
     let mut writable = match missing.is_empty() {
         true => true,
-        false => was_kept(store.delete_outdated_figures(RULES), observer),
+        false => was_kept(store.delete_outdated_figures(SUMMARY_RULES), observer),
     };
-    let (begun, mut report_at) = (Instant::now(), SILENCE);
+    let (begun, mut report_at) = (Instant::now(), UNREPORTED);
     let mut unreadable = 0;
     for (at, UnsummarisedRun { id, started, imported }) in missing.iter().enumerate() {
         if begun.elapsed() > report_at {

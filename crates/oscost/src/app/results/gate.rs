@@ -7,7 +7,7 @@ pub use crate::estimate::comparison::threshold::Threshold;
 /// What a gate found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gate {
-    /// No row is surely slower by more than the threshold.
+    /// No row is significantly slower by more than the threshold.
     Passed(Passed),
     /// The control, in which nothing differs, shows an effect.
     ControlFailed,
@@ -18,16 +18,16 @@ pub enum Gate {
         /// How many were compared.
         rows: usize,
     },
-    /// Some rows are surely slower by more than the threshold.
+    /// Some rows are significantly slower by more than the threshold.
     Regressed,
 }
 
-/// How much a gate that was passed is worth.
+/// How many rows a passed gate judged, and with what power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// Rows that the threshold applies to.
     pub judged: usize,
-    /// Those of them in which a change of that size would have shown.
+    /// The judged rows in which a change of that size would have been detected.
     pub powered: usize,
     /// Rows that the threshold does not apply to.
     pub not_judged: usize,

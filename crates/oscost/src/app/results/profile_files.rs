@@ -18,7 +18,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// As a line for people.
+    /// As a line of output.
     pub fn text(&self) -> String {
         const MAX_LETTERS: usize = 400;
         let [file, why] = [&self.file, &self.why].map(|text| display_text(text, MAX_LETTERS));
@@ -36,7 +36,7 @@ pub(crate) fn unreadable(found: &StoredProfiles) -> Vec<Unreadable> {
     refused.collect()
 }
 
-/// Reports the files that are not profiles, before a monitor goes on without them.
+/// Reports the files that are not profiles, which a monitor leaves out.
 pub(crate) fn report_unreadable(observer: &dyn Observer) {
     // A folder that cannot be read is an error of the monitor.
     if let Some(found) = profile_folder().ok().and_then(|folder| find_all(&folder).ok()) {

@@ -1,4 +1,4 @@
-//! Records by name: of a run in the store, or of a file that anybody may have written.
+//! Records by name: of a run in the store, or from an untrusted file.
 
 use std::io::Read;
 
@@ -43,20 +43,20 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
 
 /// Reads records by name; the store is opened for the first one that needs it.
 pub(crate) struct RecordReader {
-    /// What the records are for, as a verb in error messages.
+    /// The verb of error messages: what the records are read for.
     act: &'static str,
     store: Option<Store>,
     stdin_read: bool,
 }
 
 impl RecordReader {
-    /// A reader for this act.
+    /// A reader for errors with this verb.
     pub(crate) fn new(act: &'static str) -> Self {
         Self { act, store: None, stdin_read: false }
     }
 
     /// The run of that name: `-` is standard input; a name with a slash or ending in `.json` is a
-    /// file; anything else is looked up in the store, with its raw samples if they are wanted.
+    /// file; anything else is looked up in the store, with its raw samples on request.
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<Record> {
         let act = self.act;
         let is_file = name == "-" || name.contains('/') || name.ends_with(".json");

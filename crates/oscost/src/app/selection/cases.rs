@@ -12,14 +12,14 @@ use crate::studies::Study;
 /// What is measured.
 pub(crate) struct Selection {
     pub(crate) cases: Vec<Case>,
-    /// The worker's benchmarks, and programs.
+    /// The definitions of the worker's benchmarks and of programs.
     pub(crate) definitions: Catalog,
     pub(crate) programs: Programs,
     pub(crate) study: Option<Study>,
 }
 
-/// The cases of a study, or those that the selectors name. What is wrong with either is reported
-/// before anything is waited for.
+/// The cases of a study, or those that the selectors name. Errors in either are reported before
+/// the command waits for a machine.
 pub(crate) fn select(
     worker: &WorkerBinary,
     selectors: &[String],
@@ -27,7 +27,7 @@ pub(crate) fn select(
     study: Option<Study>,
     extent: Extent,
 ) -> anyhow::Result<Selection> {
-    let programs = Programs::of(programs)?;
+    let programs = Programs::with_request(programs)?;
     let definitions = programs.definitions(&worker.catalog);
     let cases = match &study {
         Some(study) => study_cases(&definitions, study)?.local,
@@ -36,7 +36,7 @@ pub(crate) fn select(
     Ok(Selection { cases, definitions, programs, study })
 }
 
-/// All that can be measured: the worker's benchmarks, and the programs that come with oscost.
+/// The definitions of the worker's benchmarks and of the programs that come with oscost.
 pub(crate) fn all_definitions() -> anyhow::Result<Catalog> {
     Ok(Programs::bundled().definitions(&WorkerBinary::find()?.catalog))
 }

@@ -1,4 +1,4 @@
-//! Studies and workloads by name: one that comes with oscost, or a file of the user's own.
+//! Studies and workloads by name: those that come with oscost, or files of the user.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::studies::{self, Study};
 use crate::treatments::did_you_mean;
 use crate::workloads::{self, Spec};
 
-/// A kind of file that a user may write.
+/// A kind of file that users write.
 struct Kind {
     /// Its noun.
     noun: &'static str,
@@ -33,7 +33,7 @@ const WORKLOAD: Kind = Kind {
 };
 
 impl Kind {
-    /// The error for a name that is none of those that come with oscost.
+    /// The error for an unknown name.
     fn unknown(&self, name: &str, names: &[&str]) -> anyhow::Error {
         let what = format!(
             "`{}` is not a {}{}",
@@ -48,7 +48,7 @@ impl Kind {
         UsageError::with_hint(&what, &hint).into()
     }
 
-    /// Reads a file of the user's.
+    /// Reads a user's file.
     fn read<T>(
         &self,
         path: &str,
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// Whether a name means a file, not a study that comes with oscost.
+/// Whether a name is that of a file, not of a study that comes with oscost.
 fn is_study_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
@@ -82,8 +82,8 @@ pub(crate) fn find_study(name: &str) -> anyhow::Result<Study> {
     studies::find_built_in(name).ok_or_else(|| STUDY.unknown(name, &names))
 }
 
-/// The study that a run was measured for, as its record names it; `None` where there is none, or
-/// where it was a file, which may have changed since.
+/// The study that a run was measured for, as its record names it; `None` if there was none, or if it
+/// was a file, which may have changed since.
 pub(crate) fn study_of(record: &Record) -> Option<Study> {
     record
         .settings
@@ -95,7 +95,8 @@ pub(crate) fn study_of(record: &Record) -> Option<Study> {
 
 /// Finds the workload of that name, or reads it from its file.
 pub(crate) fn find_workload(name: &str) -> anyhow::Result<Spec> {
-    if name.ends_with(".toml") || name.contains('/') && !name.starts_with("workload/") {
+    let is_file = name.ends_with(".toml") || (name.contains('/') && !name.starts_with("workload/"));
+    if is_file {
         return read_workload(name);
     }
     let names: Vec<&str> = workloads::all().iter().map(Spec::name).collect();

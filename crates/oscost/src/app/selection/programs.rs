@@ -11,15 +11,16 @@ use oscost_model::target::Host;
 
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
+use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
 use crate::workloads::environment::default_cache;
 use crate::workloads::{self, RunEnvironment, Spec};
 
-/// The time for trials beyond the fewest, as for the price list.
-const TRIALS: Duration = Duration::from_secs(60);
+/// The time for trials beyond the minimum number, as for the price list.
+const TRIAL_TIME: Duration = Duration::from_secs(60);
 /// The same for figures that are published.
-const TRIALS_THOROUGH: Duration = Duration::from_secs(600);
+const TRIAL_TIME_THOROUGH: Duration = Duration::from_secs(600);
 
 /// What a request says about programs.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +35,10 @@ pub struct ProgramRequest {
     pub workload: Option<String>,
 }
 
-/// How much effort a request makes.
+/// How precise the figures are to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
-    /// As little as a figure or a verdict takes.
+    /// The least that gives a figure or a verdict.
     Quick,
     /// The usual.
     #[default]
@@ -65,34 +66,31 @@ pub(crate) struct Programs {
     prepare: Vec<Vec<String>>,
 }
 
-/// A row that cannot be measured here: its index, and what is missing.
-pub(crate) type UnsummarisedRun = Vec<(usize, String)>;
-
 impl Programs {
-    /// Those that come with oscost.
+    /// The programs that come with oscost.
     pub(crate) fn bundled() -> Self {
         Self { specs: workloads::all().to_vec(), own: Vec::new(), prepare: Vec::new() }
     }
 
-    /// Those, and the ones of a request.
-    pub(crate) fn of(request: &ProgramRequest) -> anyhow::Result<Self> {
+    /// The programs that come with oscost, and those of a request.
+    pub(crate) fn with_request(request: &ProgramRequest) -> anyhow::Result<Self> {
         let mut programs = Self::bundled();
         if let Some(path) = &request.workload {
             programs.add(read_workload(path)?);
         }
-        let bad = |what: &str, why: String| UsageError(format!("cannot {what}: {why}"));
+        let error = |what: &str, why: String| UsageError(format!("cannot {what}: {why}"));
         if !request.command.is_empty() {
             let spec = workloads::of_command(&request.command);
-            programs.add(spec.map_err(|why| bad("measure this command", why.to_string()))?);
+            programs.add(spec.map_err(|why| error("measure this command", why.to_string()))?);
         }
         for text in &request.prepare {
-            let words = split(text).map_err(|why| bad("read the command of `--prepare`", why))?;
+            let words = split(text).map_err(|why| error("read the command of `--prepare`", why))?;
             programs.prepare.push(words);
         }
         Ok(programs)
     }
 
-    /// The user's own replaces one of the same name.
+    /// Adds a program of the user's, which replaces one of the same name.
     fn add(&mut self, spec: Spec) {
         let id = spec.definition().id;
         self.specs.retain(|it| it.definition().id != id);
@@ -114,16 +112,17 @@ impl Programs {
         catalog
     }
 
-    /// Fills in the program of each row that measures one; returns those that cannot run here.
+    /// Fills in the program of each row that measures one; returns the rows whose program cannot run
+    /// here.
     pub(crate) fn fill(
         &self,
         rows: &mut [PlannedRow],
         host: &Host,
         effort: Effort,
-    ) -> UnsummarisedRun {
-        let mut lacking = UnsummarisedRun::new();
-        let here = here(host, effort == Effort::Quick);
-        for (at, row) in rows.iter_mut().enumerate() {
+    ) -> Vec<SkippedRow> {
+        let mut skipped = Vec::new();
+        let environment = environment(host, effort == Effort::Quick);
+        for (index, row) in rows.iter_mut().enumerate() {
             if row.definition.family() != FAMILY {
                 continue;
             }
@@ -131,9 +130,9 @@ impl Programs {
             let Some(spec) = self.specs.iter().find(is_it) else { continue };
             // Packages and folders were looked for on this machine only.
             let workload = match host {
-                Host::Local | Host::Fake(_) => {
-                    spec.workload(&row.case.point, &here).map_err(|missing| missing.to_string())
-                }
+                Host::Local | Host::Fake(_) => spec
+                    .workload(&row.case.point, &environment)
+                    .map_err(|missing| missing.to_string()),
                 Host::Vm(_) => Err("programs run on this machine only: a virtual machine has the \
                                     worker and no other program"
                     .to_owned()),
@@ -149,15 +148,15 @@ impl Programs {
                     }
                     row.workload = Some(Box::new(workload));
                 }
-                Err(missing) => lacking.push((at, missing)),
+                Err(reason) => skipped.push(SkippedRow { row: index, reason }),
             }
         }
-        lacking
+        skipped
     }
 }
 
-/// What programs find on a host: this machine, or nothing where it is made up.
-fn here(host: &Host, quick: bool) -> RunEnvironment {
+/// The environment of programs on a host: this machine, or an invented one for a fake host.
+fn environment(host: &Host, quick: bool) -> RunEnvironment {
     if let Host::Fake(_) = host {
         let [folder, cache] = ["/here", "/cache"].map(PathBuf::from);
         return RunEnvironment { cpus: 2, start_folder: folder, cache, quick, skip_checks: true };
@@ -165,7 +164,7 @@ fn here(host: &Host, quick: bool) -> RunEnvironment {
     RunEnvironment {
         cpus: std::thread::available_parallelism().map_or(1, Into::into),
         start_folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        // A user without a folder has prepared nothing, and that is what is reported.
+        // Without HOME nothing can have been prepared; the missing preparation is then reported.
         cache: default_cache().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
         quick,
         skip_checks: false,
@@ -173,16 +172,20 @@ fn here(host: &Host, quick: bool) -> RunEnvironment {
 }
 
 /// How much time the trials of programs may take.
-pub(crate) fn trial_time(effort: Effort, counts: bool, budget_s: Option<f64>) -> TrialBudget {
-    let within = match effort {
+pub(crate) fn trial_budget(
+    effort: Effort,
+    count_calls: bool,
+    budget_s: Option<f64>,
+) -> TrialBudget {
+    let time_budget = match effort {
         Effort::Quick => Duration::ZERO,
-        Effort::Default => TRIALS,
-        Effort::Thorough => TRIALS_THOROUGH,
+        Effort::Default => TRIAL_TIME,
+        Effort::Thorough => TRIAL_TIME_THOROUGH,
     };
     TrialBudget {
-        time_budget: within,
+        time_budget,
         spread: effort != Effort::Quick,
-        count_calls: counts,
+        count_calls,
         run_limit: budget_s.map(Duration::from_secs_f64),
     }
 }

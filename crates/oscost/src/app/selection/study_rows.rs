@@ -6,12 +6,11 @@ use oscost_model::journal::PlannedRow;
 use oscost_model::record::TargetInfo;
 
 use super::named_files::find_study;
-use super::programs::UnsummarisedRun;
 use crate::app::error::UsageError;
-use crate::plan;
+use crate::plan::{self, SkippedRow};
 use crate::studies::{self, Study};
 
-/// The study of that name, for a run: it must compare nothing.
+/// The study of that name, for a run on one target: it must not compare two.
 pub(crate) fn study_without_comparison(name: &str) -> anyhow::Result<Study> {
     let study = find_study(name)?;
     match &study.columns {
@@ -44,7 +43,7 @@ pub(crate) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<St
     let select = |peer: bool| -> anyhow::Result<Vec<Case>> {
         let those = wanted.iter().filter(|it| it.peer == peer);
         let selectors: Vec<String> = those.map(|it| it.case.to_owned()).collect();
-        // No selector would be the price list.
+        // Without a selector the price list would be selected.
         match selectors.is_empty() {
             true => Ok(Vec::new()),
             false => Ok(plan::select(catalog, &selectors, Extent::Default)?),
@@ -53,27 +52,34 @@ pub(crate) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<St
     Ok(StudyCases { local: select(false)?, remote: select(true)? })
 }
 
-/// Refuses what is not exactly one case of the catalog.
+/// Refuses a name that does not mean exactly one case of the catalog.
 fn check_case(catalog: &Catalog, wanted: &studies::RequestedCase<'_>) -> Result<(), String> {
     let case = wanted.case;
     let found = plan::select(catalog, &[case.to_owned()], Extent::Default);
     match found.map_err(|error| error.to_string())?.as_slice() {
         [one] if one.to_string() == case => Ok(()),
         found => {
-            let meant = found.first().map(|it| format!("; `{it}` is one")).unwrap_or_default();
-            Err(format!("`{case}` is not a single case in full{meant}"))
+            let example = found.first().map(|it| format!("; `{it}` is one")).unwrap_or_default();
+            Err(format!("`{case}` is not the full name of a single case{example}"))
         }
     }
 }
 
-/// The rows of a study: cases with both ends here, cases with one end at the peer, then what is
-/// measured with them; each with its study method. With them the rows that lack a peer.
+/// The rows of a study.
+pub(crate) struct StudyRows {
+    pub(crate) rows: Vec<PlannedRow>,
+    /// Those that need a peer which there is not.
+    pub(crate) skipped: Vec<SkippedRow>,
+}
+
+/// The rows of a study, each with its study method: cases with both ends on one machine, cases with
+/// one end at the peer, then reference cases and parts of floors.
 pub(crate) fn study_rows(
     catalog: &Catalog,
     study: &Study,
     target: &TargetInfo,
     peer: Option<&str>,
-) -> anyhow::Result<(Vec<PlannedRow>, UnsummarisedRun)> {
+) -> anyhow::Result<StudyRows> {
     let StudyCases { local, remote } = study_cases(catalog, study)?;
     let remote = plan::remote_peer_rows(catalog, remote, target, peer);
     let mut rows = plan::rows(catalog, local, target);
@@ -81,24 +87,25 @@ pub(crate) fn study_rows(
     let last = first + remote.len();
     rows.splice(first..first, remote);
     let wanted = study.requested_cases();
-    let mut lacking = UnsummarisedRun::new();
-    for (at, row) in rows[..last].iter_mut().enumerate() {
-        let is_remote = at >= first;
+    let mut skipped = Vec::new();
+    for (index, row) in rows[..last].iter_mut().enumerate() {
+        let is_remote = index >= first;
         row.study_method = wanted
             .iter()
             .find(|it| it.peer == is_remote && is_row_of(catalog, it, row))
             .and_then(|it| it.study_method);
-        let why = match (is_remote, peer) {
+        let reason = match (is_remote, peer) {
             (false, _) => None,
             (true, None) => Some(studies::NO_PEER.to_owned()),
             (true, Some(_)) => plan::local_only_reason(row),
         };
-        lacking.extend(why.map(|why| (at, why)));
+        skipped.extend(reason.map(|reason| SkippedRow { row: index, reason }));
     }
-    Ok((rows, lacking))
+    Ok(StudyRows { rows, skipped })
 }
 
-/// Whether a row is what a study wants: between machines the peer is always on another CPU.
+/// Whether a row is the requested case of a study: between machines the peer is always on another
+/// CPU.
 fn is_row_of(catalog: &Catalog, wanted: &studies::RequestedCase<'_>, row: &PlannedRow) -> bool {
     let Some(case) = Case::parse(wanted.case) else { return false };
     match wanted.peer {

@@ -1,4 +1,4 @@
-//! Sessions with a host, and its machine reserved for us where that is wanted.
+//! Sessions with a host, and the reservation of its machine.
 
 use std::fmt;
 
@@ -41,9 +41,9 @@ pub(crate) struct ConnectOptions<'a, 'o> {
     pub(crate) observer: &'o dyn Observer,
 }
 
-/// Whether the machine is ours as long as the connection lasts.
+/// Whether this process has the machine for itself as long as the connection lasts.
 pub(crate) enum Machine {
-    /// It is.
+    /// It has.
     Ours,
     /// This process is measuring on it.
     Busy(String),
@@ -98,7 +98,7 @@ pub(crate) fn connect<'a>(
     Ok(Connection { session, machine: reserved.machine, _lock: reserved.lock })
 }
 
-/// Reserves this machine: one run at a time. Waits for another one if that is wanted.
+/// Reserves this machine, since one run measures at a time; waits for another run if requested.
 pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::Result<Reservation> {
     let ConnectOptions { interrupt, on_busy, observer } = options;
     loop {
@@ -125,13 +125,13 @@ pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::R
     }
 }
 
-/// Has another machine reserved by its supervisor.
+/// Reserves another machine through its supervisor.
 fn claim_remote(
     session: &mut dyn Session,
     host: &Host,
     ConnectOptions { on_busy, observer, .. }: ConnectOptions<'_, '_>,
 ) -> anyhow::Result<Machine> {
-    /// The name of a process comes from the other machine: it is bounded before it is shown.
+    /// The name of a process comes from the other machine: its length is limited before it is shown.
     const MAX_LETTERS: usize = 400;
     let shown = |process: &str| display_text(process, MAX_LETTERS);
     let mut claimed = claim(session, on_busy == OnBusy::Wait)?;
@@ -154,7 +154,7 @@ fn busy(process: &str, place: impl fmt::Display) -> anyhow::Error {
     anyhow::anyhow!("cannot measure: {process} is measuring {place}")
 }
 
-/// The process that has the machine, for people.
+/// The process that has the machine, as shown to users.
 fn process(holder: &LockHolder) -> String {
     let command = holder.command.as_deref().unwrap_or("its command line is not readable");
     format!("process {} ({command})", holder.pid)

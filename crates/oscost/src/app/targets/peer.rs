@@ -1,4 +1,4 @@
-//! The peer's machine of a run: where it is, and where its servers listen.
+//! The peer's machine of a run: its host, and the address that its servers bind.
 
 use std::net::{IpAddr, TcpListener};
 
@@ -12,8 +12,8 @@ use super::connect::{ConnectOptions, Connection, Machine, OnBusy, connect};
 use super::resolve::host_alone;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
-use crate::app::selection::programs::UnsummarisedRun;
 use crate::hosts::WorkerBinary;
+use crate::plan::SkippedRow;
 use crate::run::Peer;
 use crate::{advice, plan};
 
@@ -51,7 +51,7 @@ pub(crate) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
 }
 
 impl<'a> PeerConnection<'a> {
-    /// Connects to the peer's machine, and reserves it.
+    /// Connects to the peer's machine and reserves it.
     pub(crate) fn open(
         host: &Host,
         workers: WorkerSide<'_>,
@@ -63,20 +63,20 @@ impl<'a> PeerConnection<'a> {
         if let Machine::Busy(by) = &connection.machine
             && !is_this_process(by, workers.host)
         {
-            // Waiting for one machine while another one is reserved may never end.
+            // Waiting for one machine while holding another could end in a deadlock.
             anyhow::bail!(
                 "cannot have the peer at {host}: {by} is measuring there\n  hint: try again when \
                  it has ended"
             );
         }
         let bind = match host {
-            Host::Local => address_seen_by(workers)?,
+            Host::Local => address_known_to(workers)?,
             _ => address_reached(host, connection.session.hello())?,
         };
         Ok(Self { connection, bind })
     }
 
-    /// The peer, as a run needs it.
+    /// The peer in the form that a run takes.
     pub(crate) fn peer(&mut self, cpu: Option<u32>) -> Peer<'_> {
         let facts = self.connection.session.hello().facts.clone();
         Peer {
@@ -89,7 +89,7 @@ impl<'a> PeerConnection<'a> {
     }
 }
 
-/// Whether the peer's machine is reserved by this very process: then the two are one machine.
+/// Whether this very process has reserved the peer's machine: the two are then one machine.
 fn is_this_process(by: &str, workers: &Host) -> bool {
     *workers == Host::Local && by.starts_with(&format!("process {} ", std::process::id()))
 }
@@ -106,14 +106,14 @@ fn address_reached(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
     })
 }
 
-/// The address at which the other machine sees this one, if it is one of this machine's own.
-fn address_seen_by(WorkerSide { host, hello }: WorkerSide<'_>) -> anyhow::Result<IpAddr> {
+/// The address by which the other machine knows this one, if this machine has it.
+fn address_known_to(WorkerSide { host, hello }: WorkerSide<'_>) -> anyhow::Result<IpAddr> {
     let from = hello.ssh_endpoints.as_ref().map(|ends| ends.from.clone()).unwrap_or_default();
     let own = |from: &IpAddr| TcpListener::bind((*from, 0)).is_ok();
     from.parse().ok().filter(own).ok_or_else(|| {
         anyhow::anyhow!(
-            "cannot be the peer of {host}: it sees this machine at `{}`, which is not an address \
-             of this machine (NAT, or a jump host)\n  hint: swap --at and --peer, or start oscost \
+            "cannot be the peer of {host}: its connection comes from `{}`, which is not an \
+             address of this machine (NAT, or a jump host)\n  hint: swap --at and --peer, or start oscost \
              there",
             from.escape_debug()
         )
@@ -133,9 +133,11 @@ pub(crate) fn cases_between(
     cases
 }
 
-/// Gives the rows with two ends the peer's machine; returns those that cannot have it.
-pub(crate) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> UnsummarisedRun {
+/// Sets the peer's machine of the rows with two ends; returns the rows that can only run on one
+/// machine.
+pub(crate) fn move_ends_to_peer(rows: &mut [PlannedRow]) -> Vec<SkippedRow> {
     plan::mark_remote_peer(rows, MACHINE);
-    let why_not = |(at, row)| Some((at, plan::local_only_reason(row)?));
-    rows.iter().enumerate().filter_map(why_not).collect()
+    let skipped =
+        |(index, row)| Some(SkippedRow { row: index, reason: plan::local_only_reason(row)? });
+    rows.iter().enumerate().filter_map(skipped).collect()
 }

@@ -23,8 +23,8 @@ pub(crate) fn host_alone(text: &str, hint: &str) -> anyhow::Result<Host> {
     }
 }
 
-/// The target that `--at` names, with the treatments of `--treat` if they are given apart. Only the
-/// text is read; what it names may be missing.
+/// The target that `--at` names, with the treatments of `--treat` if these are given separately.
+/// Only the text is parsed; what it names may not exist.
 pub(crate) fn resolve(at: &str, treatments: Option<&str>) -> anyhow::Result<Target> {
     let mut target = Target::parse(at).map_err(usage)?;
     if let Some(listed) = treatments {
@@ -57,7 +57,7 @@ pub(crate) struct PreparedTarget {
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads what the treatments of a target name (filters, folders) for a machine of this architecture.
+/// Reads the files that the treatments of a target name, for a machine of this architecture.
 pub(crate) fn prepare(target: &Target, arch: Option<Arch>) -> anyhow::Result<PreparedTarget> {
     let read = treatments::parse_with_notes(&target.treatments, arch.unwrap_or(Arch::X86_64))
         .map_err(|error| UsageError(error.to_string()))?;
@@ -73,13 +73,13 @@ pub(crate) fn prepare(target: &Target, arch: Option<Arch>) -> anyhow::Result<Pre
     Ok(PreparedTarget { side, notes: read.notes })
 }
 
-/// The same for this machine's architecture, and nothing of it is used: an unreadable filter is
-/// reported before anything is waited for.
+/// Prepares a target for this machine's architecture and drops the result: an unreadable filter is
+/// reported before the command waits for a machine.
 pub(crate) fn check(target: &Target) -> anyhow::Result<()> {
     prepare(target, Arch::from_uname(std::env::consts::ARCH)).map(drop)
 }
 
-/// Names the folder of profiles to the monitors that begin with the user's.
+/// Tells monitors that begin with the user's profiles where these are.
 pub(crate) fn with_profile_folder(treated: TreatmentSet) -> anyhow::Result<TreatmentSet> {
     treatments::with_profile_folder(treated, || {
         let folder = profile_folder()?.into_os_string().into_string();

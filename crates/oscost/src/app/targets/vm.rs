@@ -13,7 +13,7 @@ pub(crate) fn counted_machine(target: &Target) -> Result<Option<VmSpec>, UsageEr
     Ok((wanted.accel == Accel::Tcg).then_some(wanted))
 }
 
-/// Refuses a machine that does not exist, before anything is done for it.
+/// Refuses a machine whose kernel does not exist, before a session is opened.
 pub(crate) fn check(host: &Host) -> Result<(), UsageError> {
     let Host::Vm(text) = host else { return Ok(()) };
     let wanted = parse(text)?;
@@ -24,7 +24,7 @@ fn parse(text: &str) -> Result<VmSpec, UsageError> {
     VmSpec::parse(text).map_err(|error| UsageError(error.to_string()))
 }
 
-/// Finds the kernel of a machine, and notes which one was chosen where there was a choice.
+/// Finds the kernel of a machine, and notes the choice where there were several.
 pub(crate) fn find_kernel(wanted: &VmSpec, observer: &dyn Observer) -> anyhow::Result<Kernel> {
     let kernel = Kernel::find(&wanted.kernel).map_err(|error| UsageError(error.to_string()))?;
     if let Some(note) = &kernel.note {
@@ -39,7 +39,7 @@ pub(crate) struct GivenOption {
     pub(crate) is_given: bool,
 }
 
-/// Refuses options that mean nothing where instructions are counted.
+/// Refuses options without meaning where instructions are counted.
 pub(crate) fn refuse_options(options: &[GivenOption]) -> Result<(), UsageError> {
     match options.iter().find(|option| option.is_given) {
         None => Ok(()),

@@ -319,7 +319,7 @@ fn request(profile: Profile, seed: u64) -> Request {
         budget: None,
         refine: false,
         trials: TrialBudget::default(),
-        unmeasurable: Vec::new(),
+        skipped: Vec::new(),
         requested_cpu: None,
         peer_cpu: None,
     }
