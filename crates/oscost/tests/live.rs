@@ -255,7 +255,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         comparison: Some(ComparisonPlan { sets, pairs, measure_lone_bases: false }),
         refine: false,
         trials: TrialBudget::default(),
-        unmeasurable: Vec::new(),
+        skipped: Vec::new(),
         requested_cpu: None,
         peer_cpu: None,
     };
