@@ -381,7 +381,7 @@ struct OwnValue<F> {
 impl<F: FnMut() -> Result<i64, Errno>> WorkBody for OwnValue<F> {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            self.last = (self.op)().map_err(|why| OpError { op, errno: why })?;
+            self.last = (self.op)().map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }

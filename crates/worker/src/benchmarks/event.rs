@@ -375,7 +375,7 @@ const BENCHES: &[Bench] = &[
         ],
         needs: &[Need::readable("/dev/null")],
         source: "study cs161-syscalls, The C10K problem; dup(2); fs/file.c: alloc_fd",
-        build: |params| or_unavailable(lowest_descriptor::open_close(params)),
+        build: |params| or_unavailable(lowest_descriptor::lowest_descriptor_work(params)),
         ..DEFAULTS
     },
     timeout::ERROR,

@@ -288,7 +288,7 @@ const BENCHES: &[Bench] = &[
 fn open_channel(params: Params<'_>) -> Result<Result<(Channel, u64), Work>, Errno> {
     let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
-        Err(lacking) => return Ok(Err(lacking)),
+        Err(unavailable) => return Ok(Err(unavailable)),
     };
     let ends = mechanisms::make_ends(params, params.number("size"))?;
     let capacity = ends.0.observation().capacity_bytes.unwrap_or(0);
@@ -303,7 +303,7 @@ fn trip_mode(params: Params<'_>) -> TripMode {
 fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
     match open_channel(params)? {
         Ok((two, _)) => two.round_trips(params.number("size"), trip_mode(params)),
-        Err(lacking) => Ok(lacking),
+        Err(unavailable) => Ok(unavailable),
     }
 }
 
@@ -315,17 +315,17 @@ fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     let size = params.number("size");
     match open_channel(params)? {
         Ok((two, capacity)) => two.throughput(size, (FILLS * capacity / size).max(MESSAGES)),
-        Err(lacking) => Ok(lacking),
+        Err(unavailable) => Ok(unavailable),
     }
 }
 
 fn one_way(params: Params<'_>) -> Result<Work, Errno> {
     let way = if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
-    if let Err(lacking) = cpu_of_timed_peer(params) {
-        return Ok(lacking);
+    if let Err(unavailable) = cpu_of_timed_peer(params) {
+        return Ok(unavailable);
     }
     match open_channel(params)? {
         Ok((two, _)) => two.one_way(params.number("size"), way, params.context.clock),
-        Err(lacking) => Ok(lacking),
+        Err(unavailable) => Ok(unavailable),
     }
 }

@@ -29,7 +29,7 @@ fn definitions() -> Vec<Definition> {
 }
 
 /// A worker pinned to a CPU of the process, if that is permitted.
-pub(super) fn site() -> Context {
+pub(super) fn context() -> Context {
     let allowed = affinity::allowed_cpus(0).unwrap_or_default();
     let cpu = allowed.last().copied().filter(|&cpu| affinity::pin(cpu).is_ok());
     let other_cpu = allowed.into_iter().find(|&other| Some(other) != cpu);
@@ -365,7 +365,7 @@ fn floors_form_no_cycle() {
 fn every_benchmark_runs_one_op_at_every_point_or_says_what_is_missing() {
     // As in a worker: one process, one thread.
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (_, bench) in benches() {
             let definition = bench.definition();
             for point in all_points(&definition) {
@@ -380,7 +380,7 @@ fn every_benchmark_runs_one_op_at_every_point_or_says_what_is_missing() {
                     continue;
                 }
                 // A misspelt axis name panics here, not at run time.
-                let built = bench.work(&case.point, site);
+                let built = bench.work(&case.point, context);
                 let done = built.and_then(|mut work| {
                     if let Some(missing) = work.unavailable_reason() {
                         assert!(!missing.is_empty(), "{case} does not say what it lacks");

@@ -125,7 +125,7 @@ const BENCHES: &[Bench] = &[
                    thread's first run",
         why: "Study cse221-2014 asks why a kernel thread was more expensive than a fork although \
               it does not cross the user-kernel boundary. The reason is that its creator does not \
-              create it: it wakes kthreadd and sleeps; kthreadd creates the thread and wakes it; \
+              create it wakes kthreadd and sleeps; kthreadd creates the thread and wakes it; \
               the thread runs, wakes the creator and sleeps; the creator wakes it once more. \
               Scheduler tracepoints counted on Linux 6.18: 4 wake-ups, and 3 switches if all run \
               on one CPU, 4 to 6 if kthreadd ran on another. fork(2) wakes one task and returns \
@@ -189,7 +189,7 @@ fn create(params: Params<'_>) -> Result<Work, Errno> {
     };
     let mut maker = match maker(params, kind)? {
         Ok(maker) => maker,
-        Err(lacking) => return Ok(lacking),
+        Err(unavailable) => return Ok(unavailable),
     };
     try_once(Work::own_ticks(move || {
         let start = watch.start();
@@ -210,7 +210,7 @@ fn create_join(params: Params<'_>) -> Result<Work, Errno> {
     }
     let mut maker = match maker(params, ThreadKind::Plain)? {
         Ok(maker) => maker,
-        Err(lacking) => return Ok(lacking),
+        Err(unavailable) => return Ok(unavailable),
     };
     try_once(Work::with_loop(move || {
         maker.create()?;

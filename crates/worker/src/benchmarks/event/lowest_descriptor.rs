@@ -11,12 +11,12 @@ use crate::kernel::process::limits;
 const MAX_ACCEPT_OPS: u64 = 64;
 
 /// The work at a point: an op allocates both free numbers and frees them.
-pub(super) fn open_close(params: Params<'_>) -> Result<Work, Errno> {
+pub(super) fn lowest_descriptor_work(params: Params<'_>) -> Result<Work, Errno> {
     let fds = params.number("fds");
     if limits::raise_descriptor_limit_to(fds + 64)? < fds + 64 {
         return Err(explain_error(Errno::EMFILE, fds, DescriptorKind::Eventfd));
     }
-    let hole = match params.word("hole") {
+    let gap = match params.word("hole") {
         "low" => GapPosition::Low,
         "middle" => GapPosition::Middle,
         _ => GapPosition::High,
@@ -27,45 +27,44 @@ pub(super) fn open_close(params: Params<'_>) -> Result<Work, Errno> {
         "socket" => OpeningCall::Socket,
         _ => OpeningCall::Accept(AcceptSource::new()?),
     };
-    let Some(full) = FullTable::fill(fds, hole)? else {
+    let Some(table) = FullTable::fill(fds, gap)? else {
         return Ok(Work::unavailable(
-            "the worker itself has more descriptors open: select larger \
-                                     fds",
+            "the worker itself has more descriptors open: select larger fds",
         ));
     };
     let accepts = matches!(opening, OpeningCall::Accept(_));
-    let work = Work::from_prepared_body(Shape::WithLoop, Body { opening, full });
+    let work = Work::from_prepared_body(Shape::WithLoop, Body { opening, table });
     Ok(if accepts { work.with_max_batch_ops(MAX_ACCEPT_OPS) } else { work })
 }
 
 struct Body {
     opening: OpeningCall,
-    full: FullTable,
+    table: FullTable,
 }
 
 impl Body {
     #[inline(always)]
     fn op(&self) -> Result<(), Errno> {
-        let low = self.opening.open()?;
-        let high = self.opening.open();
-        let right = high.is_ok_and(|high| [low, high] == self.full.free());
+        let lower = self.opening.open()?;
+        let higher = self.opening.open();
+        let is_expected = higher.is_ok_and(|higher| [lower, higher] == self.table.free());
         // The higher one first: the search of the next op starts at the lowest number closed.
-        high.and_then(close)?;
-        close(low)?;
-        if right { Ok(()) } else { Err(Errno::EPROTO) }
+        higher.and_then(close)?;
+        close(lower)?;
+        if is_expected { Ok(()) } else { Err(Errno::EPROTO) }
     }
 }
 
 impl WorkBody for Body {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            self.op().map_err(|why| OpError { op, errno: why })?;
+            self.op().map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }
 
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.opening.prepare(2 * ops)?;
-        self.full.refresh_free()
+        self.table.refresh_free()
     }
 }

@@ -166,7 +166,9 @@ fn demonstrate(params: Params<'_>) -> Result<Work, Errno> {
         "nesting-depth" => nesting_depth,
         _ => {
             let mut waiters = spurious::Waiters::new(params.context)?;
-            return Ok(Work::own_value(move || waiters.spurious().map(|times| 1_000 * times)));
+            return Ok(Work::own_value(move || {
+                waiters.count_spurious().map(|times| 1_000 * times)
+            }));
         }
     };
     Ok(Work::own_value(move || program().map(|figure| 1_000 * figure)))
@@ -180,17 +182,17 @@ fn wait_on_outermost(params: Params<'_>) -> Result<Work, Errno> {
     }))
 }
 
-fn yes_or_no(seen: Result<bool, Errno>) -> Result<i64, Errno> {
-    seen.map(i64::from)
+fn yes_or_no(observed: Result<bool, Errno>) -> Result<i64, Errno> {
+    observed.map(i64::from)
 }
 
 /// Whether a set reports, without blocking, `token` and nothing else; `false` if it reports
 /// nothing.
 fn reports_only(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
     let count = set.wait(WaitLimit::Immediate)?;
-    let mut strangers = false;
-    set.each(count, |told| strangers |= told != token);
-    match (count, strangers) {
+    let mut unexpected = false;
+    set.each(count, |reported| unexpected |= reported != token);
+    match (count, unexpected) {
         (0, _) => Ok(false),
         (1, false) => Ok(true),
         _ => Err(Errno::EPROTO),
@@ -201,32 +203,32 @@ fn reports_only(set: &mut Epoll, token: u64) -> Result<bool, Errno> {
 /// readable.
 struct DuplicatedPipe {
     set: Epoll,
-    number: i32,
-    _copy: File,
-    _other: File,
+    fd: i32,
+    _duplicate: File,
+    _write_end: File,
 }
 
 impl DuplicatedPipe {
     fn new() -> Result<Self, Errno> {
         let (from, to) = pipe()?;
-        let number = from.as_raw_fd();
+        let fd = from.as_raw_fd();
         let set = Epoll::new(4)?;
-        set.change(EpollChange::Add, number, READABLE, number as u64)?;
-        let copy = from.try_clone()?;
+        set.change(EpollChange::Add, fd, READABLE, fd as u64)?;
+        let duplicate = from.try_clone()?;
         drop(from);
         context_switch::write(&to, &[1])?;
-        Ok(Self { set, number, _copy: copy, _other: to })
+        Ok(Self { set, fd, _duplicate: duplicate, _write_end: to })
     }
 
     fn is_reported(&mut self) -> Result<bool, Errno> {
-        reports_only(&mut self.set, self.number as u64)
+        reports_only(&mut self.set, self.fd as u64)
     }
 
     /// Whether removing its number fails with this error, and it is still reported.
-    fn removal_fails_with(&mut self, because: Errno) -> Result<bool, Errno> {
-        match self.set.change(EpollChange::Delete, self.number, 0, 0) {
+    fn removal_fails_with(&mut self, expected: Errno) -> Result<bool, Errno> {
+        match self.set.change(EpollChange::Delete, self.fd, 0, 0) {
             Ok(()) => Ok(false),
-            Err(error) if error == because => self.is_reported(),
+            Err(error) if error == expected => self.is_reported(),
             Err(error) => Err(error),
         }
     }
@@ -237,17 +239,17 @@ fn cannot_remove() -> Result<i64, Errno> {
 }
 
 fn other_file() -> Result<i64, Errno> {
-    let mut copied = DuplicatedPipe::new()?;
+    let mut duplicated = DuplicatedPipe::new()?;
     // Each new descriptor gets the lowest free number, and the closed one is free.
     let mut counters = Vec::new();
-    while counters.last().is_none_or(|last: &File| last.as_raw_fd() < copied.number) {
+    while counters.last().is_none_or(|last: &File| last.as_raw_fd() < duplicated.fd) {
         counters.push(context_switch::eventfd()?);
     }
-    if counters.last().is_none_or(|last| last.as_raw_fd() != copied.number) {
+    if counters.last().is_none_or(|last| last.as_raw_fd() != duplicated.fd) {
         return Err(Errno::EPROTO);
     }
     // The counter with that number is at 0, and was never added.
-    yes_or_no(copied.removal_fails_with(Errno::ENOENT))
+    yes_or_no(duplicated.removal_fails_with(Errno::ENOENT))
 }
 
 fn dropped_on_close() -> Result<i64, Errno> {
@@ -256,39 +258,39 @@ fn dropped_on_close() -> Result<i64, Errno> {
     set.change(EpollChange::Add, from.as_raw_fd(), READABLE, 7)?;
     context_switch::write(&to, &[1])?;
     drop(from);
-    yes_or_no(reports_only(&mut set, 7).map(|told| !told))
+    yes_or_no(reports_only(&mut set, 7).map(|reported| !reported))
 }
 
 fn guess_add_or_mod() -> Result<i64, Errno> {
     let (from, _to) = pipe()?;
     let set = Epoll::new(1)?;
     let change = |what| set.change(what, from.as_raw_fd(), READABLE, 0);
-    let unknown = fails_with(change(EpollChange::Modify), Errno::ENOENT)?;
+    let absent_fails = fails_with(change(EpollChange::Modify), Errno::ENOENT)?;
     change(EpollChange::Add)?;
-    let known = fails_with(change(EpollChange::Add), Errno(libc::EEXIST))?;
-    Ok(i64::from(unknown && known))
+    let present_fails = fails_with(change(EpollChange::Add), Errno(libc::EEXIST))?;
+    Ok(i64::from(absent_fails && present_fails))
 }
 
-fn fails_with(done: Result<(), Errno>, because: Errno) -> Result<bool, Errno> {
+fn fails_with(done: Result<(), Errno>, expected: Errno) -> Result<bool, Errno> {
     match done {
         Ok(()) => Ok(false),
-        Err(error) if error == because => Ok(true),
+        Err(error) if error == expected => Ok(true),
         Err(error) => Err(error),
     }
 }
 
 /// One pipe per change, each with a byte in it.
-fn full_pipes() -> Result<Vec<(File, File)>, Errno> {
-    let full = || {
+fn pipes_with_input() -> Result<Vec<(File, File)>, Errno> {
+    let pipe_with_input = || {
         let (from, to) = pipe()?;
         context_switch::write(&to, &[1])?;
         Ok((from, to))
     };
-    (0..CHANGES).map(|_| full()).collect()
+    (0..CHANGES).map(|_| pipe_with_input()).collect()
 }
 
 fn call_per_change() -> Result<i64, Errno> {
-    let pipes = full_pipes()?;
+    let pipes = pipes_with_input()?;
     let mut set = Epoll::new(CHANGES)?;
     for (from, _) in &pipes {
         set.change(EpollChange::Add, from.as_raw_fd(), READABLE, 0)?;
@@ -298,21 +300,21 @@ fn call_per_change() -> Result<i64, Errno> {
 }
 
 fn io_uring_batches() -> Result<i64, Errno> {
-    let pipes = full_pipes()?;
+    let pipes = pipes_with_input()?;
     let mut ring = Ring::new(CHANGES as u32)?;
     for (token, (from, _)) in (0..).zip(&pipes) {
         ring.queue_poll(from.as_raw_fd(), token, PollMode::OneShot)?;
     }
     ring.wait_for(0)?;
     ring.wait_for(CHANGES as u32)?;
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(done) = ring.take_completion() {
         if done.result < 0 {
             return Err(Errno(-done.result));
         }
-        told += 1;
+        reported += 1;
     }
-    Ok(i64::from(told == CHANGES))
+    Ok(i64::from(reported == CHANGES))
 }
 
 /// Nested sets; the first one holds a pipe with a byte in it.

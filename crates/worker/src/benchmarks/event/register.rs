@@ -28,17 +28,18 @@ pub(super) fn changes(params: Params<'_>) -> Result<Work, Errno> {
         _ => Act::Build,
     };
     let (method, fds) = (Method::of(params), params.number("fds"));
-    let many = DescriptorSet::new(fds + SPARE_DESCRIPTORS, DescriptorKind::Pipe, 0..0, None)?;
+    let descriptors =
+        DescriptorSet::new(fds + SPARE_DESCRIPTORS, DescriptorKind::Pipe, 0..0, None)?;
     let fds = fds as usize;
     let mut body =
-        Body { many, method, act, fds, set: None, spare_in_set: fds..fds, changes_made: 0 };
+        Body { descriptors, method, act, fds, set: None, spare_in_set: fds..fds, changes_made: 0 };
     if act == Act::Build {
         return Ok(Work::from_prepared_body(Shape::SingleShot, body).with_max_batch_ops(1));
     }
     let mut set = WaitState::empty(method, 1)?;
     (0..body.fds)
-        .try_for_each(|place| body.add(&mut set, place))
-        .map_err(|why| explain_error(why, fds as u64, DescriptorKind::Pipe))?;
+        .try_for_each(|position| body.add(&mut set, position))
+        .map_err(|errno| explain_error(errno, fds as u64, DescriptorKind::Pipe))?;
     body.set = Some(set);
     Ok(match act {
         Act::Modify => Work::from_body(Shape::WithLoop, body),
@@ -48,7 +49,7 @@ pub(super) fn changes(params: Params<'_>) -> Result<Work, Errno> {
 
 /// A set of `fds` descriptors, and some spare ones.
 struct Body {
-    many: DescriptorSet,
+    descriptors: DescriptorSet,
     method: Method,
     act: Act,
     fds: usize,
@@ -61,12 +62,14 @@ struct Body {
 
 impl Body {
     #[inline(always)]
-    fn add(&self, set: &mut WaitState, place: usize) -> Result<(), Errno> {
-        let fd = self.many.fd(place);
+    fn add(&self, set: &mut WaitState, position: usize) -> Result<(), Errno> {
+        let fd = self.descriptors.fd(position);
         match set {
-            WaitState::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place as u64),
+            WaitState::Epoll(flags, set) => {
+                set.change(EpollChange::Add, fd, *flags, position as u64)
+            }
             WaitState::Ring(shots, ring) => {
-                ring.queue_poll(fd, place as u64, *shots)?;
+                ring.queue_poll(fd, position as u64, *shots)?;
                 ring.wait_for(0)?;
                 // A pending poll has no completion yet.
                 ring.take_completion()
@@ -77,18 +80,21 @@ impl Body {
     }
 
     #[inline(always)]
-    fn delete(&self, set: &mut WaitState, place: usize) -> Result<(), Errno> {
+    fn delete(&self, set: &mut WaitState, position: usize) -> Result<(), Errno> {
         match set {
-            WaitState::Epoll(_, set) => set.change(EpollChange::Delete, self.many.fd(place), 0, 0),
+            WaitState::Epoll(_, set) => {
+                set.change(EpollChange::Delete, self.descriptors.fd(position), 0, 0)
+            }
             WaitState::Ring(_, ring) => {
-                ring.queue_removal(place as u64, REPLY_TOKEN)?;
+                ring.queue_removal(position as u64, REPLY_TOKEN)?;
                 ring.wait_for(2)?;
                 let (one, other) = (ring.take_completion(), ring.take_completion());
                 let [Some(one), Some(other)] = [one, other] else { return Err(Errno::EPROTO) };
-                let (answer, gone) =
+                let (answer, removed) =
                     if one.token == REPLY_TOKEN { (one, other) } else { (other, one) };
-                let right = answer.result == 0 && gone.token == place as u64 && !gone.more;
-                if right { Ok(()) } else { Err(Errno::EPROTO) }
+                let is_expected =
+                    answer.result == 0 && removed.token == position as u64 && !removed.more;
+                if is_expected { Ok(()) } else { Err(Errno::EPROTO) }
             }
             _ => Err(Errno::EINVAL),
         }
@@ -96,14 +102,17 @@ impl Body {
 
     /// Requests other events than before, each time.
     #[inline(always)]
-    fn modify(&self, set: &mut WaitState, place: usize) -> Result<(), Errno> {
-        let more = if (self.changes_made / self.fds).is_multiple_of(2) { URGENT } else { 0 };
+    fn modify(&self, set: &mut WaitState, position: usize) -> Result<(), Errno> {
+        let events = if (self.changes_made / self.fds).is_multiple_of(2) { URGENT } else { 0 };
         match set {
-            WaitState::Epoll(flags, set) => {
-                set.change(EpollChange::Modify, self.many.fd(place), *flags | more, place as u64)
-            }
+            WaitState::Epoll(flags, set) => set.change(
+                EpollChange::Modify,
+                self.descriptors.fd(position),
+                *flags | events,
+                position as u64,
+            ),
             WaitState::Ring(_, ring) => {
-                ring.queue_update(place as u64, more, REPLY_TOKEN)?;
+                ring.queue_update(position as u64, events, REPLY_TOKEN)?;
                 ring.wait_for(1)?;
                 match ring.take_completion() {
                     Some(done) if done.token == REPLY_TOKEN && done.result == 0 => Ok(()),
@@ -121,7 +130,7 @@ impl Body {
                 self.modify(set, self.changes_made % self.fds)?;
                 self.changes_made += 1;
             }
-            Act::Add if self.spare_in_set.end < self.many.len() => {
+            Act::Add if self.spare_in_set.end < self.descriptors.len() => {
                 self.add(set, self.spare_in_set.end)?;
                 self.spare_in_set.end += 1;
             }
@@ -137,7 +146,7 @@ impl Body {
     /// A new set of all `fds`, filled in as few calls as possible.
     fn build_set(&self) -> Result<WaitState, Errno> {
         let mut set = WaitState::empty(self.method, 1)?;
-        set.fill(&mut (0..self.fds).map(|place| self.many.fd(place)), 0)?;
+        set.fill(&mut (0..self.fds).map(|position| self.descriptors.fd(position)), 0)?;
         Ok(set)
     }
 }
@@ -150,7 +159,7 @@ impl WorkBody for Body {
         let ops = iterations * u64::from(unroll);
         if self.act == Act::Build {
             for op in 0..ops {
-                self.set = Some(self.build_set().map_err(|why| OpError { op, errno: why })?);
+                self.set = Some(self.build_set().map_err(|errno| OpError { op, errno })?);
             }
             return Ok(());
         }
@@ -158,7 +167,7 @@ impl WorkBody for Body {
             return Err(OpError { op: 0, errno: Errno::EINVAL });
         };
         let done = (0..ops)
-            .try_for_each(|op| self.change(&mut set).map_err(|why| OpError { op, errno: why }));
+            .try_for_each(|op| self.change(&mut set).map_err(|errno| OpError { op, errno }));
         self.set = Some(set);
         done
     }
@@ -170,10 +179,10 @@ impl WorkBody for Body {
         let Some(mut set) = self.set.take().filter(|_| self.act != Act::Build) else {
             return Ok(());
         };
-        self.spare_in_set.clone().try_for_each(|place| self.delete(&mut set, place))?;
+        self.spare_in_set.clone().try_for_each(|position| self.delete(&mut set, position))?;
         let ready = if self.act == Act::Delete { ops as usize } else { 0 };
         self.spare_in_set = self.fds..self.fds + ready;
-        self.spare_in_set.clone().try_for_each(|place| self.add(&mut set, place))?;
+        self.spare_in_set.clone().try_for_each(|position| self.add(&mut set, position))?;
         self.set = Some(set);
         Ok(())
     }

@@ -127,7 +127,7 @@ pub(super) const SERVER: Bench = Bench {
     needs: &[Need::time(), Need::io_uring().when(BY_RING)],
     in_price_list: false,
     switches: true,
-    // Connections, whose every call at either end is stopped by a tracer while calls are counted.
+    // While calls are counted, a tracer stops every call at either end of a connection.
     setup_us: &[("idle", "1000")],
     source: "study cs161-syscalls, The C10K problem; Banga and Mogul, USENIX ATC 1998; Banga, \
              Mogul and Druschel, USENIX ATC 1999; RFC 9112; select(2), poll(2), epoll(7), \
@@ -140,8 +140,8 @@ const NO_CHURN: When = &[("churn", "0")];
 
 /// The work at a point: an op is a burst.
 fn server_work(params: Params<'_>) -> Result<Work, Errno> {
-    let made = start_server(params)?;
-    Ok(made.map_or_else(
+    let started = start_server(params)?;
+    Ok(started.map_or_else(
         |unavailable| unavailable,
         |body| {
             let burst = body.burst;
@@ -163,22 +163,20 @@ fn start_server(params: Params<'_>) -> Result<Result<Body, Work>, Errno> {
         }
         _ => (Pace::Closed, BURST_REQUESTS),
     };
-    let wanted = idle + ACTIVE as u64 + SPARE_CONNECTIONS + OTHER_DESCRIPTORS;
-    if limits::raise_descriptor_limit_to(wanted)? < wanted {
+    let needed = idle + ACTIVE as u64 + SPARE_CONNECTIONS + OTHER_DESCRIPTORS;
+    if limits::raise_descriptor_limit_to(needed)? < needed {
         return Err(explain_error(Errno::EMFILE, idle, DescriptorKind::Tcp));
     }
     check_memory(idle, DescriptorKind::Tcp)?;
-    let most = (idle + ACTIVE as u64 + SPARE_CONNECTIONS) as usize;
-    let server = Server::new(params.word("method"), most)
-        .map_err(|why| explain_error(why, idle, DescriptorKind::Tcp))?;
-    let wish = LoadSpec { server_address: server.at(), idle, churn, pace };
-    let mut body = Body::new(server, wish, cpu, burst).map_err(|why| match why {
+    let max_connections = (idle + ACTIVE as u64 + SPARE_CONNECTIONS) as usize;
+    let server = Server::new(params.word("method"), max_connections)
+        .map_err(|errno| explain_error(errno, idle, DescriptorKind::Tcp))?;
+    let spec = LoadSpec { server_address: server.address(), idle, churn, pace };
+    let mut body = Body::new(server, spec, cpu, burst).map_err(|errno| match errno {
         Errno::EINVAL if params.word("method") == "io-uring" => Errno::unavailable(
-            "multishot polls of io_uring need Linux 5.13: select \
-             method=epoll"
-                .to_owned(),
+            "multishot polls of io_uring need Linux 5.13: select method=epoll".to_owned(),
         ),
-        why => explain_error(why, idle, DescriptorKind::Tcp),
+        errno => explain_error(errno, idle, DescriptorKind::Tcp),
     })?;
     body.burst()?;
     Ok(Ok(body))
@@ -202,60 +200,55 @@ struct Body {
 }
 
 impl Body {
-    fn new(server: Server, wish: LoadSpec, cpu: Option<u32>, burst: u64) -> Result<Self, Errno> {
+    fn new(server: Server, spec: LoadSpec, cpu: Option<u32>, burst: u64) -> Result<Self, Errno> {
         let words = SharedWords::new()?;
-        let ((from_us, orders), (reports, to_us)) = (pipe()?, pipe()?);
-        let mut ours = Some((server, orders, reports));
+        let ((peer_orders, orders), (reports, peer_reports)) = (pipe()?, pipe()?);
+        let mut measured_end = Some((server, orders, reports));
         let load = {
-            let (ours, words) = (&mut ours, &words);
+            let (measured_end, words) = (&mut measured_end, &words);
             PeerProcess::start(cpu, move || {
-                drop(ours.take());
+                drop(measured_end.take());
                 minimise_timer_slack();
-                Load::new(wish, words)?.serve(&from_us, &to_us)
+                Load::new(spec, words)?.serve(&peer_orders, &peer_reports)
             })?
         };
-        // Taken only in the child.
-        let (server, orders, reports) = ours.ok_or(Errno::EINVAL)?;
-        let (took_ns, last) = (Vec::new(), 0);
-        let mut body = Self {
-            server,
-            load,
-            orders,
-            reports,
-            cpu,
-            burst,
-            bursts: 0,
-            latencies_ns: took_ns,
-            last,
-        };
-        body.accept_all(wish.idle as usize + ACTIVE, &words)?;
+        // Only the child has taken them.
+        let (server, orders, reports) = measured_end.ok_or(Errno::EINVAL)?;
+        let (latencies_ns, last) = (Vec::new(), 0);
+        let mut body =
+            Self { server, load, orders, reports, cpu, burst, bursts: 0, latencies_ns, last };
+        body.accept_all(spec.idle as usize + ACTIVE, &words)?;
         Ok(body)
     }
 
-    /// Accepts the load's connections, and learns which of them are active.
+    /// Accepts the load generator's connections, and marks the active ones.
     fn accept_all(&mut self, expected: usize, words: &SharedWords) -> Result<(), Errno> {
-        let (mut admitted, mut heard_ns) = (0, monotonic_raw_ns());
+        let (mut accepted, mut last_accept_ns) = (0, monotonic_raw_ns());
         loop {
-            let all_there = words.word(ALL_CONNECTED).load(Ordering::Acquire) == 1;
+            let all_connected = words.word(ALL_CONNECTED).load(Ordering::Acquire) == 1;
             self.server.run_once(WaitLimit::Immediate)?;
-            if all_there && self.server.guests() >= expected {
+            if all_connected && self.server.open_connections() >= expected {
                 break;
             }
-            if self.server.counters.accepted != admitted {
-                (admitted, heard_ns) = (self.server.counters.accepted, monotonic_raw_ns());
-                words.word(ACCEPTED).store(admitted, Ordering::Release);
+            if self.server.counters.accepted != accepted {
+                (accepted, last_accept_ns) = (self.server.counters.accepted, monotonic_raw_ns());
+                words.word(ACCEPTED).store(accepted, Ordering::Release);
             } else {
                 self.load.check_running()?;
-                if monotonic_raw_ns() - heard_ns > kernel::PEER_TIMEOUT.as_nanos() as u64 {
+                if monotonic_raw_ns() - last_accept_ns > kernel::PEER_TIMEOUT.as_nanos() as u64 {
                     return Err(Errno::PEER_TIMED_OUT);
                 }
                 sched_yield()?;
             }
         }
-        let port = |at: usize| words.word(PORTS + at).load(Ordering::Relaxed) as u16;
-        let asking: Vec<SocketAddr> =
-            (0..ACTIVE).map(|at| SocketAddr::new(address(0), port(at))).collect();
-        if self.server.mark_active(&asking) == ACTIVE { Ok(()) } else { Err(Errno::EPROTO) }
+        let port = |index: usize| words.word(PORTS + index).load(Ordering::Relaxed) as u16;
+        let active_addresses: Vec<SocketAddr> =
+            (0..ACTIVE).map(|index| SocketAddr::new(address(0), port(index))).collect();
+        if self.server.mark_active(&active_addresses) == ACTIVE {
+            Ok(())
+        } else {
+            Err(Errno::EPROTO)
+        }
     }
 
     /// Why the load generator sends no more requests.
@@ -267,7 +260,7 @@ impl Body {
                  connections: run the case again"
                     .to_owned(),
             ),
-            Err(why) => why,
+            Err(errno) => errno,
         }
     }
 
@@ -282,29 +275,29 @@ impl Body {
             }
         }
         let mut report = vec![0; (1 + self.burst as usize) * size_of::<u64>()];
-        let mut come = 0;
-        while come < report.len() {
-            match context_switch::read(&self.reports, &mut report[come..])? {
+        let mut received = 0;
+        while received < report.len() {
+            match context_switch::read(&self.reports, &mut report[received..])? {
                 0 => return Err(self.end_cause()),
-                given => come += given,
+                bytes => received += bytes,
             }
         }
         let mut words = report
             .chunks_exact(size_of::<u64>())
             .map(|word| word.try_into().map_or(0, u64::from_ne_bytes));
-        let whole_ns = words.next().unwrap_or(0);
+        let total_ns = words.next().unwrap_or(0);
         self.bursts += 1;
         if self.bursts > SETTLING_BURSTS {
             self.latencies_ns.extend(words);
         }
-        Ok((1_000 * whole_ns / self.burst) as i64)
+        Ok((1_000 * total_ns / self.burst) as i64)
     }
 }
 
 impl WorkBody for Body {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            self.last = self.burst().map_err(|why| OpError { op, errno: why })?;
+            self.last = self.burst().map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }
@@ -314,10 +307,10 @@ impl WorkBody for Body {
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        let seen = self.server.counters;
+        let counters = self.server.counters;
         let requests = Requests::from_durations_ns(self.latencies_ns.clone());
-        let of_others = seen.answered_others + seen.refused;
-        let requests = requests.map(|requests| Requests { other_clients: of_others, ..requests });
+        let other_clients = counters.answered_others + counters.refused;
+        let requests = requests.map(|requests| Requests { other_clients, ..requests });
         Some(ChannelObservation { peer_cpu: self.cpu, requests, ..ChannelObservation::default() })
     }
 }

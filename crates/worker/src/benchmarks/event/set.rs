@@ -64,7 +64,7 @@ impl Method {
 
 /// The descriptors, and the mechanism that waits for them.
 pub(super) struct Set {
-    pub(super) many: DescriptorSet,
+    pub(super) descriptors: DescriptorSet,
     pub(super) state: WaitState,
     pub(super) ready: Ready,
 }
@@ -77,24 +77,24 @@ pub(super) struct Ready {
     /// The sum of their positions.
     sum: u64,
     /// Whether each is drained and made ready again.
-    edges: bool,
+    retrigger: bool,
 }
 
 impl Ready {
-    pub(super) fn of(places: Range<u64>, method: Method) -> Self {
+    pub(super) fn of(positions: Range<u64>, method: Method) -> Self {
         Self {
-            first: places.start as usize,
-            count: (places.end - places.start) as usize,
-            sum: places.sum(),
-            edges: method.needs_new_events(),
+            first: positions.start as usize,
+            count: (positions.end - positions.start) as usize,
+            sum: positions.sum(),
+            retrigger: method.needs_new_events(),
         }
     }
 
-    fn patience(&self) -> WaitLimit {
+    fn wait_limit(&self) -> WaitLimit {
         if self.count == 0 { WaitLimit::Immediate } else { WaitLimit::Infinite }
     }
 
-    pub(super) fn places(&self) -> Range<usize> {
+    pub(super) fn positions(&self) -> Range<usize> {
         self.first..self.first + self.count
     }
 }
@@ -114,17 +114,17 @@ impl Report {
     }
 
     #[inline(always)]
-    fn record(&mut self, place: usize) {
-        self.sum += place as u64;
+    fn record(&mut self, position: usize) {
+        self.sum += position as u64;
         self.count += 1;
-        self.unexpected |= place.wrapping_sub(self.ready.first) >= self.ready.count;
+        self.unexpected |= position.wrapping_sub(self.ready.first) >= self.ready.count;
     }
 
     /// Whether it reported the ready ones, each once, and no others.
     #[inline(always)]
     fn check(&self) -> Result<(), Errno> {
-        let right = self.count == self.ready.count && self.sum == self.ready.sum;
-        if right && !self.unexpected { Ok(()) } else { Err(Errno::EPROTO) }
+        let is_expected = self.count == self.ready.count && self.sum == self.ready.sum;
+        if is_expected && !self.unexpected { Ok(()) } else { Err(Errno::EPROTO) }
     }
 }
 
@@ -169,8 +169,8 @@ impl WaitState {
         ready: u64,
     ) -> Result<Self, Errno> {
         match method {
-            Method::Select(by) => Ok(WaitState::Select(by, SelectSet::new(fds))),
-            Method::Poll(by) => Ok(WaitState::Poll(by, PollSet::new(fds))),
+            Method::Select(variant) => Ok(WaitState::Select(variant, SelectSet::new(fds))),
+            Method::Poll(variant) => Ok(WaitState::Poll(variant, PollSet::new(fds))),
             _ => {
                 let mut set = Self::empty(method, ready)?;
                 set.fill(fds, 0)?;
@@ -179,13 +179,15 @@ impl WaitState {
         }
     }
 
-    /// Adds descriptors to a kernel-resident set, each under its position plus `beyond`.
-    pub(super) fn fill(&mut self, fds: DescriptorNumbers<'_>, beyond: u64) -> Result<(), Errno> {
-        for (place, fd) in (beyond..).zip(fds) {
+    /// Adds descriptors to a kernel-resident set, each under its position plus `offset`.
+    pub(super) fn fill(&mut self, fds: DescriptorNumbers<'_>, offset: u64) -> Result<(), Errno> {
+        for (position, fd) in (offset..).zip(fds) {
             match self {
-                WaitState::Epoll(flags, set) => set.change(EpollChange::Add, fd, *flags, place)?,
+                WaitState::Epoll(flags, set) => {
+                    set.change(EpollChange::Add, fd, *flags, position)?
+                }
                 WaitState::Ring(shots, ring) => {
-                    ring.queue_poll(fd, place, *shots)?;
+                    ring.queue_poll(fd, position, *shots)?;
                     if ring.is_full() {
                         ring.wait_for(0)?;
                     }
@@ -203,29 +205,29 @@ impl WaitState {
     #[inline(always)]
     pub(super) fn wait(&mut self) -> Result<usize, Errno> {
         match self {
-            WaitState::Select(by, bits) => {
+            WaitState::Select(variant, bits) => {
                 bits.rebuild();
-                bits.wait(*by, WaitLimit::Infinite)
+                bits.wait(*variant, WaitLimit::Infinite)
             }
-            WaitState::Poll(by, entries) => entries.wait(*by, WaitLimit::Infinite),
+            WaitState::Poll(variant, entries) => entries.wait(*variant, WaitLimit::Infinite),
             WaitState::Epoll(_, set) => set.wait(WaitLimit::Infinite),
             WaitState::Ring(_, ring) => ring.wait_for(1).map(|()| 1),
         }
     }
 
     /// Rearms a descriptor that was just reported.
-    pub(super) fn rearm(&mut self, fd: i32, place: u64) -> Result<(), Errno> {
+    pub(super) fn rearm(&mut self, fd: i32, position: u64) -> Result<(), Errno> {
         match self {
             WaitState::Epoll(flags, set) if *flags & ONESHOT != 0 => {
-                set.change(EpollChange::Modify, fd, *flags, place)
+                set.change(EpollChange::Modify, fd, *flags, position)
             }
             WaitState::Ring(shots, ring) => {
                 while let Some(done) = ring.take_completion() {
-                    if done.result < 0 || done.token != place {
+                    if done.result < 0 || done.token != position {
                         return Err(Errno::EPROTO);
                     }
                     if *shots == PollMode::OneShot {
-                        ring.queue_poll(fd, place, *shots)?;
+                        ring.queue_poll(fd, position, *shots)?;
                     }
                 }
                 Ok(())
@@ -254,32 +256,36 @@ pub(super) enum Part {
 impl Set {
     /// Repeats `part` `ops` times; each must report the ready descriptors and no others.
     pub(super) fn run(&mut self, part: Part, ops: u64) -> Result<(), OpError> {
-        let Self { many, state: asked, ready } = self;
+        let Self { descriptors, state, ready } = self;
         let ready = *ready;
         // Dispatched once per batch.
-        match asked {
-            WaitState::Select(by, bits) => {
-                repeat_op(ops, || by_select(*by, bits, many, ready, part))
+        match state {
+            WaitState::Select(variant, bits) => {
+                repeat_op(ops, || by_select(*variant, bits, descriptors, ready, part))
             }
-            WaitState::Poll(by, entries) => repeat_op(ops, || by_poll(*by, entries, ready, part)),
+            WaitState::Poll(variant, entries) => {
+                repeat_op(ops, || by_poll(*variant, entries, ready, part))
+            }
             WaitState::Epoll(flags, set) => {
-                repeat_op(ops, || by_epoll(*flags, set, many, ready, part))
+                repeat_op(ops, || by_epoll(*flags, set, descriptors, ready, part))
             }
-            WaitState::Ring(shots, ring) => repeat_op(ops, || by_ring(*shots, ring, many, ready)),
+            WaitState::Ring(shots, ring) => {
+                repeat_op(ops, || by_ring(*shots, ring, descriptors, ready))
+            }
         }
     }
 
     /// Makes ready the descriptors that should be.
     pub(super) fn wake(&self) -> Result<(), Errno> {
-        self.ready.places().try_for_each(|place| self.many.make_ready(place))
+        self.ready.positions().try_for_each(|position| self.descriptors.make_ready(position))
     }
 }
 
 /// Repeats an op. Loop overhead is negligible compared with a call.
 #[inline(always)]
 fn repeat_op(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), OpError> {
-    for op_now in 0..ops {
-        op().map_err(|why| OpError { op: op_now, errno: why })?;
+    for index in 0..ops {
+        op().map_err(|errno| OpError { op: index, errno })?;
     }
     Ok(())
 }
@@ -293,93 +299,98 @@ fn repeated_count(ready: Ready) -> usize {
 
 #[inline(always)]
 fn by_select(
-    by: CallVariant,
+    variant: CallVariant,
     bits: &mut SelectSet,
-    many: &DescriptorSet,
+    descriptors: &DescriptorSet,
     ready: Ready,
     part: Part,
 ) -> Result<(), Errno> {
     let count = match part {
         Part::Whole => {
             bits.rebuild();
-            bits.wait(by, ready.patience())?
+            bits.wait(variant, ready.wait_limit())?
         }
         Part::Caller => {
             bits.rebuild_spare();
             repeated_count(ready)
         }
     };
-    let mut told = Report::of(ready);
-    bits.each(count, |fd| told.record(many.place_of(fd)));
-    told.check()
+    let mut report = Report::of(ready);
+    bits.each(count, |fd| report.record(descriptors.place_of(fd)));
+    report.check()
 }
 
 #[inline(always)]
-fn by_poll(by: CallVariant, entries: &mut PollSet, ready: Ready, part: Part) -> Result<(), Errno> {
+fn by_poll(
+    variant: CallVariant,
+    entries: &mut PollSet,
+    ready: Ready,
+    part: Part,
+) -> Result<(), Errno> {
     let count = match part {
-        Part::Whole => entries.wait(by, ready.patience())?,
+        Part::Whole => entries.wait(variant, ready.wait_limit())?,
         Part::Caller => repeated_count(ready),
     };
-    let mut told = Report::of(ready);
-    entries.each(count, |place| told.record(place));
-    told.check()
+    let mut report = Report::of(ready);
+    entries.each(count, |position| report.record(position));
+    report.check()
 }
 
 #[inline(always)]
 fn by_epoll(
     flags: u32,
     set: &mut Epoll,
-    many: &DescriptorSet,
+    descriptors: &DescriptorSet,
     ready: Ready,
     part: Part,
 ) -> Result<(), Errno> {
     let count = match part {
-        Part::Whole => set.wait(ready.patience())?,
+        Part::Whole => set.wait(ready.wait_limit())?,
         Part::Caller => repeated_count(ready),
     };
-    let mut told = Report::of(ready);
-    set.each(count, |place| told.record(place as usize));
-    told.check()?;
+    let mut report = Report::of(ready);
+    set.each(count, |position| report.record(position as usize));
+    report.check()?;
     if flags & ONESHOT != 0 {
-        for place in ready.places() {
-            set.change(EpollChange::Modify, many.fd(place), flags, place as u64)?;
+        for position in ready.positions() {
+            set.change(EpollChange::Modify, descriptors.fd(position), flags, position as u64)?;
         }
     }
-    retrigger(many, ready)
+    retrigger(descriptors, ready)
 }
 
 #[inline(always)]
 fn by_ring(
     shots: PollMode,
     ring: &mut Ring,
-    many: &DescriptorSet,
+    descriptors: &DescriptorSet,
     ready: Ready,
 ) -> Result<(), Errno> {
     ring.wait_for(ready.count as u32)?;
-    let mut told = Report::of(ready);
+    let mut report = Report::of(ready);
     while let Some(done) = ring.take_completion() {
         if done.result < 0 {
             return Err(Errno(-done.result));
         }
-        told.unexpected |= done.more != (shots == PollMode::MultiShot);
-        told.record(done.token as usize);
+        report.unexpected |= done.more != (shots == PollMode::MultiShot);
+        report.record(done.token as usize);
     }
-    told.check()?;
+    report.check()?;
     if shots == PollMode::OneShot {
-        for place in ready.places() {
-            ring.queue_poll(many.fd(place), place as u64, shots)?;
+        for position in ready.positions() {
+            ring.queue_poll(descriptors.fd(position), position as u64, shots)?;
         }
     }
-    retrigger(many, ready)
+    retrigger(descriptors, ready)
 }
 
 /// Drains the ready descriptors and makes them ready again, if only new events are reported.
 #[inline(always)]
-fn retrigger(many: &DescriptorSet, ready: Ready) -> Result<(), Errno> {
-    if ready.edges {
-        for place in ready.places() {
-            many.drain(place)?;
-            many.make_ready(place)?;
+fn retrigger(descriptors: &DescriptorSet, ready: Ready) -> Result<(), Errno> {
+    if ready.retrigger {
+        for position in ready.positions() {
+            descriptors.drain(position)?;
+            descriptors.make_ready(position)?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::definition::Requirement;
 use oscost_model::point::{Point, Value};
 
-use super::super::tests::{all_points, site};
+use super::super::tests::{all_points, context};
 use super::BENCHES;
 use super::set::{Method, Part, Ready, Set, WaitState};
 use crate::bench::{Bench, Context, Work};
@@ -29,74 +29,74 @@ fn value(case: &Case, axis: &str) -> String {
 fn cases(id: &str, fds: &[u64]) -> Vec<(&'static Bench, Case)> {
     let bench = BENCHES.iter().find(|bench| bench.id == id).unwrap();
     let definition = bench.definition();
-    let lacks_ring = Ring::new(1).is_err();
-    let has_meaning = |point: &Point| {
+    let no_io_uring = Ring::new(1).is_err();
+    let is_defined = |point: &Point| {
         let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
-        let whats: Vec<_> = needs.map(|need| &need.requirement).collect();
-        !whats.iter().any(|what| match what {
+        let requirements: Vec<_> = needs.map(|need| &need.requirement).collect();
+        !requirements.iter().any(|requirement| match requirement {
             Requirement::Undefined(_) => true,
-            Requirement::IoUring => lacks_ring,
+            Requirement::IoUring => no_io_uring,
             _ => false,
         })
     };
-    let few = |point: &Point| match point.get("fds") {
+    let has_few_descriptors = |point: &Point| match point.get("fds") {
         Some(Value::Number(number)) => fds.contains(number),
         _ => true,
     };
     let points = all_points(&definition).into_iter();
-    let points = points.filter(|point| few(point) && has_meaning(point));
+    let points = points.filter(|point| has_few_descriptors(point) && is_defined(point));
     points.map(|point| (bench, Case::new(id, point))).collect()
 }
 
 /// Its work here, after some ops; `None`, with a message, if this machine lacks something.
-fn done(bench: &Bench, case: &Case, site: Context, ops: u64) -> Option<Work> {
-    let built = bench.work(&case.point, site);
+fn run_once(bench: &Bench, case: &Case, context: Context, ops: u64) -> Option<Work> {
+    let built = bench.work(&case.point, context);
     let mut work = built.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
-    if let Some(missing) = work.unavailable_reason() {
-        eprintln!("{case}: {missing}");
+    if let Some(reason) = work.unavailable_reason() {
+        eprintln!("{case}: {reason}");
         return None;
     }
     let ops = ops.min(work.max_batch_ops());
     for _ in 0..3 {
-        let ran = work.prepare(ops).and_then(|()| work.run(ops, 1));
-        assert_eq!(ran.and_then(|()| work.verify()), Ok(()), "{case}");
+        let result = work.prepare(ops).and_then(|()| work.run(ops, 1));
+        assert_eq!(result.and_then(|()| work.verify()), Ok(()), "{case}");
     }
     Some(work)
 }
 
 /// The children and descriptors of this process.
-pub(super) fn held() -> (usize, usize) {
+pub(super) fn open_resources() -> (usize, usize) {
     (children().len(), fs::read_dir("/proc/self/fd").unwrap().count())
 }
 
-fn leave_nothing(cases: &[(&Bench, Case)], site: Context, ops: u64) {
+fn assert_no_leftovers(cases: &[(&Bench, Case)], context: Context, ops: u64) {
     for (bench, case) in cases {
-        let before = held();
-        drop(done(bench, case, site, ops));
-        assert_eq!(held(), before, "{case} leaves something behind");
+        let before = open_resources();
+        drop(run_once(bench, case, context, ops));
+        assert_eq!(open_resources(), before, "{case} leaves something behind");
     }
 }
 
 #[test]
 fn every_method_finds_the_ready_descriptors_at_every_position_and_leaves_nothing() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         let all = cases("event/wait", &[10]);
         assert!(all.len() > 500, "{}", all.len());
-        leave_nothing(&all, site, 7);
+        assert_no_leftovers(&all, context, 7);
         // Larger sets, for the plain points only.
         let more: Vec<_> = cases("event/wait", &FEW[1..])
             .into_iter()
             .filter(|(_, case)| value(case, "over").is_empty() && value(case, "highest").is_empty())
             .collect();
-        leave_nothing(&more, site, 7);
+        assert_no_leftovers(&more, context, 7);
     });
 }
 
 #[test]
 fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (id, fds, ops) in [
             ("event/caller", &FEW[..2], 7),
             ("event/idle", &[100], 7),
@@ -105,17 +105,17 @@ fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
             ("event/register", &[100], 30),
             ("event/lowest-descriptor", &[100, 1_000], 30),
         ] {
-            leave_nothing(&cases(id, fds), site, ops);
+            assert_no_leftovers(&cases(id, fds), context, ops);
         }
     });
 }
 
 /// A set of ten pipes of which `ready` is expected to be ready, and those in `woken` are.
 fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
-    let many = DescriptorSet::new(10, DescriptorKind::Pipe, 0..10, None).unwrap();
-    let asked = WaitState::of(method, &mut many.fds(), 10).unwrap();
-    woken.iter().for_each(|&place| many.make_ready(place).unwrap());
-    Set { many, state: asked, ready: Ready::of(ready..ready + 1, method) }
+    let descriptors = DescriptorSet::new(10, DescriptorKind::Pipe, 0..10, None).unwrap();
+    let state = WaitState::of(method, &mut descriptors.fds(), 10).unwrap();
+    woken.iter().for_each(|&position| descriptors.make_ready(position).unwrap());
+    Set { descriptors, state, ready: Ready::of(ready..ready + 1, method) }
 }
 
 #[test]
@@ -134,10 +134,10 @@ fn an_op_that_reports_a_wrong_or_an_extra_descriptor_fails() {
             if matches!(method, Method::Ring(_)) && Ring::new(1).is_err() {
                 continue;
             }
-            let ran = |woken: &[usize]| set(method, 4, woken).run(Part::Whole, 1);
-            assert_eq!(ran(&[4]), Ok(()), "{method:?}");
+            let result = |woken: &[usize]| set(method, 4, woken).run(Part::Whole, 1);
+            assert_eq!(result(&[4]), Ok(()), "{method:?}");
             for wrong in [&[5][..], &[3, 5], &[4, 5]] {
-                let failed = ran(wrong).map_err(|error| error.errno);
+                let failed = result(wrong).map_err(|error| error.errno);
                 assert_eq!(failed, Err(Errno::EPROTO), "{method:?} {wrong:?}");
             }
         }
@@ -145,10 +145,10 @@ fn an_op_that_reports_a_wrong_or_an_extra_descriptor_fails() {
 }
 
 /// The figure of event/herd at a point, 20 times.
-fn woken(site: Context, point: &str) -> Option<Vec<i64>> {
+fn woken(context: Context, point: &str) -> Option<Vec<i64>> {
     let case = Case::parse(&format!("event/herd:{point}")).unwrap();
     let bench = BENCHES.iter().find(|bench| bench.id == "event/herd").unwrap();
-    let mut work = done(bench, &case, site, 1)?;
+    let mut work = run_once(bench, &case, context, 1)?;
     let mut once = || {
         work.run(1, 1).unwrap();
         work.last_value().unwrap() / 1_000
@@ -159,18 +159,20 @@ fn woken(site: Context, point: &str) -> Option<Vec<i64>> {
 #[test]
 fn all_of_a_herd_are_woken_and_fewer_of_an_exclusive_one() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for method in ["select", "poll", "epoll"] {
             let all =
-                woken(site, &format!("method={method},fds=10,peer_cpu=same,waiters=8,herd=all"));
+                woken(context, &format!("method={method},fds=10,peer_cpu=same,waiters=8,herd=all"));
             assert!(all.is_none_or(|all| all.iter().all(|&woken| woken == 8)), "{method}");
         }
         for herd in ["exclusive", "reuseport"] {
-            let few =
-                woken(site, &format!("method=epoll,fds=10,peer_cpu=same,waiters=8,herd={herd}"));
-            assert!(few.is_none_or(|few| few.iter().all(|&woken| (1..8).contains(&woken))));
+            let has_few_descriptors =
+                woken(context, &format!("method=epoll,fds=10,peer_cpu=same,waiters=8,herd={herd}"));
+            assert!(has_few_descriptors.is_none_or(|has_few_descriptors| {
+                has_few_descriptors.iter().all(|&woken| (1..8).contains(&woken))
+            }));
         }
-        let one = woken(site, "method=epoll,fds=10,peer_cpu=same,waiters=1,herd=all");
+        let one = woken(context, "method=epoll,fds=10,peer_cpu=same,waiters=1,herd=all");
         assert!(one.is_none_or(|one| one.iter().all(|&woken| woken == 1)));
     });
 }
@@ -178,9 +180,9 @@ fn all_of_a_herd_are_woken_and_fewer_of_an_exclusive_one() {
 #[test]
 fn a_waiter_sleeps_before_the_event_and_runs_after_it() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases("event/wakeup", &[10]) {
-            let Some(mut work) = done(bench, &case, site, 1) else { continue };
+            let Some(mut work) = run_once(bench, &case, context, 1) else { continue };
             for _ in 0..10 {
                 work.run(1, 1).unwrap();
                 assert!(work.last_value().is_some_and(|ticks| ticks > 0), "{case}");
@@ -192,12 +194,12 @@ fn a_waiter_sleeps_before_the_event_and_runs_after_it() {
 #[test]
 fn an_op_whose_waiter_was_killed_fails() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases("event/wakeup", &[10]) {
             if value(&case, "waiters") != "1" || value(&case, "peer_cpu") != "same" {
                 continue;
             }
-            let Some(mut work) = done(bench, &case, site, 1) else { continue };
+            let Some(mut work) = run_once(bench, &case, context, 1) else { continue };
             children().into_iter().for_each(kill);
             assert!(work.run(1, 1).is_err(), "{case}");
         }
@@ -207,7 +209,7 @@ fn an_op_whose_waiter_was_killed_fails() {
 #[test]
 fn a_set_too_large_for_one_process_is_shared_or_names_the_limit_to_raise() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         limits::lower_descriptor_limit(700).unwrap();
         let all = |id: &str| cases(id, &[1_000]);
         let mut shared = 0;
@@ -215,13 +217,13 @@ fn a_set_too_large_for_one_process_is_shared_or_names_the_limit_to_raise() {
             if !value(&case, "over").is_empty() || !value(&case, "highest").is_empty() {
                 continue;
             }
-            let before = held();
+            let before = open_resources();
             let in_kernel =
                 value(&case, "method").contains('-') || value(&case, "method") == "epoll";
-            let mut work = bench.work(&case.point, site).unwrap();
+            let mut work = bench.work(&case.point, context).unwrap();
             match work.unavailable_reason() {
                 None => {
-                    assert!(in_kernel && held().0 > before.0, "{case}");
+                    assert!(in_kernel && open_resources().0 > before.0, "{case}");
                     assert_eq!(work.run(7, 1), Ok(()), "{case}");
                     shared += 1;
                 }
@@ -231,11 +233,11 @@ fn a_set_too_large_for_one_process_is_shared_or_names_the_limit_to_raise() {
                 }
             }
             drop(work);
-            assert_eq!(held(), before, "{case}");
+            assert_eq!(open_resources(), before, "{case}");
         }
         assert!(shared > 0 || Ring::new(1).is_err());
         for (bench, case) in all("event/lowest-descriptor") {
-            let work = bench.work(&case.point, site).unwrap();
+            let work = bench.work(&case.point, context).unwrap();
             assert!(
                 work.unavailable_reason().is_some_and(|words| words.contains("ulimit -n")),
                 "{case}"

@@ -153,7 +153,7 @@ const MAX_CALLS: u32 = 100_000;
 type Figure = fn(&mut Timeout, u64, Rounding) -> Result<i64, Errno>;
 
 fn timeout_work(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
-    let by = match params.word("method") {
+    let call = match params.word("method") {
         "select" => TimeoutCall::Select,
         "pselect" => TimeoutCall::Pselect,
         "poll" => TimeoutCall::Poll,
@@ -163,11 +163,11 @@ fn timeout_work(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
         _ => TimeoutCall::Ring,
     };
     let rounding = if params.word("rounding") == "down" { Rounding::Down } else { Rounding::Up };
-    let asked_ns = 1_000 * params.number("us");
-    let mut timeout = Timeout::new(by)?;
+    let requested_ns = 1_000 * params.number("us");
+    let mut timeout = Timeout::new(call)?;
     match timeout.wait(1_000, Rounding::Up) {
         Err(Errno::ENOSYS | Errno::EINVAL)
-            if matches!(by, TimeoutCall::EpollPwait2 | TimeoutCall::Ring) =>
+            if matches!(call, TimeoutCall::EpollPwait2 | TimeoutCall::Ring) =>
         {
             return Err(Errno::unavailable(
                 "this kernel lacks the call (added in Linux 5.11): select method=epoll".to_owned(),
@@ -175,39 +175,43 @@ fn timeout_work(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
         }
         done => done?,
     }
-    Ok(Work::own_value(move || figure(&mut timeout, asked_ns, rounding)))
+    Ok(Work::own_value(move || figure(&mut timeout, requested_ns, rounding)))
 }
 
 /// The overshoot of one wait.
-fn overshoot_ns(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
+fn overshoot_ns(
+    timeout: &mut Timeout,
+    requested_ns: u64,
+    rounding: Rounding,
+) -> Result<i64, Errno> {
     let before = gettime(ClockId::MONOTONIC)?;
-    timeout.wait(asked_ns, rounding)?;
+    timeout.wait(requested_ns, rounding)?;
     let after = gettime(ClockId::MONOTONIC)?;
-    Ok(after as i64 - before as i64 - asked_ns as i64)
+    Ok(after as i64 - before as i64 - requested_ns as i64)
 }
 
-fn error(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
-    overshoot_ns(timeout, asked_ns, rounding).map(|ns| 1_000 * ns)
+fn error(timeout: &mut Timeout, requested_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
+    overshoot_ns(timeout, requested_ns, rounding).map(|ns| 1_000 * ns)
 }
 
-fn early(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
+fn early(timeout: &mut Timeout, requested_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
     let mut early = 0;
     for _ in 0..WAITS_PER_OP {
-        early += i64::from(overshoot_ns(timeout, asked_ns, rounding)? < 0);
+        early += i64::from(overshoot_ns(timeout, requested_ns, rounding)? < 0);
     }
     Ok(1_000 * early / i64::from(WAITS_PER_OP))
 }
 
-fn call_count(timeout: &mut Timeout, asked_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
-    let until = gettime(ClockId::MONOTONIC)? + asked_ns;
-    let mut turns = 0;
+fn call_count(timeout: &mut Timeout, requested_ns: u64, rounding: Rounding) -> Result<i64, Errno> {
+    let until = gettime(ClockId::MONOTONIC)? + requested_ns;
+    let mut calls = 0;
     loop {
         let now = gettime(ClockId::MONOTONIC)?;
         if now >= until {
-            return Ok(1_000 * turns);
+            return Ok(1_000 * calls);
         }
         timeout.wait(until - now, rounding)?;
-        turns += 1;
+        calls += 1;
     }
 }
 

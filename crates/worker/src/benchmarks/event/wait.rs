@@ -39,40 +39,40 @@ enum Position {
 }
 
 impl Position {
-    /// How many of `of` descriptors come before the ready ones.
-    fn before(self, of: u64) -> u64 {
+    /// Where the ready ones begin, from 0 to `last`.
+    fn first(self, last: u64) -> u64 {
         match self {
             Position::First => 0,
-            Position::Middle => of / 2,
-            Position::Last => of,
+            Position::Middle => last / 2,
+            Position::Last => last,
         }
     }
 
-    /// The consecutive positions of `count` ready descriptors among `of`.
-    fn places(self, of: u64, count: u64) -> Range<u64> {
-        let first = self.before(of - count);
+    /// The consecutive positions of `count` ready ones among so many `descriptors`.
+    fn range(self, descriptors: u64, count: u64) -> Range<u64> {
+        let first = self.first(descriptors - count);
         first..first + count
     }
 }
 
 impl SetSpec {
-    fn params(at: Params<'_>) -> Self {
-        let fds = at.number("fds");
+    fn of(params: Params<'_>) -> Self {
+        let fds = params.number("fds");
         Self {
-            method: Method::of(at),
-            over: descriptor_type(at),
+            method: Method::of(params),
+            over: descriptor_type(params),
             fds,
-            ready: match at.word("ready") {
+            ready: match params.word("ready") {
                 "none" => 0,
                 "one" => 1,
                 _ => (fds / 10).max(1),
             },
-            highest: match at.word("highest") {
+            highest: match params.word("highest") {
                 "4k" => Some(4_095),
                 "16k" => Some(16_383),
                 _ => None,
             },
-            position: match at.word("position") {
+            position: match params.word("position") {
                 "first" => Position::First,
                 "middle" => Position::Middle,
                 _ => Position::Last,
@@ -83,13 +83,13 @@ impl SetSpec {
 
 /// The work at a point: an op is `part` of one wait.
 pub(super) fn wait_work(params: Params<'_>, part: Part) -> Result<Work, Errno> {
-    build(SetSpec::params(params), part)
+    build(SetSpec::of(params), part)
 }
 
 /// The work at a point: an op is the share of one descriptor in one wait.
 pub(super) fn share_work(params: Params<'_>) -> Result<Work, Errno> {
     let fds = params.number("fds");
-    let wanted = SetSpec {
+    let spec = SetSpec {
         method: Method::of(params),
         over: DescriptorKind::Pipe,
         fds,
@@ -98,16 +98,14 @@ pub(super) fn share_work(params: Params<'_>) -> Result<Work, Errno> {
         highest: None,
         position: Position::Last,
     };
-    build(wanted, Part::Whole).map(|work| work.with_op_count(fds))
+    build(spec, Part::Whole).map(|work| work.with_op_count(fds))
 }
 
-fn build(wanted: SetSpec, part: Part) -> Result<Work, Errno> {
-    let SetSpec { method, over, fds, ready, highest, .. } = wanted;
+fn build(spec: SetSpec, part: Part) -> Result<Work, Errno> {
+    let SetSpec { method, over, fds, ready, highest, .. } = spec;
     if highest.is_some_and(|highest| highest < fds + 64) {
         return Err(Errno::unavailable(
-            "that many descriptors exceed this number by themselves: select smaller \
-                            fds"
-            .to_owned(),
+            "that many descriptors exceed this number by themselves: select smaller fds".to_owned(),
         ));
     }
     let limit =
@@ -120,13 +118,13 @@ fn build(wanted: SetSpec, part: Part) -> Result<Work, Errno> {
         )));
     }
     let (set, helpers) = if fds > max_descriptors(over, limit) && method.is_shared() {
-        shared_set(&wanted, limit)?
+        shared_set(&spec, limit)?
     } else {
-        let places = wanted.position.places(fds, ready);
-        let many = DescriptorSet::new(fds, over, places.clone(), highest)?;
-        let asked = WaitState::of(method, &mut many.fds(), ready)
-            .map_err(|why| explain_error(why, fds, over))?;
-        (Set { many, state: asked, ready: Ready::of(places, method) }, Vec::new())
+        let positions = spec.position.range(fds, ready);
+        let descriptors = DescriptorSet::new(fds, over, positions.clone(), highest)?;
+        let state = WaitState::of(method, &mut descriptors.fds(), ready)
+            .map_err(|errno| explain_error(errno, fds, over))?;
+        (Set { descriptors, state, ready: Ready::of(positions, method) }, Vec::new())
     };
     set.wake()?;
     let mut body = Body { set, part: Part::Whole, _helpers: helpers };
@@ -139,45 +137,49 @@ fn build(wanted: SetSpec, part: Part) -> Result<Work, Errno> {
 
 /// A set that does not fit into one process: a kernel-resident set may contain descriptors of any
 /// process that inherited it.
-fn shared_set(wanted: &SetSpec, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno> {
+fn shared_set(spec: &SetSpec, limit: u64) -> Result<(Set, Vec<PeerProcess>), Errno> {
     /// A process's other descriptors, with a margin.
     const OTHERS: u64 = 320;
-    let &SetSpec { method, over, fds, ready, .. } = wanted;
+    let &SetSpec { method, over, fds, ready, .. } = spec;
     let ends = if over == DescriptorKind::Eventfd { 1 } else { 2 };
-    let each = limit.saturating_sub(OTHERS) / ends;
-    // The write ends of those that are made ready belong to this process, too.
-    let own = if over == DescriptorKind::Eventfd { each } else { each.saturating_sub(ready) };
-    if own < ready.max(1) || fds / each.max(1) > MAX_HELPERS || wanted.highest.is_some() {
+    let per_process = limit.saturating_sub(OTHERS) / ends;
+    // The write ends of those that are made ready belong to this process as well.
+    let own_fds = if over == DescriptorKind::Eventfd {
+        per_process
+    } else {
+        per_process.saturating_sub(ready)
+    };
+    if own_fds < ready.max(1) || fds / per_process.max(1) > MAX_HELPERS || spec.highest.is_some() {
         return Err(explain_error(Errno::EMFILE, fds, over));
     }
-    let mut asked = WaitState::empty(method, ready)?;
+    let mut state = WaitState::empty(method, ready)?;
     let mut fillers = Vec::new();
-    let mut left = fds - own;
+    let mut left = fds - own_fds;
     while left > 0 {
-        let count = left.min(each);
-        let beyond = own + left - count;
-        let fill = |many: &DescriptorSet| {
-            asked.skip_foreign_entries();
-            asked.fill(&mut many.fds(), beyond)
+        let count = left.min(per_process);
+        let offset = own_fds + left - count;
+        let fill = |descriptors: &DescriptorSet| {
+            state.skip_foreign_entries();
+            state.fill(&mut descriptors.fds(), offset)
         };
         fillers.push((ChildFiller::start(count, over, 1 + fillers.len() as u32, fill)?, count));
         left -= count;
     }
-    let before = wanted.position.before(fillers.len() as u64) as usize;
+    let before = spec.position.first(fillers.len() as u64) as usize;
     let mut helpers = Vec::new();
     let later = fillers.split_off(before);
     for (filler, count) in fillers {
         helpers.push(filler.fill(count, over)?);
     }
-    let places = wanted.position.places(own, ready);
-    let many = DescriptorSet::new(own, over, places.clone(), None)?;
-    asked.skip_foreign_entries();
-    asked.fill(&mut many.fds(), 0).map_err(|why| explain_error(why, fds, over))?;
+    let positions = spec.position.range(own_fds, ready);
+    let descriptors = DescriptorSet::new(own_fds, over, positions.clone(), None)?;
+    state.skip_foreign_entries();
+    state.fill(&mut descriptors.fds(), 0).map_err(|errno| explain_error(errno, fds, over))?;
     for (filler, count) in later {
         helpers.push(filler.fill(count, over)?);
     }
-    asked.skip_foreign_entries();
-    Ok((Set { many, state: asked, ready: Ready::of(places, method) }, helpers))
+    state.skip_foreign_entries();
+    Ok((Set { descriptors, state, ready: Ready::of(positions, method) }, helpers))
 }
 
 /// Maximum number of helper processes that fill a set: enough for 100,000 pipes where a process may

@@ -41,7 +41,7 @@ pub(super) enum Figure {
 pub(super) fn wake_ups(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
-        Err(lacking) => return Ok(lacking),
+        Err(unavailable) => return Ok(unavailable),
     };
     let watch = params.context.clock;
     if cpu != params.context.cpu && !watch.agrees_across_cpus() {
@@ -51,68 +51,71 @@ pub(super) fn wake_ups(params: Params<'_>, figure: Figure) -> Result<Work, Errno
     let herd = params.word("herd");
     let method = Method::of(params);
     let method = if herd == "exclusive" { method.exclusive() } else { method };
-    let place = fds / 2;
-    let many = DescriptorSet::new(fds, DescriptorKind::Pipe, place..place + 1, None)?;
-    many.set_nonblocking(place as usize)?;
-    let doors = if herd == "reuseport" { Some(ReuseportListeners::new(waiters)?) } else { None };
-    let happens = Event { many, place: place as usize, doors };
-    let mut crowd =
-        WaiterGroup { waiters: Vec::new(), event: happens, cpu, words: SharedWords::new()?, watch };
+    let position = fds / 2;
+    let descriptors = DescriptorSet::new(fds, DescriptorKind::Pipe, position..position + 1, None)?;
+    descriptors.set_nonblocking(position as usize)?;
+    let listeners =
+        if herd == "reuseport" { Some(ReuseportListeners::new(waiters)?) } else { None };
+    let event = Event { descriptors, position: position as usize, listeners };
+    let mut group =
+        WaiterGroup { waiters: Vec::new(), event, cpu, words: SharedWords::new()?, watch };
     for waiter in 0..waiters.min(MAX_WAITERS) {
-        let WaiterGroup { event: happens, words, .. } = &crowd;
-        let serve = || wait_loop(waiter, method, happens, words, watch);
+        let WaiterGroup { event, words, .. } = &group;
+        let serve = || wait_loop(waiter, method, event, words, watch);
         let child = PeerProcess::start(cpu, serve)
-            .map_err(|why| explain_error(why, fds, DescriptorKind::Pipe))?;
-        let account = ProcessState::open(child.id())?;
-        crowd.waiters.push(Waiter { child, account, returns: 0 });
+            .map_err(|errno| explain_error(errno, fds, DescriptorKind::Pipe))?;
+        let process_state = ProcessState::open(child.id())?;
+        group.waiters.push(Waiter { child, process_state, returns: 0 });
     }
-    crowd.wait_until_all_sleep().map_err(|why| explain_error(why, fds, DescriptorKind::Pipe))?;
-    // Once, so that each waiter sleeps in its call before anything is timed.
-    crowd.happens()?;
+    group
+        .wait_until_all_sleep()
+        .map_err(|errno| explain_error(errno, fds, DescriptorKind::Pipe))?;
+    // One event, so that each waiter sleeps in its call before anything is timed.
+    group.trigger_once()?;
     Ok(match figure {
         Figure::FirstWakeUp => {
-            Work::from_body(Shape::OwnTicks, Body { waiters: crowd, figure, last: 0 })
+            Work::from_body(Shape::OwnTicks, Body { waiters: group, figure, last: 0 })
         }
         Figure::WokenCount => {
-            Work::from_body(Shape::OwnValue, Body { waiters: crowd, figure, last: 0 })
+            Work::from_body(Shape::OwnValue, Body { waiters: group, figure, last: 0 })
         }
     })
 }
 
 /// The event: a byte arrives at one of many descriptors, or a connection at a listening socket.
 struct Event {
-    many: DescriptorSet,
-    place: usize,
-    doors: Option<ReuseportListeners>,
+    descriptors: DescriptorSet,
+    position: usize,
+    listeners: Option<ReuseportListeners>,
 }
 
 impl Event {
     /// The descriptor that reports it to a waiter.
     fn descriptor(&self, waiter: usize) -> Result<i32, Errno> {
-        match &self.doors {
-            Some(doors) => doors.fd(waiter),
-            None => Ok(self.many.fd(self.place)),
+        match &self.listeners {
+            Some(listeners) => listeners.fd(waiter),
+            None => Ok(self.descriptors.fd(self.position)),
         }
     }
 
     /// Triggers it; a connection stays open until the returned value is dropped.
     fn trigger(&self) -> Result<Option<TcpStream>, Errno> {
-        match &self.doors {
-            Some(doors) => doors.connect().map(Some),
-            None => self.many.make_ready(self.place).map(|()| None),
+        match &self.listeners {
+            Some(listeners) => listeners.connect().map(Some),
+            None => self.descriptors.make_ready(self.position).map(|()| None),
         }
     }
 
     /// Consumes the event, unless another waiter has. An accepted connection stays open until the
     /// next one.
-    fn consume(&self, waiter: usize, guest: &mut Option<TcpStream>) -> Result<bool, Errno> {
-        if let Some(doors) = &self.doors {
-            let new = doors.accept(waiter)?;
+    fn consume(&self, waiter: usize, connection: &mut Option<TcpStream>) -> Result<bool, Errno> {
+        if let Some(listeners) = &self.listeners {
+            let new = listeners.accept(waiter)?;
             let found = new.is_some();
-            *guest = new.or(guest.take());
+            *connection = new.or(connection.take());
             return Ok(found);
         }
-        match self.many.drain(self.place) {
+        match self.descriptors.drain(self.position) {
             Ok(()) => Ok(true),
             Err(Errno::EAGAIN) => Ok(false),
             Err(error) => Err(error),
@@ -124,33 +127,34 @@ impl Event {
 fn wait_loop(
     waiter: usize,
     method: Method,
-    happens: &Event,
+    event: &Event,
     words: &SharedWords,
     watch: Stopwatch,
 ) -> Result<(), Errno> {
-    let (place, fd) = (happens.place, happens.descriptor(waiter)?);
-    let mut fds = happens.many.fds().enumerate().map(|(at, other)| match at == place {
-        true => fd,
-        false => other,
-    });
-    let mut asked = WaitState::of(method, &mut fds, 1)?;
+    let (position, fd) = (event.position, event.descriptor(waiter)?);
+    let mut fds =
+        event.descriptors.fds().enumerate().map(|(index, other)| match index == position {
+            true => fd,
+            false => other,
+        });
+    let mut state = WaitState::of(method, &mut fds, 1)?;
     words.word(STARTED + waiter).store(1, Ordering::Release);
-    let mut guest = None;
+    let mut connection = None;
     loop {
-        asked.wait()?;
+        state.wait()?;
         words.word64(waiter).store(watch.stop(), Ordering::Relaxed);
         words.word(RETURNED + waiter).fetch_add(1, Ordering::Release);
-        if happens.consume(waiter, &mut guest)? {
+        if event.consume(waiter, &mut connection)? {
             words.word(FOUND + waiter).fetch_add(1, Ordering::Release);
         }
-        asked.rearm(fd, place as u64)?;
+        state.rearm(fd, position as u64)?;
     }
 }
 
-/// A waiter, as held by the measured process.
+/// A waiter, as the measured process sees it.
 struct Waiter {
     child: PeerProcess,
-    account: ProcessState,
+    process_state: ProcessState,
     /// How often its call has returned.
     returns: u32,
 }
@@ -167,17 +171,17 @@ struct WaiterGroup {
 impl WaiterGroup {
     /// Waits until a condition holds; an error if a waiter has exited, or the time limit has
     /// passed.
-    fn wait_until(&self, mut it_is_so: impl FnMut() -> Result<bool, Errno>) -> Result<(), Errno> {
-        /// Checks after which it confirms that all waiters still exist.
-        const PATIENCE: u32 = 1 << 12;
-        const SILENCE_NS: u64 = 3_000_000_000;
-        let (begun, mut looks) = (monotonic_raw_ns(), 0u32);
-        while !it_is_so()? {
+    fn wait_until(&self, mut condition: impl FnMut() -> Result<bool, Errno>) -> Result<(), Errno> {
+        /// Checks of the condition from one test of whether all waiters still run to the next.
+        const CHECKS_PER_TEST: u32 = 1 << 12;
+        const TIMEOUT_NS: u64 = 3_000_000_000;
+        let (start_ns, mut checks) = (monotonic_raw_ns(), 0u32);
+        while !condition()? {
             sched_yield()?;
-            looks += 1;
-            if looks.is_multiple_of(PATIENCE) {
+            checks += 1;
+            if checks.is_multiple_of(CHECKS_PER_TEST) {
                 self.waiters.iter().try_for_each(|waiter| waiter.child.check_running())?;
-                if monotonic_raw_ns() - begun > SILENCE_NS {
+                if monotonic_raw_ns() - start_ns > TIMEOUT_NS {
                     return Err(Errno::PEER_TIMED_OUT);
                 }
             }
@@ -187,36 +191,40 @@ impl WaiterGroup {
 
     /// Waits until each has started, and sleeps.
     fn wait_until_all_sleep(&self) -> Result<(), Errno> {
-        for (at, waiter) in self.waiters.iter().enumerate() {
-            self.wait_until(|| Ok(self.words.word(STARTED + at).load(Ordering::Acquire) == 1))?;
-            self.wait_until(|| waiter.account.is_asleep())?;
+        for (index, waiter) in self.waiters.iter().enumerate() {
+            self.wait_until(|| Ok(self.words.word(STARTED + index).load(Ordering::Acquire) == 1))?;
+            self.wait_until(|| waiter.process_state.is_asleep())?;
         }
         Ok(())
     }
 
     /// How often waiters have found the event, in total.
     fn found(&self) -> u32 {
-        let found = |at: usize| self.words.word(FOUND + at).load(Ordering::Acquire);
+        let found = |index: usize| self.words.word(FOUND + index).load(Ordering::Acquire);
         (0..self.waiters.len()).map(found).fold(0, u32::wrapping_add)
     }
 
     /// Triggers the event once, and waits until all sleep again: the ticks until the time stamp of
     /// the first waiter whose call returned.
-    fn happens(&mut self) -> Result<i64, Errno> {
+    fn trigger_once(&mut self) -> Result<i64, Errno> {
         let found = self.found();
-        let begun = self.watch.start();
-        let _visitor = self.event.trigger()?;
-        let came_back =
-            |at: usize, then: u32| self.words.word(RETURNED + at).load(Ordering::Acquire) != then;
-        let mut each = self.waiters.iter().enumerate();
-        self.wait_until(|| Ok(each.clone().any(|(at, waiter)| came_back(at, waiter.returns))))?;
+        let start_ticks = self.watch.start();
+        let _connection = self.event.trigger()?;
+        let has_returned = |index: usize, before: u32| {
+            self.words.word(RETURNED + index).load(Ordering::Acquire) != before
+        };
+        let mut waiters = self.waiters.iter().enumerate();
+        self.wait_until(|| {
+            Ok(waiters.clone().any(|(index, waiter)| has_returned(index, waiter.returns)))
+        })?;
         self.wait_until_all_sleep()?;
-        let woken = each.by_ref().filter(|(at, waiter)| came_back(*at, waiter.returns));
-        let took =
-            |at: usize| self.words.word64(at).load(Ordering::Relaxed).wrapping_sub(begun) as i64;
-        let first = woken.map(|(at, _)| took(at)).min().ok_or(Errno::EPROTO)?;
-        for (at, waiter) in self.waiters.iter_mut().enumerate() {
-            waiter.returns = self.words.word(RETURNED + at).load(Ordering::Acquire);
+        let woken = waiters.by_ref().filter(|(index, waiter)| has_returned(*index, waiter.returns));
+        let latency_ticks = |index: usize| {
+            self.words.word64(index).load(Ordering::Relaxed).wrapping_sub(start_ticks) as i64
+        };
+        let first = woken.map(|(index, _)| latency_ticks(index)).min().ok_or(Errno::EPROTO)?;
+        for (index, waiter) in self.waiters.iter_mut().enumerate() {
+            waiter.returns = self.words.word(RETURNED + index).load(Ordering::Acquire);
         }
         // It was triggered once, and one of them must have found it.
         if self.found() == found.wrapping_add(1) { Ok(first) } else { Err(Errno::EPROTO) }
@@ -225,14 +233,14 @@ impl WaiterGroup {
     /// Triggers the event once: how many of them have slept again since, in thousandths. A waiter
     /// that was woken may find nothing, and sleep again within its call.
     fn count_woken(&mut self) -> Result<i64, Errno> {
-        let mut before = [0; MAX_WAITERS];
-        for (then, waiter) in before.iter_mut().zip(&self.waiters) {
-            *then = waiter.account.voluntary_switches()?;
+        let mut switches = [0; MAX_WAITERS];
+        for (before, waiter) in switches.iter_mut().zip(&self.waiters) {
+            *before = waiter.process_state.voluntary_switches()?;
         }
-        self.happens()?;
+        self.trigger_once()?;
         let mut woken = 0;
-        for (then, waiter) in before.iter().zip(&self.waiters) {
-            woken += i64::from(waiter.account.voluntary_switches()? != *then);
+        for (before, waiter) in switches.iter().zip(&self.waiters) {
+            woken += i64::from(waiter.process_state.voluntary_switches()? != *before);
         }
         Ok(1_000 * woken)
     }
@@ -247,11 +255,11 @@ struct Body {
 impl WorkBody for Body {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            let brought = match self.figure {
-                Figure::FirstWakeUp => self.waiters.happens(),
+            let value = match self.figure {
+                Figure::FirstWakeUp => self.waiters.trigger_once(),
                 Figure::WokenCount => self.waiters.count_woken(),
             };
-            self.last = brought.map_err(|why| OpError { op, errno: why })?;
+            self.last = value.map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }

@@ -186,7 +186,7 @@ impl BufferedChannel {
             answer: MessageBuffer::new(size),
         };
         let verified = body.verify();
-        verified.map_err(|why| body.cause(why))?;
+        verified.map_err(|errno| body.cause(errno))?;
         Ok(body)
     }
 
@@ -320,7 +320,7 @@ impl WorkBody for RoundTrips {
         match self.mode {
             TripMode::Unlimited => Ok(()),
             TripMode::Announced => {
-                self.body.start(command::ECHO, ops).map_err(|why| self.body.cause(why))
+                self.body.start(command::ECHO, ops).map_err(|errno| self.body.cause(errno))
             }
         }
     }
@@ -349,7 +349,7 @@ impl WorkBody for Messages {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.verify()?;
         self.sent = Some(ops);
-        self.body.start(command::DRAIN, ops).map_err(|why| self.body.cause(why))
+        self.body.start(command::DRAIN, ops).map_err(|errno| self.body.cause(errno))
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
@@ -359,7 +359,7 @@ impl WorkBody for Messages {
 
     fn verify(&mut self) -> Result<(), Errno> {
         let Some(sent) = self.sent.take() else { return Ok(()) };
-        let report = self.body.read_reply().map_err(|why| self.body.cause(why))?;
+        let report = self.body.read_reply().map_err(|errno| self.body.cause(errno))?;
         let [came, bytes, ..] = report;
         let claimed = (sent, sent * self.body.message.get().len() as u64);
         if (came, bytes) == claimed {
@@ -397,7 +397,7 @@ impl WorkBody for OneWay {
             })
             .map_err(|failed| failed.errno)
         };
-        before(&mut self.body).map_err(|why| self.body.cause(why))
+        before(&mut self.body).map_err(|errno| self.body.cause(errno))
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {

@@ -35,7 +35,7 @@ pub(crate) trait End {
         for op in 0..trips {
             let back = self.send(message, gone).and_then(|()| self.receive(into, gone));
             back.and_then(|bytes| check_length(bytes, into.len()))
-                .map_err(|why| OpError { op, errno: why })?;
+                .map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }
@@ -57,12 +57,12 @@ pub(crate) trait End {
         gone: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         for op in 0..messages {
-            self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
+            self.send(message, gone).map_err(|errno| OpError { op, errno })?;
         }
         let acknowledged = self.receive(&mut [0; ACK_BYTES], gone);
         acknowledged
             .and_then(|bytes| check_length(bytes, ACK_BYTES))
-            .map_err(|why| OpError { op: messages, errno: why })
+            .map_err(|errno| OpError { op: messages, errno })
     }
 
     /// Receives `messages` messages, acknowledges the last, and returns their number and their

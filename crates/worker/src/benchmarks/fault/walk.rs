@@ -331,7 +331,7 @@ impl WorkBody for WholeMapping {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            self.run_once().map_err(|why| OpError { op, errno: why })?;
+            self.run_once().map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }

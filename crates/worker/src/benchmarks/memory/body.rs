@@ -53,7 +53,7 @@ impl WorkBody for Discard {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
             let given = self.region.advise_part(self.at, self.piece, libc::MADV_DONTNEED);
-            given.map_err(|why| OpError { op, errno: why })?;
+            given.map_err(|errno| OpError { op, errno })?;
             self.at += self.piece;
         }
         Ok(())
@@ -94,7 +94,7 @@ impl WorkBody for PageMove {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            self.run_once().map_err(|why| OpError { op, errno: why })?;
+            self.run_once().map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }

@@ -153,11 +153,11 @@ impl End for SpliceEnd {
     ) -> Result<(), OpError> {
         self.messages.ensure_length(message)?;
         for op in 0..messages {
-            self.send_from_file(message.len(), gone).map_err(|why| OpError { op, errno: why })?;
+            self.send_from_file(message.len(), gone).map_err(|errno| OpError { op, errno })?;
         }
         self.receive(&mut [0; ACK_BYTES], gone)
             .and_then(|bytes| check_length(bytes, ACK_BYTES))
-            .map_err(|why| OpError { op: messages, errno: why })
+            .map_err(|errno| OpError { op: messages, errno })
     }
 
     /// The acknowledgement is written directly, without the file.

@@ -7,7 +7,7 @@ use oscost_model::case::Case;
 use oscost_model::point::{Point, Value};
 
 use super::super::exchange::{ControlStream, End, MESSAGE_SIZES, OnInterrupt, serve};
-use super::super::tests::{all_points, site};
+use super::super::tests::{all_points, context};
 use super::*;
 use crate::bench::Context;
 use crate::kernel::file::location::{queue_key, queue_name};
@@ -33,8 +33,8 @@ fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
 }
 
 /// Its work here; `None`, with a message, if this machine lacks something.
-fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
-    match bench.work(&case.point, site) {
+fn built(bench: &Bench, case: &Case, context: Context) -> Option<Work> {
+    match bench.work(&case.point, context) {
         Err(Errno::UNAVAILABLE) => {
             let words = Errno::reason();
             assert!(words.len() > 20, "{case}: {words}");
@@ -58,9 +58,9 @@ fn done(work: &mut Work, ops: u64) -> Result<(), OpError> {
 #[test]
 fn every_point_carries_verified_messages_and_describes_its_channel() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases(MESSAGE_SIZES) {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             for ops in [1, 3].map(|ops| work.max_batch_ops().min(ops)) {
                 assert_eq!(done(&mut work, ops), Ok(()), "{case}");
             }
@@ -78,11 +78,11 @@ fn every_point_carries_verified_messages_and_describes_its_channel() {
 #[test]
 fn unusual_sizes_work_too() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases(&[4]) {
             for size in [1u64, 3, 4_097, 1_000_003] {
                 let case = Case::new(bench.id, case.point.clone().with("size", size));
-                let Some(mut work) = built(bench, &case, site) else { continue };
+                let Some(mut work) = built(bench, &case, context) else { continue };
                 let ops = work.max_batch_ops().min(2);
                 assert_eq!(done(&mut work, ops), Ok(()), "{case}");
             }
@@ -93,12 +93,12 @@ fn unusual_sizes_work_too() {
 #[test]
 fn a_message_too_large_for_a_queue_names_the_setting_to_raise() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (by, setting) in [("mq", "fs.mqueue.msgsize_max"), ("sysv-mq", "kernel.msgmax")] {
             let point = Point::none().with("by", by).with("size", 16u64 << 20);
             let point = point.with("peer_cpu", "same");
             // A system whose limit was raised that far accepts the message.
-            match BENCHES[0].work(&point, site).map(drop) {
+            match BENCHES[0].work(&point, context).map(drop) {
                 Err(Errno::UNAVAILABLE) => {
                     let words = Errno::reason();
                     assert!(words.contains(setting) || words.contains("RLIMIT"), "{words}");
@@ -123,11 +123,11 @@ fn held() -> (usize, usize, usize, usize) {
 #[test]
 fn dropping_a_work_leaves_nothing_behind() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         let sweep = || {
             for (bench, case) in cases(&[4, 4_096]) {
                 let before = held();
-                if let Some(mut work) = built(bench, &case, site) {
+                if let Some(mut work) = built(bench, &case, context) {
                     let ops = work.max_batch_ops().min(3);
                     done(&mut work, ops).unwrap();
                 }
@@ -146,12 +146,12 @@ fn dropping_a_work_leaves_nothing_behind() {
 #[test]
 fn an_op_whose_peer_was_killed_fails_and_says_so() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases(&[64]) {
             if case.point.get("capacity").is_some() {
                 continue;
             }
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             kill(children()[0]);
             let ops = work.max_batch_ops().min(100_000);
             let failed = done(&mut work, ops).unwrap_err();
@@ -187,7 +187,7 @@ impl End for CorruptingEnd {
 /// The work of two ends of which the peer lies after this many messages.
 fn with_corrupting_peer(short: bool, good: u32) -> Result<Work, Errno> {
     let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
-    let at = Params::new(&point, site());
+    let at = Params::new(&point, context());
     let (own, end) = mechanisms::make_ends(at, 64)?;
     let peer = Box::new(CorruptingEnd { end, short, good });
     let cpu = at.context.cpu.unwrap_or(0);
@@ -219,7 +219,7 @@ fn a_corrupted_byte_fails_before_anything_is_timed() {
 fn a_silent_peer_times_out() {
     in_own_process(|| {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
-        let at = Params::new(&point, site());
+        let at = Params::new(&point, context());
         let (own, end) = mechanisms::make_ends(at, 64).unwrap();
         let two =
             Channel::with_child_running(at.context.cpu.unwrap_or(0), own, end, |end, control| {

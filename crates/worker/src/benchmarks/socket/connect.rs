@@ -377,7 +377,7 @@ impl WorkBody for Connector {
         self.attempted = ops;
         let asked = self.control.send([command::ACCEPT, ops, 0, 0], &self.liveness_check());
         let answer = asked.and_then(|()| self.control.receive(&self.liveness_check()));
-        match answer.map_err(|why| self.cause(why))? {
+        match answer.map_err(|errno| self.cause(errno))? {
             [command::ACCEPT, ..] => Ok(()),
             _ => Err(Errno::EPROTO),
         }
@@ -385,7 +385,7 @@ impl WorkBody for Connector {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            self.run_once().map_err(|why| OpError { op, errno: self.cause(why) })?;
+            self.run_once().map_err(|errno| OpError { op, errno: self.cause(errno) })?;
         }
         Ok(())
     }
@@ -395,7 +395,7 @@ impl WorkBody for Connector {
         let asked = self.control.send([command::REPORT, 0, 0, 0], &self.liveness_check());
         let [came, strangers, before, _] = asked
             .and_then(|()| self.control.receive(&self.liveness_check()))
-            .map_err(|why| self.cause(why))?;
+            .map_err(|errno| self.cause(errno))?;
         if came < self.attempted {
             return Err(Errno::check_failed(format!(
                 "{} connections were opened, and the peer accepted {came}",

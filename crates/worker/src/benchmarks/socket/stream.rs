@@ -91,7 +91,7 @@ impl End for IoUringEnd {
         gone: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         for op in 0..messages {
-            self.send(message, gone).map_err(|why| OpError { op, errno: why })?;
+            self.send(message, gone).map_err(|errno| OpError { op, errno })?;
         }
         wait_for_ack(&self.socket.file, messages, gone)
     }
@@ -105,7 +105,7 @@ impl End for IoUringEnd {
 fn wait_for_ack(from: &File, messages: u64, gone: OnInterrupt<'_>) -> Result<(), OpError> {
     receive_all(from, &mut [0; ACK_BYTES], gone)
         .and_then(|bytes| check_length(bytes, ACK_BYTES))
-        .map_err(|why| OpError { op: messages, errno: why })
+        .map_err(|errno| OpError { op: messages, errno })
 }
 
 /// sendfile(2), from a memory file.
@@ -147,7 +147,7 @@ impl End for SendfileEnd {
     ) -> Result<(), OpError> {
         self.messages.ensure_length(message)?;
         for op in 0..messages {
-            self.send_from_file(message, gone).map_err(|why| OpError { op, errno: why })?;
+            self.send_from_file(message, gone).map_err(|errno| OpError { op, errno })?;
         }
         wait_for_ack(&self.socket.file, messages, gone)
     }

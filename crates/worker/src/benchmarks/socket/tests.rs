@@ -9,7 +9,7 @@ use oscost_model::channel::{ChannelObservation, Datagrams};
 use oscost_model::point::{Point, Value};
 
 use super::super::exchange::{ControlStream, Sender, fill_message};
-use super::super::tests::site;
+use super::super::tests::context;
 use super::*;
 use crate::bench::Context;
 use crate::kernel::ipc::context_switch::PeerProcess;
@@ -31,13 +31,13 @@ fn point(text: &str) -> Point {
 
 /// Runs some batches at a point, and returns what was observed of the channel; `None` if something
 /// is unavailable here.
-fn batches(id: &str, at: &str, site: Context) -> Result<Option<ChannelObservation>, Errno> {
-    let mut work = match bench(id).work(&point(at), site) {
+fn batches(id: &str, at: &str, context: Context) -> Result<Option<ChannelObservation>, Errno> {
+    let mut work = match bench(id).work(&point(at), context) {
         Err(Errno::UNAVAILABLE) => return Ok(None),
         work => work?,
     };
-    if let Some(lacking) = work.unavailable_reason() {
-        eprintln!("{id}:{at}: {lacking}");
+    if let Some(unavailable) = work.unavailable_reason() {
+        eprintln!("{id}:{at}: {unavailable}");
         return Ok(None);
     }
     for turns in [1, 2, 3].map(|turns: u64| turns.min(work.max_batch_ops())) {
@@ -63,15 +63,15 @@ fn open_files() -> BTreeSet<String> {
 #[test]
 fn messages_of_every_kind_are_verified_and_leave_nothing() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         let before = open_files();
         for by in ["tcp", "udp", "unix-stream", "unix-dgram", "unix-seqpacket", "socketpair"] {
             for size in [4, 64, 4_096, 65_536] {
                 for peer_cpu in ["same", "other"] {
                     let at = format!("by={by},size={size},peer_cpu={peer_cpu}");
                     for id in ["socket/round-trip", "socket/throughput"] {
-                        let seen = batches(id, &at, site);
-                        let Some(seen) = seen.unwrap_or_else(|why| panic!("{id}:{at}: {why}"))
+                        let seen = batches(id, &at, context);
+                        let Some(seen) = seen.unwrap_or_else(|error| panic!("{id}:{at}: {error}"))
                         else {
                             continue;
                         };
@@ -108,7 +108,7 @@ fn remote_peer(
     let whole = bench(id).definition().with_implied(&point(at));
     let child =
         PeerProcess::start(None, move || serve(Params::new(&whole, Context::DEFAULT), &mut door));
-    (Context { remote_peer: Some(far), ..site() }, child.unwrap())
+    (Context { remote_peer: Some(far), ..context() }, child.unwrap())
 }
 
 #[test]
@@ -127,16 +127,17 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
                 ("socket/connect", "by=tcp,peer_cpu=other"),
                 ("socket/first-byte", "by=tcp,peer_cpu=other"),
             ] {
-                let (site, peer) = remote_peer(id, at, here, bench(id).serve.unwrap());
-                let seen = batches(id, at, site).unwrap_or_else(|why| panic!("{id}:{at}: {why}"));
+                let (context, peer) = remote_peer(id, at, here, bench(id).serve.unwrap());
+                let seen =
+                    batches(id, at, context).unwrap_or_else(|error| panic!("{id}:{at}: {error}"));
                 assert!(seen.unwrap().verified > 0, "{id}:{at}");
                 // The measured process has closed its connections: the peer ends by itself, without
                 // an error.
                 assert_eq!(peer.join(), Ok(()), "{id}:{at} at {here}");
             }
             let at = "by=unix-stream,size=64,peer_cpu=other";
-            let (site, _peer) = remote_peer("socket/round-trip", at, here, |_, _| Ok(()));
-            let work = bench("socket/round-trip").work(&point(at), site).unwrap();
+            let (context, _peer) = remote_peer("socket/round-trip", at, here, |_, _| Ok(()));
+            let work = bench("socket/round-trip").work(&point(at), context).unwrap();
             assert!(
                 work.unavailable_reason().unwrap().contains("does not reach"),
                 "{:?}",
@@ -154,7 +155,7 @@ fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
             ("socket/round-trip", "by=udp,size=64,peer_cpu=same"),
             ("socket/throughput", "by=tcp,size=4096,peer_cpu=same"),
         ] {
-            let mut work = bench(id).work(&point(at), site()).unwrap();
+            let mut work = bench(id).work(&point(at), context()).unwrap();
             let mut batch = || {
                 let done = work.prepare(1).and_then(|()| work.run(1, 1));
                 done.and_then(|()| work.verify()).unwrap();
@@ -205,7 +206,7 @@ fn a_peer_that_dies_is_reported_and_not_waited_for() {
         ] {
             let size = if id == "socket/connect" { "" } else { "size=64," };
             let mut work =
-                bench(id).work(&point(&format!("by={by},{size}peer_cpu=same")), site()).unwrap();
+                bench(id).work(&point(&format!("by={by},{size}peer_cpu=same")), context()).unwrap();
             work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify()).unwrap();
             let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
             let peer: u32 = children.split_whitespace().next().unwrap().parse().unwrap();
@@ -305,8 +306,8 @@ impl UnreliablePeer {
 fn trips_with(count: u64, act: fn(&mut UnreliablePeer, &[u8])) -> (u64, Datagrams) {
     let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let (site, _peer) = remote_peer(id, at, here, |at, door| unreliable_peer(at, door, act));
-    let mut work = bench(id).work(&point(at), site).unwrap();
+    let (context, _peer) = remote_peer(id, at, here, |at, door| unreliable_peer(at, door, act));
+    let mut work = bench(id).work(&point(at), context).unwrap();
     let mut samples = 0;
     for _ in 0..count {
         work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify()).unwrap();
@@ -382,9 +383,9 @@ fn a_silent_peer_is_timed_out() {
     in_own_process(|| {
         let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let (site, _peer) =
+        let (context, _peer) =
             remote_peer(id, at, here, |at, door| unreliable_peer(at, door, |_, _| ()));
-        let mut work = bench(id).work(&point(at), site).unwrap();
+        let mut work = bench(id).work(&point(at), context).unwrap();
         let silent = (0..100).find_map(|_| {
             work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.errno)
         });
@@ -411,9 +412,9 @@ fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowled
             }
         };
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let (site, _peer) =
+        let (context, _peer) =
             remote_peer(id, at, here, move |at, door| unreliable_peer(at, door, act));
-        let mut work = bench(id).work(&point(at), site).unwrap();
+        let mut work = bench(id).work(&point(at), context).unwrap();
         for batch in 1..=2 {
             let done = work.prepare(10).and_then(|()| work.run(10, 1));
             done.and_then(|()| work.verify()).unwrap();
@@ -456,7 +457,7 @@ fn connections_at(port: &str, states: impl Fn(&str) -> bool) -> BTreeSet<[String
 fn thousands_of_connections_leave_no_address_in_use() {
     in_own_process(|| {
         let at = point("by=tcp,peer_cpu=same");
-        let mut work = bench("socket/connect").work(&at, site()).unwrap();
+        let mut work = bench("socket/connect").work(&at, context()).unwrap();
         // Another process may have used the same port, or may be about to.
         let port = door_of_children();
         let of_others = connections_at(&port, |_| true);
@@ -490,12 +491,12 @@ fn zerocopy_sendfile_and_io_uring_deliver_the_right_messages() {
                 }
                 for size in [1, 4_096, 65_536, 524_288] {
                     let at = format!("by={by},size={size},peer_cpu=same,via={via}");
-                    match batches("socket/throughput", &at, site()) {
+                    match batches("socket/throughput", &at, context()) {
                         Ok(Some(seen)) => assert!(seen.verified >= 4, "{at}: {seen:?}"),
                         Ok(None) => {}
                         // io_uring is not available everywhere.
                         Err(Errno::EPERM | Errno::ENOSYS) if via == "io-uring" => {}
-                        Err(why) => panic!("{at}: {why}"),
+                        Err(error) => panic!("{at}: {error}"),
                     }
                 }
             }

@@ -13,7 +13,7 @@ use crate::kernel::time::stopwatch::Stopwatch;
 pub(super) fn time_stamps(params: Params<'_>) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
-        Err(lacking) => return Ok(lacking),
+        Err(unavailable) => return Ok(unavailable),
     };
     if cpu != params.context.cpu && !params.context.clock.agrees_across_cpus() {
         return Ok(incomparable_clocks());

@@ -23,7 +23,7 @@ pub(super) type MakeEnds = fn(&EndSetup) -> Result<(Endpoint, Endpoint), Errno>;
 pub(super) fn round_trips(params: Params<'_>, sides: MakeEnds) -> Result<Work, Errno> {
     let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
-        Err(lacking) => return Ok(lacking),
+        Err(unavailable) => return Ok(unavailable),
     };
     let pair = pair(params, sides, cpu)?;
     let own = Arc::clone(&pair.own);
@@ -203,7 +203,7 @@ pub(super) fn repeat_op(
     mut act: impl FnMut() -> Result<(), Errno>,
 ) -> Result<(), OpError> {
     for op in 0..ops {
-        act().map_err(|why| OpError { op, errno: why })?;
+        act().map_err(|errno| OpError { op, errno })?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::fs;
 use oscost_model::case::Case;
 use oscost_model::point::Point;
 
-use super::super::tests::{all_points, site};
+use super::super::tests::{all_points, context};
 use super::BENCHES;
 use crate::bench::{Bench, Context, Work};
 use crate::kernel::process::usage::{ThreadUsage, thread};
@@ -23,8 +23,8 @@ fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
 }
 
 /// Its work here; `None`, with a message, if this machine lacks something.
-fn built(bench: &Bench, case: &Case, site: Context) -> Option<Work> {
-    let work = bench.work(&case.point, site);
+fn built(bench: &Bench, case: &Case, context: Context) -> Option<Work> {
+    let work = bench.work(&case.point, context);
     let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
     if let Some(missing) = work.unavailable_reason() {
         eprintln!("{case} cannot run here: {missing}");
@@ -59,11 +59,11 @@ fn held() -> Held {
 #[test]
 fn dropping_a_work_leaves_nothing_behind() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         let sweep = || {
             for (bench, case) in cases() {
                 let before = held();
-                if let Some(mut work) = built(bench, &case, site) {
+                if let Some(mut work) = built(bench, &case, context) {
                     assert!(done(&mut work, 3), "{case}");
                 }
                 let after = held();
@@ -139,9 +139,9 @@ fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case
 #[test]
 fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in round_trips(&[("peer_cpu", "same")]) {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             let [own, peer] = switches_per_op(&mut work, 2_000);
             // A task may be preempted by the one that it wakes before it waits: that switch is
             // involuntary, and replaces the voluntary one. A socket wakes its writer once more.
@@ -160,16 +160,16 @@ fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
 #[test]
 fn on_two_cpus_each_end_sleeps_while_waiting_and_a_single_process_never_does() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in round_trips(&[("peer_cpu", "other")]) {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             let [own, peer] = switches_per_op(&mut work, 500);
             // An end delayed by other tasks may find its answer there; one that spun would never
             // sleep.
             assert!(own.0 > 0.5 && peer.0 > 0.5, "{case}: {own:?} and {peer:?}");
         }
         for (bench, case) in round_trips(&[("peer_cpu", "none")]) {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             let [own, _] = switches_per_op(&mut work, 500);
             assert!(own.0 < 0.01 && accounts_of_peers().is_empty(), "{case}: {own:?}");
         }
@@ -186,12 +186,14 @@ fn cpus_of(status: &str) -> String {
 #[test]
 fn each_end_is_pinned_to_the_cpu_that_the_point_names() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases() {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             // A peer that is created anew in each op is gone after it.
             assert!(done(&mut work, 1), "{case}");
-            let (Some(own), Some(other)) = (site.cpu, site.other_cpu.or(site.cpu)) else { return };
+            let (Some(own), Some(other)) = (context.cpu, context.other_cpu.or(context.cpu)) else {
+                return;
+            };
             let at_other = case.point.get("peer_cpu").is_some_and(|at| at.to_string() == "other");
             let theirs = if at_other { other } else { own };
             for peer in accounts_of_peers() {
@@ -205,9 +207,9 @@ fn each_end_is_pinned_to_the_cpu_that_the_point_names() {
 #[test]
 fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/half") {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             in_peace(&case, || {
                 let both = switches_per_op(&mut work, 100);
                 let right = |(waiting, forced)| (19.8..=22.0).contains(&(waiting + forced));
@@ -221,9 +223,9 @@ fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
 #[test]
 fn the_reader_of_a_one_way_message_sleeps_until_it_arrives() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             in_peace(&case, || {
                 let [(waiting, _), _] = switches_per_op(&mut work, 500);
                 if waiting > 0.9 { Ok(()) } else { Err(waiting.to_string()) }
@@ -237,10 +239,10 @@ fn the_reader_of_a_one_way_message_sleeps_until_it_arrives() {
 #[test]
 fn each_member_of_a_ring_leaves_the_cpu_once_per_lap_or_is_preempted_before() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/ring") {
             let members = case.point.get("ring").unwrap().to_string();
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             let range = match members.as_str() {
                 "1" => 0.0..0.1,
                 "2" => 0.98..1.2,
@@ -258,7 +260,7 @@ fn each_member_of_a_ring_leaves_the_cpu_once_per_lap_or_is_preempted_before() {
 #[test]
 fn an_op_whose_peer_was_killed_fails() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         // The CPU on which it died, and its footprint, make no difference.
         let at_point = |(_, case): &(&Bench, Case)| {
             let is_not = |axis: &str, value: &str| {
@@ -267,7 +269,7 @@ fn an_op_whose_peer_was_killed_fails() {
             !is_not("peer_cpu", "same") && !is_not("footprint", "0")
         };
         for (bench, case) in cases().filter(at_point) {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             // The last one: in a ring it is not the first member's neighbour.
             let Some(peer) = children().last().copied() else { continue };
             assert!(done(&mut work, 1), "{case}");
@@ -280,9 +282,9 @@ fn an_op_whose_peer_was_killed_fails() {
 #[test]
 fn a_one_way_message_arrives_later_than_it_was_sent() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id != "switch/quantum") {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             for _ in 0..20 {
                 assert!(done(&mut work, 1), "{case}");
                 assert!(work.last_value().is_none_or(|ticks| ticks > 0), "{case}");
@@ -294,9 +296,9 @@ fn a_one_way_message_arrives_later_than_it_was_sent() {
 #[test]
 fn slices_and_switches_have_positive_lengths() {
     in_own_process(|| {
-        let site = site();
+        let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/quantum") {
-            let Some(mut work) = built(bench, &case, site) else { continue };
+            let Some(mut work) = built(bench, &case, context) else { continue };
             for _ in 0..7 {
                 assert!(done(&mut work, 1), "{case}");
                 assert!(work.last_value().is_some_and(|ticks| ticks > 0), "{case}");

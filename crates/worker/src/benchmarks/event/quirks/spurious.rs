@@ -23,55 +23,55 @@ const SPURIOUS: usize = 2 * WAITERS;
 
 /// Processes that wait for the same pipe.
 pub(super) struct Waiters {
-    each: Vec<(PeerProcess, ProcessState)>,
-    many: DescriptorSet,
+    waiters: Vec<(PeerProcess, ProcessState)>,
+    descriptors: DescriptorSet,
     words: SharedWords,
 }
 
 impl Waiters {
-    pub(super) fn new(site: Context) -> Result<Self, Errno> {
-        let many = DescriptorSet::new(1, DescriptorKind::Pipe, 0..1, None)?;
-        many.set_nonblocking(0)?;
-        let mut waiters = Self { each: Vec::new(), many, words: SharedWords::new()? };
-        for at in 0..WAITERS {
-            let Self { many, words, .. } = &waiters;
-            let cpu = if at == 0 { site.cpu } else { site.other_cpu.or(site.cpu) };
-            let child = PeerProcess::start(cpu, || wait_loop(at, many, words))
-                .map_err(|why| explain_error(why, 1, DescriptorKind::Pipe))?;
-            let account = ProcessState::open(child.id())?;
-            waiters.each.push((child, account));
+    pub(super) fn new(context: Context) -> Result<Self, Errno> {
+        let descriptors = DescriptorSet::new(1, DescriptorKind::Pipe, 0..1, None)?;
+        descriptors.set_nonblocking(0)?;
+        let mut group = Self { waiters: Vec::new(), descriptors, words: SharedWords::new()? };
+        for index in 0..WAITERS {
+            let Self { descriptors, words, .. } = &group;
+            let cpu = if index == 0 { context.cpu } else { context.other_cpu.or(context.cpu) };
+            let child = PeerProcess::start(cpu, || wait_loop(index, descriptors, words))
+                .map_err(|errno| explain_error(errno, 1, DescriptorKind::Pipe))?;
+            let state = ProcessState::open(child.id())?;
+            group.waiters.push((child, state));
         }
-        waiters.wait_until_all_sleep()?;
-        Ok(waiters)
+        group.wait_until_all_sleep()?;
+        Ok(group)
     }
 
     /// Writes a byte; returns how many waiters were woken without finding it, once all wait again.
-    pub(super) fn spurious(&mut self) -> Result<i64, Errno> {
-        let (found, in_vain) = (self.sum(FOUND), self.sum(SPURIOUS));
-        self.many.make_ready(0)?;
+    pub(super) fn count_spurious(&mut self) -> Result<i64, Errno> {
+        let (found, spurious) = (self.sum(FOUND), self.sum(SPURIOUS));
+        self.descriptors.make_ready(0)?;
         self.wait_until(|| Ok(self.sum(FOUND) != found))?;
         self.wait_until_all_sleep()?;
-        Ok(i64::from(self.sum(SPURIOUS).wrapping_sub(in_vain)))
+        Ok(i64::from(self.sum(SPURIOUS).wrapping_sub(spurious)))
     }
 
-    fn sum(&self, line: usize) -> u32 {
-        let each = (0..WAITERS).map(|at| self.words.word(line + at).load(Ordering::Acquire));
-        each.fold(0, u32::wrapping_add)
+    fn sum(&self, row: usize) -> u32 {
+        let counts = (0..WAITERS).map(|index| self.words.word(row + index).load(Ordering::Acquire));
+        counts.fold(0, u32::wrapping_add)
     }
 
     fn wait_until_all_sleep(&self) -> Result<(), Errno> {
         self.wait_until(|| Ok(self.sum(STARTED) == WAITERS as u32))?;
-        self.each.iter().try_for_each(|(_, account)| self.wait_until(|| account.is_asleep()))
+        self.waiters.iter().try_for_each(|(_, state)| self.wait_until(|| state.is_asleep()))
     }
 
     /// Waits until a condition holds; an error if a waiter has exited, or the time limit has
     /// passed.
-    fn wait_until(&self, it_is_so: impl Fn() -> Result<bool, Errno>) -> Result<(), Errno> {
-        let begun = monotonic_raw_ns();
-        while !it_is_so()? {
+    fn wait_until(&self, condition: impl Fn() -> Result<bool, Errno>) -> Result<(), Errno> {
+        let start_ns = monotonic_raw_ns();
+        while !condition()? {
             sched_yield()?;
-            if monotonic_raw_ns() - begun > PEER_TIMEOUT.as_nanos() as u64 {
-                self.each.iter().try_for_each(|(child, _)| child.check_running())?;
+            if monotonic_raw_ns() - start_ns > PEER_TIMEOUT.as_nanos() as u64 {
+                self.waiters.iter().try_for_each(|(child, _)| child.check_running())?;
                 return Err(Errno::PEER_TIMED_OUT);
             }
         }
@@ -80,17 +80,17 @@ impl Waiters {
 }
 
 /// The loop of a waiter.
-fn wait_loop(at: usize, many: &DescriptorSet, words: &SharedWords) -> Result<(), Errno> {
+fn wait_loop(index: usize, descriptors: &DescriptorSet, words: &SharedWords) -> Result<(), Errno> {
     let mut set = Epoll::new(1)?;
-    set.change(EpollChange::Add, many.fd(0), READABLE, 0)?;
-    words.word(STARTED + at).store(1, Ordering::Release);
+    set.change(EpollChange::Add, descriptors.fd(0), READABLE, 0)?;
+    words.word(STARTED + index).store(1, Ordering::Release);
     loop {
         set.wait(WaitLimit::Infinite)?;
-        let line = match many.drain(0) {
+        let row = match descriptors.drain(0) {
             Ok(()) => FOUND,
             Err(Errno::EAGAIN) => SPURIOUS,
             Err(error) => return Err(error),
         };
-        words.word(line + at).fetch_add(1, Ordering::Release);
+        words.word(row + index).fetch_add(1, Ordering::Release);
     }
 }

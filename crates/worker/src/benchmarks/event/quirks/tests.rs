@@ -2,23 +2,23 @@
 
 use oscost_model::case::Case;
 
-use super::super::super::tests::{all_points, site};
-use super::super::tests::held;
+use super::super::super::tests::{all_points, context};
+use super::super::tests::open_resources;
 use super::{COUNTS, NESTED, QUIRKS};
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::in_own_process;
 
 /// The answers of a program, three times.
-fn says(quirk: &str) -> Option<Vec<i64>> {
+fn answers(quirk: &str) -> Option<Vec<i64>> {
     let counts = quirk == "nesting-depth" || quirk == "spurious-wake-ups";
     let bench = if counts { &COUNTS } else { &QUIRKS };
     let case = Case::parse(&format!("{}:quirk={quirk}", bench.id)).unwrap();
     if quirk.starts_with("io-uring") && Ring::new(1).is_err() {
         return None;
     }
-    let mut work = bench.work(&case.point, site()).unwrap();
-    if let Some(missing) = work.unavailable_reason() {
-        eprintln!("{case}: {missing}");
+    let mut work = bench.work(&case.point, context()).unwrap();
+    if let Some(reason) = work.unavailable_reason() {
+        eprintln!("{case}: {reason}");
         return None;
     }
     let mut once = || {
@@ -34,13 +34,13 @@ fn every_complaint_gets_an_answer_and_nothing_is_left() {
         let both = [QUIRKS, COUNTS].map(|bench| all_points(&bench.definition()));
         for point in both.into_iter().flatten() {
             let quirk = point.get("quirk").unwrap().to_string();
-            let before = held();
-            let said = says(&quirk);
-            assert_eq!(held(), before, "{quirk} leaves something behind");
-            let Some(said) = said else { continue };
+            let before = open_resources();
+            let values = answers(&quirk);
+            assert_eq!(open_resources(), before, "{quirk} leaves something behind");
+            let Some(values) = values else { continue };
             let counts = quirk == "nesting-depth" || quirk == "spurious-wake-ups";
-            let most = if counts { 16 } else { 1 };
-            assert!(said.iter().all(|it| (0..=most).contains(it)), "{quirk}: {said:?}");
+            let max = if counts { 16 } else { 1 };
+            assert!(values.iter().all(|it| (0..=max).contains(it)), "{quirk}: {values:?}");
         }
     });
 }
@@ -58,9 +58,9 @@ fn behaviour_documented_for_every_linux_is_observed() {
             "call-per-change",
             "nested",
         ] {
-            assert_eq!(says(quirk), Some(vec![1; 3]), "{quirk}");
+            assert_eq!(answers(quirk), Some(vec![1; 3]), "{quirk}");
         }
-        let depth = says("nesting-depth").unwrap();
+        let depth = answers("nesting-depth").unwrap();
         assert!(depth.iter().all(|&depth| depth >= 2), "{depth:?}");
     });
 }
@@ -69,11 +69,11 @@ fn behaviour_documented_for_every_linux_is_observed() {
 fn nested_sets_report_at_every_depth_and_are_released() {
     in_own_process(|| {
         for point in all_points(&NESTED.definition()) {
-            let before = held();
-            let mut work = NESTED.work(&point, site()).unwrap();
+            let before = open_resources();
+            let mut work = NESTED.work(&point, context()).unwrap();
             assert_eq!(work.run(5, 1), Ok(()), "{point}");
             drop(work);
-            assert_eq!(held(), before, "{point}");
+            assert_eq!(open_resources(), before, "{point}");
         }
     });
 }

@@ -20,10 +20,10 @@ const MAX_DISCARDED_BYTES: usize = 1 << 20;
 /// A server on a port of 127.0.0.1.
 pub(super) struct Server {
     listener: TcpListener,
-    at: SocketAddr,
+    address: SocketAddr,
     waiting: WaitSet,
     /// By slot number, less one.
-    guests: Vec<Slot>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
     /// Maximum number of connections.
     max_connections: usize,
@@ -66,89 +66,93 @@ struct Connection {
     discarded: Option<usize>,
 }
 
-/// What happens to a connection.
+/// What is done with a connection after its input was handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum NextStep {
     Keep,
     Close,
 }
 
 impl Server {
-    /// Listens, with room for `most` connections.
-    pub(super) fn new(method: &str, most: usize) -> Result<Self, Errno> {
-        let door = listen(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)))?;
-        door.set_nonblocking(true)?;
+    /// Listens, with room for `max_connections` connections.
+    pub(super) fn new(method: &str, max_connections: usize) -> Result<Self, Errno> {
+        let listener = listen(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)))?;
+        listener.set_nonblocking(true)?;
         let mut waiting = WaitSet::new(method)?;
-        waiting.add(Token { slot: LISTENER_SLOT, generation: 0 }, door.as_raw_fd())?;
-        let usual = http::parse_first(http::COMMON_REQUEST).ok_or(Errno::EINVAL)?.answer();
+        waiting.add(Token { slot: LISTENER_SLOT, generation: 0 }, listener.as_raw_fd())?;
+        let common_answer = http::parse_first(http::COMMON_REQUEST).ok_or(Errno::EINVAL)?.answer();
         Ok(Self {
-            at: door.local_addr()?,
-            listener: door,
+            address: listener.local_addr()?,
+            listener,
             waiting,
-            guests: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
-            max_connections: most,
+            max_connections,
             events: Vec::new(),
             buffer: vec![0; MAX_HEAD_BYTES].into_boxed_slice(),
-            common_answer: usual,
+            common_answer,
             counters: Counters::default(),
         })
     }
 
-    /// The address that it listens on.
-    pub(super) fn at(&self) -> SocketAddr {
-        self.at
+    /// The address it listens on.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// The number of open connections.
-    pub(super) fn guests(&self) -> usize {
-        self.guests.len() - self.free.len()
+    pub(super) fn open_connections(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 
-    /// Marks the connections from these addresses as active, whose requests count; returns their
-    /// number.
+    /// Marks the connections from these addresses as active, so that their requests count; returns
+    /// how many there are.
     pub(super) fn mark_active(&mut self, from: &[SocketAddr]) -> usize {
-        let mut friends = 0;
-        for guest in self.guests.iter_mut().filter_map(|seat| seat.connection.as_mut()) {
-            guest.is_active = from.contains(&guest.from);
-            friends += usize::from(guest.is_active);
+        let mut active = 0;
+        for connection in self.slots.iter_mut().filter_map(|slot| slot.connection.as_mut()) {
+            connection.is_active = from.contains(&connection.from);
+            active += usize::from(connection.is_active);
         }
-        friends
+        active
     }
 
     /// One iteration of the event loop: waits once, and handles all events.
-    pub(super) fn run_once(&mut self, patience: WaitLimit) -> Result<(), Errno> {
-        let mut told = std::mem::take(&mut self.events);
-        told.clear();
-        self.waiting.wait(patience, &mut told)?;
-        let done = told.iter().try_for_each(|&told| self.handle_event(told));
-        self.events = told;
+    pub(super) fn run_once(&mut self, limit: WaitLimit) -> Result<(), Errno> {
+        let mut events = std::mem::take(&mut self.events);
+        events.clear();
+        self.waiting.wait(limit, &mut events)?;
+        let done = events.iter().try_for_each(|&event| self.handle_event(event));
+        self.events = events;
         done
     }
 
-    fn handle_event(&mut self, told: Event) -> Result<(), Errno> {
-        let Token { slot: place, generation: turn } = told.token;
-        if place == LISTENER_SLOT {
+    fn handle_event(&mut self, event: Event) -> Result<(), Errno> {
+        let Token { slot: number, generation } = event.token;
+        if number == LISTENER_SLOT {
             self.accept_all()?;
-            return if told.needs_rearm {
-                self.waiting.rearm(told.token, self.listener.as_raw_fd())
+            return if event.needs_rearm {
+                self.waiting.rearm(event.token, self.listener.as_raw_fd())
             } else {
                 Ok(())
             };
         }
-        let Some(seat) = self.guests.get_mut(place as usize - 1) else { return Err(Errno::EPROTO) };
-        let is_meant = turn == u32::MAX || turn == seat.generation;
-        let Some(guest) = seat.connection.as_mut().filter(|_| is_meant) else { return Ok(()) };
-        let name = Token { slot: place, generation: seat.generation };
-        match guest.read_requests(&mut self.buffer, &self.common_answer, &mut self.counters) {
-            Fate::Keep if told.needs_rearm => self.waiting.rearm(name, guest.stream.as_raw_fd()),
-            Fate::Keep => Ok(()),
-            Fate::Close => {
-                self.counters.active_closed += u64::from(guest.is_active);
-                self.waiting.remove(name, guest.stream.as_raw_fd())?;
-                seat.connection = None;
-                seat.generation = (seat.generation + 1) % u32::MAX;
-                self.free.push(place);
+        let Some(slot) = self.slots.get_mut(number as usize - 1) else { return Err(Errno::EPROTO) };
+        let is_current = generation == u32::MAX || generation == slot.generation;
+        let Some(connection) = slot.connection.as_mut().filter(|_| is_current) else {
+            return Ok(());
+        };
+        let token = Token { slot: number, generation: slot.generation };
+        match connection.read_requests(&mut self.buffer, &self.common_answer, &mut self.counters) {
+            NextStep::Keep if event.needs_rearm => {
+                self.waiting.rearm(token, connection.stream.as_raw_fd())
+            }
+            NextStep::Keep => Ok(()),
+            NextStep::Close => {
+                self.counters.active_closed += u64::from(connection.is_active);
+                self.waiting.remove(token, connection.stream.as_raw_fd())?;
+                slot.connection = None;
+                slot.generation = (slot.generation + 1) % u32::MAX;
+                self.free.push(number);
                 Ok(())
             }
         }
@@ -158,33 +162,33 @@ impl Server {
     fn accept_all(&mut self) -> Result<(), Errno> {
         loop {
             let (stream, from) = match self.listener.accept() {
-                Ok(guest) => guest,
+                Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 // A connection that was aborted before it was accepted.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error.into()),
             };
             self.counters.accepted += 1;
-            if self.guests() >= self.max_connections {
+            if self.open_connections() >= self.max_connections {
                 self.counters.refused += 1;
                 continue;
             }
             stream.set_nonblocking(true)?;
-            let place = self.free.pop().unwrap_or_else(|| {
-                self.guests.push(Slot::default());
-                self.guests.len() as u32
+            let number = self.free.pop().unwrap_or_else(|| {
+                self.slots.push(Slot::default());
+                self.slots.len() as u32
             });
-            let Some(seat) = self.guests.get_mut(place as usize - 1) else {
+            let Some(slot) = self.slots.get_mut(number as usize - 1) else {
                 return Err(Errno::EPROTO);
             };
             self.waiting
-                .add(Token { slot: place, generation: seat.generation }, stream.as_raw_fd())?;
-            let kept = Vec::new();
-            seat.connection = Some(Connection {
+                .add(Token { slot: number, generation: slot.generation }, stream.as_raw_fd())?;
+            let partial = Vec::new();
+            slot.connection = Some(Connection {
                 stream,
                 from,
                 is_active: false,
-                partial_request: kept,
+                partial_request: partial,
                 discarded: None,
             });
         }
@@ -193,69 +197,79 @@ impl Server {
 
 impl Connection {
     /// Reads all available input, and answers all complete requests in it.
-    fn read_requests(&mut self, room: &mut [u8], usual: &[u8], seen: &mut Counters) -> Fate {
+    fn read_requests(
+        &mut self,
+        buffer: &mut [u8],
+        common_answer: &[u8],
+        counters: &mut Counters,
+    ) -> NextStep {
         loop {
-            let given = match self.stream.read(room) {
-                Ok(0) => return Fate::Close,
-                Ok(given) => given,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Fate::Keep,
+            let bytes = match self.stream.read(buffer) {
+                Ok(0) => return NextStep::Close,
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return NextStep::Keep,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // A reset.
-                Err(_) => return Fate::Close,
+                Err(_) => return NextStep::Close,
             };
-            let fate = match &mut self.discarded {
-                Some(thrown) if *thrown + given > MAX_DISCARDED_BYTES => Fate::Close,
-                Some(thrown) => {
-                    *thrown += given;
-                    Fate::Keep
+            let next_step = match &mut self.discarded {
+                Some(discarded) if *discarded + bytes > MAX_DISCARDED_BYTES => NextStep::Close,
+                Some(discarded) => {
+                    *discarded += bytes;
+                    NextStep::Keep
                 }
-                None => self.handle_input(&room[..given], usual, seen),
+                None => self.handle_input(&buffer[..bytes], common_answer, counters),
             };
             // A short read means that no more input is available now.
-            if fate == Fate::Close || given < room.len() {
-                return fate;
+            if next_step == NextStep::Close || bytes < buffer.len() {
+                return next_step;
             }
         }
     }
 
-    fn handle_input(&mut self, new: &[u8], usual: &[u8], seen: &mut Counters) -> Fate {
-        let kept = std::mem::take(&mut self.partial_request);
+    fn handle_input(
+        &mut self,
+        new: &[u8],
+        common_answer: &[u8],
+        counters: &mut Counters,
+    ) -> NextStep {
+        let partial = std::mem::take(&mut self.partial_request);
         let all;
-        let mut rest = if kept.is_empty() {
+        let mut rest = if partial.is_empty() {
             new
         } else {
-            all = [&kept, new].concat();
+            all = [&partial, new].concat();
             &all[..]
         };
         while let Some(request) = http::parse_first(rest) {
             rest = &rest[request.bytes..];
             let counted =
-                if self.is_active { &mut seen.answered } else { &mut seen.answered_others };
+                if self.is_active { &mut counters.answered } else { &mut counters.answered_others };
             *counted += 1;
-            if !self.answer(&request, usual) {
-                return Fate::Close;
+            if !self.answer(&request, common_answer) {
+                return NextStep::Close;
             }
             if request.persistence == http::Persistence::Close {
-                // This fails if the client has gone: then the next read reports it.
+                // This fails if the client has disconnected: then the next read reports it.
                 let _ = self.stream.shutdown(Shutdown::Write);
                 self.discarded = Some(rest.len());
-                return Fate::Keep;
+                return NextStep::Keep;
             }
         }
         self.partial_request = rest.to_vec();
-        Fate::Keep
+        NextStep::Keep
     }
 
     /// Sends an answer; returns whether it was sent completely. A client that never reads fills the
     /// send buffer, which holds thousands of answers.
-    fn answer(&mut self, request: &Request, usual: &[u8]) -> bool {
+    fn answer(&mut self, request: &Request, common_answer: &[u8]) -> bool {
         let other;
         let answer = if request.is_common() {
-            usual
+            common_answer
         } else {
             other = request.answer();
             &other[..]
         };
-        self.stream.write(answer).is_ok_and(|taken| taken == answer.len())
+        self.stream.write(answer).is_ok_and(|sent| sent == answer.len())
     }
 }

@@ -180,29 +180,29 @@ fn head(bytes: &[u8], whole: usize) -> Result<Request, Status> {
         _ => return Err(Status::BadRequest),
     };
     let fields = Fields::of(lines)?;
-    if !is_token(method) || fields.hosts > 1 || (fields.hosts == 0 && !is_old) {
+    if !is_token(method) || fields.host_count > 1 || (fields.host_count == 0 && !is_old) {
         return Err(Status::BadRequest);
     }
     let path = path(target).ok_or(Status::BadRequest)?;
-    let stays = if is_old { Persistence::KeepAliveHttp10 } else { Persistence::KeepAlive };
-    let then = match fields.close || (is_old && !fields.keep_alive) {
+    let open = if is_old { Persistence::KeepAliveHttp10 } else { Persistence::KeepAlive };
+    let persistence = match fields.close || (is_old && !fields.keep_alive) {
         true => Persistence::Close,
-        false => stays,
+        false => open,
     };
     let status = match method {
         // The end of a body is not searched for.
-        _ if fields.coded => return Err(Status::NotImplemented),
+        _ if fields.transfer_coding => return Err(Status::NotImplemented),
         _ if fields.body => return Err(Status::ContentTooLarge),
         b"GET" | b"HEAD" if path == b"/" => Status::Ok,
         b"GET" | b"HEAD" => Status::NotFound,
         _ => Status::NotImplemented,
     };
-    Ok(Request { bytes: whole, status, head_only: method == b"HEAD", persistence: then })
+    Ok(Request { bytes: whole, status, head_only: method == b"HEAD", persistence })
 }
 
 /// The path of a request target, without the query: `/path?query`, or an absolute form.
 fn path(target: &[u8]) -> Option<&[u8]> {
-    let printable = target.iter().all(u8::is_ascii_graphic);
+    let is_printable = target.iter().all(u8::is_ascii_graphic);
     let target = match target.strip_prefix(b"http://") {
         Some(rest) => {
             let slash = rest.iter().position(|&byte| byte == b'/');
@@ -212,19 +212,19 @@ fn path(target: &[u8]) -> Option<&[u8]> {
         None => target,
     };
     let path = target.split(|&byte| byte == b'?').next()?;
-    (printable && (path.starts_with(b"/") || path == b"*")).then_some(path)
+    (is_printable && (path.starts_with(b"/") || path == b"*")).then_some(path)
 }
 
 /// The header fields that matter here.
 #[derive(Default)]
 struct Fields {
-    hosts: u32,
+    host_count: u32,
     close: bool,
     keep_alive: bool,
     /// A body with a content length follows.
     body: bool,
     /// A body with a transfer coding follows.
-    coded: bool,
+    transfer_coding: bool,
     length: Option<u64>,
 }
 
@@ -234,26 +234,26 @@ impl Fields {
         for line in lines {
             let colon = line.iter().position(|&byte| byte == b':').ok_or(Status::BadRequest)?;
             let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-            let clean = value.iter().all(|&byte| byte == b'\t' || !byte.is_ascii_control());
+            let printable = value.iter().all(|&byte| byte == b'\t' || !byte.is_ascii_control());
             // A folded line begins with whitespace, which no field name contains.
-            if !is_token(name) || !clean {
+            if !is_token(name) || !printable {
                 return Err(Status::BadRequest);
             }
-            fields.take(name, value)?;
+            fields.record(name, value)?;
         }
         Ok(fields)
     }
 
-    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Status> {
+    fn record(&mut self, name: &[u8], value: &[u8]) -> Result<(), Status> {
         if name.eq_ignore_ascii_case(b"host") {
-            self.hosts += 1;
+            self.host_count += 1;
         } else if name.eq_ignore_ascii_case(b"connection") {
             for word in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
                 self.close |= word.eq_ignore_ascii_case(b"close");
                 self.keep_alive |= word.eq_ignore_ascii_case(b"keep-alive");
             }
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
-            self.coded = true;
+            self.transfer_coding = true;
         } else if name.eq_ignore_ascii_case(b"content-length") {
             let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
             let text = std::str::from_utf8(value).ok().filter(|_| digits);

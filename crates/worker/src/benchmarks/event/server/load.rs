@@ -1,8 +1,8 @@
 //! The load generator of the HTTP server: a process with some active connections and many idle
 //! ones.
 //!
-//! Between a command and its report it runs independently: the measuring process does not disturb
-//! its timing.
+//! It runs independently from a command to its report, so that the measuring process does not
+//! disturb its timing.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -54,9 +54,9 @@ pub(super) struct LoadSpec {
     pub(super) pace: Pace,
 }
 
-/// The local address of the next connection after `made` others: one with free ports.
-pub(super) fn address(made: u64) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (made / MAX_PER_ADDRESS % 250) as u8))
+/// The local address of the connection after `opened` others: one with free ports.
+pub(super) fn address(opened: u64) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (opened / MAX_PER_ADDRESS % 250) as u8))
 }
 
 /// The load generator process.
@@ -64,7 +64,7 @@ pub(super) struct Load {
     spec: LoadSpec,
     active: Vec<ActiveConnection>,
     idle: VecDeque<TcpStream>,
-    made: u64,
+    opened: u64,
     set: PollSet,
     answer: Vec<u8>,
     /// Burst time since an idle connection was last replaced.
@@ -74,7 +74,7 @@ pub(super) struct Load {
 /// An active connection.
 struct ActiveConnection {
     stream: TcpStream,
-    /// The time from which its answer is awaited; `None` if none is.
+    /// When the request was due whose answer is awaited; `None` if none is outstanding.
     since_ns: Option<u64>,
     /// The part of the answer received so far.
     received: Vec<u8>,
@@ -82,22 +82,21 @@ struct ActiveConnection {
 
 impl Load {
     /// Opens all connections, the active ones first.
-    pub(super) fn new(wish: LoadSpec, words: &SharedWords) -> Result<Self, Errno> {
+    pub(super) fn new(spec: LoadSpec, words: &SharedWords) -> Result<Self, Errno> {
         let answer = http::parse_first(COMMON_REQUEST).ok_or(Errno::EINVAL)?.answer();
         let set = PollSet::new([].into_iter());
-        let idle = VecDeque::with_capacity(wish.idle as usize + 1);
-        let asking = Vec::with_capacity(ACTIVE);
-        let mut load =
-            Self { spec: wish, active: asking, idle, made: 0, set, answer, since_churn_ns: 0 };
-        for at in 0..ACTIVE {
+        let idle = VecDeque::with_capacity(spec.idle as usize + 1);
+        let active = Vec::with_capacity(ACTIVE);
+        let mut load = Self { spec, active, idle, opened: 0, set, answer, since_churn_ns: 0 };
+        for index in 0..ACTIVE {
             let stream = load.connect()?;
-            load.set.set(at, Some(stream.as_raw_fd()));
-            words.word(PORTS + at).store(stream.local_addr()?.port().into(), Ordering::Relaxed);
+            load.set.set(index, Some(stream.as_raw_fd()));
+            words.word(PORTS + index).store(stream.local_addr()?.port().into(), Ordering::Relaxed);
             load.active.push(ActiveConnection { stream, since_ns: None, received: Vec::new() });
         }
-        for _ in 0..wish.idle {
-            let admitted = || u64::from(words.word(ACCEPTED).load(Ordering::Acquire));
-            while load.made >= admitted() + MAX_UNACCEPTED {
+        for _ in 0..spec.idle {
+            let accepted = || u64::from(words.word(ACCEPTED).load(Ordering::Acquire));
+            while load.opened >= accepted() + MAX_UNACCEPTED {
                 sched_yield()?;
             }
             let stream = load.connect()?;
@@ -109,8 +108,8 @@ impl Load {
 
     /// Opens another connection.
     fn connect(&mut self) -> Result<TcpStream, Errno> {
-        let from = address(self.made);
-        self.made += 1;
+        let from = address(self.opened);
+        self.opened += 1;
         connect_from(from, self.spec.server_address)
     }
 
@@ -132,27 +131,29 @@ impl Load {
     fn burst(&mut self, count: usize) -> Result<Vec<u64>, Errno> {
         let mut report = Vec::with_capacity(1 + count);
         report.push(0);
-        let (begun, mut asked) = (monotonic_raw_ns(), 0);
-        let mut now = begun;
+        let (start_ns, mut sent) = (monotonic_raw_ns(), 0);
+        let mut now_ns = start_ns;
         while report.len() <= count {
-            let next = self.send_due(&mut asked, count, (begun, now))?;
+            let next = self.send_due(&mut sent, count, start_ns, now_ns)?;
             let ready = match next {
-                Some(due) => self.set.wait_for(due.saturating_sub(now))?,
+                Some(due) => self.set.wait_for(due.saturating_sub(now_ns))?,
                 None => self.set.wait(CallVariant::Plain, WaitLimit::Infinite)?,
             };
-            let mut come = [usize::MAX; ACTIVE];
-            let mut places = come.iter_mut();
-            self.set.each(ready, |at| places.next().into_iter().for_each(|into| *into = at));
-            for at in come.into_iter().take_while(|&at| at != usize::MAX) {
-                if let Some(since) = self.receive(at)? {
-                    report.push(monotonic_raw_ns().saturating_sub(since));
+            let mut ready_indices = [usize::MAX; ACTIVE];
+            let mut free_entries = ready_indices.iter_mut();
+            self.set.each(ready, |index| {
+                free_entries.next().into_iter().for_each(|entry| *entry = index)
+            });
+            for index in ready_indices.into_iter().take_while(|&index| index != usize::MAX) {
+                if let Some(since_ns) = self.receive(index)? {
+                    report.push(monotonic_raw_ns().saturating_sub(since_ns));
                 }
             }
-            let then = std::mem::replace(&mut now, monotonic_raw_ns());
-            self.since_churn_ns += now - then;
+            let previous_ns = std::mem::replace(&mut now_ns, monotonic_raw_ns());
+            self.since_churn_ns += now_ns - previous_ns;
             self.replace_idle()?;
         }
-        report[0] = now - begun;
+        report[0] = now_ns - start_ns;
         Ok(report)
     }
 
@@ -160,29 +161,31 @@ impl Load {
     /// a free connection could send.
     fn send_due(
         &mut self,
-        asked: &mut usize,
+        sent: &mut usize,
         count: usize,
-        (begun, now): (u64, u64),
+        start_ns: u64,
+        now_ns: u64,
     ) -> Result<Option<u64>, Errno> {
-        for asking in self.active.iter_mut().filter(|asking| asking.since_ns.is_none()) {
-            if *asked == count {
+        for connection in self.active.iter_mut().filter(|connection| connection.since_ns.is_none())
+        {
+            if *sent == count {
                 return Ok(None);
             }
-            let since = match self.spec.pace {
+            let since_ns = match self.spec.pace {
                 Pace::Closed => monotonic_raw_ns(),
                 Pace::Scheduled(rate) => {
                     // The first is due one interval after the start, so that a burst lasts as long
                     // as its number of requests.
-                    let due = begun + (1 + *asked as u64) * 1_000_000_000 / rate.max(1);
-                    if due > now {
+                    let due = start_ns + (1 + *sent as u64) * 1_000_000_000 / rate.max(1);
+                    if due > now_ns {
                         return Ok(Some(due));
                     }
                     due
                 }
             };
-            asking.since_ns = Some(since);
-            *asked += 1;
-            if asking.stream.write(COMMON_REQUEST)? != COMMON_REQUEST.len() {
+            connection.since_ns = Some(since_ns);
+            *sent += 1;
+            if connection.stream.write(COMMON_REQUEST)? != COMMON_REQUEST.len() {
                 return Err(Errno::EAGAIN);
             }
         }
@@ -190,26 +193,28 @@ impl Load {
     }
 
     /// Reads from one connection: if its answer is complete, the time from which it was awaited.
-    fn receive(&mut self, at: usize) -> Result<Option<u64>, Errno> {
-        let asking = self.active.get_mut(at).ok_or(Errno::EPROTO)?;
-        let mut room = [0; 512];
-        let given = asking.stream.read(&mut room)?;
-        asking.received.extend_from_slice(&room[..given]);
-        if given == 0 || !self.answer.starts_with(&asking.received) {
+    fn receive(&mut self, index: usize) -> Result<Option<u64>, Errno> {
+        let connection = self.active.get_mut(index).ok_or(Errno::EPROTO)?;
+        let mut buffer = [0; 512];
+        let bytes = connection.stream.read(&mut buffer)?;
+        connection.received.extend_from_slice(&buffer[..bytes]);
+        if bytes == 0 || !self.answer.starts_with(&connection.received) {
             return Err(Errno::EPROTO);
         }
-        if asking.received.len() < self.answer.len() {
+        if connection.received.len() < self.answer.len() {
             return Ok(None);
         }
-        asking.received.clear();
-        asking.since_ns.take().map(Some).ok_or(Errno::EPROTO)
+        connection.received.clear();
+        connection.since_ns.take().map(Some).ok_or(Errno::EPROTO)
     }
 
     /// Replaces the oldest idle connections, as many as are due by now.
     fn replace_idle(&mut self) -> Result<(), Errno> {
-        let Some(each_ns) = 1_000_000_000u64.checked_div(self.spec.churn) else { return Ok(()) };
-        while self.since_churn_ns >= each_ns {
-            self.since_churn_ns -= each_ns;
+        let Some(interval_ns) = 1_000_000_000u64.checked_div(self.spec.churn) else {
+            return Ok(());
+        };
+        while self.since_churn_ns >= interval_ns {
+            self.since_churn_ns -= interval_ns;
             drop(self.idle.pop_front());
             let stream = self.connect()?;
             self.idle.push_back(stream);

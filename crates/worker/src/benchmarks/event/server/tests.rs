@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use oscost_model::case::Case;
 use oscost_model::seed::Seed;
 
-use super::super::super::tests::site;
-use super::super::tests::held;
+use super::super::super::tests::context;
+use super::super::tests::open_resources;
 use super::connections::Server;
 use super::http::{self, COMMON_REQUEST, MAX_HEAD_BYTES, Persistence, Status};
 use super::{ACTIVE, SERVER};
@@ -103,10 +103,10 @@ fn a_connection_stays_or_ends_as_requested() {
     assert_eq!(then("1.1", "connection: x, CLOSE\r\n"), Persistence::Close);
     assert_eq!(then("1.0", ""), Persistence::Close);
     assert_eq!(then("1.0", "Connection: Keep-Alive\r\n"), Persistence::KeepAliveHttp10);
-    let usual = http::parse_first(COMMON_REQUEST).unwrap();
-    assert!(usual.is_common());
+    let common_answer = http::parse_first(COMMON_REQUEST).unwrap();
+    assert!(common_answer.is_common());
     assert_eq!(
-        String::from_utf8(usual.answer()).unwrap(),
+        String::from_utf8(common_answer.answer()).unwrap(),
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n"
     );
 }
@@ -150,73 +150,73 @@ fn arbitrary_bytes_never_make_the_parser_fail_or_read_beyond_them() {
     }
 }
 
-/// What a client receives that sends these parts and then closes its sending side: until the server
-/// closes the connection, or no more input arrives.
-fn heard(server: &mut Server, parts: &[&[u8]]) -> String {
-    let mut guest = TcpStream::connect(server.at()).unwrap();
-    let (mut said, mut quiet) = (Vec::new(), 0);
+/// What a client receives that sends these parts and then shuts down its sending side: until the
+/// server closes the connection, or no more input arrives.
+fn response(server: &mut Server, parts: &[&[u8]]) -> String {
+    let mut client = TcpStream::connect(server.address()).unwrap();
+    let (mut output, mut empty_reads) = (Vec::new(), 0);
     for part in parts {
         // A server that has closed the connection accepts no more.
-        if guest.write_all(part).is_err() {
+        if client.write_all(part).is_err() {
             break;
         }
         (0..3).for_each(|_| server.run_once(WaitLimit::Immediate).unwrap());
     }
-    guest.shutdown(Shutdown::Write).unwrap_or_default();
-    guest.set_nonblocking(true).unwrap();
-    while quiet < 10_000 {
+    client.shutdown(Shutdown::Write).unwrap_or_default();
+    client.set_nonblocking(true).unwrap();
+    while empty_reads < 10_000 {
         server.run_once(WaitLimit::Immediate).unwrap();
-        let mut room = [0; 4_096];
-        match guest.read(&mut room) {
+        let mut buffer = [0; 4_096];
+        match client.read(&mut buffer) {
             Ok(0) => break,
-            Ok(given) => said.extend_from_slice(&room[..given]),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => quiet += 1,
+            Ok(bytes) => output.extend_from_slice(&buffer[..bytes]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => empty_reads += 1,
             Err(error) => return format!("{error}"),
         }
         sched_yield().unwrap();
     }
-    drop(guest);
-    while server.guests() > 0 {
+    drop(client);
+    while server.open_connections() > 0 {
         server.run_once(WaitLimit::Immediate).unwrap();
     }
-    String::from_utf8(said).unwrap()
+    String::from_utf8(output).unwrap()
 }
 
 #[test]
 fn every_method_answers_or_closes_on_partial_malformed_and_endless_heads() {
     in_own_process(|| {
         for method in methods() {
-            let before = held();
+            let before = open_resources();
             let mut server = Server::new(method, 4).unwrap();
-            let usual =
+            let common_answer =
                 String::from_utf8(http::parse_first(COMMON_REQUEST).unwrap().answer()).unwrap();
             let (one, other) = COMMON_REQUEST.split_at(7);
-            assert_eq!(heard(&mut server, &[one, other]), usual, "{method}");
+            assert_eq!(response(&mut server, &[one, other]), common_answer, "{method}");
             assert_eq!(
-                heard(&mut server, &[&[COMMON_REQUEST, COMMON_REQUEST, one].concat(), other]),
-                usual.repeat(3)
+                response(&mut server, &[&[COMMON_REQUEST, COMMON_REQUEST, one].concat(), other]),
+                common_answer.repeat(3)
             );
             let each: Vec<&[u8]> = COMMON_REQUEST.chunks(1).collect();
-            assert_eq!(heard(&mut server, &each), usual, "{method}");
-            assert_eq!(heard(&mut server, &[one]), "", "{method}: half of a request");
-            assert_eq!(heard(&mut server, &[]), "", "{method}: nothing");
+            assert_eq!(response(&mut server, &each), common_answer, "{method}");
+            assert_eq!(response(&mut server, &[one]), "", "{method}: half of a request");
+            assert_eq!(response(&mut server, &[]), "", "{method}: nothing");
             for bad in [&b"nonsense\r\n\r\n"[..], b"\0", b"GET / HTTP/1.1\n"] {
-                let said = heard(&mut server, &[bad]);
-                assert!(said.starts_with("HTTP/1.1 400 "), "{method}: {said}");
-                assert!(said.contains("Connection: close\r\n"), "{method}: {said}");
+                let output = response(&mut server, &[bad]);
+                assert!(output.starts_with("HTTP/1.1 400 "), "{method}: {output}");
+                assert!(output.contains("Connection: close\r\n"), "{method}: {output}");
             }
             // More than is ever read, in parts: the answer still arrives.
             let long = vec![b'a'; 65_536];
             let parts: Vec<&[u8]> = (0..8).map(|_| &long[..]).collect();
-            let said = heard(&mut server, &parts);
-            assert!(said.starts_with("HTTP/1.1 431 "), "{method}: {said}");
+            let output = response(&mut server, &parts);
+            assert!(output.starts_with("HTTP/1.1 431 "), "{method}: {output}");
             let mut seed = Seed::new(7);
             for _ in 0..100 {
-                let said = heard(&mut server, &[&nonsense(&mut seed)]);
-                assert!(said.is_empty() || said.starts_with("HTTP/1.1 "), "{method}: {said}");
+                let output = response(&mut server, &[&nonsense(&mut seed)]);
+                assert!(output.is_empty() || output.starts_with("HTTP/1.1 "), "{method}: {output}");
             }
             drop(server);
-            assert_eq!(held(), before, "{method} leaves something behind");
+            assert_eq!(open_resources(), before, "{method} leaves something behind");
         }
     });
 }
@@ -227,14 +227,14 @@ fn connections_beyond_the_limit_are_refused_and_slots_are_reused() {
         for method in methods() {
             let mut server = Server::new(method, 2).unwrap();
             for round in 1..=3u64 {
-                let guests: Vec<TcpStream> =
-                    (0..3).map(|_| TcpStream::connect(server.at()).unwrap()).collect();
+                let clients: Vec<TcpStream> =
+                    (0..3).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
                 while server.counters.refused < round {
                     server.run_once(WaitLimit::Immediate).unwrap();
                 }
-                assert_eq!(server.guests(), 2, "{method}");
-                drop(guests);
-                while server.guests() > 0 {
+                assert_eq!(server.open_connections(), 2, "{method}");
+                drop(clients);
+                while server.open_connections() > 0 {
                     server.run_once(WaitLimit::Immediate).unwrap();
                 }
             }
@@ -247,7 +247,9 @@ fn connections_beyond_the_limit_are_refused_and_slots_are_reused() {
 fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool, String)> {
     let mut command = Command::new("curl");
     command.args(["--silent", "--show-error", "--max-time", "20", "--noproxy", "*"]);
-    command.args(arguments).args(paths.iter().map(|path| format!("http://{}{path}", server.at())));
+    command
+        .args(arguments)
+        .args(paths.iter().map(|path| format!("http://{}{path}", server.address())));
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match child {
         Ok(child) => child,
@@ -266,11 +268,11 @@ fn curl(server: &mut Server, arguments: &[&str], paths: &[&str]) -> Option<(bool
 }
 
 /// The output of curl: after each page its status and the number of connections it opened.
-fn told(server: &mut Server, arguments: &[&str], paths: &[&str]) -> String {
+fn curl_output(server: &mut Server, arguments: &[&str], paths: &[&str]) -> String {
     let count = ["--write-out", "%{http_code} %{num_connects},"];
-    let (good, said) = curl(server, &[&count, arguments].concat(), paths).unwrap();
-    assert!(good, "{arguments:?}: {said}");
-    said
+    let (good, output) = curl(server, &[&count, arguments].concat(), paths).unwrap();
+    assert!(good, "{arguments:?}: {output}");
+    output
 }
 
 #[test]
@@ -278,25 +280,31 @@ fn curl_gets_the_expected_answers() {
     in_own_process(|| {
         for method in methods() {
             let server = &mut Server::new(method, 8).unwrap();
-            let Some((good, said)) = curl(server, &["--include"], &["/"]) else { return };
-            assert!(good, "{method}: {said}");
+            let Some((good, output)) = curl(server, &["--include"], &["/"]) else { return };
+            assert!(good, "{method}: {output}");
             assert_eq!(
-                said,
+                output,
                 "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n"
             );
             // One connection for all, unless the request says otherwise.
-            assert_eq!(told(server, &[], &["/", "/", "/"]), "ok\n200 1,ok\n200 0,ok\n200 0,");
+            assert_eq!(
+                curl_output(server, &[], &["/", "/", "/"]),
+                "ok\n200 1,ok\n200 0,ok\n200 0,"
+            );
             let close = ["--header", "Connection: close"];
-            assert_eq!(told(server, &close, &["/", "/"]), "ok\n200 1,ok\n200 1,");
-            assert_eq!(told(server, &["--http1.0"], &["/", "/"]), "ok\n200 1,ok\n200 1,");
-            assert_eq!(told(server, &[], &["/no"]), "404 Not Found\n404 1,");
-            assert!(told(server, &["--head"], &["/"]).ends_with("\r\n\r\n200 1,"));
-            assert_eq!(told(server, &["--data", "a=b"], &["/"]), "413 Content Too Large\n413 1,");
+            assert_eq!(curl_output(server, &close, &["/", "/"]), "ok\n200 1,ok\n200 1,");
+            assert_eq!(curl_output(server, &["--http1.0"], &["/", "/"]), "ok\n200 1,ok\n200 1,");
+            assert_eq!(curl_output(server, &[], &["/no"]), "404 Not Found\n404 1,");
+            assert!(curl_output(server, &["--head"], &["/"]).ends_with("\r\n\r\n200 1,"));
+            assert_eq!(
+                curl_output(server, &["--data", "a=b"], &["/"]),
+                "413 Content Too Large\n413 1,"
+            );
             let long = format!("X: {}", "x".repeat(60_000));
-            let said = told(server, &["--header", &long], &["/"]);
-            assert!(said.starts_with("431 "), "{method}: {said}");
+            let output = curl_output(server, &["--header", &long], &["/"]);
+            assert!(output.starts_with("431 "), "{method}: {output}");
             let odd = ["--request", "BREW"];
-            assert_eq!(told(server, &odd, &["/"]), "501 Not Implemented\n501 1,");
+            assert_eq!(curl_output(server, &odd, &["/"]), "501 Not Implemented\n501 1,");
         }
     });
 }
@@ -304,7 +312,7 @@ fn curl_gets_the_expected_answers() {
 /// The work of a case of the benchmark.
 fn work(point: &str) -> Result<Work, Errno> {
     let case = Case::parse(&format!("event/server:{point}")).unwrap();
-    SERVER.work(&case.point, site())
+    SERVER.work(&case.point, context())
 }
 
 #[test]
@@ -312,16 +320,19 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
     in_own_process(|| {
         for method in methods() {
             for rest in ["churn=0,peer_cpu=same", "churn=1000,peer_cpu=same,load=5000"] {
-                let before = held();
+                let before = open_resources();
                 let mut work = work(&format!("method={method},idle=300,{rest}")).unwrap();
                 assert_eq!(work.unavailable_reason(), None, "{method}");
-                assert!(held().1 >= before.1 + 300 + ACTIVE, "{method}: connections are missing");
+                assert!(
+                    open_resources().1 >= before.1 + 300 + ACTIVE,
+                    "{method}: connections are missing"
+                );
                 for _ in 0..6 {
                     assert_eq!(work.run(1, 1), Ok(()), "{method} {rest}");
                     assert!(work.last_value().is_some_and(|figure| figure > 0));
                 }
-                let seen = work.channel_observation().unwrap();
-                let requests = seen.requests.unwrap();
+                let observation = work.channel_observation().unwrap();
+                let requests = observation.requests.unwrap();
                 assert_eq!(
                     (requests.answered, requests.other_clients),
                     (5 * 64, 0),
@@ -329,7 +340,7 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
                 );
                 assert!(requests.p50_ns <= requests.p99_ns && requests.p99_ns.is_some());
                 drop(work);
-                assert_eq!(held(), before, "{method} {rest}");
+                assert_eq!(open_resources(), before, "{method} {rest}");
             }
         }
     });
@@ -339,21 +350,21 @@ fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
 fn requests_of_other_clients_are_answered_but_not_counted() {
     in_own_process(|| {
         let case = Case::parse("event/server:method=epoll,idle=1,churn=0,peer_cpu=same").unwrap();
-        let before = held();
+        let before = open_resources();
         let mut body = super::start_server(crate::bench::Params::new(
             &SERVER.definition().with_implied(&case.point),
-            site(),
+            context(),
         ))
         .unwrap()
         .unwrap_or_else(|_| panic!("this machine lacks something"));
-        let mut other = TcpStream::connect(body.server.at()).unwrap();
+        let mut other = TcpStream::connect(body.server.address()).unwrap();
         other.write_all(&COMMON_REQUEST.repeat(3)).unwrap();
         let answered = body.server.counters.answered;
         body.burst().unwrap();
         assert_eq!(body.server.counters.answered, answered + 64);
         assert_eq!(body.server.counters.answered_others, 3);
         drop((body, other));
-        assert_eq!(held(), before);
+        assert_eq!(open_resources(), before);
     });
 }
 
@@ -373,9 +384,10 @@ fn a_limit_that_is_too_low_is_reported_with_the_command_that_raises_it() {
     in_own_process(|| {
         limits::lower_descriptor_limit(256).unwrap();
         let point = |idle: u32| format!("method=epoll,idle={idle},churn=0,peer_cpu=same");
-        let lacks = |idle: u32| work(&point(idle)).unwrap().unavailable_reason().map(str::to_owned);
-        assert_eq!(lacks(10), None);
-        let words = lacks(1_000).unwrap();
+        let unavailable_reason =
+            |idle: u32| work(&point(idle)).unwrap().unavailable_reason().map(str::to_owned);
+        assert_eq!(unavailable_reason(10), None);
+        let words = unavailable_reason(1_000).unwrap();
         assert!(words.contains("prlimit") && words.contains("256"), "{words}");
     });
 }

@@ -6,8 +6,8 @@ use crate::kernel::event::readiness::{
     CallVariant, Epoll, EpollChange, PollSet, READABLE, SelectSet, WaitLimit,
 };
 
-/// A descriptor that is waited for: its slot, and how often the slot was reused. This identifies
-/// late events of an earlier connection in the same slot.
+/// Identifies a descriptor in the set: its slot, and how often the slot was reused, so that a late
+/// event of an earlier connection in the same slot is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) slot: u32,
@@ -15,12 +15,12 @@ pub(super) struct Token {
 }
 
 impl Token {
-    fn token(self) -> u64 {
+    fn to_bits(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot)
     }
 
-    fn of(token: u64) -> Self {
-        Self { slot: token as u32, generation: (token >> 32) as u32 }
+    fn from_bits(bits: u64) -> Self {
+        Self { slot: bits as u32, generation: (bits >> 32) as u32 }
     }
 }
 
@@ -59,46 +59,46 @@ impl WaitSet {
         })
     }
 
-    pub(super) fn add(&mut self, name: Token, fd: i32) -> Result<(), Errno> {
+    pub(super) fn add(&mut self, token: Token, fd: i32) -> Result<(), Errno> {
         match self {
-            WaitSet::Select(bits, places) => {
-                let needed = (fd as usize + 1).max(places.len());
-                places.resize(needed, 0);
-                places[fd as usize] = name.slot;
+            WaitSet::Select(bits, slots) => {
+                let length = (fd as usize + 1).max(slots.len());
+                slots.resize(length, 0);
+                slots[fd as usize] = token.slot;
                 bits.insert(fd);
                 Ok(())
             }
             WaitSet::Poll(entries) => {
-                entries.set(name.slot as usize, Some(fd));
+                entries.set(token.slot as usize, Some(fd));
                 Ok(())
             }
-            WaitSet::Epoll(set) => set.change(EpollChange::Add, fd, READABLE, name.token()),
+            WaitSet::Epoll(set) => set.change(EpollChange::Add, fd, READABLE, token.to_bits()),
             WaitSet::Ring(ring) => {
                 make_room(ring)?;
-                ring.queue_poll(fd, name.token(), PollMode::MultiShot)
+                ring.queue_poll(fd, token.to_bits(), PollMode::MultiShot)
             }
         }
     }
 
     /// Rearms a descriptor whose last event was reported.
-    pub(super) fn rearm(&mut self, name: Token, fd: i32) -> Result<(), Errno> {
+    pub(super) fn rearm(&mut self, token: Token, fd: i32) -> Result<(), Errno> {
         match self {
-            WaitSet::Ring(_) => self.add(name, fd),
+            WaitSet::Ring(_) => self.add(token, fd),
             _ => Ok(()),
         }
     }
 
     /// Removes a descriptor that is about to be closed.
-    pub(super) fn remove(&mut self, name: Token, fd: i32) -> Result<(), Errno> {
+    pub(super) fn remove(&mut self, token: Token, fd: i32) -> Result<(), Errno> {
         match self {
             WaitSet::Select(bits, _) => bits.remove(fd),
-            WaitSet::Poll(entries) => entries.set(name.slot as usize, None),
+            WaitSet::Poll(entries) => entries.set(token.slot as usize, None),
             // The file has no other descriptor: closing it removes it from the set.
             WaitSet::Epoll(_) => {}
             WaitSet::Ring(ring) => {
                 // A poll request holds a reference to its file, and would keep the connection open.
                 make_room(ring)?;
-                ring.queue_removal(name.token(), REMOVAL_TOKEN)?;
+                ring.queue_removal(token.to_bits(), REMOVAL_TOKEN)?;
             }
         }
         Ok(())
@@ -107,37 +107,37 @@ impl WaitSet {
     /// Waits, and returns the events. select and poll do not know the reuse count: their events
     /// concern the current connection of a slot.
     #[inline(always)]
-    pub(super) fn wait(&mut self, patience: WaitLimit, told: &mut Vec<Event>) -> Result<(), Errno> {
-        let now = |place: u32| Event {
-            token: Token { slot: place, generation: u32::MAX },
-            needs_rearm: false,
-        };
+    pub(super) fn wait(&mut self, limit: WaitLimit, events: &mut Vec<Event>) -> Result<(), Errno> {
+        let current =
+            |slot: u32| Event { token: Token { slot, generation: u32::MAX }, needs_rearm: false };
         match self {
-            WaitSet::Select(bits, places) => {
+            WaitSet::Select(bits, slots) => {
                 bits.rebuild();
-                let count = bits.wait(CallVariant::Plain, patience)?;
-                bits.each(count, |fd| told.push(now(places[fd as usize])));
+                let count = bits.wait(CallVariant::Plain, limit)?;
+                bits.each(count, |fd| events.push(current(slots[fd as usize])));
             }
             WaitSet::Poll(entries) => {
-                let count = entries.wait(CallVariant::Plain, patience)?;
-                entries.each(count, |place| told.push(now(place as u32)));
+                let count = entries.wait(CallVariant::Plain, limit)?;
+                entries.each(count, |slot| events.push(current(slot as u32)));
             }
             WaitSet::Epoll(set) => {
-                let count = set.wait(patience)?;
+                let count = set.wait(limit)?;
                 set.each(count, |token| {
-                    told.push(Event { token: Token::of(token), needs_rearm: false })
+                    events.push(Event { token: Token::from_bits(token), needs_rearm: false })
                 });
             }
             WaitSet::Ring(ring) => {
-                ring.wait_for(u32::from(patience == WaitLimit::Infinite))?;
-                while let Some(done) = ring.take_completion() {
-                    match done.result {
-                        _ if done.token == REMOVAL_TOKEN => {}
+                ring.wait_for(u32::from(limit == WaitLimit::Infinite))?;
+                while let Some(completion) = ring.take_completion() {
+                    match completion.result {
+                        _ if completion.token == REMOVAL_TOKEN => {}
                         // A request that was cancelled.
                         result if result == -libc::ECANCELED => {}
                         result if result < 0 => return Err(Errno(-result)),
-                        _ => told
-                            .push(Event { token: Token::of(done.token), needs_rearm: !done.more }),
+                        _ => events.push(Event {
+                            token: Token::from_bits(completion.token),
+                            needs_rearm: !completion.more,
+                        }),
                     }
                 }
             }

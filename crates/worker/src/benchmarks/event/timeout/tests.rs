@@ -2,22 +2,22 @@
 
 use oscost_model::case::Case;
 
-use super::super::super::tests::site;
-use super::super::tests::held;
+use super::super::super::tests::context;
+use super::super::tests::open_resources;
 use super::{CALL_COUNT, EARLY, ERROR};
 use crate::bench::Bench;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::process::in_own_process;
 
 /// The figures of some ops of a case; empty if this kernel lacks the call.
-fn brought(bench: &Bench, point: &str, ops: usize) -> Vec<i64> {
+fn values(bench: &Bench, point: &str, ops: usize) -> Vec<i64> {
     let case = Case::parse(&format!("{}:{point}", bench.id)).unwrap();
     if point.contains("io-uring") && Ring::new(1).is_err() {
         return Vec::new();
     }
-    let mut work = bench.work(&case.point, site()).unwrap();
-    if let Some(missing) = work.unavailable_reason() {
-        eprintln!("{case}: {missing}");
+    let mut work = bench.work(&case.point, context()).unwrap();
+    if let Some(reason) = work.unavailable_reason() {
+        eprintln!("{case}: {reason}");
         return Vec::new();
     }
     let mut once = || {
@@ -33,16 +33,16 @@ const METHODS: [&str; 7] =
 #[test]
 fn every_call_waits_and_leaves_nothing() {
     in_own_process(|| {
-        let before = held();
+        let before = open_resources();
         for method in METHODS {
-            for excess in brought(&ERROR, &format!("method={method},us=100"), 5) {
+            for excess in values(&ERROR, &format!("method={method},us=100"), 5) {
                 assert!(excess > -100_000_000, "{method}: it did not wait");
             }
-            for share in brought(&EARLY, &format!("method={method},us=100"), 3) {
+            for share in values(&EARLY, &format!("method={method},us=100"), 3) {
                 assert!((0..=1_000).contains(&share) && share % 200 == 0, "{method}: {share}");
             }
         }
-        assert_eq!(held(), before);
+        assert_eq!(open_resources(), before);
     });
 }
 
@@ -50,14 +50,14 @@ fn every_call_waits_and_leaves_nothing() {
 fn a_few_calls_suffice_unless_the_remaining_time_is_rounded_down() {
     in_own_process(|| {
         for method in METHODS {
-            for turns in brought(&CALL_COUNT, &format!("method={method},us=1000"), 5) {
-                assert!((1_000..=9_000).contains(&turns), "{method}: {turns}");
+            for calls in values(&CALL_COUNT, &format!("method={method},us=1000"), 5) {
+                assert!((1_000..=9_000).contains(&calls), "{method}: {calls}");
             }
         }
         // Part of the millisecond always remains when the first call is made.
         for method in ["poll", "epoll"] {
-            let turns = brought(&CALL_COUNT, &format!("method={method},us=1000,rounding=down"), 9);
-            assert!(turns.iter().any(|&turns| turns > 9_000), "{method}: {turns:?}");
+            let calls = values(&CALL_COUNT, &format!("method={method},us=1000,rounding=down"), 9);
+            assert!(calls.iter().any(|&calls| calls > 9_000), "{method}: {calls:?}");
         }
     });
 }

@@ -124,7 +124,7 @@ impl Client {
     /// Starts a mode of the peer.
     fn start_mode(&mut self, what: u64, messages: u64) -> Result<(), Errno> {
         let began = Instant::now();
-        match self.run_command(what, messages).map_err(|why| self.cause(why))? {
+        match self.run_command(what, messages).map_err(|errno| self.cause(errno))? {
             [command::READY, ..] => {}
             _ => return Err(Errno::EPROTO),
         }
@@ -163,7 +163,7 @@ impl Client {
             let numbers = (number, self.next_id);
             self.parts.fill(self.message.get_mut(), numbers, Sender::Own);
             socket::set_interval_timer(self.timeout)?;
-            match self.trip(1).map_err(|why| self.cause(why))? {
+            match self.trip(1).map_err(|errno| self.cause(errno))? {
                 Trip::Lost => tries += 1,
                 Trip::Back => {
                     self.parts.fill(wanted.get_mut(), numbers, Sender::Peer);
@@ -335,7 +335,7 @@ impl WorkBody for Trips {
             match self.own.trip(interrupted) {
                 Ok(Trip::Back) => {}
                 Ok(Trip::Lost) => self.lost = true,
-                Err(why) => return Err(OpError { op, errno: self.own.cause(why) }),
+                Err(errno) => return Err(OpError { op, errno: self.own.cause(errno) }),
             }
             interrupted = 2;
         }
@@ -386,9 +386,9 @@ impl Throughput {
             own.next_id = own.next_id.wrapping_add(own.parts.count);
             own.parts
                 .send(&own.link.socket, own.message.get())
-                .map_err(|why| OpError { op, errno: why })?;
+                .map_err(|errno| OpError { op, errno })?;
         }
-        self.send_end_marker().map_err(|why| OpError { op: messages, errno: why })
+        self.send_end_marker().map_err(|errno| OpError { op: messages, errno })
     }
 
     /// Sends the end marker until the peer has acknowledged it.
@@ -429,7 +429,8 @@ impl WorkBody for Throughput {
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        let report = self.own.run_command(command::REPORT, 0).map_err(|why| self.own.cause(why))?;
+        let report =
+            self.own.run_command(command::REPORT, 0).map_err(|errno| self.own.cause(errno))?;
         let [arrived, whole, odd, late] = report;
         let own = &mut self.own;
         // The number after the end marker.
@@ -483,7 +484,7 @@ impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         socket::set_interval_timer(self.own.timeout)?;
         for _ in 0..WARM_UP_TRIPS {
-            self.own.trip(2).map_err(|why| self.own.cause(why))?;
+            self.own.trip(2).map_err(|errno| self.own.cause(errno))?;
         }
         self.lost = true;
         socket::set_interval_timer(self.own.timeout)
@@ -498,7 +499,7 @@ impl WorkBody for OneWay {
         let had = self.watch.stop();
         let asked = trip.and_then(|trip| Ok((trip, self.own.run_command(command::REPORT, 0)?)));
         let (trip, [there, back, ..]) =
-            asked.map_err(|why| OpError { op: 0, errno: self.own.cause(why) })?;
+            asked.map_err(|errno| OpError { op: 0, errno: self.own.cause(errno) })?;
         self.lost = trip == Trip::Lost;
         self.took =
             if self.back { had.wrapping_sub(back) } else { there.wrapping_sub(sent) } as i64;
