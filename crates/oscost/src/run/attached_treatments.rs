@@ -1,13 +1,14 @@
-//! Treatments attached to the system during a whole run.
+//! Treatments attached to the system: during a whole run, or while one row is measured.
 //!
-//! A clocksource is set before the clocks are calibrated and until they are calibrated again, since
+//! During a whole run, a clocksource is set before the clocks are calibrated and until they are calibrated again, since
 //! clocks read it. All other treatments are attached after calibration.
 
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
 
-use super::workers::JobFailure;
-use super::{Run, RunError};
+use super::error::RunError;
+use super::job::JobFailure;
+use super::state::Run;
 
 /// When a treatment is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +51,41 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Gives up all rows.
-    pub(super) fn give_up_all(&mut self, ended: &JobFailure) {
-        for row in 0..self.rows.len() {
-            if !self.rows[row].given_up {
-                self.give_up(row, ended.clone());
+    /// Attaches treatments to the system; `Ok(None)` if there are none.
+    pub(super) fn attach(
+        &mut self,
+        attached: &[AttachedTreatment],
+    ) -> Result<Result<Option<u64>, JobFailure>, RunError> {
+        if attached.is_empty() {
+            return Ok(Ok(None));
+        }
+        let (cpu, other_cpu) = (self.cpu, self.peer_cpu);
+        let attached = attached.to_vec();
+        Ok(self.workers.attach(attached, cpu, other_cpu)?.map(Some))
+    }
+
+    /// Measures with the treatments of a row attached; `ops` returns the number of timed ops in the
+    /// result.
+    pub(super) fn with_attached<T>(
+        &mut self,
+        row: usize,
+        ops: fn(&T) -> u64,
+        does: impl FnOnce(&mut Self) -> Result<Result<T, JobFailure>, RunError>,
+    ) -> Result<Result<T, JobFailure>, RunError> {
+        let attached = self.rows[row].treatments.attached.clone();
+        match self.attach(&attached)? {
+            Ok(job) => {
+                let done = does(self)?;
+                let said = self.detach(job)?;
+                if let Some(why) = self.workers.early_detachment.take() {
+                    return Ok(Err(why));
+                }
+                Ok(done.and_then(|brought| {
+                    self.verify_timed_rows(&[(row, ops(&brought))], &[said])?;
+                    Ok(brought)
+                }))
             }
+            Err(why) => Ok(Err(why)),
         }
     }
 
@@ -65,14 +95,7 @@ impl Run<'_> {
         if let Some(JobFailure { reason, .. }) = self.workers.early_detachment.take() {
             self.workers.attached.clear();
             let reason = format!("an attached treatment ended early: {reason}");
-            let outcome = RowOutcome::Failed;
-            self.give_up_all(&JobFailure {
-                outcome,
-                reason,
-                is_final: true,
-                batch_too_large: false,
-                arm: None,
-            });
+            self.give_up_all(&JobFailure::new(RowOutcome::Failed, reason));
         }
     }
 }

@@ -2,15 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use oscost_model::calls::CallCount;
+use oscost_model::calls::{CallCount, CallTimes};
 use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
+use oscost_model::journal::PlannedRow;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::cpu_survey::{NO_CLOCK, usable_clocks};
 use super::workers::{PeerLocation, Workers};
-use super::{MIN_COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};
+
+/// A tracer counts calls after this many untraced warm-up ops ...
+pub(super) const WARM_OPS: u64 = 3;
+/// ... during this many ops: a prime number, so that a call made every second or third op shows.
+pub(super) const MIN_COUNTED_OPS: u64 = 23;
 
 /// The call count of a case.
 #[derive(Clone, Debug)]
@@ -40,24 +45,47 @@ pub fn count_calls(
         let outcome = if left.is_zero() {
             Err(format!("the time limit of {} s was reached", within.as_secs()))
         } else {
-            let spec = WorkerSpec {
-                subject: Subject::Case(case.clone()),
-                seed: 0,
-                cpu,
-                clock,
-                arms: 1,
-                treatments: Vec::new(),
-                toggled: false,
-                forked: false,
-                workers: 1,
-                remote_end: None,
-                peer_cpu: None,
-                task: Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS },
-                timeout_ms: (left.as_millis() as u64).max(1),
-            };
+            let timeout_ms = (left.as_millis() as u64).max(1);
+            let spec = counting_spec(case.clone(), cpu, clock, timeout_ms);
             workers.count(spec, PeerLocation::SameMachine)?.map_err(|ended| ended.reason)
         };
         Ok(CaseCallCount { case: case.clone(), outcome })
     };
     cases.iter().map(count).collect()
+}
+
+/// The specification of a worker that only counts the calls of a case.
+pub(super) fn counting_spec(
+    case: Case,
+    cpu: Option<u32>,
+    clock: Calibration,
+    timeout_ms: u64,
+) -> WorkerSpec {
+    WorkerSpec {
+        subject: Subject::Case(case),
+        seed: 0,
+        cpu,
+        clock,
+        arms: 1,
+        treatments: Vec::new(),
+        toggled: false,
+        forked: false,
+        workers: 1,
+        remote_end: None,
+        peer_cpu: None,
+        task: Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS },
+        timeout_ms,
+    }
+}
+
+/// The number of counted ops of a row. Where several ops share a call, it is a multiple of their
+/// number, so that the count of calls does not depend on where counting begins.
+pub(super) fn counted_ops(row: &PlannedRow) -> u64 {
+    let point = row.definition.with_implied(&row.case.point);
+    let rules = row.definition.calls.iter().filter(|rule| point.includes(&rule.when));
+    let shared = rules.map(|rule| match rule.times {
+        CallTimes::Per { ops, .. } => u64::from(ops),
+        CallTimes::Exactly(_) | CallTimes::UpTo(_) => 1,
+    });
+    MIN_COUNTED_OPS * shared.max().unwrap_or(1)
 }

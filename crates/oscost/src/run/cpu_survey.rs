@@ -7,8 +7,11 @@ use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
 use oscost_model::worker::{BatchPlan, Subject, Task, WorkerSpec};
 
+use super::error::RunError;
+use super::job::JobFailure;
+use super::request::Request;
+use super::state::Run;
 use super::workers::Workers;
-use super::{Request, Run, RunError};
 
 /// The length of the spin that finds interruptions; it also lets the core frequency ramp up.
 const SPIN: Duration = Duration::from_millis(200);
@@ -89,7 +92,7 @@ impl Run<'_> {
         let clock = usable_clocks(hello).first().copied().unwrap_or(ClockKind::Syscall);
         let cpus = probe_candidates(hello, asked, None);
         let mut there = Workers::new(&mut *far.session);
-        let no_cpu = |ended: super::JobFailure| RunError::NoCpu(ended.reason);
+        let no_cpu = |failure: JobFailure| RunError::NoCpu(failure.reason);
         let mut probe = there.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
         let pinned = !probe.is_empty();
         if !pinned && asked.is_none() {

@@ -8,12 +8,12 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::point::Point;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::SystemActivity;
-use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::RunError;
+use super::call_count::counting_spec;
 use super::cpu_survey::{NO_CLOCK, quietest, usable_clocks};
+use super::error::RunError;
+use super::job::JobFailure;
 use super::workers::{PeerLocation, Workers};
-use super::{MIN_COUNTED_OPS, WARM_OPS};
 use crate::hosts::{HostError, Session};
 
 /// The number of CPUs that are probed: enough to describe a large machine.
@@ -43,22 +43,23 @@ pub fn inspect_machine(
 ) -> Result<MachineInspection, RunError> {
     let (clock, cpus) = clock_and_cpus(session);
     let mut workers = Workers::new(session);
-    let no_cpu = |ended: super::JobFailure| RunError::NoCpu(ended.reason);
-    let (mut probe, mut watch) =
+    let no_cpu = |failure: JobFailure| RunError::NoCpu(failure.reason);
+    let (mut probe, mut activity) =
         workers.watched_probe(&cpus, clock, spin, except)?.map_err(no_cpu)?;
     let pinned = !probe.is_empty();
     if !pinned {
         // A sandbox may refuse sched_setaffinity(2).
-        (probe, watch) = workers.watched_probe(&[], clock, spin, except)?.map_err(no_cpu)?;
+        (probe, activity) = workers.watched_probe(&[], clock, spin, except)?.map_err(no_cpu)?;
     }
     let quietest = quietest(&probe).map(|probe| probe.cpu);
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
     let cpu = pinned.then_some(cpu);
-    let uncounted = workers
-        .count(counting_spec(cpu), PeerLocation::SameMachine)?
-        .err()
-        .map(|ended| ended.reason);
-    Ok(MachineInspection { probe, cpu, activity: watch, uncountable_reason: uncounted })
+    // Counting the calls of any case shows whether a tracer can be attached.
+    let case = Case::new("syscall/getppid", Point::none().with("via", "raw"));
+    let spec = counting_spec(case, cpu, NO_CLOCK, COUNT_TIMEOUT_MS);
+    let counted = workers.count(spec, PeerLocation::SameMachine)?;
+    let uncountable_reason = counted.err().map(|failure| failure.reason);
+    Ok(MachineInspection { probe, cpu, activity, uncountable_reason })
 }
 
 /// How fast core and counter of the last CPU run: a spin of 50 ms and a calibration.
@@ -81,24 +82,4 @@ fn clock_and_cpus(session: &dyn Session) -> (ClockKind, Vec<u32>) {
     let allowed = hello.facts.cpu.allowed_cpus.clone().filter(|cpus| !cpus.is_empty());
     let allowed = allowed.unwrap_or(vec![0]);
     (clock, allowed[allowed.len().saturating_sub(MAX_CPUS)..].to_vec())
-}
-
-/// A worker of a reference case whose calls are counted: this shows whether a tracer can be
-/// attached.
-fn counting_spec(cpu: Option<u32>) -> WorkerSpec {
-    WorkerSpec {
-        subject: Subject::Case(Case::new("syscall/getppid", Point::none().with("via", "raw"))),
-        seed: 0,
-        cpu,
-        clock: NO_CLOCK,
-        arms: 1,
-        treatments: Vec::new(),
-        toggled: false,
-        forked: false,
-        workers: 1,
-        remote_end: None,
-        peer_cpu: None,
-        task: Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS },
-        timeout_ms: COUNT_TIMEOUT_MS,
-    }
 }

@@ -14,8 +14,10 @@ use oscost_model::record::{Machine, RowOutcome, Vm};
 use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
-use super::workers::{JobFailure, job_failure};
-use super::{Observer, RunEnd, RunError, WARM_OPS, counted_ops};
+use super::call_count::{WARM_OPS, counted_ops};
+use super::error::{RunEnd, RunError};
+use super::job::{JobFailure, job_failure};
+use super::observer::Observer;
 use crate::hosts::HostError;
 use crate::plan::SkippedRow;
 

@@ -10,8 +10,9 @@ use oscost_model::monitor_report::MonitorReport;
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
 
-use super::workers::JobFailure;
-use super::{Run, RunError};
+use super::error::RunError;
+use super::job::JobFailure;
+use super::state::Run;
 
 /// The result of detaching treatments: the report of a monitor, if one was among them, or why it
 /// failed.
@@ -61,15 +62,8 @@ fn verify_timed_ops(made: f64, seen: u64) -> Result<(), String> {
     }
 }
 
-fn void_row(why: &str) -> JobFailure {
-    let reason = format!("void: {why}");
-    JobFailure {
-        outcome: RowOutcome::Failed,
-        reason,
-        is_final: true,
-        batch_too_large: false,
-        arm: None,
-    }
+fn void_row(reason: &str) -> JobFailure {
+    JobFailure::new(RowOutcome::Failed, format!("void: {reason}"))
 }
 
 impl Run<'_> {

@@ -9,7 +9,7 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::worker::{RemoteEnd, Task, WorkerSpec};
 
-use super::workers::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
+use super::job::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
 use crate::hosts::{HostError, Session};
 
 /// The time limit of a server beyond that of its worker, which starts later.
@@ -57,14 +57,7 @@ impl<'a> PeerServers<'a> {
 
     /// The failure of the session, if it has failed.
     pub(super) fn gone(&self) -> Option<JobFailure> {
-        let reason = self.failure.as_ref()?;
-        Some(JobFailure {
-            outcome: RowOutcome::Failed,
-            reason: reason.clone(),
-            is_final: true,
-            batch_too_large: false,
-            arm: None,
-        })
+        self.failure.clone().map(failed_job)
     }
 
     /// Starts a server for the worker of this spec.
@@ -164,21 +157,15 @@ impl<'a> PeerServers<'a> {
             Ok(event) => Ok(Ok(event)),
             Err(HostError::Interrupted) => Err(HostError::Interrupted),
             Err(error) => {
-                let gone = self.failure.insert(format!("lost the peer: {error}"));
-                Ok(Err(JobFailure { reason: gone.clone(), ..failed_job(String::new()) }))
+                let reason = self.failure.insert(format!("lost the peer: {error}"));
+                Ok(Err(failed_job(reason.clone())))
             }
         }
     }
 }
 
 fn failed_job(reason: String) -> JobFailure {
-    JobFailure {
-        outcome: RowOutcome::Failed,
-        reason,
-        is_final: true,
-        batch_too_large: false,
-        arm: None,
-    }
+    JobFailure::new(RowOutcome::Failed, reason)
 }
 
 /// The failure of a server.

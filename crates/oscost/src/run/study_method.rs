@@ -6,14 +6,16 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use oscost_model::clock::Calibration;
-use oscost_model::journal::{Entry, Phase, WorkerOutcome};
+use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
 use oscost_model::study_method::{StudyMethod, TimingScope};
-use oscost_model::worker::{BatchPlan, Mode, Sample, Task};
+use oscost_model::worker::{BatchPlan, Mode, Task};
 
-use super::workers::JobFailure;
-use super::{MAX_LOST_WORKERS, Profile, Run, RunError};
+use super::error::RunError;
+use super::iteration_cost::{IterationCost, WINDOW_OVERHEAD_NS};
+use super::job::JobFailure;
+use super::state::{MAX_LOST_WORKERS, Run};
+use super::stopping::Profile;
 
 /// The time budget of a row with its study method: sixty rows take one more minute.
 const TIME_BUDGET: Duration = Duration::from_secs(1);
@@ -29,59 +31,10 @@ const MIN_ITERATIONS: u64 = 100;
 const MIN_EXPERIMENTS: u32 = 3;
 /// The time to start and end a worker.
 const WORKER_START_NS: f64 = 5e6;
-/// The time around a window: reading the kernel's accounting before and after, and preparation.
-const WINDOW_OVERHEAD_NS: f64 = 5e3;
-/// The time of an eviction before a cold shot, if no worker has measured it.
-const EVICTION_NS: f64 = 5e6;
 /// A worker warms up for at least this long ...
 const MIN_WARM_UP_NS: f64 = 3e6;
 /// ... and this many batches.
 const MIN_WARM_UP_BATCHES: f64 = 5.0;
-
-/// The cost of an iteration in a worker.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct IterationCost {
-    /// One iteration of the loop, in nanoseconds.
-    ns: f64,
-    /// Ops per iteration.
-    ops: u64,
-    /// A window with its overhead, at most, in nanoseconds.
-    window_ns: f64,
-}
-
-impl IterationCost {
-    /// The cost found by a pilot, for a row whose time was up before its first worker.
-    fn from_pilot(plan: &BatchPlan) -> Self {
-        let copies = plan.unroll_factors.iter().copied().max().unwrap_or(1).max(1);
-        let turn_ns = plan.batch_ns / (plan.iterations.max(1) as f64 * f64::from(copies));
-        let around_ns = if plan.mode == Mode::C { EVICTION_NS } else { WINDOW_OVERHEAD_NS };
-        Self { ns: turn_ns, ops: 1, window_ns: plan.batch_ns + around_ns }
-    }
-
-    /// The cost shown by samples; `None` if there are none.
-    pub(super) fn from_samples(
-        samples: &[Sample],
-        plan: &BatchPlan,
-        clock: &Calibration,
-        took: Duration,
-    ) -> Option<Self> {
-        let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
-        let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
-        // The plan of a fake host may have none.
-        let copies: u32 = plan.unroll_factors.iter().sum::<u32>().max(1);
-        let each_copy = samples.len() as f64 / plan.unroll_factors.len().max(1) as f64;
-        let turns = plan.iterations as f64 * f64::from(copies) * each_copy;
-        if ops <= 0.0 || turns <= 0.0 {
-            return None;
-        }
-        Some(Self {
-            ns: (clock.ns(ticks) / turns).max(0.0),
-            // Iterations vary by at most a tenth around those of the plan.
-            ops: ((ops / turns).round() as u64).max(1),
-            window_ns: took.as_nanos() as f64 / samples.len() as f64,
-        })
-    }
-}
 
 /// How a row is timed with its study method.
 #[derive(Clone, Debug, PartialEq)]
@@ -312,9 +265,7 @@ impl Run<'_> {
     }
 
     fn emit_experiment(&mut self, row: usize, experiment: u32, outcome: WorkerOutcome) {
-        let (row, phase) = (row as u32, Phase::StudyMethod(experiment));
-        let at_s = self.started_at.elapsed().as_secs_f64();
-        self.emit(Entry::Worker { row, phase, at_s, set: 0, outcome });
+        self.emit_worker(row, Phase::StudyMethod(experiment), 0, outcome);
     }
 }
 

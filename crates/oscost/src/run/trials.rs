@@ -8,26 +8,16 @@ use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::comparison::MIN_PAIR_SPAN;
-use super::workers::{JobFailure, PeerLocation};
-use super::{ComparisonPlan, MAX_LOST_WORKERS, Run, RunError};
+use super::comparison::{ComparisonPlan, MIN_PAIR_SPAN};
+use super::error::RunError;
+use super::job::JobFailure;
+use super::request::TrialBudget;
+use super::state::Run;
+use super::workers::PeerLocation;
 use crate::workloads;
 
 /// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
-
-/// The time budget of trials.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrialBudget {
-    /// The time that they are to fit into, beyond the minimum number.
-    pub time_budget: Duration,
-    /// Whether compared trials are spread over a minute.
-    pub spread: bool,
-    /// Whether the system calls of each program are counted, in an extra, untimed run.
-    pub count_calls: bool,
-    /// The limit of the whole run, from its start; `None` for no limit.
-    pub run_limit: Option<Duration>,
-}
 
 /// The rows of one workload whose trials follow each other.
 #[derive(Clone, Debug)]
@@ -234,19 +224,15 @@ impl Run<'_> {
                 true => explain_first_failure(ended),
                 false => ended,
             });
-            let at_s = self.started_at.elapsed().as_secs_f64();
             let outcome = match &read {
                 Ok(trial) => WorkerOutcome::Trial(Box::new(trial.clone())),
                 Err(JobFailure { outcome, reason, .. }) => {
                     WorkerOutcome::Lost { outcome: *outcome, reason: reason.clone() }
                 }
             };
-            let (number, phase) = (set.number, Phase::Round(set.done));
-            self.emit(Entry::Worker { row: row as u32, phase, at_s, set: number, outcome });
-            let Err(ended) = read else { continue };
-            self.rows[row].lost_workers += 1;
-            if ended.is_final || self.rows[row].lost_workers > MAX_LOST_WORKERS {
-                self.give_up(row, ended);
+            self.emit_worker(row, Phase::Round(set.done), set.number, outcome);
+            if let Err(failure) = read {
+                self.count_lost_worker(row, failure);
             }
         }
         Ok(())
@@ -259,10 +245,7 @@ impl Run<'_> {
             return Ok(Trial::default());
         };
         let figures = workloads::figures(workload, &ran, self.rows[row].warm_lines);
-        let figures = figures.map_err(|reason| {
-            let outcome = RowOutcome::Failed;
-            JobFailure { outcome, reason, is_final: true, batch_too_large: false, arm: None }
-        })?;
+        let figures = figures.map_err(|reason| JobFailure::new(RowOutcome::Failed, reason))?;
         Ok(Trial { real_ns: ran.real_ns, usage: ran.usage, figures })
     }
 
@@ -274,15 +257,7 @@ impl Run<'_> {
         warms: bool,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
         let Some(spec) = self.program_spec(row, Task::Run { warm_up: warms }) else {
-            let reason = "it has no program".to_owned();
-            let outcome = RowOutcome::Failed;
-            return Ok(Err(JobFailure {
-                outcome,
-                reason,
-                is_final: true,
-                batch_too_large: false,
-                arm: None,
-            }));
+            return Ok(Err(JobFailure::new(RowOutcome::Failed, "it has no program")));
         };
         if !attaches {
             let ran = self.workers.run_program(spec)?;
@@ -319,16 +294,11 @@ mod tests {
 
     #[test]
     fn a_failure_after_the_warm_up_suggests_prepare() {
-        let ended = |outcome, is_final| JobFailure {
-            outcome,
-            reason: "it broke".to_owned(),
-            is_final,
-            batch_too_large: false,
-            arm: None,
-        };
-        let told = |outcome, is_final| explain_first_failure(ended(outcome, is_final)).reason;
-        assert!(told(RowOutcome::Failed, false).contains("--prepare"));
-        assert_eq!(told(RowOutcome::Failed, true), "it broke");
-        assert_eq!(told(RowOutcome::TimedOut, false), "it broke");
+        let failure =
+            |outcome, is_final| JobFailure { is_final, ..JobFailure::new(outcome, "it broke") };
+        let reason = |outcome, is_final| explain_first_failure(failure(outcome, is_final)).reason;
+        assert!(reason(RowOutcome::Failed, false).contains("--prepare"));
+        assert_eq!(reason(RowOutcome::Failed, true), "it broke");
+        assert_eq!(reason(RowOutcome::TimedOut, false), "it broke");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use nix::errno::Errno;
 use oscost_model::calls::CallCount;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 use oscost_model::journal::WorkerOutcome;
@@ -12,30 +11,9 @@ use oscost_model::record::RowOutcome;
 use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
+use super::job::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
 use super::remote_peer::PeerServers;
 use crate::hosts::{HostError, Session};
-
-/// The supervisor enforces the time limits of its jobs; if it is silent this much longer, the
-/// supervisor itself hangs.
-pub(super) const SUPERVISOR_GRACE: Duration = Duration::from_secs(10);
-
-/// The failure of a job.
-#[derive(Clone, Debug)]
-pub(super) struct JobFailure {
-    /// `skipped`, `failed`, `timed-out` or `unmeasurable`.
-    pub(super) outcome: RowOutcome,
-    /// Why.
-    pub(super) reason: String,
-    /// Whether another worker would fail in the same way.
-    pub(super) is_final: bool,
-    /// The worker cannot prepare this many ops at once (E2BIG) and has done none.
-    pub(super) batch_too_large: bool,
-    /// The arm that failed, if a worker has several.
-    pub(super) arm: Option<u8>,
-}
-
-/// The result of a job: its answer or its failure. The outer error is a failed session.
-pub(super) type JobResult<T> = Result<Result<T, JobFailure>, HostError>;
 
 /// The result of a worker that has measured.
 pub(super) struct Measurement {
@@ -326,33 +304,4 @@ fn activity_of(event: Event) -> Result<SystemActivity, String> {
         Event::Watched { activity: watch, .. } => Ok(*watch),
         other => Err(job_failure(other).reason),
     }
-}
-
-/// The failure that an event stands for.
-pub(super) fn job_failure(event: Event) -> JobFailure {
-    let mut of = None;
-    let mut too_many = false;
-    let (outcome, reason, is_final) = match event {
-        Event::Skipped { missing, arm, .. } => {
-            of = arm;
-            (RowOutcome::Skipped, missing, true)
-        }
-        Event::TimedOut { after_ms, reason: why, .. } => {
-            let ended = || format!("the worker was killed after {after_ms} ms");
-            (RowOutcome::TimedOut, why.unwrap_or_else(ended), false)
-        }
-        Event::Failed { at_op, reason: why, errno, arm, .. } => {
-            of = arm;
-            too_many = at_op == Some(0) && errno == Some(Errno::E2BIG as i32);
-            match at_op {
-                Some(op) => (RowOutcome::Failed, format!("op {op} of a batch: {why}"), true),
-                None => (RowOutcome::Failed, why, false),
-            }
-        }
-        other => {
-            let why = format!("unexpected reply of the worker: {other:?}");
-            (RowOutcome::Failed, why, false)
-        }
-    };
-    JobFailure { outcome, reason, is_final, batch_too_large: too_many, arm: of }
 }

@@ -3,7 +3,8 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::watch::SystemActivity;
 
-use super::{Observations, RuleResult, Weight};
+use super::finding::{RuleResult, Weight};
+use super::observations::Observations;
 use crate::advice::CLOCKSOURCE;
 
 /// Above this difference between the steered and the raw clock, the clock is being steered: the

@@ -2,7 +2,9 @@
 
 use oscost_model::protocol::CpuProbe;
 
-use super::{Observations, RuleResult, Weight, pct};
+use super::finding::{RuleResult, Weight};
+use super::observations::Observations;
+use super::wording::pct;
 use crate::advice::{GOVERNOR, ONE_CPU, SMT, VIRTUAL};
 
 /// A difference between the frequencies of two cores that is worth a finding.

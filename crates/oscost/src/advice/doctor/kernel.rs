@@ -2,7 +2,9 @@
 
 use oscost_model::facts::Bound;
 
-use super::{Observations, RuleResult, Weight, join_names};
+use super::finding::{RuleResult, Weight};
+use super::observations::Observations;
+use super::wording::join_names;
 use crate::advice::SECCOMP;
 
 /// File descriptors that the largest cases need, including those a worker always has open.

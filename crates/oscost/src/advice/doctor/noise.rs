@@ -4,7 +4,9 @@ use oscost_model::facts::Bound;
 use oscost_model::noise_class::NoiseClass;
 use oscost_model::watch::{InterruptActivity, ProcessActivity, ProcessKind};
 
-use super::{Observations, RuleResult, Weight, join_names, pct, time};
+use super::finding::{RuleResult, Weight};
+use super::observations::Observations;
+use super::wording::{join_names, pct, time};
 use crate::advice::QUOTA;
 
 /// The batch length that a pilot aims at: long compared with the clock's resolution, short compared

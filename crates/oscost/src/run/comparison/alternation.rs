@@ -3,9 +3,12 @@
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
 
-use super::super::monitor_verification::MonitorResult;
-use super::super::workers::{JobFailure, Measurement};
-use super::{PlannedSet, Run, RunError};
+use super::PlannedSet;
+use crate::run::error::RunError;
+use crate::run::job::JobFailure;
+use crate::run::monitor_verification::MonitorResult;
+use crate::run::state::Run;
+use crate::run::workers::Measurement;
 
 /// The maximum number of workers that wait at a time while a treatment is attached and detached.
 const MAX_WAITING_WORKERS: usize = 12;

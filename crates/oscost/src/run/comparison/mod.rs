@@ -5,73 +5,30 @@
 //! since the state of the machine drifts.
 
 mod alternation;
+mod batch_plan;
 mod orders;
 mod plan;
 
-use std::time::{Duration, Instant};
+pub(super) use plan::MIN_PAIR_SPAN;
+pub use plan::{ComparisonPlan, PairCount};
 
-use oscost_model::journal::{Design, Entry, Pairing, Phase, WorkerOutcome};
+use std::time::Instant;
+
+use oscost_model::journal::{Design, Entry, Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use self::plan::shared_plan;
-use super::workers::{JobFailure, Measurement};
-use super::{Run, RunError, TrialBudget};
+use self::batch_plan::shared_plan;
+use super::error::RunError;
+use super::job::JobFailure;
+use super::request::TrialBudget;
+use super::state::Run;
+use super::workers::Measurement;
 use crate::plan::ComparisonSet;
-
-/// The time from the first pair to the last one, if the budget allows it: a shared machine drifts
-/// over seconds.
-pub(super) const MIN_PAIR_SPAN: Duration = Duration::from_secs(62);
 
 /// A control has two arms.
 const CONTROL_ARMS: u8 = 2;
-
-/// The plan of a comparison.
-#[derive(Clone, Debug)]
-pub struct ComparisonPlan {
-    /// The workers of a round: their rows, and how they are interleaved.
-    pub sets: Vec<ComparisonSet>,
-    /// How many pairs.
-    pub pairs: PairCount,
-    /// Whether a base is measured alone if none of its partners can be measured.
-    pub measure_lone_bases: bool,
-}
-
-/// How many pairs a row gets. The number depends on the time that a round takes, never on what was
-/// measured: stopping when the result pleases finds effects where there are none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairCount {
-    /// The minimum, whatever time it takes.
-    pub min: u32,
-    /// The maximum.
-    pub max: u32,
-    /// Whether they are spread over a minute.
-    pub spread: bool,
-    /// The time budget of the rounds beyond the minimum.
-    pub time_budget: Duration,
-}
-
-impl PairCount {
-    /// The number of rounds, if the first one took this long.
-    fn rounds(self, first: Duration) -> u32 {
-        let fit = self.time_budget.as_secs_f64() / first.as_secs_f64().max(1e-3);
-        (fit as u32).clamp(self.min, self.max.max(self.min))
-    }
-}
-
-impl ComparisonPlan {
-    /// The pairs of rows for the journal.
-    fn pairings(&self) -> Vec<Pairing> {
-        let of = |(number, set): (usize, &ComparisonSet)| {
-            let (base, design, set_number) = (set.base as u32, set.design, number as u32);
-            let one =
-                move |&new: &usize| Pairing { base, new: new as u32, design, set: set_number };
-            set.news.iter().map(one).collect::<Vec<_>>()
-        };
-        self.sets.iter().enumerate().flat_map(of).collect()
-    }
-}
 
 /// A set with the batch plan that all its arms share.
 #[derive(Clone)]
@@ -141,18 +98,8 @@ impl Run<'_> {
             let Some(base) = self.rows[set.base].progress.plan().cloned() else {
                 for &row in &set.news {
                     if !self.rows[row].given_up {
-                        let reason = "its base could not be measured".to_owned();
-                        let outcome = RowOutcome::Skipped;
-                        self.give_up(
-                            row,
-                            JobFailure {
-                                outcome,
-                                reason,
-                                is_final: true,
-                                batch_too_large: false,
-                                arm: None,
-                            },
-                        );
+                        let reason = "its base could not be measured";
+                        self.give_up(row, JobFailure::new(RowOutcome::Skipped, reason));
                     }
                 }
                 continue;
@@ -298,31 +245,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Measures with the treatments of a row attached; `ops` returns the number of timed ops in the
-    /// result.
-    pub(super) fn with_attached<T>(
-        &mut self,
-        row: usize,
-        ops: fn(&T) -> u64,
-        does: impl FnOnce(&mut Self) -> Result<Result<T, JobFailure>, RunError>,
-    ) -> Result<Result<T, JobFailure>, RunError> {
-        let attached = self.rows[row].treatments.attached.clone();
-        match self.attach(&attached)? {
-            Ok(job) => {
-                let done = does(self)?;
-                let said = self.detach(job)?;
-                if let Some(why) = self.workers.early_detachment.take() {
-                    return Ok(Err(why));
-                }
-                Ok(done.and_then(|brought| {
-                    self.verify_timed_rows(&[(row, ops(&brought))], &[said])?;
-                    Ok(brought)
-                }))
-            }
-            Err(why) => Ok(Err(why)),
-        }
-    }
-
     /// Measures a control: a pair of arms that do not differ.
     fn control(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
         let (row, design) = (ready.set.base, ready.set.design);
@@ -390,19 +312,6 @@ impl Run<'_> {
         Ok(self.workers.measure(spec, other)?)
     }
 
-    /// Attaches treatments to the system; `Ok(None)` if there are none.
-    pub(super) fn attach(
-        &mut self,
-        attached: &[AttachedTreatment],
-    ) -> Result<Result<Option<u64>, JobFailure>, RunError> {
-        if attached.is_empty() {
-            return Ok(Ok(None));
-        }
-        let (cpu, other_cpu) = (self.cpu, self.peer_cpu);
-        let attached = attached.to_vec();
-        Ok(self.workers.attach(attached, cpu, other_cpu)?.map(Some))
-    }
-
     /// Emits the samples of one arm of a pair.
     fn emit_samples(&mut self, row: usize, ready: &PlannedSet, round: u32, brought: Measurement) {
         let ns = |sample: &Sample| {
@@ -419,22 +328,16 @@ impl Run<'_> {
                 ..brought.disturbance
             },
         };
-        self.emit_worker(row, ready, round, Measurement { disturbance, ..brought }.outcome());
+        let outcome = Measurement { disturbance, ..brought }.outcome();
+        self.emit_worker(row, Phase::Round(round), ready.number, outcome);
     }
 
     /// Emits that an arm of a pair is lost; at the second loss its row is given up.
     fn emit_lost(&mut self, row: usize, ready: &PlannedSet, round: u32, ended: JobFailure) {
         let JobFailure { outcome, reason, .. } = ended.clone();
-        self.emit_worker(row, ready, round, WorkerOutcome::Lost { outcome, reason });
-        self.rows[row].lost_workers += 1;
-        if ended.is_final || self.rows[row].lost_workers > super::MAX_LOST_WORKERS {
-            self.give_up(row, ended);
-        }
-    }
-
-    fn emit_worker(&mut self, row: usize, ready: &PlannedSet, round: u32, outcome: WorkerOutcome) {
-        let (phase, at_s) = (Phase::Round(round), self.started_at.elapsed().as_secs_f64());
-        self.emit(Entry::Worker { row: row as u32, phase, at_s, set: ready.number, outcome });
+        let lost = WorkerOutcome::Lost { outcome, reason };
+        self.emit_worker(row, Phase::Round(round), ready.number, lost);
+        self.count_lost_worker(row, ended);
     }
 
     /// Sleeps until that time, or until Ctrl-C.

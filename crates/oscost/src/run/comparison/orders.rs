@@ -6,9 +6,10 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::WorkerSpec;
 
-use super::super::monitor_verification::MonitorResult;
-use super::super::workers::{JobFailure, Measurement, SUPERVISOR_GRACE, Workers, job_failure};
 use crate::hosts::HostError;
+use crate::run::job::{JobFailure, SUPERVISOR_GRACE, job_failure};
+use crate::run::monitor_verification::MonitorResult;
+use crate::run::workers::{Measurement, Workers};
 
 /// The supervisor ends a toggled worker that takes too long; this limit is longer.
 const MAX_TURN: Duration = Duration::from_secs(120);
@@ -55,7 +56,7 @@ impl Workers<'_> {
     }
 
     /// Attaches treatments to the system.
-    pub(super) fn attach(
+    pub(in crate::run) fn attach(
         &mut self,
         treatments: Vec<AttachedTreatment>,
         cpu: Option<u32>,
@@ -87,7 +88,7 @@ impl Workers<'_> {
     }
 
     /// Sleeps for this long, or until Ctrl-C. Late events are dropped.
-    pub(super) fn sleep(&mut self, long: Duration) -> Result<(), HostError> {
+    pub(in crate::run) fn sleep(&mut self, long: Duration) -> Result<(), HostError> {
         let until = Instant::now() + long;
         loop {
             let left = until.saturating_duration_since(Instant::now());

@@ -12,7 +12,8 @@ use oscost_model::watch::{
     ClockDiscipline, CpuActivity, InterruptActivity, Pressure, SystemActivity,
 };
 
-use super::{Finding, Observations, RULES, RuleResult, Weight};
+use super::finding::{Finding, RuleResult, Weight};
+use super::{Observations, RULES};
 
 /// A machine, and a look at it.
 #[derive(Clone, Debug)]

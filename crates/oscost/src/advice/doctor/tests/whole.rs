@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use oscost_model::facts::Bound;
 use oscost_model::noise_class::NoiseClass;
 
-use super::super::{Diagnosis, examine, join_names, time};
+use super::super::wording::{join_names, time};
+use super::super::{Diagnosis, examine};
 use super::*;
 
 /// Machines on which much is wrong.

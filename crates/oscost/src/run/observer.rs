@@ -1,0 +1,21 @@
+//! Observers of the journal of a run.
+
+use oscost_model::journal::{Entry, PlannedRow};
+
+/// Receives journal entries: called between workers, never while one is timing.
+pub trait Observer {
+    /// Handles an entry.
+    fn observe(&mut self, entry: &Entry);
+
+    /// Returns additional rows to be measured. Called once, when all rows are settled or their time
+    /// is up.
+    fn additional_rows(&mut self) -> Vec<PlannedRow> {
+        Vec::new()
+    }
+}
+
+impl<F: FnMut(&Entry)> Observer for F {
+    fn observe(&mut self, entry: &Entry) {
+        self(entry);
+    }
+}

@@ -1,0 +1,172 @@
+//! Rounds: one new worker per row and round, in random order.
+
+use std::time::Instant;
+
+use oscost_model::fault_injection::{InjectedFault, is_injected};
+use oscost_model::journal::{Entry, Phase, WorkerOutcome};
+use oscost_model::record::RowOutcome;
+use oscost_model::treatment::TreatmentSet;
+use oscost_model::worker::Task;
+
+use super::error::RunError;
+use super::iteration_cost::IterationCost;
+use super::job::JobFailure;
+use super::request::Request;
+use super::row::RowRun;
+use super::state::Run;
+use super::stopping::{Profile, Progress};
+
+/// Workers of each reference case before the first round, and after the last.
+const REFERENCE_CASE_WORKERS: usize = 5;
+/// In these first rounds every row that is not settled gets a worker; the remaining budget goes to
+/// the rows furthest from their precision goal.
+const ROUNDS_FOR_ALL_ROWS: u32 = 15;
+
+impl Run<'_> {
+    /// Measures until every row from `first` on is settled, or the time is up.
+    pub(super) fn measure_until_settled(
+        &mut self,
+        first: usize,
+        request: &Request,
+    ) -> Result<(), RunError> {
+        if matches!(request.profile, Profile::Thorough { .. }) {
+            // The rehearsal gets a third of the budget; the rest is for the real rounds.
+            let deadline = self.deadline;
+            let now = Instant::now();
+            self.deadline = deadline.map(|it| now + it.saturating_duration_since(now) / 3);
+            self.rounds(first, Phase::Rehearsal)?;
+            self.deadline = deadline;
+            for row in &mut self.rows[first..] {
+                row.progress.restart();
+            }
+        }
+        self.rounds(first, Phase::Round)
+    }
+
+    /// Measures the additional rows that the observer returns.
+    pub(super) fn refine(&mut self, request: &Request) -> Result<(), RunError> {
+        let more = self.observer.additional_rows();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let first = self.rows.len();
+        self.emit(Entry::RowsAdded { rows: more.clone() });
+        let treated =
+            self.rows.first().map_or_else(TreatmentSet::default, |row| row.treatments.clone());
+        self.rows.extend(more.into_iter().map(|planned| {
+            let row = RowRun::new(planned, request.profile);
+            RowRun { treatments: treated.clone(), ..row }
+        }));
+        self.prepare(first)?;
+        self.measure_until_settled(first, request)
+    }
+
+    /// Measures workers of each reference case, interleaved, before the first round or after the
+    /// last.
+    pub(super) fn reference_cases(&mut self, phase: Phase) -> Result<(), RunError> {
+        let reference_cases: Vec<usize> =
+            (0..self.rows.len()).filter(|&row| self.rows[row].planned.is_reference).collect();
+        for _ in 0..REFERENCE_CASE_WORKERS {
+            let mut order = reference_cases.clone();
+            self.order.shuffle(&mut order);
+            for row in order {
+                if !self.rows[row].given_up {
+                    self.measure_worker(row, phase)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs rounds until every requested row is settled, or the time is up. Each round is a new
+    /// random permutation with one new worker per row: repetitions are spread over the whole run.
+    pub(super) fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
+        let is_real = matches!(phase(0), Phase::Round(_));
+        // Rows added later continue the numbering: a number identifies one round of the whole run.
+        let mut round = if is_real { self.rounds_done } else { 0 };
+        let common = round + ROUNDS_FOR_ALL_ROWS;
+        while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
+            let mut wanted: Vec<usize> =
+                (0..self.rows.len()).filter(|&row| self.rows[row].needs_worker()).collect();
+            if round >= common && self.deadline.is_some() {
+                wanted = self.least_precise_rows(wanted);
+            }
+            self.order.shuffle(&mut wanted);
+            if is_injected(InjectedFault::BackToBack) {
+                wanted.sort_unstable();
+                wanted.truncate(1);
+            }
+            for row in wanted {
+                if self.time_is_up() {
+                    break;
+                }
+                self.measure_worker(row, phase(round))?;
+            }
+            round += 1;
+        }
+        if !is_real {
+            return Ok(());
+        }
+        self.rounds_done = round;
+        for row in first..self.rows.len() {
+            if !self.rows[row].given_up && !self.is_program(row) {
+                let converged = self.rows[row].progress.converged();
+                self.emit(Entry::RowFinished { row: row as u32, converged });
+            }
+        }
+        Ok(())
+    }
+
+    /// The half of the unsettled rows that is furthest from its goal; reference cases are always
+    /// included.
+    pub(super) fn least_precise_rows(&self, wanted: Vec<usize>) -> Vec<usize> {
+        let need = |&row: &usize| self.rows[row].progress.goal_distance();
+        let (mut rows, settled): (Vec<usize>, Vec<usize>) =
+            wanted.into_iter().partition(|&row| !self.rows[row].is_settled());
+        rows.sort_by(|one, other| need(other).total_cmp(&need(one)));
+        let passed_over = rows.split_off(rows.len().div_ceil(2));
+        rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.is_reference));
+        rows.extend(settled);
+        rows
+    }
+
+    /// Measures one new worker of a row.
+    pub(super) fn measure_worker(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
+        let Some(plan) = self.rows[row].progress.plan().cloned() else { return Ok(()) };
+        let spec = self.worker_spec(row, Task::Measure(plan.clone()));
+        let begun = Instant::now();
+        let outcome = self.workers.measure(spec, self.rows[row].peer_location())?;
+        let took = begun.elapsed();
+        self.check_early_detachment();
+        if self.rows[row].given_up {
+            return Ok(());
+        }
+        match outcome {
+            Ok(measurement) => {
+                let Some(clock) = &self.clock else { return Ok(()) };
+                let is_repetition = matches!(phase, Phase::Round(_) | Phase::Rehearsal(_));
+                let RowRun { planned, progress, timed_ops, iteration_cost, .. } =
+                    &mut self.rows[row];
+                *timed_ops += measurement.ops();
+                *iteration_cost =
+                    IterationCost::from_samples(&measurement.samples, &plan, clock, took)
+                        .or(*iteration_cost);
+                let step = if is_repetition {
+                    progress.add_worker(&measurement.samples, clock, planned)
+                } else {
+                    Progress::Continue
+                };
+                self.emit_worker(row, phase, 0, measurement.outcome());
+                if let Progress::Unmeasurable { reason } = step {
+                    self.give_up(row, JobFailure::new(RowOutcome::Unmeasurable, reason));
+                }
+            }
+            Err(failure) => {
+                let JobFailure { outcome, reason, .. } = failure.clone();
+                self.emit_worker(row, phase, 0, WorkerOutcome::Lost { outcome, reason });
+                self.count_lost_worker(row, failure);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! A row while it is being measured.
+
+use oscost_model::calls::CallCount;
+use oscost_model::journal::PlannedRow;
+use oscost_model::treatment::TreatmentSet;
+
+use super::iteration_cost::IterationCost;
+use super::stopping::{Profile, RowProgress};
+use super::workers::PeerLocation;
+
+/// A row while it is being measured.
+pub(super) struct RowRun {
+    pub(super) planned: PlannedRow,
+    pub(super) treatments: TreatmentSet,
+    pub(super) progress: RowProgress,
+    pub(super) given_up: bool,
+    pub(super) lost_workers: u32,
+    /// The calls of its counted ops.
+    pub(super) count: Option<CallCount>,
+    /// The number of timed ops, in a run without a comparison.
+    pub(super) timed_ops: u64,
+    /// The number of lines that its program wrote in its warm-up.
+    pub(super) warm_lines: Option<u64>,
+    /// The cost of an iteration in its last worker; `None` before the first.
+    pub(super) iteration_cost: Option<IterationCost>,
+}
+
+impl RowRun {
+    pub(super) fn new(planned: PlannedRow, profile: Profile) -> Self {
+        Self {
+            progress: RowProgress::new(profile),
+            planned,
+            treatments: TreatmentSet::default(),
+            given_up: false,
+            lost_workers: 0,
+            count: None,
+            timed_ops: 0,
+            warm_lines: None,
+            iteration_cost: None,
+        }
+    }
+
+    /// Whether the row needs no further worker.
+    pub(super) fn is_settled(&self) -> bool {
+        self.given_up
+            || self.progress.is_settled()
+            || !self.planned.requested
+            || self.planned.workload.is_some()
+    }
+
+    /// Where its peer runs.
+    pub(super) fn peer_location(&self) -> PeerLocation {
+        if self.planned.target.peer.is_some() {
+            PeerLocation::RemoteMachine
+        } else {
+            PeerLocation::SameMachine
+        }
+    }
+
+    /// Whether it gets a worker in the next round; a reference case always does.
+    pub(super) fn needs_worker(&self) -> bool {
+        !self.given_up
+            && self.planned.workload.is_none()
+            && (self.planned.is_reference || !self.progress.is_settled())
+    }
+}
