@@ -6,12 +6,13 @@ use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
+use super::clock_rate::rate;
 use super::comparison::interleaved::{Control, Interleaved};
-use super::conditions::{conditions, is_very_noisy, peer_conditions, rate};
+use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::curve::{Curves, curves};
 use super::half_round_trip::half_round_trips;
 use super::relations;
-use super::row::{RowState, RunContext, WorkerEntry};
+use super::row_state::{RowState, RunContext, WorkerEntry};
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 

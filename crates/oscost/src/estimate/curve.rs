@@ -7,7 +7,9 @@
 mod capacity;
 mod constants;
 mod crossings;
+mod number_format;
 mod sentences;
+mod shape;
 
 use std::collections::BTreeSet;
 
@@ -19,10 +21,11 @@ use oscost_model::record::{Machine, Row};
 use oscost_model::unit::{Better, Unit};
 
 use self::crossings::CurveSide;
+use self::shape::{CAPACITY, Shape};
+use super::uncertainty::MIN_RELATIVE_SD;
 use oscost_stats::interval::Interval;
 use oscost_stats::scaling::{
-    BIC_MARGIN, Law, MIN_SIZES, RESAMPLES, Scaling, SizeCost, ValueWithInterval, fit_scaling,
-    last_exponent,
+    BIC_MARGIN, RESAMPLES, Scaling, SizeCost, ValueWithInterval, fit_scaling, last_exponent,
 };
 use oscost_stats::segments::{LogPoint, Segments, penalty, raise_small_uncertainties, segments};
 
@@ -30,9 +33,6 @@ use oscost_stats::segments::{LogPoint, Segments, penalty, raise_small_uncertaint
 const MIN_POINTS: usize = 5;
 /// ... nor where the largest is not so many times the smallest.
 const MIN_SPAN: u64 = 10;
-/// No point is taken to be surer than this, as a share of itself: two sizes differ in alignment and
-/// in layout, which no repetition of either averages out.
-const MIN_RELATIVE_SD: f64 = 0.01;
 /// The quantile at which the interval of a point ends, in standard deviations.
 const INTERVAL_SDS: f64 = 1.96;
 /// A rate stays with the largest one while its interval reaches to this share below that.
@@ -46,8 +46,6 @@ const REFINEMENT_SIZES: u32 = 8;
 const MIN_BREAK_RATIO: f64 = 1.5;
 /// The axis whose numbers are bytes, whatever the op moves.
 const BYTES: &str = "size";
-/// The axis by which a channel is made to hold more or less.
-const CAPACITY: &str = "capacity";
 
 /// What the rows of a run say together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,19 +65,6 @@ pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64
     let sides: Vec<CurveSide> =
         families.iter().zip(&shapes).map(|(family, shape)| family.crossing_side(shape)).collect();
     Curves { curves, crossings: crossings::crossings(&sides, seed) }
-}
-
-/// What judgements of several curves need of each.
-#[derive(Clone, Debug, PartialEq)]
-struct Shape {
-    /// What the channel held, as the system told, or as it was asked for.
-    capacity: Option<u64>,
-    /// Where the curve bends, each with its ends; `None` where that could not be asked.
-    bends: Option<Vec<[u64; 2]>>,
-    /// Its points as costs.
-    sizes: Vec<SizeCost>,
-    /// The law that accounts for all of them, and whether no other one does.
-    law: Option<(Law, bool)>,
 }
 
 /// The rows of one curve.
@@ -343,11 +328,6 @@ fn saturation(points: &[CurvePoint], better: Better) -> Option<Saturation> {
     let values: BTreeSet<u64> = from.collect();
     let from = *values.first()?;
     (values.len() >= 2 && largest > 0.0).then_some(Saturation { from, figure: largest })
-}
-
-/// Whether breaks are looked for among so many points.
-const fn enough(points: usize) -> bool {
-    points >= MIN_SIZES
 }
 
 #[cfg(test)]

@@ -7,17 +7,21 @@
 mod assembler;
 mod case;
 mod class;
+mod clock_rate;
 pub mod comparison;
 mod conditions;
 mod curve;
+mod flags;
 mod half_round_trip;
 pub mod history;
 mod metrics;
 mod relations;
 mod row;
+mod row_state;
 mod steps;
 mod study_method;
 mod trials;
+mod uncertainty;
 mod worker;
 
 pub use assembler::Assembler;

@@ -9,7 +9,7 @@ use oscost_model::worker::Mode;
 
 use super::class::{Classification, CostNs, Evidence, classify};
 use super::metrics::VOLUNTARY_SWITCHES;
-use super::row::RowState;
+use super::row_state::RowState;
 use oscost_stats::interval::Interval;
 
 /// The benchmark whose reference case is the bare door of all classes.

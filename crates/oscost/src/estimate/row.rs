@@ -2,142 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::calls::{CallCount, CallRule, Caller};
+use oscost_model::calls::{CallRule, Caller};
 use oscost_model::channel::ChannelObservation;
-use oscost_model::clock::Calibration;
 use oscost_model::file::{FileObservation, file_system};
-use oscost_model::journal::{Phase, PlannedRow, WorkerOutcome};
+use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::point::Value;
 use oscost_model::record::{
-    Calls, DisturbanceSummary, FileSummary, Metric, MonitorSummary, Repetition, Row, RowOutcome,
+    Calls, DisturbanceSummary, FileSummary, Metric, Repetition, Row, RowOutcome,
 };
 use oscost_model::unit::Unit;
-use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
+use oscost_model::worker::{Disturbance, Mode, Sample, Usage};
 
-use super::case::{CaseEstimate, below_detection, estimate};
-use super::conditions::counts_instructions;
+use super::case::estimate;
+use super::flags::median_of;
 use super::metrics::{metrics, requests, throughput};
-use super::worker::{SampleContext, WorkerValue, worker_value};
+use super::row_state::{RowState, RunContext, WorkerEntry, first_arm};
+use super::worker::WorkerValue;
 use super::{study_method, trials};
-use oscost_stats::interval::{Interval, Nominal, median_hs};
-use oscost_stats::{order, robust};
-
-/// What the journal has said of a row so far.
-#[derive(Clone, Debug)]
-pub(super) struct RowState {
-    pub(super) planned: PlannedRow,
-    pub(super) plan: Option<BatchPlan>,
-    pub(super) workers: Vec<WorkerEntry>,
-    /// Its experiments in the manner of a study, by their numbers: they are kept apart, so that
-    /// nothing of the row's own hangs on them.
-    pub(super) experiments: Vec<(u32, WorkerOutcome)>,
-    pub(super) count: Option<CallCount>,
-    pub(super) not_counted: Option<String>,
-    pub(super) monitor: Option<MonitorSummary>,
-    pub(super) given_up: Option<(RowOutcome, String)>,
-    pub(super) converged: Option<bool>,
-}
-
-/// A worker that came back.
-#[derive(Clone, Debug)]
-pub(super) struct WorkerEntry {
-    pub(super) phase: Phase,
-    pub(super) at_s: f64,
-    /// Which of the comparisons it was measured for.
-    pub(super) set: u32,
-    pub(super) outcome: WorkerOutcome,
-}
-
-/// What every row of a run shares.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RunContext<'a> {
-    /// The clock, its rate over the whole run.
-    pub(super) clock: Option<&'a Calibration>,
-    /// The level of the intervals.
-    pub(super) nominal: Nominal,
-    /// Whether raw samples go into the record.
-    pub(super) keep_samples: bool,
-    /// Whether too much time was lost for absolute figures of single shots to mean anything.
-    pub(super) very_noisy: bool,
-}
-
-impl RunContext<'_> {
-    /// Whether instructions are counted, and no time is measured.
-    fn counts_instructions(&self) -> bool {
-        self.clock.is_some_and(counts_instructions)
-    }
-}
+use oscost_stats::order;
 
 impl RowState {
-    pub(super) fn new(planned: PlannedRow) -> Self {
-        Self {
-            planned,
-            plan: None,
-            workers: Vec::new(),
-            experiments: Vec::new(),
-            count: None,
-            not_counted: None,
-            monitor: None,
-            given_up: None,
-            converged: None,
-        }
-    }
-
-    /// A monitor that it was under tells what it saw.
-    pub(super) fn add_monitor_report(
-        &mut self,
-        copy: Option<u64>,
-        profile: Option<&str>,
-        anomalies: u64,
-    ) {
-        let nothing =
-            || MonitorSummary { profile_states: Vec::new(), observed_calls: 0, anomalies: 0 };
-        let it = self.monitor.get_or_insert_with(nothing);
-        it.observed_calls += copy.unwrap_or(0);
-        it.anomalies += anomalies;
-        if let Some(new) =
-            profile.filter(|state| it.profile_states.iter().all(|known| known != state))
-        {
-            it.profile_states.push(new.to_owned());
-        }
-    }
-
-    /// How its samples are to be read.
-    pub(super) fn sample_context<'a>(
-        &self,
-        plan: &'a BatchPlan,
-        clock: &'a Calibration,
-    ) -> SampleContext<'a> {
-        let how = SampleContext::new(&self.planned.definition, plan, clock);
-        SampleContext { switches: self.sleeps(), ..how }
-    }
-
-    /// The values of the workers of those phases, with what disturbed them. Where instructions are
-    /// counted no time is known, and so none that was lost.
-    pub(super) fn values(
-        &self,
-        clock: Option<&Calibration>,
-        of: impl Fn(Phase) -> bool,
-    ) -> Vec<(&WorkerEntry, Option<(WorkerValue, Disturbance)>)> {
-        let reading = self.plan.as_ref().zip(clock);
-        let reading = reading.map(|(plan, clock)| self.sample_context(plan, clock));
-        let read = |entry: &WorkerEntry| match (&entry.outcome, reading) {
-            (WorkerOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
-                let disturbance = match counts_instructions(how.clock) {
-                    true => Disturbance { wall_ns: 0, ..**disturbance },
-                    false => **disturbance,
-                };
-                Some((worker_value(samples, first_arm(samples), how), disturbance))
-            }
-            _ => None,
-        };
-        self.workers
-            .iter()
-            .filter(|entry| of(entry.phase))
-            .map(|entry| (entry, read(entry)))
-            .collect()
-    }
-
     /// The row, without its floor, its class and its multiples: those hang on other rows.
     pub(super) fn row(&self, shared: RunContext<'_>) -> Row {
         if let Some(workload) = &self.planned.workload {
@@ -252,30 +136,6 @@ impl RowState {
         seen.reduce(ChannelObservation::merged_with)
     }
 
-    /// Whether half of its figure would be called the time one way, which nobody has measured: the
-    /// clocks of two machines are not compared.
-    fn is_round_trip_between_machines(&self) -> bool {
-        self.planned.target.peer.is_some() && self.planned.definition.id.contains("round-trip")
-    }
-
-    /// Whether its ops sleep by themselves.
-    pub(super) fn sleeps(&self) -> bool {
-        let own = self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode));
-        self.planned.monitored || own
-    }
-
-    /// Whether switches could not be counted in a worker of it.
-    fn is_blind(&self) -> bool {
-        self.workers.iter().any(|worker| {
-            matches!(&worker.outcome, WorkerOutcome::Sampled { disturbance, .. } if disturbance.switches_uncounted)
-        })
-    }
-
-    /// Whether a worker of it brought nothing.
-    fn lost_workers(&self) -> bool {
-        self.workers.iter().any(|worker| matches!(worker.outcome, WorkerOutcome::Lost { .. }))
-    }
-
     fn calls(&self) -> Option<Calls> {
         let (definition, point) = (&self.planned.definition, &self.planned.case.point);
         let count = self.count.as_ref()?;
@@ -355,109 +215,6 @@ impl RowState {
             plan: self.plan.clone(),
         }
     }
-
-    /// The marks that a row earns; docs/reference/RECORDS.md explains each.
-    fn flags(
-        &self,
-        case: Option<&CaseEstimate>,
-        values: &[WorkerValue],
-        calls: Option<&Calls>,
-        shared: RunContext<'_>,
-    ) -> Vec<String> {
-        let mut flags = Vec::new();
-        let mut flag = |name: &str, earned: bool| {
-            if earned {
-                flags.push(name.to_owned());
-            }
-        };
-        flag("REFERENCE", self.planned.is_reference && !self.planned.requested);
-        flag("PRIMITIVE", !self.planned.is_reference && !self.planned.requested);
-        flag("ADDED", self.planned.is_refinement);
-        flag("CALLS_UNEXPECTED", calls.is_some_and(|calls| !calls.expected));
-        flag("CALLS_UNCOUNTED", self.not_counted.is_some());
-        flag("REJECTION_BLIND", self.is_blind());
-        flag("WORKER_LOST", self.lost_workers() && self.given_up.is_none());
-        let coarse = self.plan.as_ref().is_some_and(|plan| plan.coarse_clock);
-        flag("COARSE_CLOCK", coarse && !shared.counts_instructions());
-        let Some(case) = case else { return flags };
-        let estimate = &case.estimate;
-        let median = estimate.median;
-        let mode = self.plan.as_ref().map(|plan| plan.mode);
-        if shared.counts_instructions() {
-            // Flags of noise and of intervals say nothing of a count: it repeats, or it does not.
-            flag("NOT_EXACT", !estimate.exact);
-            flag("NOT_A_LINE", bends(values, case));
-            return flags;
-        }
-        flag("HALF_ASSUMED", self.is_round_trip_between_machines());
-        flag("NOT_CONVERGED", self.converged == Some(false));
-        flag("FEW_REPETITIONS", case.interval.is_none());
-        if let Some(interval) = case.interval {
-            let half = interval.half_width();
-            flag("BELOW_DETECTION", below_detection(median, half));
-            flag("SKEWED", is_skewed(&case.values, median, half));
-            let all = median_of(values, |value| value.value_all);
-            flag("REJECT_MATTERS", all.is_some_and(|all| (all - median).abs() > 2.0 * half));
-        }
-        flag("NOT_A_LINE", bends(values, case));
-        flag("DRIFT", drifts(values, shared.nominal));
-        let batches = median_of(values, |value| Some(value.batches as f64)).unwrap_or(1.0);
-        let expected = estimate.sd_within.map(|within| within / batches.max(1.0).sqrt());
-        let differ =
-            estimate.sd.zip(expected).is_some_and(|(between, within)| between > 3.0 * within);
-        flag("PROCESSES_DIFFER", differ);
-        // A shot this long seldom goes by untouched on a shared machine.
-        flag("LONG_SHOTS", mode == Some(Mode::S) && median > 1e6);
-        let absolute = matches!(mode, Some(Mode::S | Mode::C | Mode::T));
-        flag("NOT_CLAIMABLE", shared.very_noisy && absolute);
-        flags
-    }
-}
-
-fn median_of(values: &[WorkerValue], of: impl Fn(&WorkerValue) -> Option<f64>) -> Option<f64> {
-    order::median(&order::sorted(&values.iter().filter_map(of).collect::<Vec<_>>()))
-}
-
-/// Whether the slopes between neighbouring sizes contradict each other: by more than the interval
-/// is wide, and by more than 3 %.
-fn bends(values: &[WorkerValue], case: &CaseEstimate) -> bool {
-    const ALLOWED: f64 = 0.03;
-    let Some(interval) = case.interval else { return false };
-    let most = values.iter().map(|value| value.segments.len()).max().unwrap_or(0);
-    let slopes: Vec<f64> = (0..most)
-        .filter_map(|at| median_of(values, |value| value.segments.get(at).copied()))
-        .collect();
-    let sorted = order::sorted(&slopes);
-    let (Some(low), Some(high)) = (sorted.first(), sorted.last()) else { return false };
-    high - low > 2.0 * interval.half_width()
-        && high - low > ALLOWED * case.estimate.raw_median.abs()
-}
-
-/// The half-sample mode as a witness: it lies elsewhere where values are lopsided or in two heaps.
-fn is_skewed(values: &[f64], median: f64, half_width: f64) -> bool {
-    robust::half_sample_mode(values).is_some_and(|mode| {
-        let apart = (mode - median).abs();
-        apart > 0.02 * median.abs() && apart > 3.0 * half_width
-    })
-}
-
-/// Whether workers have not settled when they are timed: the interval of the log ratio of their first
-/// to their last third lies beyond 1 %.
-fn drifts(values: &[WorkerValue], nominal: Nominal) -> bool {
-    const ALLOWED: f64 = 0.01;
-    let ratios: Vec<f64> = values
-        .iter()
-        .filter_map(|value| value.first_and_last_third)
-        .filter(|&(first, last)| first > 0.0 && last > 0.0)
-        .map(|(first, last)| (last / first).ln())
-        .collect();
-    median_hs(&order::sorted(&ratios), nominal)
-        .is_some_and(|Interval { lo, hi }| lo > ALLOWED || hi < -ALLOWED)
-}
-
-/// Which arm of its worker the samples are of: a row has those of one.
-fn first_arm(samples: &[Sample]) -> u8 {
-    samples.first().map_or(0, |sample| sample.arm)
 }
 
 fn repetition(

@@ -14,6 +14,7 @@ use oscost_model::record::{Row, RowOutcome};
 use oscost_model::steps::WaitSteps;
 use oscost_model::unit::Unit;
 
+use super::uncertainty::{MIN_RELATIVE_SD, PAIR_RESAMPLES};
 use oscost_stats::crossing::{ResampledValue, Resampling, secant_slope};
 use oscost_stats::scaling::SizeCost;
 
@@ -21,10 +22,6 @@ use oscost_stats::scaling::SizeCost;
 const AXIS: &str = "fds";
 /// The axis in which the mechanisms differ.
 const METHOD: &str = "method";
-/// How often repetitions are drawn anew.
-const REDRAWS: usize = 1_000;
-/// No point is taken to be surer than this, as those of curves.
-const MIN_RELATIVE_SD: f64 = 0.01;
 /// Between numbers that lie closer than this, as a ratio, a slope is mostly noise.
 const MIN_RATIO: f64 = 5.0;
 
@@ -174,7 +171,7 @@ fn split_steps(method: &str, target: &str, rows: &[&Row], seed: u64) -> Option<W
         secant_slope(
             sizes,
             ends,
-            Resampling { resamples: REDRAWS, extra_log_sd: MIN_RELATIVE_SD, seed },
+            Resampling { resamples: PAIR_RESAMPLES, extra_log_sd: MIN_RELATIVE_SD, seed },
         )
     });
     let [check, caller, on_all, on_none, woken, check_share, on_all_share] = &slopes;

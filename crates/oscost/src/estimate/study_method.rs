@@ -11,7 +11,7 @@ use oscost_model::study_method::{
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample};
 
-use super::row::RowState;
+use super::row_state::RowState;
 use super::worker::in_unit;
 use oscost_stats::moments;
 

@@ -10,7 +10,7 @@ use oscost_model::record::{
 };
 
 use super::metrics::estimate_values;
-use super::row::{RowState, RunContext, WorkerEntry};
+use super::row_state::{RowState, RunContext, WorkerEntry};
 use super::study_method;
 
 /// The values of trials by metric, in the order in which a workload has them.

@@ -8,7 +8,7 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
-use super::conditions::counts_instructions;
+use super::clock_rate::counts_instructions;
 use oscost_stats::{line, moments, order};
 
 /// A worker needs this share of its batches ...

@@ -47,11 +47,11 @@ struct ExperimentPlan {
 
 /// The largest number in a range that fits, if all smaller ones fit too; `None` if the first does
 /// not.
-fn largest_fitting(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
-    if !fits(least) {
+fn largest_fitting(min: u64, max: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
+    if !fits(min) {
         return None;
     }
-    let (mut fit, mut beyond) = (least, most.saturating_add(1));
+    let (mut fit, mut beyond) = (min, max.saturating_add(1));
     while fit + 1 < beyond {
         let middle = fit + (beyond - fit) / 2;
         if fits(middle) { fit = middle } else { beyond = middle }
@@ -70,53 +70,60 @@ fn times_single_ops(pilot: &BatchPlan) -> bool {
 fn fit_to_budget(
     study_method: &StudyMethod,
     pilot: &BatchPlan,
-    taken: IterationCost,
+    cost: IterationCost,
     limit: Duration,
 ) -> Option<ExperimentPlan> {
     let limit_ns = limit.as_nanos() as f64;
-    let alone = study_method.timed == TimingScope::Each || times_single_ops(pilot);
-    let asked = study_method.experiments.max(1);
-    let most_experiments = asked.min(MAX_WINDOWS as u32);
-    let wanted = (study_method.iterations / taken.ops).max(1);
-    let wanted = |experiments: u32| match alone {
+    let single_ops = study_method.timed == TimingScope::Each || times_single_ops(pilot);
+    let requested_experiments = study_method.experiments.max(1);
+    let max_experiments = requested_experiments.min(MAX_WINDOWS as u32);
+    let wanted = (study_method.iterations / cost.ops).max(1);
+    let wanted = |experiments: u32| match single_ops {
         true => wanted.min(MAX_WINDOWS / u64::from(experiments)).max(1),
         false => wanted,
     };
-    let cost_ns = |turns: u64, experiments: u32| {
-        let turns = turns as f64;
-        let (warm_ns, timed_ns) = match (pilot.mode, alone) {
-            (Mode::C, _) => (0.0, turns * taken.window_ns),
-            (Mode::F, _) => (taken.window_ns, turns * taken.window_ns),
+    let cost_ns = |iterations: u64, experiments: u32| {
+        let iterations = iterations as f64;
+        let (warm_ns, timed_ns) = match (pilot.mode, single_ops) {
+            (Mode::C, _) => (0.0, iterations * cost.window_ns),
+            (Mode::F, _) => (cost.window_ns, iterations * cost.window_ns),
             (_, true) => {
-                let window_ns = taken.ns + WINDOW_OVERHEAD_NS;
-                (MIN_WARM_UP_BATCHES * window_ns, turns * window_ns)
+                let window_ns = cost.ns + WINDOW_OVERHEAD_NS;
+                (MIN_WARM_UP_BATCHES * window_ns, iterations * window_ns)
             }
-            (_, false) => (MIN_WARM_UP_BATCHES * turns * taken.ns, turns * taken.ns),
+            (_, false) => (MIN_WARM_UP_BATCHES * iterations * cost.ns, iterations * cost.ns),
         };
         f64::from(experiments) * (WORKER_START_NS + warm_ns.max(MIN_WARM_UP_NS) + timed_ns)
     };
-    let fits = |turns: u64, experiments: u32| cost_ns(turns, experiments) <= limit_ns;
-    let few = |experiments: u32| (MIN_ITERATIONS / taken.ops).max(1).min(wanted(experiments));
-    let least = MIN_EXPERIMENTS.min(most_experiments);
-    let mut experiments = most_experiments;
-    if !fits(few(experiments), experiments) {
-        let fit = largest_fitting(u64::from(least), u64::from(most_experiments), |experiments| {
-            fits(few(experiments as u32), experiments as u32)
-        });
-        experiments = fit.map_or(least, |fit| fit as u32);
+    let fits = |iterations: u64, experiments: u32| cost_ns(iterations, experiments) <= limit_ns;
+    let min_iterations =
+        |experiments: u32| (MIN_ITERATIONS / cost.ops).max(1).min(wanted(experiments));
+    let min_experiments = MIN_EXPERIMENTS.min(max_experiments);
+    let mut experiments = max_experiments;
+    if !fits(min_iterations(experiments), experiments) {
+        let fit = largest_fitting(
+            u64::from(min_experiments),
+            u64::from(max_experiments),
+            |experiments| fits(min_iterations(experiments as u32), experiments as u32),
+        );
+        experiments = fit.map_or(min_experiments, |fit| fit as u32);
     }
-    let turns = largest_fitting(1, wanted(experiments), |turns| fits(turns, experiments));
-    if turns.is_none() && cost_ns(1, experiments) > MAX_SLOWDOWN_FOR_STUDY_METHOD * limit_ns {
+    let iterations =
+        largest_fitting(1, wanted(experiments), |iterations| fits(iterations, experiments));
+    if iterations.is_none() && cost_ns(1, experiments) > MAX_SLOWDOWN_FOR_STUDY_METHOD * limit_ns {
         return None;
     }
-    let turns = turns.unwrap_or(1);
-    let plan =
-        if alone { single_shot_plan(pilot, turns, taken) } else { loop_plan(pilot, turns, taken) };
-    Some(ExperimentPlan { plan, experiments, iterations: turns })
+    let iterations = iterations.unwrap_or(1);
+    let plan = if single_ops {
+        single_shot_plan(pilot, iterations, cost)
+    } else {
+        loop_plan(pilot, iterations, cost)
+    };
+    Some(ExperimentPlan { plan, experiments, iterations })
 }
 
 /// One op per window.
-fn single_shot_plan(pilot: &BatchPlan, windows: u64, taken: IterationCost) -> BatchPlan {
+fn single_shot_plan(pilot: &BatchPlan, windows: u64, cost: IterationCost) -> BatchPlan {
     let mode = match pilot.mode {
         own if own.is_single_shot() => own,
         // Batches of one iteration: for ops below 50 ns the kernel is not entered between them, as
@@ -124,8 +131,8 @@ fn single_shot_plan(pilot: &BatchPlan, windows: u64, taken: IterationCost) -> Ba
         _ => Mode::B,
     };
     let batch_ns = match mode {
-        Mode::C | Mode::F => taken.window_ns,
-        _ => taken.ns,
+        Mode::C | Mode::F => cost.window_ns,
+        _ => cost.ns,
     };
     let copies = vec![1];
     BatchPlan {
@@ -140,11 +147,11 @@ fn single_shot_plan(pilot: &BatchPlan, windows: u64, taken: IterationCost) -> Ba
 
 /// All ops in one window, timed as a single shot: with exactly this many iterations, which vary
 /// from batch to batch in other modes.
-fn loop_plan(pilot: &BatchPlan, turns: u64, taken: IterationCost) -> BatchPlan {
-    let batch_ns = turns as f64 * taken.ns;
+fn loop_plan(pilot: &BatchPlan, iterations: u64, cost: IterationCost) -> BatchPlan {
+    let batch_ns = iterations as f64 * cost.ns;
     BatchPlan {
         mode: Mode::S,
-        iterations: turns,
+        iterations,
         unroll_factors: vec![1],
         groups: 1,
         batch_ns,
@@ -153,12 +160,17 @@ fn loop_plan(pilot: &BatchPlan, turns: u64, taken: IterationCost) -> BatchPlan {
 }
 
 /// The loop split into several windows, if no more ops than the pilot's can be prepared at once.
-fn chunked_plan(pilot: &BatchPlan, cut: &ExperimentPlan, taken: IterationCost) -> BatchPlan {
-    let most = MAX_WINDOWS / u64::from(cut.experiments.max(1));
-    let windows = cut.iterations.div_ceil(pilot.iterations.max(1)).clamp(1, most.max(1));
+fn chunked_plan(
+    pilot: &BatchPlan,
+    experiment_plan: &ExperimentPlan,
+    cost: IterationCost,
+) -> BatchPlan {
+    let max_windows = MAX_WINDOWS / u64::from(experiment_plan.experiments.max(1));
+    let windows =
+        experiment_plan.iterations.div_ceil(pilot.iterations.max(1)).clamp(1, max_windows.max(1));
     BatchPlan {
         groups: windows as u32,
-        ..loop_plan(pilot, pilot.iterations.min(cut.iterations), taken)
+        ..loop_plan(pilot, pilot.iterations.min(experiment_plan.iterations), cost)
     }
 }
 
@@ -173,40 +185,41 @@ impl Run<'_> {
     /// order.
     pub(super) fn measure_by_study_methods(&mut self, profile: Profile) -> Result<(), RunError> {
         let limit = if profile == Profile::Quick { QUICK_TIME_BUDGET } else { TIME_BUDGET };
-        let mut cuts: Vec<Option<ExperimentPlan>> = vec![None; self.rows.len()];
+        let mut plans: Vec<Option<ExperimentPlan>> = vec![None; self.rows.len()];
         let mut jobs = Vec::new();
-        for (row, found) in cuts.iter_mut().enumerate() {
+        for (row, found) in plans.iter_mut().enumerate() {
             *found = self.plan_experiments(row, limit);
-            let experiments = found.as_ref().map_or(0, |cut| cut.experiments);
+            let experiments = found.as_ref().map_or(0, |it| it.experiments);
             jobs.extend((0..experiments).map(|experiment| Job { row, experiment }));
         }
         self.order.shuffle(&mut jobs);
         let mut jobs = VecDeque::from(jobs);
         let mut losses = vec![0; self.rows.len()];
         while let Some(Job { row, experiment }) = jobs.pop_front() {
-            let Some(cut) = cuts[row].as_mut().filter(|_| !self.rows[row].given_up) else {
+            let Some(experiment_plan) = plans[row].as_mut().filter(|_| !self.rows[row].given_up)
+            else {
                 continue;
             };
-            let whole = cut.plan.clone();
-            let Err(ended) = self.measure_experiment(row, experiment, whole.clone())? else {
+            let plan = experiment_plan.plan.clone();
+            let Err(failure) = self.measure_experiment(row, experiment, plan.clone())? else {
                 continue;
             };
             if let Some(pilot) = self.rows[row].progress.plan()
-                && ended.batch_too_large
-                && whole.iterations > pilot.iterations
+                && failure.batch_too_large
+                && plan.iterations > pilot.iterations
             {
-                let taken = self.rows[row]
+                let cost = self.rows[row]
                     .iteration_cost
                     .unwrap_or_else(|| IterationCost::from_pilot(pilot));
-                cut.plan = chunked_plan(pilot, cut, taken);
+                experiment_plan.plan = chunked_plan(pilot, experiment_plan, cost);
                 jobs.push_back(Job { row, experiment });
                 continue;
             }
-            let JobFailure { outcome, reason, is_final, .. } = ended;
+            let JobFailure { outcome, reason, is_final, .. } = failure;
             self.emit_lost_experiment(row, experiment, outcome, reason);
             losses[row] += 1;
             if is_final || losses[row] > MAX_LOST_WORKERS {
-                cuts[row] = None;
+                plans[row] = None;
             } else {
                 jobs.push_back(Job { row, experiment });
             }
@@ -221,12 +234,12 @@ impl Run<'_> {
             it.planned.study_method.filter(|_| it.planned.requested && !it.given_up)?;
         // A rate is a slope over sizes.
         let pilot = it.progress.plan().filter(|plan| plan.mode != Mode::T)?;
-        let taken = it.iteration_cost.unwrap_or_else(|| IterationCost::from_pilot(pilot));
-        let found = fit_to_budget(&study_method, pilot, taken, limit);
+        let cost = it.iteration_cost.unwrap_or_else(|| IterationCost::from_pilot(pilot));
+        let found = fit_to_budget(&study_method, pilot, cost, limit);
         if found.is_none() {
             let op_ns = match pilot.mode {
-                Mode::C | Mode::F => taken.window_ns,
-                _ => taken.ns,
+                Mode::C | Mode::F => cost.window_ns,
+                _ => cost.ns,
             };
             let seconds = op_ns / 1e9;
             let reason = format!("it would take too long: an op takes {seconds:.1} s");
@@ -248,9 +261,9 @@ impl Run<'_> {
         if self.rows[row].given_up {
             return Ok(Ok(()));
         }
-        Ok(outcome.map(|brought| {
-            self.rows[row].timed_ops += brought.ops();
-            self.emit_experiment(row, experiment, brought.outcome());
+        Ok(outcome.map(|measurement| {
+            self.rows[row].timed_ops += measurement.ops();
+            self.emit_experiment(row, experiment, measurement.outcome());
         }))
     }
 

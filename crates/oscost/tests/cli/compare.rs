@@ -166,7 +166,7 @@ fn several_runs_on_each_side_are_compared_in_alternation() {
     let ran = ask("abbaabbaabba").exits(0);
     assert!(ran.stdout.contains("6 pairs cannot tell one row among"), "{}", ran.stdout);
     let ran = ask("aaaaaabbbbbb").exits(0);
-    assert!(ran.stdout.contains("10 runs have no neighbour"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("10 runs without a neighbour"), "{}", ran.stdout);
     assert!(ran.stdout.contains("0 slower"), "{}", ran.stdout);
     let ran = ask("abbaabba").exits(0);
     assert!(ran.stdout.contains("FEW_PAIRS"), "{}", ran.stdout);

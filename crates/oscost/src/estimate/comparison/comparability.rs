@@ -1,18 +1,24 @@
-//! What may be compared with what: two rows, or the reason why not; and what else differs between
-//! two runs, which may be what is compared.
+//! Which rows may be compared, or why not; and the other differences between two runs, which may be
+//! what is compared.
 
-use oscost_model::clock::ClockKind;
+use std::collections::BTreeSet;
+
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
-use super::exact_counts::{count_difference, is_count};
+use super::exact_counts::count_difference;
+use super::rows::{
+    RunRow, clock_source, counts_instructions, has_flag, is_cost, is_count, machine, median,
+};
 use crate::estimate::conditions::is_very_noisy;
 
-/// Memory of a guest differs by what its kernel keeps for itself; by more it is another machine.
-const SAME_MEMORY: f64 = 1.10;
+/// The memory of a virtual machine differs by what its kernel reserves; a larger ratio means another
+/// machine.
+const MAX_MEMORY_RATIO: f64 = 1.10;
 
-/// Why two rows of one case at one place cannot be compared; `None` where they can.
-pub(super) fn incomparable_reason(base: (&Record, &Row), new: (&Record, &Row)) -> Option<String> {
-    let ((base_run, base), (new_run, new)) = (base, new);
+/// Why two rows of one case on one target cannot be compared; `None` if they can.
+pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> Option<String> {
+    let RunRow { run: base_run, row: base, .. } = base_row;
+    let RunRow { run: new_run, row: new, .. } = new_row;
     for (side, row) in [("base", base), ("new", new)] {
         if row.outcome != RowOutcome::Measured {
             let why = row.reason.as_deref().unwrap_or("no reason given");
@@ -21,7 +27,7 @@ pub(super) fn incomparable_reason(base: (&Record, &Row), new: (&Record, &Row)) -
     }
     if base.rev != new.rev {
         return Some(format!(
-            "another revision of the benchmark: its work is another ({} and {})",
+            "another revision of the benchmark, which does other work: {} and {}",
             base.rev, new.rev
         ));
     }
@@ -34,25 +40,24 @@ pub(super) fn incomparable_reason(base: (&Record, &Row), new: (&Record, &Row)) -
     }
     let (base_link, new_link) = (&base_run.tool.worker.link, &new_run.tool.worker.link);
     if base_link != new_link {
-        return Some(format!("other linkage of the worker: {base_link} and {new_link}"));
+        return Some(format!("another linkage of the worker: {base_link} and {new_link}"));
     }
     if is_count(base) && is_count(new) {
-        return count_difference((base_run, base), (new_run, new));
+        return count_difference(base_row, new_row);
     }
-    let machines = [
-        (Some(&base.target.machine), Some(&new.target.machine), ""),
-        (base.target.peer.as_ref(), new.target.peer.as_ref(), " of the peer"),
-    ];
-    for (base_id, new_id, whose) in machines {
-        let (base, new) = (machine(base_run, base_id), machine(new_run, new_id));
-        if let Some(why) = machine_difference(base, new) {
-            return Some(format!("{why}{whose}"));
-        }
+    let [base_peer, new_peer] = [base_row, new_row].map(|it| {
+        let id = it.row.target.peer.as_ref()?;
+        machine(it.run, id)
+    });
+    if let Some(why) = machine_difference(base_row.machine(), new_row.machine()) {
+        return Some(why);
+    }
+    if let Some(why) = machine_difference(base_peer, new_peer) {
+        return Some(format!("{why} of the peer"));
     }
     for (side, row) in [("base", base), ("new", new)] {
-        let median = row.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
-        if has_flag(row, "BELOW_DETECTION") || median <= 0.0 {
-            let why = "cannot be told from nothing: there is no ratio";
+        if has_flag(row, "BELOW_DETECTION") || median(row) <= 0.0 {
+            let why = "cannot be distinguished from 0: there is no ratio";
             return Some(format!("its figure in the {side} {why}"));
         }
     }
@@ -66,26 +71,11 @@ pub(super) fn incomparable_reason(base: (&Record, &Row), new: (&Record, &Row)) -
     None
 }
 
-/// Whether a value has a logarithm that can be reckoned with: what a stranger's record holds beyond
-/// these bounds is no cost of anything.
-pub(super) fn is_cost(value: f64) -> bool {
-    (1e-20..=1e20).contains(&value)
-}
-
-pub(super) fn has_flag(row: &Row, flag: &str) -> bool {
-    row.flags.iter().any(|it| it == flag)
-}
-
-/// The machine of that id.
-pub(super) fn machine<'a>(record: &'a Record, id: Option<&String>) -> Option<&'a Machine> {
-    id.and_then(|id| record.machines.iter().find(|machine| machine.id == *id))
-}
-
 fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {
     let (base, new) = match (base, new) {
         (None, None) => return None,
         (Some(base), Some(new)) => (base, new),
-        _ => return Some("another machine: one side names none".to_owned()),
+        _ => return Some("another machine: one side has no description of it".to_owned()),
     };
     let model = |machine: &Machine| {
         let cpu = &machine.cpu;
@@ -114,10 +104,10 @@ fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<S
         caches.map(|cache| (cache.level, cache.kind.clone(), cache.size_kib)).collect()
     };
     if caches(base) != caches(new) {
-        return Some("another machine: its caches are others".to_owned());
+        return Some("another machine: its caches differ".to_owned());
     }
     if let (Some(base), Some(new)) = (base.memory.total_kib, new.memory.total_kib)
-        && (base.max(new) as f64) > SAME_MEMORY * base.min(new) as f64
+        && (base.max(new) as f64) > MAX_MEMORY_RATIO * base.min(new) as f64
     {
         let gib = |kib: u64| kib as f64 / f64::from(1 << 20);
         return Some(format!(
@@ -129,16 +119,16 @@ fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<S
     None
 }
 
-/// Why nothing may be claimed from a run, whatever its rows say.
+/// Why no verdict may be based on a run; `None` if it may.
 pub(super) fn not_claimable_reason(record: &Record) -> Option<&'static str> {
     let conditions = record.conditions.first()?;
     if conditions.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
         return Some("its clock drifted");
     }
-    is_very_noisy(conditions).then_some("its class is hostile")
+    is_very_noisy(conditions).then_some("its noise class is `very noisy`")
 }
 
-/// What differs between two runs of one machine, and may be what is compared: a sentence each.
+/// Differences between two runs on one machine that may be what is compared, a few words each.
 pub(super) fn system_differences(base: &Record, new: &Record) -> Vec<String> {
     let mut found = Vec::new();
     let (Some(one), Some(other)) = (base.machines.first(), new.machines.first()) else {
@@ -161,59 +151,56 @@ pub(super) fn system_differences(base: &Record, new: &Record) -> Vec<String> {
     differ("the clocksource", a.clocksource.as_ref(), b.clocksource.as_ref());
     differ("preemption", a.preempt.as_ref(), b.preempt.as_ref());
     differ("the frequency governor", a.governor.as_ref(), b.governor.as_ref());
-    let flaws: std::collections::BTreeSet<&String> =
+    let vulnerabilities: BTreeSet<&String> =
         one.mitigations.keys().chain(other.mitigations.keys()).collect();
-    for flaw in flaws {
-        let what = format!("the mitigation of {flaw}");
-        differ(&what, one.mitigations.get(flaw), other.mitigations.get(flaw));
+    for name in vulnerabilities {
+        let what = format!("the mitigation of {name}");
+        differ(&what, one.mitigations.get(name), other.mitigations.get(name));
     }
     if one.security != other.security {
-        found.push("what the kernel checks and forbids (`security`)".to_owned());
+        found.push("the kernel's security settings (`security`)".to_owned());
     }
     if one.os.lsm != other.os.lsm {
         found.push("the security modules".to_owned());
     }
     let tracers = |record: &Record| record.conditions.first().map(|it| it.tracers.clone());
     if tracers(base) != tracers(new) {
-        found.push("what was attached to system calls (`tracers`)".to_owned());
+        found.push("the tracers attached to system calls (`tracers`)".to_owned());
     }
     found
 }
 
-/// What differs in the measuring, which nobody compares: a sentence each.
+/// Differences in the method, which are never what is compared, one sentence each.
 pub(super) fn method_differences(base: &Record, new: &Record) -> Vec<String> {
     let (a, b) = (&base.tool.worker, &new.tool.worker);
     let mut found = Vec::new();
     if a.libc != b.libc {
         found.push(format!("the workers' C libraries differ: `{}` and `{}`", a.libc, b.libc));
     }
-    let clock = |record: &Record| {
-        let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
-        clock.map(|clock| clock.source.clone())
-    };
-    let counts = |record: &Record| clock(record).as_deref() == Some(ClockKind::Instructions.text());
-    // Of counts each row says what may not differ.
-    let counting = counts(base) || counts(new);
+    // Instruction counts have their own rule for this, per row.
+    let counting = counts_instructions(base) || counts_instructions(new);
     if a.hash != b.hash && !counting {
         found.push(
-            "the workers are two builds: where their code lies differs, and moves short ops by some \
-             per cent"
+            "the workers are two builds: their code has other addresses, which changes short ops by \
+             several per cent"
                 .to_owned(),
         );
     }
-    if let (Some(base), Some(new)) = (clock(base), clock(new))
+    if let (Some(base), Some(new)) = (clock_source(base), clock_source(new))
         && base != new
         && !counting
     {
         found.push(format!(
-            "they were read with two clocks, `{base}` and `{new}`: figures differ by up to 0.2 %"
+            "they used two clocks, `{base}` and `{new}`: figures differ by up to 0.2 %"
         ));
     }
     let cpu = |record: &Record| record.results.iter().find_map(|row| row.target.cpu);
     if let (Some(base), Some(new)) = (cpu(base), cpu(new))
         && base != new
     {
-        found.push(format!("they were measured on two CPUs: {base} and {new} (`--cpu` names one)"));
+        found.push(format!(
+            "they were measured on two CPUs: {base} and {new} (`--cpu` selects one)"
+        ));
     }
     found
 }

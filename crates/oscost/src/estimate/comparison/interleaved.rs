@@ -1,8 +1,9 @@
-//! Rows compared that were measured side by side, in one run (docs/explanation/METHOD.md, section 12).
+//! Comparisons of rows that were measured side by side in one run (docs/explanation/METHOD.md,
+//! section 12).
 //!
-//! A pair is a worker in which both were timed in turns, or two workers one after the other; its effect
-//! is the median over the rounds in which neither was disturbed. Pairs lie in different rounds of
-//! the run, so that what drifts in it meets both sides alike.
+//! A pair is one worker in which both rows were timed alternately, or two workers one after the
+//! other. Its effect is the median over the rounds in which neither was disturbed. The pairs are
+//! from different rounds of the run, so that drift affects both sides equally.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,42 +12,38 @@ use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::journal::{Design, Pairing, Phase, WorkerOutcome};
 use oscost_model::program::{Measured, Workload};
-use oscost_model::record::{AddedCost, Comparison, Ratio, Row, RowOutcome};
+use oscost_model::record::{AddedCost, Comparison, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
-use super::comparability::{has_flag, is_cost};
-use super::exact_counts::{CountSide, compare_counts, is_count};
-use super::verdict::{self, EffectEstimate, verdicts};
-use super::{MIN_EFFECT, verdict_text};
-use crate::estimate::row::{RowState, WorkerEntry};
+use super::exact_counts::{CountSide, compare_counts};
+use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
+use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, Verdict, verdicts};
+use crate::estimate::row_state::{RowState, WorkerEntry};
 use crate::estimate::trials;
 use crate::estimate::worker::{SampleContext, by_round};
 use oscost_stats::comparison::block_medians;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
-/// A pair needs so many rounds in which neither side was disturbed; of fewer no median is one.
+/// A pair needs this many rounds in which neither side was disturbed.
 const MIN_ROUNDS: usize = 3;
 
-/// A control this surely beyond half the margin says that something else than what is compared
-/// tells the sides apart.
+/// If a control is beyond half the margin with this p or less, something other than the compared
+/// treatment distinguishes the sides.
 const MAX_CONTROL_P: f64 = 0.001;
 
-/// Where so many per cent more batches were left out on one side, what was left out may be what is
-/// looked for.
+/// If the share of rejected batches differs by more than this many per cent, the rejection may
+/// hide the effect.
 const MAX_REJECTION_DIFFERENCE_PCT: f64 = 10.0;
 
-/// What the row's own figure is called.
-pub(super) const PRIMARY: &str = "primary";
+/// The case name of controls in a record.
+const CONTROL: &str = "control";
 
-/// What controls are called in a record.
-pub const CONTROL: &str = "control";
-
-/// The treatments that act on system calls: an op that makes none is never seen by them.
+/// The treatments that act on system calls: they do not affect an op without calls.
 const CALL_TREATMENTS: [&str; 6] = ["seccomp", "ptrace", "sud", "ebpf", "ftrace", "ph"];
 
-/// A control that came back: nothing differs between its arms.
+/// A measured control: its arms do not differ.
 #[derive(Clone, Debug)]
 pub(in crate::estimate) struct Control {
     pub(in crate::estimate) row: u32,
@@ -65,7 +62,7 @@ pub(in crate::estimate) struct Interleaved<'a> {
     pub(in crate::estimate) clock: &'a Calibration,
 }
 
-/// One pair: when it was measured, its ratio, and what the new side adds, in the case's unit.
+/// One pair: when it was measured, its ratio, and the added cost of the new side in the case's unit.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     at_s: f64,
@@ -74,13 +71,18 @@ struct Pair {
     ties: u32,
 }
 
-/// What is known of two rows, or of a control, before its neighbours are looked at.
+/// A metric that is compared.
+struct ComparedMetric {
+    name: String,
+    unit: Unit,
+}
+
+/// The effect found in two rows or in a control, before correction for the number of rows.
 struct PairedRows {
     pairing: Pairing,
-    metric: String,
-    unit: Unit,
+    metric: ComparedMetric,
     pairs: Vec<Pair>,
-    judged: EffectEstimate,
+    effect: EffectEstimate,
     margin: f64,
 }
 
@@ -96,24 +98,25 @@ impl<'a> Interleaved<'a> {
             .into_iter()
             .filter_map(|design| Some((design, self.control(design)?)))
             .collect();
-        let void = controls.iter().any(|(_, control)| is_control_violated(control));
-        let judged: Vec<EffectEstimate> = found.iter().map(|it| it.judged.clone()).collect();
+        let is_void = controls.iter().any(|(_, control)| is_control_violated(control));
+        let effects: Vec<EffectEstimate> = found.iter().map(|it| it.effect.clone()).collect();
         let margins: Vec<f64> = found.iter().map(|it| it.margin).collect();
-        let said = verdicts(&judged, &margins);
-        let rows = found.iter().zip(said).map(|(found, (q, verdict))| {
-            let verdict = verdict_text(verdict, found.unit.better());
-            let verdict = if void { "inconclusive" } else { verdict };
-            let mut comparison = self.comparison(found, found.pairing.design, (q, verdict));
-            if void {
+        let judgements = verdicts(&effects, &margins);
+        let rows = found.iter().zip(judgements).map(|(found, judgement)| {
+            let verdict = if is_void { Verdict::Inconclusive } else { judgement.verdict };
+            let judgement = Judgement { verdict, ..judgement };
+            let mut comparison = self.comparison(found, found.pairing.design, judgement);
+            if is_void {
                 comparison.flags.push("VOID".to_owned());
             }
             comparison
         });
         let controls = controls.iter().map(|(design, found)| {
-            // A family of its own: it is asked whether the others may be believed.
-            let (_, verdict) = verdicts(std::slice::from_ref(&found.judged), &[found.margin])[0];
-            let verdict = verdict_text(verdict, found.unit.better());
-            let comparison = self.comparison(found, *design, (found.judged.p, verdict));
+            // Controls are not corrected for the number of rows: they decide whether the rows are
+            // valid.
+            let judged = verdicts(std::slice::from_ref(&found.effect), &[found.margin])[0];
+            let judgement = Judgement { q: found.effect.p, ..judged };
+            let comparison = self.comparison(found, *design, judgement);
             Comparison {
                 case: CONTROL.to_owned(),
                 control: true,
@@ -125,25 +128,26 @@ impl<'a> Interleaved<'a> {
         boots.chain(rows).chain(controls).collect()
     }
 
-    /// Two boots: nothing drifts there, and so their rows are compared and no pairs of workers.
-    fn compare_boots(self, versus: &Pairing) -> Option<Comparison> {
-        let [base, new] =
-            [versus.base, versus.new].map(|row| Some((row, self.rows.get(row as usize)?)));
-        let (base, new) = (base?, new?);
-        let fit = |row: &Row| row.outcome == RowOutcome::Measured && is_count(row);
-        if !fit(base.1) || !fit(new.1) || base.1.unit != new.1.unit {
+    /// Compares rows of two boots: counts do not drift, so rows are compared and not pairs of workers.
+    fn compare_boots(self, pairing: &Pairing) -> Option<Comparison> {
+        let indexed = |index: u32| {
+            let row = self.rows.get(index as usize)?;
+            let is_comparable = row.outcome == RowOutcome::Measured && is_count(row);
+            is_comparable.then_some(IndexedRow { index, row })
+        };
+        let (base, new) = (indexed(pairing.base)?, indexed(pairing.new)?);
+        if base.row.unit != new.row.unit {
             return None;
         }
-        let side = |row: &'a Row| CountSide::of(std::iter::once(row));
-        let found = compare_counts(&side(base.1)?, &side(new.1)?)?;
-        let at = base.1.repetitions.iter().chain(&new.1.repetitions).map(|it| it.at_s);
-        let (first, last) = at.fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), at_s| {
-            (at_s.min(first), at_s.max(last))
-        });
-        Some(found.comparison((base, new), versus.design.text(), last - first))
+        let side = |of: IndexedRow<'a>| CountSide::of(std::iter::once(of.row));
+        let found = compare_counts(&side(base)?, &side(new)?)?;
+        let times = [base, new].into_iter().flat_map(|it| &it.row.repetitions).map(|it| it.at_s);
+        let first = times.clone().fold(f64::INFINITY, f64::min);
+        let last = times.fold(f64::NEG_INFINITY, f64::max);
+        Some(found.comparison(base, new, pairing.design.text(), last - first))
     }
 
-    /// Whether both rows have figures that a ratio can be made of.
+    /// Whether a ratio of the figures of both rows can be formed.
     fn is_comparable(self, versus: &Pairing) -> bool {
         let row = |index: u32| self.rows.get(index as usize);
         let fit = |row: &Row| {
@@ -155,8 +159,7 @@ impl<'a> Interleaved<'a> {
         row(versus.base).zip(row(versus.new)).is_some_and(|(base, new)| fit(base) && fit(new))
     }
 
-    /// What is found of two rows: of their figures, and of workloads of each metric that is
-    /// compared.
+    /// Compares the figures of two rows; for workloads, each compared metric.
     fn compare_rows(self, versus: Pairing) -> Vec<PairedRows> {
         match &self.states[versus.base as usize].planned.workload {
             Some(workload) => self.compare_trials(versus, workload),
@@ -164,7 +167,7 @@ impl<'a> Interleaved<'a> {
         }
     }
 
-    /// Two programs: a pair is a trial of each, one after the other.
+    /// Compares two programs: a pair is one trial of each, one after the other.
     fn compare_trials(self, versus: Pairing, workload: &Workload) -> Vec<PairedRows> {
         let [base, new] = [versus.base, versus.new].map(|row| {
             let of_set = trials::counted_trials(&self.states[row as usize]).into_iter();
@@ -182,16 +185,17 @@ impl<'a> Interleaved<'a> {
                 of_name.map(|(.., value)| *value).filter(|&value| is_cost(value))
             };
             let both = base.iter().filter_map(|(round, it)| Some((it, &new.get(round)?.1)));
-            // Of nothing there is no ratio, and without the trials in which it was nothing, of a
-            // metric that often is, it would be another's.
+            // A metric that is 0 in some trials is not compared: leaving out only those trials would
+            // bias the ratio.
             let pairs = both.map(|((at_s, base), new)| {
                 let (base, new) = (figure(base)?, figure(new)?);
                 Some(Pair { at_s: *at_s, ratio: new / base, added: new - base, ties: 0 })
             });
             let pairs = pairs.collect::<Option<Vec<Pair>>>()?;
             let is_primary = *name == workload.primary;
-            let metric = if is_primary { PRIMARY.to_owned() } else { name.clone() };
-            (!pairs.is_empty()).then(|| self.judge(versus, (metric, *unit), pairs))
+            let name = if is_primary { PRIMARY.to_owned() } else { name.clone() };
+            let metric = ComparedMetric { name, unit: *unit };
+            (!pairs.is_empty()).then(|| self.judge(versus, metric, pairs))
         };
         compared.filter_map(of).collect()
     }
@@ -208,8 +212,7 @@ impl<'a> Interleaved<'a> {
             let of_new = self.clean_rounds(new, news.get(&round)?)?;
             pair(worker.at_s, &of_base, &of_new, versus.design)
         });
-        let unit = self.rows[versus.new as usize].unit;
-        self.judge(versus, (PRIMARY.to_owned(), unit), pairs.collect())
+        self.judge(versus, self.primary_metric(versus.new), pairs.collect())
     }
 
     /// The control of a design: the pairs of all its rows.
@@ -224,21 +227,21 @@ impl<'a> Interleaved<'a> {
             pairs.extend(pair(control.at_s, &one, &other, design));
         }
         let row = first?;
-        let of = (PRIMARY.to_owned(), self.rows[row as usize].unit);
-        Some(self.judge(Pairing { base: row, new: row, design, set: 0 }, of, pairs))
+        let pairing = Pairing { base: row, new: row, design, set: 0 };
+        Some(self.judge(pairing, self.primary_metric(row), pairs))
     }
 
-    fn judge(
-        self,
-        versus: Pairing,
-        (metric, unit): (String, Unit),
-        mut pairs: Vec<Pair>,
-    ) -> PairedRows {
+    /// The metric that a row's own figure is in.
+    fn primary_metric(self, row: u32) -> ComparedMetric {
+        ComparedMetric { name: PRIMARY.to_owned(), unit: self.rows[row as usize].unit }
+    }
+
+    fn judge(self, pairing: Pairing, metric: ComparedMetric, mut pairs: Vec<Pair>) -> PairedRows {
         pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-        let margin = self.margin(&self.states[versus.base as usize]).ln_1p();
+        let margin = self.margin(&self.states[pairing.base as usize]).ln_1p();
         let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-        let judged = verdict::interleaved_effect(&ratios, span_s(&pairs), margin);
-        PairedRows { pairing: versus, metric, unit, pairs, judged, margin }
+        let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), margin);
+        PairedRows { pairing, metric, pairs, effect, margin }
     }
 
     /// The clean batches of a worker of a row, by round.
@@ -252,78 +255,69 @@ impl<'a> Interleaved<'a> {
         Some(row.sample_context(row.plan.as_ref()?, self.clock))
     }
 
-    /// What is worth mentioning, as a share: 1 %, or what two steps of the clock are of a batch.
+    /// The smallest effect worth reporting, as a share: 1 %, or two steps of the clock in a batch.
     fn margin(self, row: &RowState) -> f64 {
         let batch_ns = row.plan.as_ref().map(|plan| plan.batch_ns).filter(|&ns| ns > 0.0);
         let step_ns = self.clock.ns(self.clock.quantum_ticks);
         batch_ns.map_or(MIN_EFFECT, |ns| (2.0 * step_ns / ns).max(MIN_EFFECT))
     }
 
-    fn comparison(
-        self,
-        found: &PairedRows,
-        design: Design,
-        (q, verdict): (f64, &str),
-    ) -> Comparison {
-        let PairedRows { pairing: versus, pairs, judged, .. } = found;
+    fn comparison(self, found: &PairedRows, design: Design, judgement: Judgement) -> Comparison {
+        let PairedRows { pairing: versus, pairs, effect, .. } = found;
         let [base, new] = [versus.base, versus.new].map(|row| &self.rows[row as usize]);
         let added: Vec<f64> = pairs.iter().map(|pair| pair.added).collect();
-        let merged = judged.flags.contains(&"BLOCKS");
+        let merged = effect.flags.contains(&"BLOCKS");
         let added = if merged { block_medians(&added, added.len() / 2) } else { added };
         let added = order::sorted(&added);
-        let adds = order::median(&added).unwrap_or(0.0);
-        let around =
-            median_hs(&added, Nominal::FIXED).map(|it| verdict::widen_for_next_run(adds, it, adds));
-        let mut flags: Vec<String> = judged.flags.iter().map(|&flag| flag.to_owned()).collect();
+        let value = order::median(&added).unwrap_or(0.0);
+        let interval = median_hs(&added, Nominal::FIXED)
+            .map(|it| verdict::widen_for_next_run(value, it, value));
+        let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(&self.states[versus.base as usize], &self.states[versus.new as usize]) {
             flags.push("CALLS_DIFFER".to_owned());
         }
         let rejected = |row: &Row| row.disturbed.rejected_pct.unwrap_or(0.0);
-        let mut verdict = verdict;
+        let mut verdict = judgement.verdict;
         if (rejected(new) - rejected(base)).abs() > MAX_REJECTION_DIFFERENCE_PCT {
             flags.push("REJECTION_DIFFERS".to_owned());
-            // What was left out may be the effect.
-            if verdict == "equivalent" {
-                verdict = "inconclusive";
+            // The rejected batches may contain the effect.
+            if verdict == Verdict::Equivalent {
+                verdict = Verdict::Inconclusive;
             }
         }
         if self.speculation_differs(versus) {
             flags.push("SPECULATION_DIFFERS".to_owned());
         }
-        let seen = self.monitored_per_op(versus.new);
-        if seen == Some(0.0) {
+        let monitor_events_per_op = self.monitored_per_op(versus.new);
+        if monitor_events_per_op == Some(0.0) {
             flags.push("NEVER_SEEN".to_owned());
         }
         Comparison {
             case: base.case.clone(),
-            metric: found.metric.clone(),
+            metric: found.metric.name.clone(),
             base: versus.base,
             new: versus.new,
             design: design.text().to_owned(),
             pairs: pairs.len() as u32,
             span_s: span_s(pairs),
-            ratio: Ratio {
-                value: judged.effect.exp(),
-                ci95: judged.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
-            },
+            ratio: effect.ratio(),
             added: AddedCost {
-                value: adds,
-                ci95: around.map(|it| [it.lo, it.hi]),
-                unit: found.unit,
+                value,
+                ci95: interval.map(|it| [it.lo, it.hi]),
+                unit: found.metric.unit,
             },
-            p: judged.p,
-            q,
-            verdict: verdict.to_owned(),
-            mde_pct: judged.min_detectable.map(|it| 100.0 * it.exp_m1()),
+            p: effect.p,
+            q: judgement.q,
+            verdict: verdict.text(found.metric.unit.better()).to_owned(),
+            mde_pct: effect.min_detectable_pct(),
             ties: pairs.iter().map(|pair| pair.ties).sum(),
-            monitor_events_per_op: seen,
+            monitor_events_per_op,
             control: false,
             flags,
         }
     }
 
-    /// Whether the kernel let the two sides speculate differently: what it costs to forbid that is
-    /// then part of what was measured.
+    /// Whether the speculation control of the two sides differs: its cost is then part of the effect.
     fn speculation_differs(self, versus: &Pairing) -> bool {
         let of = |row: u32| -> BTreeSet<&str> {
             let workers = self.states[row as usize].workers.iter();
@@ -337,38 +331,38 @@ impl<'a> Interleaved<'a> {
         !base.is_empty() && !new.is_empty() && base != new
     }
 
-    /// How often one op woke the monitor of its row; where there is none to ask, how many calls it
-    /// made that a treatment of calls could see.
+    /// How often one op woke the monitor of its row; without a monitor, how many calls it made, if a
+    /// treatment acts on calls.
     fn monitored_per_op(self, row: u32) -> Option<f64> {
         let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
-        let told = state.workers.iter().filter_map(|worker| match &worker.outcome {
-            WorkerOutcome::Sampled { monitor_wakeups_per_op: seen, .. } => *seen,
+        let wakeups = state.workers.iter().filter_map(|worker| match &worker.outcome {
+            WorkerOutcome::Sampled { monitor_wakeups_per_op, .. } => *monitor_wakeups_per_op,
             WorkerOutcome::Trial(_) | WorkerOutcome::Lost { .. } => None,
         });
-        let told: Vec<f64> = told.collect();
-        if !told.is_empty() {
-            return order::median(&order::sorted(&told));
+        let wakeups: Vec<f64> = wakeups.collect();
+        if !wakeups.is_empty() {
+            return order::median(&order::sorted(&wakeups));
         }
         let acts = |name: &str| CALL_TREATMENTS.iter().any(|it| name.starts_with(it));
         let acts = row.target.treatments.iter().any(|name| acts(name));
         let calls = row.calls.as_ref().filter(|_| acts)?;
-        // The sum of nothing is -0 in this arithmetic.
+        // `sum` of an empty iterator is -0.
         let all = calls.per_op.values().chain(calls.peer_per_op.values());
         Some(all.fold(0.0, |sum, times| sum + times))
     }
 }
 
-/// The clean batches of one side by their rounds.
+/// The clean batches of one side by round.
 type Rounds = BTreeMap<u32, f64>;
 
-/// One pair of workers, or of arms of a worker. `None` where too little of both was undisturbed.
+/// One pair of workers, or of arms of a worker; `None` if too few rounds were undisturbed.
 fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> {
     let good = |rounds: &Rounds| -> Vec<f64> {
         rounds.values().copied().filter(|&value| is_cost(value)).collect()
     };
     let middle = |values: Vec<f64>| order::median(&order::sorted(&values));
     if design == Design::Pairs || is_injected(InjectedFault::PairingIgnored) {
-        // Two workers: their n-th batches have nothing to do with each other.
+        // The n-th batches of two workers are unrelated.
         let (base, new) = (good(base), good(new));
         if base.len().min(new.len()) < MIN_ROUNDS {
             return None;
@@ -384,34 +378,34 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
     if both.len() < MIN_ROUNDS {
         return None;
     }
-    let of = |does: &dyn Fn(&[f64; 2]) -> f64| match design {
-        // In the first half the one came before the other, in the second behind it: what drifts
-        // meanwhile is of another sign there, and the mean of both is free of it.
+    let median_of = |value: &dyn Fn(&[f64; 2]) -> f64| match design {
+        // In the second half the order of the sides is reversed, so the effect of drift has the
+        // opposite sign there and cancels in the mean of both halves.
         Design::Toggle => {
             let half = base.keys().chain(new.keys()).max().map_or(0, |last| last.div_ceil(2));
             let of_half = |is_second: bool| {
                 let its = both.iter().filter(|(round, _)| (**round >= half) == is_second);
-                middle(its.map(|(_, both)| does(both)).collect())
+                middle(its.map(|(_, both)| value(both)).collect())
             };
             match (of_half(false), of_half(true)) {
                 (Some(first), Some(second)) => Some((first + second) / 2.0),
                 (first, second) => first.or(second),
             }
         }
-        // Boots are compared by their rows, and have no pairs.
-        Design::Twins | Design::Pairs | Design::Boots => middle(both.values().map(does).collect()),
+        // Boots are compared by rows and have no pairs.
+        Design::Twins | Design::Pairs | Design::Boots => middle(both.values().map(value).collect()),
     };
-    let ratio = of(&|[base, new]| (new / base).ln())?.exp();
-    let added = of(&|[base, new]| new - base)?;
+    let ratio = median_of(&|[base, new]| (new / base).ln())?.exp();
+    let added = median_of(&|[base, new]| new - base)?;
     let ties = both.values().filter(|[base, new]| base == new).count() as u32;
     Some(Pair { at_s, ratio, added, ties })
 }
 
-/// Whether a control is so surely not nothing that nothing beside it can be believed.
+/// Whether a control shows an effect with such certainty that the other results are not valid.
 fn is_control_violated(control: &PairedRows) -> bool {
     let half = control.margin / 2.0;
-    let beyond = control.judged.interval.is_some_and(|it| it.lo > half || it.hi < -half);
-    beyond && control.judged.p <= MAX_CONTROL_P
+    let beyond = control.effect.interval.is_some_and(|it| it.lo > half || it.hi < -half);
+    beyond && control.effect.p <= MAX_CONTROL_P
 }
 
 /// The round of a phase; rehearsals and reference cases have none.
@@ -429,11 +423,10 @@ fn span_s(pairs: &[Pair]) -> f64 {
     }
 }
 
-/// Whether an op makes other calls in the one than in the other.
+/// Whether an op of one row makes other calls than one of the other row.
 fn calls_differ(base: &RowState, new: &RowState) -> bool {
-    let told = |row: &RowState| row.count.clone();
     let same = |one: &CallCount, other: &CallCount| one.own == other.own && one.ops == other.ops;
-    told(base).zip(told(new)).is_some_and(|(base, new)| !same(&base, &new))
+    base.count.as_ref().zip(new.count.as_ref()).is_some_and(|(base, new)| !same(base, new))
 }
 
 #[cfg(test)]
@@ -445,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_the_median_over_rounds_that_both_have() {
+    fn a_pair_is_the_median_over_common_rounds() {
         let mut base = rounds(&[100.0, 200.0, 300.0, 400.0]);
         let new = rounds(&[110.0, 220.0, 330.0, 9_999.0]);
         base.remove(&3);
@@ -454,8 +447,8 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_round_to_round_falls_out_of_twins_and_not_of_two_workers() {
-        // Both sides wander from 100 to 900 together: the effect is 5 % in every round.
+    fn differences_between_rounds_cancel_in_twins_and_not_in_two_workers() {
+        // Both sides vary from 100 to 900 together: the effect is 5 % in every round.
         let base: Vec<f64> = (1..=9).map(|round| 100.0 * f64::from(round)).collect();
         let new: Vec<f64> = base.iter().map(|value| 1.05 * value).collect();
         let twins = pair(0.0, &rounds(&base), &rounds(&new), Design::Twins).unwrap();
@@ -468,8 +461,8 @@ mod tests {
     }
 
     #[test]
-    fn drift_falls_out_of_the_four_turns_of_a_toggled_worker() {
-        // One per cent a turn: base, new, new, base. One round of the second half is lost.
+    fn drift_cancels_over_the_four_phases_of_a_toggled_worker() {
+        // One per cent per phase: base, new, new, base. One round of the second half is lost.
         let times = |factor: f64| vec![100.0 * factor; 10];
         let base = rounds(&[times(1.00), times(1.03)].concat());
         let mut new = rounds(&[times(1.01), times(1.02)].concat());
@@ -479,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_rounds_are_no_pair_and_equal_ones_are_ties() {
+    fn too_few_rounds_form_no_pair_and_equal_ones_are_ties() {
         let [two, three] = [rounds(&[1.0, 1.0]), rounds(&[1.0, 1.0, 1.0])];
         assert!(pair(0.0, &two, &three, Design::Twins).is_none());
         assert!(pair(0.0, &two, &three, Design::Pairs).is_none());

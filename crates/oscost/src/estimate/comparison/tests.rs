@@ -1,8 +1,9 @@
-use oscost_model::record::Row;
+use oscost_model::record::{Record, Row};
+use oscost_model::unit::Better;
 
 use super::*;
 
-/// A record with nothing in it but what a test lays over it.
+/// A record that is empty except for these rows and reference cases.
 fn record(id: &str, started: &str, rows: Vec<Row>, reference_cases: [f64; 2]) -> Record {
     let ends = |value: f64| serde_json::json!({"syscall/getppid:via=raw": value});
     let text = serde_json::json!({
@@ -56,15 +57,15 @@ fn one(cost: f64, reference_cases: [f64; 2]) -> Record {
     record(&id, "2026-11-21T08:00:00Z", vec![row("syscall/read", cost)], reference_cases)
 }
 
-const STILL: [f64; 2] = [100.0, 100.0];
+const NO_DRIFT: [f64; 2] = [100.0, 100.0];
 
 fn verdict(compared: &RunComparison) -> &str {
     &compared.comparisons[0].verdict
 }
 
 #[test]
-fn two_runs_are_compared_and_every_verdict_points_to_its_rows() {
-    let (base, new) = (one(100.0, STILL), one(150.0, STILL));
+fn each_verdict_of_two_runs_points_to_its_rows() {
+    let (base, new) = (one(100.0, NO_DRIFT), one(150.0, NO_DRIFT));
     let compared = compare(std::slice::from_ref(&base), std::slice::from_ref(&new));
     let found = &compared.comparisons[0];
     assert_eq!((found.verdict.as_str(), found.design.as_str()), ("slower", "stored"));
@@ -77,8 +78,8 @@ fn two_runs_are_compared_and_every_verdict_points_to_its_rows() {
 }
 
 #[test]
-fn what_the_reference_cases_moved_is_in_the_interval_of_each_row() {
-    let base = one(100.0, STILL);
+fn the_drift_of_the_reference_cases_widens_each_interval() {
+    let base = one(100.0, NO_DRIFT);
     for new in [one(150.0, [100.0, 150.0]), one(150.0, [150.0, 150.0])] {
         let compared = compare(std::slice::from_ref(&base), &[new]);
         assert_eq!(verdict(&compared), "inconclusive");
@@ -90,9 +91,9 @@ fn what_the_reference_cases_moved_is_in_the_interval_of_each_row() {
 }
 
 #[test]
-fn a_rate_that_falls_is_slower() {
+fn a_lower_rate_is_slower() {
     let rate = |value: f64| {
-        let mut run = one(value, STILL);
+        let mut run = one(value, NO_DRIFT);
         run.results[0].better = Better::Higher;
         run
     };
@@ -100,21 +101,21 @@ fn a_rate_that_falls_is_slower() {
 }
 
 #[test]
-fn a_case_with_one_end_elsewhere_is_compared_with_its_like_alone() {
-    let far = |cost| {
-        let mut far = row("socket/trip", cost);
-        far.target.peer = Some("m1".to_owned());
-        far
+fn a_case_with_a_remote_peer_is_compared_with_its_like_alone() {
+    let remote = |cost| {
+        let mut row = row("socket/trip", cost);
+        row.target.peer = Some("m1".to_owned());
+        row
     };
-    let run = |id: &str, rows| record(id, "2026-11-21T08:00:00Z", rows, STILL);
-    let base = run("one", vec![row("socket/trip", 100.0), far(1_000.0)]);
-    let new = run("other", vec![far(1_001.0), row("socket/trip", 150.0)]);
+    let run = |id: &str, rows| record(id, "2026-11-21T08:00:00Z", rows, NO_DRIFT);
+    let base = run("one", vec![row("socket/trip", 100.0), remote(1_000.0)]);
+    let new = run("other", vec![remote(1_001.0), row("socket/trip", 150.0)]);
     let compared = compare(std::slice::from_ref(&base), &[new]);
-    let mut told: Vec<f64> = compared.comparisons.iter().map(|it| it.ratio.value).collect();
-    told.sort_by(f64::total_cmp);
-    assert!((told[0] - 1.001).abs() < 1e-9 && (told[1] - 1.5).abs() < 1e-9, "{told:?}");
-    let near = run("near", vec![row("socket/trip", 100.0)]);
-    let compared = compare(&[near], &[run("far", vec![far(1_000.0)])]);
+    let mut ratios: Vec<f64> = compared.comparisons.iter().map(|it| it.ratio.value).collect();
+    ratios.sort_by(f64::total_cmp);
+    assert!((ratios[0] - 1.001).abs() < 1e-9 && (ratios[1] - 1.5).abs() < 1e-9, "{ratios:?}");
+    let local = run("local", vec![row("socket/trip", 100.0)]);
+    let compared = compare(&[local], &[run("remote", vec![remote(1_000.0)])]);
     assert_eq!(compared.comparisons.len(), 0);
     let why: Vec<&str> = compared.not_compared.iter().map(|it| it.why.as_str()).collect();
     assert_eq!(
@@ -128,28 +129,28 @@ fn a_case_with_one_end_elsewhere_is_compared_with_its_like_alone() {
 
 #[test]
 fn a_very_noisy_run_has_no_verdict() {
-    let mut new = one(300.0, STILL);
+    let mut new = one(300.0, NO_DRIFT);
     new.conditions[0].class = Some("very-noisy".to_owned());
-    let compared = compare(&[one(100.0, STILL)], &[new]);
+    let compared = compare(&[one(100.0, NO_DRIFT)], &[new]);
     assert_eq!(verdict(&compared), "inconclusive");
     assert_eq!(compared.comparisons[0].flags, ["NOT_CLAIMABLE"]);
 }
 
-/// A run of each letter, a minute apart: `a` is of the base, `b` half as dear again.
+/// A run for each letter, a minute apart: `a` is the base, `b` costs half as much again.
 fn runs(order: &str) -> [Vec<Record>; 2] {
     let mut sides = [Vec::new(), Vec::new()];
     for (minute, letter) in order.chars().enumerate() {
         let cost = if letter == 'a' { 100.0 } else { 150.0 };
         let cost = cost * (1.0 + 0.001 * (minute % 3) as f64);
         let started = format!("2026-11-21T08:{minute:02}:00Z");
-        let run = record(&minute.to_string(), &started, vec![row("syscall/read", cost)], STILL);
+        let run = record(&minute.to_string(), &started, vec![row("syscall/read", cost)], NO_DRIFT);
         sides[usize::from(letter == 'b')].push(run);
     }
     sides
 }
 
 #[test]
-fn several_runs_a_side_need_six_pairs_in_turns() {
+fn several_runs_on_each_side_need_six_alternating_pairs() {
     for (order, expected, pairs) in [
         ("abbaabbaabba", "slower", 6),
         ("abbaabbaab", "inconclusive", 5),
@@ -176,10 +177,10 @@ fn a_very_noisy_run_among_several_is_left_out_and_named() {
 }
 
 #[test]
-fn a_run_of_an_impossible_date_has_no_neighbours() {
+fn a_run_with_an_invalid_date_has_no_neighbours() {
     let [mut base, new] = runs("abbaabbaabbaab");
     base[0].started = "2026-99-99T08:00:00Z".to_owned();
     let compared = compare(&base, &new);
     assert_eq!(compared.comparisons[0].pairs, 6);
-    assert!(compared.notes.iter().any(|it| it.contains("no time of any calendar")), "{compared:?}");
+    assert!(compared.notes.iter().any(|it| it.contains("not a valid date")), "{compared:?}");
 }

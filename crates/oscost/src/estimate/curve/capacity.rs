@@ -5,7 +5,7 @@
 
 use oscost_model::curve::{Capacity, Curve};
 
-use super::{CAPACITY, Shape};
+use super::shape::{CAPACITY, Shape};
 use oscost_model::point::Point;
 
 /// What some curves of different capacities say of the explanation.

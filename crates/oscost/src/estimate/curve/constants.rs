@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use oscost_model::channel::ChannelObservation;
 use oscost_model::record::Machine;
 
-use super::sentences::bytes;
+use super::number_format::bytes;
 
 /// The most that an IPv4 datagram carries: 65,535 bytes less the headers of IP and UDP.
 const MAX_DATAGRAM_BYTES: u64 = 65_507;

@@ -5,7 +5,8 @@ use oscost_model::curve;
 use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
 
-use super::{MIN_RELATIVE_SD, sentences};
+use super::sentences;
+use crate::estimate::uncertainty::{MIN_RELATIVE_SD, PAIR_RESAMPLES};
 use oscost_stats::crossing::{
     CurveOrder, LawFits, ResampledValue, Resampling, compare_curves, fitted_slope, secant_slope,
 };
@@ -13,9 +14,6 @@ use oscost_stats::scaling::{Law, SizeCost, ValueWithInterval};
 
 /// Up to this many curves, all pairs are compared; with more, each is compared with the cheapest.
 const MAX_ALL_PAIRS: usize = 5;
-/// How often repetitions are drawn anew: for a hundred pairs and more in a run.
-const REDRAWS: usize = 1_000;
-
 /// A curve as those compare_curves it see it.
 pub(super) struct CurveSide<'a> {
     pub(super) definition: &'a Definition,
@@ -61,7 +59,7 @@ impl CurveSide<'_> {
     /// As unsure as points of a curve are; each side has a chance of its own.
     fn chance(&self, at: usize, seed: u64) -> Resampling {
         Resampling {
-            resamples: REDRAWS,
+            resamples: PAIR_RESAMPLES,
             extra_log_sd: MIN_RELATIVE_SD,
             seed: seed.wrapping_add(1 + at as u64),
         }

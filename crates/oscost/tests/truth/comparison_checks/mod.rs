@@ -126,7 +126,7 @@ pub(crate) fn s7_apart() -> Found {
                 })
                 .collect();
             let said = verdicts(&rows, &[MARGIN; ROWS]);
-            said.iter().any(|(_, verdict)| *verdict != Verdict::Inconclusive)
+            said.iter().any(|it| it.verdict != Verdict::Inconclusive)
         });
         good &= alarms <= 5.0;
         found.push_str(&format!("{repetitions} repetitions: {alarms:.1} % of comparisons alarm; "));
@@ -152,8 +152,8 @@ pub(crate) fn apart_power() -> Found {
             })
             .collect();
         let said = verdicts(&rows, &[MARGIN; ROWS]);
-        others += said[1..].iter().filter(|(_, it)| *it != Verdict::Inconclusive).count();
-        said[0].1 == Verdict::Larger
+        others += said[1..].iter().filter(|it| it.verdict != Verdict::Inconclusive).count();
+        said[0].verdict == Verdict::Larger
     });
     let found = format!("found in {power:.1} %, {others} other rows in {runs} comparisons");
     accept("apart, +50 %", power >= 95.0 && others <= 10, &found)
@@ -205,7 +205,7 @@ pub(crate) fn s10_equivalence() -> Found {
             let values: Vec<[f64; 2]> =
                 (0..count).map(|_| [1.0, (effect + sd * normal(&mut source)).exp()]).collect();
             let it = paired_effect(&values, SPREAD_S, MARGIN);
-            verdicts(&[it], &[MARGIN])[0].1 == Verdict::Equivalent
+            verdicts(&[it], &[MARGIN])[0].verdict == Verdict::Equivalent
         })
     };
     let bound = 1.03f64.ln();
@@ -231,7 +231,7 @@ pub(crate) fn s11_many_rows() -> Found {
                 })
                 .collect();
             let said = verdicts(&rows, &[MARGIN; ROWS]);
-            let is_found: Vec<bool> = said.iter().map(|(q, _)| *q <= 0.05).collect();
+            let is_found: Vec<bool> = said.iter().map(|it| it.q <= 0.05).collect();
             let [right, wrong] = [&is_found[..differ], &is_found[differ..]]
                 .map(|rows| rows.iter().filter(|&&found| found).count());
             hits += right;

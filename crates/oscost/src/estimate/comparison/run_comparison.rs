@@ -1,0 +1,151 @@
+//! The result of a comparison of runs.
+
+use oscost_model::record::{AddedCost, Comparison, Record, Row};
+
+use super::exact_counts::{CountSide, compare_counts};
+use super::rows::{PRIMARY, RunRow, calls_differ};
+use super::verdict::{EffectEstimate, Judgement, MIN_EFFECT, verdicts};
+
+/// The result of a comparison of runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunComparison {
+    /// The rows of all compared runs, which `comparisons` points into.
+    pub results: Vec<Row>,
+    /// The pairs of rows.
+    pub comparisons: Vec<Comparison>,
+    /// For each of them, how many pairs would detect an effect of the margin; `None` if unknown.
+    pub pairs_needed: Vec<Option<f64>>,
+    /// What was not compared.
+    pub not_compared: Vec<NotCompared>,
+    /// Differences between the sides that may be what is compared.
+    pub differences: Vec<String>,
+    /// Notes on the comparison as a whole, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A case on a target that was not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCompared {
+    /// The case.
+    pub case: String,
+    /// The target.
+    pub target: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// How the rows of a comparison were measured.
+#[derive(Clone, Copy)]
+pub(super) struct Timing {
+    pub(super) design: &'static str,
+    pub(super) pairs: u32,
+    /// From the first pair to the last.
+    pub(super) span_s: f64,
+}
+
+/// Two rows and the effect found between them.
+pub(super) struct JudgedPair<'a> {
+    pub(super) base: RunRow<'a>,
+    pub(super) new: RunRow<'a>,
+    pub(super) timing: Timing,
+    pub(super) effect: EffectEstimate,
+    pub(super) added: AddedCost,
+}
+
+impl JudgedPair<'_> {
+    fn comparison(self, Judgement { q, verdict }: Judgement) -> Comparison {
+        let Self { base, new, timing, effect, added } = self;
+        let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
+        if calls_differ(base.row, new.row) {
+            flags.push("CALLS_DIFFER".to_owned());
+        }
+        Comparison {
+            case: base.row.case.clone(),
+            metric: PRIMARY.to_owned(),
+            base: base.index,
+            new: new.index,
+            design: timing.design.to_owned(),
+            pairs: timing.pairs,
+            span_s: timing.span_s,
+            ratio: effect.ratio(),
+            added,
+            p: effect.p,
+            q,
+            verdict: verdict.text(base.row.better).to_owned(),
+            mde_pct: effect.min_detectable_pct(),
+            ties: 0,
+            monitor_events_per_op: None,
+            control: false,
+            flags,
+        }
+    }
+}
+
+impl RunComparison {
+    pub(super) fn of_runs(runs: &[&Record]) -> Self {
+        Self {
+            results: runs.iter().flat_map(|run| run.results.iter().cloned()).collect(),
+            comparisons: Vec::new(),
+            pairs_needed: Vec::new(),
+            not_compared: Vec::new(),
+            differences: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Compares the rows of both sides, whose figures are counts.
+    pub(super) fn compare_counts(
+        &mut self,
+        row: &Row,
+        base: &[RunRow<'_>],
+        new: &[RunRow<'_>],
+        design: &'static str,
+        span_s: f64,
+    ) {
+        let side = |rows: &[RunRow<'_>]| CountSide::of(rows.iter().map(|it| it.row));
+        let first_rows = base.first().zip(new.first());
+        let found = side(base).zip(side(new)).map(|(base, new)| compare_counts(&base, &new));
+        match found.zip(first_rows) {
+            Some((Some(found), (base, new))) => {
+                let comparison = found.comparison(base.indexed(), new.indexed(), design, span_s);
+                self.comparisons.push(comparison);
+            }
+            Some((None, _)) => {
+                self.exclude(row, "one side is 0 instructions or less: there is no ratio");
+            }
+            None => self.exclude(row, "not measured in any run of one side"),
+        }
+    }
+
+    pub(super) fn exclude(&mut self, row: &Row, why: impl Into<String>) {
+        let (case, target) = (row.case.clone(), row.target.text.clone());
+        self.not_compared.push(NotCompared { case, target, why: why.into() });
+    }
+
+    /// Adds the verdicts on all pairs, in the order of the base's rows.
+    pub(super) fn conclude(&mut self, mut pairs: Vec<JudgedPair<'_>>) {
+        pairs.sort_by_key(|pair| pair.base.index);
+        // Counts have their verdicts already, and need no more pairs.
+        let counted = std::mem::take(&mut self.comparisons).into_iter().map(|it| (it, None));
+        let effects: Vec<EffectEstimate> = pairs.iter().map(|pair| pair.effect.clone()).collect();
+        let margins: Vec<f64> = pairs.iter().map(|pair| margin(pair.base).ln_1p()).collect();
+        let judged =
+            pairs.into_iter().zip(verdicts(&effects, &margins)).map(|(pair, judgement)| {
+                let pairs_needed = pair.effect.pairs_needed;
+                (pair.comparison(judgement), pairs_needed)
+            });
+        let mut all: Vec<(Comparison, Option<f64>)> = counted.chain(judged).collect();
+        all.sort_by_key(|(it, _)| it.base);
+        (self.comparisons, self.pairs_needed) = all.into_iter().unzip();
+    }
+}
+
+/// The smallest effect worth reporting, as a share: 1 %, or two steps of the clock in a batch.
+pub(super) fn margin(found: RunRow<'_>) -> f64 {
+    let clock = found.machine().and_then(|machine| machine.clock.as_ref());
+    let batch_ns = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns);
+    let of_batch = clock
+        .zip(batch_ns.filter(|&ns| ns > 0.0))
+        .map(|(clock, batch_ns)| 2.0 * clock.q_ns / batch_ns);
+    of_batch.unwrap_or(0.0).max(MIN_EFFECT)
+}

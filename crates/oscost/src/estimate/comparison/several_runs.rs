@@ -1,0 +1,168 @@
+//! The comparison of several runs on each side, which were measured alternately.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oscost_model::record::{AddedCost, Record, RowOutcome};
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order;
+
+use super::comparability::{
+    incomparable_reason, method_differences, not_claimable_reason, system_differences,
+};
+use super::rows::{RunRow, counts_instructions, is_count, median, rows_by_key};
+use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
+use super::start_time::{distance_s, start_time};
+use super::verdict::{self, MIN_PAIRS, Side, min_pairs_for_discovery, neighbours};
+
+/// Rows that were not compared, by reason.
+type ExcludedPairs = BTreeMap<String, u32>;
+
+pub(super) fn compare_several(base: &[Record], new: &[Record]) -> RunComparison {
+    let mut runs: Vec<(Side, &Record)> = Vec::new();
+    runs.extend(base.iter().map(|run| (Side::Base, run)));
+    runs.extend(new.iter().map(|run| (Side::New, run)));
+    runs.sort_by_key(|(_, run)| start_time(run));
+    let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
+    let mut compared = RunComparison::of_runs(&all);
+    if let ([first, ..], [other, ..]) = (base, new) {
+        compared.differences = system_differences(first, other);
+        let all = all.iter().flat_map(|run| method_differences(first, run));
+        compared.notes = all.collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    let mut claimable = Vec::new();
+    for &(side, run) in &runs {
+        // A run without a start time has no neighbours.
+        let untimed = start_time(run).is_none().then_some("its start time is not a valid date");
+        match not_claimable_reason(run).or(untimed) {
+            Some(why) => compared.notes.push(format!("run {} is left out: {why}", run.id)),
+            None => claimable.push((side, run)),
+        }
+    }
+    let sides: Vec<Side> = claimable.iter().map(|(side, _)| *side).collect();
+    let pairs: Vec<[&Record; 2]> =
+        neighbours(&sides).into_iter().map(|[b, n]| [claimable[b].1, claimable[n].1]).collect();
+    let mut excluded = ExcludedPairs::new();
+    let mut judged = Vec::new();
+    for rows in rows_by_key(&all).values() {
+        if rows.iter().all(|it| is_count(it.row)) {
+            compare_counts(&mut compared, rows, base, new, &mut excluded);
+        } else {
+            match judge_pairs(rows, &pairs, &mut excluded) {
+                Ok(pair) => judged.push(pair),
+                Err(why) => compared.exclude(rows[0].row, why),
+            }
+        }
+    }
+    let counting = all.iter().all(|run| counts_instructions(run));
+    if !counting {
+        compared.notes.push(describe_pairing(&sides, pairs.len()));
+    }
+    let excluded = excluded.iter();
+    compared
+        .notes
+        .extend(excluded.map(|(why, pairs)| format!("{pairs} pairs of rows are left out: {why}")));
+    compared.conclude(judged);
+    let rows = compared.comparisons.len();
+    let most = compared.comparisons.iter().map(|it| it.pairs).max();
+    let needed = min_pairs_for_discovery(rows);
+    let discovered =
+        compared.comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
+    if let Some(most) = most.filter(|&most| most as usize >= MIN_PAIRS && most < needed)
+        && !discovered
+        && !counting
+    {
+        compared.notes.push(format!(
+            "{most} pairs cannot distinguish an effect in one of {rows} rows from chance: that \
+             takes {needed} pairs, or fewer rows"
+        ));
+    }
+    compared
+}
+
+/// Compares the rows of one case on one target, whose figures are counts. They do not drift, so
+/// each run is comparable if it is comparable with the first one.
+fn compare_counts(
+    compared: &mut RunComparison,
+    rows: &[RunRow<'_>],
+    base: &[Record],
+    new: &[Record],
+    excluded: &mut ExcludedPairs,
+) {
+    let is_measured = |it: &&RunRow<'_>| it.row.outcome == RowOutcome::Measured;
+    let first = *rows.iter().find(is_measured).unwrap_or(&rows[0]);
+    let mut comparable: Vec<RunRow<'_>> = Vec::new();
+    for &row in rows {
+        match incomparable_reason(first, row) {
+            Some(why) => *excluded.entry(why).or_default() += 1,
+            None => comparable.push(row),
+        }
+    }
+    let of_side = |runs: &[Record]| -> Vec<RunRow<'_>> {
+        let is_of = |it: &&RunRow<'_>| runs.iter().any(|run| run.id == it.run.id);
+        comparable.iter().filter(is_of).copied().collect()
+    };
+    let (base, new) = (of_side(base), of_side(new));
+    let ends = base.first().zip(new.last());
+    let span_s = ends.map_or(0.0, |(b, n)| distance_s(start_time(b.run), start_time(n.run)));
+    compared.compare_counts(rows[0].row, &base, &new, "boots", span_s);
+}
+
+/// Judges the rows of one case on one target in pairs of neighbouring runs; the error says why
+/// there is no pair.
+fn judge_pairs<'a>(
+    rows: &[RunRow<'a>],
+    pairs: &[[&Record; 2]],
+    excluded: &mut ExcludedPairs,
+) -> Result<JudgedPair<'a>, String> {
+    let row_of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
+    let mut comparable: Vec<[RunRow<'a>; 2]> = Vec::new();
+    let mut first_reason = None;
+    for [base, new] in pairs.iter().filter_map(|[b, n]| Some([row_of(b)?, row_of(n)?])) {
+        match incomparable_reason(rows[0], base).or_else(|| incomparable_reason(base, new)) {
+            Some(why) => {
+                *excluded.entry(why.clone()).or_default() += 1;
+                first_reason.get_or_insert(why);
+            }
+            None => comparable.push([base, new]),
+        }
+    }
+    let ([base, new], [last, _]) = match comparable[..] {
+        [only] => (only, only),
+        [first, .., last] => (first, last),
+        [] => {
+            let absent = || "no pair of neighbouring runs has it".to_owned();
+            return Err(first_reason.unwrap_or_else(absent));
+        }
+    };
+    let values: Vec<[f64; 2]> =
+        comparable.iter().map(|pair| pair.map(|found| median(found.row))).collect();
+    let span_s = distance_s(start_time(base.run), start_time(last.run));
+    let effect = verdict::paired_effect(&values, span_s, margin(base).ln_1p());
+    let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
+    let differences = order::sorted(&differences);
+    let added = AddedCost {
+        value: order::median(&differences).unwrap_or(0.0),
+        ci95: median_hs(&differences, Nominal::FIXED).map(|it| [it.lo, it.hi]),
+        unit: base.row.unit,
+    };
+    let timing = Timing { design: "boots", pairs: values.len() as u32, span_s };
+    Ok(JudgedPair { base, new, timing, effect, added })
+}
+
+/// How the runs of the two sides alternated, and what follows.
+fn describe_pairing(sides: &[Side], pairs: usize) -> String {
+    let count = |side| sides.iter().filter(|&&it| it == side).count();
+    let (base, new) = (count(Side::Base), count(Side::New));
+    let left = sides.len() - 2 * pairs;
+    let mut text = format!("{base} and {new} runs: {pairs} pairs of neighbours in time");
+    if left > 0 {
+        text.push_str(&format!("; {left} runs without a neighbour on the other side are not used"));
+    }
+    if pairs < MIN_PAIRS {
+        text.push_str(&format!(
+            "; a verdict needs {MIN_PAIRS} pairs: otherwise drift between runs would be taken for \
+             an effect"
+        ));
+    }
+    text
+}
