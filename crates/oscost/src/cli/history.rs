@@ -64,7 +64,7 @@ pub(super) fn history(arguments: Arguments, output: &mut Output) -> anyhow::Resu
             _ => report::history::json(&history)?.into_bytes(),
         })
     };
-    let text = || report::history::text(&history);
+    let text = || report::terminal(&report::history::view(&history));
     documents::write_with_text(&files, make, text, output)?;
     Ok(ExitStatus::Success)
 }

@@ -87,6 +87,14 @@ pub struct Point {
     pub imported: bool,
 }
 
+impl Point {
+    /// Half of its interval, as a share of its figure.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let interval = self.interval.filter(|[low, high]| low <= high);
+        interval.map(|[low, high]| (high - low) / 2.0 / self.median.abs())
+    }
+}
+
 /// A place from which on the figure is another one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {

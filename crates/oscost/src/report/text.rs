@@ -9,17 +9,20 @@ pub fn plain(text: &str) -> String {
     if text.chars().count() > MAX_CHARS { format!("{shown}...") } else { shown }
 }
 
-/// Breaks a text at spaces, so that no line of it is longer than `width`; all lines but the first
-/// begin with `indent`, which is not counted.
+/// Breaks a text at spaces, and words that are longer than a line anywhere, so that no line of it is
+/// longer than `width`; all lines but the first begin with `indent`, which is not counted.
 pub fn fold(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-                lines.push(word.to_owned());
-            } else {
-                line.push_str(if line.is_empty() { "" } else { " " });
-                line.push_str(word);
+        let letters: Vec<char> = word.chars().collect();
+        for piece in letters.chunks(width.max(1)) {
+            if let Some(line) = lines.last_mut() {
+                if !line.is_empty() && line.chars().count() + 1 + piece.len() > width {
+                    lines.push(piece.iter().collect());
+                } else {
+                    line.push_str(if line.is_empty() { "" } else { " " });
+                    line.extend(piece);
+                }
             }
         }
     }

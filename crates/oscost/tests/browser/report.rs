@@ -107,11 +107,11 @@ fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
     let page = opened(&browser, &path);
     if let Some(picture) = std::env::var_os(PICTURE) {
         page.viewport(1200, 1960, false);
-        page.wait_for("document.querySelector('#bill-ns-op svg').clientWidth <= 1200");
+        page.wait_for("document.querySelector('#price-list-ns-op svg').clientWidth <= 1200");
         fs::write(picture, page.screenshot(false)).unwrap();
     }
     let drawn = every_chart_has_its_points(&page);
-    assert!(drawn.contains(&"bill-ns-op".to_owned()), "{drawn:?}");
+    assert!(drawn.contains(&"price-list-ns-op".to_owned()), "{drawn:?}");
     for family in ["timer", "syscall", "process", "socket"] {
         assert!(drawn.contains(&format!("spread-{family}")), "{drawn:?}");
     }
@@ -122,11 +122,11 @@ fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
     let count = page.eval("document.querySelectorAll('#rows tbody tr').length");
     assert_eq!(count, asked.len());
     let billed = page.eval(&format!(
-        "[...document.querySelectorAll('.plot[id^=bill-]')].flatMap(plot =>
+        "[...document.querySelectorAll('.plot[id^=price-list-]')].flatMap(plot =>
            {MARKED}.filter(it => it.name !== 'floor').flatMap(it => it.customdata)).length"
     ));
     let unplaced =
-        page.eval("document.querySelector('#bill > p')?.textContent.split(' ')[0] ?? '0'");
+        page.eval("document.querySelector('#price-list > p')?.textContent.split(' ')[0] ?? '0'");
     let unplaced: usize = unplaced.as_str().unwrap().parse().unwrap();
     let with_figure = asked.iter().filter(|row| row["outcome"] == "measured").count();
     assert_eq!(billed.as_u64().unwrap() as usize + unplaced, with_figure);
@@ -190,11 +190,11 @@ fn pointing_at_a_figure_tells_it_and_pressing_it_explains_it() {
     let cases: Vec<String> = asked(&record).into_iter().map(case).collect();
 
     // Without floors, which are told of nothing, the first point is a figure.
-    page.eval("void window.Plotly.restyle('bill-ns-op', { visible: false }, [0])");
-    let point = first_point(&page, "bill-ns-op");
+    page.eval("void window.Plotly.restyle('price-list-ns-op', { visible: false }, [0])");
+    let point = first_point(&page, "price-list-ns-op");
     page.hover(point);
-    page.wait_for("document.querySelector('#bill-ns-op .hoverlayer .hovertext') !== null");
-    let told = words(&page, "#bill-ns-op .hoverlayer .hovertext");
+    page.wait_for("document.querySelector('#price-list-ns-op .hoverlayer .hovertext') !== null");
+    let told = words(&page, "#price-list-ns-op .hoverlayer .hovertext");
     assert!(cases.iter().any(|case| told.contains(case)), "{told}");
     for part in ["(", " .. ", "6 repetitions", "samples", "kernel entries"] {
         assert!(told.contains(part), "{part} is not told: {told}");
@@ -317,7 +317,7 @@ fn it_is_light_or_dark_as_the_person_likes_charts_too() {
         // Charts are drawn anew by a listener.
         let ink = if ground { "(r + g + b) < 384" } else { "(r + g + b) > 384" };
         page.wait_for(&format!(
-            "(() => {{ const text = document.querySelector('#bill-ns-op .xtick text');
+            "(() => {{ const text = document.querySelector('#price-list-ns-op .xtick text');
                const [r, g, b] = getComputedStyle(text).fill.match(/\\d+/g).map(Number);
                return {ink}; }})()"
         ));
@@ -343,7 +343,7 @@ fn on_paper_every_chart_is_drawn_light_and_what_only_works_on_a_screen_is_left_o
     // What is written in charts, when they have been drawn for paper.
     page.eval(
         "void addEventListener('beforeprint', () => {
-           const text = document.querySelector('#bill-ns-op .xtick text');
+           const text = document.querySelector('#price-list-ns-op .xtick text');
            window.printed = getComputedStyle(text).fill;
          })",
     );
@@ -368,7 +368,7 @@ fn on_a_telephone_nothing_is_wider_than_the_page() {
     let sandbox = Sandbox::new();
     let (_, page) = few(&browser, &sandbox);
     page.viewport(390, 844, true);
-    page.wait_for("document.querySelector('#bill-ns-op svg').clientWidth <= 390");
+    page.wait_for("document.querySelector('#price-list-ns-op svg').clientWidth <= 390");
     every_chart_has_its_points(&page);
     assert_eq!(page.eval("document.scrollingElement.scrollWidth"), 390);
     let widest = page
@@ -412,7 +412,7 @@ fn rows_stand_by_cost_or_by_family() {
     // The cases from above, as the edge of the chart names them.
     let names = || -> Vec<String> {
         let names = page.eval(
-            "(() => { const ticks = [...document.querySelectorAll('#bill-ns-op .ytick text')];
+            "(() => { const ticks = [...document.querySelectorAll('#price-list-ns-op .ytick text')];
                ticks.sort((one, other) =>
                  one.getBoundingClientRect().y - other.getBoundingClientRect().y);
                return ticks.map(it => it.textContent); })()",
@@ -421,12 +421,12 @@ fn rows_stand_by_cost_or_by_family() {
     };
     let by_cost = names();
     assert!(by_cost[0].starts_with("pipe/round-trip"), "{by_cost:?}");
-    page.click("#bill .orders button:nth-child(2)");
-    page.wait_for("document.querySelector('#bill-ns-op .ytick text') !== null");
+    page.click("#price-list .orders button:nth-child(2)");
+    page.wait_for("document.querySelector('#price-list-ns-op .ytick text') !== null");
     let by_family = names();
     assert!(by_family[0].starts_with("timer/"), "{by_family:?}");
     let pressed =
-        page.eval("document.querySelector('#bill .orders [aria-pressed=true]').textContent");
+        page.eval("document.querySelector('#price-list .orders [aria-pressed=true]').textContent");
     assert_eq!(pressed, "by family");
     let sorted = |mut names: Vec<String>| {
         names.sort();
@@ -569,7 +569,7 @@ fn markup_in_what_others_wrote_stays_text() {
     sandbox.oscost(&["report", text(&json), "--html", text(&html)]).exits(0);
     let page = opened(&browser, &html);
     every_chart_has_its_points(&page);
-    page.hover(first_point(&page, "bill-ns-op"));
+    page.hover(first_point(&page, "price-list-ns-op"));
     assert_eq!(words(&page, "h1"), MARKUP);
     assert_eq!(page.eval("document.querySelectorAll('img, [href^=javascript], svg a').length"), 0);
     assert_eq!(page.eval("window.taken === undefined"), true);

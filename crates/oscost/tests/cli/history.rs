@@ -32,10 +32,13 @@ fn a_step_is_found_and_its_update_is_marked_while_other_series_have_no_change() 
     let one = sandbox.oscost(&["history", CASE]).exits(0).stdout;
     fits(&one);
     golden("history-one.txt", &one);
-    let said = flat(&one);
-    assert!(said.contains("change at run 26 of 2026-09-26"), "{said}");
-    assert!(said.contains("updated there: kernel 6.1.0-22-cloud-amd64 -> 6.1.0-23"), "{said}");
-    assert!(said.contains("1 run: its machine was very noisy"), "{said}");
+    let shown = flat(&one);
+    assert!(shown.contains("change at run 26 of 2026-09-26"), "{shown}");
+    assert!(
+        shown.contains("updated at that run: kernel 6.1.0-22-cloud-amd64 -> 6.1.0-23"),
+        "{shown}"
+    );
+    assert!(shown.contains("1 run: its machine was very noisy"), "{shown}");
 
     let all = sandbox.oscost(&["history"]).exits(0).stdout;
     fits(&all);
@@ -78,8 +81,8 @@ fn as_json_every_point_names_its_run_and_every_change_the_runs_around_it() {
     let target = sandbox.file("history.json");
     let ran =
         sandbox.oscost(&["history", CASE, "--last", "12", "--json", target.to_str().unwrap()]);
-    let said = flat(&ran.exits(0).stdout);
-    assert!(said.contains("12 runs, 2026-09-29 to 2026-10-10 (28 runs older)"), "{said}");
+    let shown = flat(&ran.exits(0).stdout);
+    assert!(shown.contains("12 runs, 2026-09-29 to 2026-10-10 (28 runs older)"), "{shown}");
     let kept: Value = serde_json::from_str(&fs::read_to_string(target).unwrap()).unwrap();
     assert_eq!(kept["series"][0]["changes"], json!([]));
 }
@@ -100,7 +103,7 @@ fn runs_of_this_machine_are_in_the_history_of_their_target_until_deleted() {
     sandbox.oscost(&["runs", "delete", "last"]).exits(0);
     assert!(flat(&ask()).contains(": 2 runs"), "{}", ask());
     let local = sandbox.oscost(&["history", CASE]).exits(0).stdout;
-    assert!(flat(&local).contains("measured at other targets too (--at): fake:"), "{local}");
+    assert!(flat(&local).contains("also measured at other targets (--at): fake:"), "{local}");
 }
 
 #[test]
@@ -203,7 +206,10 @@ fn tracers_and_settings_that_changed_are_marked_at_the_change() {
     assert_eq!(marks, expected);
     let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
     fits(&shown);
-    assert!(flat(&shown).contains("updated there: command line nothing -> audit=1"), "{shown}");
+    assert!(
+        flat(&shown).contains("updated at that run: command line nothing -> audit=1"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -267,7 +273,7 @@ fn a_run_is_one_point_each_peer_a_series_and_a_faulty_run_not_the_reference() {
     assert_eq!(left_out(&found), expected);
     let shown = flat(&sandbox.oscost(&["history"]).exits(0).stdout);
     assert!(shown.contains("left out of a case or more: 1 run: it has no interval"), "{shown}");
-    assert!(shown.contains("not looked at: 1 run: it has not ended, or was killed"), "{shown}");
+    assert!(shown.contains("not read: 1 run: it has not ended, or was killed"), "{shown}");
 
     let sandbox = changed_days(9, |day, record| {
         row(record)["target"]["peer"] = json!("m0");
@@ -290,12 +296,12 @@ fn a_run_is_one_point_each_peer_a_series_and_a_faulty_run_not_the_reference() {
 fn an_empty_series_has_its_reasons_and_names_other_targets() {
     let very_noisy = changed_days(3, |_, it| it["conditions"][0]["class"] = json!("very-noisy"));
     let shown = flat(&very_noisy.oscost(&["history"]).exits(0).stdout);
-    assert!(shown.contains("nothing at local has runs enough"), "{shown}");
+    assert!(shown.contains("nothing at local has enough runs"), "{shown}");
     assert!(shown.contains("3 runs: its machine was very noisy (imported)"), "{shown}");
     assert!(!shown.contains("no figure of local is kept"), "{shown}");
     let shown = flat(&very_noisy.oscost(&["history", "--at", "ssh:db1"]).exits(0).stdout);
     assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");
-    assert!(shown.contains("measured at other targets too (--at): local"), "{shown}");
+    assert!(shown.contains("also measured at other targets (--at): local"), "{shown}");
 
     // Reference cases, which nobody asked for, are in no table; named they are shown.
     let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["REFERENCE"]));

@@ -21,8 +21,6 @@ const KNOWN: &[&str] = &[
     "crates/oscost/src/hosts/vm/image/local_kernels.rs",
     "crates/oscost/src/hosts/vm/image/package.rs",
     // oscost/report
-    "crates/oscost/src/report/view/history/mod.rs",
-    "crates/oscost/src/report/view/history/text.rs",
     "crates/oscost/src/report/view/machine/hardware.rs",
     "crates/oscost/src/report/view/machine/mod.rs",
     "crates/oscost/src/report/view/machine/software.rs",

@@ -255,7 +255,7 @@ fn find_changes(all: &mut [Series]) {
         points
             .map(|point| change::RunValue {
                 log: point.median.ln(),
-                relative_half_width: point.unsure(),
+                relative_half_width: point.relative_half_width(),
                 started: humantime::parse_rfc3339(&point.started.replace("+00:00", "Z")).ok(),
             })
             .collect()

@@ -46,7 +46,9 @@ fn block(block: &Block) -> String {
         }
         Block::Table(it) => table(it),
         // What it shows is in the tables, too.
-        Block::Forest(_) | Block::LogPlot(_) | Block::Chart(_) => String::new(),
+        Block::Forest(_) | Block::LogPlot(_) | Block::Chart(_) | Block::Timeline(_) => {
+            String::new()
+        }
     }
 }
 

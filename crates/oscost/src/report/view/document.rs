@@ -9,6 +9,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use crate::report::view::chart::Chart;
+use crate::report::view::timeline::Timeline;
 
 /// A report.
 #[derive(Default)]
@@ -63,6 +64,8 @@ pub enum Block {
     Forest(ForestPlot),
     /// Curves.
     LogPlot(LogPlot),
+    /// Figures of successive runs.
+    Timeline(Box<Timeline>),
     /// A chart.
     Chart(Box<Chart>),
 }

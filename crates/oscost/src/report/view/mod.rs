@@ -32,6 +32,7 @@ pub mod runs;
 pub mod study_ab;
 pub mod study_list;
 pub mod study_run;
+pub mod timeline;
 pub mod timer_survey;
 pub mod treatments;
 pub mod wait_steps;

@@ -1,24 +1,27 @@
-//! A forest plot: ratios with their intervals and verdicts, the largest on top.
-
-use plotly::common::{MarkerSymbol, Mode};
-use plotly::layout::{HoverMode, Shape};
+//! A forest plot as a chart: ratios with their intervals and verdicts, the largest on top.
 
 use crate::report::view::chart::{
-    Along, Chart, GREY, MOST_NAMES, Order, Plot, Points, axis, layout, lines_axis, safe, titled,
-    told, upright,
+    Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Tick, Vertical,
 };
 use crate::report::view::document::{ForestLine, ForestPlot};
 
-/// The verdicts, each with its colour and its symbol.
-const VERDICTS: [(&str, &str, MarkerSymbol); 4] = [
-    ("slower", "#c0392b", MarkerSymbol::TriangleRight),
-    ("faster", "#17997a", MarkerSymbol::TriangleLeft),
-    ("equivalent", "#2f7fd1", MarkerSymbol::Circle),
-    ("inconclusive", GREY, MarkerSymbol::CircleOpen),
+/// How the ratios of a verdict are drawn.
+struct Style {
+    verdict: &'static str,
+    colour: Colour,
+    symbol: Symbol,
+}
+
+const STYLES: [Style; 4] = [
+    Style { verdict: "slower", colour: Colour::Worse, symbol: Symbol::TriangleRight },
+    Style { verdict: "faster", colour: Colour::Better, symbol: Symbol::TriangleLeft },
+    Style { verdict: "equivalent", colour: Colour::Palette(0), symbol: Symbol::Circle },
+    Style { verdict: "inconclusive", colour: Colour::Muted, symbol: Symbol::OpenCircle },
 ];
 
 /// A verdict that this version does not know.
-const OTHER: (&str, &str, MarkerSymbol) = ("another verdict", GREY, MarkerSymbol::SquareOpen);
+const UNKNOWN: Style =
+    Style { verdict: "another verdict", colour: Colour::Muted, symbol: Symbol::OpenSquare };
 
 /// Whether a ratio has a place on a logarithmic scale.
 fn is_drawn(line: &ForestLine) -> bool {
@@ -33,59 +36,50 @@ pub(super) fn not_drawn(plot: &ForestPlot) -> usize {
 
 /// The chart; nothing where no ratio can be drawn.
 pub(super) fn chart(plot: &ForestPlot) -> Option<Chart> {
-    let mut drawn: Vec<&ForestLine> = plot.lines.iter().filter(|line| is_drawn(line)).collect();
-    drawn.sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
-    let lines = drawn.len();
-    if lines == 0 {
+    let mut lines: Vec<&ForestLine> = plot.lines.iter().filter(|line| is_drawn(line)).collect();
+    if lines.is_empty() {
         return None;
     }
-    let mut chart = Plot::default();
-    let mut widest = 1.02f64.ln();
-    let known = |verdict: &str| VERDICTS.iter().any(|(name, ..)| *name == verdict);
-    for (verdict, colour, symbol) in VERDICTS.into_iter().chain([OTHER]) {
-        let mut points = Points { name: verdict.to_owned(), ..Points::default() };
-        for (at, it) in drawn.iter().enumerate() {
-            if it.verdict != verdict && (verdict != OTHER.0 || known(&it.verdict)) {
-                continue;
-            }
-            let ends = it.interval.unwrap_or([it.ratio; 2]);
-            widest = ends.iter().fold(widest, |widest, end| widest.max(end.ln().abs()));
-            points.x.push(it.ratio);
-            points.y.push(-(at as f64));
-            points.ends.push(ends);
-            points.told.push(told(&it.details));
-            points.rows.push(it.row.clone());
+    lines.sort_by(|one, other| other.ratio.total_cmp(&one.ratio));
+    let style_of = |line: &ForestLine| STYLES.iter().position(|it| it.verdict == line.verdict);
+    let series = STYLES.iter().chain([&UNKNOWN]).enumerate().map(|(number, style)| {
+        let of_style = |line: &ForestLine| style_of(line).unwrap_or(STYLES.len()) == number;
+        let points = lines.iter().enumerate().filter(|(_, line)| of_style(line));
+        let point = |(row, line): (usize, &&ForestLine)| Point {
+            x: line.ratio,
+            y: row as f64,
+            interval: Some(line.interval.unwrap_or([line.ratio; 2])),
+            details: line.details.clone(),
+            row: line.row.clone(),
+            ..Point::default()
+        };
+        Series {
+            name: style.verdict.to_owned(),
+            colour: style.colour,
+            shape: Shape::Symbols(style.symbol),
+            points: points.map(point).collect(),
         }
-        if !points.x.is_empty() {
-            chart.add_trace(points.trace((colour, symbol), Along::X, Mode::Markers));
-        }
-    }
-    let names = match lines {
-        few if few <= MOST_NAMES => {
-            drawn.iter().enumerate().map(|(at, it)| (at as f64, safe(&it.name))).collect()
-        }
-        _ => Vec::new(),
-    };
-    let rows = drawn.iter().map(|it| it.row.clone()).collect();
-    let order = Order { name: "by ratio", rows, names };
-    let (one, _) = upright(1.0, "", true, false);
-    let layout = layout(Some(lines))
-        .x_axis(titled(ratio_axis(widest), "new / base"))
-        .y_axis(lines_axis(&order))
-        .shapes(plot.margin.map(band).into_iter().chain([one]).collect())
-        .hover_mode(HoverMode::Closest);
-    chart.set_layout(layout);
+    });
+    let ends = lines.iter().flat_map(|line| line.interval.unwrap_or([line.ratio; 2]));
+    let widest = ends.fold(1.02f64.ln(), |widest, end| widest.max(end.ln().abs()));
+    let order = Order::of_rows(
+        "by ratio",
+        lines.iter().map(|line| line.row.clone()).collect(),
+        lines.iter().map(|line| line.name.clone()).collect(),
+    );
     Some(Chart {
         id: plot.id.clone(),
         caption: plot.caption.clone(),
-        plot: chart,
-        lines: Some(lines),
-        orders: Vec::new(),
+        x: ratio_axis(widest),
+        y: Vertical::Rows(vec![order]),
+        series: series.filter(|series| !series.points.is_empty()).collect(),
+        marks: vec![Mark { x: 1.0, text: String::new() }],
+        band: plot.margin.map(|ratio| [1.0 / ratio, ratio]),
     })
 }
 
 /// The scale of ratios to either side of 1, as far as the widest interval reaches.
-fn ratio_axis(widest: f64) -> plotly::layout::Axis {
+fn ratio_axis(widest: f64) -> Axis {
     const ENDS: [f64; 10] = [1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 10.0, 100.0, 1_000.0];
     let found = ENDS.into_iter().find(|end| end.ln() >= widest);
     let end = found.unwrap_or(f64::INFINITY);
@@ -97,29 +91,13 @@ fn ratio_axis(widest: f64) -> plotly::layout::Axis {
         _ => &[10.0, 100.0, 1_000.0],
     };
     let above = steps.iter().filter(|step| **step <= end * 1.001);
-    let mut marks: Vec<f64> = above.flat_map(|step| [1.0 / step, *step]).chain([1.0]).collect();
-    marks.sort_by(f64::total_cmp);
-    let names = marks.iter().map(|mark| format!("{mark:.2}")).collect();
+    let mut values: Vec<f64> = above.flat_map(|step| [1.0 / step, *step]).chain([1.0]).collect();
+    values.sort_by(f64::total_cmp);
+    let tick = |value: f64| Tick { value, name: format!("{value:.2}") };
     let edge = found.map_or(widest, f64::ln) / std::f64::consts::LN_10 * 1.04;
-    axis()
-        .type_(plotly::layout::AxisType::Log)
-        .range(vec![-edge, edge])
-        .tick_mode(plotly::common::TickMode::Array)
-        .tick_values(marks)
-        .tick_text(names)
-}
-
-/// The band within which two figures are called equivalent.
-fn band(ratio: f64) -> Shape {
-    use plotly::layout::{ShapeLayer, ShapeLine, ShapeType};
-    Shape::new()
-        .shape_type(ShapeType::Rect)
-        .layer(ShapeLayer::Below)
-        .x0(1.0 / ratio)
-        .x1(ratio)
-        .y0(0.0)
-        .y1(1.0)
-        .y_ref("paper")
-        .fill_color("rgba(128,128,128,0.12)")
-        .line(ShapeLine::new().width(0.0))
+    Axis {
+        ends: Some([-edge, edge]),
+        ticks: values.into_iter().map(tick).collect(),
+        ..Axis::logarithmic("new / base")
+    }
 }

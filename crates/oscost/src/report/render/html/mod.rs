@@ -5,15 +5,21 @@
 //! outside: our style, our script, and what is packed as base64. A content security policy keeps
 //! anything else from running.
 
+mod chart;
 mod forest;
-pub(in crate::report) mod script;
+mod timeline;
+
+mod script;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
 use askama::Template;
 use serde::Serialize;
 
-use crate::report::view::chart::{Chart, Drawn};
+use self::chart::{Drawn, drawn};
+use crate::report::view::chart::Chart;
 use crate::report::view::document::{Block, View};
 
 /// What the page's script reads.
@@ -27,7 +33,7 @@ struct Data<'a> {
 #[template(path = "page.html")]
 struct Whole<'a> {
     view: &'a View,
-    forests: &'a BTreeMap<&'a str, Chart>,
+    made: &'a BTreeMap<&'a str, Chart>,
     style: &'a str,
     glue: &'a str,
     policy: String,
@@ -37,14 +43,15 @@ struct Whole<'a> {
     draws: bool,
 }
 
-/// The forest plots as charts, by their ids.
-fn drawn_forests(view: &View) -> BTreeMap<&str, Chart> {
+/// The charts that are made of other blocks, by their ids.
+fn made_charts(view: &View) -> BTreeMap<&str, Chart> {
     let blocks = view.sections.iter().flat_map(|section| &section.blocks);
-    let forests = blocks.filter_map(|block| match block {
+    let charts = blocks.filter_map(|block| match block {
         Block::Forest(plot) => Some((plot.id.as_str(), forest::chart(plot)?)),
+        Block::Timeline(it) => Some((it.id.as_str(), timeline::chart(it))),
         _ => None,
     });
-    forests.collect()
+    charts.collect()
 }
 
 /// The charts of a report, in order.
@@ -58,17 +65,15 @@ fn charts(view: &View) -> impl Iterator<Item = &Chart> {
 
 /// The report as HTML: the same report is the same bytes.
 pub fn report(view: &View) -> anyhow::Result<String> {
-    let forests = drawn_forests(view);
-    let charts: BTreeMap<&str, Drawn<'_>> = charts(view)
-        .chain(forests.values())
-        .map(|chart| (chart.id.as_str(), chart.drawn()))
-        .collect();
+    let made = made_charts(view);
+    let charts: BTreeMap<&str, Drawn<'_>> =
+        charts(view).chain(made.values()).map(|chart| (chart.id.as_str(), drawn(chart))).collect();
     // A page without charts does not need the library that draws them.
     let draws = !charts.is_empty();
     let data = serde_json::to_vec(&Data { charts, explained: &view.explanations })?;
     let whole = Whole {
         view,
-        forests: &forests,
+        made: &made,
         style: script::STYLE,
         glue: script::GLUE,
         policy: script::policy(draws),

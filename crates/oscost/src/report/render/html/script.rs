@@ -11,13 +11,13 @@ use plotly::Plot;
 use sha2::{Digest as _, Sha256};
 
 /// How a page looks.
-pub(in crate::report) const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 /// What a page does: it unpacks, draws, sorts, filters, copies and explains.
-pub(in crate::report) const GLUE: &str = include_str!("page.js");
+pub(super) const GLUE: &str = include_str!("page.js");
 
 /// The script that draws charts, out of the crate that is made for it. What stands behind it there
 /// sets formulas, of which we have none.
-pub(in crate::report) fn library() -> &'static str {
+pub(super) fn library() -> &'static str {
     static LIBRARY: LazyLock<String> = LazyLock::new(|| {
         let tags = Plot::offline_js_sources();
         let inside = tags.split_once('>').map_or("", |(_, rest)| rest);
@@ -27,7 +27,7 @@ pub(in crate::report) fn library() -> &'static str {
 }
 
 /// The same as it stands in a page; nobody waits for it twice.
-pub(in crate::report) fn library_packed() -> &'static str {
+pub(super) fn library_packed() -> &'static str {
     static PACKED: LazyLock<String> =
         LazyLock::new(|| packed(library().as_bytes()).unwrap_or_default());
     &PACKED
@@ -38,7 +38,7 @@ pub(in crate::report) fn library_packed() -> &'static str {
 const LEVEL: u32 = 4;
 
 /// Bytes as text that a page unpacks: a third as long, or less. No time stands in it.
-pub(in crate::report) fn packed(bytes: &[u8]) -> std::io::Result<String> {
+pub(super) fn packed(bytes: &[u8]) -> std::io::Result<String> {
     let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
     packer.write_all(bytes)?;
     Ok(BASE64_STANDARD.encode(packer.finish()?))
@@ -47,7 +47,7 @@ pub(in crate::report) fn packed(bytes: &[u8]) -> std::io::Result<String> {
 /// The content security policy of a page: these two scripts run and no other, whatever stands in the
 /// text; and nothing is loaded from anywhere. Styles are free, since charts are styled as they are
 /// drawn; pictures are what a chart is saved as.
-pub(in crate::report) fn policy(draws: bool) -> String {
+pub(super) fn policy(draws: bool) -> String {
     let hash = |script: &str| BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
     static LIBRARY: OnceLock<String> = OnceLock::new();
     let mut scripts = format!("'sha256-{}'", hash(GLUE));

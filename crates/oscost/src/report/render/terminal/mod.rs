@@ -1,27 +1,27 @@
 //! A report as text of 80 columns.
 
 mod forest;
+mod layout;
 mod plot;
 mod table;
+mod timeline;
 
+pub use self::layout::WIDTH;
+use self::layout::{INDENT, folded};
 pub use self::table::table;
 use crate::report::text::fold;
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
 
-/// What a terminal takes.
-pub const WIDTH: usize = 80;
-/// How far a list under a heading is indented, and every line but the first of a text.
-const INDENT: usize = 2;
 /// Where values begin after the names of facts.
 const VALUES_AT: usize = 22;
 
 /// The whole report.
 pub fn report(view: &View) -> String {
-    let mut out = String::new();
-    for Paragraph { text, hanging } in &view.lead {
-        out += &folded(text, 0, *hanging);
-    }
-    view.sections.iter().fold(out, |out, section| out + &self::section(section))
+    let lead = view.lead.iter().map(|Paragraph { text, hanging }| folded(text, 0, *hanging));
+    let sections = view.sections.iter().map(section);
+    let text: String = lead.chain(sections).collect();
+    // Where there is no lead, nothing is above the first section.
+    text.trim_start_matches('\n').to_owned()
 }
 
 /// A section, after an empty line; nothing where it has nothing to show.
@@ -57,6 +57,7 @@ fn block(block: &Block, indent: usize) -> String {
         Block::Preformatted(text) => format!("{}\n", text.trim_matches('\n')),
         Block::Table(it) => table(it),
         Block::LogPlot(plot) => plot::plot(plot).unwrap_or_default(),
+        Block::Timeline(it) => timeline::timeline(it).unwrap_or_default(),
         Block::Forest(plot) => forest::forest(plot),
         // What it shows is in the tables, too.
         Block::Chart(_) => String::new(),
@@ -75,10 +76,4 @@ fn fact(name: &str, value: &str) -> String {
     let value = fold(value, WIDTH - INDENT - VALUES_AT, &" ".repeat(VALUES_AT));
     let names = VALUES_AT - INDENT;
     format!("{:INDENT$}{name:<names$}{value}\n", "")
-}
-
-/// A text in lines of which the first is indented by `indent`, and the others by `hanging` more.
-fn folded(text: &str, indent: usize, hanging: usize) -> String {
-    let more = " ".repeat(indent + hanging);
-    format!("{:indent$}{}\n", "", fold(text, WIDTH - indent - hanging, &more))
 }

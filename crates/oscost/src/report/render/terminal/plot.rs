@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::layout::WIDTH;
 use crate::report::figures::{quantity, short};
 use crate::report::text::plain;
 use crate::report::view::document::{LogPlot, PlotLine};
 
 /// Lines from the largest figure to the smallest.
 const HEIGHT: usize = 16;
-/// What a terminal takes.
-const WIDTH: usize = 80;
 /// More curves than these cannot be distinguished.
 const MAX_CURVES: usize = 10;
 /// Where two curves have a point each.

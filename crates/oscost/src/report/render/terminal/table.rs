@@ -3,7 +3,7 @@
 use crate::report::text::{fold, plain};
 use crate::report::view::document::{CaseName, Cell, ColumnKind, Table, TableRow};
 
-use super::WIDTH;
+use super::layout::WIDTH;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -125,7 +125,7 @@ fn named(table: &Table, columns: &[Column<'_>]) -> String {
     for Line { name, row } in &lines {
         out += &match row {
             Some(row) => line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.at)))),
-            None => format!("{name}\n"),
+            None => lines_of_its_own(name),
         };
     }
     out
@@ -138,7 +138,7 @@ fn line<'a>(
     cells: impl Iterator<Item = (&'a Column<'a>, &'a str)>,
 ) -> String {
     let (above, name) = match width(name) > names {
-        true => (format!("{name}\n"), ""),
+        true => (lines_of_its_own(name), ""),
         false => (String::new(), name),
     };
     let mut text = format!("{name:<names$}");
@@ -146,6 +146,12 @@ fn line<'a>(
         column.write(cell, gap, &mut text);
     }
     format!("{above}{}\n", text.trim_end())
+}
+
+/// A name without anything beside it, broken where it is longer than a line.
+fn lines_of_its_own(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    letters.chunks(WIDTH).map(|line| line.iter().collect::<String>() + "\n").collect()
 }
 
 /// A line of a table: a row with its name, or a title above rows.

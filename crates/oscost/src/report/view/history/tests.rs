@@ -1,10 +1,11 @@
-//! Made-up series as they are shown.
+//! Views of made-up series.
 
 use std::collections::BTreeSet;
 
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
+use crate::estimate::history::{Newest, Point};
 
 fn point(number: usize, median: f64) -> Point {
     Point {
@@ -17,7 +18,7 @@ fn point(number: usize, median: f64) -> Point {
     }
 }
 
-/// So many runs of some 120 ns that wander by 1 %, and from `step` on are 6 % dearer.
+/// So many runs of some 120 ns that wander by 1 %, and from `step` on are 6 % more expensive.
 fn series(count: usize, step: usize) -> Series {
     let figure = |at: usize| {
         let noise = 1.0 + 0.002 * (at * 7 % 11) as f64 - 0.01;
@@ -69,6 +70,10 @@ fn mark(point: usize, what: Updated) -> Mark {
     Mark { point, what, peer: false, from: "6.1.0-22".to_owned(), to: "6.1.0-23".to_owned() }
 }
 
+fn text(history: &History) -> String {
+    crate::report::terminal(&view(history))
+}
+
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -78,7 +83,7 @@ fn fits(text: &str) {
 }
 
 #[test]
-fn one_series_is_drawn_with_its_changes_and_updates_in_eighty_columns() {
+fn one_series_is_drawn_with_its_changes_and_updates_in_80_columns() {
     let mut one = series(60, 40);
     one.marks = vec![mark(40, Updated::Kernel), mark(41, Updated::Microcode)];
     let shown = text(&history(true, vec![one]));
@@ -90,33 +95,33 @@ fn one_series_is_drawn_with_its_changes_and_updates_in_eighty_columns() {
     assert!(drawn.iter().all(|line| line.as_bytes()[at] == b'|'), "{shown}");
     let runs = drawn.iter().map(|line| line.matches('o').count()).sum::<usize>();
     assert_eq!(runs, 60, "{shown}");
-    // The letter stands under the first run behind the change.
+    // The letter is under the first run after the change.
     let letters = lines.iter().find(|line| line.trim() == "KM").unwrap();
     assert_eq!(letters.find('K'), Some(at + 1), "{shown}");
-    let said = flat(&shown);
+    let words = flat(&shown);
     assert!(
-        said.contains("change at run 41 of 2026-10-13: 120.0 -> 127.2 ns, 1.060 times"),
-        "{said}"
+        words.contains("change at run 41 of 2026-10-13: 120.0 -> 127.2 ns, 1.060 times"),
+        "{words}"
     );
     assert!(
-        said.contains("updated there: kernel 6.1.0-22 -> 6.1.0-23; at run 42: microcode"),
-        "{said}"
+        words.contains("updated at that run: kernel 6.1.0-22 -> 6.1.0-23; at run 42: microcode"),
+        "{words}"
     );
-    assert!(said.contains("A history finds candidates and proves nothing."), "{said}");
+    assert!(words.contains("A history finds candidates and proves nothing."), "{words}");
 }
 
 #[test]
-fn few_runs_and_equal_ones_and_very_many_are_no_trouble() {
-    for count in [0, 1, 2, FEWEST - 1, 66, 67, 500] {
+fn few_equal_and_many_runs_are_shown() {
+    for count in [0, 1, 2, MIN_POINTS - 1, 66, 67, 500] {
         let mut one = series(count, usize::MAX);
-        if count < FEWEST {
+        if count < MIN_POINTS {
             (one.p, one.q) = (None, None);
         }
         let shown = text(&history(true, vec![one]));
         fits(&shown);
         assert_eq!(shown.contains(" by run\n"), count > 1, "{shown}");
-        let asked_from = format!("looked for from {FEWEST} on");
-        assert_eq!(shown.contains(&asked_from), (1..FEWEST).contains(&count), "{shown}");
+        let asked_from = format!("looked for from {MIN_POINTS} on");
+        assert_eq!(shown.contains(&asked_from), (1..MIN_POINTS).contains(&count), "{shown}");
         assert_eq!(shown.contains("in the newest 60 runs: older"), count > 60, "{shown}");
         assert_eq!(shown.contains("the picture has room for the newest"), count > 67, "{shown}");
     }
@@ -129,15 +134,15 @@ fn few_runs_and_equal_ones_and_very_many_are_no_trouble() {
 }
 
 #[test]
-fn an_interval_that_leaves_the_picture_ends_in_an_arrow_and_is_said() {
+fn an_interval_that_leaves_the_picture_ends_in_an_arrow_with_a_legend() {
     let mut one = series(30, usize::MAX);
     one.points[10].interval = Some([10.0, 1_000.0]);
     let shown = text(&history(true, vec![one]));
-    assert!(shown.contains('^') && shown.contains("^ v it goes beyond the picture"), "{shown}");
+    assert!(shown.contains('^') && shown.contains("^ v it leaves the picture"), "{shown}");
 }
 
 #[test]
-fn several_series_have_a_block_each_up_to_a_bound() {
+fn several_series_have_a_section_each_up_to_a_bound() {
     let many: Vec<Series> = (0..13).map(|at| series(20, 10 + at)).collect();
     let shown = text(&history(true, many));
     fits(&shown);
@@ -147,7 +152,7 @@ fn several_series_have_a_block_each_up_to_a_bound() {
 }
 
 #[test]
-fn without_a_case_what_changed_is_a_table() {
+fn without_a_case_the_changes_are_a_table() {
     let mut few = series(4, usize::MAX);
     (few.p, few.q) = (None, None);
     let mut whole = history(false, vec![series(60, 40), series(60, usize::MAX), few]);
@@ -160,33 +165,36 @@ fn without_a_case_what_changed_is_a_table() {
     );
     let row = "syscall/getppid:via=raw 2026-10-13 120.0 ns 1.060 0.013";
     assert!(flat(&shown).contains(row), "{shown}");
-    assert!(shown.contains("not looked at: 2 runs: it was killed"), "{shown}");
+    assert!(shown.contains("not read: 2 runs: it was killed"), "{shown}");
     assert!(shown.contains("1 case with fewer than"), "{shown}");
     assert_eq!(text(&history(false, vec![])), "no figure of local is kept\n");
 }
 
 #[test]
-fn where_all_is_left_out_it_is_said_what_of_and_why() {
+fn runs_that_are_left_out_are_counted_with_the_reason() {
     let mut none = series(0, usize::MAX);
     (none.p, none.q) = (None, None);
-    none.left_out = vec![LeftOut { why: "its class is hostile".to_owned(), runs: 3 }];
+    none.left_out = vec![LeftOut { why: "its machine was very noisy".to_owned(), runs: 3 }];
     let mut whole = history(false, vec![none.clone()]);
     whole.left_out = none.left_out.clone();
     let shown = text(&whole);
-    assert!(shown.starts_with("nothing at local has runs enough"), "{shown}");
-    assert!(shown.contains("1 case without any run that can be in a series"), "{shown}");
-    assert!(shown.contains("left out of a case or more: 3 runs: its class is hostile"), "{shown}");
+    assert!(shown.starts_with("nothing at local has enough runs"), "{shown}");
+    assert!(shown.contains("1 case without a usable run"), "{shown}");
+    assert!(
+        shown.contains("left out of a case or more: 3 runs: its machine was very noisy"),
+        "{shown}"
+    );
     let named = text(&history(true, vec![none]));
-    assert!(named.contains("at local: no run can be in it\n"), "{named}");
-    assert!(named.contains("left out: 3 runs: its class is hostile"), "{named}");
+    assert!(named.contains("at local: no usable run\n"), "{named}");
+    assert!(named.contains("left out: 3 runs: its machine was very noisy"), "{named}");
     let mut elsewhere = history(false, vec![]);
     elsewhere.other_targets = vec!["ssh:db1".to_owned()];
     let shown = text(&elsewhere);
-    assert!(shown.contains("measured at other targets too (--at): ssh:db1"), "{shown}");
+    assert!(shown.contains("also measured at other targets (--at): ssh:db1"), "{shown}");
 }
 
 #[test]
-fn a_change_without_a_cause_names_what_is_watched_and_updates_their_letters() {
+fn a_change_without_an_update_names_what_is_watched() {
     let shown = flat(&text(&history(true, vec![series(60, 40)])));
     assert!(
         shown.contains("nothing that is watched was updated within two runs (kernel, kernel im")
@@ -196,13 +204,13 @@ fn a_change_without_a_cause_names_what_is_watched_and_updates_their_letters() {
     one.marks[2].peer = true;
     let shown = text(&history(true, vec![one]));
     fits(&shown);
-    let said = flat(&shown);
+    let words = flat(&shown);
     assert!(
-        said.contains("L command line, G mitigations, S security modules, T tracers"),
-        "{said}"
+        words.contains("L command line, G mitigations, S security modules, T tracers"),
+        "{words}"
     );
-    assert!(said.contains("command line of the other end 6.1.0-22 -> 6.1.0-23"), "{said}");
-    let letters: BTreeSet<char> = Updated::ALL.map(Updated::letter).into();
+    assert!(words.contains("command line of the other end 6.1.0-22 -> 6.1.0-23"), "{words}");
+    let letters: BTreeSet<char> = Updated::ALL.map(letter).into();
     assert_eq!(letters.len(), Updated::ALL.len());
 }
 
@@ -210,12 +218,12 @@ fn a_change_without_a_cause_names_what_is_watched_and_updates_their_letters() {
 fn an_interval_that_ends_before_it_begins_is_not_drawn() {
     let mut one = series(30, usize::MAX);
     one.points[10].interval = Some([130.0, 110.0]);
-    assert_eq!(one.points[10].unsure(), None);
+    assert_eq!(one.points[10].relative_half_width(), None);
     fits(&text(&history(true, vec![one])));
 }
 
 #[test]
-fn names_and_figures_of_any_length_stay_in_eighty_columns() {
+fn names_and_figures_of_any_length_fit_80_columns() {
     let mut one = series(60, 40);
     one.case = format!("pipe/{}", "x".repeat(93));
     one.marks = vec![Mark { to: "9".repeat(123), ..mark(40, Updated::Kernel) }];
@@ -227,26 +235,21 @@ fn names_and_figures_of_any_length_stay_in_eighty_columns() {
             fits(&text(&history(named, vec![one.clone()])));
         }
     }
-    for (ratio, shown) in
-        [(1.0501, "x1.050"), (0.5, "x0.50"), (99.996, "x100"), (1e9, "x1e9"), (1e-40, "x1e-40")]
-    {
-        assert_eq!(plot::times(ratio), shown);
-    }
 }
 
 #[test]
-fn what_is_provisional_is_called_so() {
+fn a_provisional_change_is_called_so() {
     let mut one = series(60, usize::MAX);
     let (runs, before) = (3, 20);
     one.newest = Some(Newest { runs, before, from: 120.0, to: 132.0, ratio: 1.1 });
     let shown = flat(&text(&history(true, vec![one])));
     let words =
-        "provisional: the newest 3 runs lie above all of the 20 before them, 120.0 -> 132.0 ns";
+        "provisional: the newest 3 runs are above all of the 20 before them, 120.0 -> 132.0 ns";
     assert!(shown.contains(words), "{shown}");
 }
 
 #[test]
-fn words_from_outside_drive_no_terminal() {
+fn text_from_outside_has_no_control_characters() {
     let mut one = series(20, 10);
     one.case = "\u{1b}[2Jcase".to_owned();
     one.left_out = vec![LeftOut { why: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];

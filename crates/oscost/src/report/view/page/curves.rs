@@ -1,133 +1,120 @@
-//! Curves: figures over a size or a number, with their intervals, the laws that they follow, and the
-//! places where they bend, by name.
+//! Curves on a page: figures over a size or a number, with their intervals, the laws that they
+//! follow, and the named places where they bend.
 
 use oscost_model::curve::{Curve, CurvePoint, Scaling};
 use oscost_model::record::Record;
 use oscost_model::unit::Unit;
-use plotly::Scatter;
-use plotly::common::{DashType, HoverInfo, Line as Stroke, Mode};
-use plotly::layout::{AxisType, HoverMode};
+use oscost_stats::scaling::Law;
 
-use crate::report::figures::Style;
-use crate::report::figures::quantity;
+use crate::report::figures::{Style, quantity};
 use crate::report::view::chart::{
-    Along, COLOURS, Chart, Plot, Points, axis, layout, ratios, safe, symbol, titled, told, upright,
+    Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::curves::CurveGroup;
 use crate::report::view::page::rows;
-use oscost_stats::scaling::Law;
 
 /// Steps in which a law is drawn.
-const STEPS: u32 = 60;
+const LAW_STEPS: u32 = 60;
 
-/// The chart of a block; nothing where it has nothing that a scale of ratios could show.
-pub(super) fn chart(at: usize, block: &CurveGroup<'_>, record: &Record) -> Option<Chart> {
-    let mut plot = Plot::default();
-    let mut shown: Vec<f64> = Vec::new();
-    let mut knees: Vec<(u64, String)> = Vec::new();
-    for (which, &curve) in block.curves.iter().enumerate() {
-        let points = points(curve, block, record);
-        if points.x.is_empty() {
+/// The chart of a group; nothing where it has nothing that a logarithmic scale can show.
+pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> Option<Chart> {
+    let mut series = Vec::new();
+    let mut marks: Vec<Mark> = Vec::new();
+    for (number, &curve) in group.curves.iter().enumerate() {
+        let points = points(curve, record);
+        if points.is_empty() {
             continue;
         }
-        shown.extend(points.y.iter().chain(points.ends.iter().flatten()));
-        let colour = COLOURS[which % COLOURS.len()];
-        let name = points.name.clone();
-        plot.add_trace(points.trace((colour, symbol(which)), Along::Y, Mode::LinesMarkers));
-        if let Some((x, y)) = law(curve) {
-            let stroke = Stroke::new().color(colour).dash(DashType::Dot).width(1.5);
-            let trace = Scatter::new(x, y)
-                .name(safe(&format!("{name}: its law")))
-                .mode(Mode::Lines)
-                .hover_info(HoverInfo::Skip)
-                .line(stroke);
-            plot.add_trace(trace);
-        }
-        // A scale of ratios has no 0.
+        let name = group.labels(curve).join(", ");
+        let name = if name.is_empty() { curve.benchmark.clone() } else { name };
+        let colour = Colour::Palette(number);
+        let law = law(curve).map(|points| Series {
+            name: format!("{name}: its law"),
+            colour,
+            shape: Shape::DottedLine,
+            points,
+        });
+        let shape = Shape::ConnectedSymbols(Symbol::of_series(number));
+        series.push(Series { name, colour, shape, points });
+        series.extend(law);
+        // A logarithmic scale has no 0.
         for it in curve.breaks.iter().flatten().filter(|it| it.position > 0) {
-            let named = match &it.constants[..] {
-                [] => "bends, unexplained".to_owned(),
+            let x = it.position as f64;
+            let cause = match &it.constants[..] {
+                [] => "unexplained break".to_owned(),
                 some => some.join(", "),
             };
-            match knees.iter_mut().find(|(at, _)| *at == it.position) {
-                Some((_, names)) if !names.contains(&named) => {
-                    names.push_str(&format!("; {named}"))
+            match marks.iter_mut().find(|mark| mark.x == x) {
+                Some(mark) if !mark.text.contains(&cause) => {
+                    mark.text.push_str(&format!("; {cause}"));
                 }
                 Some(_) => {}
-                None => knees.push((it.position, named)),
+                None => marks.push(Mark { x, text: cause }),
             }
         }
     }
-    if shown.is_empty() {
+    if series.is_empty() {
         return None;
     }
-    let values = block.curves.iter().flat_map(|curve| &curve.points).map(|point| point.value);
-    let ends = (values.clone().filter(|value| *value > 0).min(), values.max());
-    let middle = ends.0.zip(ends.1).map_or(0.0, |(low, high)| (low as f64 * high as f64).sqrt());
-    let line = |(at, words): &(u64, String)| upright(*at as f64, words, true, *at as f64 > middle);
-    let (shapes, notes) = knees.iter().map(line).unzip();
-    let Curve { axis: of_axis, item: of, unit, .. } = block.curves[0];
-    let by = if of_axis == of { of_axis.clone() } else { format!("{of_axis} (in {of}s)") };
-    let beside = titled(ratios(shown.iter().copied(), *unit), quantity(*unit));
-    let below = titled(axis().type_(AxisType::Log), &by);
-    let layout = layout(None)
-        .x_axis(below)
-        .y_axis(beside)
-        .shapes(shapes)
-        .annotations(notes)
-        .hover_mode(HoverMode::Closest);
-    plot.set_layout(layout);
+    let values: Vec<f64> = series
+        .iter()
+        .filter(|series| series.shape != Shape::DottedLine)
+        .flat_map(|series| &series.points)
+        .flat_map(|point| point.interval.into_iter().flatten().chain([point.y]))
+        .collect();
+    let Curve { axis, item, unit, .. } = group.curves[0];
+    let by = if axis == item { axis.clone() } else { format!("{axis} (in {item}s)") };
     Some(Chart {
-        id: format!("curve-{at}"),
-        caption: format!("{}, both on scales of ratios, with 95 % intervals", block.title),
-        plot,
-        lines: None,
-        orders: Vec::new(),
+        id: format!("curve-{number}"),
+        caption: format!("{}, both on logarithmic scales, with 95 % intervals", group.title),
+        x: Axis::logarithmic(by),
+        y: Vertical::Axis(Axis::over(values.into_iter(), quantity(*unit), *unit)),
+        series,
+        marks,
+        band: None,
     })
 }
 
-/// The points of a curve that a scale of ratios can show.
-fn points(curve: &Curve, block: &CurveGroup<'_>, record: &Record) -> Points {
-    let name = block.labels(curve).join(", ");
-    let name = if name.is_empty() { curve.benchmark.clone() } else { name };
-    let mut points = Points { name: name.clone(), ..Points::default() };
-    let of_curve = |point: &CurvePoint| {
+/// The points of a curve that a logarithmic scale can show.
+fn points(curve: &Curve, record: &Record) -> Vec<Point> {
+    let row = |point: &CurvePoint| {
         record.results.iter().position(|row| {
             row.case == point.case
                 && row.target.text == curve.target
                 && row.target.peer == curve.peer
         })
     };
-    for point in &curve.points {
-        let Some(figure) = point.figure.filter(|it| *it > 0.0 && it.is_finite()) else { continue };
-        if point.value == 0 {
-            continue;
-        }
-        points.x.push(point.value as f64);
-        points.y.push(figure);
-        points.ends.push(point.ci95.unwrap_or([figure; 2]));
-        let row = of_curve(point);
-        points.told.push(match row {
-            Some(at) => told(&rows::told(&point.case, &record.results[at])),
-            None => told(&[point.case.clone(), Style::of(figure, curve.unit).with_unit(figure)]),
-        });
-        points.rows.push(row.map(rows::id).unwrap_or_default());
-    }
-    points
+    let point = |point: &CurvePoint| {
+        let figure = point.figure.filter(|it| *it > 0.0 && it.is_finite() && point.value > 0)?;
+        let row = row(point);
+        let details = match row {
+            Some(at) => rows::details(&point.case, &record.results[at]),
+            None => vec![point.case.clone(), Style::of(figure, curve.unit).with_unit(figure)],
+        };
+        Some(Point {
+            x: point.value as f64,
+            y: figure,
+            interval: Some(point.ci95.unwrap_or([figure; 2])),
+            details,
+            row: row.map(rows::id).unwrap_or_default(),
+            ..Point::default()
+        })
+    };
+    curve.points.iter().filter_map(point).collect()
 }
 
 /// The law of a curve, in steps between its ends; nothing where it follows none.
-fn law(curve: &Curve) -> Option<(Vec<f64>, Vec<f64>)> {
+fn law(curve: &Curve) -> Option<Vec<Point>> {
     let scaling = curve.scaling.as_ref().filter(|it| it.holds)?;
     let law = Law::ALL.into_iter().find(|law| law.text() == scaling.model)?;
     let (first, last) = (curve.points.first()?.value.max(1), curve.points.last()?.value);
     if last <= first {
         return None;
     }
-    let step = (last as f64 / first as f64).powf(1.0 / f64::from(STEPS));
-    let at = (0..=STEPS).map(|which| first as f64 * step.powi(which as i32));
-    let figures = at.map(|n| (n, figure(curve, scaling, law, n)));
-    Some(figures.filter(|(_, figure)| *figure > 0.0 && figure.is_finite()).unzip())
+    let step = (last as f64 / first as f64).powf(1.0 / f64::from(LAW_STEPS));
+    let at = (0..=LAW_STEPS).map(|number| first as f64 * step.powi(number as i32));
+    let points = at.map(|x| Point { x, y: figure(curve, scaling, law, x), ..Point::default() });
+    Some(points.filter(|point| point.y > 0.0 && point.y.is_finite()).collect())
 }
 
 /// The figure of a curve's law at a size: its costs are in ns, of a rate too.

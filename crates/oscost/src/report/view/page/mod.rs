@@ -10,9 +10,6 @@ mod rows;
 mod spread;
 mod study;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 
 use oscost_model::definition::Catalog;

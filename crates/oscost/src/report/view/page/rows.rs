@@ -1,4 +1,4 @@
-//! A run's rows: what they are called on the page, what is told of a point of them, and their table.
+//! A run's rows: what they are called on the page, the details of their points, and their table.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::report::view::row::{entries, figure, floor, is_asked, spread_pct};
 pub(super) struct Rows<'a> {
     /// The rows.
     pub(super) all: Vec<(usize, &'a Row)>,
-    /// Whether they stand at more than one place, or have ends on other machines.
+    /// Whether they were measured at several targets, or have ends on other machines.
     several_targets: bool,
 }
 
@@ -48,13 +48,13 @@ fn target(row: &Row) -> String {
     row.target.peer.as_ref().map_or(text.clone(), |peer| format!("{text} to {peer}"))
 }
 
-/// The reference case of a row.
+/// The anchor of a row.
 pub(super) fn id(at: usize) -> String {
     format!("r{at}")
 }
 
-/// What is told of a row's point: figure, interval, how many, entries, class and floor.
-pub(super) fn told(name: &str, row: &Row) -> Vec<String> {
+/// The details of a row's point: figure, interval, repetitions, entries, class and floor.
+pub(super) fn details(name: &str, row: &Row) -> Vec<String> {
     let mut lines = vec![name.to_owned()];
     let Some(figure) = figure(row) else { return lines };
     lines.push(match figure.interval_text() {
@@ -97,7 +97,7 @@ pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     })
 }
 
-/// The table. What is the same in all rows stands above it, and in no column.
+/// The table. What is the same in all rows is in the caption instead of a column.
 fn table(rows: &Rows<'_>) -> Table {
     let mut columns = columns();
     let mut lines: Vec<TableRow> = rows.all.iter().map(|(at, row)| line(*at, row)).collect();
@@ -169,7 +169,7 @@ fn line(at: usize, row: &Row) -> TableRow {
         end(1),
         Cell::number(n.map_or("-".to_owned(), |n| n.to_string()), n.map(f64::from)),
         Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
-        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).styled(class_look(row)),
+        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).styled(class_style(row)),
         Cell::number(entries(row), counted),
         Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
         Cell::text(notes.join(" ")).styled("small"),
@@ -177,15 +177,15 @@ fn line(at: usize, row: &Row) -> TableRow {
     TableRow { id: id(at), benchmark: row.benchmark.clone(), cells }
 }
 
-/// The look of a row's class.
-fn class_look(row: &Row) -> &'static str {
+/// The style of a row's class.
+fn class_style(row: &Row) -> &'static str {
     CLASSES.iter().find(|class| Some(**class) == row.class.as_deref()).copied().unwrap_or("")
 }
 
-/// A word that may stand in a reference case.
+/// A word that may be part of an anchor.
 pub(super) fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect()
 }
 
-/// The classes of cost, the cheapest first.
+/// The classes of cost, the least expensive first.
 pub(super) const CLASSES: [&str; 5] = ["user", "vdso", "light", "heavy", "blocking"];

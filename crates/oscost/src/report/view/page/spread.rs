@@ -1,28 +1,29 @@
-//! How far repetitions and samples of rows lie from their middles: a chart for each family.
+//! How far repetitions and samples of rows are from their medians: a chart for each family.
 
 use oscost_model::record::Row;
-use plotly::box_plot::{BoxPoints, QuartileMethod};
-use plotly::common::{HoverInfo, Line as Stroke, Marker, Mode, Orientation};
-use plotly::layout::HoverMode;
-use plotly::{BoxPlot, Scatter};
+use oscost_stats::order::quantile;
 
 use crate::report::figures::{Style, per_cent};
-use crate::report::view::chart::{
-    COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, axis, layout, lines_axis, safe, titled, told,
-};
+use crate::report::view::chart::{Axis, Chart, Colour, Order, Point, Series, Shape, Vertical};
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::Rows;
 use crate::report::view::row::has;
-use oscost_stats::order::quantile;
 
-/// How one row's values lie around their middle, in per cent of it.
+/// How one row's values spread around their median, in per cent of it.
 struct Spread<'a> {
+    /// Its place in the record.
     at: usize,
     row: &'a Row,
-    /// A repetition each, with what is told of it.
-    repetitions: Vec<(f64, String)>,
+    repetitions: Vec<Repetition>,
     /// Five quantiles of the raw batches: 5, 25, 50, 75 and 95 %; `None` where the record has none.
     samples: Option<[f64; 5]>,
+}
+
+/// A repetition.
+struct Repetition {
+    /// How far it is from the median, in per cent of it.
+    deviation_pct: f64,
+    details: Vec<String>,
 }
 
 /// The chart of a family's rows; nothing where none has two repetitions.
@@ -32,131 +33,118 @@ pub(super) fn chart(id: String, members: &[(usize, &Row)], rows: &Rows<'_>) -> O
     if spreads.is_empty() {
         return None;
     }
-    let lines = spreads.len();
-    let y = |at: usize| -(at as f64);
-    let mut plot = Plot::default();
-    let sampled: Vec<(usize, [f64; 5])> =
-        spreads.iter().enumerate().filter_map(|(at, it)| Some((at, it.samples?))).collect();
-    if !sampled.is_empty() {
-        plot.add_trace(samples(&sampled, &y));
-    }
-    let points = || {
-        let all = spreads.iter().enumerate();
-        all.flat_map(|(at, it)| it.repetitions.iter().map(move |(off, told)| (at, it, *off, told)))
+    let numbered = || spreads.iter().enumerate();
+    let sampled = numbered().filter_map(|(row, it)| {
+        Some(Point {
+            y: row as f64,
+            quantiles: it.samples?,
+            row: rows::id(it.at),
+            ..Point::default()
+        })
+    });
+    let sampled: Vec<Point> = sampled.collect();
+    let point = |row: usize, at: usize, it: &Repetition| Point {
+        x: it.deviation_pct,
+        y: row as f64,
+        details: it.details.clone(),
+        row: rows::id(at),
+        ..Point::default()
     };
-    let trace = Scatter::new(
-        points().map(|(_, _, off, _)| off).collect(),
-        points().map(|(at, ..)| y(at)).collect(),
-    )
-    .name("a repetition each")
-    .mode(Mode::Markers)
-    .marker(Marker::new().color(COLOURS[0]).size(6).opacity(0.65))
-    .hover_text_array(points().map(|(.., told)| told).collect())
-    .hover_info(HoverInfo::Text)
-    .custom_data(points().map(|(_, it, ..)| rows::id(it.at)).collect::<Vec<_>>());
-    plot.add_trace(trace);
-    let names = match lines {
-        few if few <= MOST_NAMES => {
-            let all = spreads.iter().enumerate();
-            all.map(|(at, it)| (at as f64, safe(&rows.name(it.row)))).collect()
-        }
-        _ => Vec::new(),
+    let of_row = |(row, it): (usize, &Spread<'_>)| {
+        it.repetitions.iter().map(|one| point(row, it.at, one)).collect::<Vec<_>>()
     };
+    let repetitions: Vec<Point> = numbered().flat_map(of_row).collect();
     let ids = spreads.iter().map(|it| rows::id(it.at)).collect();
-    let order = Order { name: "as measured", rows: ids, names };
+    let names = spreads.iter().map(|it| rows.name(it.row)).collect();
     let all = spreads.iter().flat_map(|it| it.samples.into_iter().flatten());
-    let all = all.chain(points().map(|(_, _, off, _)| off));
-    let (low, high) = all.fold((0f64, 0f64), |(low, high), off| (low.min(off), high.max(off)));
-    // Said, and not left to be found: on a telephone names begin at its edge.
-    let room = (0.04 * high - 0.04 * low).max(0.004);
-    let ends = [low - room, high + room].map(|end| end.clamp(f64::MIN, f64::MAX));
-    let below = axis().tick_suffix(" %").range(ends.to_vec());
-    let below = titled(below, "from the row's median");
-    let layout =
-        layout(Some(lines)).x_axis(below).y_axis(lines_axis(&order)).hover_mode(HoverMode::Closest);
-    plot.set_layout(layout);
+    let all = all.chain(repetitions.iter().map(|point| point.x));
+    let (low, high) = all.fold((0f64, 0f64), |(low, high), pct| (low.min(pct), high.max(pct)));
+    let margin = (0.04 * high - 0.04 * low).max(0.004);
+    let ends = [low - margin, high + margin].map(|end| end.clamp(f64::MIN, f64::MAX));
     let boxes = match sampled.is_empty() {
         true => "",
         false => {
-            " Boxes: the raw batches around their own median, clock and loop still in them; from \
-             5 to 95 in a hundred, the box is the middle half."
+            " Boxes: the raw batches around their own median, clock and loop included; from the \
+             5th to the 95th percentile, the box is the middle half."
         }
+    };
+    let boxed = (!sampled.is_empty()).then(|| Series {
+        name: "raw batches".to_owned(),
+        colour: Colour::Muted,
+        shape: Shape::Boxes,
+        points: sampled,
+    });
+    let repeated = Series {
+        name: "a repetition each".to_owned(),
+        colour: Colour::Palette(0),
+        shape: Shape::DenseSymbols,
+        points: repetitions,
     };
     Some(Chart {
         id,
         caption: format!(
-            "How far the repetitions lie from their row's median, in per cent of it.{boxes}"
+            "How far the repetitions are from their row's median, in per cent of it.{boxes}"
         ),
-        plot,
-        lines: Some(lines),
-        orders: Vec::new(),
+        // Explicit ends: on a narrow screen names begin at the edge.
+        x: Axis { ends: Some(ends), suffix: " %", ..Axis::linear("from the row's median") },
+        y: Vertical::Rows(vec![Order::of_rows("as measured", ids, names)]),
+        series: boxed.into_iter().chain([repeated]).collect(),
+        marks: Vec::new(),
+        band: None,
     })
 }
 
-/// Boxes of raw batches, one for each line that has any.
-fn samples(sampled: &[(usize, [f64; 5])], y: &dyn Fn(usize) -> f64) -> Box<BoxPlot<f64, f64>> {
-    let of = |which: usize| sampled.iter().map(|(_, five)| five[which]).collect::<Vec<f64>>();
-    BoxPlot::<f64, f64>::new_xy(Vec::new(), sampled.iter().map(|(at, _)| y(*at)).collect())
-        .name("raw batches")
-        .orientation(Orientation::Horizontal)
-        .lower_fence(of(0))
-        .q1(of(1))
-        .median(of(2))
-        .q3(of(3))
-        .upper_fence(of(4))
-        .quartile_method(QuartileMethod::Inclusive)
-        .box_points(BoxPoints::False)
-        .hover_info(HoverInfo::X)
-        .line(Stroke::new().color(GREY).width(1.0))
-}
-
 fn spread(at: usize, row: &Row) -> Option<Spread<'_>> {
-    // What cannot be told from nothing has no middle that a share could be of, and what is exact has
-    // nothing but its middle.
+    // What cannot be distinguished from zero has no median to take a share of, and an exact figure
+    // has no spread.
     let estimate = row.estimate.as_ref().filter(|_| !has(row, "BELOW_DETECTION"))?;
     if estimate.exact {
         return None;
     }
     let median = estimate.median;
-    let off = |value: f64| drawn(100.0 * (value / median - 1.0));
     let style = Style::of(median, row.unit);
     let counted = row.repetitions.iter().filter_map(|it| Some((it, it.value?)));
-    let repetitions: Vec<(f64, String)> = counted
-        .map(|(it, value)| {
-            let lines = [
-                row.case.clone(),
-                format!("{} ({:+.2} %)", style.with_unit(value), off(value)),
-                format!("round {}, {} batches", it.round, it.batches),
-                it.lost_pct.map_or(String::new(), |lost| format!("{} lost", per_cent(lost))),
-            ];
-            let lines: Vec<String> = lines.into_iter().filter(|it| !it.is_empty()).collect();
-            (off(value), told(&lines))
-        })
-        .filter(|(off, _)| off.is_finite())
-        .collect();
+    let repetitions = counted.map(|(it, value)| {
+        let deviation_pct = rounded(100.0 * (value / median - 1.0));
+        let details = [
+            row.case.clone(),
+            format!("{} ({deviation_pct:+.2} %)", style.with_unit(value)),
+            format!("round {}, {} batches", it.round, it.batches),
+            it.lost_pct.map_or(String::new(), |lost| format!("{} lost", per_cent(lost))),
+        ];
+        let details = details.into_iter().filter(|it| !it.is_empty()).collect();
+        Repetition { deviation_pct, details }
+    });
+    let repetitions: Vec<Repetition> =
+        repetitions.filter(|it| it.deviation_pct.is_finite()).collect();
     if repetitions.len() < 2 {
         return None;
     }
-    Some(Spread { at, row, repetitions, samples: five(row) })
+    Some(Spread { at, row, repetitions, samples: quantiles(row) })
 }
 
-/// A share as it is drawn and told: what is less than a ten-thousandth of a per cent is to be seen in
-/// no chart, and its digits are a tenth of the file.
-fn drawn(pct: f64) -> f64 {
+/// A share without the digits that no chart can show: they would be a tenth of the file.
+fn rounded(pct: f64) -> f64 {
     let rounded = (pct * 1e4).round() / 1e4;
     if rounded.is_finite() { rounded } else { pct }
 }
 
 /// Five quantiles of a row's raw batches, in per cent from their median.
-fn five(row: &Row) -> Option<[f64; 5]> {
+fn quantiles(row: &Row) -> Option<[f64; 5]> {
     let samples = row.repetitions.iter().flat_map(|it| it.samples.iter().flatten());
     let each = samples.filter(|it| it.n > 0).map(|it| it.ticks as f64 / it.n as f64);
     let mut all: Vec<f64> = each.collect();
     all.sort_by(f64::total_cmp);
-    let middle = quantile(&all, 0.5)?;
-    let off = |share: f64| {
+    let median = quantile(&all, 0.5)?;
+    let deviation_pct = |share: f64| {
         let value = quantile(&all, share)?;
-        Some(drawn(100.0 * (value / middle - 1.0))).filter(|off| off.is_finite())
+        Some(rounded(100.0 * (value / median - 1.0))).filter(|pct| pct.is_finite())
     };
-    Some([off(0.05)?, off(0.25)?, off(0.5)?, off(0.75)?, off(0.95)?])
+    Some([
+        deviation_pct(0.05)?,
+        deviation_pct(0.25)?,
+        deviation_pct(0.5)?,
+        deviation_pct(0.75)?,
+        deviation_pct(0.95)?,
+    ])
 }

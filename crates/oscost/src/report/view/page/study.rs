@@ -2,14 +2,11 @@
 //! charts; the study's claims; and what was predicted.
 
 use oscost_model::record::Record;
-use plotly::common::{MarkerSymbol, Mode};
-use plotly::layout::HoverMode;
 
 use crate::report::figures::times;
 use crate::report::text::plain;
 use crate::report::view::chart::{
-    Along, COLOURS, Chart, GREY, MOST_NAMES, Order, Plot, Points, layout, lines_axis, ratios_named,
-    safe, titled, told, upright,
+    Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::claims::{CLAIMS, CONDITIONS, in_parts};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
@@ -147,81 +144,97 @@ fn one(at: usize, table: &SingleTargetTable<'_>, clock_step_ns: Option<f64>) -> 
     parts
 }
 
+/// Whether a logarithmic scale can show a value.
+fn is_usable(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
+}
+
+/// A row of a chart: what was published, and what was measured here.
+struct ThenAndNow {
+    name: String,
+    then: Option<f64>,
+    now: Option<f64>,
+    /// The interval of what was measured.
+    interval: Option<[f64; 2]>,
+    details: Vec<String>,
+}
+
 /// The figures of a table's rows, then and now, in the table's own unit.
 fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
     let unit = table.table.unit;
-    let usable = |value: &f64| *value > 0.0 && value.is_finite();
-    let mut then = Points { name: "then".to_owned(), ..Points::default() };
-    let mut now = Points { name: "here, oscost's median".to_owned(), ..Points::default() };
-    let mut names = Vec::new();
+    let mut rows = Vec::new();
     for row in &table.rows {
         // Rows of another unit have no place on this scale.
         let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
-        let printed = cell.published.and_then(Published::single).filter(usable);
-        let own = cell.estimate.filter(|own| usable(&own.value));
-        if printed.is_none() && own.is_none() {
-            continue;
-        }
-        let y = -(names.len() as f64);
+        let then = cell.published.and_then(Published::single).filter(|it| is_usable(*it));
+        let own = cell.estimate.filter(|own| is_usable(own.value));
         let [_, then_text, _, own_text, ratio, _] = cells_beside(cell, table, Spread::Ends);
-        let words = [
-            row.row.name.clone(),
-            format!("then {then_text} {}", unit.text()),
-            format!("here {own_text} {}", unit.text()),
-            format!("then / here {ratio}"),
-        ];
-        names.push((names.len() as f64, safe(&row.row.name)));
-        if let Some(value) = printed {
-            add(&mut then, (value, y), [value; 2], &words);
-        }
-        if let Some(own) = own {
-            let ends = own.interval.map_or([own.value; 2], |it| [it.lo, it.hi]);
-            add(&mut now, (own.value, y), ends, &words);
-        }
+        rows.push(ThenAndNow {
+            name: row.row.name.clone(),
+            then,
+            now: own.map(|own| own.value),
+            interval: own.and_then(|own| own.interval).map(|it| [it.lo, it.hi]),
+            details: vec![
+                row.row.name.clone(),
+                format!("then {then_text} {}", unit.text()),
+                format!("here {own_text} {}", unit.text()),
+                format!("then / here {ratio}"),
+            ],
+        });
     }
-    let lines = names.len();
-    if lines == 0 {
-        return None;
-    }
-    let all: Vec<f64> = then.x.iter().chain(&now.x).copied().collect();
-    let name = |value: f64| format!("{} {}", times(value), unit.text());
-    let below = titled(ratios_named(all.into_iter(), &name), unit.text());
-    let caption = format!("{}: then and now, on a scale of ratios", plain(&table.table.name));
-    Some(lined(format!("then-{at}"), caption, [then, now], names, below))
+    let caption = format!("{}: then and now, on a logarithmic scale", plain(&table.table.name));
+    let axis = |values: &mut dyn Iterator<Item = f64>| {
+        Axis::over_named(values, unit.text(), |value| format!("{} {}", times(value), unit.text()))
+    };
+    chart_of(format!("then-{at}"), caption, "here, oscost's median", rows, axis)
 }
 
-fn add(points: &mut Points, (x, y): (f64, f64), ends: [f64; 2], words: &[String]) {
-    points.x.push(x);
-    points.y.push(y);
-    points.ends.push(ends);
-    points.told.push(told(words));
-    points.rows.push(String::new());
-}
-
-/// A chart with a line for each row and two points on it: then, and now.
-fn lined(
+/// A chart of rows with two points each: then, and now; nothing where no row has either.
+fn chart_of(
     id: String,
     caption: String,
-    [then, now]: [Points; 2],
-    names: Vec<(f64, String)>,
-    below: plotly::layout::Axis,
-) -> Chart {
-    let lines = names.len();
-    let ids = names.iter().map(|_| String::new()).collect();
-    let names = if lines <= MOST_NAMES { names } else { Vec::new() };
-    let order = Order { name: "as printed", rows: ids, names };
-    let mut plot = Plot::default();
-    for (points, colour, symbol) in
-        [(then, GREY, MarkerSymbol::DiamondOpen), (now, COLOURS[0], MarkerSymbol::Circle)]
-    {
-        if !points.x.is_empty() {
-            plot.add_trace(points.trace((colour, symbol), Along::X, Mode::Markers));
-        }
+    now: &str,
+    mut rows: Vec<ThenAndNow>,
+    axis: impl Fn(&mut dyn Iterator<Item = f64>) -> Axis,
+) -> Option<Chart> {
+    rows.retain(|row| row.then.is_some() || row.now.is_some());
+    if rows.is_empty() {
+        return None;
     }
-    let layout =
-        layout(Some(lines)).x_axis(below).y_axis(lines_axis(&order)).hover_mode(HoverMode::Closest);
-    plot.set_layout(layout);
-    Chart { id, caption, plot, lines: Some(lines), orders: Vec::new() }
+    let points = |value: &dyn Fn(&ThenAndNow) -> Option<(f64, Option<[f64; 2]>)>| {
+        let numbered = rows.iter().enumerate();
+        let points = numbered.filter_map(|(number, row)| {
+            let (x, interval) = value(row)?;
+            let interval = Some(interval.unwrap_or([x; 2]));
+            let details = row.details.clone();
+            Some(Point { x, y: number as f64, interval, details, ..Point::default() })
+        });
+        points.collect::<Vec<Point>>()
+    };
+    let series = [
+        Series {
+            name: "then".to_owned(),
+            colour: Colour::Muted,
+            shape: Shape::Symbols(Symbol::OpenDiamond),
+            points: points(&|row| Some((row.then?, None))),
+        },
+        Series {
+            name: now.to_owned(),
+            points: points(&|row| Some((row.now?, row.interval))),
+            ..Series::default()
+        },
+    ];
+    let ids = rows.iter().map(|_| String::new()).collect();
+    let names = rows.iter().map(|row| row.name.clone()).collect();
+    Some(Chart {
+        id,
+        caption,
+        x: axis(&mut rows.iter().flat_map(|row| [row.then, row.now]).flatten()),
+        y: Vertical::Rows(vec![Order::of_rows("as printed", ids, names)]),
+        series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
+        marks: Vec::new(),
+        band: None,
+    })
 }
 
 /// A table of a study that compares two places.
@@ -279,47 +292,32 @@ fn two(at: usize, laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) ->
 
 /// How many times as much the second column was, then and now.
 fn ratios_then_and_now(at: usize, table: &TwoTargetTable<'_>) -> Option<Chart> {
-    let usable = |value: &f64| *value > 0.0 && value.is_finite();
-    let mut then = Points { name: "then".to_owned(), ..Points::default() };
-    let mut now = Points { name: "here".to_owned(), ..Points::default() };
-    let mut names = Vec::new();
+    let mut rows = Vec::new();
     for row in &table.rows {
         let printed = |side: usize| row.row.published.get(side)?.as_ref()?.single();
-        let ratio = printed(1).zip(printed(0)).map(|(new, base)| new / base).filter(usable);
-        let here = row.comparison.map(|it| &it.ratio).filter(|it| usable(&it.value));
-        if ratio.is_none() && here.is_none() {
-            continue;
-        }
-        let y = -(names.len() as f64);
-        let told = |of: &str, value: Option<f64>| {
-            value.map(|value| format!("{of} {} times as much", times(value)))
+        let ratio = printed(1).zip(printed(0)).map(|(new, base)| new / base);
+        let ratio = ratio.filter(|it| is_usable(*it));
+        let here = row.comparison.map(|it| &it.ratio).filter(|it| is_usable(it.value));
+        let text = |when: &str, value: Option<f64>| {
+            value.map(|value| format!("{when} {} times as much", times(value)))
         };
-        let words: Vec<String> = [
-            Some(row.row.name.clone()),
-            told("then", ratio),
-            told("here", here.map(|it| it.value)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        names.push((names.len() as f64, safe(&row.row.name)));
-        if let Some(value) = ratio {
-            add(&mut then, (value, y), [value; 2], &words);
-        }
-        if let Some(it) = here {
-            add(&mut now, (it.value, y), it.ci95.unwrap_or([it.value; 2]), &words);
-        }
+        let name = row.row.name.clone();
+        let now = here.map(|it| it.value);
+        let details = [Some(name.clone()), text("then", ratio), text("here", now)];
+        rows.push(ThenAndNow {
+            name,
+            then: ratio,
+            now,
+            interval: here.and_then(|it| it.ci95),
+            details: details.into_iter().flatten().collect(),
+        });
     }
-    if names.is_empty() {
-        return None;
-    }
-    let all: Vec<f64> = then.x.iter().chain(&now.x).copied().chain([1.0]).collect();
-    let below = titled(ratios_named(all.into_iter(), &times), "times as much");
     let caption = format!("{}: the ratios, then and now", plain(&table.table.name));
-    let mut chart = lined(format!("then-{at}"), caption, [then, now], names, below);
-    let (one, _) = upright(1.0, "", true, false);
-    let layout = chart.plot.layout.shapes(vec![one]);
-    chart.plot.layout = Box::new(layout);
+    let axis = |values: &mut dyn Iterator<Item = f64>| {
+        Axis::over_named(values.chain([1.0]), "times as much", times)
+    };
+    let mut chart = chart_of(format!("then-{at}"), caption, "here", rows, axis)?;
+    chart.marks.push(Mark { x: 1.0, text: String::new() });
     Some(chart)
 }
 

@@ -1,25 +1,30 @@
-//! Pages without a browser: what stands in the file, whatever the record holds.
+//! Pages without a browser: the content of the file, whatever the record holds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use oscost_model::curve::{Break, Curve, CurvePoint};
-use oscost_model::record::{Comparison, Prediction};
+use oscost_model::record::{Comparison, Prediction, Record};
 use oscost_model::unit::Unit;
 use proptest::prelude::*;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::*;
+use super::chart::COLOURS;
+use super::report as html;
+use super::script::STYLE;
 use crate::estimate::comparison::compare;
 use crate::estimate::comparison::threshold::Threshold;
+use crate::report::view::compare::Shown as ComparedRuns;
+use crate::report::view::document::View;
+use crate::report::view::page::{self, Shown};
 
 #[path = "../../../../tests/common/large_run.rs"]
 mod large_run;
 
-/// Two rows at one place, one of them without a figure.
+/// Two rows at one target, one of them without a figure.
 fn record() -> Record {
     let mut record: Record =
         serde_json::from_str(include_str!("../../../../tests/store/run-1.json")).unwrap();
@@ -33,7 +38,7 @@ fn several() -> Record {
     large_run::run(&[&of[..], &[("process/fork", Unit::Seconds)]].concat(), 60, 3)
 }
 
-/// The same with its first rows compared, and a second place.
+/// The same with its first rows compared, and a second target.
 fn compared() -> Record {
     let mut record = several();
     for row in record.results.iter_mut().skip(1).step_by(2) {
@@ -55,14 +60,13 @@ fn comparison_of(case: String, base: u32) -> Comparison {
 }
 
 fn page(record: &Record) -> String {
-    crate::report::html(&run(&Shown { record, study: None, catalog: None })).unwrap()
+    html(&page::run(&Shown { record, study: None, catalog: None })).unwrap()
 }
 
 fn page_compared(base: &[Record], new: &[Record]) -> String {
     let compared = compare(base, new);
-    let shown =
-        compare::Shown { base, new, compared: &compared, threshold: Threshold::PerCent(5.0) };
-    crate::report::html(&comparison(&shown, None)).unwrap()
+    let shown = ComparedRuns { base, new, compared: &compared, threshold: Threshold::PerCent(5.0) };
+    html(&page::comparison(&shown, None)).unwrap()
 }
 
 /// The names of a page's sections, in order.
@@ -70,7 +74,7 @@ fn sections(page: &str) -> Vec<&str> {
     page.split("<section id=\"").skip(1).filter_map(|it| it.split('"').next()).collect()
 }
 
-/// What stands packed in a page.
+/// What is packed in a page.
 fn unpacked(page: &str, id: &str) -> Option<String> {
     let (_, rest) = page.split_once(&format!("id=\"{id}\">"))?;
     let bytes = BASE64_STANDARD.decode(rest.split_once("</script>")?.0).unwrap();
@@ -83,7 +87,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(&unpacked(page, "data").unwrap()).unwrap()
 }
 
-/// All that a chart stands on is a number: what is none would be drawn at a place of its own.
+/// All coordinates of a chart are numbers: anything else would be drawn as a category.
 fn every_chart_is_of_numbers(page: &str) {
     let numbers = |of: &Value| {
         let all = of.as_array().into_iter().flatten();
@@ -102,8 +106,8 @@ fn every_chart_is_of_numbers(page: &str) {
     }
 }
 
-/// No two things have one name.
-fn every_reference_case_is_one(page: &str) {
+/// No two elements have the same id.
+fn ids_are_unique(page: &str) {
     let mut ids: Vec<&str> =
         page.split(" id=\"").skip(1).filter_map(|it| it.split('"').next()).collect();
     let all = ids.len();
@@ -128,11 +132,11 @@ fn a_page_of_two_thousand_rows_is_under_five_megabytes() {
     assert!(page.len() < 5_000_000, "{}", page.len());
     assert_eq!(page.matches("<tr id=\"r").count(), 2_000);
     every_chart_is_of_numbers(&page);
-    every_reference_case_is_one(&page);
+    ids_are_unique(&page);
 }
 
 #[test]
-fn what_runs_is_named_by_what_it_is() {
+fn the_policy_names_the_scripts_by_their_hashes() {
     let page = page(&record());
     let glue = page.rsplit_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
     let library = unpacked(&page, "library").unwrap();
@@ -140,7 +144,7 @@ fn what_runs_is_named_by_what_it_is() {
     let policy = policy.split_once("\">").unwrap().0;
     for script in [glue, &library] {
         let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
-        // Those of an attribute are escaped; a reader of HTML takes that back.
+        // Quotes in an attribute are escaped.
         assert!(policy.contains(&format!("&#39;sha256-{hash}&#39;")), "{policy}");
     }
     assert_eq!(policy.matches("sha256-").count(), 2);
@@ -148,7 +152,7 @@ fn what_runs_is_named_by_what_it_is() {
 }
 
 #[test]
-fn without_a_chart_what_draws_is_left_out() {
+fn a_page_without_charts_has_no_plotting_library() {
     let mut record = record();
     record.results.remove(0);
     let page = page(&record);
@@ -159,7 +163,7 @@ fn without_a_chart_what_draws_is_left_out() {
 }
 
 #[test]
-fn a_section_is_there_when_it_has_something_to_say() {
+fn a_section_without_content_is_left_out() {
     let full = record();
     let with = |change: &dyn Fn(&mut Record)| {
         let mut record = full.clone();
@@ -171,14 +175,14 @@ fn a_section_is_there_when_it_has_something_to_say() {
         }
         named
     };
-    let usual = ["bill", "not-measured", "machine", "families", "table", "remarks"];
+    let usual = ["price-list", "not-measured", "machine", "families", "table", "remarks"];
     assert_eq!(with(&|_| {}), usual);
     let without = |absent: &[&str]| {
         let left = usual.into_iter().filter(|it| !absent.contains(it));
         left.map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(with(&|it| drop(it.results.remove(1))), without(&["not-measured"]));
-    assert_eq!(with(&|it| drop(it.results.remove(0))), without(&["bill", "families"]));
+    assert_eq!(with(&|it| drop(it.results.remove(0))), without(&["price-list", "families"]));
     assert_eq!(
         with(&|it| it.results[0].repetitions.truncate(1)),
         without(&["families"]),
@@ -208,12 +212,12 @@ fn a_record_of_nothing_is_a_page() {
     record.machines.clear();
     record.conditions.clear();
     let page = page(&record);
-    assert!(!page.contains("outcome: "), "nothing is the same in rows that are not there");
+    assert!(!page.contains("outcome: "), "the caption describes rows that do not exist");
     page_compared(&[record.clone()], &[record]);
     page_compared(&[], &[]);
 }
 
-/// Every figure of a row, and of what is said of rows, is this one.
+/// Makes every figure of a record this one.
 fn all_are(record: &mut Record, value: f64) {
     for row in &mut record.results {
         if let Some(estimate) = &mut row.estimate {
@@ -265,21 +269,21 @@ fn all_are(record: &mut Record, value: f64) {
 }
 
 #[test]
-fn figures_from_one_end_of_numbers_to_the_other_make_a_page() {
+fn extreme_figures_make_a_page() {
     let extremes = [0.0, -0.0, -1.0, 5e-324, 1e-300, 1e300, f64::MAX, -f64::MAX, 1e15];
     for value in extremes {
         for mut record in [record(), several(), compared()] {
             all_are(&mut record, value);
             let text = page(&record);
             every_chart_is_of_numbers(&text);
-            every_reference_case_is_one(&text);
+            ids_are_unique(&text);
             every_chart_is_of_numbers(&page_compared(&[record.clone()], &[record]));
         }
     }
 }
 
 #[test]
-fn a_ratio_that_has_no_place_on_the_scale_is_in_the_table_alone() {
+fn a_ratio_that_a_logarithmic_scale_cannot_show_is_in_the_table_only() {
     let mut record = compared();
     for it in &mut record.comparisons {
         it.ratio.value = 0.0;
@@ -293,7 +297,7 @@ fn a_ratio_that_has_no_place_on_the_scale_is_in_the_table_alone() {
     record.comparisons[3].verdict = "of another version".to_owned();
     let text = page(&record);
     let drawn = &data(&text)["charts"]["forest-0"]["data"];
-    assert_eq!(drawn[0]["x"], serde_json::json!([2.0]), "what we do not know is shown, too");
+    assert_eq!(drawn[0]["x"], serde_json::json!([2.0]), "an unknown verdict is shown, too");
     assert!(text.contains("9 ratios have no place"));
 }
 
@@ -325,25 +329,25 @@ fn a_curve_is_drawn_where_it_can_be() {
     let chart = &charts["curve-0"];
     assert_eq!(chart["data"][0]["x"], serde_json::json!([64.0]));
     let shapes = chart["layout"]["shapes"].as_array().unwrap();
-    assert_eq!(shapes.len(), 1, "nothing stands at 0 on a scale of ratios");
+    assert_eq!(shapes.len(), 1, "a logarithmic scale has no 0");
     record.curves = vec![none];
     assert_eq!(data(&page(&record))["charts"]["curve-0"], Value::Null);
 }
 
 #[test]
-fn families_whose_names_are_alike_have_a_chart_each() {
+fn families_with_similar_names_have_a_chart_each() {
     let of = [("a b/x", Unit::NsPerOp), ("a_b/x", Unit::NsPerOp), ("-/x", Unit::NsPerOp)];
     let mut record = large_run::run(&of, 6, 2);
     let machine = record.machines[0].clone();
     record.machines.push(machine);
     let text = page(&record);
-    every_reference_case_is_one(&text);
+    ids_are_unique(&text);
     let charts = data(&text)["charts"].clone();
     let spreads = charts.as_object().unwrap().keys().filter(|id| id.starts_with("spread-"));
     assert_eq!(spreads.count(), 3);
 }
 
-/// The record with a text in every place where text from outside may stand.
+/// A record with a text in every place where text from outside may be.
 fn marked(text: &str) -> Record {
     let mut record = compared();
     let own = || text.to_owned();
@@ -390,7 +394,7 @@ fn marked(text: &str) -> Record {
     record
 }
 
-/// How much lighter one of two colours is, as the guidelines for accessible pages reckon it.
+/// The contrast of two colours, by the Web Content Accessibility Guidelines.
 fn contrast(one: &str, other: &str) -> f64 {
     let light = |colour: &str| {
         let part = |at: usize| {
@@ -405,11 +409,8 @@ fn contrast(one: &str, other: &str) -> f64 {
 }
 
 #[test]
-fn what_is_written_and_drawn_stands_out_from_its_ground_in_light_and_in_dark() {
-    let themes = crate::report::render::html::script::STYLE
-        .split(":root")
-        .skip(1)
-        .filter(|it| it.contains("--paper: "));
+fn text_and_charts_have_enough_contrast_in_light_and_dark() {
+    let themes = STYLE.split(":root").skip(1).filter(|it| it.contains("--paper: "));
     let mut grounds = BTreeSet::new();
     for theme in themes {
         let colour = |name: &str| {
@@ -423,11 +424,11 @@ fn what_is_written_and_drawn_stands_out_from_its_ground_in_light_and_in_dark() {
                 assert!(found >= 4.5, "{ink} on {ground}: {found}");
             }
         }
-        for drawn in crate::report::view::chart::COLOURS {
+        for drawn in COLOURS {
             let found = contrast(drawn, colour("paper"));
             assert!(found >= 3.0, "{drawn} on {}: {found}", colour("paper"));
         }
-        // On paper nobody looks for where to press.
+        // Nothing is pressed on paper.
         if !theme.contains("#000000") {
             let found = contrast(colour("edge"), colour("band"));
             assert!(found >= 3.0, "{found}");
@@ -452,17 +453,17 @@ proptest! {
         }
         prop_assert_eq!(theirs.matches("<script").count(), 3);
         prop_assert_eq!(theirs.matches("<img").count(), 0);
-        // Charts are told no tag but the line breaks of ours.
-        let told = data(&theirs).to_string().replace("<br>", "");
-        prop_assert!(!told.contains('<'), "{told}");
+        // Charts have no tags but our line breaks.
+        let charts = data(&theirs).to_string().replace("<br>", "");
+        prop_assert!(!charts.contains('<'), "{charts}");
     }
 
     #[test]
-    fn what_is_packed_is_what_was_put_in(texts in proptest::collection::vec("\\PC{0,40}", 1..8)) {
+    fn packed_data_is_unpacked_unchanged(texts in proptest::collection::vec("\\PC{0,40}", 1..8)) {
         let explanations: BTreeMap<String, String> =
             texts.iter().map(|text| (format!("family/{text}"), text.clone())).collect();
         let page = View { explanations: explanations.clone(), ..View::default() };
-        let page = crate::report::html(&page).unwrap();
+        let page = html(&page).unwrap();
         prop_assert_eq!(&data(&page)["explained"], &serde_json::to_value(&explanations).unwrap());
     }
 }

@@ -1,0 +1,475 @@
+//! How figures developed from run to run: series with their changes, and what was updated meanwhile.
+
+#[cfg(test)]
+mod tests;
+
+use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
+use serde::Serialize;
+
+use crate::estimate::history::{Change, History, LeftOut, Mark, Series, Updated};
+use crate::report::figures::Style;
+use crate::report::text::{day, plain};
+use crate::report::view::document::{
+    Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
+};
+use crate::report::view::runs::shortest_unique;
+use crate::report::view::timeline::{LevelChange, Timeline, TimelineRun, Update, ratio_text};
+
+/// The version of the document.
+pub const SCHEMA: &str = "oscost.history/1";
+
+/// More series than these are not read one after the other.
+const MAX_SERIES: usize = 10;
+/// An update this many runs from a change may be its cause: of a step of 5 % nine in ten are placed
+/// within two runs.
+const MAX_DISTANCE_RUNS: usize = 2;
+/// Of more other targets than these, the first are named.
+const MAX_TARGETS: usize = 4;
+/// A value that was updated is quoted up to here: it may be a whole command line.
+const MAX_VALUE_CHARS: usize = 120;
+/// A figure of more characters than these is written in powers of ten: a record from outside may
+/// hold one of twenty digits.
+const MAX_FIGURE_CHARS: usize = 13;
+
+/// What follows from a change, and what does not.
+pub(super) const ADVICE: &str = "A history finds candidates and proves nothing. Measuring both sides \
+    in alternation says more: by `oscost ab` where one run can have both, else by alternating runs \
+    and `oscost compare --base A,B,.. --new C,D,..`.";
+
+/// The history on a screen: one series with its picture, several in short, or where no case was
+/// named a table of those that changed.
+pub fn view(history: &History) -> View {
+    let mut view = match (history.named, &history.series[..]) {
+        (_, []) => View {
+            lead: vec![format!("no figure of {} is kept", plain(&history.target)).into()],
+            ..View::default()
+        },
+        (true, series) => named(series),
+        (false, all) => changed(history, all),
+    };
+    let mut end = Vec::new();
+    if history.series.iter().any(|it| !it.changes.is_empty() || it.newest.is_some()) {
+        end.push(Block::Text(ADVICE.to_owned()));
+    }
+    end.extend(Block::list(notes(history)));
+    view.sections.push(Section { blocks: end, ..Section::default() });
+    view
+}
+
+/// The series that were named, a section each.
+fn named(series: &[Series]) -> View {
+    let is_alone = series.len() == 1;
+    let mut sections: Vec<Section> =
+        series.iter().take(MAX_SERIES).map(|it| section(it, is_alone)).collect();
+    if let Some(others) = series.get(MAX_SERIES..).filter(|others| !others.is_empty()) {
+        let changed = others.iter().filter(|it| !it.changes.is_empty()).count();
+        let text = format!(
+            "and {} more series, {changed} of them with a change: name fewer cases, or write all of \
+             them with --json",
+            others.len()
+        );
+        sections.push(Section { blocks: vec![Block::Text(text)], ..Section::default() });
+    }
+    View { sections, ..View::default() }
+}
+
+/// A series: its newest figure and its changes; where it is the only one, also its class and picture.
+fn section(series: &Series, is_alone: bool) -> Section {
+    let Series { case, target, points, .. } = series;
+    let peer = match (&series.peer_at, series.peer) {
+        (Some(host), true) => format!(", its other end at {}", plain(host)),
+        (None, true) => ", its other end on another machine".to_owned(),
+        (_, false) => String::new(),
+    };
+    let span = match (points.first(), points.last()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (day(&first.started), day(&last.started));
+            format!("{}, {first} to {last}", runs(points.len()))
+        }
+        _ => "no usable run".to_owned(),
+    };
+    let older = match series.older {
+        0 => String::new(),
+        older => format!(" ({} older)", runs(older)),
+    };
+    let mut head = Vec::new();
+    if is_alone {
+        head.push(format!("machine: {}", plain(&series.machine_class)));
+        head.push(format!("kernel: {}", plain(&series.kernel_class)));
+    }
+    head.extend(points.last().map(|last| {
+        let style = Style::of(last.median, series.unit);
+        let interval = last
+            .interval
+            .map(|[low, high]| format!(" ({} .. {})", style.number(low), style.number(high)));
+        format!("newest: {}{}", style.with_unit(last.median), interval.unwrap_or_default())
+    }));
+    let sentences = sentences(series);
+    let blocks = match is_alone {
+        true => {
+            let picture = Block::Timeline(Box::new(timeline(String::new(), series)));
+            let head = Block::list(head);
+            head.into_iter().chain([picture]).chain(Block::list(sentences)).collect()
+        }
+        false => Block::list(head.into_iter().chain(sentences)).into_iter().collect(),
+    };
+    let title = format!("{} at {}{peer}: {span}{older}", plain(case), plain(target));
+    Section { title, blocks, ..Section::default() }
+}
+
+/// A series as a timeline.
+pub(super) fn timeline(id: String, series: &Series) -> Timeline {
+    let newest = series.points.last().map_or(1.0, |point| point.median);
+    let style = Style::of(newest, series.unit);
+    let run = |(number, point): (usize, &crate::estimate::history::Point)| {
+        let figure = style.with_unit(point.median);
+        let figure = match point.interval {
+            Some([low, high]) => {
+                format!("{figure} ({} .. {})", style.number(low), style.number(high))
+            }
+            None => figure,
+        };
+        let class = point.class.as_deref().unwrap_or("not classed");
+        TimelineRun {
+            day: day(&point.started),
+            figure: point.median,
+            interval: point.interval,
+            details: vec![
+                format!("run {} of {}", number + 1, minute(&point.started)),
+                figure,
+                format!("{class}, {}", point.run),
+            ],
+        }
+    };
+    let change =
+        |it: &Change| LevelChange { run: it.point, from: it.from, to: it.to, ratio: it.ratio };
+    let update = |mark: &Mark| Update {
+        run: mark.point,
+        kind: mark.what.text(),
+        letter: letter(mark.what),
+        text: update_text(mark),
+    };
+    Timeline {
+        id,
+        caption: format!(
+            "{} at {}: {} runs with their 95 % intervals; lines are medians between changes, \
+             symbols at the bottom are updates.",
+            plain(&series.case),
+            plain(&series.target),
+            series.points.len()
+        ),
+        unit: series.unit,
+        runs: series.points.iter().enumerate().map(run).collect(),
+        changes: series.changes.iter().map(change).collect(),
+        updates: series.marks.iter().map(update).collect(),
+    }
+}
+
+/// A time to its minute.
+pub(super) fn minute(time: &str) -> String {
+    plain(time.get(..16).unwrap_or(time)).replace('T', " ")
+}
+
+/// The letter of what can be updated.
+fn letter(updated: Updated) -> char {
+    match updated {
+        Updated::Kernel => 'K',
+        Updated::Image => 'I',
+        Updated::Microcode => 'M',
+        Updated::CommandLine => 'L',
+        Updated::Mitigations => 'G',
+        Updated::Modules => 'S',
+        Updated::Tracers => 'T',
+        Updated::Clock => 'R',
+        Updated::Mode => 'W',
+        Updated::Cpu => 'P',
+        Updated::Oscost => 'O',
+        Updated::Worker => 'C',
+    }
+}
+
+/// What was updated, from what and to what.
+pub(super) fn update_text(mark: &Mark) -> String {
+    let of_peer = if mark.peer { " of the other end" } else { "" };
+    let [from, to] = [&mark.from, &mark.to].map(|text| shortened(&plain(text)));
+    format!("{}{of_peer} {from} -> {to}", mark.what.text())
+}
+
+/// The beginning of a value that may be long.
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(MAX_VALUE_CHARS) {
+        Some((at, _)) => format!("{}...", &value[..at]),
+        None => value.to_owned(),
+    }
+}
+
+/// What is in none of the series, and why.
+pub(super) fn notes(history: &History) -> Vec<String> {
+    let mut notes = Vec::new();
+    // Where cases were named, each says its own.
+    if !history.named {
+        if !history.left_out.is_empty() {
+            notes.push(format!("left out of a case or more: {}", reasons(&history.left_out)));
+        }
+        if !history.other_targets.is_empty() {
+            notes.push(other_targets(&history.other_targets));
+        }
+    }
+    if !history.without_figures.is_empty() {
+        notes.push(format!("not read: {}", reasons(&history.without_figures)));
+    }
+    notes
+}
+
+/// `3 runs: why; 1 run: why`.
+fn reasons(left: &[LeftOut]) -> String {
+    let one = |it: &LeftOut| format!("{}: {}", runs(it.runs), plain(&it.why));
+    left.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn runs(count: usize) -> String {
+    format!("{count} run{}", if count == 1 { "" } else { "s" })
+}
+
+fn cases(count: usize) -> String {
+    format!("{count} case{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is found in a series, a sentence or two a piece.
+pub(super) fn sentences(series: &Series) -> Vec<String> {
+    let mut sentences: Vec<String> = series.changes.iter().map(|it| change(series, it)).collect();
+    sentences.extend(no_change(series));
+    sentences.extend(series.together.map(|share| {
+        format!(
+            "successive runs are correlated: {share:.2} of a run's deviation is that of the run \
+             before it, which was removed before testing for changes"
+        )
+    }));
+    sentences.extend(newest(series));
+    if !series.left_out.is_empty() {
+        sentences.push(format!("left out: {}", reasons(&series.left_out)));
+    }
+    if !series.other_targets.is_empty() {
+        sentences.push(other_targets(&series.other_targets));
+    }
+    sentences
+}
+
+fn other_targets(targets: &[String]) -> String {
+    let shown: Vec<String> = targets.iter().take(MAX_TARGETS).map(|target| plain(target)).collect();
+    let more = targets.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("also measured at other targets (--at): {}{more}", shown.join(", "))
+}
+
+fn change(series: &Series, it: &Change) -> String {
+    let style = Style::of(it.from, series.unit);
+    let (from, to) = (style.number(it.from), style.with_unit(it.to));
+    let interval = it.ci95.map(|[low, high]| format!(" ({low:.3} .. {high:.3})"));
+    let interval = interval.unwrap_or_else(|| ", too few runs for an interval".to_owned());
+    let ids: Vec<&str> = series.points.iter().map(|point| point.run.as_str()).collect();
+    let length = shortest_unique(&ids);
+    let id = |id: &String| id.get(..length).unwrap_or(id).to_owned();
+    let near = series.marks.iter().filter(|it_| it_.point.abs_diff(it.point) <= MAX_DISTANCE_RUNS);
+    let near: Vec<String> = near
+        .map(|mark| match mark.point == it.point {
+            true => format!("at that run: {}", update_text(mark)),
+            false => format!("at run {}: {}", mark.point + 1, update_text(mark)),
+        })
+        .collect();
+    let near = match near.is_empty() {
+        true => {
+            let watched = Updated::ALL.map(Updated::text).join(", ");
+            format!("nothing that is watched was updated within two runs ({watched})")
+        }
+        false => format!("updated {}", near.join("; ")),
+    };
+    format!(
+        "change at run {} of {}: {from} -> {to}, {} times{interval}; p {}, q {}. Between runs {} and \
+         {}; {near}.",
+        it.point + 1,
+        started(series, it),
+        times(it.ratio),
+        probability(it.p),
+        probability(it.q),
+        id(&it.before),
+        id(&it.behind),
+    )
+}
+
+/// The day of the first run after a change.
+fn started(series: &Series, it: &Change) -> String {
+    series.points.get(it.point).map_or(String::new(), |point| day(&point.started))
+}
+
+/// A ratio, before the word "times".
+fn times(ratio: f64) -> String {
+    ratio_text(ratio).trim_start_matches('x').to_owned()
+}
+
+/// A p or a q.
+fn probability(p: f64) -> String {
+    if p < 0.001 { format!("{p:.4}") } else { format!("{p:.3}") }
+}
+
+/// That no change was found, and what that does not say.
+fn no_change(series: &Series) -> Option<String> {
+    let count = series.points.len();
+    match series.p.zip(series.q) {
+        None if count == 0 => None,
+        None if count < MIN_POINTS => {
+            Some(format!("{}: changes are looked for from {MIN_POINTS} on", runs(count)))
+        }
+        None => Some(format!(
+            "{}, but of fewer than {MIN_POINTS} times: runs within an hour count as one, and changes \
+             are looked for from {MIN_POINTS} on",
+            runs(count)
+        )),
+        Some((p, q)) if series.changes.is_empty() => {
+            let window = match count > WINDOW_POINTS {
+                true => format!(" in the newest {WINDOW_POINTS} runs: older ones were not tested"),
+                false => String::new(),
+            };
+            let others = match series.missed {
+                true => " Tested alone it would have changed: name only this case.",
+                false => "",
+            };
+            Some(format!(
+                "no change shows{window} (p {}, q {}). A change of less than 2 %, or of less than an \
+                 interval, is not reported.{others}",
+                probability(p),
+                probability(q)
+            ))
+        }
+        Some(_) => None,
+    }
+}
+
+fn newest(series: &Series) -> Option<String> {
+    let it = series.newest.as_ref()?;
+    let style = Style::of(it.from, series.unit);
+    let direction = if it.to > it.from { "above" } else { "below" };
+    Some(format!(
+        "provisional: the newest {} runs are {direction} all of the {} before them, {} -> {}, {} \
+         times. The next runs will show whether it lasts.",
+        it.runs,
+        it.before,
+        style.number(it.from),
+        style.with_unit(it.to),
+        times(it.ratio),
+    ))
+}
+
+/// The changes of all cases in a table.
+fn changed(history: &History, all: &[Series]) -> View {
+    let tested = all.iter().filter(|it| it.p.is_some()).count();
+    let changed = all.iter().filter(|it| !it.changes.is_empty()).count();
+    let target = plain(&history.target);
+    let lead = match tested {
+        0 => format!("nothing at {target} has enough runs to look for changes"),
+        _ => format!(
+            "{changed} of {} at {target} changed within their newest {} runs (q <= 0.05)",
+            cases(tested),
+            history.window
+        ),
+    };
+    let row = |series: &Series, it: &Change| {
+        TableRow::of(vec![
+            Cell::text(plain(&series.case)),
+            Cell::text(started(series, it)),
+            Cell::number(figure(series, it.from), Some(it.from)),
+            Cell::number(times(it.ratio), Some(it.ratio)),
+            Cell::number(probability(it.q), Some(it.q)),
+        ])
+    };
+    let rows = all.iter().flat_map(|series| series.changes.iter().map(move |it| row(series, it)));
+    let table = Table {
+        columns: vec![
+            Column::text("case"),
+            Column::text("since"),
+            Column::number("was", "from"),
+            Column::number("times", "ratio"),
+            Column::number("q", "q"),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    let table = (changed > 0).then_some(Block::Table(table));
+    let remarks = Block::list(remarks(all));
+    let section =
+        Section { blocks: table.into_iter().chain(remarks).collect(), ..Section::default() };
+    View { lead: vec![Paragraph::from(lead)], sections: vec![section], ..View::default() }
+}
+
+/// What the table of changes does not say of all series.
+fn remarks(all: &[Series]) -> Vec<String> {
+    let count = |is: &dyn Fn(&Series) -> bool| all.iter().filter(|it| is(it)).count();
+    let changed = count(&|it| !it.changes.is_empty());
+    let without = count(&|it| it.points.is_empty());
+    let untested = count(&|it| it.p.is_none()).saturating_sub(without);
+    let missed = count(&|it| it.missed);
+    let mut remarks = Vec::new();
+    let provisional: Vec<&Series> = all.iter().filter(|it| it.newest.is_some()).collect();
+    if let [first, others @ ..] = &provisional[..] {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let case = plain(&first.case);
+        remarks
+            .push(format!("provisional: the newest runs of {case}{more} differ from those before"));
+    }
+    if untested > 0 {
+        let cases = cases(untested);
+        remarks.push(format!(
+            "{cases} with fewer than {MIN_POINTS} runs: changes are looked for from {MIN_POINTS} on"
+        ));
+    }
+    if missed > 0 {
+        let cases = cases(missed);
+        remarks.push(format!("{cases} would have changed if tested alone: name them"));
+    }
+    if without > 0 {
+        remarks.push(format!("{} without a usable run", cases(without)));
+    }
+    if changed > 0 {
+        remarks.push("`oscost history CASE` shows one with its runs and updates".to_owned());
+    }
+    remarks
+}
+
+/// A figure in a column.
+fn figure(series: &Series, value: f64) -> String {
+    let style = Style::of(value, series.unit);
+    let text = style.with_unit(value);
+    match text.chars().count() > MAX_FIGURE_CHARS {
+        true => format!("{:.0e} {}", style.scaled(value), style.unit()),
+        false => text,
+    }
+}
+
+/// The history as a document.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    target: &'a str,
+    window: usize,
+    series: &'a [Series],
+    without_figures: &'a [LeftOut],
+    left_out: &'a [LeftOut],
+    other_targets: &'a [String],
+}
+
+/// The history as JSON, indented, with a line end.
+pub fn json(history: &History) -> Result<String, serde_json::Error> {
+    let document = Document {
+        schema: SCHEMA,
+        target: &history.target,
+        window: history.window,
+        series: &history.series,
+        without_figures: &history.without_figures,
+        left_out: &history.left_out,
+        other_targets: &history.other_targets,
+    };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
