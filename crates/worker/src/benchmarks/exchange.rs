@@ -3,8 +3,8 @@
 //! Not a family, but what the families of channels share. An [`End`] sends and receives whole
 //! messages; its loops are compiled once per mechanism, and dispatched once per batch. The peer
 //! runs [`serve`] in a process of its own, on this machine or on another one, and communicates with
-//! the measured process only through the channel and a separate [`ControlStream`] stream: no memory is
-//! shared and nothing is inherited.
+//! the measured process only through the channel and a separate [`ControlStream`]: no memory is shared and
+//! nothing is inherited.
 
 use super::prelude::*;
 pub(super) use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
@@ -12,15 +12,17 @@ pub(super) use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
 mod channel;
 mod content;
 mod end;
+mod failure;
 mod message_file;
 mod peer;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(super) use channel::{Channel, Direction, TripMode};
+pub(super) use channel::{Channel, Direction, LocalPeer, TripMode};
 pub(super) use content::{MessageBuffer, Sender, fill_message};
 pub(super) use end::{ACK_BYTES, End, MAX_MESSAGE_BYTES, check_length};
+pub(super) use failure::{failure_cause, retry_interrupted};
 pub(super) use message_file::MessageFile;
 pub(super) use peer::serve;
 pub(super) use stream::{Stream, transfer_rest};
@@ -63,26 +65,3 @@ pub(super) const PEER_CPU: Axis = Axis {
     points: Points::Words(&["same", "other"]),
     default_points: Points::Words(&["same", "other"]),
 };
-
-/// The CPU of the peer, if time stamps of both ends are comparable; or a skipped row that says why
-/// they are not.
-pub(super) fn cpu_of_timed_peer(params: Params<'_>) -> Result<u32, Work> {
-    let cpu = cpu_of_peer(params)?;
-    let one_clock = params.context.cpu == Some(cpu) || params.context.clock.agrees_across_cpus();
-    if one_clock { Ok(cpu) } else { Err(incomparable_clocks()) }
-}
-
-/// The CPU of the peer; or a skipped row that says why it is unavailable.
-pub(super) fn cpu_of_peer(params: Params<'_>) -> Result<u32, Work> {
-    // An unpinned process might be moved to the peer's CPU.
-    let own = params.context.cpu.ok_or_else(unpinned_work)?;
-    match params.word("peer_cpu") {
-        "other" => params.context.other_cpu.ok_or_else(|| {
-            Work::unavailable(
-                "the peer needs a second CPU: this machine has one, or taskset(1) or a cpuset \
-                 allows only one",
-            )
-        }),
-        _ => Ok(own),
-    }
-}

@@ -14,6 +14,7 @@ mod fault;
 mod file;
 mod memory;
 mod pipe;
+mod placement;
 mod prelude;
 mod procedure;
 mod process;

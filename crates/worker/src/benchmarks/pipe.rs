@@ -4,10 +4,8 @@
 //! Sockets have a family of their own. An eventfd carries a number, not a message: see
 //! `switch/eventfd`.
 
-use super::exchange::{
-    Channel, Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, cpu_of_peer,
-    cpu_of_timed_peer, size,
-};
+use super::exchange::{Channel, Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
+use super::placement::{cpu_of_peer, cpu_of_timed_peer};
 use super::prelude::*;
 use crate::bench::{When, each_end};
 
@@ -295,14 +293,14 @@ fn open_channel(params: Params<'_>) -> Result<Result<(Channel, u64), Work>, Errn
     Ok(Ok((Channel::with_child(cpu, params.context.clock, ends)?, capacity)))
 }
 
-/// A spinning end is told how many messages come, and sleeps between batches.
+/// A spinning end receives the number of messages, and sleeps between batches.
 fn trip_mode(params: Params<'_>) -> TripMode {
     if params.word("by") == "shm-spin" { TripMode::Announced } else { TripMode::Unlimited }
 }
 
 fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
     match open_channel(params)? {
-        Ok((two, _)) => two.round_trips(params.number("size"), trip_mode(params)),
+        Ok((channel, _)) => channel.round_trips(params.number("size"), trip_mode(params)),
         Err(unavailable) => Ok(unavailable),
     }
 }
@@ -314,18 +312,21 @@ fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     const MESSAGES: u64 = 16;
     let size = params.number("size");
     match open_channel(params)? {
-        Ok((two, capacity)) => two.throughput(size, (FILLS * capacity / size).max(MESSAGES)),
+        Ok((channel, capacity)) => {
+            channel.throughput(size, (FILLS * capacity / size).max(MESSAGES))
+        }
         Err(unavailable) => Ok(unavailable),
     }
 }
 
 fn one_way(params: Params<'_>) -> Result<Work, Errno> {
-    let way = if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
+    let direction =
+        if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
     if let Err(unavailable) = cpu_of_timed_peer(params) {
         return Ok(unavailable);
     }
     match open_channel(params)? {
-        Ok((two, _)) => two.one_way(params.number("size"), way, params.context.clock),
+        Ok((channel, _)) => channel.one_way(params.number("size"), direction, params.context.clock),
         Err(unavailable) => Ok(unavailable),
     }
 }

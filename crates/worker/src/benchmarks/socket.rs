@@ -3,9 +3,8 @@
 //! Over TCP and UDP the peer listens for an authenticated connection, on this machine as on another
 //! one: the same code, the same token, another address. AF_UNIX sockets cannot leave a machine.
 
-use super::exchange::{
-    Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, cpu_of_timed_peer, size,
-};
+use super::exchange::{Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
+use super::placement::cpu_of_timed_peer;
 use super::prelude::*;
 use crate::bench::{ServeFn, When, each_end};
 
@@ -389,9 +388,9 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// The peer of messages, for a remote worker.
-const SERVE: ServeFn = |params, door| match params.word("by") {
-    "tcp" => setup::serve_tcp(params, door),
-    "udp" => udp::serve(params, door),
+const SERVE: ServeFn = |params, listener| match params.word("by") {
+    "tcp" => setup::serve_tcp(params, listener),
+    "udp" => udp::serve(params, listener),
     _ => Err(Errno::unavailable(LOCAL_ONLY.to_owned())),
 };
 
@@ -412,19 +411,20 @@ fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
 
 fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     /// Several fills of the usual socket buffers.
-    const LEAST: u64 = 2 << 20;
+    const MIN_BYTES: u64 = 2 << 20;
     let size = params.number("size");
-    let least = (LEAST / size).max(4);
+    let min_messages = (MIN_BYTES / size).max(4);
     match params.word("by") {
-        "tcp" => setup::tcp_channel(params)?.throughput(size, least),
+        "tcp" => setup::tcp_channel(params)?.throughput(size, min_messages),
         "udp" => udp::throughput(params),
         _ if params.context.remote_peer.is_some() => Ok(Work::unavailable(LOCAL_ONLY)),
-        _ => setup::local_channel(params)?.throughput(size, least),
+        _ => setup::local_channel(params)?.throughput(size, min_messages),
     }
 }
 
 fn one_way(params: Params<'_>) -> Result<Work, Errno> {
-    let way = if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
+    let direction =
+        if params.word("way") == "there" { Direction::ToPeer } else { Direction::FromPeer };
     if params.context.remote_peer.is_some() {
         return Ok(Work::unavailable(NO_COMMON_CLOCK));
     }
@@ -432,19 +432,23 @@ fn one_way(params: Params<'_>) -> Result<Work, Errno> {
         return Ok(unavailable);
     }
     match params.word("by") {
-        "tcp" => {
-            setup::tcp_channel(params)?.one_way(params.number("size"), way, params.context.clock)
-        }
+        "tcp" => setup::tcp_channel(params)?.one_way(
+            params.number("size"),
+            direction,
+            params.context.clock,
+        ),
         "udp" => udp::one_way(params),
-        _ => {
-            setup::local_channel(params)?.one_way(params.number("size"), way, params.context.clock)
-        }
+        _ => setup::local_channel(params)?.one_way(
+            params.number("size"),
+            direction,
+            params.context.clock,
+        ),
     }
 }
 
-fn connections(params: Params<'_>, what: Op) -> Result<Work, Errno> {
+fn connections(params: Params<'_>, op: Op) -> Result<Work, Errno> {
     if params.context.remote_peer.is_some() && params.word("by") != "tcp" {
         return Ok(Work::unavailable("AF_UNIX does not reach another machine: select by=tcp"));
     }
-    connect::work(params, what)
+    connect::work(params, op)
 }

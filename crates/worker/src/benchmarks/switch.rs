@@ -10,7 +10,6 @@ mod handoff;
 mod mechanisms;
 mod one_way;
 mod pair;
-pub(super) mod placement;
 mod quantum;
 mod ring;
 #[cfg(test)]

@@ -9,8 +9,8 @@ use oscost_model::channel::{ChannelObservation, Requests};
 use oscost_model::point::Value;
 use oscost_model::unit::Unit;
 
+use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
-use super::super::switch::placement::cpu_of_peer;
 use super::axes::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
 use crate::bench::When;
 use crate::kernel::event::descriptor_set::{DescriptorKind, check_memory, explain_error};
@@ -152,7 +152,7 @@ fn server_work(params: Params<'_>) -> Result<Work, Errno> {
 
 /// Server and load generator at a point, after their first burst; or a skipped row with the reason.
 fn start_server(params: Params<'_>) -> Result<Result<Body, Work>, Errno> {
-    let cpu = match cpu_of_peer(params) {
+    let cpu = match cpu_of_optional_peer(params) {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(Err(unavailable)),
     };

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use oscost_model::channel::ChannelObservation;
 
+use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
-use super::super::switch::placement::cpu_of_peer;
 use super::set::{Method, WaitState};
 use crate::kernel::event::descriptor_set::{
     DescriptorKind, DescriptorSet, ProcessState, explain_error,
@@ -39,7 +39,7 @@ pub(super) enum Figure {
 
 /// The work at a point: an op is one event.
 pub(super) fn wake_ups(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
-    let cpu = match cpu_of_peer(params) {
+    let cpu = match cpu_of_optional_peer(params) {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(unavailable),
     };

@@ -1,12 +1,11 @@
-//! Both ends of a channel, as held by the measured process.
-
-use std::time::Duration;
+//! Both ends of a channel, in the measured process.
 
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
 use super::content::{MessageBuffer, Sender, checksum, fill_message};
 use super::end::{End, MAX_MESSAGE_BYTES, timed_trip};
+use super::failure::{exit_error, failure_cause};
 use super::peer::{command, serve};
 use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver, sched_yield};
 use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
@@ -26,12 +25,13 @@ const WARM_UP_TRIPS: u64 = 8;
 /// [`crate::kernel::PEER_TIMEOUT`].
 const MAX_ALARMS: u32 = 3;
 
-/// Whether the peer knows how many round trips come.
+/// Whether the peer knows the number of round trips in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TripMode {
-    /// It answers every message, for ever, and nothing is exchanged between batches.
+    /// It answers every message until the channel is closed, and nothing is exchanged between
+    /// batches.
     Unlimited,
-    /// It is told before each batch, and sleeps in between: for spinning ends.
+    /// It receives the number before each batch, and sleeps in between: for spinning ends.
     Announced,
 }
 
@@ -44,6 +44,13 @@ pub(crate) enum Direction {
     FromPeer,
 }
 
+/// A peer that is a child of the measured process.
+pub(crate) struct LocalPeer {
+    pub(crate) process: PeerProcess,
+    /// The CPU that it is pinned to.
+    pub(crate) cpu: u32,
+}
+
 /// Both ends of a channel.
 pub(crate) struct Channel {
     end: Box<dyn End>,
@@ -52,7 +59,7 @@ pub(crate) struct Channel {
     observation: ChannelObservation,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
-    _ear: SignalReceiver,
+    _signals: SignalReceiver,
 }
 
 impl Channel {
@@ -74,41 +81,42 @@ impl Channel {
         peer: Box<dyn End>,
         serve: impl FnOnce(Box<dyn End>, ControlStream) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
-        let ear = SignalReceiver::install()?;
+        let signals = SignalReceiver::install()?;
         let (to_peer, to_own) = ControlStream::pair()?;
-        let (mut ours, mut theirs) = (Some((own, to_peer)), Some((peer, to_own)));
+        let (mut own_end, mut peer_end) = (Some((own, to_peer)), Some((peer, to_own)));
         let child = {
-            let (ours, theirs) = (&mut ours, &mut theirs);
+            let (own_end, peer_end) = (&mut own_end, &mut peer_end);
             PeerProcess::start(Some(cpu), move || {
                 // The child's copies: if it held its parent's ends, it would never see EOF.
-                drop(ours.take());
-                let (end, control) = theirs.take().ok_or(Errno::EINVAL)?;
+                drop(own_end.take());
+                let (end, control) = peer_end.take().ok_or(Errno::EINVAL)?;
                 serve(end, control)
             })?
         };
-        drop(theirs);
-        let (mut end, control) = ours.ok_or(Errno::EINVAL)?; // Taken only in the child.
+        drop(peer_end);
+        let (mut end, control) = own_end.ok_or(Errno::EINVAL)?; // Only the child has taken them.
         end.set_peer(child.id());
-        let seen = ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() };
+        let observation =
+            ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() };
         Ok(Self {
             end,
             control,
             peer: Some(child),
-            observation: seen,
+            observation,
             _alarm: Alarm::start()?,
-            _ear: ear,
+            _signals: signals,
         })
     }
 
     /// The peer is an existing child that this end has connected to.
     pub(crate) fn with_connected_child(
-        (child, cpu): (PeerProcess, u32),
+        LocalPeer { process, cpu }: LocalPeer,
         end: Box<dyn End>,
         control: ControlStream,
     ) -> Result<Self, Errno> {
-        let two = Self::with_remote_peer(end, control)?;
-        let seen = ChannelObservation { peer_cpu: Some(cpu), ..two.observation };
-        Ok(Self { peer: Some(child), observation: seen, ..two })
+        let channel = Self::with_remote_peer(end, control)?;
+        let observation = ChannelObservation { peer_cpu: Some(cpu), ..channel.observation };
+        Ok(Self { peer: Some(process), observation, ..channel })
     }
 
     /// The peer is on another machine, where a worker runs [`serve`].
@@ -116,9 +124,16 @@ impl Channel {
         end: Box<dyn End>,
         control: ControlStream,
     ) -> Result<Self, Errno> {
-        let ear = SignalReceiver::install()?;
-        let seen = ChannelObservation::default();
-        Ok(Self { end, control, peer: None, observation: seen, _alarm: Alarm::start()?, _ear: ear })
+        let signals = SignalReceiver::install()?;
+        let observation = ChannelObservation::default();
+        Ok(Self {
+            end,
+            control,
+            peer: None,
+            observation,
+            _alarm: Alarm::start()?,
+            _signals: signals,
+        })
     }
 
     /// An op is a round trip of a message.
@@ -135,32 +150,30 @@ impl Channel {
         }
     }
 
-    /// Transfers the bytes of messages, at least `least` messages per batch: several fills of the
+    /// Transfers the bytes of messages, at least `min_messages` per batch: several fills of the
     /// channel's capacity.
-    pub(crate) fn throughput(self, size: u64, least: u64) -> Result<Work, Errno> {
+    pub(crate) fn throughput(self, size: u64, min_messages: u64) -> Result<Work, Errno> {
         let body = BufferedChannel::new(self, size)?;
         let work = Work::from_prepared_body(Shape::Transfer, Messages { body, sent: None });
-        Ok(work.with_op_count(size).with_min_batch_ops(least))
+        Ok(work.with_op_count(size).with_min_batch_ops(min_messages))
     }
 
     /// An op is a message one way, within a series of round trips.
     pub(crate) fn one_way(
         self,
         size: u64,
-        way: Direction,
+        direction: Direction,
         watch: Stopwatch,
     ) -> Result<Work, Errno> {
         let body = BufferedChannel::new(self, size)?;
-        let work = Work::from_prepared_body(
-            Shape::OwnTicks,
-            OneWay { body, direction: way, watch, took_ticks: 0 },
-        );
+        let work =
+            Work::from_prepared_body(Shape::OwnTicks, OneWay { body, direction, watch, ticks: 0 });
         // A second one would find the peer still reporting the time stamps of the first.
         Ok(work.with_max_batch_ops(1))
     }
 }
 
-/// Fails if the peer is gone, or has been silent for too long.
+/// Fails if the peer has exited, or has been silent for too long.
 fn continue_waiting(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno> {
     peer.map_or(Ok(()), PeerProcess::check_running)?;
     if times > MAX_ALARMS { Err(Errno::PEER_TIMED_OUT) } else { Ok(()) }
@@ -175,16 +188,13 @@ struct BufferedChannel {
 
 impl BufferedChannel {
     /// Allocates the buffers, and verifies some messages at both ends.
-    fn new(two: Channel, size: u64) -> Result<Self, Errno> {
+    fn new(channel: Channel, size: u64) -> Result<Self, Errno> {
         if !(1..=MAX_MESSAGE_BYTES).contains(&size) {
             return Err(Errno::EINVAL);
         }
         let size = size as usize;
-        let mut body = Self {
-            channel: two,
-            message: MessageBuffer::new(size),
-            answer: MessageBuffer::new(size),
-        };
+        let mut body =
+            Self { channel, message: MessageBuffer::new(size), answer: MessageBuffer::new(size) };
         let verified = body.verify();
         verified.map_err(|errno| body.cause(errno))?;
         Ok(body)
@@ -199,36 +209,37 @@ impl BufferedChannel {
             VERIFIED_PER_DIRECTION - 1
         };
         // Some mechanisms send references to pages: all stay in place until the peer has read them.
-        let mut rooms: Vec<MessageBuffer> = Vec::new();
-        let mut sums = 0u64;
+        let mut buffers: Vec<MessageBuffer> = Vec::new();
+        let mut expected_sum = 0u64;
         for number in 0..count {
-            let mut room = MessageBuffer::new(size);
-            fill_message(room.get_mut(), number, Sender::Own);
-            sums = sums.wrapping_add(checksum(room.get()));
-            rooms.push(room);
+            let mut buffer = MessageBuffer::new(size);
+            fill_message(buffer.get_mut(), number, Sender::Own);
+            expected_sum = expected_sum.wrapping_add(checksum(buffer.get()));
+            buffers.push(buffer);
         }
         self.send_command(command::VERIFY, count)?;
-        for room in &rooms {
-            self.with(|end, _, _, gone| end.send(room.get(), gone))?;
+        for buffer in &buffers {
+            self.with_end(|end, _, _, on_interrupt| end.send(buffer.get(), on_interrupt))?;
         }
-        let [good, bytes, theirs, _] = self.read_reply()?;
-        if (good, bytes, theirs) != (count, count * size as u64, sums) {
+        let [intact, bytes, peer_sum, _] = self.read_reply()?;
+        if (intact, bytes, peer_sum) != (count, count * size as u64, expected_sum) {
             return Err(Errno::check_failed(format!(
-                "of {count} messages of {size} bytes, {good} arrived intact at the peer, {bytes} bytes \
+                "of {count} messages of {size} bytes, {intact} arrived intact at the peer, {bytes} bytes \
                  in all"
             )));
         }
         for number in 0..count {
-            let came = self.with(|end, _, into, gone| end.receive(into, gone))?;
-            let wanted = rooms[0].get_mut();
-            fill_message(wanted, number, Sender::Peer);
-            if came != size
-                || checksum(self.answer.get()) != checksum(wanted)
-                || self.answer.get() != wanted
+            let received =
+                self.with_end(|end, _, into, on_interrupt| end.receive(into, on_interrupt))?;
+            let expected = buffers[0].get_mut();
+            fill_message(expected, number, Sender::Peer);
+            if received != size
+                || checksum(self.answer.get()) != checksum(expected)
+                || self.answer.get() != expected
             {
                 return Err(Errno::check_failed(format!(
                     "message {number} of {size} bytes from the peer differs from what it sent: \
-                     {came} bytes arrived"
+                     {received} bytes arrived"
                 )));
             }
         }
@@ -238,17 +249,17 @@ impl BufferedChannel {
     }
 
     /// Calls `act` with the end and its buffers.
-    fn with<T>(
+    fn with_end<T>(
         &mut self,
         act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> T,
     ) -> T {
         let peer = self.channel.peer.as_ref();
-        let gone = |times| continue_waiting(peer, times);
-        act(&mut *self.channel.end, self.message.get(), self.answer.get_mut(), &gone)
+        let on_interrupt = |times| continue_waiting(peer, times);
+        act(&mut *self.channel.end, self.message.get(), self.answer.get_mut(), &on_interrupt)
     }
 
-    fn send_command(&self, what: u64, messages: u64) -> Result<(), Errno> {
-        let words = [what, self.answer.get().len() as u64, messages, 0];
+    fn send_command(&self, command_code: u64, messages: u64) -> Result<(), Errno> {
+        let words = [command_code, self.answer.get().len() as u64, messages, 0];
         self.channel
             .control
             .send(words, &|times| continue_waiting(self.channel.peer.as_ref(), times))
@@ -259,8 +270,8 @@ impl BufferedChannel {
     }
 
     /// Sends a command, and waits until the peer is waiting for messages.
-    fn start(&self, what: u64, messages: u64) -> Result<(), Errno> {
-        self.send_command(what, messages)?;
+    fn start(&self, command_code: u64, messages: u64) -> Result<(), Errno> {
+        self.send_command(command_code, messages)?;
         match self.read_reply()? {
             // On a shared CPU it may have been preempted after its answer.
             [command::READY, ..] => sched_yield(),
@@ -268,30 +279,14 @@ impl BufferedChannel {
         }
     }
 
-    /// The cause of a failure: that the peer has died is more specific than a closed channel.
-    fn cause(&self, why: Errno) -> Errno {
-        /// An exiting process closes its descriptors some time before its parent is notified.
-        const LOOKS: u32 = 50;
-        let hung_up = matches!(
-            why,
-            Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED)
-        );
-        let Some(peer) = self.channel.peer.as_ref().filter(|_| hung_up) else { return why };
-        for _ in 0..LOOKS {
-            match peer.check_running() {
-                Ok(()) => std::thread::sleep(Duration::from_millis(2)),
-                Err(Errno::ESRCH) => {
-                    return Errno::check_failed(
-                        "the peer was killed during the measurement".to_owned(),
-                    );
-                }
-                // Missing features and permissions are not failures.
-                Err(Errno::EPERM | Errno::EACCES) => return Errno::EPERM,
-                Err(Errno::ENOSYS | Errno::EOPNOTSUPP) => return Errno::ENOSYS,
-                Err(error) => return Errno::check_failed(format!("the peer has failed: {error}")),
-            }
+    /// The cause of a failure; missing features and permissions of the peer are not failures.
+    fn cause(&self, errno: Errno) -> Errno {
+        let peer = self.channel.peer.as_ref();
+        match exit_error(peer, errno) {
+            Some(Errno::EPERM | Errno::EACCES) => Errno::EPERM,
+            Some(Errno::ENOSYS | Errno::EOPNOTSUPP) => Errno::ENOSYS,
+            _ => failure_cause(peer, errno),
         }
-        why
     }
 
     /// Runs a batch: one indirect call per batch, none per message.
@@ -299,14 +294,18 @@ impl BufferedChannel {
         &mut self,
         act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> Result<(), OpError>,
     ) -> Result<(), OpError> {
-        let done = self.with(act);
-        done.map_err(|failed| OpError { errno: self.cause(failed.errno), ..failed })
+        let done = self.with_end(act);
+        done.map_err(|error| OpError { errno: self.cause(error.errno), ..error })
     }
 
     fn observation(&self) -> Option<ChannelObservation> {
-        let ours = &self.channel.observation;
-        let seen = ChannelObservation { peer_cpu: ours.peer_cpu, ..self.channel.end.observation() };
-        Some(ChannelObservation { verified: seen.verified + ours.verified, ..seen })
+        let of_channel = &self.channel.observation;
+        let observation =
+            ChannelObservation { peer_cpu: of_channel.peer_cpu, ..self.channel.end.observation() };
+        Some(ChannelObservation {
+            verified: observation.verified + of_channel.verified,
+            ..observation
+        })
     }
 }
 
@@ -327,7 +326,9 @@ impl WorkBody for RoundTrips {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let trips = iterations * u64::from(unroll);
-        self.body.batch(|end, message, into, gone| end.round_trips(trips, (message, into), gone))
+        self.body.batch(|end, message, into, on_interrupt| {
+            end.round_trips(trips, message, into, on_interrupt)
+        })
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
@@ -354,21 +355,22 @@ impl WorkBody for Messages {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let messages = iterations * u64::from(unroll);
-        self.body.batch(|end, message, _, gone| end.send_many(messages, message, gone))
+        self.body
+            .batch(|end, message, _, on_interrupt| end.send_many(messages, message, on_interrupt))
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
         let Some(sent) = self.sent.take() else { return Ok(()) };
         let report = self.body.read_reply().map_err(|errno| self.body.cause(errno))?;
-        let [came, bytes, ..] = report;
-        let claimed = (sent, sent * self.body.message.get().len() as u64);
-        if (came, bytes) == claimed {
+        let [received, bytes, ..] = report;
+        let expected = (sent, sent * self.body.message.get().len() as u64);
+        if (received, bytes) == expected {
             return Ok(());
         }
         Err(Errno::check_failed(format!(
-            "{} messages ({} bytes) were sent, and the peer received {came} messages \
+            "{} messages ({} bytes) were sent, and the peer received {received} messages \
              ({bytes} bytes)",
-            claimed.0, claimed.1
+            expected.0, expected.1
         )))
     }
 
@@ -385,47 +387,47 @@ struct OneWay {
     body: BufferedChannel,
     direction: Direction,
     watch: Stopwatch,
-    took_ticks: i64,
+    ticks: i64,
 }
 
 impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        let before = |body: &mut BufferedChannel| {
+        let warm_up = |body: &mut BufferedChannel| {
             body.start(command::TIME, WARM_UP_TRIPS + 2)?;
-            body.with(|end, message, into, gone| {
-                end.round_trips(WARM_UP_TRIPS, (message, into), gone)
+            body.with_end(|end, message, into, on_interrupt| {
+                end.round_trips(WARM_UP_TRIPS, message, into, on_interrupt)
             })
-            .map_err(|failed| failed.errno)
+            .map_err(|error| error.errno)
         };
-        before(&mut self.body).map_err(|errno| self.body.cause(errno))
+        warm_up(&mut self.body).map_err(|errno| self.body.cause(errno))
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        let (way, watch) = (self.direction, self.watch);
+        let (direction, watch) = (self.direction, self.watch);
         if iterations * u64::from(unroll) == 0 {
             return Ok(());
         }
         let once = |body: &mut BufferedChannel| {
-            let (sent, had) = body.with(|end, message, into, gone| {
-                let times = timed_trip(end, watch, (message, &mut *into), gone)?;
+            let (sent, received_ticks) = body.with_end(|end, message, into, on_interrupt| {
+                let times = timed_trip(end, watch, message, &mut *into, on_interrupt)?;
                 // The peer waits for one more message before it does anything else.
-                end.round_trips(1, (message, into), gone).map_err(|failed| failed.errno)?;
+                end.round_trips(1, message, into, on_interrupt).map_err(|error| error.errno)?;
                 Ok::<_, Errno>(times)
             })?;
-            let [there, back, ..] = body.read_reply()?;
-            Ok(match way {
-                Direction::ToPeer => there.wrapping_sub(sent) as i64,
-                Direction::FromPeer => had.wrapping_sub(back) as i64,
+            let [peer_received, peer_sent, ..] = body.read_reply()?;
+            Ok(match direction {
+                Direction::ToPeer => peer_received.wrapping_sub(sent) as i64,
+                Direction::FromPeer => received_ticks.wrapping_sub(peer_sent) as i64,
             })
         };
-        let took = once(&mut self.body);
-        self.took_ticks =
-            took.map_err(|why: Errno| OpError { op: 0, errno: self.body.cause(why) })?;
+        let result = once(&mut self.body);
+        self.ticks =
+            result.map_err(|errno: Errno| OpError { op: 0, errno: self.body.cause(errno) })?;
         Ok(())
     }
 
     fn last_value(&self) -> i64 {
-        self.took_ticks
+        self.ticks
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {

@@ -17,34 +17,42 @@ pub(crate) const ACK_BYTES: usize = 4;
 /// `send` and `receive` are the mechanism; the other methods are loops of them, compiled for each
 /// mechanism.
 pub(crate) trait End {
-    /// Sends a whole message, in as many calls as necessary. An interrupted wait calls `gone`, and
-    /// continues.
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno>;
+    /// Sends a whole message, in as many calls as necessary. An interrupted wait calls
+    /// `on_interrupt`, and continues.
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno>;
 
     /// Receives a whole message and returns its length. From a stream it reads as much as the
     /// buffer holds; an earlier end of the stream is EPIPE.
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno>;
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno>;
 
     /// Sends `trips` messages and receives the answer to each.
     fn round_trips(
         &mut self,
         trips: u64,
-        (message, into): (&[u8], &mut [u8]),
-        gone: OnInterrupt<'_>,
+        message: &[u8],
+        into: &mut [u8],
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         for op in 0..trips {
-            let back = self.send(message, gone).and_then(|()| self.receive(into, gone));
-            back.and_then(|bytes| check_length(bytes, into.len()))
+            let result =
+                self.send(message, on_interrupt).and_then(|()| self.receive(into, on_interrupt));
+            result
+                .and_then(|bytes| check_length(bytes, into.len()))
                 .map_err(|errno| OpError { op, errno })?;
         }
         Ok(())
     }
 
     /// Sends back each of `trips` messages.
-    fn echo(&mut self, trips: u64, message: &mut [u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn echo(
+        &mut self,
+        trips: u64,
+        message: &mut [u8],
+        on_interrupt: OnInterrupt<'_>,
+    ) -> Result<(), Errno> {
         for _ in 0..trips {
-            check_length(self.receive(message, gone)?, message.len())?;
-            self.send(message, gone)?;
+            check_length(self.receive(message, on_interrupt)?, message.len())?;
+            self.send(message, on_interrupt)?;
         }
         Ok(())
     }
@@ -54,12 +62,12 @@ pub(crate) trait End {
         &mut self,
         messages: u64,
         message: &[u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         for op in 0..messages {
-            self.send(message, gone).map_err(|errno| OpError { op, errno })?;
+            self.send(message, on_interrupt).map_err(|errno| OpError { op, errno })?;
         }
-        let acknowledged = self.receive(&mut [0; ACK_BYTES], gone);
+        let acknowledged = self.receive(&mut [0; ACK_BYTES], on_interrupt);
         acknowledged
             .and_then(|bytes| check_length(bytes, ACK_BYTES))
             .map_err(|errno| OpError { op: messages, errno })
@@ -71,13 +79,13 @@ pub(crate) trait End {
         &mut self,
         messages: u64,
         into: &mut [u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(u64, u64), Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
-            bytes += self.receive(into, gone)? as u64;
+            bytes += self.receive(into, on_interrupt)? as u64;
         }
-        self.send(&[0; ACK_BYTES], gone)?;
+        self.send(&[0; ACK_BYTES], on_interrupt)?;
         Ok((messages, bytes))
     }
 
@@ -99,15 +107,16 @@ pub(crate) trait End {
 pub(super) fn timed_trip(
     end: &mut dyn End,
     watch: Stopwatch,
-    (message, into): (&[u8], &mut [u8]),
-    gone: OnInterrupt<'_>,
+    message: &[u8],
+    into: &mut [u8],
+    on_interrupt: OnInterrupt<'_>,
 ) -> Result<(u64, u64), Errno> {
     let sent = watch.start();
-    end.send(message, gone)?;
-    let bytes = end.receive(into, gone)?;
-    let had = watch.stop();
+    end.send(message, on_interrupt)?;
+    let bytes = end.receive(into, on_interrupt)?;
+    let received_ticks = watch.stop();
     check_length(bytes, into.len())?;
-    Ok((sent, had))
+    Ok((sent, received_ticks))
 }
 
 /// The peer's side of [`timed_trip`]: when it had received the message, and when it sent the
@@ -116,17 +125,17 @@ pub(super) fn timed_echo(
     end: &mut dyn End,
     watch: Stopwatch,
     message: &mut [u8],
-    gone: OnInterrupt<'_>,
+    on_interrupt: OnInterrupt<'_>,
 ) -> Result<(u64, u64), Errno> {
-    let bytes = end.receive(message, gone)?;
-    let had = watch.stop();
+    let bytes = end.receive(message, on_interrupt)?;
+    let received_ticks = watch.stop();
     check_length(bytes, message.len())?;
     let sent = watch.start();
-    end.send(message, gone)?;
-    Ok((had, sent))
+    end.send(message, on_interrupt)?;
+    Ok((received_ticks, sent))
 }
 
 /// Fails unless a message has the expected length.
-pub(crate) fn check_length(bytes: usize, wanted: usize) -> Result<(), Errno> {
-    if bytes == wanted { Ok(()) } else { Err(Errno::EPROTO) }
+pub(crate) fn check_length(bytes: usize, expected: usize) -> Result<(), Errno> {
+    if bytes == expected { Ok(()) } else { Err(Errno::EPROTO) }
 }

@@ -15,23 +15,23 @@ const PAGE: usize = 4_096;
 pub(crate) struct MessageFile {
     pub(crate) file: File,
     /// Offset and length of the last message.
-    from: usize,
+    offset: usize,
     bytes: usize,
     next: usize,
 }
 
 impl MessageFile {
     pub(crate) fn new() -> Result<Self, Errno> {
-        Ok(Self { file: memory_file(0)?, from: 0, bytes: 0, next: 0 })
+        Ok(Self { file: memory_file(0)?, offset: 0, bytes: 0, next: 0 })
     }
 
     /// Writes a message to the next slot of the file.
     pub(crate) fn write_message(&mut self, message: &[u8]) -> Result<(), Errno> {
-        let from = self.next % SLOTS * message.len().next_multiple_of(PAGE);
+        let offset = self.next % SLOTS * message.len().next_multiple_of(PAGE);
         self.next += 1;
-        self.file.seek(SeekFrom::Start(from as u64))?;
+        self.file.seek(SeekFrom::Start(offset as u64))?;
         self.file.write_all(message)?;
-        (self.from, self.bytes) = (from, message.len());
+        (self.offset, self.bytes) = (offset, message.len());
         Ok(())
     }
 
@@ -41,12 +41,12 @@ impl MessageFile {
         if self.bytes == message.len() {
             return Ok(());
         }
-        self.write_message(message).map_err(|why| OpError { op: 0, errno: why })
+        self.write_message(message).map_err(|errno| OpError { op: 0, errno })
     }
 
     /// The file offset of the rest of the message, of which `done` bytes are sent.
     #[inline(always)]
-    pub(crate) fn offset(&self, done: usize) -> usize {
-        self.from + done
+    pub(crate) fn offset_of_rest(&self, done: usize) -> usize {
+        self.offset + done
     }
 }

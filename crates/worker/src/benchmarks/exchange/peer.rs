@@ -31,20 +31,20 @@ pub(crate) fn serve(
     // On this machine the death of the parent ends this process, elsewhere the end of its
     // connections.
     let wait = |_| Ok(());
-    let mut room = MessageBuffer::new(0);
+    let mut buffer = MessageBuffer::new(0);
     loop {
-        let [what, size, messages, _] = match control.receive(&wait) {
+        let [command_code, size, messages, _] = match control.receive(&wait) {
             Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => return Ok(()),
-            heard => heard?,
+            words => words?,
         };
         if !(1..=MAX_MESSAGE_BYTES).contains(&size) {
             return Err(Errno::EINVAL);
         }
-        if room.get().len() as u64 != size {
-            room = MessageBuffer::new(size as usize);
+        if buffer.get().len() as u64 != size {
+            buffer = MessageBuffer::new(size as usize);
         }
-        let into = room.get_mut();
-        match what {
+        let into = buffer.get_mut();
+        match command_code {
             command::VERIFY => verify(end, control, into, messages)?,
             command::ECHO => {
                 control.send([command::READY, 0, 0, 0], &wait)?;
@@ -58,17 +58,17 @@ pub(crate) fn serve(
             }
             command::DRAIN => {
                 control.send([command::READY, 0, 0, 0], &wait)?;
-                let (came, bytes) = end.receive_many(messages, into, &wait)?;
-                control.send([came, bytes, 0, 0], &wait)?;
+                let (received, bytes) = end.receive_many(messages, into, &wait)?;
+                control.send([received, bytes, 0, 0], &wait)?;
             }
             command::TIME => {
                 control.send([command::READY, 0, 0, 0], &wait)?;
                 end.echo(messages.saturating_sub(2), into, &wait)?;
-                let (had, sent) = timed_echo(end, watch, into, &wait)?;
+                let (received_ticks, sent) = timed_echo(end, watch, into, &wait)?;
                 // Wait for the next message at once, as in a series: doing anything else first
                 // would keep the other end from a shared CPU.
                 end.echo(1, into, &wait)?;
-                control.send([had, sent, 0, 0], &wait)?;
+                control.send([received_ticks, sent, 0, 0], &wait)?;
             }
             _ => return Err(Errno::EPROTO),
         }
@@ -84,24 +84,24 @@ fn verify(
     messages: u64,
 ) -> Result<(), Errno> {
     let wait = |_| Ok(());
-    let mut wanted = MessageBuffer::new(into.len());
-    let (mut good, mut bytes, mut sums) = (0, 0, 0u64);
+    let mut expected = MessageBuffer::new(into.len());
+    let (mut intact, mut bytes, mut checksum_sum) = (0, 0, 0u64);
     for number in 0..messages {
-        let came = end.receive(into, &wait)?;
-        bytes += came as u64;
-        fill_message(wanted.get_mut(), number, Sender::Own);
-        good += u64::from(came == into.len() && into == wanted.get());
-        sums = sums.wrapping_add(checksum(into));
+        let received = end.receive(into, &wait)?;
+        bytes += received as u64;
+        fill_message(expected.get_mut(), number, Sender::Own);
+        intact += u64::from(received == into.len() && into == expected.get());
+        checksum_sum = checksum_sum.wrapping_add(checksum(into));
     }
-    control.send([good, bytes, sums, 0], &wait)?;
-    let mut back: Vec<MessageBuffer> = Vec::new();
+    control.send([intact, bytes, checksum_sum, 0], &wait)?;
+    let mut answers: Vec<MessageBuffer> = Vec::new();
     for number in 0..messages {
-        let mut room = MessageBuffer::new(into.len());
-        fill_message(room.get_mut(), number, Sender::Peer);
-        back.push(room);
+        let mut buffer = MessageBuffer::new(into.len());
+        fill_message(buffer.get_mut(), number, Sender::Peer);
+        answers.push(buffer);
     }
-    for room in &back {
-        end.send(room.get(), &wait)?;
+    for buffer in &answers {
+        end.send(buffer.get(), &wait)?;
     }
     control.receive(&wait).map(drop)
 }

@@ -17,31 +17,31 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// An end of these files, with what was observed of the channel.
-    pub(crate) fn new(to: File, from: File, seen: ChannelObservation) -> Self {
-        Self { to, from, observation: seen }
+    /// An end of these files, with what is known of the channel.
+    pub(crate) fn new(to: File, from: File, observation: ChannelObservation) -> Self {
+        Self { to, from, observation }
     }
 }
 
 impl End for Stream {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         match write(&self.to, message) {
-            Ok(taken) if taken == message.len() => Ok(()),
-            partly => {
+            Ok(sent) if sent == message.len() => Ok(()),
+            first => {
                 let more = |done: usize| write(&self.to, &message[done..]);
-                transfer_rest(message.len(), partly, gone, more).map(drop)
+                transfer_rest(message.len(), first, on_interrupt, more).map(drop)
             }
         }
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
         match read(&self.from, into) {
-            Ok(given) if given == into.len() => Ok(given),
-            partly => {
-                transfer_rest(into.len(), partly, gone, |done| read(&self.from, &mut into[done..]))
-            }
+            Ok(received) if received == into.len() => Ok(received),
+            first => transfer_rest(into.len(), first, on_interrupt, |done| {
+                read(&self.from, &mut into[done..])
+            }),
         }
     }
 
@@ -51,22 +51,22 @@ impl End for Stream {
 }
 
 /// Transfers the rest of a message after a first call: `more` continues after that many bytes. An
-/// interrupted wait calls `gone`, and continues.
+/// interrupted wait calls `on_interrupt`, and continues.
 #[inline(never)]
 pub(crate) fn transfer_rest(
     length: usize,
     first: Result<usize, Errno>,
-    gone: OnInterrupt<'_>,
+    on_interrupt: OnInterrupt<'_>,
     mut more: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
-    let (mut done, mut times, mut last) = (0, 0, first);
+    let (mut done, mut interruptions, mut last) = (0, 0, first);
     loop {
         match last {
             Ok(0) => return Err(Errno::EPIPE),
-            Ok(moved) => (done, times) = (done + moved, 0),
+            Ok(bytes) => (done, interruptions) = (done + bytes, 0),
             Err(Errno::EINTR) => {
-                times += 1;
-                gone(times)?;
+                interruptions += 1;
+                on_interrupt(interruptions)?;
             }
             Err(error) => return Err(error),
         }

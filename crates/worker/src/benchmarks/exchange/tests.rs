@@ -13,7 +13,7 @@ fn pipes() -> (Box<dyn End>, Box<dyn End>) {
     (end(to_peer, from_peer), end(to_own, from_own))
 }
 
-fn two() -> Channel {
+fn channel() -> Channel {
     Channel::with_child(0, Stopwatch::Syscall, pipes()).unwrap()
 }
 
@@ -37,22 +37,22 @@ fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
 fn messages_make_round_trips_whole_and_verified() {
     in_own_process(|| {
         for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
-            let mut work = two().round_trips(size, TripMode::Unlimited).unwrap();
+            let mut work = channel().round_trips(size, TripMode::Unlimited).unwrap();
             work.run(5, 2).unwrap();
-            let seen = work.channel_observation().unwrap();
-            assert!(seen.verified >= 4, "{seen:?}");
-            assert_eq!(seen.peer_cpu, Some(0));
-            let mut work = two().round_trips(size, TripMode::Announced).unwrap();
+            let observation = work.channel_observation().unwrap();
+            assert!(observation.verified >= 4, "{observation:?}");
+            assert_eq!(observation.peer_cpu, Some(0));
+            let mut work = channel().round_trips(size, TripMode::Announced).unwrap();
             work.prepare(10).unwrap();
             work.run(5, 2).unwrap();
-            let mut work = two().throughput(size, 1).unwrap();
+            let mut work = channel().throughput(size, 1).unwrap();
             for messages in [0, 1, 9] {
                 work.prepare(messages).unwrap();
                 work.run(messages, 1).unwrap();
                 work.verify().unwrap();
             }
-            for way in [Direction::ToPeer, Direction::FromPeer] {
-                let mut work = two().one_way(size, way, Stopwatch::Syscall).unwrap();
+            for direction in [Direction::ToPeer, Direction::FromPeer] {
+                let mut work = channel().one_way(size, direction, Stopwatch::Syscall).unwrap();
                 for _ in 0..3 {
                     work.prepare(1).unwrap();
                     work.run(1, 1).unwrap();

@@ -6,7 +6,8 @@ use oscost_model::channel::ChannelObservation;
 use oscost_model::point::Value;
 
 use super::super::exchange::{
-    ACK_BYTES, End, MessageFile, OnInterrupt, Stream, check_length, transfer_rest,
+    ACK_BYTES, End, MessageFile, OnInterrupt, Stream, check_length, retry_interrupted,
+    transfer_rest,
 };
 use super::super::prelude::*;
 use crate::kernel::ipc::channels::{
@@ -56,14 +57,14 @@ type MakePipe<'a> = &'a dyn Fn() -> Result<(File, File), Errno>;
 fn pipes(make: MakePipe<'_>) -> Result<([File; 2], [File; 2], ChannelObservation), Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (make()?, make()?);
     let pipe_buf_bytes = Some(libc::PIPE_BUF as u64);
-    let seen =
+    let observation =
         ChannelObservation { pipe_buf_bytes, ..capacity_observation(pipe_capacity(&to_peer)?) };
-    Ok(([to_peer, from_peer], [to_own, from_own], seen))
+    Ok(([to_peer, from_peer], [to_own, from_own], observation))
 }
 
 fn stream_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair, Errno> {
-    let (own, peer, seen) = pipes(&make)?;
-    let end = |[to, from]: [File; 2]| Box::new(Stream::new(to, from, seen));
+    let (own, peer, observation) = pipes(&make)?;
+    let end = |[to, from]: [File; 2]| Box::new(Stream::new(to, from, observation));
     Ok((end(own), end(peer)))
 }
 
@@ -75,20 +76,20 @@ struct VmspliceEnd {
 }
 
 fn vmsplice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair, Errno> {
-    let (own, peer, seen) = pipes(&make)?;
-    let end = |[to, from]: [File; 2]| Box::new(VmspliceEnd { to, from, observation: seen });
+    let (own, peer, observation) = pipes(&make)?;
+    let end = |[to, from]: [File; 2]| Box::new(VmspliceEnd { to, from, observation });
     Ok((end(own), end(peer)))
 }
 
 impl End for VmspliceEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         let more = |done: usize| vmsplice(&self.to, &message[done..]);
-        transfer_rest(message.len(), more(0), gone, more).map(drop)
+        transfer_rest(message.len(), more(0), on_interrupt, more).map(drop)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
         let first = context_switch::read(&self.from, into);
-        transfer_rest(into.len(), first, gone, |done| {
+        transfer_rest(into.len(), first, on_interrupt, |done| {
             context_switch::read(&self.from, &mut into[done..])
         })
     }
@@ -107,14 +108,9 @@ struct SpliceEnd {
 }
 
 fn splice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair, Errno> {
-    let (own, peer, seen) = pipes(&make)?;
+    let (own, peer, observation) = pipes(&make)?;
     let end = |[to, from]: [File; 2]| {
-        Ok::<_, Errno>(Box::new(SpliceEnd {
-            to,
-            from,
-            messages: MessageFile::new()?,
-            observation: seen,
-        }))
+        Ok::<_, Errno>(Box::new(SpliceEnd { to, from, messages: MessageFile::new()?, observation }))
     };
     Ok((end(own)?, end(peer)?))
 }
@@ -122,25 +118,27 @@ fn splice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair
 impl SpliceEnd {
     /// Sends the message that is in the file.
     #[inline(always)]
-    fn send_from_file(&self, bytes: usize, gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        let held = &self.messages;
-        let more = |done: usize| splice(&self.to, &held.file, held.offset(done), bytes - done);
+    fn send_from_file(&self, bytes: usize, on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        let messages = &self.messages;
+        let more = |done: usize| {
+            splice(&self.to, &messages.file, messages.offset_of_rest(done), bytes - done)
+        };
         match more(0) {
-            Ok(taken) if taken == bytes => Ok(()),
-            partly => transfer_rest(bytes, partly, gone, more).map(drop),
+            Ok(sent) if sent == bytes => Ok(()),
+            first => transfer_rest(bytes, first, on_interrupt, more).map(drop),
         }
     }
 }
 
 impl End for SpliceEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         self.messages.write_message(message)?;
-        self.send_from_file(message.len(), gone)
+        self.send_from_file(message.len(), on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
         let first = context_switch::read(&self.from, into);
-        transfer_rest(into.len(), first, gone, |done| {
+        transfer_rest(into.len(), first, on_interrupt, |done| {
             context_switch::read(&self.from, &mut into[done..])
         })
     }
@@ -149,13 +147,14 @@ impl End for SpliceEnd {
         &mut self,
         messages: u64,
         message: &[u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         self.messages.ensure_length(message)?;
         for op in 0..messages {
-            self.send_from_file(message.len(), gone).map_err(|errno| OpError { op, errno })?;
+            self.send_from_file(message.len(), on_interrupt)
+                .map_err(|errno| OpError { op, errno })?;
         }
-        self.receive(&mut [0; ACK_BYTES], gone)
+        self.receive(&mut [0; ACK_BYTES], on_interrupt)
             .and_then(|bytes| check_length(bytes, ACK_BYTES))
             .map_err(|errno| OpError { op: messages, errno })
     }
@@ -165,13 +164,14 @@ impl End for SpliceEnd {
         &mut self,
         messages: u64,
         into: &mut [u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(u64, u64), Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
-            bytes += self.receive(into, gone)? as u64;
+            bytes += self.receive(into, on_interrupt)? as u64;
         }
-        match retry_interrupted(gone, || context_switch::write(&self.to, &[0; ACK_BYTES]))? {
+        match retry_interrupted(on_interrupt, || context_switch::write(&self.to, &[0; ACK_BYTES]))?
+        {
             ACK_BYTES => Ok((messages, bytes)),
             _ => Err(Errno::EPIPE),
         }
@@ -179,24 +179,6 @@ impl End for SpliceEnd {
 
     fn observation(&self) -> ChannelObservation {
         self.observation
-    }
-}
-
-/// Repeats a call until no alarm interrupts it.
-#[inline(always)]
-fn retry_interrupted<T>(
-    gone: OnInterrupt<'_>,
-    mut call: impl FnMut() -> Result<T, Errno>,
-) -> Result<T, Errno> {
-    let mut times = 0;
-    loop {
-        match call() {
-            Err(Errno::EINTR) => {
-                times += 1;
-                gone(times)?;
-            }
-            done => return done,
-        }
     }
 }
 
@@ -214,28 +196,28 @@ const MIN_MESSAGE_BYTES: u64 = 4;
 
 fn posix_queue_ends(size: u64) -> Result<EndPair, Errno> {
     let size = size.max(MIN_MESSAGE_BYTES);
-    let (there, back) = (PosixQueue::new(size)?, PosixQueue::new(size)?);
-    let seen = capacity_observation(there.capacity());
+    let (to_peer_queue, from_peer_queue) = (PosixQueue::new(size)?, PosixQueue::new(size)?);
+    let observation = capacity_observation(to_peer_queue.capacity());
     let end = |to, from| {
-        Box::new(PosixQueueEnd { to, from, buffer: vec![0; size as usize], observation: seen })
+        Box::new(PosixQueueEnd { to, from, buffer: vec![0; size as usize], observation })
     };
-    let (to_peer, from_peer) = (there.try_clone()?, back.try_clone()?);
-    Ok((end(to_peer, from_peer), end(back, there)))
+    let (to_peer, from_peer) = (to_peer_queue.try_clone()?, from_peer_queue.try_clone()?);
+    Ok((end(to_peer, from_peer), end(from_peer_queue, to_peer_queue)))
 }
 
 impl End for PosixQueueEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        retry_interrupted(gone, || self.to.send(message))
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        retry_interrupted(on_interrupt, || self.to.send(message))
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
         if into.len() >= self.buffer.len() {
-            return retry_interrupted(gone, || self.from.receive(into));
+            return retry_interrupted(on_interrupt, || self.from.receive(into));
         }
-        let came = retry_interrupted(gone, || self.from.receive(&mut self.buffer))?;
-        let most = came.min(into.len());
-        into[..most].copy_from_slice(&self.buffer[..most]);
-        Ok(came)
+        let received = retry_interrupted(on_interrupt, || self.from.receive(&mut self.buffer))?;
+        let max_bytes = received.min(into.len());
+        into[..max_bytes].copy_from_slice(&self.buffer[..max_bytes]);
+        Ok(received)
     }
 
     fn observation(&self) -> ChannelObservation {
@@ -247,7 +229,7 @@ impl End for PosixQueueEnd {
 struct SysvQueueEnd {
     to: i32,
     from: i32,
-    letter: SysvMessage,
+    message_buffer: SysvMessage,
     observation: ChannelObservation,
     /// The process that created them removes them.
     _queues: Option<(SysvQueue, SysvQueue)>,
@@ -255,36 +237,44 @@ struct SysvQueueEnd {
 
 fn sysv_queue_ends(size: u64) -> Result<EndPair, Errno> {
     let size = size.max(MIN_MESSAGE_BYTES);
-    let (there, back) = (SysvQueue::new(0, size)?, SysvQueue::new(1, size)?);
-    let (to, from, seen) = (there.id(), back.id(), capacity_observation(there.capacity()));
-    let letter = || SysvMessage::new(size as usize);
-    let peer =
-        SysvQueueEnd { to: from, from: to, letter: letter(), observation: seen, _queues: None };
+    let (to_peer_queue, from_peer_queue) = (SysvQueue::new(0, size)?, SysvQueue::new(1, size)?);
+    let (to, from, observation) =
+        (to_peer_queue.id(), from_peer_queue.id(), capacity_observation(to_peer_queue.capacity()));
+    let message_buffer = || SysvMessage::new(size as usize);
+    let peer = SysvQueueEnd {
+        to: from,
+        from: to,
+        message_buffer: message_buffer(),
+        observation,
+        _queues: None,
+    };
     let own = SysvQueueEnd {
         to,
         from,
-        letter: letter(),
-        observation: seen,
-        _queues: Some((there, back)),
+        message_buffer: message_buffer(),
+        observation,
+        _queues: Some((to_peer_queue, from_peer_queue)),
     };
     Ok((Box::new(own), Box::new(peer)))
 }
 
 impl End for SysvQueueEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        match self.letter.send(self.to, message) {
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        match self.message_buffer.send(self.to, message) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Errno::E2BIG),
             Err(Errno::EINTR) => {
-                gone(1)?;
-                retry_interrupted(gone, || self.letter.resend(self.to, message.len()))
+                on_interrupt(1)?;
+                retry_interrupted(on_interrupt, || {
+                    self.message_buffer.resend(self.to, message.len())
+                })
             }
             Err(error) => Err(error),
         }
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        retry_interrupted(gone, || self.letter.receive(self.from, into))
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        retry_interrupted(on_interrupt, || self.message_buffer.receive(self.from, into))
     }
 
     fn observation(&self) -> ChannelObservation {
@@ -298,21 +288,21 @@ struct RingEnd {
     from: std::rc::Rc<SharedRing>,
 }
 
-fn ring_ends(capacity: Option<u64>, waiting: WaitMode) -> Result<EndPair, Errno> {
+fn ring_ends(capacity: Option<u64>, wait_mode: WaitMode) -> Result<EndPair, Errno> {
     let bytes = capacity.unwrap_or(DEFAULT_CAPACITY_BYTES) as usize;
-    let ring = || Ok::<_, Errno>(std::rc::Rc::new(SharedRing::new(bytes, waiting)?));
-    let (there, back) = (ring()?, ring()?);
-    let (to, from) = (std::rc::Rc::clone(&there), std::rc::Rc::clone(&back));
-    Ok((Box::new(RingEnd { to, from }), Box::new(RingEnd { to: back, from: there })))
+    let ring = || Ok::<_, Errno>(std::rc::Rc::new(SharedRing::new(bytes, wait_mode)?));
+    let (to_peer, from_peer) = (ring()?, ring()?);
+    let (to, from) = (std::rc::Rc::clone(&to_peer), std::rc::Rc::clone(&from_peer));
+    Ok((Box::new(RingEnd { to, from }), Box::new(RingEnd { to: from_peer, from: to_peer })))
 }
 
 impl End for RingEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        self.to.write(message, gone)
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        self.to.write(message, on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        self.from.read(into, gone).map(|()| into.len())
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        self.from.read(into, on_interrupt).map(|()| into.len())
     }
 
     fn observation(&self) -> ChannelObservation {
@@ -329,7 +319,7 @@ struct ProcessVmEnd {
 }
 
 /// The location of a message: its address and its length.
-const NOTE_BYTES: usize = 16;
+const LOCATION_BYTES: usize = 16;
 
 fn process_vm_ends() -> Result<EndPair, Errno> {
     let (own, peer, _) = pipes(&|| pipe_with_capacity(None))?;
@@ -340,37 +330,40 @@ fn process_vm_ends() -> Result<EndPair, Errno> {
 }
 
 impl End for ProcessVmEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        let mut note = [0; NOTE_BYTES];
-        note[..8].copy_from_slice(&(message.as_ptr() as u64).to_ne_bytes());
-        note[8..].copy_from_slice(&(message.len() as u64).to_ne_bytes());
-        // A note is smaller than PIPE_BUF, so it is written as a whole.
-        match retry_interrupted(gone, || context_switch::write(&self.to, &note))? {
-            NOTE_BYTES => Ok(()),
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        let mut location = [0; LOCATION_BYTES];
+        location[..8].copy_from_slice(&(message.as_ptr() as u64).to_ne_bytes());
+        location[8..].copy_from_slice(&(message.len() as u64).to_ne_bytes());
+        // It is smaller than PIPE_BUF, so it is written as a whole.
+        match retry_interrupted(on_interrupt, || context_switch::write(&self.to, &location))? {
+            LOCATION_BYTES => Ok(()),
             _ => Err(Errno::EPIPE),
         }
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        let mut note = [0; NOTE_BYTES];
-        if retry_interrupted(gone, || context_switch::read(&self.from, &mut note))? != NOTE_BYTES {
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        let mut location = [0; LOCATION_BYTES];
+        if retry_interrupted(on_interrupt, || context_switch::read(&self.from, &mut location))?
+            != LOCATION_BYTES
+        {
             return Err(Errno::EPIPE);
         }
         let number = |at: usize| {
             let mut bytes = [0; 8];
-            bytes.copy_from_slice(&note[at..at + 8]);
+            bytes.copy_from_slice(&location[at..at + 8]);
             u64::from_ne_bytes(bytes)
         };
-        let (address, bytes) = (number(0), number(8));
-        let most = into.len().min(bytes as usize);
+        let (address, length) = (number(0), number(8));
+        let max_bytes = into.len().min(length as usize);
         let mut done = 0;
-        while done < most {
-            match read_process_memory(self.peer, address + done as u64, &mut into[done..most])? {
+        while done < max_bytes {
+            match read_process_memory(self.peer, address + done as u64, &mut into[done..max_bytes])?
+            {
                 0 => return Err(Errno::EPIPE),
-                given => done += given,
+                bytes => done += bytes,
             }
         }
-        Ok(bytes as usize)
+        Ok(length as usize)
     }
 
     fn set_peer(&mut self, peer: u32) {

@@ -16,19 +16,19 @@ use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Every case with one of these sizes.
 fn cases(sizes: &[u64]) -> Vec<(&'static Bench, Case)> {
-    let is_wanted = |point: &Point| match point.get("size") {
+    let has_size = |point: &Point| match point.get("size") {
         Some(Value::Number(size)) => sizes.contains(size),
         _ => false,
     };
-    let of = |bench: &'static Bench| {
-        let points = all_points(&bench.definition()).into_iter().filter(is_wanted);
+    let cases_of = |bench: &'static Bench| {
+        let points = all_points(&bench.definition()).into_iter().filter(has_size);
         points.map(move |point| (bench, Case::new(bench.id, point))).collect::<Vec<_>>()
     };
-    let spins = |case: &Case| {
+    let is_spinning = |case: &Case| {
         let is = |axis: &str, word: &str| case.point.get(axis) == Some(&Value::from(word));
         is("by", "shm-spin") && is("peer_cpu", "same")
     };
-    let all = BENCHES.iter().flat_map(of).filter(|(_, case)| !spins(case));
+    let all = BENCHES.iter().flat_map(cases_of).filter(|(_, case)| !is_spinning(case));
     all.collect()
 }
 
@@ -49,7 +49,7 @@ fn built(bench: &Bench, case: &Case, context: Context) -> Option<Work> {
     }
 }
 
-fn done(work: &mut Work, ops: u64) -> Result<(), OpError> {
+fn run_batch(work: &mut Work, ops: u64) -> Result<(), OpError> {
     work.prepare(ops)?;
     work.run(ops, 1)?;
     work.verify()
@@ -62,13 +62,13 @@ fn every_point_carries_verified_messages_and_describes_its_channel() {
         for (bench, case) in cases(MESSAGE_SIZES) {
             let Some(mut work) = built(bench, &case, context) else { continue };
             for ops in [1, 3].map(|ops| work.max_batch_ops().min(ops)) {
-                assert_eq!(done(&mut work, ops), Ok(()), "{case}");
+                assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
             }
-            let seen = work.channel_observation().unwrap();
-            assert!(seen.verified >= 6, "{case}: {seen:?}");
-            assert!(seen.peer_cpu.is_some(), "{case}");
+            let observation = work.channel_observation().unwrap();
+            assert!(observation.verified >= 6, "{case}: {observation:?}");
+            assert!(observation.peer_cpu.is_some(), "{case}");
             if let Some(&Value::Number(capacity)) = case.point.get("capacity") {
-                assert_eq!(seen.capacity_bytes, Some(capacity), "{case}");
+                assert_eq!(observation.capacity_bytes, Some(capacity), "{case}");
             }
             assert!(work.last_value().is_none_or(|ticks| ticks > 0), "{case}");
         }
@@ -84,7 +84,7 @@ fn unusual_sizes_work_too() {
                 let case = Case::new(bench.id, case.point.clone().with("size", size));
                 let Some(mut work) = built(bench, &case, context) else { continue };
                 let ops = work.max_batch_ops().min(2);
-                assert_eq!(done(&mut work, ops), Ok(()), "{case}");
+                assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
             }
         }
     });
@@ -110,13 +110,13 @@ fn a_message_too_large_for_a_queue_names_the_setting_to_raise() {
 }
 
 /// Children, descriptors, mappings and System V queues of this process.
-fn held() -> (usize, usize, usize, usize) {
+fn open_resources() -> (usize, usize, usize, usize) {
     let entries = |path: &str| fs::read_dir(path).unwrap().count();
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let ours = [0, 1].map(|which| queue_key(&queue_name(), which).to_string());
+    let own_keys = [0, 1].map(|which| queue_key(&queue_name(), which).to_string());
     let queues = text("/proc/sysvipc/msg");
     let keys = queues.lines().filter_map(|line| line.split_whitespace().next());
-    let queues = keys.filter(|key| ours.iter().any(|own| own == key)).count();
+    let queues = keys.filter(|key| own_keys.iter().any(|own| own == key)).count();
     (children().len(), entries("/proc/self/fd"), text("/proc/self/maps").lines().count(), queues)
 }
 
@@ -126,20 +126,20 @@ fn dropping_a_work_leaves_nothing_behind() {
         let context = context();
         let sweep = || {
             for (bench, case) in cases(&[4, 4_096]) {
-                let before = held();
+                let before = open_resources();
                 if let Some(mut work) = built(bench, &case, context) {
                     let ops = work.max_batch_ops().min(3);
-                    done(&mut work, ops).unwrap();
+                    run_batch(&mut work, ops).unwrap();
                 }
-                let after = held();
+                let after = open_resources();
                 assert_eq!((after.0, after.1, after.3), (before.0, before.1, before.3), "{case}");
             }
         };
         // The first ones create heaps that libc keeps.
         sweep();
-        let first = held();
+        let first = open_resources();
         sweep();
-        assert!(held().2 <= first.2 + 2, "{first:?}, then {:?}", held());
+        assert!(open_resources().2 <= first.2 + 2, "{first:?}, then {:?}", open_resources());
     });
 }
 
@@ -154,8 +154,8 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
             let Some(mut work) = built(bench, &case, context) else { continue };
             kill(children()[0]);
             let ops = work.max_batch_ops().min(100_000);
-            let failed = done(&mut work, ops).unwrap_err();
-            assert_eq!(failed.errno, Errno::CHECK_FAILED, "{case}: {}", failed.errno);
+            let error = run_batch(&mut work, ops).unwrap_err();
+            assert_eq!(error.errno, Errno::CHECK_FAILED, "{case}: {}", error.errno);
             assert!(Errno::reason().contains("was killed"), "{case}: {}", Errno::reason());
         }
     });
@@ -165,44 +165,45 @@ fn an_op_whose_peer_was_killed_fails_and_says_so() {
 struct CorruptingEnd {
     end: Box<dyn End>,
     short: bool,
-    good: u32,
+    intact: u32,
 }
 
 impl End for CorruptingEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        self.end.send(message, gone)
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        self.end.send(message, on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        let came = self.end.receive(into, gone)?;
-        if self.good > 0 {
-            self.good -= 1;
-            return Ok(came);
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        let received = self.end.receive(into, on_interrupt)?;
+        if self.intact > 0 {
+            self.intact -= 1;
+            return Ok(received);
         }
         into[0] ^= 1;
-        Ok(if self.short { came - 1 } else { came })
+        Ok(if self.short { received - 1 } else { received })
     }
 }
 
-/// The work of two ends of which the peer lies after this many messages.
-fn with_corrupting_peer(short: bool, good: u32) -> Result<Work, Errno> {
+/// The work of two ends of which the peer corrupts what it receives after `good` messages.
+fn with_corrupting_peer(short: bool, intact: u32) -> Result<Work, Errno> {
     let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
     let at = Params::new(&point, context());
     let (own, end) = mechanisms::make_ends(at, 64)?;
-    let peer = Box::new(CorruptingEnd { end, short, good });
+    let peer = Box::new(CorruptingEnd { end, short, intact });
     let cpu = at.context.cpu.unwrap_or(0);
-    let two = Channel::with_child_running(cpu, own, peer, |mut end, control: ControlStream| {
-        serve(&mut *end, &control, Stopwatch::Syscall)
-    })?;
-    two.throughput(64, 1)
+    let channel =
+        Channel::with_child_running(cpu, own, peer, |mut end, control: ControlStream| {
+            serve(&mut *end, &control, Stopwatch::Syscall)
+        })?;
+    channel.throughput(64, 1)
 }
 
 #[test]
 fn a_peer_that_got_fewer_bytes_than_were_sent_fails_the_batch() {
     in_own_process(|| {
         let mut work = with_corrupting_peer(true, 3 + 5).unwrap();
-        done(&mut work, 5).unwrap();
-        assert_eq!(done(&mut work, 5).unwrap_err().errno, Errno::CHECK_FAILED);
+        run_batch(&mut work, 5).unwrap();
+        assert_eq!(run_batch(&mut work, 5).unwrap_err().errno, Errno::CHECK_FAILED);
         assert!(Errno::reason().contains("received 5 messages (315 bytes)"), "{}", Errno::reason());
     });
 }
@@ -221,13 +222,13 @@ fn a_silent_peer_times_out() {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
         let at = Params::new(&point, context());
         let (own, end) = mechanisms::make_ends(at, 64).unwrap();
-        let two =
+        let channel =
             Channel::with_child_running(at.context.cpu.unwrap_or(0), own, end, |end, control| {
                 // Both are kept open, so that the channel is not closed.
-                let _held = (end, control);
+                let _open = (end, control);
                 crate::kernel::process::pause_forever()
             });
-        assert_eq!(two.unwrap().throughput(64, 1).map(drop), Err(Errno::PEER_TIMED_OUT));
+        assert_eq!(channel.unwrap().throughput(64, 1).map(drop), Err(Errno::PEER_TIMED_OUT));
     });
 }
 
@@ -237,7 +238,7 @@ fn a_case_that_cannot_be_pinned_or_lacks_a_second_cpu_says_so() {
         for (bench, case) in cases(&[64]) {
             let work = bench.work(&case.point, Context::DEFAULT).unwrap();
             assert!(
-                work.unavailable_reason().is_some_and(|missing| missing.contains("CPU")),
+                work.unavailable_reason().is_some_and(|reason| reason.contains("CPU")),
                 "{case}"
             );
         }

@@ -11,9 +11,9 @@ use std::os::fd::AsFd;
 
 use oscost_model::channel::ChannelObservation;
 
-use super::super::exchange::{ControlStream, OnInterrupt, cpu_of_peer};
+use super::super::exchange::{ControlStream, LocalPeer, failure_cause, retry_interrupted};
 use super::super::prelude::*;
-use super::setup::{SocketPath, cause, start_peer};
+use super::setup::{SocketPath, required_cpu_of_peer, start_peer};
 use crate::kernel::event::poll;
 use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver};
 use crate::kernel::net::control_stream::Pending;
@@ -24,7 +24,7 @@ use crate::kernel::net::token_listener::TokenListener;
 mod command {
     /// Accept that many connections.
     pub(super) const ACCEPT: u64 = 1;
-    /// Report how many came since the last command, and the total of unauthorised connections.
+    /// Report how many arrived since the last command, and the total of unauthorised connections.
     pub(super) const REPORT: u64 = 2;
 }
 
@@ -49,7 +49,7 @@ impl Op {
         };
         socket::close(connection)?;
         match sent {
-            // A client that has gone before its byte arrived is unauthorised, and harmless.
+            // A client that has disconnected before its byte arrived is unauthorised, and harmless.
             Ok(_) | Err(Errno::EPIPE | Errno(libc::ECONNRESET)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -83,7 +83,7 @@ struct Acceptor {
     listener: Listener,
     expected_address: Option<IpAddr>,
     op: Op,
-    /// How many were announced for the last batch, and how many came.
+    /// How many were announced for the last batch, and how many arrived.
     announced: u64,
     accepted: u64,
     unauthorised: u64,
@@ -93,15 +93,20 @@ struct Acceptor {
 
 impl Acceptor {
     /// A peer without connections so far.
-    fn new(listens: Listener, friend: Option<IpAddr>, what: Op, before: u64) -> Self {
+    fn new(
+        listener: Listener,
+        expected_address: Option<IpAddr>,
+        op: Op,
+        refused_before: u64,
+    ) -> Self {
         Self {
-            listener: listens,
-            expected_address: friend,
-            op: what,
+            listener,
+            expected_address,
+            op,
             announced: 0,
             accepted: 0,
             unauthorised: 0,
-            refused_before: before,
+            refused_before,
         }
     }
 
@@ -134,9 +139,9 @@ impl Acceptor {
         (self.announced, self.accepted) = (connections, 0);
         control.send([command::ACCEPT, 0, 0, 0], &|_| Ok(()))?;
         while self.accepted < connections {
-            let before = (self.accepted, self.unauthorised);
+            let counts = (self.accepted, self.unauthorised);
             self.accept_one()?;
-            if before == (self.accepted, self.unauthorised) && control.pending() == Pending::Closed
+            if counts == (self.accepted, self.unauthorised) && control.pending() == Pending::Closed
             {
                 break;
             }
@@ -146,12 +151,12 @@ impl Acceptor {
 
     /// Serves as the peer until the measured process closes the control stream.
     fn serve(mut self, control: &ControlStream) -> Result<(), Errno> {
-        // The alarm makes it check every second whether that one still exists.
-        let _ear = SignalReceiver::install()?;
+        // The alarm makes it check every second whether that process still runs.
+        let _signals = SignalReceiver::install()?;
         let _alarm = Alarm::start()?;
         let wait = |_| Ok(());
         loop {
-            // Between batches it listens to both: a connection that comes now is unauthorised.
+            // Between batches it waits for both: a connection that arrives now is unauthorised.
             let ready = poll::readable(&[control.as_fd(), self.listener.fd()], None)?;
             if ready[1] {
                 self.accept_one()?;
@@ -175,14 +180,14 @@ impl Acceptor {
 }
 
 /// The peer of TCP: connections come to the same listening socket as the control stream.
-pub(super) fn serve(door: &mut TokenListener, what: Op) -> Result<(), Errno> {
-    let control = door.accept_peer()?;
+pub(super) fn serve(token_listener: &mut TokenListener, op: Op) -> Result<(), Errno> {
+    let control = token_listener.accept_peer()?;
     control.set_nodelay(true)?;
     let control = ControlStream::from_stream(control);
-    let listener = door.listener().try_clone()?;
+    let listener = token_listener.listener().try_clone()?;
     listener.set_nonblocking(false)?;
-    let (friend, before) = (door.peer(), door.unauthorised());
-    Acceptor::new(Listener::Tcp(listener), friend, what, before).serve(&control)
+    let (expected_address, refused_before) = (token_listener.peer(), token_listener.unauthorised());
+    Acceptor::new(Listener::Tcp(listener), expected_address, op, refused_before).serve(&control)
 }
 
 /// The measured process's end.
@@ -197,25 +202,25 @@ struct Connector {
     ready: Vec<File>,
     used: Vec<File>,
     attempted: u64,
-    made: u64,
+    completed: u64,
     /// Unauthorised connections: during the measurement, and to the listener before.
     unauthorised: u64,
     refused_before: u64,
-    _name: Option<SocketPath>,
+    _path: Option<SocketPath>,
     _alarm: Alarm,
-    _ear: SignalReceiver,
+    _signals: SignalReceiver,
 }
 
 /// The work of a benchmark: an op is a connection.
-pub(super) fn work(params: Params<'_>, what: Op) -> Result<Work, Errno> {
-    let ear = SignalReceiver::install()?;
+pub(super) fn work(params: Params<'_>, op: Op) -> Result<Work, Errno> {
+    let signals = SignalReceiver::install()?;
     let by_tcp = params.word("by") == "tcp";
-    let (to, control, child, name) =
-        if by_tcp { connect_tcp(params, what)? } else { connect_unix(params, what)? };
-    let (child, peer_cpu) = child.unzip();
+    let PeerConnection { to, control, peer, path } =
+        if by_tcp { connect_tcp(params, op)? } else { connect_unix(params, op)? };
+    let (child, peer_cpu) = peer.map(|peer| (peer.process, peer.cpu)).unzip();
     let mut own = Connector {
         to,
-        op: what,
+        op,
         by_tcp,
         control,
         child,
@@ -223,66 +228,73 @@ pub(super) fn work(params: Params<'_>, what: Op) -> Result<Work, Errno> {
         ready: Vec::new(),
         used: Vec::new(),
         attempted: 0,
-        made: 0,
+        completed: 0,
         unauthorised: 0,
         refused_before: 0,
-        _name: name,
+        _path: path,
         _alarm: Alarm::start()?,
-        _ear: ear,
+        _signals: signals,
     };
     // A first one, so that the peer is on its CPU before anything is timed.
     own.prepare(1)?;
-    own.run(1, 1).map_err(|failed| failed.errno)?;
+    own.run(1, 1).map_err(|error| error.errno)?;
     own.verify()?;
     /// Maximum number of sockets that are ready at once, and that wait to be closed.
-    const MOST: u64 = 64;
-    Ok(match what {
+    const MAX_READY: u64 = 64;
+    Ok(match op {
         Op::Connection => Work::from_prepared_body(Shape::Repeat, own),
-        Op::FirstByte => Work::from_prepared_body(Shape::SingleShot, own).with_max_batch_ops(MOST),
+        Op::FirstByte => {
+            Work::from_prepared_body(Shape::SingleShot, own).with_max_batch_ops(MAX_READY)
+        }
     })
 }
 
-/// The address to connect to, the control stream, and the process that accepts.
-type PeerConnection =
-    (SocketAddress, ControlStream, Option<(PeerProcess, u32)>, Option<SocketPath>);
+/// A peer that is ready to accept connections.
+struct PeerConnection {
+    /// The address to connect to.
+    to: SocketAddress,
+    control: ControlStream,
+    /// The process that accepts, if it is a child.
+    peer: Option<LocalPeer>,
+    /// The path of an AF_UNIX address.
+    path: Option<SocketPath>,
+}
 
-fn connect_tcp(params: Params<'_>, what: Op) -> Result<PeerConnection, Errno> {
-    let way = start_peer(
-        params,
-        if what == Op::Connection { serve_connection } else { serve_first_byte },
-    )?;
-    let control = ControlStream::from_stream(way.connect()?);
-    Ok((SocketAddress::from_ip(way.remote.addr), control, way.into_child(), None))
+fn connect_tcp(params: Params<'_>, op: Op) -> Result<PeerConnection, Errno> {
+    let link =
+        start_peer(params, if op == Op::Connection { serve_connection } else { serve_first_byte })?;
+    let control = ControlStream::from_stream(link.connect()?);
+    let to = SocketAddress::from_ip(link.remote.addr);
+    Ok(PeerConnection { to, control, peer: link.into_child(), path: None })
 }
 
 /// [`serve`], for whole connections.
-pub(super) fn serve_connection(_: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
-    serve(door, Op::Connection)
+pub(super) fn serve_connection(_: Params<'_>, listener: &mut TokenListener) -> Result<(), Errno> {
+    serve(listener, Op::Connection)
 }
 
 /// [`serve`], until the first byte.
-pub(super) fn serve_first_byte(_: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
-    serve(door, Op::FirstByte)
+pub(super) fn serve_first_byte(_: Params<'_>, listener: &mut TokenListener) -> Result<(), Errno> {
+    serve(listener, Op::FirstByte)
 }
 
-fn connect_unix(params: Params<'_>, what: Op) -> Result<PeerConnection, Errno> {
-    let cpu = cpu_of_peer(params).map_err(|work| {
-        Errno::unavailable(work.unavailable_reason().unwrap_or_default().to_owned())
-    })?;
-    let name = SocketPath::new();
-    let listens = Listener::Unix(socket::bind_path(&name.0, SocketKind::Stream)?);
-    let (control, theirs) = ControlStream::pair()?;
+fn connect_unix(params: Params<'_>, op: Op) -> Result<PeerConnection, Errno> {
+    let cpu = required_cpu_of_peer(params)?;
+    let path = SocketPath::new();
+    let listener = Listener::Unix(socket::bind_path(&path.0, SocketKind::Stream)?);
+    let (control, peer_control) = ControlStream::pair()?;
     let mut own = Some(control);
-    let child = {
+    let process = {
         let own = &mut own;
         PeerProcess::start(Some(cpu), move || {
             // The child's copy: if it held its parent's end, it would never see end of file.
             drop(own.take());
-            Acceptor::new(listens, None, what, 0).serve(&theirs)
+            Acceptor::new(listener, None, op, 0).serve(&peer_control)
         })?
     };
-    let control = own.ok_or(Errno::EINVAL)?; // Taken only in the child.
-    Ok((SocketAddress::from_path(&name.0)?, control, Some((child, cpu)), Some(name)))
+    let control = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let to = SocketAddress::from_path(&path.0)?;
+    Ok(PeerConnection { to, control, peer: Some(LocalPeer { process, cpu }), path: Some(path) })
 }
 
 impl Connector {
@@ -311,9 +323,9 @@ impl Connector {
             Err(Errno(libc::EISCONN)) => Ok(()),
             done => done,
         })?;
-        let given =
+        let bytes_received =
             retry_interrupted(&self.liveness_check(), || socket::receive_all(socket, &mut [0]))?;
-        if given == bytes { Ok(()) } else { Err(Errno::EPROTO) }
+        if bytes_received == bytes { Ok(()) } else { Err(Errno::EPROTO) }
     }
 
     #[inline(always)]
@@ -333,32 +345,14 @@ impl Connector {
         }
     }
 
-    fn cause(&self, why: Errno) -> Errno {
-        match cause(self.child.as_ref(), why) {
+    fn cause(&self, errno: Errno) -> Errno {
+        match failure_cause(self.child.as_ref(), errno) {
             Errno(libc::EADDRNOTAVAIL) => Errno::check_failed(
                 "no port is left for another connection: other processes use the range of \
                  net.ipv4.ip_local_port_range"
                     .to_owned(),
             ),
-            why => why,
-        }
-    }
-}
-
-/// Repeats a blocking call while it is interrupted.
-#[inline(always)]
-fn retry_interrupted<T>(
-    gone: OnInterrupt<'_>,
-    mut act: impl FnMut() -> Result<T, Errno>,
-) -> Result<T, Errno> {
-    let mut times = 0;
-    loop {
-        match act() {
-            Err(Errno::EINTR) => {
-                times += 1;
-                gone(times)?;
-            }
-            done => return done,
+            errno => errno,
         }
     }
 }
@@ -375,8 +369,8 @@ impl WorkBody for Connector {
             self.used.reserve(ops as usize);
         }
         self.attempted = ops;
-        let asked = self.control.send([command::ACCEPT, ops, 0, 0], &self.liveness_check());
-        let answer = asked.and_then(|()| self.control.receive(&self.liveness_check()));
+        let result = self.control.send([command::ACCEPT, ops, 0, 0], &self.liveness_check());
+        let answer = result.and_then(|()| self.control.receive(&self.liveness_check()));
         match answer.map_err(|errno| self.cause(errno))? {
             [command::ACCEPT, ..] => Ok(()),
             _ => Err(Errno::EPROTO),
@@ -392,29 +386,29 @@ impl WorkBody for Connector {
 
     /// Checks that the peer has accepted as many.
     fn verify(&mut self) -> Result<(), Errno> {
-        let asked = self.control.send([command::REPORT, 0, 0, 0], &self.liveness_check());
-        let [came, strangers, before, _] = asked
+        let result = self.control.send([command::REPORT, 0, 0, 0], &self.liveness_check());
+        let [accepted, unauthorised, refused_before, _] = result
             .and_then(|()| self.control.receive(&self.liveness_check()))
             .map_err(|errno| self.cause(errno))?;
-        if came < self.attempted {
+        if accepted < self.attempted {
             return Err(Errno::check_failed(format!(
-                "{} connections were opened, and the peer accepted {came}",
+                "{} connections were opened, and the peer accepted {accepted}",
                 self.attempted
             )));
         }
-        self.made += self.attempted;
-        (self.unauthorised, self.refused_before) = (strangers, before);
+        self.completed += self.attempted;
+        (self.unauthorised, self.refused_before) = (unauthorised, refused_before);
         Ok(())
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
         // Only a local peer's refused connections are counted here; a remote worker reports its
         // own.
-        let turned_away = if self.child.is_some() { self.refused_before } else { 0 };
+        let refused = if self.child.is_some() { self.refused_before } else { 0 };
         Some(ChannelObservation {
-            verified: self.made,
+            verified: self.completed,
             peer_cpu: self.peer_cpu,
-            unauthorised_connections: self.unauthorised + turned_away,
+            unauthorised_connections: self.unauthorised + refused,
             ..ChannelObservation::default()
         })
     }

@@ -33,7 +33,7 @@ pub(super) struct WatchedListener {
 
 impl WatchedListener {
     /// Counts and closes connections that have arrived since; returns the total.
-    pub(super) fn strangers(&self) -> u64 {
+    pub(super) fn count_unauthorised(&self) -> u64 {
         while self.listener.accept().is_ok() {
             self.unauthorised.set(self.unauthorised.get() + 1);
         }
@@ -43,29 +43,32 @@ impl WatchedListener {
 
 impl Socket {
     /// A UDP socket.
-    pub(super) fn udp(file: File, here: IpAddr, door: Option<WatchedListener>) -> Self {
-        Self { file, transport: Transport::Udp(here), listener: door }
+    pub(super) fn udp(file: File, here: IpAddr, listener: Option<WatchedListener>) -> Self {
+        Self { file, transport: Transport::Udp(here), listener }
     }
 
     /// What the system reports about it now.
     pub(super) fn observation(&self) -> ChannelObservation {
-        let ask = |what| socket::get(&self.file, what).ok();
+        let option = |name| socket::get(&self.file, name).ok();
         let mtu = |here: IpAddr| {
-            ask(if here.is_ipv4() { SocketOption::Mtu } else { SocketOption::Mtu6 })
+            option(if here.is_ipv4() { SocketOption::Mtu } else { SocketOption::Mtu6 })
                 .filter(|&mtu| mtu > 0)
         };
         ChannelObservation {
-            send_buffer_bytes: ask(SocketOption::SendBuffer),
-            receive_buffer_bytes: ask(SocketOption::ReceiveBuffer),
+            send_buffer_bytes: option(SocketOption::SendBuffer),
+            receive_buffer_bytes: option(SocketOption::ReceiveBuffer),
             mtu_bytes: match self.transport {
                 Transport::Unix => None,
                 Transport::Tcp(here) | Transport::Udp(here) => mtu(here),
             },
             segment_bytes: match self.transport {
-                Transport::Tcp(_) => ask(SocketOption::Segment),
+                Transport::Tcp(_) => option(SocketOption::Segment),
                 _ => None,
             },
-            unauthorised_connections: self.listener.as_ref().map_or(0, WatchedListener::strangers),
+            unauthorised_connections: self
+                .listener
+                .as_ref()
+                .map_or(0, WatchedListener::count_unauthorised),
             ..ChannelObservation::default()
         }
     }

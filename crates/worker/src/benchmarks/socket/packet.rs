@@ -12,15 +12,15 @@ pub(super) struct PacketEnd(pub(super) Socket);
 
 impl End for PacketEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        let mut times = 0;
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        let mut interruptions = 0;
         loop {
             match socket::send(&self.0.file, message) {
-                Ok(taken) if taken == message.len() => return Ok(()),
+                Ok(sent) if sent == message.len() => return Ok(()),
                 Ok(_) => return Err(Errno::EPROTO),
                 Err(Errno::EINTR) => {
-                    times += 1;
-                    gone(times)?;
+                    interruptions += 1;
+                    on_interrupt(interruptions)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -28,16 +28,16 @@ impl End for PacketEnd {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        let mut times = 0;
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        let mut interruptions = 0;
         loop {
             match socket::receive_packet(&self.0.file, into) {
                 // Messages are never empty: the peer has closed the socket.
                 Ok(0) => return Err(Errno::EPIPE),
-                Ok(given) => return Ok(given),
+                Ok(bytes) => return Ok(bytes),
                 Err(Errno::EINTR) => {
-                    times += 1;
-                    gone(times)?;
+                    interruptions += 1;
+                    on_interrupt(interruptions)?;
                 }
                 Err(error) => return Err(error),
             }

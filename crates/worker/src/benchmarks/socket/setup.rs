@@ -6,11 +6,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use oscost_model::point::Value;
 
-use super::super::exchange::{Channel, ControlStream, End, cpu_of_peer, serve};
+use super::super::exchange::{Channel, ControlStream, End, LocalPeer, serve};
+use super::super::placement::cpu_of_peer;
 use super::super::prelude::*;
 use super::endpoint::{Socket, Transport, WatchedListener};
 use super::packet::PacketEnd;
@@ -20,20 +20,21 @@ use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::net::socket::{self, SocketKind, SocketOption};
 use crate::kernel::net::token_listener::{RemoteEndpoint, TokenListener};
 
-/// Sets the socket buffers that the axis `buffer` selects; the implied value keeps the system's.
+/// Sets the socket buffer sizes that the axis `buffer` selects; the implied value keeps the
+/// system's.
 pub(super) fn set_buffers(params: Params<'_>, file: &File) -> Result<(), Errno> {
     let Some(&Value::Number(bytes)) = params.value("buffer") else { return Ok(()) };
-    let sides = [
+    let buffers = [
         (SocketOption::SendBuffer, "SO_SNDBUF", "net.core.wmem_max"),
         (SocketOption::ReceiveBuffer, "SO_RCVBUF", "net.core.rmem_max"),
     ];
-    for (what, name, limit) in sides {
-        socket::set(file, what, i32::try_from(bytes).map_err(|_| Errno::EINVAL)?)?;
+    for (option, name, limit) in buffers {
+        socket::set(file, option, i32::try_from(bytes).map_err(|_| Errno::EINVAL)?)?;
         // The kernel doubles the value, for its own overhead.
-        let given = socket::get(file, what)? / 2;
-        if given < bytes {
+        let granted = socket::get(file, option)? / 2;
+        if granted < bytes {
             return Err(Errno::unavailable(format!(
-                "{name} of {bytes} bytes was requested and {given} were granted: raise sysctl \
+                "{name} of {bytes} bytes was requested and {granted} were granted: raise sysctl \
                  {limit}"
             )));
         }
@@ -44,27 +45,27 @@ pub(super) fn set_buffers(params: Params<'_>, file: &File) -> Result<(), Errno> 
 /// Refuses messages that do not fit into an AF_UNIX packet: it has to fit into the send buffer.
 fn check_packet_size(size: u64, file: &File) -> Result<(), Errno> {
     /// Overhead of the kernel (net/unix/af_unix.c: unix_dgram_sendmsg).
-    const KEPT: u64 = 32;
-    let holds = socket::get(file, SocketOption::SendBuffer)?.saturating_sub(KEPT);
-    if size <= holds {
+    const OVERHEAD_BYTES: u64 = 32;
+    let max_bytes = socket::get(file, SocketOption::SendBuffer)?.saturating_sub(OVERHEAD_BYTES);
+    if size <= max_bytes {
         return Ok(());
     }
     Err(Errno::unavailable(format!(
-        "a packet of AF_UNIX has at most {holds} bytes here, the send buffer minus {KEPT}: select \
+        "a packet of AF_UNIX has at most {max_bytes} bytes here, the send buffer minus {OVERHEAD_BYTES}: select \
          buffer={size}, or raise net.core.wmem_default"
     )))
 }
 
+/// The CPU of the peer; an error that skips the row if it is unavailable.
+pub(super) fn required_cpu_of_peer(params: Params<'_>) -> Result<u32, Errno> {
+    cpu_of_peer(params).map_err(|work| {
+        Errno::unavailable(work.unavailable_reason().unwrap_or_default().to_owned())
+    })
+}
+
 /// Both ends of a socket that cannot leave the machine.
 pub(super) fn local_channel(params: Params<'_>) -> Result<Channel, Errno> {
-    let cpu = match cpu_of_peer(params) {
-        Ok(cpu) => cpu,
-        Err(work) => {
-            return Err(Errno::unavailable(
-                work.unavailable_reason().unwrap_or_default().to_owned(),
-            ));
-        }
-    };
+    let cpu = required_cpu_of_peer(params)?;
     let kind = match params.word("by") {
         "unix-dgram" => SocketKind::Datagram,
         "unix-seqpacket" => SocketKind::Packets,
@@ -87,20 +88,20 @@ pub(super) fn local_channel(params: Params<'_>) -> Result<Channel, Errno> {
 
 /// Two sockets connected by a path, which is removed.
 fn connect_by_path(kind: SocketKind) -> Result<(File, File), Errno> {
-    let (there, here) = (SocketPath::new(), SocketPath::new());
-    let listens = socket::bind_path(&there.0, kind)?;
-    let address = socket::SocketAddress::from_path(&there.0)?;
+    let (peer_path, own_path) = (SocketPath::new(), SocketPath::new());
+    let peer_socket = socket::bind_path(&peer_path.0, kind)?;
+    let address = socket::SocketAddress::from_path(&peer_path.0)?;
     if kind == SocketKind::Datagram {
         // Each is connected to the other, and accepts packets from no other socket.
-        let own = socket::bind_path(&here.0, kind)?;
+        let own = socket::bind_path(&own_path.0, kind)?;
         socket::connect(&own, &address)?;
-        socket::connect(&listens, &socket::SocketAddress::from_path(&here.0)?)?;
-        return Ok((own, listens));
+        socket::connect(&peer_socket, &socket::SocketAddress::from_path(&own_path.0)?)?;
+        return Ok((own, peer_socket));
     }
     let own = socket::socket_for(&address, kind)?;
     // connect(2) succeeds before accept(2): the connection waits in the backlog.
     socket::connect(&own, &address)?;
-    let (peer, _) = socket::accept(&listens)?;
+    let (peer, _) = socket::accept(&peer_socket)?;
     Ok((own, peer))
 }
 
@@ -110,9 +111,9 @@ pub(super) struct SocketPath(pub(super) PathBuf);
 
 impl SocketPath {
     pub(super) fn new() -> Self {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        Self(format!("oscost-{}-{made}.socket", std::process::id()).into())
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(format!("oscost-{}-{number}.socket", std::process::id()).into())
     }
 }
 
@@ -141,7 +142,7 @@ fn make_end(params: Params<'_>, socket: Socket) -> Result<Box<dyn End>, Errno> {
 
 /// A connection to the peer: the peer process, if it is local, and its address.
 pub(super) struct PeerLink {
-    child: Option<(PeerProcess, u32)>,
+    child: Option<LocalPeer>,
     pub(super) remote: RemoteEndpoint,
     listener: Option<TcpListener>,
 }
@@ -152,21 +153,14 @@ pub(super) fn start_peer(
     params: Params<'_>,
     serve: fn(Params<'_>, &mut TokenListener) -> Result<(), Errno>,
 ) -> Result<PeerLink, Errno> {
-    if let Some(far) = params.context.remote_peer {
-        return Ok(PeerLink { child: None, remote: far, listener: None });
+    if let Some(remote) = params.context.remote_peer {
+        return Ok(PeerLink { child: None, remote, listener: None });
     }
-    let cpu = match cpu_of_peer(params) {
-        Ok(cpu) => cpu,
-        Err(work) => {
-            return Err(Errno::unavailable(
-                work.unavailable_reason().unwrap_or_default().to_owned(),
-            ));
-        }
-    };
-    let mut door = TokenListener::on_loopback()?;
-    let (far, listener) = (door.endpoint(), door.listener().try_clone()?);
-    let child = PeerProcess::start(Some(cpu), move || serve(params, &mut door))?;
-    Ok(PeerLink { child: Some((child, cpu)), remote: far, listener: Some(listener) })
+    let cpu = required_cpu_of_peer(params)?;
+    let mut token_listener = TokenListener::on_loopback()?;
+    let (remote, listener) = (token_listener.endpoint(), token_listener.listener().try_clone()?);
+    let process = PeerProcess::start(Some(cpu), move || serve(params, &mut token_listener))?;
+    Ok(PeerLink { child: Some(LocalPeer { process, cpu }), remote, listener: Some(listener) })
 }
 
 impl PeerLink {
@@ -180,41 +174,20 @@ impl PeerLink {
 
     /// The cause of a failure: that the peer has exited is more specific than a refused connection.
     fn failure_cause(&self, error: Errno) -> Errno {
-        self.child.as_ref().and_then(|(child, _)| child.check_running().err()).unwrap_or(error)
+        self.child.as_ref().and_then(|peer| peer.process.check_running().err()).unwrap_or(error)
     }
 
     /// The listener of a local peer, from now on watched for unauthorised connections; the peer has
-    /// refused `before` of them.
-    pub(super) fn watch_listener(&mut self, before: u64) -> Option<WatchedListener> {
+    /// refused `refused_before` of them.
+    pub(super) fn watch_listener(&mut self, refused_before: u64) -> Option<WatchedListener> {
         let listener = self.listener.take()?;
-        Some(WatchedListener { listener, unauthorised: Cell::new(before) })
+        Some(WatchedListener { listener, unauthorised: Cell::new(refused_before) })
     }
 
     /// The peer, if it is a child.
-    pub(super) fn into_child(self) -> Option<(PeerProcess, u32)> {
+    pub(super) fn into_child(self) -> Option<LocalPeer> {
         self.child
     }
-}
-
-/// The cause of a failure: that the peer has died is more specific than a closed connection.
-pub(super) fn cause(child: Option<&PeerProcess>, why: Errno) -> Errno {
-    /// An exiting process closes its descriptors some time before its parent is notified.
-    const LOOKS: u32 = 50;
-    let gone =
-        matches!(why, Errno::EPIPE | Errno::ESRCH | Errno(libc::ECONNRESET | libc::ECONNREFUSED));
-    let Some(child) = child.filter(|_| gone) else { return why };
-    for _ in 0..LOOKS {
-        match child.check_running() {
-            Ok(()) => std::thread::sleep(Duration::from_millis(2)),
-            Err(Errno::ESRCH) => {
-                return Errno::check_failed(
-                    "the peer was killed during the measurement".to_owned(),
-                );
-            }
-            Err(error) => return Errno::check_failed(format!("the peer has failed: {error}")),
-        }
-    }
-    why
 }
 
 /// The first message of the peer, with a time limit.
@@ -227,45 +200,45 @@ pub(super) fn read_first_reply(stream: &TcpStream) -> Result<[u64; 4], Errno> {
 
 /// Both ends of TCP.
 pub(super) fn tcp_channel(params: Params<'_>) -> Result<Channel, Errno> {
-    let mut way = start_peer(params, serve_tcp)?;
-    let control = way.connect()?;
-    let stream = way.connect()?;
-    let [before, ..] = read_first_reply(&control)?;
+    let mut link = start_peer(params, serve_tcp)?;
+    let control = link.connect()?;
+    let stream = link.connect()?;
+    let [refused_before, ..] = read_first_reply(&control)?;
     let control = ControlStream::from_stream(control);
-    let end = tcp_end(params, stream, way.watch_listener(before))?;
-    match way.into_child() {
+    let end = tcp_end(params, stream, link.watch_listener(refused_before))?;
+    match link.into_child() {
         Some(child) => Channel::with_connected_child(child, end, control),
         None => Channel::with_remote_peer(end, control),
     }
 }
 
 /// The peer of TCP, behind a listener.
-pub(super) fn serve_tcp(params: Params<'_>, door: &mut TokenListener) -> Result<(), Errno> {
-    let (mut end, control) = accept_tcp(params, door)?;
+pub(super) fn serve_tcp(params: Params<'_>, listener: &mut TokenListener) -> Result<(), Errno> {
+    let (mut end, control) = accept_tcp(params, listener)?;
     serve(&mut *end, &control, params.context.clock)
 }
 
 /// Accepts the control stream, and then the connection that carries messages.
 fn accept_tcp(
     params: Params<'_>,
-    door: &mut TokenListener,
+    listener: &mut TokenListener,
 ) -> Result<(Box<dyn End>, ControlStream), Errno> {
-    let control = door.accept_peer()?;
+    let control = listener.accept_peer()?;
     control.set_nodelay(true)?;
     let control = ControlStream::from_stream(control);
-    let stream = door.accept_peer()?;
-    control.send([door.unauthorised(), 0, 0, 0], &|_| Ok(()))?;
+    let stream = listener.accept_peer()?;
+    control.send([listener.unauthorised(), 0, 0, 0], &|_| Ok(()))?;
     Ok((tcp_end(params, stream, None)?, control))
 }
 
 fn tcp_end(
     params: Params<'_>,
     stream: TcpStream,
-    door: Option<WatchedListener>,
+    listener: Option<WatchedListener>,
 ) -> Result<Box<dyn End>, Errno> {
     stream.set_nodelay(params.word("nodelay") == "on")?;
     let here = stream.local_addr()?.ip();
     let file = File::from(OwnedFd::from(stream));
     set_buffers(params, &file)?;
-    make_end(params, Socket { file, transport: Transport::Tcp(here), listener: door })
+    make_end(params, Socket { file, transport: Transport::Tcp(here), listener })
 }

@@ -17,13 +17,13 @@ pub(super) struct CopyEnd(pub(super) Socket);
 
 impl End for CopyEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        send_all(message, gone, |rest| socket::send(&self.0.file, rest))
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        send_all(message, on_interrupt, |rest| socket::send(&self.0.file, rest))
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        receive_all(&self.0.file, into, gone)
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        receive_all(&self.0.file, into, on_interrupt)
     }
 
     fn observation(&self) -> ChannelObservation {
@@ -35,21 +35,26 @@ impl End for CopyEnd {
 #[inline(always)]
 fn send_all(
     message: &[u8],
-    gone: OnInterrupt<'_>,
+    on_interrupt: OnInterrupt<'_>,
     mut send: impl FnMut(&[u8]) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
     match send(message) {
-        Ok(taken) if taken == message.len() => Ok(()),
-        first => transfer_rest(message.len(), first, gone, |done| send(&message[done..])).map(drop),
+        Ok(sent) if sent == message.len() => Ok(()),
+        first => transfer_rest(message.len(), first, on_interrupt, |done| send(&message[done..]))
+            .map(drop),
     }
 }
 
 /// Receives until the buffer is full, in one call unless a signal interrupts it.
 #[inline(always)]
-fn receive_all(from: &File, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
+fn receive_all(
+    from: &File,
+    into: &mut [u8],
+    on_interrupt: OnInterrupt<'_>,
+) -> Result<usize, Errno> {
     match socket::receive_all(from, into) {
-        Ok(given) if given == into.len() => Ok(given),
-        first => transfer_rest(into.len(), first, gone, |done| {
+        Ok(received) if received == into.len() => Ok(received),
+        first => transfer_rest(into.len(), first, on_interrupt, |done| {
             socket::receive_all(from, &mut into[done..])
         }),
     }
@@ -69,17 +74,17 @@ impl IoUringEnd {
 
 impl End for IoUringEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        match self.ring.send(&self.socket.file, message, gone)? {
-            taken if taken == message.len() => Ok(()),
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        match self.ring.send(&self.socket.file, message, on_interrupt)? {
+            sent if sent == message.len() => Ok(()),
             _ => Err(Errno::EPROTO),
         }
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        match self.ring.receive(&self.socket.file, into, gone)? {
-            given if given == into.len() => Ok(given),
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        match self.ring.receive(&self.socket.file, into, on_interrupt)? {
+            received if received == into.len() => Ok(received),
             _ => Err(Errno::EPIPE),
         }
     }
@@ -88,12 +93,12 @@ impl End for IoUringEnd {
         &mut self,
         messages: u64,
         message: &[u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         for op in 0..messages {
-            self.send(message, gone).map_err(|errno| OpError { op, errno })?;
+            self.send(message, on_interrupt).map_err(|errno| OpError { op, errno })?;
         }
-        wait_for_ack(&self.socket.file, messages, gone)
+        wait_for_ack(&self.socket.file, messages, on_interrupt)
     }
 
     fn observation(&self) -> ChannelObservation {
@@ -102,8 +107,8 @@ impl End for IoUringEnd {
 }
 
 /// Waits for the acknowledgement of `messages` messages.
-fn wait_for_ack(from: &File, messages: u64, gone: OnInterrupt<'_>) -> Result<(), OpError> {
-    receive_all(from, &mut [0; ACK_BYTES], gone)
+fn wait_for_ack(from: &File, messages: u64, on_interrupt: OnInterrupt<'_>) -> Result<(), OpError> {
+    receive_all(from, &mut [0; ACK_BYTES], on_interrupt)
         .and_then(|bytes| check_length(bytes, ACK_BYTES))
         .map_err(|errno| OpError { op: messages, errno })
 }
@@ -121,35 +126,40 @@ impl SendfileEnd {
 
     /// Sends the message in the file, which has the length of `message`.
     #[inline(always)]
-    fn send_from_file(&self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
-        let (to, held) = (&self.socket.file, &self.messages);
-        send_all(message, gone, |rest| {
-            socket::send_file(to, &held.file, held.offset(message.len() - rest.len()), rest.len())
+    fn send_from_file(&self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+        let (to, messages) = (&self.socket.file, &self.messages);
+        send_all(message, on_interrupt, |rest| {
+            socket::send_file(
+                to,
+                &messages.file,
+                messages.offset_of_rest(message.len() - rest.len()),
+                rest.len(),
+            )
         })
     }
 }
 
 impl End for SendfileEnd {
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         self.messages.write_message(message)?;
-        self.send_from_file(message, gone)
+        self.send_from_file(message, on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        receive_all(&self.socket.file, into, gone)
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        receive_all(&self.socket.file, into, on_interrupt)
     }
 
     fn send_many(
         &mut self,
         messages: u64,
         message: &[u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), OpError> {
         self.messages.ensure_length(message)?;
         for op in 0..messages {
-            self.send_from_file(message, gone).map_err(|errno| OpError { op, errno })?;
+            self.send_from_file(message, on_interrupt).map_err(|errno| OpError { op, errno })?;
         }
-        wait_for_ack(&self.socket.file, messages, gone)
+        wait_for_ack(&self.socket.file, messages, on_interrupt)
     }
 
     fn observation(&self) -> ChannelObservation {
@@ -185,21 +195,23 @@ impl ZerocopyEnd {
 
 impl End for ZerocopyEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         if self.pending >= MAX_PENDING {
             self.read_completions()?;
         }
         self.pending += 1;
-        send_all(message, gone, |rest| match socket::send_zerocopy(&self.socket.file, rest) {
-            // No memory for another notification: copy this one, and read the completions later.
-            Err(Errno(libc::ENOBUFS)) => socket::send(&self.socket.file, rest),
-            sent => sent,
+        send_all(message, on_interrupt, |rest| {
+            match socket::send_zerocopy(&self.socket.file, rest) {
+                // No memory for another notification: copy this one, and read the completions later.
+                Err(Errno(libc::ENOBUFS)) => socket::send(&self.socket.file, rest),
+                sent => sent,
+            }
         })
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<usize, Errno> {
-        receive_all(&self.socket.file, into, gone)
+    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+        receive_all(&self.socket.file, into, on_interrupt)
     }
 
     fn observation(&self) -> ChannelObservation {

@@ -40,9 +40,9 @@ fn batches(id: &str, at: &str, context: Context) -> Result<Option<ChannelObserva
         eprintln!("{id}:{at}: {unavailable}");
         return Ok(None);
     }
-    for turns in [1, 2, 3].map(|turns: u64| turns.min(work.max_batch_ops())) {
-        let done = work.prepare(turns).and_then(|()| work.run(turns, 1));
-        done.and_then(|()| work.verify()).map_err(|failed| failed.errno)?;
+    for ops in [1, 2, 3].map(|ops: u64| ops.min(work.max_batch_ops())) {
+        let done = work.prepare(ops).and_then(|()| work.run(ops, 1));
+        done.and_then(|()| work.verify()).map_err(|error| error.errno)?;
     }
     Ok(work.channel_observation())
 }
@@ -70,17 +70,21 @@ fn messages_of_every_kind_are_verified_and_leave_nothing() {
                 for peer_cpu in ["same", "other"] {
                     let at = format!("by={by},size={size},peer_cpu={peer_cpu}");
                     for id in ["socket/round-trip", "socket/throughput"] {
-                        let seen = batches(id, &at, context);
-                        let Some(seen) = seen.unwrap_or_else(|error| panic!("{id}:{at}: {error}"))
+                        let observation = batches(id, &at, context);
+                        let Some(observation) =
+                            observation.unwrap_or_else(|error| panic!("{id}:{at}: {error}"))
                         else {
                             continue;
                         };
-                        assert!(seen.verified >= 4, "{id}:{at}: {seen:?}");
-                        assert!(seen.send_buffer_bytes > Some(0), "{id}:{at}: {seen:?}");
-                        assert_eq!(seen.unauthorised_connections, 0, "{id}:{at}");
+                        assert!(observation.verified >= 4, "{id}:{at}: {observation:?}");
+                        assert!(
+                            observation.send_buffer_bytes > Some(0),
+                            "{id}:{at}: {observation:?}"
+                        );
+                        assert_eq!(observation.unauthorised_connections, 0, "{id}:{at}");
                         if by == "udp" {
-                            assert_eq!(seen.parts, Some(1 + u64::from(size == 65_536)));
-                            let counted = seen.datagrams.unwrap();
+                            assert_eq!(observation.parts, Some(1 + u64::from(size == 65_536)));
+                            let counted = observation.datagrams.unwrap();
                             assert!(counted.sent >= 6 && counted.arrived > 0, "{counted:?}");
                             assert_eq!(counted.sent, counted.arrived + counted.lost, "{at}");
                         }
@@ -89,10 +93,11 @@ fn messages_of_every_kind_are_verified_and_leave_nothing() {
             }
         }
         assert_eq!(open_files(), before);
-        let left = std::fs::read_dir(".").unwrap().flatten();
-        let left: Vec<_> =
-            left.filter(|file| file.file_name().to_string_lossy().starts_with("oscost-")).collect();
-        assert!(left.is_empty(), "{left:?}");
+        let leftovers = std::fs::read_dir(".").unwrap().flatten();
+        let leftovers: Vec<_> = leftovers
+            .filter(|file| file.file_name().to_string_lossy().starts_with("oscost-"))
+            .collect();
+        assert!(leftovers.is_empty(), "{leftovers:?}");
     });
 }
 
@@ -103,12 +108,13 @@ fn remote_peer(
     here: IpAddr,
     serve: impl FnOnce(Params<'_>, &mut TokenListener) -> Result<(), Errno>,
 ) -> (Context, PeerProcess) {
-    let mut door = TokenListener::bind(here, Token::random().unwrap()).unwrap();
-    let far = door.endpoint();
-    let whole = bench(id).definition().with_implied(&point(at));
-    let child =
-        PeerProcess::start(None, move || serve(Params::new(&whole, Context::DEFAULT), &mut door));
-    (Context { remote_peer: Some(far), ..context() }, child.unwrap())
+    let mut listener = TokenListener::bind(here, Token::random().unwrap()).unwrap();
+    let remote = listener.endpoint();
+    let point_with_implied = bench(id).definition().with_implied(&point(at));
+    let child = PeerProcess::start(None, move || {
+        serve(Params::new(&point_with_implied, Context::DEFAULT), &mut listener)
+    });
+    (Context { remote_peer: Some(remote), ..context() }, child.unwrap())
 }
 
 #[test]
@@ -128,9 +134,9 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
                 ("socket/first-byte", "by=tcp,peer_cpu=other"),
             ] {
                 let (context, peer) = remote_peer(id, at, here, bench(id).serve.unwrap());
-                let seen =
+                let observation =
                     batches(id, at, context).unwrap_or_else(|error| panic!("{id}:{at}: {error}"));
-                assert!(seen.unwrap().verified > 0, "{id}:{at}");
+                assert!(observation.unwrap().verified > 0, "{id}:{at}");
                 // The measured process has closed its connections: the peer ends by itself, without
                 // an error.
                 assert_eq!(peer.join(), Ok(()), "{id}:{at} at {here}");
@@ -163,13 +169,13 @@ fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
             };
             assert_eq!(batch(), 0);
             // Every listener on loopback that belongs to the run.
-            let mut strangers: Vec<TcpStream> = listening()
+            let mut unauthorised: Vec<TcpStream> = listening()
                 .into_iter()
                 .map(|port| TcpStream::connect(("127.0.0.1", port)).unwrap())
                 .collect();
-            assert_eq!(strangers.len(), 1, "{id}:{at}: exactly one listener");
+            assert_eq!(unauthorised.len(), 1, "{id}:{at}: exactly one listener");
             assert_eq!(batch(), 1, "{id}:{at}");
-            assert_eq!(strangers[0].read(&mut [0]).unwrap_or(0), 0, "it got something");
+            assert_eq!(unauthorised[0].read(&mut [0]).unwrap_or(0), 0, "it received data");
             assert_eq!(batch(), 1);
         }
     });
@@ -177,14 +183,14 @@ fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
 
 /// The ports on which this process, or a child that inherited its sockets, listens.
 fn listening() -> Vec<u16> {
-    let own: BTreeSet<String> = open_files()
+    let own_sockets: BTreeSet<String> = open_files()
         .iter()
         .filter_map(|file| Some(file.split_once("socket:[")?.1.trim_end_matches(']').to_owned()))
         .collect();
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        (words[3] == "0A" && own.contains(words[9]))
+        (words[3] == "0A" && own_sockets.contains(words[9]))
             .then(|| u16::from_str_radix(words[1].split_once(':').unwrap().1, 16).unwrap())
     };
     table.lines().skip(1).filter_map(port).collect()
@@ -217,8 +223,8 @@ fn a_peer_that_dies_is_reported_and_not_waited_for() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             let done = work.prepare(1).and_then(|()| work.run(1, 1)).and_then(|()| work.verify());
-            let why = done.expect_err(by).errno.to_string();
-            assert!(why.contains("was killed"), "{id} by {by}: {why}");
+            let message = done.expect_err(by).errno.to_string();
+            assert!(message.contains("was killed"), "{id} by {by}: {message}");
         }
     });
 }
@@ -227,10 +233,10 @@ fn a_peer_that_dies_is_reported_and_not_waited_for() {
 /// control stream and misbehaves as `act` says.
 fn unreliable_peer(
     params: Params<'_>,
-    door: &mut TokenListener,
+    listener: &mut TokenListener,
     act: fn(&mut UnreliablePeer, &[u8]),
 ) -> Result<(), Errno> {
-    let control = door.accept_peer()?;
+    let control = listener.accept_peer()?;
     let here = control.local_addr()?.ip();
     let socket = UdpSocket::bind((here, 0))?;
     socket.set_read_timeout(Some(Duration::from_millis(20)))?;
@@ -249,7 +255,7 @@ fn unreliable_peer(
         messages: 0,
         size: params.number("size") as usize,
     };
-    let mut what = 0;
+    let mut command_code = 0;
     let mut datagram = [0; 1 << 16];
     loop {
         match control.pending() {
@@ -257,21 +263,22 @@ fn unreliable_peer(
             Pending::Nothing => {}
             Pending::Message => {
                 let words = control.receive(&wait)?;
-                let answer = match (words[0], what) {
+                let answer = match (words[0], command_code) {
                     (5, 4) => [peer.arrived, peer.arrived, 0, 0],
                     (5, _) => [0, 0, 3 << 32 | 2, 1],
                     _ => [6, 0, 0, 0],
                 };
                 if words[0] != 5 {
-                    (what, peer.messages, peer.first) = (words[0], words[2], words[3] as u32);
+                    (command_code, peer.messages, peer.first) =
+                        (words[0], words[2], words[3] as u32);
                     (peer.number, peer.arrived, peer.ends) = (0, 0, 0);
                 }
                 control.send(answer, &wait)?;
             }
         }
-        let Ok(given) = peer.socket.recv(&mut datagram) else { continue };
-        match what {
-            _ if given == 0 => {}
+        let Ok(bytes) = peer.socket.recv(&mut datagram) else { continue };
+        match command_code {
+            _ if bytes == 0 => {}
             // Verification: each message is answered correctly.
             1 => {
                 let id = u32::from_le_bytes(*datagram.first_chunk().unwrap());
@@ -280,7 +287,7 @@ fn unreliable_peer(
                 message[..4].copy_from_slice(&id.to_le_bytes());
                 peer.socket.send(&message)?;
             }
-            _ => act(&mut peer, &datagram[..given]),
+            _ => act(&mut peer, &datagram[..bytes]),
         }
     }
 }
@@ -306,7 +313,8 @@ impl UnreliablePeer {
 fn trips_with(count: u64, act: fn(&mut UnreliablePeer, &[u8])) -> (u64, Datagrams) {
     let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let (context, _peer) = remote_peer(id, at, here, |at, door| unreliable_peer(at, door, act));
+    let (context, _peer) =
+        remote_peer(id, at, here, |at, listener| unreliable_peer(at, listener, act));
     let mut work = bench(id).work(&point(at), context).unwrap();
     let mut samples = 0;
     for _ in 0..count {
@@ -384,12 +392,12 @@ fn a_silent_peer_is_timed_out() {
         let (id, at) = ("socket/round-trip", "by=udp,size=64,peer_cpu=other");
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let (context, _peer) =
-            remote_peer(id, at, here, |at, door| unreliable_peer(at, door, |_, _| ()));
+            remote_peer(id, at, here, |at, listener| unreliable_peer(at, listener, |_, _| ()));
         let mut work = bench(id).work(&point(at), context).unwrap();
-        let silent = (0..100).find_map(|_| {
-            work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|failed| failed.errno)
+        let error = (0..100).find_map(|_| {
+            work.prepare(1).and_then(|()| work.run(1, 1)).err().map(|error| error.errno)
         });
-        assert_eq!(silent, Some(Errno::PEER_TIMED_OUT));
+        assert_eq!(error, Some(Errno::PEER_TIMED_OUT));
     });
 }
 
@@ -413,7 +421,7 @@ fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowled
         };
         let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let (context, _peer) =
-            remote_peer(id, at, here, move |at, door| unreliable_peer(at, door, act));
+            remote_peer(id, at, here, move |at, listener| unreliable_peer(at, listener, act));
         let mut work = bench(id).work(&point(at), context).unwrap();
         for batch in 1..=2 {
             let done = work.prepare(10).and_then(|()| work.run(10, 1));
@@ -422,22 +430,22 @@ fn udp_throughput_counts_what_arrived_and_repeats_the_end_marker_until_acknowled
             let counted = work.channel_observation().unwrap().datagrams.unwrap();
             // The end marker may be repeated while the answer to it is in transit.
             assert!(counted.end_markers >= 3 * batch, "{counted:?}");
-            let wanted = Datagrams {
+            let expected = Datagrams {
                 sent: 10 * batch,
                 arrived: 5 * batch,
                 lost: 5 * batch,
                 end_markers: counted.end_markers,
                 ..Datagrams::default()
             };
-            assert_eq!(counted, wanted);
+            assert_eq!(counted, expected);
         }
     });
 }
 
 /// The port of the peer's listener, from the system's connection table.
-fn door_of_children() -> String {
-    let own: BTreeSet<String> = open_files();
-    let is_own = |inode: &str| own.iter().any(|file| file.contains(&format!("[{inode}]")));
+fn peer_port() -> String {
+    let own_sockets: BTreeSet<String> = open_files();
+    let is_own = |inode: &str| own_sockets.iter().any(|file| file.contains(&format!("[{inode}]")));
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let control = table.lines().skip(1).map(words).find(|words| is_own(&words[9])).unwrap();
@@ -459,22 +467,22 @@ fn thousands_of_connections_leave_no_address_in_use() {
         let at = point("by=tcp,peer_cpu=same");
         let mut work = bench("socket/connect").work(&at, context()).unwrap();
         // Another process may have used the same port, or may be about to.
-        let port = door_of_children();
-        let of_others = connections_at(&port, |_| true);
+        let port = peer_port();
+        let other_connections = connections_at(&port, |_| true);
         for _ in 0..20 {
             let done = work.prepare(100).and_then(|()| work.run(100, 1));
             done.and_then(|()| work.verify()).unwrap();
         }
-        let seen = work.channel_observation().unwrap();
-        assert_eq!((seen.verified, seen.unauthorised_connections), (2_001, 0));
+        let observation = work.channel_observation().unwrap();
+        assert_eq!((observation.verified, observation.unauthorised_connections), (2_001, 0));
         // 06 is TIME_WAIT.
         let waiting = connections_at(&port, |state| state == "06");
-        let left: Vec<_> = waiting.difference(&of_others).collect();
-        assert!(left.is_empty(), "{left:?}");
+        let leftovers: Vec<_> = waiting.difference(&other_connections).collect();
+        assert!(leftovers.is_empty(), "{leftovers:?}");
         // A connection between batches is unauthorised.
         let port = u16::from_str_radix(&port[1..], 16).unwrap();
-        let mut stranger = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0);
+        let mut unauthorised = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        assert_eq!(unauthorised.read(&mut [0]).unwrap_or(0), 0);
         let done = work.prepare(100).and_then(|()| work.run(100, 1));
         done.and_then(|()| work.verify()).unwrap();
         assert_eq!(work.channel_observation().unwrap().unauthorised_connections, 1);
@@ -492,7 +500,9 @@ fn zerocopy_sendfile_and_io_uring_deliver_the_right_messages() {
                 for size in [1, 4_096, 65_536, 524_288] {
                     let at = format!("by={by},size={size},peer_cpu=same,via={via}");
                     match batches("socket/throughput", &at, context()) {
-                        Ok(Some(seen)) => assert!(seen.verified >= 4, "{at}: {seen:?}"),
+                        Ok(Some(observation)) => {
+                            assert!(observation.verified >= 4, "{at}: {observation:?}")
+                        }
                         Ok(None) => {}
                         // io_uring is not available everywhere.
                         Err(Errno::EPERM | Errno::ENOSYS) if via == "io-uring" => {}

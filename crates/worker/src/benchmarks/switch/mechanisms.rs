@@ -24,21 +24,21 @@ impl Endpoint {
     /// Wakes the other end.
     pub(super) fn wake(&self) -> Result<(), Errno> {
         match self {
-            Endpoint::Bytes(side) => side.wake(),
-            Endpoint::Futex(side) => side.wake(),
-            Endpoint::Signal(side) => side.wake(),
-            Endpoint::Yield(side) => side.wake(),
+            Endpoint::Bytes(end) => end.wake(),
+            Endpoint::Futex(end) => end.wake(),
+            Endpoint::Signal(end) => end.wake(),
+            Endpoint::Yield(end) => end.wake(),
         }
     }
 
     /// Stores the process or thread ID of the other end, if the mechanism needs it.
     pub(super) fn set_peer(&self, other: u32) {
-        if let Endpoint::Signal(side) = self {
-            side.to.store(other, Ordering::Relaxed);
+        if let Endpoint::Signal(end) = self {
+            end.to.store(other, Ordering::Relaxed);
         }
     }
 
-    /// Whether the other end must be told the number of round trips in advance.
+    /// Whether the other end must know the number of round trips in advance.
     pub(super) fn must_announce(&self) -> bool {
         matches!(self, Endpoint::Yield(Yield { trip_counts: TripCounts::Sender(_), .. }))
     }
@@ -64,40 +64,44 @@ pub(super) struct Bytes {
 /// Two pipes, one byte per message.
 pub(super) fn pipes(_: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
-    let side = |to, from| Endpoint::Bytes(Bytes { to, from, size: 1 });
-    Ok((side(to_peer, from_peer), side(to_own, from_own)))
+    let end = |to, from| Endpoint::Bytes(Bytes { to, from, size: 1 });
+    Ok((end(to_peer, from_peer), end(to_own, from_own)))
 }
 
 /// An AF_UNIX stream, one byte per message.
 pub(super) fn sockets(_: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
     let (own, peer) = context_switch::socket_pair()?;
-    let side = |end: File| {
-        Ok::<Endpoint, Errno>(Endpoint::Bytes(Bytes { to: end.try_clone()?, from: end, size: 1 }))
+    let end = |socket: File| {
+        Ok::<Endpoint, Errno>(Endpoint::Bytes(Bytes {
+            to: socket.try_clone()?,
+            from: socket,
+            size: 1,
+        }))
     };
-    Ok((side(own)?, side(peer)?))
+    Ok((end(own)?, end(peer)?))
 }
 
 /// Two eventfd counters, 1 added per message.
 pub(super) fn counters(_: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
-    let (there, back) = (context_switch::eventfd()?, context_switch::eventfd()?);
-    let side = |to, from| Endpoint::Bytes(Bytes { to, from, size: size_of_val(&TOKEN) });
-    Ok((side(there.try_clone()?, back.try_clone()?), side(back, there)))
+    let (to_peer, to_own) = (context_switch::eventfd()?, context_switch::eventfd()?);
+    let end = |to, from| Endpoint::Bytes(Bytes { to, from, size: size_of_val(&TOKEN) });
+    Ok((end(to_peer.try_clone()?, to_own.try_clone()?), end(to_own, to_peer)))
 }
 
 impl Handoff for Bytes {
     #[inline(always)]
     fn wake(&self) -> Result<(), Errno> {
-        let taken = context_switch::write(&self.to, &TOKEN.to_ne_bytes()[..self.size])?;
-        if taken == self.size { Ok(()) } else { Err(Errno::EPIPE) }
+        let sent = context_switch::write(&self.to, &TOKEN.to_ne_bytes()[..self.size])?;
+        if sent == self.size { Ok(()) } else { Err(Errno::EPIPE) }
     }
 
-    fn wait(&self, gone: PeerCheck<'_>) -> Result<(), Errno> {
-        let mut into = [0; size_of::<u64>()];
+    fn wait(&self, check_peer: PeerCheck<'_>) -> Result<(), Errno> {
+        let mut buffer = [0; size_of::<u64>()];
         loop {
-            match context_switch::read(&self.from, &mut into[..self.size]) {
-                Ok(given) if given == self.size => return Ok(()),
-                Ok(_) => return gone().and(Err(Errno::EPIPE)),
-                Err(Errno::EINTR) => gone()?,
+            match context_switch::read(&self.from, &mut buffer[..self.size]) {
+                Ok(received) if received == self.size => return Ok(()),
+                Ok(_) => return check_peer().and(Err(Errno::EPIPE)),
+                Err(Errno::EINTR) => check_peer()?,
                 Err(error) => return Err(error),
             }
         }
@@ -109,7 +113,7 @@ pub(super) struct Futex {
     words: Arc<SharedWords>,
     to: AlternatingWords,
     from: AlternatingWords,
-    reach: FutexScope,
+    scope: FutexScope,
 }
 
 /// Two words that alternate. Between setting a word and waking its waiter the other end may see the
@@ -134,14 +138,14 @@ impl AlternatingWords {
 }
 
 /// Two words each way; process-private ones between threads, like a mutex of libc.
-pub(super) fn futexes(setting: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
+pub(super) fn futexes(setup: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
     let words = Arc::new(SharedWords::new()?);
-    let reach = if setting.threads { FutexScope::Private } else { FutexScope::Shared };
-    let side = |to, from| {
+    let scope = if setup.threads { FutexScope::Private } else { FutexScope::Shared };
+    let end = |to, from| {
         let (to, from) = (AlternatingWords::new(to), AlternatingWords::new(from));
-        Endpoint::Futex(Futex { words: Arc::clone(&words), to, from, reach })
+        Endpoint::Futex(Futex { words: Arc::clone(&words), to, from, scope })
     };
-    Ok((side(0, 2), side(2, 0)))
+    Ok((end(0, 2), end(2, 0)))
 }
 
 impl Handoff for Futex {
@@ -149,15 +153,15 @@ impl Handoff for Futex {
     fn wake(&self) -> Result<(), Errno> {
         let word = self.words.word(self.to.next_index());
         word.store(1, Ordering::Release);
-        context_switch::futex_wake(word, self.reach).map(drop)
+        context_switch::futex_wake(word, self.scope).map(drop)
     }
 
-    fn wait(&self, gone: PeerCheck<'_>) -> Result<(), Errno> {
+    fn wait(&self, check_peer: PeerCheck<'_>) -> Result<(), Errno> {
         let word = self.words.word(self.from.next_index());
         loop {
-            match context_switch::futex_wait(word, self.reach) {
+            match context_switch::futex_wait(word, self.scope) {
                 Ok(()) | Err(Errno::EAGAIN) => {}
-                Err(Errno::EINTR) => gone()?,
+                Err(Errno::EINTR) => check_peer()?,
                 Err(error) => return Err(error),
             }
             if word.swap(0, Ordering::Acquire) == 1 {
@@ -185,22 +189,22 @@ enum SignalReceipt {
 }
 
 /// A signal that a handler receives.
-pub(super) fn handled_signals(setting: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
-    Ok(signals(setting, SignalReceipt::ByHandler(setting.wait_mask)))
+pub(super) fn handled_signals(setup: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
+    Ok(signals(setup, SignalReceipt::ByHandler(setup.wait_mask)))
 }
 
 /// A signal that sigwaitinfo receives, without a handler.
-pub(super) fn awaited_signals(setting: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
-    Ok(signals(setting, SignalReceipt::ByCall))
+pub(super) fn awaited_signals(setup: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
+    Ok(signals(setup, SignalReceipt::ByCall))
 }
 
-fn signals(setting: &EndSetup, taken: SignalReceipt) -> (Endpoint, Endpoint) {
+fn signals(setup: &EndSetup, receipt: SignalReceipt) -> (Endpoint, Endpoint) {
     let pid = std::process::id();
-    let process = setting.threads.then_some(pid);
+    let process = setup.threads.then_some(pid);
     // A process is addressed by its process ID, a thread by its thread ID.
-    let own_id = if setting.threads { context_switch::thread_id() } else { pid };
-    let side = || Endpoint::Signal(Signal { to: AtomicU32::new(own_id), process, receipt: taken });
-    (side(), side())
+    let own_id = if setup.threads { context_switch::thread_id() } else { pid };
+    let end = || Endpoint::Signal(Signal { to: AtomicU32::new(own_id), process, receipt });
+    (end(), end())
 }
 
 impl Handoff for Signal {
@@ -213,7 +217,7 @@ impl Handoff for Signal {
         }
     }
 
-    fn wait(&self, gone: PeerCheck<'_>) -> Result<(), Errno> {
+    fn wait(&self, check_peer: PeerCheck<'_>) -> Result<(), Errno> {
         match self.receipt {
             SignalReceipt::ByHandler(mask) => {
                 let before = context_switch::signals_received();
@@ -222,12 +226,12 @@ impl Handoff for Signal {
                     if context_switch::signals_received() != before {
                         return Ok(());
                     }
-                    gone()?;
+                    check_peer()?;
                 }
             }
             SignalReceipt::ByCall => loop {
                 match context_switch::wait_for_signal() {
-                    Err(Errno::EINTR) => gone()?,
+                    Err(Errno::EINTR) => check_peer()?,
                     done => return done,
                 }
             },
@@ -235,7 +239,8 @@ impl Handoff for Signal {
     }
 }
 
-/// sched_yield(2): a word says whose turn it is; the end that does not have it yields.
+/// sched_yield(2): a word is set when the end that it belongs to may run; until then that end
+/// yields.
 pub(super) struct Yield {
     words: Arc<SharedWords>,
     to: usize,
@@ -243,7 +248,7 @@ pub(super) struct Yield {
     trip_counts: TripCounts,
 }
 
-/// How an end that would spin for ever learns how many round trips to make.
+/// How an end that would otherwise spin for ever receives the number of round trips.
 enum TripCounts {
     /// The first end sends the number.
     Sender(File),
@@ -253,17 +258,20 @@ enum TripCounts {
     None,
 }
 
-/// Two words, and a pipe that tells the other end how many round trips to make.
-pub(super) fn yields(setting: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
+/// Two words, and a pipe through which the other end receives the number of round trips.
+pub(super) fn yields(setup: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
     let words = Arc::new(SharedWords::new()?);
-    let (taken, given) = if setting.single_process {
+    let (peer_counts, own_counts) = if setup.single_process {
         (TripCounts::None, TripCounts::None)
     } else {
         let (from, to) = pipe()?;
         (TripCounts::Receiver(from, AtomicU64::new(0)), TripCounts::Sender(to))
     };
-    let own = Yield { words: Arc::clone(&words), to: 0, from: 1, trip_counts: given };
-    Ok((Endpoint::Yield(own), Endpoint::Yield(Yield { words, to: 1, from: 0, trip_counts: taken })))
+    let own = Yield { words: Arc::clone(&words), to: 0, from: 1, trip_counts: own_counts };
+    Ok((
+        Endpoint::Yield(own),
+        Endpoint::Yield(Yield { words, to: 1, from: 0, trip_counts: peer_counts }),
+    ))
 }
 
 impl Handoff for Yield {
@@ -273,12 +281,12 @@ impl Handoff for Yield {
         Ok(())
     }
 
-    fn wait(&self, gone: PeerCheck<'_>) -> Result<(), Errno> {
-        /// Calls after which an end checks whether the other one still exists: some 50 ms.
-        const PATIENCE: u32 = 1 << 17;
+    fn wait(&self, check_peer: PeerCheck<'_>) -> Result<(), Errno> {
+        /// Calls between two checks of whether the other end still runs: some 50 ms.
+        const YIELDS_PER_CHECK: u32 = 1 << 17;
         self.wait_for_trips()?;
         let word = self.words.word(self.from);
-        let mut left = PATIENCE;
+        let mut left = YIELDS_PER_CHECK;
         loop {
             context_switch::sched_yield()?;
             if word.swap(0, Ordering::Acquire) == 1 {
@@ -286,8 +294,8 @@ impl Handoff for Yield {
             }
             left -= 1;
             if left == 0 {
-                gone()?;
-                left = PATIENCE;
+                check_peer()?;
+                left = YIELDS_PER_CHECK;
             }
         }
     }
@@ -299,11 +307,11 @@ impl Yield {
         let TripCounts::Receiver(from, left) = &self.trip_counts else { return Ok(()) };
         let mut trips = left.load(Ordering::Relaxed);
         while trips == 0 {
-            let mut order = [0; size_of::<u64>()];
-            if context_switch::read(from, &mut order)? != order.len() {
+            let mut count = [0; size_of::<u64>()];
+            if context_switch::read(from, &mut count)? != count.len() {
                 return Err(Errno::EPIPE);
             }
-            trips = u64::from_ne_bytes(order);
+            trips = u64::from_ne_bytes(count);
         }
         left.store(trips - 1, Ordering::Relaxed);
         Ok(())

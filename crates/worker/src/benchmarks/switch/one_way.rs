@@ -2,16 +2,15 @@
 
 use std::fs::File;
 
+use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
-use super::placement::cpu_of_peer;
-use crate::kernel::ipc::context_switch;
-use crate::kernel::ipc::context_switch::PeerProcess;
+use crate::kernel::ipc::context_switch::{self, PeerProcess};
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The work at a point: an op is one time stamp sent and received.
 pub(super) fn time_stamps(params: Params<'_>) -> Result<Work, Errno> {
-    let cpu = match cpu_of_peer(params) {
+    let cpu = match cpu_of_optional_peer(params) {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(unavailable),
     };
@@ -24,7 +23,7 @@ pub(super) fn time_stamps(params: Params<'_>) -> Result<Work, Errno> {
     }
 }
 
-/// A persistent peer: it is asked, and sends the time.
+/// A persistent peer: it receives a request, and sends the time.
 fn persistent_peer(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe()?, pipe()?);
     let mut ends = Some((to_peer, from_peer));
@@ -42,27 +41,27 @@ fn persistent_peer(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
             Ok(())
         })?
     };
-    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // Taken only in the child.
-    let ask = move || {
-        // The peer lives as long as the work; if it has exited, its pipe is at end of file.
-        let _standing_by = &peer;
+    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let request = move || {
+        // The peer runs as long as the work exists; if it has exited, its pipe is at end of file.
+        let _peer = &peer;
         context_switch::write(&to_peer, &[1])?;
         receive(&from_peer, watch)
     };
     // Once, so that the peer is on its CPU before anything is timed.
-    ask()?;
-    Ok(Work::own_ticks(ask))
+    request()?;
+    Ok(Work::own_ticks(request))
 }
 
 /// A peer that is forked for each op, sends the time and exits; the reader has waited for its exit.
 fn forked_peer(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
     let (from_peer, to_own) = pipe()?;
-    let meet = move || {
+    let fork_and_receive = move || {
         PeerProcess::start(cpu, || send(&to_own, watch))?.join()?;
         receive(&from_peer, watch)
     };
-    meet()?;
-    Ok(Work::own_ticks(meet))
+    fork_and_receive()?;
+    Ok(Work::own_ticks(fork_and_receive))
 }
 
 /// Takes a time stamp and sends it.
@@ -74,9 +73,9 @@ fn send(to: &File, watch: Stopwatch) -> Result<(), Errno> {
 /// Receives a time stamp and returns how many ticks ago it was taken.
 fn receive(from: &File, watch: Stopwatch) -> Result<i64, Errno> {
     let mut stamp = [0; size_of::<u64>()];
-    let given = context_switch::read(from, &mut stamp)?;
+    let bytes = context_switch::read(from, &mut stamp)?;
     let now = watch.stop();
-    if given != stamp.len() {
+    if bytes != stamp.len() {
         return Err(Errno::EPIPE);
     }
     Ok(now.wrapping_sub(u64::from_ne_bytes(stamp)) as i64)

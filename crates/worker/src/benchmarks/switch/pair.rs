@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use oscost_model::channel::ChannelObservation;
 
+use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::handoff::{EndSetup, Handoff, PeerCheck};
 use super::mechanisms::{Endpoint, handled_signals, pipes};
-use super::placement::cpu_of_peer;
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{
@@ -20,12 +20,12 @@ use crate::kernel::time::clock::monotonic_raw_ns;
 pub(super) type MakeEnds = fn(&EndSetup) -> Result<(Endpoint, Endpoint), Errno>;
 
 /// The work of a benchmark between two ends: an op is a round trip.
-pub(super) fn round_trips(params: Params<'_>, sides: MakeEnds) -> Result<Work, Errno> {
-    let cpu = match cpu_of_peer(params) {
+pub(super) fn round_trips(params: Params<'_>, make_ends: MakeEnds) -> Result<Work, Errno> {
+    let cpu = match cpu_of_optional_peer(params) {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(unavailable),
     };
-    let pair = pair(params, sides, cpu)?;
+    let pair = pair(params, make_ends, cpu)?;
     let own = Arc::clone(&pair.own);
     let work = Work::from_body(Shape::Repeat, pair);
     // Without an announcement nothing runs before a batch, and the kernel's accounting covers the
@@ -37,9 +37,9 @@ pub(super) fn round_trips(params: Params<'_>, sides: MakeEnds) -> Result<Work, E
     })
 }
 
-/// Round trips in one op of [`half_round_trips`]: 0.1 to 0.2 ms, so that two clock reads are a few parts in a
-/// thousand. The 1000 of study cse221-2014 take so long that each window contains ticks and
-/// preemptions.
+/// Round trips in one op of [`half_round_trips`]: 0.1 to 0.2 ms, so that two clock reads are a few
+/// parts in a thousand. The 1000 of study cse221-2014 take so long that each window contains ticks
+/// and preemptions.
 const TRIPS_PER_OP: u64 = 20;
 
 /// The work of a benchmark that reports half of a round trip, on one CPU.
@@ -48,20 +48,20 @@ pub(super) fn half_round_trips(params: Params<'_>) -> Result<Work, Errno> {
     let by_pipe = params.word("by") == "pipe";
     let mut pair = pair(params, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
     Ok(Work::own_value(move || {
-        let began = monotonic_raw_ns();
+        let start_ns = monotonic_raw_ns();
         pair.run(TRIPS_PER_OP, 1).map_err(|error| error.errno)?;
-        let took = monotonic_raw_ns() - began;
-        Ok((1_000 * took / (2 * TRIPS_PER_OP)) as i64)
+        let elapsed_ns = monotonic_raw_ns() - start_ns;
+        Ok((1_000 * elapsed_ns / (2 * TRIPS_PER_OP)) as i64)
     }))
 }
 
 /// Two ends, the peer on `cpu`; or one process that is both.
-fn pair(params: Params<'_>, sides: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
+fn pair(params: Params<'_>, make_ends: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
     let threads = params.word("between") == "threads";
-    let ear = SignalReceiver::install()?;
-    let setting =
-        EndSetup { threads, single_process: cpu.is_none(), wait_mask: ear.receiving_mask() };
-    let (own, peer) = sides(&setting)?;
+    let signals = SignalReceiver::install()?;
+    let setup =
+        EndSetup { threads, single_process: cpu.is_none(), wait_mask: signals.receiving_mask() };
+    let (own, peer) = make_ends(&setup)?;
     let mut own = Some(Arc::new(own));
     let peer = match cpu {
         None => Peer::SameProcess(peer),
@@ -75,43 +75,43 @@ fn pair(params: Params<'_>, sides: MakeEnds, cpu: Option<u32>) -> Result<Pair, E
             })?)
         }
     };
-    let own = own.ok_or(Errno::EINVAL)?; // Taken only in the child.
+    let own = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
     own.set_peer(peer.id());
-    let alarm = if setting.single_process { None } else { Some(Alarm::start()?) };
-    let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _ear: ear };
+    let alarm = if setup.single_process { None } else { Some(Alarm::start()?) };
+    let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _signals: signals };
     // A first round trip, so that the peer is on its CPU before anything is timed.
     own.announce(1)?;
     pair.run(1, 1).map_err(|error| error.errno)?;
     Ok(pair)
 }
 
-/// What the peer does until it is asked to end.
-fn serve(side: &Endpoint, quit: &AtomicBool) -> Result<(), Errno> {
-    match side {
-        Endpoint::Bytes(side) => answer(side, quit),
-        Endpoint::Futex(side) => answer(side, quit),
-        Endpoint::Signal(side) => answer(side, quit),
-        Endpoint::Yield(side) => answer(side, quit),
+/// The loop of the peer, until its end is requested.
+fn serve(end: &Endpoint, quit: &AtomicBool) -> Result<(), Errno> {
+    match end {
+        Endpoint::Bytes(end) => answer(end, quit),
+        Endpoint::Futex(end) => answer(end, quit),
+        Endpoint::Signal(end) => answer(end, quit),
+        Endpoint::Yield(end) => answer(end, quit),
     }
 }
 
-fn answer<M: Handoff>(side: &M, quit: &AtomicBool) -> Result<(), Errno> {
-    let told = || if quit.load(Ordering::Relaxed) { Err(Errno::ESRCH) } else { Ok(()) };
+fn answer<M: Handoff>(end: &M, quit: &AtomicBool) -> Result<(), Errno> {
+    let check_quit = || if quit.load(Ordering::Relaxed) { Err(Errno::ESRCH) } else { Ok(()) };
     loop {
-        side.wait(&told)?;
-        told()?;
-        side.wake()?;
+        end.wait(&check_quit)?;
+        check_quit()?;
+        end.wake()?;
     }
 }
 
-/// Both ends, as held by the measured process.
+/// Both ends, in the measured process.
 struct Pair {
     own: Arc<Endpoint>,
     peer: Peer,
     /// The CPU that the peer is pinned to.
     cpu: Option<u32>,
     _alarm: Option<Alarm>,
-    _ear: SignalReceiver,
+    _signals: SignalReceiver,
 }
 
 /// The peer.
@@ -145,28 +145,28 @@ impl Peer {
 impl WorkBody for Pair {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let ops = iterations * u64::from(unroll);
-        let gone = || self.peer.check_alive();
+        let check_peer = || self.peer.check_alive();
         let other = match &self.peer {
-            Peer::SameProcess(side) => Some(side),
+            Peer::SameProcess(end) => Some(end),
             _ => None,
         };
         // Dispatched once per batch.
         match (&*self.own, other) {
-            (Endpoint::Bytes(own), None) => trips(own, None, &gone, ops),
-            (Endpoint::Futex(own), None) => trips(own, None, &gone, ops),
-            (Endpoint::Signal(own), None) => trips(own, None, &gone, ops),
-            (Endpoint::Yield(own), None) => trips(own, None, &gone, ops),
+            (Endpoint::Bytes(own), None) => trips(own, None, &check_peer, ops),
+            (Endpoint::Futex(own), None) => trips(own, None, &check_peer, ops),
+            (Endpoint::Signal(own), None) => trips(own, None, &check_peer, ops),
+            (Endpoint::Yield(own), None) => trips(own, None, &check_peer, ops),
             (Endpoint::Bytes(own), Some(Endpoint::Bytes(other))) => {
-                trips(own, Some(other), &gone, ops)
+                trips(own, Some(other), &check_peer, ops)
             }
             (Endpoint::Futex(own), Some(Endpoint::Futex(other))) => {
-                trips(own, Some(other), &gone, ops)
+                trips(own, Some(other), &check_peer, ops)
             }
             (Endpoint::Signal(own), Some(Endpoint::Signal(other))) => {
-                trips(own, Some(other), &gone, ops)
+                trips(own, Some(other), &check_peer, ops)
             }
             (Endpoint::Yield(own), Some(Endpoint::Yield(other))) => {
-                trips(own, Some(other), &gone, ops)
+                trips(own, Some(other), &check_peer, ops)
             }
             // Ends are created in pairs of one mechanism.
             _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
@@ -183,16 +183,16 @@ impl WorkBody for Pair {
 fn trips<M: Handoff>(
     own: &M,
     other: Option<&M>,
-    gone: PeerCheck<'_>,
+    check_peer: PeerCheck<'_>,
     ops: u64,
 ) -> Result<(), OpError> {
     repeat_op(ops, || {
         own.wake()?;
         if let Some(other) = other {
-            other.wait(gone)?;
+            other.wait(check_peer)?;
             other.wake()?;
         }
-        own.wait(gone)
+        own.wait(check_peer)
     })
 }
 
@@ -200,10 +200,10 @@ fn trips<M: Handoff>(
 #[inline(always)]
 pub(super) fn repeat_op(
     ops: u64,
-    mut act: impl FnMut() -> Result<(), Errno>,
+    mut op_once: impl FnMut() -> Result<(), Errno>,
 ) -> Result<(), OpError> {
     for op in 0..ops {
-        act().map_err(|errno| OpError { op, errno })?;
+        op_once().map_err(|errno| OpError { op, errno })?;
     }
     Ok(())
 }
@@ -228,25 +228,25 @@ struct PeerThread {
 struct PeerThreadState {
     /// Its thread ID, once it is on its CPU.
     id: AtomicU32,
-    /// Asks it to end.
+    /// Requests that it ends.
     quit: AtomicBool,
-    /// The error with which it has ended.
+    /// The error with which it ended.
     ended: AtomicI32,
 }
 
 impl PeerThread {
-    fn start(cpu: u32, side: Endpoint) -> Result<Self, Errno> {
-        let shared = Arc::new(PeerThreadState::default());
-        let told = Arc::clone(&shared);
+    fn start(cpu: u32, end: Endpoint) -> Result<Self, Errno> {
+        let state = Arc::new(PeerThreadState::default());
+        let shared = Arc::clone(&state);
         let thread = kernel::ipc::context_switch::Thread::start(Box::new(move || {
             let done = affinity::pin(cpu).and_then(|()| {
-                told.id.store(thread_id(), Ordering::Release);
-                serve(&side, &told.quit)
+                shared.id.store(thread_id(), Ordering::Release);
+                serve(&end, &shared.quit)
             });
             let error = done.err().unwrap_or(Errno::ESRCH);
-            told.ended.store(error.0, Ordering::Release);
+            shared.ended.store(error.0, Ordering::Release);
         }))?;
-        let mut peer = Self { id: 0, state: shared, thread: Some(thread) };
+        let mut peer = Self { id: 0, state, thread: Some(thread) };
         while peer.id == 0 {
             peer.check_alive()?;
             sched_yield()?;
@@ -262,10 +262,10 @@ impl PeerThread {
         }
     }
 
-    /// Asks it to end, wakes it, and waits until it has ended.
-    fn end(&mut self, by: &Endpoint) {
+    /// Requests its end, wakes it, and waits until it has ended.
+    fn end(&mut self, own: &Endpoint) {
         self.state.quit.store(true, Ordering::Relaxed);
-        let woken = by.announce(1).and_then(|()| by.wake());
+        let woken = own.announce(1).and_then(|()| own.wake());
         if let Some(thread) = self.thread.take()
             && (woken.is_ok() || self.check_alive().is_err())
         {

@@ -2,7 +2,7 @@
 //!
 //! Each writes the time into shared memory continuously. A process that sees the other's time
 //! advance has been preempted, and reads there when the other began and ended: no threshold is
-//! needed to tell a switch from an interrupt.
+//! needed to distinguish a switch from an interrupt.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -32,18 +32,18 @@ const PARKED: usize = 3;
 struct Spinner {
     watch: Stopwatch,
     words: Arc<SharedWords>,
-    go: File,
+    wake_pipe: File,
     peer: PeerProcess,
 }
 
-/// Where the time went while this process was preempted, in ticks.
+/// The parts of the time during which this process was preempted, in ticks.
 struct Absence {
     /// From this process's last iteration to the peer's first.
-    there: i64,
+    to_peer: i64,
     /// From the peer's first iteration to its last.
-    ran: i64,
+    peer_ran: i64,
     /// From the peer's last iteration to this process's first.
-    back: i64,
+    to_own: i64,
 }
 
 /// The work at a point: an op waits until the process has been preempted once.
@@ -57,23 +57,23 @@ pub(super) fn absences(params: Params<'_>) -> Result<Work, Errno> {
     }
     let slice = params.word("figure") == "slice";
     let (watch, words) = (params.context.clock, Arc::new(SharedWords::new()?));
-    let (orders, go) = pipe()?;
+    let (wake_requests, wake_pipe) = pipe()?;
     words.word64(PARKED).store(1, Relaxed);
-    let mut go = Some(go);
+    let mut wake_pipe = Some(wake_pipe);
     let peer = {
-        let (go, words) = (&mut go, &words);
+        let (wake_pipe, words) = (&mut wake_pipe, &words);
         PeerProcess::start(Some(cpu), move || {
             // The child's copy: if it held its parent's end, it would never see end of file.
-            drop(go.take());
-            spin(words, &orders, watch)
+            drop(wake_pipe.take());
+            spin(words, &wake_requests, watch)
         })?
     };
-    let go = go.ok_or(Errno::EINVAL)?; // Taken only in the child.
-    let spinner = Spinner { watch, words, go, peer };
+    let wake_pipe = wake_pipe.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let spinner = Spinner { watch, words, wake_pipe, peer };
     Ok(Work::own_ticks(move || {
-        let Absence { there, ran, back } = spinner.absence()?;
-        // A third process that wants the CPU runs its slice in one of the two switches.
-        Ok(if slice { ran } else { there.min(back) })
+        let Absence { to_peer, peer_ran, to_own } = spinner.absence()?;
+        // A third runnable process on the CPU runs its slice in one of the two switches.
+        Ok(if slice { peer_ran } else { to_peer.min(to_own) })
     }))
 }
 
@@ -81,80 +81,82 @@ impl Spinner {
     /// Spins until the scheduler has switched to the peer and back.
     fn absence(&self) -> Result<Absence, Errno> {
         let (own, peer) = (self.words.word64(OWN_LAST), self.words.word64(PEER_LAST));
-        let begun = monotonic_raw_ns();
+        let start_ns = monotonic_raw_ns();
         // A peer that was just woken may run at once: then no slice was used up.
-        let mut counts = !self.wake()?;
+        let mut is_whole = !self.wake()?;
         let (mut before, mut now) = (self.watch.start(), self.watch.start());
-        // This tells the peer that this process has run: without it, a slice of the peer that
+        // This shows the peer that this process has run: without it, a slice of the peer that
         // begins before the end of the first iteration here would be a continuation of its previous
         // one.
         own.store(now, Relaxed);
-        let mut seen = peer.load(Relaxed);
-        let mut turn = 0u32;
+        let mut known_last = peer.load(Relaxed);
+        let mut iteration = 0u32;
         loop {
             let last = peer.load(Relaxed);
             let earlier = std::mem::replace(&mut before, now);
             now = self.watch.start();
-            if last != seen {
+            if last != known_last {
                 // If preempted between loading the peer's time and reading the clock, the process
                 // notices it one iteration late: the previous iteration was already after the
                 // absence.
-                let (left, came) = if before > last { (earlier, before) } else { (before, now) };
+                let (last_before, first_after) =
+                    if before > last { (earlier, before) } else { (before, now) };
                 let first = self.words.word64(PEER_FIRST).load(Relaxed);
                 // Time stamps in another order were not read consistently.
-                if counts && left <= first && first <= last && last <= came {
-                    let [there, ran, back] =
-                        [first - left, last - first, came - last].map(|ticks| ticks as i64);
-                    return Ok(Absence { there, ran, back });
+                if is_whole && last_before <= first && first <= last && last <= first_after {
+                    let [to_peer, peer_ran, to_own] =
+                        [first - last_before, last - first, first_after - last]
+                            .map(|ticks| ticks as i64);
+                    return Ok(Absence { to_peer, peer_ran, to_own });
                 }
-                counts = true;
-                seen = last;
+                is_whole = true;
+                known_last = last;
             }
             own.store(now, Relaxed);
-            turn += 1;
-            if turn.is_multiple_of(ITERATIONS_PER_CHECK) {
-                if monotonic_raw_ns() - begun > MAX_WAIT_NS {
+            iteration += 1;
+            if iteration.is_multiple_of(ITERATIONS_PER_CHECK) {
+                if monotonic_raw_ns() - start_ns > MAX_WAIT_NS {
                     self.peer.check_running()?;
                     return Err(Errno::ETIME);
                 }
-                counts &= !self.wake()?;
+                is_whole &= !self.wake()?;
             }
         }
     }
 
     /// Wakes the peer if it sleeps; returns whether it slept.
     fn wake(&self) -> Result<bool, Errno> {
-        let asleep = self.words.word64(PARKED).swap(0, Relaxed) == 1;
-        if asleep {
-            context_switch::write(&self.go, &[1])?;
+        let was_asleep = self.words.word64(PARKED).swap(0, Relaxed) == 1;
+        if was_asleep {
+            context_switch::write(&self.wake_pipe, &[1])?;
         }
-        Ok(asleep)
+        Ok(was_asleep)
     }
 }
 
-/// The peer: spins for as long as the measured process does, and sleeps until it is woken again.
-fn spin(words: &SharedWords, orders: &File, watch: Stopwatch) -> Result<(), Errno> {
+/// The peer: spins while the measured process does, and then sleeps until it is woken again.
+fn spin(words: &SharedWords, wake_requests: &File, watch: Stopwatch) -> Result<(), Errno> {
     let (own, first, last) =
         (words.word64(OWN_LAST), words.word64(PEER_FIRST), words.word64(PEER_LAST));
-    while context_switch::read(orders, &mut [0])? == 1 {
-        let mut seen = 0;
-        let (mut looked, mut looked_at) = (0, monotonic_raw_ns());
-        let mut turn = 0u32;
+    while context_switch::read(wake_requests, &mut [0])? == 1 {
+        let mut known_last = 0;
+        let (mut checked, mut checked_ns) = (0, monotonic_raw_ns());
+        let mut iteration = 0u32;
         loop {
-            // The other's time first: if it has changed, it is older than this process's.
-            let others = own.load(Relaxed);
+            // The parent's time is read first: if it has changed, it is older than this process's.
+            let parent_last = own.load(Relaxed);
             let now = watch.start();
-            if others != seen {
+            if parent_last != known_last {
                 first.store(now, Relaxed);
-                seen = others;
+                known_last = parent_last;
             }
             last.store(now, Relaxed);
-            turn = turn.wrapping_add(1);
-            if turn.is_multiple_of(ITERATIONS_PER_CHECK) {
-                let wall = monotonic_raw_ns();
-                if others != looked {
-                    (looked, looked_at) = (others, wall);
-                } else if wall - looked_at > MAX_ALONE_NS {
+            iteration = iteration.wrapping_add(1);
+            if iteration.is_multiple_of(ITERATIONS_PER_CHECK) {
+                let now_ns = monotonic_raw_ns();
+                if parent_last != checked {
+                    (checked, checked_ns) = (parent_last, now_ns);
+                } else if now_ns - checked_ns > MAX_ALONE_NS {
                     break;
                 }
             }

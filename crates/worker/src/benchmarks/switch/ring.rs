@@ -30,22 +30,22 @@ pub(super) fn laps(params: Params<'_>) -> Result<Work, Errno> {
     let Some(cpu) = params.context.cpu else { return Ok(unpinned_work()) };
     let members = params.number("ring") as usize;
     let mut memory = vec![1; params.number("footprint") as usize];
-    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    let (mut read_ends, mut write_ends) = (Vec::new(), Vec::new());
     for _ in 0..members {
         let (read, write) = pipe()?;
-        reads.push(Some(read));
-        writes.push(Some(write));
+        read_ends.push(Some(read));
+        write_ends.push(Some(write));
     }
     let mut others = Vec::new();
-    for place in 1..members {
-        let (reads, writes, memory) = (&mut reads, &mut writes, &mut memory);
+    for index in 1..members {
+        let (read_ends, write_ends, memory) = (&mut read_ends, &mut write_ends, &mut memory);
         others.push(PeerProcess::start(Some(cpu), move || {
             // The child's copies: it keeps only its own two ends, so that the exit of any member
             // ends all, and writes its memory, so that it has pages of its own.
-            let ends = (reads[place].take(), writes[(place + 1) % members].take());
-            reads.clear();
-            writes.clear();
-            memory.fill(place as u8);
+            let ends = (read_ends[index].take(), write_ends[(index + 1) % members].take());
+            read_ends.clear();
+            write_ends.clear();
+            memory.fill(index as u8);
             let (Some(from), Some(to)) = ends else { return Err(Errno::EINVAL) };
             let member = Member { from, to, memory: std::mem::take(memory) };
             loop {
@@ -54,10 +54,10 @@ pub(super) fn laps(params: Params<'_>) -> Result<Work, Errno> {
             }
         })?);
     }
-    let (from, to) = (reads[0].take(), writes[1 % members].take());
+    let (from, to) = (read_ends[0].take(), write_ends[1 % members].take());
     let (Some(from), Some(to)) = (from, to) else { return Err(Errno::EINVAL) };
     let mut ring = Ring { member: Member { from, to, memory }, _others: others };
-    drop((reads, writes));
+    drop((read_ends, write_ends));
     // A first lap, so that every member waits in its read before anything is timed.
     ring.run(1, 1).map_err(|error| error.errno)?;
     Ok(Work::from_body(Shape::Repeat, ring))

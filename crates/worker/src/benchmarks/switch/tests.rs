@@ -1,5 +1,5 @@
-//! Properties of peers: they switch as often as the definition says, and are gone when they should
-//! be.
+//! Properties of peers: they switch as often as the definition says, and no longer exist when they
+//! should not.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,29 +26,29 @@ fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
 fn built(bench: &Bench, case: &Case, context: Context) -> Option<Work> {
     let work = bench.work(&case.point, context);
     let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
-    if let Some(missing) = work.unavailable_reason() {
-        eprintln!("{case} cannot run here: {missing}");
+    if let Some(reason) = work.unavailable_reason() {
+        eprintln!("{case} cannot run here: {reason}");
         return None;
     }
     Some(work)
 }
 
-fn done(work: &mut Work, ops: u64) -> bool {
+fn run_ops(work: &mut Work, ops: u64) -> bool {
     work.prepare(ops).and_then(|()| work.run(ops, 1)).is_ok()
 }
 
-/// What the process holds: children, descriptors, threads, mappings.
+/// What the process has: children, descriptors, threads, mappings.
 #[derive(Debug, PartialEq)]
-struct Held {
+struct OpenResources {
     children: usize,
     descriptors: usize,
     threads: usize,
     mappings: usize,
 }
 
-fn held() -> Held {
+fn open_resources() -> OpenResources {
     let entries = |path: &str| fs::read_dir(path).unwrap().count();
-    Held {
+    OpenResources {
         children: children().len(),
         descriptors: entries("/proc/self/fd"),
         threads: entries("/proc/self/task"),
@@ -62,11 +62,11 @@ fn dropping_a_work_leaves_nothing_behind() {
         let context = context();
         let sweep = || {
             for (bench, case) in cases() {
-                let before = held();
+                let before = open_resources();
                 if let Some(mut work) = built(bench, &case, context) {
-                    assert!(done(&mut work, 3), "{case}");
+                    assert!(run_ops(&mut work, 3), "{case}");
                 }
-                let after = held();
+                let after = open_resources();
                 assert_eq!(
                     (after.children, after.descriptors, after.threads),
                     (before.children, before.descriptors, before.threads),
@@ -76,9 +76,9 @@ fn dropping_a_work_leaves_nothing_behind() {
         };
         // The first threads of a process create heaps and stacks that libc keeps.
         sweep();
-        let first = held();
+        let first = open_resources();
         sweep();
-        let second = held();
+        let second = open_resources();
         assert!(second.mappings <= first.mappings + 2, "{first:?}, then {second:?}");
     });
 }
@@ -93,7 +93,7 @@ fn switches_of(status: &str) -> (u64, u64) {
 }
 
 /// The status files of the peers of the calling process: its children and its threads.
-fn accounts_of_peers() -> Vec<String> {
+fn peer_status_files() -> Vec<String> {
     let me = std::process::id();
     let threads = fs::read_dir("/proc/self/task").unwrap();
     let threads = threads.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -104,35 +104,35 @@ fn accounts_of_peers() -> Vec<String> {
 
 /// Switches per op: the measured process's (voluntary, involuntary), and the peer's.
 fn switches_per_op(work: &mut Work, ops: u64) -> [(f64, f64); 2] {
-    let peer = accounts_of_peers().first().map_or((0, 0), |peer| switches_of(peer));
+    let peer = peer_status_files().first().map_or((0, 0), |peer| switches_of(peer));
     let own = thread().unwrap();
-    assert!(done(work, ops));
-    let now = thread().unwrap();
-    let peers_now = accounts_of_peers().first().map_or((0, 0), |peer| switches_of(peer));
-    let each = |now: u64, then: u64| (now - then) as f64 / ops as f64;
+    assert!(run_ops(work, ops));
+    let after = thread().unwrap();
+    let peer_after = peer_status_files().first().map_or((0, 0), |peer| switches_of(peer));
+    let per_op = |after: u64, before: u64| (after - before) as f64 / ops as f64;
     let of = |usage: &ThreadUsage| (usage.voluntary_switches, usage.involuntary_switches);
-    let (now, own) = (of(&now), of(&own));
+    let (after, own) = (of(&after), of(&own));
     [
-        (each(now.0, own.0), each(now.1, own.1)),
-        (each(peers_now.0, peer.0), each(peers_now.1, peer.1)),
+        (per_op(after.0, own.0), per_op(after.1, own.1)),
+        (per_op(peer_after.0, peer.0), per_op(peer_after.1, peer.1)),
     ]
 }
 
-/// Repeats a check until it succeeds: other tests on the CPU cause preemptions now and then, but so
-/// many failures in a row mean that the case is wrong.
-fn in_peace(case: &Case, mut look: impl FnMut() -> Result<(), String>) {
+/// Repeats a check until it succeeds: other tests on the CPU cause preemptions now and then, but this
+/// many consecutive failures mean that the case is wrong.
+fn assert_repeatedly(case: &Case, mut check: impl FnMut() -> Result<(), String>) {
     const TRIES: usize = 20;
-    let wrong: Vec<String> = (0..TRIES).map_while(|_| look().err()).collect();
-    assert!(wrong.len() < TRIES, "{case}: {wrong:?}");
+    let failures: Vec<String> = (0..TRIES).map_while(|_| check().err()).collect();
+    assert!(failures.len() < TRIES, "{case}: {failures:?}");
 }
 
 /// The round-trip cases at those values.
 fn round_trips(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case)> {
-    let wanted = at.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, value));
+    let values = at.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, value));
     cases()
         .filter(|(bench, _)| bench.axes.iter().any(|axis| axis.name == "between"))
         .filter(|(bench, _)| bench.id != "switch/half")
-        .filter(|(_, case)| case.point.includes(&wanted))
+        .filter(|(_, case)| case.point.includes(&values))
         .collect()
 }
 
@@ -145,13 +145,13 @@ fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
             let [own, peer] = switches_per_op(&mut work, 2_000);
             // A task may be preempted by the one that it wakes before it waits: that switch is
             // involuntary, and replaces the voluntary one. A socket wakes its writer once more.
-            let most = if bench.id == "switch/unix" { 2.0 } else { 1.1 };
-            for (waiting, forced) in [own, peer] {
-                let all = waiting + forced;
-                let said = format!("{case}: {own:?} and {peer:?}");
-                assert!((0.99..=most).contains(&all), "{said}");
+            let max = if bench.id == "switch/unix" { 2.0 } else { 1.1 };
+            for (voluntary, involuntary) in [own, peer] {
+                let all = voluntary + involuntary;
+                let message = format!("{case}: {own:?} and {peer:?}");
+                assert!((0.99..=max).contains(&all), "{message}");
                 // An end that yields never sleeps, and all others do.
-                assert_eq!(waiting < 0.01, bench.id == "switch/yield", "{said}");
+                assert_eq!(voluntary < 0.01, bench.id == "switch/yield", "{message}");
             }
         }
     });
@@ -171,7 +171,7 @@ fn on_two_cpus_each_end_sleeps_while_waiting_and_a_single_process_never_does() {
         for (bench, case) in round_trips(&[("peer_cpu", "none")]) {
             let Some(mut work) = built(bench, &case, context) else { continue };
             let [own, _] = switches_per_op(&mut work, 500);
-            assert!(own.0 < 0.01 && accounts_of_peers().is_empty(), "{case}: {own:?}");
+            assert!(own.0 < 0.01 && peer_status_files().is_empty(), "{case}: {own:?}");
         }
     });
 }
@@ -189,15 +189,15 @@ fn each_end_is_pinned_to_the_cpu_that_the_point_names() {
         let context = context();
         for (bench, case) in cases() {
             let Some(mut work) = built(bench, &case, context) else { continue };
-            // A peer that is created anew in each op is gone after it.
-            assert!(done(&mut work, 1), "{case}");
+            // A peer that is created for each op no longer exists after it.
+            assert!(run_ops(&mut work, 1), "{case}");
             let (Some(own), Some(other)) = (context.cpu, context.other_cpu.or(context.cpu)) else {
                 return;
             };
             let at_other = case.point.get("peer_cpu").is_some_and(|at| at.to_string() == "other");
-            let theirs = if at_other { other } else { own };
-            for peer in accounts_of_peers() {
-                assert_eq!(cpus_of(&peer), theirs.to_string(), "{case}");
+            let expected = if at_other { other } else { own };
+            for peer in peer_status_files() {
+                assert_eq!(cpus_of(&peer), expected.to_string(), "{case}");
             }
             assert_eq!(cpus_of("/proc/self/status"), own.to_string(), "{case}");
         }
@@ -210,10 +210,11 @@ fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
         let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/half") {
             let Some(mut work) = built(bench, &case, context) else { continue };
-            in_peace(&case, || {
+            assert_repeatedly(&case, || {
                 let both = switches_per_op(&mut work, 100);
-                let right = |(waiting, forced)| (19.8..=22.0).contains(&(waiting + forced));
-                if both.into_iter().all(right) { Ok(()) } else { Err(format!("{both:?}")) }
+                let is_expected =
+                    |(voluntary, involuntary)| (19.8..=22.0).contains(&(voluntary + involuntary));
+                if both.into_iter().all(is_expected) { Ok(()) } else { Err(format!("{both:?}")) }
             });
             assert!(work.last_value().is_some_and(|figure| figure > 0), "{case}");
         }
@@ -226,9 +227,9 @@ fn the_reader_of_a_one_way_message_sleeps_until_it_arrives() {
         let context = context();
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/one-way") {
             let Some(mut work) = built(bench, &case, context) else { continue };
-            in_peace(&case, || {
-                let [(waiting, _), _] = switches_per_op(&mut work, 500);
-                if waiting > 0.9 { Ok(()) } else { Err(waiting.to_string()) }
+            assert_repeatedly(&case, || {
+                let [(voluntary, _), _] = switches_per_op(&mut work, 500);
+                if voluntary > 0.9 { Ok(()) } else { Err(voluntary.to_string()) }
             });
         }
     });
@@ -248,10 +249,10 @@ fn each_member_of_a_ring_leaves_the_cpu_once_per_lap_or_is_preempted_before() {
                 "2" => 0.98..1.2,
                 _ => 0.98..2.1,
             };
-            in_peace(&case, || {
-                let [(waiting, forced), _] = switches_per_op(&mut work, 300);
-                let right = range.contains(&(waiting + forced));
-                if right { Ok(()) } else { Err(format!("{waiting} and {forced}")) }
+            assert_repeatedly(&case, || {
+                let [(voluntary, involuntary), _] = switches_per_op(&mut work, 300);
+                let is_expected = range.contains(&(voluntary + involuntary));
+                if is_expected { Ok(()) } else { Err(format!("{voluntary} and {involuntary}")) }
             });
         }
     });
@@ -263,18 +264,18 @@ fn an_op_whose_peer_was_killed_fails() {
         let context = context();
         // The CPU on which it died, and its footprint, make no difference.
         let at_point = |(_, case): &(&Bench, Case)| {
-            let is_not = |axis: &str, value: &str| {
+            let differs = |axis: &str, value: &str| {
                 case.point.get(axis).is_some_and(|found| found.to_string() != value)
             };
-            !is_not("peer_cpu", "same") && !is_not("footprint", "0")
+            !differs("peer_cpu", "same") && !differs("footprint", "0")
         };
         for (bench, case) in cases().filter(at_point) {
             let Some(mut work) = built(bench, &case, context) else { continue };
             // The last one: in a ring it is not the first member's neighbour.
             let Some(peer) = children().last().copied() else { continue };
-            assert!(done(&mut work, 1), "{case}");
+            assert!(run_ops(&mut work, 1), "{case}");
             kill(peer);
-            assert!(!done(&mut work, 1_000), "{case}");
+            assert!(!run_ops(&mut work, 1_000), "{case}");
         }
     });
 }
@@ -286,7 +287,7 @@ fn a_one_way_message_arrives_later_than_it_was_sent() {
         for (bench, case) in cases().filter(|(bench, _)| bench.id != "switch/quantum") {
             let Some(mut work) = built(bench, &case, context) else { continue };
             for _ in 0..20 {
-                assert!(done(&mut work, 1), "{case}");
+                assert!(run_ops(&mut work, 1), "{case}");
                 assert!(work.last_value().is_none_or(|ticks| ticks > 0), "{case}");
             }
         }
@@ -300,7 +301,7 @@ fn slices_and_switches_have_positive_lengths() {
         for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/quantum") {
             let Some(mut work) = built(bench, &case, context) else { continue };
             for _ in 0..7 {
-                assert!(done(&mut work, 1), "{case}");
+                assert!(run_ops(&mut work, 1), "{case}");
                 assert!(work.last_value().is_some_and(|ticks| ticks > 0), "{case}");
             }
         }
@@ -310,16 +311,17 @@ fn slices_and_switches_have_positive_lengths() {
 #[test]
 fn a_case_that_cannot_be_pinned_or_lacks_a_second_cpu_says_so() {
     in_own_process(|| {
-        let nowhere = Context::DEFAULT;
+        let no_cpu = Context::DEFAULT;
         for (bench, case) in cases() {
-            let work = bench.work(&case.point, nowhere);
+            let work = bench.work(&case.point, no_cpu);
             let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
-            let by_itself = case.point.get("peer_cpu").is_some_and(|cpu| cpu.to_string() == "none");
+            let is_single_process =
+                case.point.get("peer_cpu").is_some_and(|cpu| cpu.to_string() == "none");
             match work.unavailable_reason() {
-                Some(missing) => {
-                    assert!(!by_itself && missing.contains("CPU"), "{case}: {missing}")
+                Some(reason) => {
+                    assert!(!is_single_process && reason.contains("CPU"), "{case}: {reason}")
                 }
-                None => assert!(by_itself, "{case}"),
+                None => assert!(is_single_process, "{case}"),
             }
         }
     });

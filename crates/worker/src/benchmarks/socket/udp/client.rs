@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use oscost_model::channel::{ChannelObservation, Datagrams};
 
-use super::super::super::exchange::{MessageBuffer, Sender};
+use super::super::super::exchange::{MessageBuffer, Sender, failure_cause};
 use super::super::super::prelude::*;
-use super::super::setup::cause;
 use super::datagram::{Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, send};
 use super::link::{Link, connect};
 use crate::kernel::PEER_TIMEOUT;
@@ -56,7 +55,7 @@ struct Client {
     peer_counters: Cell<Datagrams>,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
-    _ear: SignalReceiver,
+    _signals: SignalReceiver,
 }
 
 impl Drop for Client {
@@ -79,10 +78,10 @@ enum Trip {
 impl Client {
     fn new(params: Params<'_>) -> Result<Self, Errno> {
         let parts = Parts::of(params.number("size"))?;
-        let ear = SignalReceiver::install()?;
-        let (line, alarm) = (connect(params)?, Alarm::start()?);
-        let mut own = Self {
-            link: line,
+        let signals = SignalReceiver::install()?;
+        let (link, alarm) = (connect(params)?, Alarm::start()?);
+        let mut client = Self {
+            link,
             parts,
             message: MessageBuffer::new(parts.size),
             into: MessageBuffer::new(parts.buffer_bytes()),
@@ -96,39 +95,39 @@ impl Client {
             counters: Datagrams::default(),
             peer_counters: Cell::default(),
             _alarm: alarm,
-            _ear: ear,
+            _signals: signals,
         };
-        own.verify()?;
+        client.verify()?;
         // Verification does not count.
-        own.counters = Datagrams::default();
-        Ok(own)
+        client.counters = Datagrams::default();
+        Ok(client)
     }
 
     /// Sends a command and returns the answer. The peer waits for datagrams; an empty one makes it
     /// read the control stream, and is repeated if it is lost.
-    fn run_command(&self, what: u64, messages: u64) -> Result<[u64; 4], Errno> {
+    fn run_command(&self, command_code: u64, messages: u64) -> Result<[u64; 4], Errno> {
         socket::set_interval_timer(MIN_TIMEOUT)?;
-        let again = |times: u32| {
+        let wake_again = |times: u32| {
             self.check_peer()?;
             if MIN_TIMEOUT * times >= PEER_TIMEOUT {
                 return Err(Errno::PEER_TIMED_OUT);
             }
             self.wake_peer()
         };
-        let words = [what, self.parts.size as u64, messages, u64::from(self.next_id)];
-        self.link.control.send(words, &again)?;
+        let words = [command_code, self.parts.size as u64, messages, u64::from(self.next_id)];
+        self.link.control.send(words, &wake_again)?;
         self.wake_peer()?;
-        self.link.control.receive(&again)
+        self.link.control.receive(&wake_again)
     }
 
     /// Starts a mode of the peer.
-    fn start_mode(&mut self, what: u64, messages: u64) -> Result<(), Errno> {
-        let began = Instant::now();
-        match self.run_command(what, messages).map_err(|errno| self.cause(errno))? {
+    fn start_mode(&mut self, command_code: u64, messages: u64) -> Result<(), Errno> {
+        let start = Instant::now();
+        match self.run_command(command_code, messages).map_err(|errno| self.cause(errno))? {
             [command::READY, ..] => {}
             _ => return Err(Errno::EPROTO),
         }
-        self.command_time = self.command_time.min(began.elapsed());
+        self.command_time = self.command_time.min(start.elapsed());
         self.timeout = (self.command_time * TIMEOUT_FACTOR).clamp(MIN_TIMEOUT, PEER_TIMEOUT);
         Ok(())
     }
@@ -145,36 +144,36 @@ impl Client {
         self.link.child.as_ref().map_or(Ok(()), |child| child.check_running())
     }
 
-    fn cause(&self, why: Errno) -> Errno {
-        cause(self.link.child.as_ref(), why)
+    fn cause(&self, errno: Errno) -> Errno {
+        failure_cause(self.link.child.as_ref(), errno)
     }
 
     /// Sends different messages until each was verified at both ends.
     fn verify(&mut self) -> Result<(), Errno> {
         self.start_mode(command::VERIFY, u64::from(MAX_ATTEMPTS) * VERIFIED_PER_DIRECTION)?;
         let first = self.next_id;
-        let mut tries = 0;
-        let mut wanted = MessageBuffer::new(self.parts.size);
+        let mut losses = 0;
+        let mut expected = MessageBuffer::new(self.parts.size);
         while self.verified < 2 * VERIFIED_PER_DIRECTION {
-            if tries == MAX_ATTEMPTS {
+            if losses == MAX_ATTEMPTS {
                 return Err(self.no_answer_cause());
             }
             let number = u64::from(self.next_id.wrapping_sub(first) / self.parts.count);
-            let numbers = (number, self.next_id);
-            self.parts.fill(self.message.get_mut(), numbers, Sender::Own);
+            let first_id = self.next_id;
+            self.parts.fill(self.message.get_mut(), number, first_id, Sender::Own);
             socket::set_interval_timer(self.timeout)?;
             match self.trip(1).map_err(|errno| self.cause(errno))? {
-                Trip::Lost => tries += 1,
+                Trip::Lost => losses += 1,
                 Trip::Back => {
-                    self.parts.fill(wanted.get_mut(), numbers, Sender::Peer);
-                    if &self.into.get()[..self.parts.size] != wanted.get() {
+                    self.parts.fill(expected.get_mut(), number, first_id, Sender::Peer);
+                    if &self.into.get()[..self.parts.size] != expected.get() {
                         return Err(Errno::check_failed(format!(
                             "a message of {} bytes from the peer differs from what it sent",
                             self.parts.size
                         )));
                     }
                     self.verified += 2;
-                    tries = 0;
+                    losses = 0;
                 }
             }
         }
@@ -184,15 +183,15 @@ impl Client {
 
     /// The reason why no message arrives: silence, or a receive buffer that is too small.
     fn no_answer_cause(&self) -> Errno {
-        let room = self.link.socket.observation().receive_buffer_bytes.unwrap_or(0);
+        let buffer_bytes = self.link.socket.observation().receive_buffer_bytes.unwrap_or(0);
         // The kernel charges a datagram with more than its bytes.
-        if 2 * (self.parts.size as u64) <= room {
+        if 2 * (self.parts.size as u64) <= buffer_bytes {
             return Errno::PEER_TIMED_OUT;
         }
         Errno::unavailable(format!(
-            "of {MAX_ATTEMPTS} messages of {} bytes, each in {} datagrams, none arrived completely: the receive \
-             buffer has {room} bytes, and what does not fit is dropped. Select buffer={}, or \
-             raise net.core.rmem_default",
+            "of {MAX_ATTEMPTS} messages of {} bytes, each in {} datagrams, none arrived \
+             completely: the receive buffer has {buffer_bytes} bytes, and what does not fit is \
+             dropped. Select buffer={}, or raise net.core.rmem_default",
             self.parts.size,
             self.parts.count,
             2 * self.parts.size
@@ -208,16 +207,17 @@ impl Client {
         self.counters.sent += u64::from(self.parts.count);
         self.parts.send(&self.link.socket, self.message.get())?;
         let file = &self.link.socket.file;
-        let got = socket::receive_packet(file, &mut self.into.get_mut()[..self.parts.each]);
+        let received =
+            socket::receive_packet(file, &mut self.into.get_mut()[..self.parts.each_bytes]);
         if self.parts.count == 1
-            && got == Ok(self.parts.size)
+            && received == Ok(self.parts.size)
             && id_of(self.into.get()) == Some(first)
         {
             self.counters.arrived += 1;
             self.consecutive_losses = 0;
             return Ok(Trip::Back);
         }
-        self.finish_trip(first, got, interrupted)
+        self.finish_trip(first, received, interrupted)
     }
 
     /// The rest of a round trip that is not a single datagram which comes back at once.
@@ -225,37 +225,37 @@ impl Client {
     fn finish_trip(
         &mut self,
         first: u32,
-        mut got: Result<usize, Errno>,
+        mut received: Result<usize, Errno>,
         interrupted: u32,
     ) -> Result<Trip, Errno> {
         self.arrivals.reset();
-        let (mut there, mut left, mut slot) = (0, interrupted, 0);
+        let (mut arrived_parts, mut interruptions_left, mut slot) = (0, interrupted, 0);
         loop {
-            match got {
-                Ok(given) => there += u32::from(self.record(first, slot, given)),
+            match received {
+                Ok(bytes) => arrived_parts += u32::from(self.record(first, slot, bytes)),
                 Err(Errno::EINTR) => {
                     self.check_peer()?;
-                    left -= 1;
+                    interruptions_left -= 1;
                 }
                 Err(error) => return Err(error),
             }
-            if there == self.parts.count {
+            if arrived_parts == self.parts.count {
                 self.consecutive_losses = 0;
                 return Ok(Trip::Back);
             }
-            if left == 0 {
-                return self.give_up(first, self.parts.count - there);
+            if interruptions_left == 0 {
+                return self.give_up(first, self.parts.count - arrived_parts);
             }
-            slot = there;
+            slot = arrived_parts;
             let into = &mut self.into.get_mut()[self.parts.slot(slot)];
-            got = socket::receive_packet(&self.link.socket.file, into);
+            received = socket::receive_packet(&self.link.socket.file, into);
         }
     }
 
     /// Counts a datagram; returns whether it is a new part of the expected message.
-    fn record(&mut self, first: u32, slot: u32, given: usize) -> bool {
+    fn record(&mut self, first: u32, slot: u32, bytes: usize) -> bool {
         let from = self.parts.slot(slot).start;
-        let Some(id) = id_of(&self.into.get()[from..]).filter(|_| given >= ID_BYTES) else {
+        let Some(id) = id_of(&self.into.get()[from..]).filter(|_| bytes >= ID_BYTES) else {
             return false; // Not sent by the peer.
         };
         let part = id.wrapping_sub(first);
@@ -271,14 +271,14 @@ impl Client {
         }
         let into = self.parts.range(part);
         let before = self.arrivals.counters;
-        if given != into.len() || !self.arrivals.record(part) {
+        if bytes != into.len() || !self.arrivals.record(part) {
             self.counters.duplicate += self.arrivals.counters.duplicate - before.duplicate;
             return false;
         }
         self.counters.arrived += 1;
         self.counters.reordered += self.arrivals.counters.reordered - before.reordered;
         if into.start != from {
-            self.into.get_mut().copy_within(from..from + given, into.start);
+            self.into.get_mut().copy_within(from..from + bytes, into.start);
         }
         true
     }
@@ -311,20 +311,20 @@ impl Client {
 
 /// An op is a round trip of a message.
 pub(crate) fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
-    let mut own = Client::new(params)?;
-    own.start_mode(command::ECHO, u64::MAX)?;
-    Ok(Work::from_prepared_body(Shape::SingleShot, Trips { own, lost: false }))
+    let mut client = Client::new(params)?;
+    client.start_mode(command::ECHO, u64::MAX)?;
+    Ok(Work::from_prepared_body(Shape::SingleShot, Trips { client, lost: false }))
 }
 
 struct Trips {
-    own: Client,
+    client: Client,
     lost: bool,
 }
 
 impl WorkBody for Trips {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         self.lost = false;
-        socket::set_interval_timer(self.own.timeout)
+        socket::set_interval_timer(self.client.timeout)
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
@@ -332,10 +332,10 @@ impl WorkBody for Trips {
         // expire.
         let mut interrupted = 1;
         for op in 0..iterations * u64::from(unroll) {
-            match self.own.trip(interrupted) {
+            match self.client.trip(interrupted) {
                 Ok(Trip::Back) => {}
                 Ok(Trip::Lost) => self.lost = true,
-                Err(errno) => return Err(OpError { op, errno: self.own.cause(errno) }),
+                Err(errno) => return Err(OpError { op, errno: self.client.cause(errno) }),
             }
             interrupted = 2;
         }
@@ -344,12 +344,12 @@ impl WorkBody for Trips {
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
         // Datagrams that the peer received twice or too late were not sent back.
-        if let Ok([_, _, odd, late]) = self.own.run_command(command::REPORT, 0) {
-            let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
+        if let Ok([_, _, packed, late]) = self.client.run_command(command::REPORT, 0) {
+            let (duplicate, reordered) = (packed >> 32, packed & u64::from(u32::MAX));
             let at_peer = Datagrams { duplicate, reordered, late, ..Datagrams::default() };
-            self.own.peer_counters.set(at_peer);
+            self.client.peer_counters.set(at_peer);
         }
-        Some(self.own.observation())
+        Some(self.client.observation())
     }
 
     fn is_batch_lost(&self) -> bool {
@@ -359,20 +359,20 @@ impl WorkBody for Trips {
 
 /// Transfers the bytes of messages that arrive completely, until the end marker is acknowledged.
 pub(crate) fn throughput(params: Params<'_>) -> Result<Work, Errno> {
-    let own = Client::new(params)?;
-    let each = u64::from(own.parts.count);
+    let client = Client::new(params)?;
+    let datagrams_per_message = u64::from(client.parts.count);
     let size = params.number("size");
-    let body = Throughput { own, sent: 0, arrived: 0 };
+    let body = Throughput { client, sent: 0, arrived: 0 };
     let work = Work::from_prepared_body(Shape::WithLoop, body).with_op_count(size);
     // Large enough that the repetition timer and the answer are a small part.
-    const LEAST_DATAGRAMS: u64 = 2_048;
+    const MIN_DATAGRAMS: u64 = 2_048;
     Ok(work
-        .with_min_batch_ops(LEAST_DATAGRAMS / each)
-        .with_max_batch_ops(MAX_BATCH_DATAGRAMS / each))
+        .with_min_batch_ops(MIN_DATAGRAMS / datagrams_per_message)
+        .with_max_batch_ops(MAX_BATCH_DATAGRAMS / datagrams_per_message))
 }
 
 struct Throughput {
-    own: Client,
+    client: Client,
     /// The number of messages of the batch, and how many of them arrived.
     sent: u64,
     arrived: u64,
@@ -380,12 +380,13 @@ struct Throughput {
 
 impl Throughput {
     fn send_batch(&mut self, messages: u64) -> Result<(), OpError> {
-        let own = &mut self.own;
+        let client = &mut self.client;
         for op in 0..messages {
-            own.parts.write_numbers(own.message.get_mut(), own.next_id);
-            own.next_id = own.next_id.wrapping_add(own.parts.count);
-            own.parts
-                .send(&own.link.socket, own.message.get())
+            client.parts.write_numbers(client.message.get_mut(), client.next_id);
+            client.next_id = client.next_id.wrapping_add(client.parts.count);
+            client
+                .parts
+                .send(&client.link.socket, client.message.get())
                 .map_err(|errno| OpError { op, errno })?;
         }
         self.send_end_marker().map_err(|errno| OpError { op: messages, errno })
@@ -393,15 +394,16 @@ impl Throughput {
 
     /// Sends the end marker until the peer has acknowledged it.
     fn send_end_marker(&mut self) -> Result<(), Errno> {
-        let own = &mut self.own;
-        let end = own.next_id.to_le_bytes();
-        let wait = END_MARKER_INTERVAL.max(2 * own.command_time.min(own.timeout)).as_nanos() as u64;
+        let client = &mut self.client;
+        let end = client.next_id.to_le_bytes();
+        let wait =
+            END_MARKER_INTERVAL.max(2 * client.command_time.min(client.timeout)).as_nanos() as u64;
         // Counted, since no clock is read in a batch.
-        let most = (PEER_TIMEOUT.as_nanos() as u64 / wait).max(1);
-        let file = &own.link.socket.file;
-        for _ in 0..most {
-            send(&own.link.socket, &end)?;
-            own.counters.end_markers += 1;
+        let max_attempts = (PEER_TIMEOUT.as_nanos() as u64 / wait).max(1);
+        let file = &client.link.socket.file;
+        for _ in 0..max_attempts {
+            send(&client.link.socket, &end)?;
+            client.counters.end_markers += 1;
             while socket::poll_readable(file, wait)? {
                 let mut answer = [0; ID_BYTES];
                 if socket::receive_packet_nonblocking(file, &mut answer) == Ok(ID_BYTES)
@@ -418,44 +420,46 @@ impl Throughput {
 impl WorkBody for Throughput {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
         self.sent = ops;
-        self.own.start_mode(command::DRAIN, ops)?;
+        self.client.start_mode(command::DRAIN, ops)?;
         // Only the end may interrupt the following calls.
         socket::set_interval_timer(Duration::ZERO)
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         self.send_batch(iterations * u64::from(unroll))
-            .map_err(|failed| OpError { errno: self.own.cause(failed.errno), ..failed })
+            .map_err(|error| OpError { errno: self.client.cause(error.errno), ..error })
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        let report =
-            self.own.run_command(command::REPORT, 0).map_err(|errno| self.own.cause(errno))?;
-        let [arrived, whole, odd, late] = report;
-        let own = &mut self.own;
+        let report = self
+            .client
+            .run_command(command::REPORT, 0)
+            .map_err(|errno| self.client.cause(errno))?;
+        let [arrived, complete, packed, late] = report;
+        let client = &mut self.client;
         // The number after the end marker.
-        own.next_id = own.next_id.wrapping_add(1);
-        let sent = self.sent * u64::from(own.parts.count);
-        if arrived > sent || whole > self.sent {
+        client.next_id = client.next_id.wrapping_add(1);
+        let sent = self.sent * u64::from(client.parts.count);
+        if arrived > sent || complete > self.sent {
             return Err(Errno::check_failed(format!(
                 "{sent} datagrams were sent, and the peer received {arrived}"
             )));
         }
-        self.arrived = whole;
-        let (duplicate, reordered) = (odd >> 32, odd & u64::from(u32::MAX));
+        self.arrived = complete;
+        let (duplicate, reordered) = (packed >> 32, packed & u64::from(u32::MAX));
         let lost = sent - arrived;
         let batch =
             Datagrams { sent, arrived, lost, late, duplicate, reordered, ..Datagrams::default() };
-        own.counters = own.counters.merged_with(batch);
+        client.counters = client.counters.merged_with(batch);
         Ok(())
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        Some(self.own.observation())
+        Some(self.client.observation())
     }
 
     fn actual_ops(&self) -> Option<u64> {
-        Some(self.arrived * self.own.parts.size as u64)
+        Some(self.arrived * self.client.parts.size as u64)
     }
 
     fn is_batch_lost(&self) -> bool {
@@ -465,29 +469,29 @@ impl WorkBody for Throughput {
 
 /// An op is a message one way, within a series of round trips.
 pub(crate) fn one_way(params: Params<'_>) -> Result<Work, Errno> {
-    let mut own = Client::new(params)?;
-    own.start_mode(command::TIME, u64::MAX)?;
-    let (back, watch) = (params.word("way") == "back", params.context.clock);
-    let body = OneWay { own, back, watch, took: 0, lost: false };
+    let mut client = Client::new(params)?;
+    client.start_mode(command::TIME, u64::MAX)?;
+    let (from_peer, watch) = (params.word("way") == "back", params.context.clock);
+    let body = OneWay { client, from_peer, watch, ticks: 0, lost: false };
     Ok(Work::from_prepared_body(Shape::OwnTicks, body).with_max_batch_ops(1))
 }
 
 struct OneWay {
-    own: Client,
-    back: bool,
+    client: Client,
+    from_peer: bool,
     watch: Stopwatch,
-    took: i64,
+    ticks: i64,
     lost: bool,
 }
 
 impl WorkBody for OneWay {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        socket::set_interval_timer(self.own.timeout)?;
+        socket::set_interval_timer(self.client.timeout)?;
         for _ in 0..WARM_UP_TRIPS {
-            self.own.trip(2).map_err(|errno| self.own.cause(errno))?;
+            self.client.trip(2).map_err(|errno| self.client.cause(errno))?;
         }
         self.lost = true;
-        socket::set_interval_timer(self.own.timeout)
+        socket::set_interval_timer(self.client.timeout)
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
@@ -495,23 +499,26 @@ impl WorkBody for OneWay {
             return Ok(());
         }
         let sent = self.watch.start();
-        let trip = self.own.trip(1);
-        let had = self.watch.stop();
-        let asked = trip.and_then(|trip| Ok((trip, self.own.run_command(command::REPORT, 0)?)));
-        let (trip, [there, back, ..]) =
-            asked.map_err(|errno| OpError { op: 0, errno: self.own.cause(errno) })?;
+        let trip = self.client.trip(1);
+        let received_ticks = self.watch.stop();
+        let result = trip.and_then(|trip| Ok((trip, self.client.run_command(command::REPORT, 0)?)));
+        let (trip, [peer_received, peer_sent, ..]) =
+            result.map_err(|errno| OpError { op: 0, errno: self.client.cause(errno) })?;
         self.lost = trip == Trip::Lost;
-        self.took =
-            if self.back { had.wrapping_sub(back) } else { there.wrapping_sub(sent) } as i64;
+        self.ticks = if self.from_peer {
+            received_ticks.wrapping_sub(peer_sent)
+        } else {
+            peer_received.wrapping_sub(sent)
+        } as i64;
         Ok(())
     }
 
     fn last_value(&self) -> i64 {
-        self.took
+        self.ticks
     }
 
     fn channel_observation(&self) -> Option<ChannelObservation> {
-        Some(self.own.observation())
+        Some(self.client.observation())
     }
 
     fn is_batch_lost(&self) -> bool {

@@ -38,7 +38,7 @@ pub(super) mod command {
 pub(super) struct Parts {
     pub(super) size: usize,
     pub(super) count: u32,
-    pub(super) each: usize,
+    pub(super) each_bytes: usize,
 }
 
 impl Parts {
@@ -50,25 +50,25 @@ impl Parts {
             )));
         }
         let count = size.div_ceil(MAX_PAYLOAD_BYTES);
-        Ok(Self { size, count: count as u32, each: size.div_ceil(count) })
+        Ok(Self { size, count: count as u32, each_bytes: size.div_ceil(count) })
     }
 
     /// The position of a part in the message.
     pub(super) fn range(self, part: u32) -> Range<usize> {
-        let from = part as usize * self.each;
-        from..(from + self.each).min(self.size)
+        let from = part as usize * self.each_bytes;
+        from..(from + self.each_bytes).min(self.size)
     }
 
     /// Where a part is received: with room for the largest.
     #[inline(always)]
     pub(super) fn slot(self, part: u32) -> Range<usize> {
-        let from = part as usize * self.each;
-        from..from + self.each
+        let from = part as usize * self.each_bytes;
+        from..from + self.each_bytes
     }
 
     /// The buffer size for a message with all parts of the largest size.
     pub(super) fn buffer_bytes(self) -> usize {
-        self.each * self.count as usize
+        self.each_bytes * self.count as usize
     }
 
     /// Writes the numbers of its datagrams into a message.
@@ -80,9 +80,9 @@ impl Parts {
     }
 
     /// Fills a message to be verified: its bytes, and the numbers of its datagrams.
-    pub(super) fn fill(self, message: &mut [u8], (number, first): (u64, u32), from: Sender) {
+    pub(super) fn fill(self, message: &mut [u8], number: u64, first_id: u32, from: Sender) {
         fill_message(message, number, from);
-        self.write_numbers(message, first);
+        self.write_numbers(message, first_id);
     }
 
     /// Sends a message whose datagrams are numbered.
@@ -100,7 +100,7 @@ impl Parts {
 pub(super) fn send(to: &Socket, datagram: &[u8]) -> Result<(), Errno> {
     loop {
         match socket::send(&to.file, datagram) {
-            Ok(taken) if taken == datagram.len() => return Ok(()),
+            Ok(sent) if sent == datagram.len() => return Ok(()),
             Ok(_) => return Err(Errno::EPROTO),
             Err(Errno::EINTR) => {}
             Err(Errno(libc::ENOBUFS)) => return Ok(()),
@@ -139,24 +139,24 @@ impl Arrivals {
         self.next = 0;
     }
 
-    pub(super) fn has(&self, at: u32) -> bool {
-        self.bits[at as usize / 64] >> (at % 64) & 1 == 1
+    pub(super) fn has(&self, index: u32) -> bool {
+        self.bits[index as usize / 64] >> (index % 64) & 1 == 1
     }
 
     /// Counts one; returns whether it is new.
     #[inline(always)]
-    pub(super) fn record(&mut self, at: u32) -> bool {
-        let (word, bit) = (&mut self.bits[at as usize / 64], 1 << (at % 64));
+    pub(super) fn record(&mut self, index: u32) -> bool {
+        let (word, bit) = (&mut self.bits[index as usize / 64], 1 << (index % 64));
         if *word & bit != 0 {
             self.counters.duplicate += 1;
             return false;
         }
         *word |= bit;
         self.counters.arrived += 1;
-        if at < self.next {
+        if index < self.next {
             self.counters.reordered += 1;
         } else {
-            self.next = at + 1;
+            self.next = index + 1;
         }
         true
     }
@@ -166,8 +166,8 @@ impl Arrivals {
         if parts == 1 {
             return self.counters.arrived;
         }
-        let whole = |message: &u32| (0..parts).all(|part| self.has(message * parts + part));
-        (0..messages as u32).filter(whole).count() as u64
+        let is_complete = |message: &u32| (0..parts).all(|part| self.has(message * parts + part));
+        (0..messages as u32).filter(is_complete).count() as u64
     }
 }
 
@@ -194,14 +194,15 @@ mod tests {
 
     #[test]
     fn duplicates_and_reordering_are_counted_and_a_message_is_complete_with_all_its_parts() {
-        let mut came = Arrivals::new(200);
-        let news: Vec<bool> = [0, 1, 3, 2, 3, 5, 130, 129].map(|at| came.record(at)).into();
-        assert_eq!(news, [true, true, true, true, false, true, true, true]);
-        let counted = came.counters;
+        let mut received = Arrivals::new(200);
+        let are_new: Vec<bool> =
+            [0, 1, 3, 2, 3, 5, 130, 129].map(|index| received.record(index)).into();
+        assert_eq!(are_new, [true, true, true, true, false, true, true, true]);
+        let counted = received.counters;
         assert_eq!((counted.arrived, counted.duplicate, counted.reordered), (7, 1, 2));
         // Of messages of two parts the first two are complete, and no others.
-        assert_eq!(came.complete_messages(100, 2), 2);
-        came.reset();
-        assert!(came.record(0) && came.counters.reordered == 2);
+        assert_eq!(received.complete_messages(100, 2), 2);
+        received.reset();
+        assert!(received.record(0) && received.counters.reordered == 2);
     }
 }

@@ -26,8 +26,8 @@ struct Task {
     last_returned: Option<u32>,
     /// When the last complete message had arrived, and when it was sent back.
     times: (u64, u64),
-    room: MessageBuffer,
-    wanted: MessageBuffer,
+    buffer: MessageBuffer,
+    expected: MessageBuffer,
 }
 
 /// Serves as the peer.
@@ -36,22 +36,22 @@ pub(super) fn serve(
     control: &ControlStream,
     watch: Stopwatch,
 ) -> Result<(), Errno> {
-    // The alarm makes it check every second whether the measured process still exists: its exit is
+    // The alarm makes it check every second whether the measured process still runs: its exit is
     // visible on the control stream only.
-    let _ear = SignalReceiver::install()?;
+    let _signals = SignalReceiver::install()?;
     let _alarm = Alarm::start()?;
     let mut task = Task::idle()?;
     loop {
         let slot = task.slot();
-        match socket::receive_packet(&socket.file, &mut task.room.get_mut()[slot.clone()]) {
+        match socket::receive_packet(&socket.file, &mut task.buffer.get_mut()[slot.clone()]) {
             Ok(0) => {
                 if !task.handle_command(control)? {
                     return Ok(());
                 }
             }
-            Ok(given) => match task.command {
-                command::DRAIN => task.receive_in_series(socket, (slot.start, given))?,
-                _ => task.handle_message(socket, (slot, given), watch)?,
+            Ok(bytes) => match task.command {
+                command::DRAIN => task.receive_in_series(socket, slot.start, bytes)?,
+                _ => task.handle_message(socket, slot, bytes, watch)?,
             },
             // The alarm; or the other end's socket is closed.
             Err(Errno::EINTR | Errno(libc::ECONNREFUSED)) => {
@@ -70,7 +70,7 @@ impl Task {
         Self::new([command::ECHO, ID_BYTES as u64, 0, 0])
     }
 
-    fn new([what, size, messages, first]: [u64; 4]) -> Result<Self, Errno> {
+    fn new([command_code, size, messages, first]: [u64; 4]) -> Result<Self, Errno> {
         if size > MAX_MESSAGE_BYTES {
             return Err(Errno::EINVAL);
         }
@@ -78,23 +78,28 @@ impl Task {
         // A task that sends messages back keeps state for one message only: their number is
         // unknown.
         let datagrams = messages.saturating_mul(u64::from(parts.count));
-        let kept = if what == command::DRAIN { datagrams } else { u64::from(parts.count) };
-        if kept > MAX_BATCH_DATAGRAMS {
+        let tracked =
+            if command_code == command::DRAIN { datagrams } else { u64::from(parts.count) };
+        if tracked > MAX_BATCH_DATAGRAMS {
             return Err(Errno::E2BIG);
         }
         Ok(Self {
-            command: what,
+            command: command_code,
             parts,
             messages,
             first: first as u32,
             datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX / 2),
-            arrivals: Arrivals::new(kept),
+            arrivals: Arrivals::new(tracked),
             ended: false,
             current: (0, 0),
             last_returned: None,
             times: (0, 0),
-            room: MessageBuffer::new(parts.buffer_bytes()),
-            wanted: MessageBuffer::new(if what == command::VERIFY { parts.size } else { 0 }),
+            buffer: MessageBuffer::new(parts.buffer_bytes()),
+            expected: MessageBuffer::new(if command_code == command::VERIFY {
+                parts.size
+            } else {
+                0
+            }),
         })
     }
 
@@ -123,14 +128,14 @@ impl Task {
             command::REPORT if self.command == command::TIME => [self.times.0, self.times.1, 0, 0],
             command::REPORT => {
                 let counted = &self.arrivals.counters;
-                let odd = counted.duplicate << 32 | counted.reordered;
-                let whole = match self.command {
+                let packed = counted.duplicate << 32 | counted.reordered;
+                let complete = match self.command {
                     command::DRAIN => {
                         self.arrivals.complete_messages(self.messages, self.parts.count)
                     }
                     _ => 0,
                 };
-                [counted.arrived, whole, odd, counted.late]
+                [counted.arrived, complete, packed, counted.late]
             }
             command::VERIFY | command::ECHO | command::TIME | command::DRAIN => {
                 *self = Self::new(words)?;
@@ -144,31 +149,27 @@ impl Task {
 
     /// Handles a datagram of a series.
     #[inline(always)]
-    fn receive_in_series(
-        &mut self,
-        socket: &Socket,
-        (at, given): (usize, usize),
-    ) -> Result<(), Errno> {
-        let Some(id) = id_of(&self.room.get()[at..]) else { return Err(Errno::EPROTO) };
-        let place = id.wrapping_sub(self.first);
-        if place < self.datagrams && !self.ended {
-            if given != self.parts.range(place % self.parts.count).len() {
+    fn receive_in_series(&mut self, socket: &Socket, at: usize, bytes: usize) -> Result<(), Errno> {
+        let Some(id) = id_of(&self.buffer.get()[at..]) else { return Err(Errno::EPROTO) };
+        let index = id.wrapping_sub(self.first);
+        if index < self.datagrams && !self.ended {
+            if bytes != self.parts.range(index % self.parts.count).len() {
                 return Err(Errno::EPROTO);
             }
-            self.arrivals.record(place);
+            self.arrivals.record(index);
             return Ok(());
         }
-        self.handle_unexpected(socket, id, place)
+        self.handle_unexpected(socket, id, index)
     }
 
     /// Handles the end marker, or a datagram that arrives too late.
     #[cold]
-    fn handle_unexpected(&mut self, socket: &Socket, id: u32, place: u32) -> Result<(), Errno> {
-        if place == self.datagrams {
+    fn handle_unexpected(&mut self, socket: &Socket, id: u32, index: u32) -> Result<(), Errno> {
+        if index == self.datagrams {
             self.ended = true;
             return send(socket, &id.to_le_bytes());
         }
-        if place < self.datagrams && self.arrivals.has(place) {
+        if index < self.datagrams && self.arrivals.has(index) {
             self.arrivals.counters.duplicate += 1;
         } else {
             self.arrivals.counters.late += 1;
@@ -181,17 +182,18 @@ impl Task {
     fn handle_message(
         &mut self,
         socket: &Socket,
-        (slot, given): (std::ops::Range<usize>, usize),
+        slot: std::ops::Range<usize>,
+        bytes: usize,
         watch: Stopwatch,
     ) -> Result<(), Errno> {
-        let Some(id) = id_of(&self.room.get()[slot.start..]) else { return Err(Errno::EPROTO) };
-        let place = id.wrapping_sub(self.first);
-        if place >= self.datagrams {
+        let Some(id) = id_of(&self.buffer.get()[slot.start..]) else { return Err(Errno::EPROTO) };
+        let index = id.wrapping_sub(self.first);
+        if index >= self.datagrams {
             return Ok(()); // From an earlier batch that was given up.
         }
-        let (message, part) = (place / self.parts.count, place % self.parts.count);
+        let (message, part) = (index / self.parts.count, index % self.parts.count);
         let into = self.parts.range(part);
-        if given != into.len() {
+        if bytes != into.len() {
             return Err(Errno::EPROTO);
         }
         if message < self.current.0 {
@@ -211,7 +213,7 @@ impl Task {
         }
         self.current.1 += 1;
         if into != slot {
-            self.room.get_mut().copy_within(slot.start..slot.start + given, into.start);
+            self.buffer.get_mut().copy_within(slot.start..slot.start + bytes, into.start);
         }
         if self.current.1 < self.parts.count {
             return Ok(());
@@ -221,9 +223,9 @@ impl Task {
             command::TIME => {
                 self.times.0 = watch.stop();
                 self.times.1 = watch.start();
-                self.parts.send(socket, self.room.get())?;
+                self.parts.send(socket, self.buffer.get())?;
             }
-            _ => self.parts.send(socket, self.room.get())?,
+            _ => self.parts.send(socket, self.buffer.get())?,
         }
         self.last_returned = Some(message);
         self.current = (message + 1, 0);
@@ -233,12 +235,13 @@ impl Task {
 
     /// Checks that a message is intact, and answers it with another one.
     fn verify(&mut self, socket: &Socket, message: u32) -> Result<(), Errno> {
-        let numbers = (u64::from(message), self.first.wrapping_add(message * self.parts.count));
-        self.parts.fill(self.wanted.get_mut(), numbers, Sender::Own);
-        if self.wanted.get() != &self.room.get()[..self.parts.size] {
+        let number = u64::from(message);
+        let first_id = self.first.wrapping_add(message * self.parts.count);
+        self.parts.fill(self.expected.get_mut(), number, first_id, Sender::Own);
+        if self.expected.get() != &self.buffer.get()[..self.parts.size] {
             return Err(Errno(libc::EBADMSG));
         }
-        self.parts.fill(self.wanted.get_mut(), numbers, Sender::Peer);
-        self.parts.send(socket, self.wanted.get())
+        self.parts.fill(self.expected.get_mut(), number, first_id, Sender::Peer);
+        self.parts.send(socket, self.expected.get())
     }
 }
