@@ -71,8 +71,8 @@ pub type ServeFn = fn(Params<'_>, &mut TokenListener) -> Result<(), Errno>;
 
 impl Bench {
     /// Builds the work for a point; axes that have an implied point may be left out.
-    pub fn work(&self, point: &Point, site: Context) -> Result<Work, Errno> {
-        (self.build)(Params::new(&self.definition().with_implied(point), site))
+    pub fn work(&self, point: &Point, context: Context) -> Result<Work, Errno> {
+        (self.build)(Params::new(&self.definition().with_implied(point), context))
     }
 
     /// The defaults of a definition: in the price list, revision 1, no axes, no calls.
@@ -155,7 +155,7 @@ pub struct Timer {
     pub steps_back: SurveyEntry,
 }
 
-/// A cell of the survey of timers.
+/// An entry in a row of the survey of timers.
 #[derive(Clone, Copy)]
 pub enum SurveyEntry {
     /// The figure of a case.
@@ -183,14 +183,12 @@ impl Timer {
 
 impl SurveyEntry {
     fn data(self) -> data::SurveyEntry {
-        let nothing = data::SurveyEntry::default();
+        let empty = data::SurveyEntry::default();
         match self {
-            SurveyEntry::Case(case) => data::SurveyEntry { case: Some(case.to_owned()), ..nothing },
-            SurveyEntry::Text(words) => {
-                data::SurveyEntry { text: Some(words.to_owned()), ..nothing }
-            }
-            SurveyEntry::Reason(why) => {
-                data::SurveyEntry { reason: Some(why.to_owned()), ..nothing }
+            SurveyEntry::Case(case) => data::SurveyEntry { case: Some(case.to_owned()), ..empty },
+            SurveyEntry::Text(text) => data::SurveyEntry { text: Some(text.to_owned()), ..empty },
+            SurveyEntry::Reason(reason) => {
+                data::SurveyEntry { reason: Some(reason.to_owned()), ..empty }
             }
         }
     }
@@ -321,7 +319,7 @@ impl Axis {
             name: self.name.to_owned(),
             sets: self.sets.to_owned(),
             points: match self.default_points {
-                // The implied point of a numeric axis is a word beside its numbers.
+                // The implied point of a numeric axis is a word before its numbers.
                 Points::Implied(_) if !matches!(self.points, Points::Words(_)) => {
                     [self.default_points.data(), self.points.data()].concat()
                 }
@@ -333,7 +331,7 @@ impl Axis {
                 _ => None,
             },
             price_list_points: match self.default_points {
-                Points::WithPriceList { price_list: in_price_list, .. } => in_price_list.data(),
+                Points::WithPriceList { price_list, .. } => price_list.data(),
                 _ => Vec::new(),
             },
             thorough_points: match self.default_points {
@@ -341,10 +339,8 @@ impl Axis {
                 _ => Vec::new(),
             },
             range: match self.points {
-                Points::Range { min: least, max: most, .. }
-                | Points::Items(_, &Points::Range { min: least, max: most, .. }) => {
-                    Some((least, most))
-                }
+                Points::Range { min, max, .. }
+                | Points::Items(_, &Points::Range { min, max, .. }) => Some((min, max)),
                 _ => None,
             },
             item: match self.points {
@@ -411,7 +407,7 @@ impl Points {
 /// Something that the machine must offer.
 #[derive(Clone, Copy)]
 pub struct Need {
-    what: Requirement,
+    requirement: Requirement,
     when: When,
 }
 
@@ -429,37 +425,37 @@ enum Requirement {
 impl Need {
     /// A file that can be opened for reading.
     pub const fn readable(path: &'static str) -> Self {
-        Self { what: Requirement::Readable(path), when: &[] }
+        Self { requirement: Requirement::Readable(path), when: &[] }
     }
 
     /// A function in the vDSO, by its C name.
     pub const fn vdso(function: &'static str) -> Self {
-        Self { what: Requirement::VdsoFunction(function), when: &[] }
+        Self { requirement: Requirement::VdsoFunction(function), when: &[] }
     }
 
     /// A cycle counter that programs can read and that the kernel keeps time by.
     pub const fn counter() -> Self {
-        Self { what: Requirement::Counter, when: &[] }
+        Self { requirement: Requirement::Counter, when: &[] }
     }
 
     /// io_uring_setup(2) is allowed.
     pub const fn io_uring() -> Self {
-        Self { what: Requirement::IoUring, when: &[] }
+        Self { requirement: Requirement::IoUring, when: &[] }
     }
 
     /// Time that passes while the CPU is idle: for an op that sleeps or that measures a time itself.
     pub const fn time() -> Self {
-        Self { what: Requirement::Time, when: &[] }
+        Self { requirement: Requirement::Time, when: &[] }
     }
 
     /// A resource: memory, a disk, a second CPU.
-    pub const fn resource(what: Resource) -> Self {
-        Self { what: Requirement::Resource(what), when: &[] }
+    pub const fn resource(resource: Resource) -> Self {
+        Self { requirement: Requirement::Resource(resource), when: &[] }
     }
 
     /// The points that [`Self::when`] names do not apply, for this reason.
-    pub const fn not_applicable(why: &'static str) -> Self {
-        Self { what: Requirement::NotApplicable(why), when: &[] }
+    pub const fn not_applicable(reason: &'static str) -> Self {
+        Self { requirement: Requirement::NotApplicable(reason), when: &[] }
     }
 
     /// Applies at these axis values only.
@@ -469,16 +465,16 @@ impl Need {
     }
 
     fn data(&self) -> data::Need {
-        let what = match self.what {
+        let requirement = match self.requirement {
             Requirement::Readable(path) => data::Requirement::Readable(path.to_owned()),
             Requirement::VdsoFunction(name) => data::Requirement::VdsoFunction(name.to_owned()),
             Requirement::Counter => data::Requirement::Counter,
             Requirement::IoUring => data::Requirement::IoUring,
             Requirement::Time => data::Requirement::WallTime,
-            Requirement::Resource(what) => data::Requirement::Resource(what),
-            Requirement::NotApplicable(why) => data::Requirement::Undefined(why.to_owned()),
+            Requirement::Resource(resource) => data::Requirement::Resource(resource),
+            Requirement::NotApplicable(reason) => data::Requirement::Undefined(reason.to_owned()),
         };
-        data::Need { requirement: what, when: partial_point(self.when) }
+        data::Need { requirement, when: partial_point(self.when) }
     }
 }
 
@@ -512,8 +508,8 @@ pub struct Params<'a> {
 
 impl<'a> Params<'a> {
     /// The parameters for a point in a context.
-    pub fn new(point: &'a Point, site: Context) -> Self {
-        Self { point, context: site }
+    pub fn new(point: &'a Point, context: Context) -> Self {
+        Self { point, context }
     }
 
     /// The value of an axis that has words.

@@ -63,12 +63,12 @@ mod tests {
 
     #[test]
     fn every_unroll_factor_makes_exactly_its_raw_calls() {
-        let tally = CallCounter::new().unwrap();
-        let mut work = Work::raw(tally.add_one());
+        let counter = CallCounter::new().unwrap();
+        let mut work = Work::raw(counter.add_one());
         for (iterations, unroll) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
             assert_eq!(work.run(iterations, unroll), Ok(()));
             assert_eq!(
-                tally.take_count(),
+                counter.take_count(),
                 iterations * u64::from(unroll),
                 "{iterations} iterations of {unroll}"
             );
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn a_pair_is_made_once_per_op() {
-        let tally = CallCounter::new().unwrap();
-        let mut work = Work::raw_pair(tally.add_two());
+        let counter = CallCounter::new().unwrap();
+        let mut work = Work::raw_pair(counter.add_two());
         for (iterations, unroll) in [(0, 1), (23, 1), (5, 8)] {
             assert_eq!(work.run(iterations, unroll), Ok(()));
             assert_eq!(
-                tally.take_count(),
+                counter.take_count(),
                 2 * iterations * u64::from(unroll),
                 "{iterations} iterations of {unroll}"
             );
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn the_first_call_that_fails_ends_the_batch_and_names_its_op() {
-        let tally = CallCounter::new().unwrap();
-        let mut work = Work::raw(tally.add_until_full(5));
+        let counter = CallCounter::new().unwrap();
+        let mut work = Work::raw(counter.add_until_full(5));
         assert_eq!(work.run(100, 1), Err(OpError { op: 5, errno: Errno(libc::EAGAIN) }));
-        assert_eq!(tally.take_count(), 5);
+        assert_eq!(counter.take_count(), 5);
     }
 }

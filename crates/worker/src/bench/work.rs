@@ -40,7 +40,8 @@ pub enum Shape {
 
 /// The body of a benchmark, compiled around its op.
 pub trait WorkBody {
-    /// Runs `iterations` iterations of a loop with `unroll` ops in each (1, 2, 4 or 8), and nothing else. A transfer moves `iterations * unroll` bytes.
+    /// Runs `iterations` iterations of a loop with `unroll` ops in each (1, 2, 4 or 8), and nothing
+    /// else. A transfer moves `iterations * unroll` bytes.
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError>;
 
     /// Prepares a batch of `ops` ops, untimed: see [`Work::from_prepared_body`].
@@ -74,8 +75,8 @@ pub trait WorkBody {
         0
     }
 
-    /// How many quoted ops the last batch came to, where that is not known beforehand: of the bytes
-    /// that were sent, those that arrived.
+    /// The number of quoted ops in the last batch, where it is not known beforehand: of the bytes that
+    /// were sent, those that arrived.
     fn actual_ops(&self) -> Option<u64> {
         None
     }
@@ -117,9 +118,9 @@ impl Work {
 
     /// No work: why the case cannot run on this machine, and what to do. The case is skipped with this
     /// reason.
-    pub fn unavailable(what: impl Into<String>) -> Self {
+    pub fn unavailable(reason: impl Into<String>) -> Self {
         let none = WithLoop(|| Err(Errno::ENOSYS));
-        Self { unavailable_reason: Some(what.into()), ..Self::from_body(Shape::WithLoop, none) }
+        Self { unavailable_reason: Some(reason.into()), ..Self::from_body(Shape::WithLoop, none) }
     }
 
     /// Why the case cannot run on this machine; `None` if it can.
@@ -147,8 +148,8 @@ impl Work {
     }
 
     /// A transfer: the closure moves the given number of bytes.
-    pub fn transfer(act: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
-        Self::from_body(Shape::Transfer, Transfer(act))
+    pub fn transfer(transfer: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
+        Self::from_body(Shape::Transfer, Transfer(transfer))
     }
 
     /// An op that computes its own figure, in picoseconds: what no clock around it could show, such
@@ -244,12 +245,12 @@ impl Work {
             Some(prepare) => prepare(ops),
             None => Ok(()),
         };
-        prepared.and_then(|()| self.body.prepare(ops)).map_err(|why| OpError { op: 0, errno: why })
+        prepared.and_then(|()| self.body.prepare(ops)).map_err(|errno| OpError { op: 0, errno })
     }
 
     /// Verifies, untimed, that the last batch did what its ops claim to do.
     pub fn verify(&mut self) -> Result<(), OpError> {
-        self.body.verify().map_err(|why| OpError { op: 0, errno: why })
+        self.body.verify().map_err(|errno| OpError { op: 0, errno })
     }
 
     /// The value that the last op returned, if it is not timed from outside: picoseconds, or ticks.
@@ -272,7 +273,7 @@ impl Work {
         self.body.is_batch_lost()
     }
 
-    /// How many quoted ops the last batch came to, if only the body knows.
+    /// The number of quoted ops in the last batch, if only the body knows it.
     pub fn actual_ops(&self) -> Option<u64> {
         self.body.actual_ops()
     }
@@ -322,8 +323,8 @@ pub(super) fn timed_loop<
     let counter = |left| if UNOPTIMIZED { store_and_reload(left) } else { opaque(left) };
     let mut left = counter(iterations);
     while left != 0 {
-        if let Err(why) = unrolled_ops::<UNROLL, F>(op) {
-            return Err(OpError { op: (iterations - left) * UNROLL, errno: why });
+        if let Err(errno) = unrolled_ops::<UNROLL, F>(op) {
+            return Err(OpError { op: (iterations - left) * UNROLL, errno });
         }
         left = counter(left - 1);
     }
@@ -369,7 +370,7 @@ struct Transfer<F>(F);
 
 impl<F: FnMut(u64) -> Result<(), Errno>> WorkBody for Transfer<F> {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        (self.0)(iterations * u64::from(unroll)).map_err(|why| OpError { op: 0, errno: why })
+        (self.0)(iterations * u64::from(unroll)).map_err(|errno| OpError { op: 0, errno })
     }
 }
 
@@ -452,9 +453,9 @@ mod tests {
             left -= 1;
             if left < 0 { Err(Errno::ENOENT) } else { Ok(()) }
         };
-        let stopped = Err(OpError { op: 5, errno: Errno::ENOENT });
-        assert_eq!(Work::repeat(op).run(100, 1), stopped);
-        assert_eq!(Work::with_loop(op).run(25, 4), stopped);
+        let expected = Err(OpError { op: 5, errno: Errno::ENOENT });
+        assert_eq!(Work::repeat(op).run(100, 1), expected);
+        assert_eq!(Work::with_loop(op).run(25, 4), expected);
     }
 
     #[test]

@@ -22,12 +22,12 @@ const ORDER: Axis = Axis {
     default_points: Points::Words(&["ascending"]),
 };
 
-/// Memory that every mapping here needs: the largest is 64 MiB.
-const ROOM: Need = Need::resource(Resource::Memory(80));
+/// The memory that every mapping here needs: the largest is 64 MiB.
+const MEMORY: Need = Need::resource(Resource::Memory(80));
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 
-/// A helper is asked, and has answered, once per this many pages.
-macro_rules! asked {
+/// The calls that request the work of a helper, and wait for it: once per this many pages.
+macro_rules! helper_calls {
     ($call:literal, $helper:literal, $pages:literal, $chunk:literal) => {
         once_per($pages, $call).when(&[("prefault", $helper), ("cost", "total"), ("chunk", $chunk)])
     };
@@ -90,7 +90,7 @@ const BENCHES: &[Bench] = &[
         ],
         needs: &[
             SMALL_PAGES,
-            ROOM,
+            MEMORY,
             Need::resource(Resource::TransparentHugePages).when(&[("pages", "thp")]),
             Need::resource(Resource::HugePages(8)).when(&[("pages", "hugetlb")]),
             Need::not_applicable(
@@ -130,7 +130,7 @@ const BENCHES: &[Bench] = &[
             },
             ORDER,
         ],
-        needs: &[SMALL_PAGES, ROOM],
+        needs: &[SMALL_PAGES, MEMORY],
         source: "fork(2); mm/memory.c do_wp_page()",
         build: walk::copy_on_write,
         ..Bench::DEFAULT
@@ -153,7 +153,7 @@ const BENCHES: &[Bench] = &[
             points: Points::Numbers(&[4_096, 65_536]),
             default_points: Points::Numbers(&[65_536]),
         }],
-        needs: &[SMALL_PAGES, ROOM, Need::resource(Resource::ScratchFile(16))],
+        needs: &[SMALL_PAGES, MEMORY, Need::resource(Resource::ScratchFile(16))],
         source: "mmap(2); study sunos-1999, section 6; mm/memory.c do_fault_around()",
         build: walk::cached_file,
         ..Bench::DEFAULT
@@ -179,7 +179,7 @@ const BENCHES: &[Bench] = &[
         }],
         needs: &[
             SMALL_PAGES,
-            ROOM,
+            MEMORY,
             Need::resource(Resource::ScratchFile(16)),
             Need::resource(Resource::ScratchOnDisk),
         ],
@@ -237,7 +237,7 @@ const BENCHES: &[Bench] = &[
         }],
         needs: &[
             SMALL_PAGES,
-            ROOM,
+            MEMORY,
             Need::resource(Resource::Userfaultfd),
             Need::resource(Resource::SecondCpu).when(&[("peer_cpu", "other")]),
         ],
@@ -257,7 +257,7 @@ const BENCHES: &[Bench] = &[
              page and swapping it out.",
         expected: "the same as fault/file-major; from compressed memory (zram) 5 us",
         why: "As fault/file-major: the figure is that of the swap device.",
-        needs: &[SMALL_PAGES, ROOM, Need::resource(Resource::Swap)],
+        needs: &[SMALL_PAGES, MEMORY, Need::resource(Resource::Swap)],
         in_price_list: false,
         switches: true,
         major_faults: true,
@@ -299,14 +299,14 @@ const BENCHES: &[Bench] = &[
                 ("cost", "total"),
                 ("chunk", "pieces"),
             ]),
-            asked!("write", "thread", 512, "all"),
-            asked!("read", "thread", 512, "all"),
-            asked!("write", "process", 512, "all"),
-            asked!("read", "process", 512, "all"),
-            asked!("write", "thread", 16, "pieces"),
-            asked!("read", "thread", 16, "pieces"),
-            asked!("write", "process", 16, "pieces"),
-            asked!("read", "process", 16, "pieces"),
+            helper_calls!("write", "thread", 512, "all"),
+            helper_calls!("read", "thread", 512, "all"),
+            helper_calls!("write", "process", 512, "all"),
+            helper_calls!("read", "process", 512, "all"),
+            helper_calls!("write", "thread", 16, "pieces"),
+            helper_calls!("read", "thread", 16, "pieces"),
+            helper_calls!("write", "process", 16, "pieces"),
+            helper_calls!("read", "process", 16, "pieces"),
         ],
         floor: &[at_least(1, "memory/clear:size=4096,by=string").when(&[("cost", "total")])],
         axes: &[
@@ -331,7 +331,7 @@ const BENCHES: &[Bench] = &[
         ],
         needs: &[
             SMALL_PAGES,
-            ROOM,
+            MEMORY,
             Need::resource(Resource::LockedMemory(7)).when(&[("prefault", "mlock")]),
         ],
         in_price_list: false,

@@ -15,7 +15,7 @@ mod body;
 mod tests;
 
 use axes::{CACHE, FILE_MIB, FILES, ONTO, WHERE, WRITE_SIZE, WRITE_VIA, size};
-use body::{Copies, DirectoryOps, Rereads, Writes, place, reads};
+use body::{Copies, DirectoryOps, Rereads, Writes, location, reads};
 
 pub(super) const FAMILY: Family = Family {
     name: "file",
@@ -336,7 +336,8 @@ const BENCHES: &[Bench] = &[
                 _ => CopyMethod::ReadWrite,
             };
             let size = params.number("size") as usize;
-            let copier = Copier::new(place(params), params.number("file_mib") << 20, carry, size)?;
+            let copier =
+                Copier::new(location(params), params.number("file_mib") << 20, carry, size)?;
             let most = copier.pieces();
             Ok(Work::from_prepared_body(Shape::WithLoop, Copies(copier)).with_max_batch_ops(most))
         },
@@ -462,21 +463,22 @@ const READ_FLOOR: &[Floor] = &[
 ];
 
 fn directory_work(params: Params<'_>, act: FileOperation) -> Result<Work, Errno> {
-    let many = PopulatedFolder::new(place(params), params.number("files") as usize, act)?;
-    Ok(Work::from_body(Shape::WithLoop, DirectoryOps(many, act)))
+    let folder = PopulatedFolder::new(location(params), params.number("files") as usize, act)?;
+    Ok(Work::from_body(Shape::WithLoop, DirectoryOps(folder, act)))
 }
 
 fn writer_work(
     params: Params<'_>,
     sync: SyncMethod,
-    anew: bool,
+    appends: bool,
     shape: Shape,
 ) -> Result<Work, Errno> {
-    let put = match params.word("via") {
+    let method = match params.word("via") {
         "fwrite" => WriteMethod::Fwrite,
         "pwrite" => WriteMethod::Pwrite,
         _ => WriteMethod::Write,
     };
-    let laid = ScratchFile::new(place(params), params.number("file_mib") << 20, false)?;
-    Ok(Writes(Writer::new(laid, put, sync, params.number("size") as usize, anew)?).work(shape))
+    let file = ScratchFile::new(location(params), params.number("file_mib") << 20, false)?;
+    Ok(Writes(Writer::new(file, method, sync, params.number("size") as usize, appends)?)
+        .work(shape))
 }

@@ -17,7 +17,7 @@ pub(super) const FAMILY: Family = Family {
 };
 
 /// Memory that the mappings of the calls need, with all pages touched.
-const ROOM: Need = Need::resource(Resource::Memory(80));
+const MEMORY: Need = Need::resource(Resource::Memory(80));
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const THP: Need = Need::resource(Resource::TransparentHugePages).when(&[("pages", "thp")]);
 
@@ -44,7 +44,7 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("mmap", 1), exactly("munmap", 1)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes mapped")],
-        needs: &[SMALL_PAGES, ROOM],
+        needs: &[SMALL_PAGES, MEMORY],
         source: "mmap(2); lmbench lat_mmap",
         build: |params| {
             let bytes = params.number("size") as usize;
@@ -65,7 +65,7 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("mprotect", 2)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes whose protection changes")],
-        needs: &[SMALL_PAGES, ROOM],
+        needs: &[SMALL_PAGES, MEMORY],
         source: "mprotect(2); mm/mprotect.c",
         build: |params| {
             let region = body::touched(params.number("size") as usize)?;
@@ -88,7 +88,7 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("brk", 2)],
         floor: &[at_least(2, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes by which it grows")],
-        needs: &[SMALL_PAGES, ROOM],
+        needs: &[SMALL_PAGES, MEMORY],
         source: "brk(2); mm/mmap.c",
         build: |params| {
             let bytes = params.number("size");
@@ -115,7 +115,7 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("madvise", 1)],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes given back")],
-        needs: &[SMALL_PAGES, ROOM],
+        needs: &[SMALL_PAGES, MEMORY],
         source: "madvise(2); mm/madvise.c",
         build: |params| body::dontneed(params.number("size") as usize),
         ..Bench::DEFAULT
@@ -134,7 +134,7 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("mremap", 1)],
         floor: &[at_least(1, "syscall/getppid:via=raw")],
         axes: &[call_size("bytes moved")],
-        needs: &[SMALL_PAGES, ROOM],
+        needs: &[SMALL_PAGES, MEMORY],
         source: "mremap(2); mm/mremap.c",
         build: |params| body::mremap(params.number("size") as usize),
         ..Bench::DEFAULT
@@ -267,7 +267,7 @@ const BENCHES: &[Bench] = &[
         needs: &[
             SMALL_PAGES,
             THP,
-            ROOM,
+            MEMORY,
             Need::resource(Resource::Memory(160)).when(&[("size", "134217728")]),
             Need::resource(Resource::Memory(320)).when(&[("size", "268435456")]),
             Need::resource(Resource::Memory(640)).when(&[("size", "536870912")]),

@@ -311,10 +311,10 @@ const BENCHES: &[Bench] = &[
         source: "wait4(2); release_task in kernel/exit.c",
         build: |_| {
             let zombies = Rc::new(RefCell::new(Zombies::default()));
-            let morgue = Rc::clone(&zombies);
+            let to_fill = Rc::clone(&zombies);
             let work = Work::with_loop(move || spawn::reap(zombies.borrow_mut().take()?));
             try_once(
-                work.with_preparation(move |ops| morgue.borrow_mut().add(ops))
+                work.with_preparation(move |ops| to_fill.borrow_mut().add(ops))
                     .with_max_batch_ops(128),
             )
         },
@@ -344,7 +344,7 @@ impl SharedTime {
     }
 
     /// Announces whether the parent is about to sleep.
-    fn sleeping(&mut self, sleeps: bool) -> Result<(), Errno> {
+    fn set_sleeping(&mut self, sleeps: bool) -> Result<(), Errno> {
         self.words.set(1, u64::from(sleeps))
     }
 
@@ -364,25 +364,25 @@ fn with_touched(
 ) -> Result<Work, Errno> {
     let mib = params.number("touched_mib");
     match ResidentMemory::unavailable_reason(mib) {
-        Some(why) => Ok(Work::unavailable(why)),
+        Some(reason) => Ok(Work::unavailable(reason)),
         None => try_once(build(params, ResidentMemory::new(mib)?)?),
     }
 }
 
 /// Writes the memory once more if the point says so.
-fn written(params: Params<'_>, touched: Option<ResidentMemory>) -> impl Fn() + 'static {
-    let anew = params.word("written") == "anew";
-    move || touched.iter().filter(|_| anew).for_each(ResidentMemory::touch)
+fn written(params: Params<'_>, memory: Option<ResidentMemory>) -> impl Fn() + 'static {
+    let rewrites = params.word("written") == "anew";
+    move || memory.iter().filter(|_| rewrites).for_each(ResidentMemory::touch)
 }
 
-fn fork(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
+fn fork(params: Params<'_>, memory: Option<ResidentMemory>) -> Result<Work, Errno> {
     // On another CPU than its parent's the child would run in parallel with the parent.
     if params.context.cpu.is_none() && params.word("until") == "runs" {
         return Ok(unpinned_work());
     }
     let watch = params.context.clock;
     let raw = params.word("via") == "raw";
-    let write = written(params, touched);
+    let write = written(params, memory);
     if params.word("until") == "returns" {
         return Ok(Work::own_ticks(move || {
             write();
@@ -393,51 +393,51 @@ fn fork(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Err
             Ok(ticks(start, stop))
         }));
     }
-    let mut slot = SharedTime::new(watch)?;
+    let mut shared_time = SharedTime::new(watch)?;
     Ok(Work::own_ticks(move || {
         write();
-        slot.store(0);
+        shared_time.store(0);
         let start = watch.start();
         let child = if raw {
-            spawn::raw_fork(watch, |began| slot.store(began))?
+            spawn::raw_fork(watch, |child_ticks| shared_time.store(child_ticks))?
         } else {
-            process::fork(|| slot.store(watch.stop()))?
+            process::fork(|| shared_time.store(watch.stop()))?
         };
         spawn::reap(child)?;
-        Ok(ticks(start, slot.load()?))
+        Ok(ticks(start, shared_time.load()?))
     }))
 }
 
-fn fork_exit(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
+fn fork_exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result<Work, Errno> {
     if params.context.cpu.is_none() {
         return Ok(unpinned_work());
     }
-    let anew = params.word("written") == "anew";
-    let write = Rc::new(written(params, touched));
+    let rewrites = params.word("written") == "anew";
+    let write = Rc::new(written(params, memory));
     // The written memory stays mapped for as long as the work lives.
-    let held = Rc::clone(&write);
+    let resident = Rc::clone(&write);
     let work = if params.word("peer_cpu") == "same" {
         Work::with_loop(move || {
-            let _held = &held;
+            let _resident = &resident;
             spawn::reap(process::fork(|| 0)?)
         })
     } else {
-        let (Some(home), Some(other)) = (params.context.cpu, params.context.other_cpu) else {
+        let (Some(own_cpu), Some(other)) = (params.context.cpu, params.context.other_cpu) else {
             return Ok(Work::unavailable(NO_OTHER_CPU));
         };
         Work::with_loop(move || {
-            let _held = &held;
-            let moved = || affinity::current_cpu() != home as i32;
-            let child = process::fork(|| spawn::yield_until(moved))?;
-            let sent = affinity::pin_task(child, other);
-            if sent.is_err() {
+            let _resident = &resident;
+            let has_moved = || affinity::current_cpu() != own_cpu as i32;
+            let child = process::fork(|| spawn::yield_until(has_moved))?;
+            let moved = affinity::pin_task(child, other);
+            if moved.is_err() {
                 process::kill(child);
             }
-            let ended = spawn::reap(child);
-            sent.and(ended)
+            let reaped = spawn::reap(child);
+            moved.and(reaped)
         })
     };
-    if !anew {
+    if !rewrites {
         return Ok(work);
     }
     // One op at a time, since each needs memory that was just written.
@@ -449,28 +449,28 @@ fn fork_exit(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work
     Ok(work)
 }
 
-fn exit(params: Params<'_>, touched: Option<ResidentMemory>) -> Result<Work, Errno> {
+fn exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result<Work, Errno> {
     if params.context.cpu.is_none() {
         return Ok(unpinned_work());
     }
-    let mut slot = SharedTime::new(params.context.clock)?;
+    let mut shared_time = SharedTime::new(params.context.clock)?;
     Ok(Work::own_ticks(move || {
-        let _held = &touched;
-        slot.sleeping(false)?;
+        let _resident = &memory;
+        shared_time.set_sleeping(false)?;
         let child = process::fork(|| {
             // The first write faults: fork does not copy page tables that can be rebuilt by faults.
-            slot.store(0);
+            shared_time.store(0);
             // A parent still on its way to sleep would put that time into the figure.
-            match spawn::yield_until(|| slot.parent_sleeps()) {
-                0 => slot.store(slot.watch.start()),
+            match spawn::yield_until(|| shared_time.parent_sleeps()) {
+                0 => shared_time.store(shared_time.watch.start()),
                 error => error,
             }
         })?;
-        slot.sleeping(true)?;
+        shared_time.set_sleeping(true)?;
         spawn::wait_without_reaping(child)?;
-        let stop = slot.watch.stop();
+        let stop = shared_time.watch.stop();
         spawn::reap(child)?;
-        Ok(ticks(slot.load()?, stop))
+        Ok(ticks(shared_time.load()?, stop))
     }))
 }
 
@@ -537,7 +537,7 @@ pub(super) fn try_once(mut work: Work) -> Result<Work, Errno> {
         return Ok(work);
     }
     // As many ops as a batch may have, if that is bounded: each needs something prepared for it.
-    let ops = Some(work.max_batch_ops()).filter(|&most| most < u64::MAX).unwrap_or(1);
+    let ops = Some(work.max_batch_ops()).filter(|&max| max < u64::MAX).unwrap_or(1);
     let done = retry_while_busy(|| {
         work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.errno)
     });
@@ -561,10 +561,10 @@ fn limit_or_error(error: Errno) -> Result<Work, Errno> {
 
 /// Retries an act that may fail because the file is still open for writing: another process may
 /// hold it that inherited it by a fork.
-fn retry_while_busy(mut act: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+fn retry_while_busy(mut attempt: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
-        match act() {
+        match attempt() {
             Err(Errno::ETXTBSY) => std::thread::sleep(Duration::from_millis(1)),
             other => return other,
         }

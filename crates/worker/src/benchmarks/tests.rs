@@ -74,8 +74,8 @@ fn price_list_points(definition: &Definition) -> Vec<Point> {
 /// Whether a point is quickly tried: no large file, no directory of thousands, no eviction of
 /// system-wide caches.
 fn is_small(point: &Point) -> bool {
-    let most = |axis: &str, most| match point.get(axis) {
-        Some(Value::Number(number)) => *number <= most,
+    let max = |axis: &str, max| match point.get(axis) {
+        Some(Value::Number(number)) => *number <= max,
         _ => true,
     };
     // A few of the many read sizes are enough.
@@ -89,15 +89,15 @@ fn is_small(point: &Point) -> bool {
     // One socket option at a time is enough.
     let set = ["nodelay", "buffer", "via"].iter().filter(|axis| point.get(axis).is_some()).count();
     let one_thing = point.get("peer_cpu").is_none() || set <= 1;
-    most("file_mib", 1)
-        && most("files", 100)
-        && most("limit_mib", 64)
-        && most("idle", 100)
+    max("file_mib", 1)
+        && max("files", 100)
+        && max("limit_mib", 64)
+        && max("idle", 100)
         && few_fds
-        && most("waiters", 2)
+        && max("waiters", 2)
         && is_plain
         && is_usual
-        && most("buffer", 65_536)
+        && max("buffer", 65_536)
         && one_thing
         && others_are_left_alone
 }
@@ -150,11 +150,11 @@ fn is_word(text: &str) -> bool {
 
 #[test]
 fn ids_are_unique_kebab_and_below_their_family() {
-    let mut seen = BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for (family, bench) in benches() {
         assert!(is_benchmark_id(bench.id), "`{}` is not a valid id", bench.id);
         assert_eq!(bench.id.split('/').next(), Some(family), "{} is in the wrong file", bench.id);
-        assert!(seen.insert(bench.id), "`{}` is defined twice", bench.id);
+        assert!(ids.insert(bench.id), "`{}` is defined twice", bench.id);
     }
     let families: BTreeSet<&str> = FAMILIES.iter().map(|family| family.name).collect();
     assert_eq!(families.len(), FAMILIES.len(), "a family is listed twice");
@@ -188,20 +188,20 @@ fn axes_have_at_least_two_points_including_their_default_points() {
         let mut names = BTreeSet::new();
         for axis in &definition.axes {
             let of = format!("{} of {}", axis.name, definition.id);
-            let good =
+            let is_valid =
                 |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
             assert!(
-                !axis.name.is_empty() && axis.name.bytes().all(good),
+                !axis.name.is_empty() && axis.name.bytes().all(is_valid),
                 "{of} is not a valid name"
             );
             assert!(names.insert(axis.name.clone()), "{of} is defined twice");
             assert!(!axis.sets.is_empty(), "{of} does not say what it sets");
             assert!(axis.points.len() >= 2, "{of} has fewer than two points");
             assert!(!axis.default_points.is_empty(), "{of} is never measured");
-            for usual in &axis.default_points {
+            for point in &axis.default_points {
                 assert!(
-                    axis.points.contains(usual),
-                    "{of} does not offer its default point {usual}"
+                    axis.points.contains(point),
+                    "{of} does not offer its default point {point}"
                 );
             }
             if let Some(implied) = &axis.implied {
@@ -268,7 +268,7 @@ fn the_price_list_has_at_most_a_hundred_rows_and_each_of_them_applies() {
 
 #[test]
 fn call_rules_name_real_system_calls() {
-    let known: BTreeSet<String> = (0..2_048).map(names::name_of).collect();
+    let names: BTreeSet<String> = (0..2_048).map(names::name_of).collect();
     for definition in definitions() {
         for rule in &definition.calls {
             let id = &definition.id;
@@ -276,12 +276,12 @@ fn call_rules_name_real_system_calls() {
             // numbers beyond every table, or a typing error would be accepted.
             let named = |call: &str| match call.strip_prefix("syscall_").map(str::parse::<u64>) {
                 Some(number) => number.is_ok_and(|number| number >= 2_048),
-                None => known.contains(call),
+                None => names.contains(call),
             };
-            let good = rule.call == ANY_OTHER_CALL || rule.call.split('|').all(named);
-            assert!(good, "{id}: `{}` is not a system call", rule.call);
-            let (_, most) = rule.times.range(23);
-            assert!(most > 0, "{id}: a rule that allows no {} has no description", rule.call);
+            let is_valid = rule.call == ANY_OTHER_CALL || rule.call.split('|').all(named);
+            assert!(is_valid, "{id}: `{}` is not a system call", rule.call);
+            let (_, max) = rule.times.range(23);
+            assert!(max > 0, "{id}: a rule that allows no {} has no description", rule.call);
         }
     }
 }
@@ -372,8 +372,8 @@ fn every_benchmark_runs_one_op_at_every_point_or_says_what_is_missing() {
                 let case = Case::new(bench.id, point);
                 assert!(is_complete(bench, &case), "{case}");
                 assert_eq!(Case::parse(&case.to_string()).as_ref(), Some(&case), "{case}");
-                if let Some(missing) = unmet(&definition, &case.point) {
-                    assert!(!missing.is_empty(), "{case} does not say what it lacks");
+                if let Some(reason) = unmet(&definition, &case.point) {
+                    assert!(!reason.is_empty(), "{case} does not say what it lacks");
                     continue;
                 }
                 if !is_small(&case.point) {
@@ -382,8 +382,8 @@ fn every_benchmark_runs_one_op_at_every_point_or_says_what_is_missing() {
                 // A misspelt axis name panics here, not at run time.
                 let built = bench.work(&case.point, context);
                 let done = built.and_then(|mut work| {
-                    if let Some(missing) = work.unavailable_reason() {
-                        assert!(!missing.is_empty(), "{case} does not say what it lacks");
+                    if let Some(reason) = work.unavailable_reason() {
+                        assert!(!reason.is_empty(), "{case} does not say what it lacks");
                         return Ok(());
                     }
                     let done = work.prepare(1).and_then(|()| work.run(1, 1));

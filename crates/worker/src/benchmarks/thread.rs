@@ -162,7 +162,7 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// A creator of threads of that kind on the CPU of the point, or the reason why it is unavailable.
-fn maker(params: Params<'_>, kind: ThreadKind) -> Result<Result<ThreadMaker, Work>, Errno> {
+fn thread_maker(params: Params<'_>, kind: ThreadKind) -> Result<Result<ThreadMaker, Work>, Errno> {
     if params.context.cpu.is_none() {
         return Ok(Err(unpinned_work()));
     }
@@ -187,16 +187,16 @@ fn create(params: Params<'_>) -> Result<Work, Errno> {
         _ if until_it_runs => ThreadKind::Timestamping,
         _ => ThreadKind::Plain,
     };
-    let mut maker = match maker(params, kind)? {
-        Ok(maker) => maker,
+    let mut thread_maker = match thread_maker(params, kind)? {
+        Ok(thread_maker) => thread_maker,
         Err(unavailable) => return Ok(unavailable),
     };
     try_once(Work::own_ticks(move || {
         let start = watch.start();
-        maker.create()?;
-        let returned = if until_it_runs { 0 } else { watch.stop() };
-        maker.wait()?;
-        let stop = if until_it_runs { maker.start_ticks()? } else { returned };
+        thread_maker.create()?;
+        let return_ticks = if until_it_runs { 0 } else { watch.stop() };
+        thread_maker.wait()?;
+        let stop = if until_it_runs { thread_maker.start_ticks()? } else { return_ticks };
         Ok(stop.wrapping_sub(start) as i64)
     }))
 }
@@ -208,13 +208,13 @@ fn create_join(params: Params<'_>) -> Result<Work, Errno> {
     if params.word("via") == "raw" {
         return try_once(Work::with_loop(thread::raw_create_join));
     }
-    let mut maker = match maker(params, ThreadKind::Plain)? {
-        Ok(maker) => maker,
+    let mut thread_maker = match thread_maker(params, ThreadKind::Plain)? {
+        Ok(thread_maker) => thread_maker,
         Err(unavailable) => return Ok(unavailable),
     };
     try_once(Work::with_loop(move || {
-        maker.create()?;
-        maker.wait()
+        thread_maker.create()?;
+        thread_maker.wait()
     }))
 }
 

@@ -67,23 +67,23 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
     step(&counts, READS as u64 / 100)
 }
 
-/// The step of a clock, from the number of times that each difference was seen; fewer than `least` are
-/// rounding or chance.
+/// The step of a clock, from the number of times that each difference occurred; fewer than `min_count`
+/// are rounding or chance.
 ///
 /// If a hypervisor scales the counter, rounding may be frequent: of reads in steps of 26 one in fifty
 /// was a tick late, and the differences were 26, 25 and 1. No clock can be read within one or two of
 /// its ticks, so differences that small mean that it did not advance.
-fn step(counts: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
+fn step(counts: &BTreeMap<u64, u64>, min_count: u64) -> Option<f64> {
     const ROUNDING: u64 = 2;
     let mut nonzero = counts.iter().filter(|&(&ticks, _)| ticks > 0);
     let first = nonzero.next().map(|(&ticks, _)| ticks)?;
     if is_injected(InjectedFault::SmallestStep) {
         return Some(first as f64);
     }
-    let stood_still = counts.range(..=ROUNDING).map(|(_, &count)| count).sum::<u64>() >= least;
+    let stands_still = counts.range(..=ROUNDING).map(|(_, &count)| count).sum::<u64>() >= min_count;
     let frequent: Vec<u64> = counts
         .range(ROUNDING + 1..)
-        .filter(|&(_, &count)| count >= least)
+        .filter(|&(_, &count)| count >= min_count)
         .map(|(&ticks, _)| ticks)
         .collect();
     let Some(&smallest) = frequent.first() else { return Some(first as f64) };
@@ -91,7 +91,7 @@ fn step(counts: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
     let one_step = counts.range(smallest..=smallest + smallest / 5);
     let most_frequent =
         one_step.max_by_key(|&(_, &count)| count).map_or(smallest, |(&ticks, _)| ticks);
-    Some(if stood_still {
+    Some(if stands_still {
         most_frequent as f64
     } else {
         spacing(&frequent).unwrap_or(most_frequent as f64)
@@ -106,13 +106,13 @@ fn step(counts: &BTreeMap<u64, u64>, least: u64) -> Option<f64> {
 /// step of 10 ns shows as 9, 10 and 11 if the clock is scaled.
 fn spacing(values: &[u64]) -> Option<f64> {
     let width = values.first()? / 5;
-    let heaps: Vec<&[u64]> = values.chunk_by(|one, other| other - one <= width).collect();
-    let middle = |heap: &[u64]| heap.iter().sum::<u64>() as f64 / heap.len() as f64;
-    let apart = |pairs: &mut dyn Iterator<Item = f64>| pairs.reduce(f64::min);
-    match heaps[..] {
-        [only] if only[only.len() - 1] - only[0] <= only[0] / 7 => Some(middle(only)),
-        [only] => apart(&mut only.windows(2).map(|pair| (pair[1] - pair[0]) as f64)),
-        _ => apart(&mut heaps.windows(2).map(|pair| middle(pair[1]) - middle(pair[0]))),
+    let clusters: Vec<&[u64]> = values.chunk_by(|one, other| other - one <= width).collect();
+    let middle = |cluster: &[u64]| cluster.iter().sum::<u64>() as f64 / cluster.len() as f64;
+    let min_distance = |pairs: &mut dyn Iterator<Item = f64>| pairs.reduce(f64::min);
+    match clusters[..] {
+        [single] if single[single.len() - 1] - single[0] <= single[0] / 7 => Some(middle(single)),
+        [single] => min_distance(&mut single.windows(2).map(|pair| (pair[1] - pair[0]) as f64)),
+        _ => min_distance(&mut clusters.windows(2).map(|pair| middle(pair[1]) - middle(pair[0]))),
     }
 }
 
@@ -139,12 +139,12 @@ pub fn inside<C: Clock>(clock: &mut C) -> f64 {
 fn pair<C: Clock>(clock: &mut C) -> f64 {
     const PAIRS: u32 = 200;
     let mut chain = |pairs: u32| {
-        let begun = clock.start();
+        let start = clock.start();
         for _ in 0..pairs {
             consume(clock.start());
             consume(clock.stop());
         }
-        clock.stop().wrapping_sub(begun) as i64 as f64
+        clock.stop().wrapping_sub(start) as i64 as f64
     };
     let slopes = (0..51).map(|_| {
         let once = chain(PAIRS);

@@ -20,11 +20,11 @@ pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Op
         }
     }
     step_back(clock)
-        .map(|back| format!("the counter stepped back by {back} ticks"))
+        .map(|ticks| format!("the counter stepped back by {ticks} ticks"))
         .or_else(|| trap_problem(clock))
         .or_else(|| {
             fence_error_pct(clock).map(|error_pct| {
-                format!("its fences are not ordering: a chain of known length is off by {error_pct:.1} %")
+                format!("its fences are not ordering: a chain of known latency is off by {error_pct:.1} %")
             })
         })
 }
@@ -58,7 +58,7 @@ fn trap_problem<C: Clock>(clock: &mut C) -> Option<String> {
         .then(|| format!("a pair of reads takes {cost:.0} ns: the counter is trapped or emulated"))
 }
 
-/// By how much a chain of known length is off, in per cent, if that is too much.
+/// By how much a chain of known latency is off, in per cent, if that is too much.
 ///
 /// On AMD the fence serialises only when a bit of DE_CFG is set, which a guest cannot read: so its
 /// effect is measured. Where a window closes before the chain inside it has ended, a link of a
@@ -71,8 +71,8 @@ fn fence_error_pct<C: Clock>(clock: &mut C) -> Option<f64> {
     // A core may change its frequency between the two: the best of several rounds decides.
     let best = (0..5)
         .map(|_| {
-            let mut link = |[few, many]: [u64; 2]| {
-                (window(clock, many) - window(clock, few)) / (many - few) as f64
+            let mut link = |[short, long]: [u64; 2]| {
+                (window(clock, long) - window(clock, short)) / (long - short) as f64
             };
             100.0 * (link(SHORT) / link(LONG) - 1.0).abs()
         })

@@ -6,7 +6,7 @@ use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
 use super::clock::Clock;
-use super::covariates::{Covariates, Reading};
+use super::covariates::{Covariates, Reading, SwitchWatch};
 use super::tick::TickClock;
 use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
@@ -22,7 +22,7 @@ const WARM_UP_NS: u64 = 3_000_000;
 /// Untimed iterations at the beginning of a batch, or an eighth of the batch if that is less.
 const REWARM_ITERATIONS: u64 = 64;
 
-/// Between batches of ops that are shorter than this no system call is made.
+/// No system call is made between batches of ops that are shorter than this.
 const NO_SYSCALLS_BELOW_NS: f64 = 50.0;
 
 /// The maximum number of iterations of a batch, as a multiple of those of the plan.
@@ -82,16 +82,17 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         if plan.mode == Mode::C || is_injected(InjectedFault::NoWarmUp) {
             return Ok(()); // Cold work is not warmed up.
         }
-        let begun = self.open_account();
+        let start = self.open_account();
         // An op that returns its own value may take 10 ms, and depends on no cache.
         let min_groups = if plan.mode == Mode::F { 1 } else { WARM_UP_GROUPS };
         let mut groups = 0;
-        while groups < min_groups || self.ran_ns(&begun) < WARM_UP_NS {
+        while groups < min_groups || self.ran_ns(&start) < WARM_UP_NS {
             for &unroll in &plan.unroll_factors {
                 self.time_batch(
                     work,
                     plan,
-                    (plan.iterations, unroll),
+                    plan.iterations,
+                    unroll,
                     SampleTag { arm: 0, round: 0, batch: 0 },
                 )?;
             }
@@ -121,7 +122,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             jitter.dither();
             let batch = tag.batch + index as u32;
             let sample =
-                self.time_batch(work, plan, (iterations, unroll), SampleTag { batch, ..tag })?;
+                self.time_batch(work, plan, iterations, unroll, SampleTag { batch, ..tag })?;
             if !work.is_batch_lost() {
                 sink(sample);
             }
@@ -139,11 +140,12 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
-        (iterations, unroll): (u64, u32),
+        iterations: u64,
+        unroll: u32,
         tag: SampleTag,
     ) -> Result<Sample, OpError> {
         if let Some(ticks) = &self.ticks {
-            // First of all: the preparation may tell a second process to keep the CPU busy.
+            // Before the preparation, which may start a second process that keeps the CPU busy.
             ticks.sleep_past();
         }
         // A sleep before the batch is a system call.
@@ -185,9 +187,9 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             ..Sample::default()
         };
         if no_syscalls {
-            let (switched, cpu) = self.covariates.end_switch_watch();
+            let SwitchWatch { switched, cpu } = self.covariates.end_switch_watch();
             done.and_then(|()| work.verify())?;
-            // A migration is a context switch, too; the first batch defines the worker's CPU.
+            // A migration is a context switch as well; the first batch defines the worker's CPU.
             let home = *self.first_cpu.get_or_insert(cpu);
             return Ok(Sample {
                 n: work.actual_ops().unwrap_or(sample.n),
@@ -198,8 +200,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
         let after = self.covariates.read();
         done.and_then(|()| work.verify())?;
-        let increase = |now: Option<u64>, then: Option<u64>| {
-            now.zip(then).map(|(now, then)| now.saturating_sub(then))
+        let increase = |after: Option<u64>, before: Option<u64>| {
+            after.zip(before).map(|(after, before)| after.saturating_sub(before))
         };
         let switches = increase(after.involuntary_switches, before.involuntary_switches);
         self.switches_unknown |= switches.is_none();
@@ -223,10 +225,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             self.preparation_usage = None;
             return work.prepare(ops);
         }
-        let begun = self.clock.raw_ns();
+        let start = self.clock.raw_ns();
         let before = self.covariates.usage();
         work.prepare(ops)?;
-        self.preparation_ns += self.clock.raw_ns() - begun;
+        self.preparation_ns += self.clock.raw_ns() - start;
         let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
         self.preparation_usage = self
             .preparation_usage
@@ -353,34 +355,47 @@ impl BatchJitter {
     }
 }
 
-/// The batch length for a clock and a machine, in nanoseconds: long against the clock's step, short
-/// against the time between interruptions. The flag says that the clock is too coarse for both.
+/// The length of a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchLength {
+    /// In nanoseconds.
+    pub ns: f64,
+    /// Whether the clock is too coarse for batches as short as the interruptions require.
+    pub coarse_clock: bool,
+}
+
+/// The batch length for a clock and a machine: long against the clock's step, short against the time
+/// between interruptions.
 ///
 /// A slope is taken over a group of batches with these unroll factors, and an interruption anywhere in
 /// the group invalidates it: then the group must be short against the interruptions.
-pub fn batch_length_ns(
+pub fn batch_length(
     clock: &Calibration,
     interruptions_per_s: f64,
     unroll_factors: &[u32],
-) -> (f64, bool) {
+) -> BatchLength {
     /// The target if nothing else decides.
     const USUAL_NS: f64 = 50_000.0;
     /// Longer batches are hit by the timer tick of every kernel.
-    const LONGEST_NS: f64 = 1_000_000.0;
+    const MAX_NS: f64 = 1_000_000.0;
     /// A batch is undisturbed with probability exp(-0.1) = 0.9, so that the median is.
     const INTERRUPTIONS_PER_BATCH: f64 = 0.1;
-    let group = unroll_factors.iter().sum::<u32>() as f64
+    let batches_per_group = unroll_factors.iter().sum::<u32>() as f64
         / unroll_factors.iter().max().copied().unwrap_or(1) as f64;
-    let shortest = min_batch_ns(clock, unroll_factors);
-    let longest = if interruptions_per_s > 0.0 {
-        LONGEST_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / group)
+    let min_ns = min_batch_ns(clock, unroll_factors);
+    let max_ns = if interruptions_per_s > 0.0 {
+        MAX_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / batches_per_group)
     } else {
-        LONGEST_NS
+        MAX_NS
     };
     if is_injected(InjectedFault::LongBatches) {
-        return (10_000_000.0, false);
+        return BatchLength { ns: 10_000_000.0, coarse_clock: false };
     }
-    if shortest > longest { (shortest, true) } else { (USUAL_NS.clamp(shortest, longest), false) }
+    if min_ns > max_ns {
+        BatchLength { ns: min_ns, coarse_clock: true }
+    } else {
+        BatchLength { ns: USUAL_NS.clamp(min_ns, max_ns), coarse_clock: false }
+    }
 }
 
 /// The length above which a clock's step and its cost are a negligible part of a batch, in nanoseconds.

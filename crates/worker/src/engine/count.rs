@@ -15,41 +15,40 @@ const STEPPED_OPS: [u64; 2] = [1, 4];
 /// call made every second or third op is noticed. Both are quoted ops: a body that counts as many of
 /// them runs fewer times, but at least a minimum.
 pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
-    let pieces = |ops: u64, most: u64| {
-        (0..ops.div_ceil(most)).map(move |piece| most.min(ops - piece * most))
-    };
+    let batches =
+        |ops: u64, max: u64| (0..ops.div_ceil(max)).map(move |index| max.min(ops - index * max));
     /// The prime of the method (docs/explanation/METHOD.md, section 7).
-    const FEWEST_BODIES: u64 = 23;
+    const MIN_BODIES: u64 = 23;
     /// Fewer bodies if each makes thousands of calls: a traced call takes microseconds.
-    const MOST_OPS: u64 = 1 << 17;
-    let each = work.op_count();
-    for ops in pieces(warm_ops.div_ceil(each), work.max_batch_ops()) {
+    const MAX_OPS: u64 = 1 << 17;
+    let ops_per_body = work.op_count();
+    for ops in batches(warm_ops.div_ceil(ops_per_body), work.max_batch_ops()) {
         work.prepare(ops)?;
         work.run(ops, 1)?;
         work.verify()?;
     }
-    // Zero ops are counted, too, with their marks.
-    let enough = FEWEST_BODIES.min((MOST_OPS / each).max(1));
-    let bodies = ops.div_ceil(each).max(ops.min(enough));
-    for ops in pieces(bodies, work.max_batch_ops()).chain((ops == 0).then_some(0)) {
+    // Zero ops are counted as well, with their marks.
+    let min_bodies = MIN_BODIES.min((MAX_OPS / ops_per_body).max(1));
+    let bodies = ops.div_ceil(ops_per_body).max(ops.min(min_bodies));
+    for ops in batches(bodies, work.max_batch_ops()).chain((ops == 0).then_some(0)) {
         work.prepare(ops)?;
         mark(u64::from(BEGIN));
         let done = work.run(ops, 1);
-        mark(u64::from(END) | (ops * each) << BITS);
+        mark(u64::from(END) | (ops * ops_per_body) << BITS);
         done.and_then(|()| work.verify())?;
     }
-    for (mark_of, ops) in (SINGLE_STEP_BEGIN..).zip(STEPPED_OPS) {
+    for (begin_mark, ops) in (SINGLE_STEP_BEGIN..).zip(STEPPED_OPS) {
         // The counts are complete: an error here loses only the instruction count.
-        let _ = run_stepped(work, mark_of, ops);
+        let _ = run_stepped(work, begin_mark, ops);
     }
     Ok(())
 }
 
 /// Out of line, so that both passes execute the same instructions around their ops.
 #[inline(never)]
-fn run_stepped(work: &mut Work, mark_of: u32, ops: u64) -> Result<(), OpError> {
+fn run_stepped(work: &mut Work, begin_mark: u32, ops: u64) -> Result<(), OpError> {
     work.prepare(ops)?;
-    mark(u64::from(mark_of) | (ops * work.op_count()) << BITS);
+    mark(u64::from(begin_mark) | (ops * work.op_count()) << BITS);
     let done = work.run(ops, 1);
     mark(u64::from(SINGLE_STEP_END));
     done

@@ -24,6 +24,15 @@ pub struct Reading {
     pub cpu: i32,
 }
 
+/// The result of a watch for context switches.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchWatch {
+    /// Whether the thread was switched out during the watch.
+    pub switched: bool,
+    /// The CPU that the thread is on now.
+    pub cpu: i32,
+}
+
 /// A source of disturbance counters.
 pub trait Covariates {
     /// Reads the counters by system calls: some 600 ns in all.
@@ -32,8 +41,8 @@ pub trait Covariates {
     /// Starts to watch for context switches without a system call; false if that is not possible.
     fn start_switch_watch(&mut self) -> bool;
 
-    /// Ends the watch: whether the thread was switched out since, and its present CPU.
-    fn end_switch_watch(&mut self) -> (bool, i32);
+    /// Ends the watch.
+    fn end_switch_watch(&mut self) -> SwitchWatch;
 
     /// The total time that the thread was ready but did not run, in nanoseconds.
     fn run_delay_ns(&mut self) -> Option<u64>;
@@ -75,14 +84,14 @@ impl Covariates for KernelAccount {
     }
 
     #[inline(always)]
-    fn end_switch_watch(&mut self) -> (bool, i32) {
+    fn end_switch_watch(&mut self) -> SwitchWatch {
         match &mut self.watch {
             Some(watch) => {
-                let seen = (watch.was_disturbed(), watch.cpu());
+                let result = SwitchWatch { switched: watch.was_disturbed(), cpu: watch.cpu() };
                 watch.disarm();
-                seen
+                result
             }
-            None => (false, -1),
+            None => SwitchWatch { switched: false, cpu: -1 },
         }
     }
 

@@ -43,7 +43,8 @@ pub fn plan<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
-    (bytes, period_ns): (u64, u64),
+    bytes: u64,
+    period_ns: u64,
 ) -> Result<BatchPlan, OpError> {
     let (mode, unroll_factors) = match work.shape {
         Shape::Cold => (Mode::C, &[1][..]),
@@ -91,27 +92,27 @@ pub fn plan<C: Clock, V: Covariates>(
 }
 
 /// The calibration of a counter as one of instructions: the rate in nanoseconds does not apply.
-pub fn as_instructions(found: Calibration) -> Calibration {
-    Calibration { kind: ClockKind::Instructions, ticks_per_ns: 1.0, ..found }
+pub fn as_instructions(calibration: Calibration) -> Calibration {
+    Calibration { kind: ClockKind::Instructions, ticks_per_ns: 1.0, ..calibration }
 }
 
 /// Whether a tick of this clock is an instruction: a hundred more instructions show as a hundred more
 /// ticks, and empty windows are all the same.
 pub fn counts_instructions<C: Clock>(clock: &mut C) -> bool {
     const WINDOWS: usize = 101;
-    let mut windows = |what: fn()| {
+    let mut windows = |body: fn()| {
         let counts = (0..WINDOWS).map(|_| {
             let start = clock.start();
-            what();
+            body();
             clock.stop().wrapping_sub(start) as i64 as f64
         });
         let counts: Vec<f64> = counts.collect();
         let middle = calibrate::median(counts.clone());
         // The timer tick may hit one of them.
-        let alike = counts.iter().filter(|&&count| count == middle).count();
-        (middle, alike + 1 >= WINDOWS)
+        let identical = counts.iter().filter(|&&count| count == middle).count();
+        (middle, identical + 1 >= WINDOWS)
     };
-    let (with, of_with) = windows(counter::hundred_nops);
-    let (without, of_without) = windows(|| ());
-    of_with && of_without && with - without == 100.0
+    let (with, is_stable_with) = windows(counter::hundred_nops);
+    let (without, is_stable_without) = windows(|| ());
+    is_stable_with && is_stable_without && with - without == 100.0
 }

@@ -4,7 +4,7 @@ use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode};
 
 use super::clock::Clock;
-use super::collect::{Collector, MAX_JITTER, batch_length_ns, min_batch_ns};
+use super::collect::{BatchLength, Collector, MAX_JITTER, batch_length, min_batch_ns};
 use super::covariates::Covariates;
 use crate::bench::{OpError, Shape, Work};
 
@@ -26,8 +26,8 @@ const UNROLLED: &[u32] = &[1, 2, 4, 8];
 /// The sizes of mode T: once and twice the bytes.
 const DOUBLED: &[u32] = &[1, 2];
 
-/// A worker takes at least this many own values: some of them take 10 ms, and with fewer a worker has
-/// no figure.
+/// A worker takes at least this many own values, although some take 10 ms: with fewer it has no
+/// figure.
 const MIN_OWN_VALUES: u32 = 5;
 /// As many own values as fit into this time: over fifteen workers enough for the 99th percentile.
 const OWN_VALUES_NS: f64 = 5_000_000.0;
@@ -60,10 +60,11 @@ pub fn pilot<C: Clock, V: Covariates>(
     interruptions_per_s: f64,
 ) -> Result<BatchPlan, OpError> {
     let length =
-        |unroll_factors: &[u32]| batch_length_ns(clock, interruptions_per_s, unroll_factors).0;
+        |unroll_factors: &[u32]| batch_length(clock, interruptions_per_s, unroll_factors).ns;
     let max_ops = work.max_batch_ops();
     let repeated = |mode: Mode, iterations: u64, unroll_factors: &[u32]| {
-        let (batch_ns, coarse_clock) = batch_length_ns(clock, interruptions_per_s, unroll_factors);
+        let BatchLength { ns: batch_ns, coarse_clock } =
+            batch_length(clock, interruptions_per_s, unroll_factors);
         let max = max_iterations(max_ops, unroll_factors.iter().max().copied().unwrap_or(1));
         if iterations <= max {
             let unroll_factors = unroll_factors.to_vec();
@@ -111,7 +112,7 @@ pub fn pilot<C: Clock, V: Covariates>(
             // The time of a few messages is mostly start-up: the first one waits for the other end.
             let (target_ns, max) =
                 if min_ops > 1 { (FILLING_NS, min_ops) } else { (half, u64::MAX) };
-            let iteration_ns = iteration_ns_up_to(collector, work, clock, (target_ns, max))?;
+            let iteration_ns = iteration_ns_up_to(collector, work, clock, target_ns, max)?;
             let filling =
                 if iteration_ns * min_ops as f64 > FILLS_NS { FILLING_NS } else { FILLS_NS };
             let iterations = iterations_for(half, iteration_ns)
@@ -141,8 +142,8 @@ pub fn pilot<C: Clock, V: Covariates>(
         Shape::Repeat => {
             let op_ns = iteration_ns(collector, work, clock, length(&[1]) / 2.0)?;
             Ok(if op_ns < UNROLLED_BELOW_NS {
-                let longest = f64::from(UNROLLED[UNROLLED.len() - 1]);
-                repeated(Mode::U, iterations_for(length(UNROLLED), op_ns * longest), UNROLLED)
+                let max_unroll = f64::from(UNROLLED[UNROLLED.len() - 1]);
+                repeated(Mode::U, iterations_for(length(UNROLLED), op_ns * max_unroll), UNROLLED)
             } else if op_ns < SINGLE_FROM_NS {
                 repeated(Mode::B, iterations_for(length(&[1]), op_ns), &[1])
             } else {
@@ -161,7 +162,7 @@ fn iteration_ns<C: Clock, V: Covariates>(
     clock: &Calibration,
     target_ns: f64,
 ) -> Result<f64, OpError> {
-    iteration_ns_up_to(collector, work, clock, (target_ns, MAX_ITERATIONS))
+    iteration_ns_up_to(collector, work, clock, target_ns, MAX_ITERATIONS)
 }
 
 /// The same with a maximum number of iterations.
@@ -169,7 +170,8 @@ fn iteration_ns_up_to<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
     clock: &Calibration,
-    (target_ns, max): (f64, u64),
+    target_ns: f64,
+    max: u64,
 ) -> Result<f64, OpError> {
     let max = work.max_batch_ops().min(MAX_ITERATIONS).min(max);
     let mut iterations = 1u64;
@@ -199,9 +201,9 @@ pub(super) fn best_ns<C: Clock, V: Covariates>(
     iterations: u64,
 ) -> Result<f64, OpError> {
     const UNDISTURBED: u32 = 3;
-    const MOST_READINGS: u32 = 9;
+    const MAX_READINGS: u32 = 9;
     let (mut best, mut best_of_all, mut undisturbed) = (f64::INFINITY, f64::INFINITY, 0);
-    for _ in 0..MOST_READINGS {
+    for _ in 0..MAX_READINGS {
         work.prepare(iterations)?;
         let before = collector.covariates.read().involuntary_switches;
         let start = collector.clock.start();

@@ -20,31 +20,31 @@ pub fn find_gaps<C: Clock, V: Covariates>(
     let one_us = (1_000.0 * ticks_per_ns) as u64;
     let spin = (spin_ns as f64 * ticks_per_ns) as u64;
     let delay_before = covariates.run_delay_ns();
-    let (mut over_1us, mut over_5us, mut lost, mut longest) = (0, 0, 0u64, 0u64);
-    let begun = clock.plain();
-    let mut last = begun;
-    while last.wrapping_sub(begun) < spin {
+    let (mut gaps_over_1us, mut gaps_over_5us, mut lost_ticks, mut max_gap) = (0, 0, 0u64, 0u64);
+    let start = clock.plain();
+    let mut last = start;
+    while last.wrapping_sub(start) < spin {
         let now = clock.plain();
         // A backward step shows as a gap of nearly 2^64; the clock check handles it.
         let gap = now.wrapping_sub(last);
         if gap > one_us && gap < u64::MAX / 2 {
-            over_1us += 1;
-            over_5us += u64::from(gap > 5 * one_us);
-            lost += gap;
-            longest = longest.max(gap);
+            gaps_over_1us += 1;
+            gaps_over_5us += u64::from(gap > 5 * one_us);
+            lost_ticks += gap;
+            max_gap = max_gap.max(gap);
         }
         last = now;
     }
-    let delay = covariates.run_delay_ns();
+    let delay_after = covariates.run_delay_ns();
     let ns = |ticks: u64| (ticks as f64 / ticks_per_ns) as u64;
     CpuProbe {
         cpu,
-        spin_ns: ns(last.wrapping_sub(begun)),
-        gaps_over_1us: over_1us,
-        gaps_over_5us: over_5us,
-        lost_ns: ns(lost),
-        max_gap_ns: ns(longest),
-        run_delay_ns: delay.zip(delay_before).map(|(now, then)| now.saturating_sub(then)),
+        spin_ns: ns(last.wrapping_sub(start)),
+        gaps_over_1us,
+        gaps_over_5us,
+        lost_ns: ns(lost_ticks),
+        max_gap_ns: ns(max_gap),
+        run_delay_ns: delay_after.zip(delay_before).map(|(now, then)| now.saturating_sub(then)),
         core_cycles_per_ns: None,
     }
 }

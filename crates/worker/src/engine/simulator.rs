@@ -11,7 +11,7 @@ use oscost_model::seed::Seed;
 
 use super::clock::Clock;
 use super::collect::Collector;
-use super::covariates::{Covariates, Reading};
+use super::covariates::{Covariates, Reading, SwitchWatch};
 use crate::bench::{OpError, Shape, Work, WorkBody};
 
 /// The properties of the simulated machine.
@@ -98,7 +98,7 @@ struct State {
     now_ns: f64,
     process_factor: f64,
     deviation: f64,
-    seen_preemptions: u64,
+    counted_preemptions: u64,
     cpu_ns: f64,
     waited_ns: f64,
 }
@@ -119,7 +119,7 @@ impl SimulatedMachine {
             now_ns: begin_ns,
             process_factor,
             deviation,
-            seen_preemptions: 0,
+            counted_preemptions: 0,
             cpu_ns: 0.0,
             waited_ns: 0.0,
         })))
@@ -163,14 +163,14 @@ impl State {
         let mut hits = poisson(&mut self.seed, expected);
         hits += u64::from(contaminated > 0.0 && self.seed.unit() < contaminated);
         for _ in 0..hits {
-            let away = -self.truth.preemption_ns * (1.0 - self.seed.unit()).ln();
-            self.now_ns += away;
+            let away_ns = -self.truth.preemption_ns * (1.0 - self.seed.unit()).ln();
+            self.now_ns += away_ns;
             if self.seed.unit() < self.truth.preemptions_seen {
-                self.seen_preemptions += 1;
-                self.waited_ns += away;
+                self.counted_preemptions += 1;
+                self.waited_ns += away_ns;
             } else {
                 // A preemption that is not counted as waiting is counted as running.
-                self.cpu_ns += away;
+                self.cpu_ns += away_ns;
             }
         }
         self.now_ns += ns;
@@ -190,15 +190,15 @@ impl State {
             _ => {}
         }
         // Rounded down: time is never negative here.
-        let whole = (ticks / truth.quantum_ticks) as u64 as f64 * truth.quantum_ticks;
+        let quantised = (ticks / truth.quantum_ticks) as u64 as f64 * truth.quantum_ticks;
         let noise = match truth.pathology {
             Some(Pathology::OneTickNoise) => u64::from(self.seed.below(1_000) == 0),
             _ => 0,
         };
-        whole as u64 + noise
+        quantised as u64 + noise
     }
 
-    /// A read, whose value is taken between the two costs.
+    /// A read: the value is that of the moment between the two costs.
     fn read(&mut self, before_ns: f64, after_ns: f64) -> u64 {
         let trap = match self.truth.pathology {
             Some(Pathology::Trapped(ns)) => ns / 2.0,
@@ -264,19 +264,20 @@ impl Covariates for SimCovariates {
         let state = self.machine.0.borrow();
         Reading {
             cpu_ns: Some(state.cpu_ns as u64),
-            involuntary_switches: Some(state.seen_preemptions),
+            involuntary_switches: Some(state.counted_preemptions),
             major_faults: Some(0),
             cpu: 0,
         }
     }
 
     fn start_switch_watch(&mut self) -> bool {
-        self.watched_from = self.machine.0.borrow().seen_preemptions;
+        self.watched_from = self.machine.0.borrow().counted_preemptions;
         true
     }
 
-    fn end_switch_watch(&mut self) -> (bool, i32) {
-        (self.machine.0.borrow().seen_preemptions > self.watched_from, 0)
+    fn end_switch_watch(&mut self) -> SwitchWatch {
+        let switched = self.machine.0.borrow().counted_preemptions > self.watched_from;
+        SwitchWatch { switched, cpu: 0 }
     }
 
     fn run_delay_ns(&mut self) -> Option<u64> {
@@ -289,9 +290,9 @@ struct SimBody(SimulatedMachine);
 impl WorkBody for SimBody {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let mut state = self.0.0.borrow_mut();
-        let fresh = normal(&mut state.seed);
+        let innovation = normal(&mut state.seed);
         let phi = state.truth.autocorrelation;
-        state.deviation = phi * state.deviation + (1.0 - phi * phi).sqrt() * fresh;
+        state.deviation = phi * state.deviation + (1.0 - phi * phi).sqrt() * innovation;
         let mut factor = state.process_factor * (state.truth.within_sd * state.deviation).exp();
         if let Some((share, slower)) = state.truth.slow_path
             && state.seed.unit() < share

@@ -61,9 +61,9 @@ pub enum ArmAnswer {
 
 /// Creates the pipes between the worker and an arm.
 pub fn arm_pipes() -> Result<(ArmPipes, TokenPipes), Errno> {
-    let (their_token, token) = pipe()?;
-    let (answer, their_answer) = pipe()?;
-    Ok((ArmPipes { token, answer }, TokenPipes { token: their_token, answer: their_answer }))
+    let (peer_token, token) = pipe()?;
+    let (answer, peer_answer) = pipe()?;
+    Ok((ArmPipes { token, answer }, TokenPipes { token: peer_token, answer: peer_answer }))
 }
 
 impl ArmPipes {
@@ -73,10 +73,10 @@ impl ArmPipes {
         match self.answer.read_exact(&mut answer) {
             Ok(()) if answer[0] == DONE => ArmAnswer::Done,
             Ok(()) => {
-                let mut words = Vec::new();
+                let mut message = Vec::new();
                 // What was read before an error is what can be forwarded.
-                let _ = (&mut self.answer).take(MAX_MESSAGE_BYTES).read_to_end(&mut words);
-                ArmAnswer::Message(words)
+                let _ = (&mut self.answer).take(MAX_MESSAGE_BYTES).read_to_end(&mut message);
+                ArmAnswer::Message(message)
             }
             Err(_) => ArmAnswer::Exited,
         }
@@ -145,8 +145,8 @@ impl TokenPipes {
     }
 
     /// Reports why the arm cannot continue, as its last answer.
-    pub fn send_message(&mut self, words: &[u8]) -> Result<(), Errno> {
-        Ok(self.answer.write_all(&[&[MESSAGE], words].concat())?)
+    pub fn send_message(&mut self, message: &[u8]) -> Result<(), Errno> {
+        Ok(self.answer.write_all(&[&[MESSAGE], message].concat())?)
     }
 }
 
@@ -188,7 +188,7 @@ impl Twin {
         table: &mut SharedTable<Sample>,
         collector: &mut Collector<C, V>,
     ) -> Result<Disturbance, OpError> {
-        let pipe_error = |why: Errno| OpError { op: 0, errno: why };
+        let pipe_error = |errno| OpError { op: 0, errno };
         let mut account = None;
         let mut round = 0;
         loop {
@@ -197,7 +197,7 @@ impl Twin {
             if command[0] == END {
                 return Ok(account.unwrap_or_default());
             }
-            let opened = collector.open_account();
+            let account_start = collector.open_account();
             let first = self.slots.first(self.arm, round);
             let tag = SampleTag { arm: self.arm, round, batch: first as u32 };
             let mut slot = first;
@@ -207,7 +207,7 @@ impl Twin {
                 slot += 1;
             })?;
             stored.map_err(pipe_error)?;
-            let group_account = collector.close_account(&opened);
+            let group_account = collector.close_account(&account_start);
             account = Some(account.map_or(group_account, |account| merge(account, group_account)));
             round += 1;
             tokens.send_done().map_err(pipe_error)?;

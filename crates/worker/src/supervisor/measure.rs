@@ -103,9 +103,15 @@ impl Session<'_> {
             Task::Exact => {
                 let period_ns = clock::tick_ns()
                     .ok_or_else(|| failure(id, "the length of the kernel's tick is unknown"))?;
-                let of = (self.message_bytes(), period_ns);
-                let plan = instructions::plan(&mut collector, self.work, &self.spec.clock, of)
-                    .map_err(|error| op_failure(id, error))?;
+                let bytes = self.message_bytes();
+                let plan = instructions::plan(
+                    &mut collector,
+                    self.work,
+                    &self.spec.clock,
+                    bytes,
+                    period_ns,
+                )
+                .map_err(|error| op_failure(id, error))?;
                 collector.ticks = Some(TickClock::synchronize(period_ns));
                 self.time_batches(&plan, &mut collector)
             }

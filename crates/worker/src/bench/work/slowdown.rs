@@ -1,4 +1,5 @@
-//! Work that is slower by a known share, for the live test that checks whether the change is detected.
+//! Work that is slower by a known share, for the live test that checks whether the change is
+//! detected.
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
@@ -13,12 +14,12 @@ impl Work {
     /// This work, with a chain of multiplications after each batch that takes `share` of the time of
     /// the batch.
     ///
-    /// The time of each batch is taken anew: right after a context switch a 1 ns op costs 10 % more
-    /// or less than in a tight loop. `by_slope`: the figure is a slope over batches of several lengths.
+    /// Each batch is timed again: right after a context switch a 1 ns op costs 10 % more or less than
+    /// in a tight loop. `by_slope`: the figure is a slope over batches of several lengths.
     #[must_use]
     pub fn with_slowdown(self, share: f64, by_slope: bool) -> Self {
-        let slower = Slowdown::calibrate(share, by_slope);
-        Self { body: Box::new(BodyWithSlowdown { body: self.body, slower }), ..self }
+        let slowdown = Slowdown::calibrate(share, by_slope);
+        Self { body: Box::new(BodyWithSlowdown { body: self.body, slowdown }), ..self }
     }
 }
 
@@ -37,12 +38,12 @@ impl Slowdown {
         let body = || consume(dependent_chain(LINKS, 3));
         let plain = median_ticks(body);
         let links_per_tick = LINKS as f64 / (plain - median_ticks(|| ()));
-        let without = Self { share: 0.0, links_per_tick, overhead_ticks: 0.0 };
-        let aside_ticks = match by_slope {
+        let no_slowdown = Self { share: 0.0, links_per_tick, overhead_ticks: 0.0 };
+        let overhead_ticks = match by_slope {
             true => 0.0,
-            false => median_ticks(|| without.run_slowed(body)) - plain,
+            false => median_ticks(|| no_slowdown.run_slowed(body)) - plain,
         };
-        Self { share, overhead_ticks: aside_ticks, ..without }
+        Self { share, overhead_ticks, ..no_slowdown }
     }
 
     /// Runs the body, then the chain. The chain depends on the closing timestamp, so that it cannot
@@ -50,11 +51,11 @@ impl Slowdown {
     #[inline(always)]
     fn run_slowed<R>(&self, body: impl FnOnce() -> R) -> R {
         let before = counter::start();
-        let done = body();
+        let result = body();
         let after = counter::start();
         let ticks = self.share * (after - before) as f64 - self.overhead_ticks;
         consume(dependent_chain((self.links_per_tick * ticks).round() as u64, after));
-        done
+        result
     }
 }
 
@@ -73,13 +74,13 @@ fn median_ticks(mut body: impl FnMut()) -> f64 {
 
 struct BodyWithSlowdown {
     body: Box<dyn WorkBody>,
-    slower: Slowdown,
+    slowdown: Slowdown,
 }
 
 impl WorkBody for BodyWithSlowdown {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        let Self { body, slower } = self;
-        slower.run_slowed(|| body.run(iterations, unroll))
+        let Self { body, slowdown } = self;
+        slowdown.run_slowed(|| body.run(iterations, unroll))
     }
 
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {

@@ -25,32 +25,32 @@ struct ColdPages {
     region: Region,
     disk: Disk,
     order: Vec<u32>,
-    at: usize,
+    next: usize,
     expected_faults: ExpectedFaults,
 }
 
 impl ColdPages {
     fn work(region: Region, disk: Disk) -> Result<Work, Errno> {
         let order = walk::touch_order(BYTES / PAGE_BYTES, "random");
-        let mut cold = Self {
+        let mut pages = Self {
             region,
             disk,
             order,
-            at: 0,
+            next: 0,
             expected_faults: ExpectedFaults::new(FaultKind::Major),
         };
         // If a page cannot be evicted, the case is unsupported.
-        match cold.evict() {
+        match pages.evict() {
             Err(Errno::UNVERIFIED) => Err(Errno::EOPNOTSUPP),
             other => {
-                other.map(|()| Work::from_prepared_body(Shape::Cold, cold).with_max_batch_ops(1))
+                other.map(|()| Work::from_prepared_body(Shape::Cold, pages).with_max_batch_ops(1))
             }
         }
     }
 
     /// The next page.
     fn page(&self) -> u32 {
-        self.order[self.at % self.order.len()]
+        self.order[self.next % self.order.len()]
     }
 
     /// Evicts the next page, and checks that it is not resident.
@@ -76,7 +76,7 @@ impl ColdPages {
 
 impl WorkBody for ColdPages {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.at += 1;
+        self.next += 1;
         self.evict()?;
         self.expected_faults.expect(ops)
     }
@@ -89,9 +89,7 @@ impl WorkBody for ColdPages {
         if iterations * u64::from(unroll) == 0 {
             return Ok(());
         }
-        self.region
-            .touch(&[self.page()], 1, Access::Read)
-            .map_err(|why| OpError { op: 0, errno: why })
+        self.region.touch(&[self.page()], 1, Access::Read).map_err(|errno| OpError { op: 0, errno })
     }
 }
 
@@ -108,6 +106,6 @@ pub(super) fn evicted_file(params: Params<'_>) -> Result<Work, Errno> {
 }
 
 /// A page that was swapped out.
-pub(super) fn swap_in(_at: Params<'_>) -> Result<Work, Errno> {
+pub(super) fn swap_in(_params: Params<'_>) -> Result<Work, Errno> {
     ColdPages::work(Region::anonymous(BYTES, PageKind::Small)?, Disk::Swap)
 }

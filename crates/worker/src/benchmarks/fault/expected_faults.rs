@@ -22,23 +22,23 @@ pub(super) struct ExpectedFaults {
     kind: FaultKind,
     /// The process that set it: a fork has its own accounting.
     process: u32,
-    counted: u64,
+    counted_before: u64,
     faults: Option<u64>,
 }
 
 impl ExpectedFaults {
     pub(super) fn new(kind: FaultKind) -> Self {
-        Self { kind, process: 0, counted: 0, faults: None }
+        Self { kind, process: 0, counted_before: 0, faults: None }
     }
 
     /// Checks that the expected number of faults is what the kernel counted.
     pub(super) fn check(&mut self) -> Result<(), Errno> {
-        let Some(claimed) = self.faults.take() else { return Ok(()) };
+        let Some(expected) = self.faults.take() else { return Ok(()) };
         if self.process != std::process::id() {
             return Ok(());
         }
-        let seen = self.charged()? - self.counted;
-        if (claimed..=claimed + MAX_EXTRA_FAULTS).contains(&seen) {
+        let counted = self.faults_so_far()? - self.counted_before;
+        if (expected..=expected + MAX_EXTRA_FAULTS).contains(&counted) {
             Ok(())
         } else {
             Err(Errno::UNVERIFIED)
@@ -48,12 +48,12 @@ impl ExpectedFaults {
     /// Expects this many faults until the check.
     pub(super) fn expect(&mut self, faults: u64) -> Result<(), Errno> {
         self.process = std::process::id();
-        self.counted = self.charged()?;
+        self.counted_before = self.faults_so_far()?;
         self.faults = Some(faults);
         Ok(())
     }
 
-    fn charged(&self) -> Result<u64, Errno> {
+    fn faults_so_far(&self) -> Result<u64, Errno> {
         let ThreadUsage { minor_faults, major_faults, .. } = usage::thread()?;
         Ok(match self.kind {
             FaultKind::Any => minor_faults + major_faults,

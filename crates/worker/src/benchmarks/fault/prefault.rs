@@ -37,37 +37,35 @@ enum Technique {
 struct Prefault {
     technique: Technique,
     /// Bytes mapped at a time.
-    piece: usize,
+    index: usize,
     /// Whether prefaulting is timed too.
     total: bool,
     regions: Vec<Region>,
     /// Faults that the kernel counts for this thread in the timed part.
     faults: u64,
     expected_faults: ExpectedFaults,
-    _small: HugePagesDisabled,
+    _no_huge_pages: HugePagesDisabled,
 }
 
 pub(super) fn prefault(params: Params<'_>) -> Result<Work, Errno> {
     ensure_backed(MAX_OPS * BYTES)?;
     // Before the helper is created, which must not have huge pages either.
-    let small = HugePagesDisabled::new()?;
-    let beside = params.context.other_cpu.or(params.context.cpu);
-    let how = match params.word("prefault") {
-        "thread" => Technique::Helper(PageToucher::start_thread(beside)?, None),
+    let no_huge_pages = HugePagesDisabled::new()?;
+    let cpu = params.context.other_cpu.or(params.context.cpu);
+    let technique = match params.word("prefault") {
+        "thread" => Technique::Helper(PageToucher::start_thread(cpu)?, None),
         "process" => {
             let file = memory_file((MAX_OPS * BYTES) as u64)?;
-            Technique::Helper(
-                PageToucher::start_process(&file, MAX_OPS * BYTES, beside)?,
-                Some(file),
-            )
+            Technique::Helper(PageToucher::start_process(&file, MAX_OPS * BYTES, cpu)?, Some(file))
         }
         "populate" => Technique::Populate,
         "mlock" => Technique::Mlock,
         _ => Technique::Off,
     };
-    let most = if matches!(how, Technique::Mlock) { MAX_LOCKED_OPS } else { MAX_OPS as u64 };
+    let max_ops =
+        if matches!(technique, Technique::Mlock) { MAX_LOCKED_OPS } else { MAX_OPS as u64 };
     let total = params.word("cost") == "total";
-    let faults = match &how {
+    let faults = match &technique {
         // A page that a process has touched is in memory, but not in this process's page table.
         Technique::Off | Technique::Helper(_, Some(_)) => PAGES as u64,
         Technique::Helper(_, None) => 0,
@@ -80,25 +78,25 @@ pub(super) fn prefault(params: Params<'_>) -> Result<Work, Errno> {
             }
         }
     };
-    let piece = if params.word("chunk") == "all" { BYTES } else { PIECE_PAGES * PAGE_BYTES };
+    let index = if params.word("chunk") == "all" { BYTES } else { PIECE_PAGES * PAGE_BYTES };
     let prefault = Prefault {
-        technique: how,
-        piece,
+        technique,
+        index,
         total,
-        regions: Vec::with_capacity(MAX_OPS * BYTES / piece),
+        regions: Vec::with_capacity(MAX_OPS * BYTES / index),
         faults,
         expected_faults: ExpectedFaults::new(FaultKind::Any),
-        _small: small,
+        _no_huge_pages: no_huge_pages,
     };
     Ok(Work::from_prepared_body(Shape::WithLoop, prefault)
-        .with_max_batch_ops(most)
+        .with_max_batch_ops(max_ops)
         .with_op_count(PAGES as u64))
 }
 
 impl Prefault {
     /// Maps the piece that begins at `from`, and prefaults it.
-    fn map_piece(&mut self, from: usize) -> Result<Region, Errno> {
-        let private = |flags| Region::at_hint(0, self.piece, PageKind::Small, flags);
+    fn map_piece(&mut self, offset: usize) -> Result<Region, Errno> {
+        let private = |flags| Region::at_hint(0, self.index, PageKind::Small, flags);
         match &mut self.technique {
             Technique::Off => private(0),
             Technique::Populate => private(libc::MAP_POPULATE),
@@ -109,10 +107,10 @@ impl Prefault {
             }
             Technique::Helper(helper, file) => {
                 let region = match file {
-                    Some(file) => Region::shared(file, from as u64, self.piece)?,
+                    Some(file) => Region::shared(file, offset as u64, self.index)?,
                     None => private(0)?,
                 };
-                helper.touch(&region, from as u64)?;
+                helper.touch(&region, offset as u64)?;
                 Ok(region)
             }
         }
@@ -131,8 +129,8 @@ impl WorkBody for Prefault {
             }
         }
         if !self.total {
-            for from in (0..ops as usize * BYTES).step_by(self.piece) {
-                let region = self.map_piece(from)?;
+            for offset in (0..ops as usize * BYTES).step_by(self.index) {
+                let region = self.map_piece(offset)?;
                 self.regions.push(region);
             }
         }
@@ -145,14 +143,15 @@ impl WorkBody for Prefault {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let bytes = (iterations * u64::from(unroll)) as usize * BYTES;
-        for (piece, from) in (0..bytes).step_by(self.piece).enumerate() {
+        for (index, offset) in (0..bytes).step_by(self.index).enumerate() {
             if self.total {
-                let ready = self.map_piece(from);
-                self.regions
-                    .push(ready.map_err(|why| OpError { op: (from / BYTES) as u64, errno: why })?);
+                let ready = self.map_piece(offset);
+                self.regions.push(
+                    ready.map_err(|why| OpError { op: (offset / BYTES) as u64, errno: why })?,
+                );
             }
-            let Some(region) = self.regions.get(piece) else {
-                return Err(OpError { op: (from / BYTES) as u64, errno: Errno::E2BIG });
+            let Some(region) = self.regions.get(index) else {
+                return Err(OpError { op: (offset / BYTES) as u64, errno: Errno::E2BIG });
             };
             region.touch_all(Access::Write);
         }

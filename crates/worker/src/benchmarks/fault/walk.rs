@@ -24,10 +24,10 @@ const BYTES_READ: usize = 64 << 20;
 const FAULT_AROUND_PAGES: usize = 16;
 
 /// The order in which pages are touched, as the axis names it.
-pub(super) fn touch_order(pieces: usize, named: &str) -> Vec<u32> {
+pub(super) fn touch_order(pieces: usize, word: &str) -> Vec<u32> {
     let order = ScrambledOrder::with_bits(pieces.ilog2());
     (0..pieces as u32)
-        .map(|piece| match named {
+        .map(|piece| match word {
             "random" => order.nth(u64::from(piece)) as u32,
             _ => piece,
         })
@@ -35,16 +35,16 @@ pub(super) fn touch_order(pieces: usize, named: &str) -> Vec<u32> {
 }
 
 /// The page size, as the axis names it.
-pub(super) fn page_size(named: &str) -> PageKind {
-    match named {
+pub(super) fn page_size(word: &str) -> PageKind {
+    match word {
         "thp" => PageKind::Transparent,
         "hugetlb" => PageKind::Huge,
         _ => PageKind::Small,
     }
 }
 
-fn access(named: &str) -> Access {
-    if named == "read" { Access::Read } else { Access::Write }
+fn access(word: &str) -> Access {
+    if word == "read" { Access::Read } else { Access::Write }
 }
 
 /// How the pages of a walk become fresh again when all have been touched.
@@ -94,7 +94,7 @@ fn check_child_alive(child: Option<u32>) -> Result<(), Errno> {
 struct Walk {
     source: Source,
     order: Vec<u32>,
-    at: usize,
+    next: usize,
     pages: usize,
     access: Access,
     expected_faults: ExpectedFaults,
@@ -104,28 +104,28 @@ impl Walk {
     /// A walk over pieces of `pages` pages in this order; each piece is one fault.
     fn new(source: Source, order: Vec<u32>, pages: usize, access: Access) -> Self {
         // As if all had been touched: the first batch makes them fresh.
-        let at = order.len();
+        let next = order.len();
         Self {
             source,
             order,
-            at,
+            next,
             pages,
             access,
             expected_faults: ExpectedFaults::new(FaultKind::Any),
         }
     }
 
-    fn work(self, worth: u64) -> Work {
+    fn work(self, ops_per_piece: u64) -> Work {
         // After a fork the first piece is touched untimed.
-        let before = usize::from(matches!(self.source, Source::Forked { .. }));
-        let most = (self.order.len() - before) as u64;
+        let skipped = usize::from(matches!(self.source, Source::Forked { .. }));
+        let max_pieces = (self.order.len() - skipped) as u64;
         Work::from_prepared_body(Shape::WithLoop, self)
-            .with_max_batch_ops(most)
-            .with_op_count(worth)
+            .with_max_batch_ops(max_pieces)
+            .with_op_count(ops_per_piece)
     }
 
-    fn renew(&mut self) -> Result<(), Errno> {
-        self.at = 0;
+    fn refresh(&mut self) -> Result<(), Errno> {
+        self.next = 0;
         match &mut self.source {
             Source::Remapped(region) => region.remap(),
             Source::Cached(region) => {
@@ -153,9 +153,9 @@ impl Walk {
     }
 
     fn step(&mut self, pieces: usize) -> Result<(), Errno> {
-        let order = self.order.get(self.at..self.at + pieces).ok_or(Errno::E2BIG)?;
+        let order = self.order.get(self.next..self.next + pieces).ok_or(Errno::E2BIG)?;
         self.source.region().touch(order, self.pages, self.access)?;
-        self.at += pieces;
+        self.next += pieces;
         Ok(())
     }
 }
@@ -165,8 +165,8 @@ impl WorkBody for Walk {
         if let Source::Userfaultfd { filled, .. } = &mut self.source {
             *filled += ops;
         }
-        if self.at + ops as usize > self.order.len() {
-            self.renew()?;
+        if self.next + ops as usize > self.order.len() {
+            self.refresh()?;
         }
         self.expected_faults.expect(ops)
     }
@@ -185,7 +185,7 @@ impl WorkBody for Walk {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let pieces = (iterations * u64::from(unroll)) as usize;
-        self.step(pieces).map_err(|why| OpError { op: 0, errno: why })
+        self.step(pieces).map_err(|errno| OpError { op: 0, errno })
     }
 }
 
@@ -220,7 +220,7 @@ pub(super) fn zero_fill(params: Params<'_>) -> Result<Work, Errno> {
     let order = touch_order(bytes / PAGE_BYTES / piece, params.word("order"));
     let region = Region::anonymous(bytes, pages)?;
     if access == Access::Write {
-        // Like backed(), with pages of this size.
+        // Like ensure_backed(), with pages of this size.
         region.touch_all(access);
     }
     let source = Source::Remapped(region);
@@ -276,7 +276,7 @@ pub(super) fn userfaultfd(params: Params<'_>) -> Result<Work, Errno> {
     ensure_backed(BYTES)?;
     let region = HandledRegion::new(Region::anonymous(BYTES, PageKind::Small)?, cpu)?;
     let mut order = touch_order(BYTES / PAGE_BYTES, "ascending");
-    // The last page tells the handler to end.
+    // The last page signals the handler to end.
     order.pop();
     let source = Source::Userfaultfd { region, filled: 0 };
     Ok(Walk::new(source, order, 1, Access::Write).work(1))
@@ -291,20 +291,20 @@ struct WholeMapping {
     expected_faults: ExpectedFaults,
     /// Huge pages are disabled once for the process, since a call for each mapping would be part of
     /// the op.
-    _small: Option<HugePagesDisabled>,
+    _no_huge_pages: Option<HugePagesDisabled>,
 }
 
-fn whole_mappings(pages: PageKind, access: Access, named: &str) -> Result<Work, Errno> {
-    let small = (pages == PageKind::Small).then(HugePagesDisabled::new).transpose()?;
-    let whole = WholeMapping {
+fn whole_mappings(pages: PageKind, access: Access, word: &str) -> Result<Work, Errno> {
+    let no_huge_pages = (pages == PageKind::Small).then(HugePagesDisabled::new).transpose()?;
+    let mapping = WholeMapping {
         hint: free_range(WHOLE_BYTES, HUGE_BYTES)?,
         pages,
-        order: touch_order(WHOLE_BYTES / PAGE_BYTES, named),
+        order: touch_order(WHOLE_BYTES / PAGE_BYTES, word),
         access,
         expected_faults: ExpectedFaults::new(FaultKind::Any),
-        _small: small,
+        _no_huge_pages: no_huge_pages,
     };
-    Ok(Work::from_prepared_body(Shape::WithLoop, whole)
+    Ok(Work::from_prepared_body(Shape::WithLoop, mapping)
         .with_op_count((WHOLE_BYTES / PAGE_BYTES) as u64))
 }
 
@@ -321,8 +321,8 @@ impl WholeMapping {
 
 impl WorkBody for WholeMapping {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        let each = if self.pages == PageKind::Small { PAGE_BYTES } else { HUGE_BYTES };
-        self.expected_faults.expect(ops * (WHOLE_BYTES / each) as u64)
+        let fault_bytes = if self.pages == PageKind::Small { PAGE_BYTES } else { HUGE_BYTES };
+        self.expected_faults.expect(ops * (WHOLE_BYTES / fault_bytes) as u64)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {

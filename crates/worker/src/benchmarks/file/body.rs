@@ -18,7 +18,7 @@ fn op_error((op, why): (u64, Errno)) -> OpError {
 }
 
 /// The place that an axis selects.
-pub(super) fn place(params: Params<'_>) -> Location {
+pub(super) fn location(params: Params<'_>) -> Location {
     if params.word("where") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
 }
 
@@ -61,7 +61,7 @@ struct WholePasses {
 impl WorkBody for WholePasses {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         match self.evict {
-            Some(how) => self.reader.rewind_cold(how),
+            Some(method) => self.reader.rewind_cold(method),
             None => self.reader.rewind_if_needed(self.reader.pieces()),
         }
     }
@@ -93,10 +93,10 @@ pub(super) fn scrambled_order(pieces: usize) -> Vec<u32> {
 
 /// Reads of a file, warm or cold as the point selects.
 pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result<Work, Errno> {
-    let (place, size) = (place(params), params.number("size") as usize);
+    let (location, size) = (location(params), params.number("size") as usize);
     let cold = params.word("cache") == "cold";
-    let laid = ScratchFile::new(place, params.number("file_mib") << 20, cold)?;
-    if cold && laid.is_in_memory() {
+    let file = ScratchFile::new(location, params.number("file_mib") << 20, cold)?;
+    if cold && file.is_in_memory() {
         return Err(Errno::unavailable(
             "a file of a tmpfs is in memory and cannot be cold: start oscost in a directory on a \
              disk"
@@ -108,9 +108,9 @@ pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result
             "O_DIRECT transfers whole blocks of the device: select size=512 or more".to_owned(),
         ));
     }
-    let pieces = laid.bytes as usize / size;
+    let pieces = file.bytes as usize / size;
     let order = random.then(|| scrambled_order(pieces));
-    let reader = Reader::new(laid, via, size, order)?;
+    let reader = Reader::new(file, via, size, order)?;
     // In random order a fresh mapping faults less and less often: only whole passes are comparable.
     let whole = cold || random && via == ReadMethod::Mmap;
     Ok(match whole {
@@ -150,8 +150,8 @@ impl WorkBody for Writes {
 impl Writes {
     /// The work with this body.
     pub(super) fn work(self, shape: Shape) -> Work {
-        let most = self.0.pieces();
-        Work::from_prepared_body(shape, self).with_max_batch_ops(most)
+        let max_ops = self.0.pieces();
+        Work::from_prepared_body(shape, self).with_max_batch_ops(max_ops)
     }
 }
 
@@ -202,18 +202,18 @@ impl Rereads {
     pub(super) fn work(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
         let group = MemoryCgroup::enter(limit_mib.max(MIN_LIMIT_MIB) << 20)?;
         let bytes = (limit_mib * share_pct / 100) << 20;
-        let laid = ScratchFile::new(Location::UserFolder, bytes, false)?;
-        if laid.is_in_memory() {
+        let file = ScratchFile::new(Location::UserFolder, bytes, false)?;
+        if file.is_in_memory() {
             return Err(Errno::unavailable(
                 "a file of a tmpfs is not evicted under memory pressure: start oscost in a directory \
                  on a disk"
                     .to_owned(),
             ));
         }
-        let reader = Reader::new(laid, ReadMethod::Read, REREAD_BYTES, None)?;
+        let reader = Reader::new(file, ReadMethod::Read, REREAD_BYTES, None)?;
         let pieces = reader.pieces();
-        let again = Self { reader, _group: group };
-        Ok(Work::from_prepared_body(Shape::SingleShot, again)
+        let passes = Self { reader, _group: group };
+        Ok(Work::from_prepared_body(Shape::SingleShot, passes)
             .with_op_count(pieces)
             .with_max_batch_ops(1))
     }

@@ -21,7 +21,7 @@ fn work(text: &str) -> Option<Work> {
 }
 
 /// A batch as the engine runs it.
-fn batch(work: &mut Work, ops: u64) -> Result<(), Errno> {
+fn run_batch(work: &mut Work, ops: u64) -> Result<(), Errno> {
     let done = work.prepare(ops).and_then(|()| work.run(ops, 1));
     done.and_then(|()| work.verify()).map_err(|error| error.errno)
 }
@@ -36,13 +36,17 @@ fn every_way_to_read_returns_what_was_written_throughout_the_file() {
             // Each batch begins by comparing the result of the last read of the previous one; with
             // 7 and 3 they end at varying positions, and rewind when a batch does not fit.
             for ops in [1, 7, 3, 7, 2].repeat(5) {
-                assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+                assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
             }
-            assert_eq!(batch(&mut work, (1 << 20) / size), Ok(()), "{case}: all of it");
+            assert_eq!(run_batch(&mut work, (1 << 20) / size), Ok(()), "{case}: all of it");
             assert_eq!(work.prepare(1), Ok(()), "{case}: the last read");
-            let seen = work.file_observation().unwrap();
-            assert!(seen.checks >= 2 && !seen.cold, "{seen:?}");
-            assert_eq!((seen.min_cached, seen.max_cached), (256, 256), "{case}: warm");
+            let observation = work.file_observation().unwrap();
+            assert!(observation.checks >= 2 && !observation.cold, "{observation:?}");
+            assert_eq!(
+                (observation.min_cached, observation.max_cached),
+                (256, 256),
+                "{case}: warm"
+            );
         }
     }
 }
@@ -56,13 +60,17 @@ fn a_pass_over_a_cold_file_counts_its_reads_and_verifies_that_it_was_cold() {
         let Some(mut work) = work(&case) else { continue };
         assert_eq!((work.max_batch_ops(), work.op_count()), (1, (1 << 20) / size), "{case}");
         for _ in 0..3 {
-            assert_eq!(batch(&mut work, 1), Ok(()), "{case}");
+            assert_eq!(run_batch(&mut work, 1), Ok(()), "{case}");
         }
         assert_eq!(work.run(0, 1), Ok(()), "zero iterations read nothing");
         assert_eq!(work.prepare(1), Ok(()), "{case}: the last read is verified");
-        let seen = work.file_observation().unwrap();
-        assert_eq!((seen.checks, seen.pages, seen.cold), (4, 256, true), "{case}");
-        assert_eq!((seen.min_cached, seen.max_cached), (0, 0), "{case}: cold");
+        let observation = work.file_observation().unwrap();
+        assert_eq!(
+            (observation.checks, observation.pages, observation.cold),
+            (4, 256, true),
+            "{case}"
+        );
+        assert_eq!((observation.min_cached, observation.max_cached), (0, 0), "{case}: cold");
     }
 }
 
@@ -75,13 +83,13 @@ fn written_data_arrives_throughout_the_file() {
             let all = (1 << 20) / size;
             // A pass, split into batches that do not fit: the rewinds compare.
             for ops in [1, all / 3, all / 3, all / 3, all, all, 0, 5, all] {
-                assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+                assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
             }
         }
         let case = format!("file/write-sync:via={via},size=64,sync=fdatasync,file_mib=1");
         let Some(mut work) = work(&case) else { continue };
         for ops in [1, 2, 3] {
-            assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+            assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
         }
     }
 }
@@ -94,7 +102,7 @@ fn copied_data_arrives_by_every_call() {
             let Some(mut work) = work(&case) else { continue };
             let all = work.max_batch_ops();
             for ops in [1, all / 2, all / 2, all, 1] {
-                assert_eq!(batch(&mut work, ops), Ok(()), "{case}");
+                assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
             }
         }
     }
@@ -125,11 +133,17 @@ fn a_file_larger_than_its_control_group_is_observed_not_to_stay_cached() {
     in_own_process(|| {
         let cached = |share: u64| {
             let mut work = work(&format!("file/reread:limit_mib=64,share_pct={share}"))?;
-            (0..3).for_each(|_| assert_eq!(batch(&mut work, 1), Ok(())));
-            work.file_observation().map(|seen| (seen.min_cached, seen.pages))
+            (0..3).for_each(|_| assert_eq!(run_batch(&mut work, 1), Ok(())));
+            work.file_observation().map(|observation| (observation.min_cached, observation.pages))
         };
-        let (Some((kept, all)), Some((left, of))) = (cached(25), cached(150)) else { return };
-        assert_eq!(kept, all, "a quarter of the memory");
-        assert!(left < of, "{left} of {of} pages are cached, of a file 1.5 times the limit");
+        let (Some((cached_quarter, all)), Some((cached_whole, of))) = (cached(25), cached(150))
+        else {
+            return;
+        };
+        assert_eq!(cached_quarter, all, "a quarter of the memory");
+        assert!(
+            cached_whole < of,
+            "{cached_whole} of {of} pages are cached, of a file 1.5 times the limit"
+        );
     });
 }

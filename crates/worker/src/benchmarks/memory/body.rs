@@ -22,7 +22,7 @@ pub(super) fn touched(bytes: usize) -> Result<Region, Errno> {
 struct Discard {
     region: Region,
     piece: usize,
-    at: usize,
+    offset: usize,
 }
 
 /// `MADV_DONTNEED` of pieces of this many bytes.
@@ -30,21 +30,21 @@ pub(super) fn dontneed(piece: usize) -> Result<Work, Errno> {
     /// Eight ops of the largest size; enough for a batch of small ones.
     const BYTES: usize = 64 << 20;
     /// Maximum ops of a batch of single pages: their pages are touched before it.
-    const MOST_OPS: usize = 1_024;
-    let bytes = BYTES.min(MOST_OPS * piece);
+    const MAX_OPS: usize = 1_024;
+    let bytes = BYTES.min(MAX_OPS * piece);
     let region = Region::anonymous(bytes, PageKind::Small)?;
-    let work = Work::from_prepared_body(Shape::WithLoop, Discard { region, piece, at: 0 });
+    let work = Work::from_prepared_body(Shape::WithLoop, Discard { region, piece, offset: 0 });
     Ok(work.with_max_batch_ops((bytes / piece) as u64))
 }
 
 impl WorkBody for Discard {
     fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.at = 0;
+        self.offset = 0;
         self.region.touch_part(0, ops as usize * self.piece, Access::Write)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
-        match self.region.resident_pages_in(0, self.at)? {
+        match self.region.resident_pages_in(0, self.offset)? {
             0 => Ok(()),
             _ => Err(Errno::UNVERIFIED),
         }
@@ -52,9 +52,9 @@ impl WorkBody for Discard {
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         for op in 0..iterations * u64::from(unroll) {
-            let given = self.region.advise_part(self.at, self.piece, libc::MADV_DONTNEED);
-            given.map_err(|errno| OpError { op, errno })?;
-            self.at += self.piece;
+            let result = self.region.advise_part(self.offset, self.piece, libc::MADV_DONTNEED);
+            result.map_err(|errno| OpError { op, errno })?;
+            self.offset += self.piece;
         }
         Ok(())
     }
@@ -62,14 +62,14 @@ impl WorkBody for Discard {
 
 /// Pages that move back and forth between two mappings.
 struct PageMove {
-    here: Region,
-    there: Region,
+    mapped: Region,
+    reserved: Region,
 }
 
 /// `mremap(2)` of this many bytes.
 pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
-    let there = Region::anonymous(bytes, PageKind::Small)?;
-    let mut moves = PageMove { here: touched(bytes)?, there };
+    let reserved = Region::anonymous(bytes, PageKind::Small)?;
+    let mut moves = PageMove { mapped: touched(bytes)?, reserved };
     match moves.run_once() {
         // MREMAP_DONTUNMAP requires Linux 5.7.
         Err(Errno::EINVAL) => Err(Errno::EOPNOTSUPP),
@@ -80,16 +80,16 @@ pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
 impl PageMove {
     #[inline(always)]
     fn run_once(&mut self) -> Result<(), Errno> {
-        self.here.swap_by_mremap(&mut self.there)
+        self.mapped.swap_by_mremap(&mut self.reserved)
     }
 }
 
 impl WorkBody for PageMove {
     fn verify(&mut self) -> Result<(), Errno> {
-        // They are where they should be, and nowhere else.
-        let pages = self.here.bytes() / PAGE_BYTES;
-        let moved = self.here.resident_pages()? == pages && self.there.resident_pages()? == 0;
-        if moved && self.here.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNVERIFIED) }
+        // All pages are in one mapping, and none in the other.
+        let pages = self.mapped.bytes() / PAGE_BYTES;
+        let moved = self.mapped.resident_pages()? == pages && self.reserved.resident_pages()? == 0;
+        if moved && self.mapped.byte(0)? == 1 { Ok(()) } else { Err(Errno::UNVERIFIED) }
     }
 
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
@@ -105,14 +105,14 @@ struct Walk(PointerChase);
 
 /// A cycle through this many bytes.
 pub(super) fn latency(bytes: usize, huge: bool) -> Result<Work, Errno> {
-    let (pages, each) =
+    let (pages, page_bytes) =
         if huge { (PageKind::Transparent, HUGE_BYTES) } else { (PageKind::Small, PAGE_BYTES) };
-    let region = Region::anonymous(bytes.next_multiple_of(each), pages)?;
-    let before = faults()?;
+    let region = Region::anonymous(bytes.next_multiple_of(page_bytes), pages)?;
+    let faults_before = faults()?;
     region.touch_all(Access::Write);
     // One fault per page of the requested size; plus a few of the worker's own.
-    let pages = (region.bytes() / each) as u64;
-    if !(pages..pages + 16).contains(&(faults()? - before)) {
+    let pages = (region.bytes() / page_bytes) as u64;
+    if !(pages..pages + 16).contains(&(faults()? - faults_before)) {
         return Err(Errno::UNVERIFIED);
     }
     Ok(Work::from_body(Shape::Repeat, Walk(PointerChase::over(region, bytes)?)))

@@ -7,19 +7,19 @@ fn a_resource_limit_is_a_reason_with_a_way_out_and_not_a_failure() {
     for (limit, way_out) in [(Errno::EAGAIN, "ulimit -u"), (Errno::ENOMEM, "vm.overcommit_memory")]
     {
         let work = try_once(Work::with_loop(move || Err(limit))).unwrap();
-        let lacks = work.unavailable_reason().unwrap();
-        assert!(lacks.contains(way_out), "{lacks}");
+        let reason = work.unavailable_reason().unwrap();
+        assert!(reason.contains(way_out), "{reason}");
     }
-    let broken = try_once(Work::with_loop(|| Err(Errno::ECHILD)));
-    assert_eq!(broken.map(|_| ()), Err(Errno::ECHILD));
+    let failed = try_once(Work::with_loop(|| Err(Errno::ECHILD)));
+    assert_eq!(failed.map(|_| ()), Err(Errno::ECHILD));
 }
 
 #[test]
 fn a_file_that_is_open_for_writing_elsewhere_is_waited_for() {
-    let mut tries = 0;
+    let mut attempts = 0;
     let work = try_once(Work::with_loop(move || {
-        tries += 1;
-        if tries < 3 { Err(Errno::ETXTBSY) } else { Ok(()) }
+        attempts += 1;
+        if attempts < 3 { Err(Errno::ETXTBSY) } else { Ok(()) }
     }));
     assert_eq!(work.unwrap().unavailable_reason(), None);
 }

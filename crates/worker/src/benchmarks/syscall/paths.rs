@@ -192,13 +192,13 @@ impl DescriptorStack {
 
     /// Capacity as far as the descriptor limit of this process allows.
     fn new() -> Result<Self, Errno> {
-        let room = limits::raise_descriptor_limit()?
+        let capacity = limits::raise_descriptor_limit()?
             .saturating_sub(Self::RESERVED_DESCRIPTORS)
             .min(Self::MAX_DESCRIPTORS);
-        if room == 0 {
+        if capacity == 0 {
             return Err(Errno::EMFILE);
         }
-        Ok(Self { fds: (0..room).map(|_| Cell::new(0)).collect(), used: Cell::new(0) })
+        Ok(Self { fds: (0..capacity).map(|_| Cell::new(0)).collect(), used: Cell::new(0) })
     }
 
     fn capacity(&self) -> u64 {
@@ -206,9 +206,9 @@ impl DescriptorStack {
     }
 
     fn push(&self, fd: i64) -> Result<(), Errno> {
-        let held = self.used.get();
-        self.fds.get(held).ok_or(Errno::E2BIG)?.set(fd);
-        self.used.set(held + 1);
+        let used = self.used.get();
+        self.fds.get(used).ok_or(Errno::E2BIG)?.set(fd);
+        self.used.set(used + 1);
         Ok(())
     }
 

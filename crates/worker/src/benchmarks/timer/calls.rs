@@ -288,17 +288,17 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
 };
 
 /// Why Solaris's clock is not measured.
-pub(super) const GETHRTIME_IS_GONE: &str = "gethrtime is specific to Solaris: a trap of its own that returned the processor's counter in \
+pub(super) const NO_GETHRTIME: &str = "gethrtime is specific to Solaris: a trap of its own that returned the processor's counter in \
      nanoseconds; on Linux clock_gettime of CLOCK_MONOTONIC does that, without entering the kernel";
 /// Why Sun's Fortran clock is not measured.
-pub(super) const DSECND_IS_GONE: &str = "dsecnd is not a system call: a function of a Fortran \
+pub(super) const NO_DSECND: &str = "dsecnd is not a system call: a function of a Fortran \
      library (Sun's, today Intel's MKL) that returns one of the clocks above as seconds in a double";
 /// Why BSD's clock is not measured.
-pub(super) const FTIME_IS_GONE: &str = "ftime no longer exists: POSIX removed it in 2008, glibc in \
+pub(super) const NO_FTIME: &str = "ftime no longer exists: POSIX removed it in 2008, glibc in \
      2.31; it returned milliseconds, and clock_gettime of CLOCK_REALTIME_COARSE is cheaper and finer";
 
 /// A timer of study sunos-1999 that Linux does not have.
-const GONE: Bench = Bench {
+const REMOVED: Bench = Bench {
     expected: "not measured",
     in_price_list: false,
     source: "study sunos-1999, section 2",
@@ -310,22 +310,22 @@ pub(super) const GETHRTIME: Bench = Bench {
     id: "timer/gethrtime",
     asks: "What replaced gethrtime, the clock of study sunos-1999?",
     op: "nothing: Linux has no gethrtime. Not included: everything.",
-    needs: &[Need::not_applicable(GETHRTIME_IS_GONE)],
-    ..GONE
+    needs: &[Need::not_applicable(NO_GETHRTIME)],
+    ..REMOVED
 };
 
 pub(super) const DSECND: Bench = Bench {
     id: "timer/dsecnd",
     asks: "What replaced dsecnd, the Fortran clock of study sunos-1999?",
     op: "nothing: Linux has no dsecnd. Not included: everything.",
-    needs: &[Need::not_applicable(DSECND_IS_GONE)],
-    ..GONE
+    needs: &[Need::not_applicable(NO_DSECND)],
+    ..REMOVED
 };
 
 pub(super) const FTIME: Bench = Bench {
     id: "timer/ftime",
     asks: "What replaced ftime, the millisecond clock?",
     op: "nothing: there is no ftime. Not included: everything.",
-    needs: &[Need::not_applicable(FTIME_IS_GONE)],
-    ..GONE
+    needs: &[Need::not_applicable(NO_FTIME)],
+    ..REMOVED
 };

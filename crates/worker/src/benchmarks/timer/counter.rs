@@ -147,16 +147,16 @@ pub(super) const TSC: Bench = Bench {
     in_price_list: false,
     source: "study cse736-2019, section 2.1; Paoloni, Intel 324264 (2010); METHOD section 1",
     build: |params| {
-        fn kept(ticks: u64) -> Result<(), Errno> {
+        fn keep(ticks: u64) -> Result<(), Errno> {
             consume(ticks);
             Ok(())
         }
         Ok(match params.word("read") {
-            "rdtsc" => Work::repeat(|| kept(counter::plain())),
-            "rdtscp" => Work::repeat(|| kept(counter::read_after_earlier())),
-            "fenced-rdtsc" => Work::repeat(|| kept(counter::start())),
-            "fenced-rdtscp" => Work::repeat(|| kept(counter::stop())),
-            _ => Work::repeat(|| kept(counter::serialised_empty_window())),
+            "rdtsc" => Work::repeat(|| keep(counter::plain())),
+            "rdtscp" => Work::repeat(|| keep(counter::read_after_earlier())),
+            "fenced-rdtsc" => Work::repeat(|| keep(counter::start())),
+            "fenced-rdtscp" => Work::repeat(|| keep(counter::stop())),
+            _ => Work::repeat(|| keep(counter::serialised_empty_window())),
         })
     },
     ..Bench::DEFAULT

@@ -39,29 +39,38 @@ pub(super) struct TimerMeter {
 }
 
 /// The timer of that name, with work of that kind between its readings.
-pub(super) fn for_timer(timer: &str, way: Direction, code: Storage) -> Result<TimerMeter, Errno> {
+pub(super) fn for_timer(
+    timer: &str,
+    direction: Direction,
+    code: Storage,
+) -> Result<TimerMeter, Errno> {
     /// A clock's nanoseconds, converted from another counter: rounding may make them differ by one.
     const CONVERTED: u64 = 2;
-    let steps = || Increments::new(way, code);
+    let increments = || Increments::new(direction, code);
     let in_ns = |meter: Box<dyn Meter>| Ok(TimerMeter { meter, unit_ps: 1_000.0 });
-    let called = |call: TimeCall, blur: u64| in_ns(Window::of(call, steps(), blur, SLOW_WINDOWS));
+    let by_call = |call: TimeCall, rounding: u64| {
+        in_ns(Window::of(call, increments(), rounding, SLOW_WINDOWS))
+    };
     match timer {
         "tsc" => {
             let unit_ps = 1_000.0 / ticks_per_ns().ok_or(Errno::ETIME)?;
-            Ok(TimerMeter { meter: Window::of(Counter, steps(), CONVERTED, FAST_WINDOWS), unit_ps })
+            Ok(TimerMeter {
+                meter: Window::of(Counter, increments(), CONVERTED, FAST_WINDOWS),
+                unit_ps,
+            })
         }
-        "gettimeofday" => in_ns(Window::of(Gettimeofday, steps(), 0, FAST_WINDOWS)),
-        "clock" => in_ns(Window::of(ClockOfLibc, steps(), 0, SLOW_WINDOWS)),
-        "times" => called(TimeCall::times(), 0),
-        "getrusage" => called(TimeCall::getrusage(), 0),
-        "getitimer" => called(TimeCall::getitimer()?, 0),
-        "timer-gettime" => called(TimeCall::timer_gettime()?, CONVERTED),
-        "timerfd-gettime" => called(TimeCall::timerfd_gettime()?, CONVERTED),
-        "adjtimex" => called(TimeCall::adjtimex()?, CONVERTED),
+        "gettimeofday" => in_ns(Window::of(Gettimeofday, increments(), 0, FAST_WINDOWS)),
+        "clock" => in_ns(Window::of(ClockOfLibc, increments(), 0, SLOW_WINDOWS)),
+        "times" => by_call(TimeCall::times(), 0),
+        "getrusage" => by_call(TimeCall::getrusage(), 0),
+        "getitimer" => by_call(TimeCall::getitimer()?, 0),
+        "timer-gettime" => by_call(TimeCall::timer_gettime()?, CONVERTED),
+        "timerfd-gettime" => by_call(TimeCall::timerfd_gettime()?, CONVERTED),
+        "adjtimex" => by_call(TimeCall::adjtimex()?, CONVERTED),
         name => {
             let clock = ClockId::by_name(name).ok_or(Errno::EINVAL)?;
             let windows = if name.ends_with("cputime") { SLOW_WINDOWS } else { FAST_WINDOWS };
-            in_ns(Window::of(Clock(clock), steps(), CONVERTED, windows))
+            in_ns(Window::of(Clock(clock), increments(), CONVERTED, windows))
         }
     }
 }
@@ -135,14 +144,14 @@ impl ClockRead for TimeCall {
 
 struct Window<S> {
     clock: S,
-    steps: Increments,
-    blur: u64,
+    increments: Increments,
+    rounding: u64,
     windows: usize,
 }
 
 impl<S: ClockRead + 'static> Window<S> {
-    fn of(shows: S, steps: Increments, blur: u64, windows: usize) -> Box<dyn Meter> {
-        Box::new(Self { clock: shows, steps, blur, windows })
+    fn of(clock: S, increments: Increments, rounding: u64, windows: usize) -> Box<dyn Meter> {
+        Box::new(Self { clock, increments, rounding, windows })
     }
 }
 
@@ -151,17 +160,17 @@ impl<S: ClockRead> Meter for Window<S> {
         self.clock.open()
     }
 
-    fn window(&mut self, steps: u64) -> Result<i64, Errno> {
-        let stride = self.steps.prepare(steps);
+    fn window(&mut self, increments: u64) -> Result<i64, Errno> {
+        let stride = self.increments.prepare(increments);
         let opened = self.clock.open();
-        self.steps.run(stride);
+        self.increments.run(stride);
         let closed = self.clock.close();
         Ok(closed?.wrapping_sub(opened?))
     }
 
-    fn idle(&mut self, steps: u64) {
-        let stride = self.steps.prepare(steps);
-        self.steps.run(stride);
+    fn idle(&mut self, increments: u64) {
+        let stride = self.increments.prepare(increments);
+        self.increments.run(stride);
     }
 
     fn now_ns(&mut self) -> u64 {
@@ -169,7 +178,7 @@ impl<S: ClockRead> Meter for Window<S> {
     }
 
     fn rounding(&self) -> u64 {
-        self.blur
+        self.rounding
     }
 
     fn windows(&self) -> usize {

@@ -11,7 +11,7 @@ use super::staircase;
 use crate::bench::{ExpectedCall, up_to};
 
 /// Why the step of timers that count seconds is not measured.
-pub(super) const EVERY_SECOND: &str = "it advances once per second: longer than an op may take, and its documented resolution is \
+pub(super) const STEPS_EVERY_SECOND: &str = "it advances once per second: longer than an op may take, and its documented resolution is \
      that second";
 
 pub(super) const RESOLUTION: Bench = Bench {
@@ -96,8 +96,8 @@ pub(super) const QUANTUM: Bench = Bench {
     needs: &[
         Need::time(),
         Need::counter().when(&[("timer", "tsc")]),
-        Need::not_applicable(EVERY_SECOND).when(&[("timer", "time")]),
-        Need::not_applicable(EVERY_SECOND).when(&[("timer", "alarm")]),
+        Need::not_applicable(STEPS_EVERY_SECOND).when(&[("timer", "time")]),
+        Need::not_applicable(STEPS_EVERY_SECOND).when(&[("timer", "alarm")]),
     ],
     in_price_list: false,
     // An interruption lengthens some windows; the method looks at the shortest and the most
@@ -105,8 +105,8 @@ pub(super) const QUANTUM: Bench = Bench {
     switches: true,
     source: "METHOD section 2; study cse736-2019, section 2.1",
     build: |params| {
-        let measured = meter::for_timer(params.word("timer"), Direction::Up, Storage::Register)?;
-        Ok(method_work(measured, staircase::quantum))
+        let timer_meter = meter::for_timer(params.word("timer"), Direction::Up, Storage::Register)?;
+        Ok(method_work(timer_meter, staircase::quantum))
     },
     ..Bench::DEFAULT
 };
@@ -151,8 +151,8 @@ pub(super) const PRECISION: Bench = Bench {
     needs: &[
         Need::time(),
         Need::counter().when(&[("timer", "tsc")]),
-        Need::not_applicable(EVERY_SECOND).when(&[("timer", "time")]),
-        Need::not_applicable(EVERY_SECOND).when(&[("timer", "alarm")]),
+        Need::not_applicable(STEPS_EVERY_SECOND).when(&[("timer", "time")]),
+        Need::not_applicable(STEPS_EVERY_SECOND).when(&[("timer", "alarm")]),
         Need::not_applicable(STANDS_STILL)
             .when(&[("timer", "realtime-coarse"), ("method", "back-to-back")]),
         Need::not_applicable(STANDS_STILL)
@@ -168,13 +168,13 @@ pub(super) const PRECISION: Bench = Bench {
     switches: true,
     source: "study cse736-2019, section 2.1; study cse221-2014, section 3.1; METHOD section 2",
     build: |params| {
-        let (way, method): (Direction, Method) = match params.word("method") {
+        let (direction, method): (Direction, Method) = match params.word("method") {
             "increments" => (Direction::Up, staircase::staircase),
             "decrements" => (Direction::Down, staircase::staircase),
             "back-to-back" => (Direction::Up, staircase::back_to_back),
             _ => (Direction::Up, staircase::minimum),
         };
-        Ok(method_work(meter::for_timer(params.word("timer"), way, code(params))?, method))
+        Ok(method_work(meter::for_timer(params.word("timer"), direction, code(params))?, method))
     },
     ..Bench::DEFAULT
 };
@@ -182,7 +182,7 @@ pub(super) const PRECISION: Bench = Bench {
 type Method = fn(&mut dyn staircase::Meter) -> Result<f64, Errno>;
 
 /// Work whose figure is the result of a method.
-fn method_work(measured: TimerMeter, method: Method) -> Work {
-    let TimerMeter { mut meter, unit_ps } = measured;
+fn method_work(timer_meter: TimerMeter, method: Method) -> Work {
+    let TimerMeter { mut meter, unit_ps } = timer_meter;
     Work::own_value(move || Ok((method(&mut *meter)? * unit_ps).round() as i64))
 }

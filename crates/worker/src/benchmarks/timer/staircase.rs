@@ -54,29 +54,29 @@ const DITHER: u64 = 64;
 /// are one step apart.
 pub(super) fn quantum(meter: &mut dyn Meter) -> Result<f64, Errno> {
     let mut seed = Seed::new(1);
-    let mut seen = Vec::with_capacity(meter.windows());
+    let mut differences = Vec::with_capacity(meter.windows());
     for _ in 0..meter.windows() {
         meter.idle(seed.below(DITHER));
-        seen.push(meter.window(seed.below(DITHER))?.unsigned_abs());
+        differences.push(meter.window(seed.below(DITHER))?.unsigned_abs());
     }
-    let all = seen.len();
-    seen.retain(|&difference| difference != 0);
-    let still = all - seen.len();
-    /// With fewer differences than this, outliers cannot be told from the rest.
-    const FEW: usize = 10;
-    if seen.len() < FEW {
+    let all = differences.len();
+    differences.retain(|&difference| difference != 0);
+    let zero_differences = all - differences.len();
+    /// With fewer differences than this, outliers cannot be distinguished from the rest.
+    const MIN_DIFFERENCES: usize = 10;
+    if differences.len() < MIN_DIFFERENCES {
         return coarse_step(meter, 0);
     }
-    let blur = meter.rounding();
-    let levels = frequent(levels(&seen), MIN_SHARE * all as f64);
+    let rounding = meter.rounding();
+    let levels = frequent(levels(&differences), MIN_SHARE * all as f64);
     let &(smallest, _) = levels.first().ok_or(Errno::EINVAL)?;
-    if still as f64 > MIN_SHARE * all as f64 {
+    if zero_differences as f64 > MIN_SHARE * all as f64 {
         let lowest: Vec<Level> =
-            levels.into_iter().filter(|&(value, _)| value - smallest <= blur).collect();
+            levels.into_iter().filter(|&(value, _)| value - smallest <= rounding).collect();
         // A step no larger than the rounding cannot be distinguished from it.
-        return Ok(if smallest <= blur { smallest as f64 } else { mean(&lowest) });
+        return Ok(if smallest <= rounding { smallest as f64 } else { mean(&lowest) });
     }
-    Ok(spacing(&levels, blur).unwrap_or(smallest as f64))
+    Ok(spacing(&levels, rounding).unwrap_or(smallest as f64))
 }
 
 /// The mean difference of two consecutive readings: the method of study cse221-2014.
@@ -115,18 +115,18 @@ pub(super) fn staircase(meter: &mut dyn Meter) -> Result<f64, Errno> {
     const FINENESS: u64 = 16;
     const POINTS: u64 = 40;
     let mut seed = Seed::new(2);
-    let blur = meter.rounding();
-    let mut climbed = vec![shortest_window(meter, 0, &mut seed)?];
+    let rounding = meter.rounding();
+    let mut lowest_by_doubling = vec![shortest_window(meter, 0, &mut seed)?];
     let mut steps = 1;
     while steps <= MAX_STEPS {
-        climbed.push(shortest_window(meter, steps, &mut seed)?);
-        if groups(&levels(&climbed), blur).count() >= TREADS {
-            let apart = (steps / FINENESS).max(1);
+        lowest_by_doubling.push(shortest_window(meter, steps, &mut seed)?);
+        if groups(&levels(&lowest_by_doubling), rounding).count() >= TREADS {
+            let distances = (steps / FINENESS).max(1);
             let mut points = Vec::new();
             for point in 0..=POINTS {
-                points.push(shortest_window(meter, point * apart, &mut seed)?);
+                points.push(shortest_window(meter, point * distances, &mut seed)?);
             }
-            if let Some(height) = height(&points, blur) {
+            if let Some(height) = height(&points, rounding) {
                 return Ok(height);
             }
         }
@@ -146,15 +146,15 @@ fn shortest_window(meter: &mut dyn Meter, steps: u64, seed: &mut Seed) -> Result
 }
 
 /// The height of a step; `None` unless the points form a staircase of at least two steps.
-fn height(points: &[u64], blur: u64) -> Option<f64> {
+fn height(points: &[u64], rounding: u64) -> Option<f64> {
     // A tread with a single point is an outlier.
-    let treads: Vec<Level> = groups(&levels(points), blur)
-        .filter(|heap| heap.iter().map(|&(_, times)| times).sum::<u64>() >= 2)
+    let treads: Vec<Level> = groups(&levels(points), rounding)
+        .filter(|group| group.iter().map(|&(_, times)| times).sum::<u64>() >= 2)
         .flatten()
         .copied()
         .collect();
     let (&(bottom, _), &(top, _)) = treads.first().zip(treads.last())?;
-    spacing(&treads, blur).filter(|&height| (top - bottom) as f64 >= 1.5 * height)
+    spacing(&treads, rounding).filter(|&height| (top - bottom) as f64 >= 1.5 * height)
 }
 
 /// The step of a clock that is coarse compared with the work: waits until it advances, twice.
@@ -163,24 +163,25 @@ fn height(points: &[u64], blur: u64) -> Option<f64> {
 /// If the process is preempted meanwhile, it misses steps and sees several as one: then the result
 /// is the smallest of some, or the smallest difference between two of them.
 fn coarse_step(meter: &mut dyn Meter, steps: u64) -> Result<f64, Errno> {
-    const MOST_TRIES: usize = 4;
+    const MAX_TRIES: usize = 4;
     let now = meter.read()?;
     let mut last = wait_for_step(meter, now, steps)?;
-    let mut seen: Vec<u64> = Vec::new();
-    for _ in 0..MOST_TRIES {
+    let mut differences: Vec<u64> = Vec::new();
+    for _ in 0..MAX_TRIES {
         let next = wait_for_step(meter, last.reading, steps)?;
         let step = (next.reading - last.reading).unsigned_abs();
         if last.on_time && next.on_time {
             return Ok(step as f64);
         }
-        seen.push(step);
+        differences.push(step);
         last = next;
     }
-    let smallest = seen.iter().copied().min().unwrap_or(0);
-    let apart = seen.iter().flat_map(|one| seen.iter().map(|other| one.abs_diff(*other)));
+    let smallest = differences.iter().copied().min().unwrap_or(0);
+    let distances =
+        differences.iter().flat_map(|one| differences.iter().map(|other| one.abs_diff(*other)));
     // Differences below a tenth are the tolerance within which steps are equal.
-    let apart = apart.filter(|&difference| 10 * difference > smallest);
-    Ok(apart.fold(smallest, u64::min) as f64)
+    let distances = distances.filter(|&difference| 10 * difference > smallest);
+    Ok(distances.fold(smallest, u64::min) as f64)
 }
 
 /// A clock has advanced.
@@ -192,19 +193,19 @@ struct Advance {
 
 fn wait_for_step(meter: &mut dyn Meter, from: i64, steps: u64) -> Result<Advance, Errno> {
     /// Sixteen readings take some microseconds, with an interruption tens of microseconds.
-    const SHORTLY_NS: u64 = 100_000;
-    let begun = meter.now_ns();
+    const RECENT_NS: u64 = 100_000;
+    let start_ns = meter.now_ns();
     loop {
-        let looked = meter.now_ns();
+        let check_ns = meter.now_ns();
         for _ in 0..16 {
             meter.idle(steps);
             let reading = meter.read()?;
             if reading != from {
-                return Ok(Advance { reading, on_time: meter.now_ns() - looked < SHORTLY_NS });
+                return Ok(Advance { reading, on_time: meter.now_ns() - check_ns < RECENT_NS });
             }
         }
         // The deadline had passed before these readings: a preempted process has read again since.
-        if looked - begun > MAX_STEP_NS {
+        if check_ns - start_ns > MAX_STEP_NS {
             return Err(Errno::ETIME);
         }
     }
@@ -215,48 +216,48 @@ type Level = (u64, u64);
 
 /// Each value once, in ascending order.
 fn levels(values: &[u64]) -> Vec<Level> {
-    let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut differences: BTreeMap<u64, u64> = BTreeMap::new();
     for &value in values {
-        *seen.entry(value).or_default() += 1;
+        *differences.entry(value).or_default() += 1;
     }
-    seen.into_iter().collect()
+    differences.into_iter().collect()
 }
 
-/// Those that occur at least `least` times; all of them if there are none.
-fn frequent(levels: Vec<Level>, least: f64) -> Vec<Level> {
-    let often = |&&(_, times): &&Level| times as f64 >= least;
-    match levels.iter().filter(often).copied().collect::<Vec<_>>() {
+/// Those that occur at least `min_times` times; all of them if there are none.
+fn frequent(levels: Vec<Level>, min_times: f64) -> Vec<Level> {
+    let is_frequent = |&&(_, times): &&Level| times as f64 >= min_times;
+    match levels.iter().filter(is_frequent).copied().collect::<Vec<_>>() {
         none if none.is_empty() => levels,
         some => some,
     }
 }
 
 /// Groups of levels that may be the same value, differing by rounding only.
-fn groups(levels: &[Level], blur: u64) -> impl Iterator<Item = &[Level]> {
-    levels.chunk_by(move |one, other| other.0 - one.0 <= blur)
+fn groups(levels: &[Level], rounding: u64) -> impl Iterator<Item = &[Level]> {
+    levels.chunk_by(move |one, other| other.0 - one.0 <= rounding)
 }
 
 /// The distance between the groups. If all levels form one group, the clock is as fine as its
 /// rounding or finer, and its step is the smallest difference between two levels.
-fn spacing(levels: &[Level], blur: u64) -> Option<f64> {
-    let heaps: Vec<f64> = groups(levels, blur).map(mean).collect();
-    if heaps.len() < 2 {
-        let apart = levels.windows(2).map(|pair| pair[1].0 - pair[0].0);
-        return apart.min().map(|difference| difference as f64);
+fn spacing(levels: &[Level], rounding: u64) -> Option<f64> {
+    let groups_means: Vec<f64> = groups(levels, rounding).map(mean).collect();
+    if groups_means.len() < 2 {
+        let distances = levels.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        return distances.min().map(|difference| difference as f64);
     }
-    let mut apart: Vec<f64> = heaps.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let all: f64 = apart.iter().sum();
-    apart.sort_by(f64::total_cmp);
+    let mut distances: Vec<f64> = groups_means.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let all: f64 = distances.iter().sum();
+    distances.sort_by(f64::total_cmp);
     // The lower of the two medians: a missing group makes a distance too large, never too small.
     // Then the mean over all distances, each counted as the nearest whole number of steps.
-    let one = apart[(apart.len() - 1) / 2];
-    Some(all / apart.iter().map(|distance| (distance / one).round().max(1.0)).sum::<f64>())
+    let one = distances[(distances.len() - 1) / 2];
+    Some(all / distances.iter().map(|distance| (distance / one).round().max(1.0)).sum::<f64>())
 }
 
 /// The mean of the values in a group.
-fn mean(heap: &[Level]) -> f64 {
-    let times: u64 = heap.iter().map(|&(_, times)| times).sum();
-    let sum: f64 = heap.iter().map(|&(value, times)| value as f64 * times as f64).sum();
+fn mean(group: &[Level]) -> f64 {
+    let times: u64 = group.iter().map(|&(_, times)| times).sum();
+    let sum: f64 = group.iter().map(|&(value, times)| value as f64 * times as f64).sum();
     sum / times.max(1) as f64
 }
 
@@ -272,14 +273,14 @@ mod tests {
         step_ns: f64,
         /// A reading is truncated to multiples of this.
         unit_ns: f64,
-        blur: u64,
+        rounding: u64,
         seed: Seed,
         stands_still: bool,
         counts_down: bool,
         /// One reading in this many is off by one unit.
-        odd_one_in: u64,
+        error_one_in: u64,
         /// One reading in this many is followed by that many nanoseconds of preemption.
-        away: Option<(u64, f64)>,
+        preemption: Option<(u64, f64)>,
     }
 
     impl SimulatedClock {
@@ -290,12 +291,12 @@ mod tests {
                 read_ns,
                 step_ns: 0.2443,
                 unit_ns: 1.0,
-                blur: 2,
+                rounding: 2,
                 seed: Seed::new(9),
                 stands_still: false,
                 counts_down: false,
-                odd_one_in: u64::MAX,
-                away: None,
+                error_one_in: u64::MAX,
+                preemption: None,
             }
         }
 
@@ -305,8 +306,8 @@ mod tests {
             if self.seed.below(5_000) == 0 { 20_000.0 } else { jitter }
         }
 
-        fn odd(&mut self) -> i64 {
-            i64::from(self.odd_one_in != u64::MAX && self.seed.below(self.odd_one_in) == 0)
+        fn reading_error(&mut self) -> i64 {
+            i64::from(self.error_one_in != u64::MAX && self.seed.below(self.error_one_in) == 0)
         }
     }
 
@@ -314,9 +315,10 @@ mod tests {
         fn read(&mut self) -> Result<i64, Errno> {
             self.now_ns += self.read_ns / 2.0;
             let whole = (self.now_ns / self.quantum_ns).floor() * self.quantum_ns;
-            let shown = (whole / self.unit_ns).floor() as i64 * self.unit_ns as i64 + self.odd();
+            let shown =
+                (whole / self.unit_ns).floor() as i64 * self.unit_ns as i64 + self.reading_error();
             self.now_ns += self.read_ns / 2.0 + self.noise();
-            if let Some((one_in, ns)) = self.away
+            if let Some((one_in, ns)) = self.preemption
                 && self.seed.below(one_in) == 0
             {
                 self.now_ns += ns * (0.5 + self.seed.unit());
@@ -344,7 +346,7 @@ mod tests {
         }
 
         fn rounding(&self) -> u64 {
-            self.blur
+            self.rounding
         }
 
         fn windows(&self) -> usize {
@@ -354,8 +356,8 @@ mod tests {
 
     type Method = fn(&mut dyn Meter) -> Result<f64, Errno>;
 
-    fn is_near(found: f64, truth: f64) -> bool {
-        (found / truth - 1.0).abs() <= 0.03
+    fn is_near(step: f64, true_step: f64) -> bool {
+        (step / true_step - 1.0).abs() <= 0.03
     }
 
     #[test]
@@ -365,9 +367,9 @@ mod tests {
                 for read_ns in [6.3, 22.7, 151.9, 402.3] {
                     for counts_down in [false, true] {
                         let clock = SimulatedClock::of(quantum_ns, read_ns);
-                        let found = method(&mut SimulatedClock { counts_down, ..clock }).unwrap();
-                        let what = format!("{name} of {quantum_ns} ns, read in {read_ns}: {found}");
-                        assert!(is_near(found, quantum_ns), "{what}");
+                        let step = method(&mut SimulatedClock { counts_down, ..clock }).unwrap();
+                        let what = format!("{name} of {quantum_ns} ns, read in {read_ns}: {step}");
+                        assert!(is_near(step, quantum_ns), "{what}");
                     }
                 }
             }
@@ -381,13 +383,13 @@ mod tests {
                 for read_ns in [22.7, 402.3] {
                     let mut clock = SimulatedClock {
                         unit_ns,
-                        blur: 0,
+                        rounding: 0,
                         ..SimulatedClock::of(quantum_ns, read_ns)
                     };
-                    let found = method(&mut clock).unwrap();
+                    let step = method(&mut clock).unwrap();
                     // A tick of 4 ms reported in units of 10 ms steps by 10 ms.
-                    let truth = quantum_ns.max(unit_ns);
-                    assert!(is_near(found, truth), "{quantum_ns} in {unit_ns}: {found}");
+                    let true_step = quantum_ns.max(unit_ns);
+                    assert!(is_near(step, true_step), "{quantum_ns} in {unit_ns}: {step}");
                 }
             }
         }
@@ -397,8 +399,8 @@ mod tests {
     fn a_clock_as_fine_as_its_unit_steps_by_its_unit() {
         for method in [quantum as Method, staircase] {
             for read_ns in [7.7, 22.7, 151.9] {
-                let found = method(&mut SimulatedClock::of(0.3, read_ns)).unwrap();
-                assert_eq!(found, 1.0, "read in {read_ns}");
+                let step = method(&mut SimulatedClock::of(0.3, read_ns)).unwrap();
+                assert_eq!(step, 1.0, "read in {read_ns}");
             }
         }
     }
@@ -410,12 +412,12 @@ mod tests {
         for (name, method) in [("quantum", quantum as Method), ("staircase", staircase)] {
             for read_ns in [6.3, 22.7] {
                 let mut clock =
-                    SimulatedClock { odd_one_in: 1_000, ..SimulatedClock::of(26.0, read_ns) };
-                let found = method(&mut clock).unwrap();
-                assert!(is_near(found, 26.0), "{name}, read in {read_ns}: {found}");
+                    SimulatedClock { error_one_in: 1_000, ..SimulatedClock::of(26.0, read_ns) };
+                let step = method(&mut clock).unwrap();
+                assert!(is_near(step, 26.0), "{name}, read in {read_ns}: {step}");
             }
         }
-        let mut clock = SimulatedClock { odd_one_in: 500, ..SimulatedClock::of(26.0, 6.3) };
+        let mut clock = SimulatedClock { error_one_in: 500, ..SimulatedClock::of(26.0, 6.3) };
         assert_eq!(minimum(&mut clock), Ok(1.0));
     }
 
@@ -423,14 +425,15 @@ mod tests {
     fn steps_missed_while_preempted_are_not_taken_for_one() {
         for method in [quantum as Method, staircase] {
             // Two milliseconds of running, then ten preempted: half of the steps are missed.
-            let away = Some((2_000_000 / 23, 10e6));
-            let right = (0..20).filter(|&seed| {
-                let clock = SimulatedClock { blur: 0, away, ..SimulatedClock::of(4e6, 22.7) };
-                let found = method(&mut SimulatedClock { seed: Seed::new(seed), ..clock }).unwrap();
-                is_near(found, 4e6)
+            let preemption = Some((2_000_000 / 23, 10e6));
+            let correct = (0..20).filter(|&seed| {
+                let clock =
+                    SimulatedClock { rounding: 0, preemption, ..SimulatedClock::of(4e6, 22.7) };
+                let step = method(&mut SimulatedClock { seed: Seed::new(seed), ..clock }).unwrap();
+                is_near(step, 4e6)
             });
-            let right = right.count();
-            assert!(right >= 15, "only {right} of 20 are right");
+            let correct = correct.count();
+            assert!(correct >= 15, "only {correct} of 20 are right");
         }
     }
 
@@ -451,9 +454,9 @@ mod tests {
     fn a_clock_that_stands_still_is_an_error_not_an_endless_loop() {
         for method in [quantum as Method, staircase, minimum] {
             let mut clock = SimulatedClock { stands_still: true, ..SimulatedClock::of(10.0, 22.7) };
-            let begun = clock.now_ns;
+            let start_ns = clock.now_ns;
             assert_eq!(method(&mut clock), Err(Errno::ETIME));
-            assert!(clock.now_ns - begun < 100e6, "it took {} ns", clock.now_ns - begun);
+            assert!(clock.now_ns - start_ns < 100e6, "it took {} ns", clock.now_ns - start_ns);
         }
     }
 

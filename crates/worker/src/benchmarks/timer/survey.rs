@@ -1,8 +1,8 @@
 //! The survey of timers: which exist, what is documented about them, and which cases measure the
 //! rest.
 
-use super::calls::{DSECND_IS_GONE, FTIME_IS_GONE, GETHRTIME_IS_GONE};
-use super::resolution::EVERY_SECOND;
+use super::calls::{NO_DSECND, NO_FTIME, NO_GETHRTIME};
+use super::resolution::STEPS_EVERY_SECOND;
 use crate::bench::SurveyEntry::{Case, Reason, Text};
 use crate::bench::Timer;
 
@@ -45,21 +45,21 @@ macro_rules! clock {
 }
 
 /// A timer of which only the cost is measured.
-const fn only_cost(name: &'static str, cost: &'static str, why: &'static str) -> Timer {
+const fn only_cost(name: &'static str, cost: &'static str, reason: &'static str) -> Timer {
     Timer {
         name,
         cost: Case(cost),
-        resolution: Reason(why),
-        quantum: Reason(why),
-        precision: Reason(why),
-        slewed: Reason(why),
-        steps_back: Reason(why),
+        resolution: Reason(reason),
+        quantum: Reason(reason),
+        precision: Reason(reason),
+        slewed: Reason(reason),
+        steps_back: Reason(reason),
     }
 }
 
 /// A timer that counts seconds.
 const fn of_seconds(timer: Timer) -> Timer {
-    Timer { quantum: Reason(EVERY_SECOND), precision: Reason(EVERY_SECOND), ..timer }
+    Timer { quantum: Reason(STEPS_EVERY_SECOND), precision: Reason(STEPS_EVERY_SECOND), ..timer }
 }
 
 /// "Slewed" are the clocks that adjtimex(2) adjusts: CLOCK_REALTIME, those that advance with it
@@ -106,7 +106,7 @@ pub(crate) const TIMERS: &[Timer] = &[
     only_cost("timer_settime", "timer/timer-settime", SETS),
     only_cost("timer_getoverrun", "timer/timer-getoverrun", COUNTS),
     only_cost("clock_settime", "timer/clock-settime:refused=permission", REFUSED),
-    only_cost("gethrtime", "timer/gethrtime", GETHRTIME_IS_GONE),
-    only_cost("dsecnd", "timer/dsecnd", DSECND_IS_GONE),
-    only_cost("ftime", "timer/ftime", FTIME_IS_GONE),
+    only_cost("gethrtime", "timer/gethrtime", NO_GETHRTIME),
+    only_cost("dsecnd", "timer/dsecnd", NO_DSECND),
+    only_cost("ftime", "timer/ftime", NO_FTIME),
 ];

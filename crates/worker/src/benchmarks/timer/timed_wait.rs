@@ -44,13 +44,13 @@ pub(super) const WAIT: Bench = Bench {
     source: "nanosleep(2), timerfd_create(2), setitimer(2), time(7)",
     needs: &[Need::time()],
     build: |params| {
-        let asked_ns = 1_000 * params.number("us") as i64;
+        let requested_ns = 1_000 * params.number("us") as i64;
         let wait = match params.word("by") {
             "nanosleep" => Sleep::nanosleep(),
             "timerfd" => Sleep::timerfd()?,
             _ => Sleep::itimer()?,
         };
-        Ok(Work::own_value(move || wait.oversleep_ns(asked_ns).map(|ns| 1_000 * ns)))
+        Ok(Work::own_value(move || wait.oversleep_ns(requested_ns).map(|ns| 1_000 * ns)))
     },
     ..Bench::DEFAULT
 };
