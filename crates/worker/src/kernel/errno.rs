@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io;
 
-/// A peer that is silent for this long is given up.
+/// The measurement fails after a peer has been silent for this long.
 pub const PEER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 
 thread_local! {
@@ -130,6 +130,18 @@ impl std::error::Error for Errno {}
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+impl From<rustix::io::Errno> for Errno {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self(error.raw_os_error())
+    }
+}
+
+impl From<nix::errno::Errno> for Errno {
+    fn from(error: nix::errno::Errno) -> Self {
+        Self(error as i32)
     }
 }
 

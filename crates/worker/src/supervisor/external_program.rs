@@ -1,19 +1,19 @@
 //! External programs: start, output, limits, and the end of everything that they leave running.
 
 use std::fs::{self, File};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use oscost_model::program::{ProgramLimits, TreeUsage};
+use rustix::process::Resource;
 
 use super::io::{read_some, time_until};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::probe::monitor::PidFd;
-use crate::kernel::process::limits::{LimitKind, LoweredLimit};
+use crate::kernel::process::limits::LoweredLimit;
 use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::process::{signal, usage};
 use crate::kernel::time::clock::monotonic_raw_ns;
@@ -67,7 +67,7 @@ pub(super) struct ExternalProgram {
     pub(super) pid: u32,
     /// The time directly before it was spawned.
     pub(super) started_ns: u64,
-    pidfd: Option<PidFd>,
+    pidfd: Option<OwnedFd>,
     stdout: Option<File>,
     stderr: Option<File>,
     pub(super) output: ProgramOutput,
@@ -113,7 +113,7 @@ impl ExternalProgram {
         let spawned = command.spawn();
         drop(lowered);
         let pid = spawned?.id();
-        let pidfd = PidFd::open(pid).inspect_err(|_| {
+        let pidfd = process::open_pidfd(pid).inspect_err(|_| {
             process::kill(pid);
             let _ = process::wait(WaitTarget::Child(pid), true);
         })?;
@@ -145,10 +145,7 @@ impl ExternalProgram {
 /// Lowers the resource limits under which a program is started.
 pub(super) fn lower_limits(limits: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
     let lowered = |what, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(what, mib)).transpose();
-    Ok([
-        lowered(LimitKind::AddressSpace, limits.memory_mib)?,
-        lowered(LimitKind::File, limits.file_mib)?,
-    ])
+    Ok([lowered(Resource::As, limits.memory_mib)?, lowered(Resource::Fsize, limits.file_mib)?])
 }
 
 /// Waits until a program writes or exits, or `other` is readable.

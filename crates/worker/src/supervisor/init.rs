@@ -13,9 +13,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use oscost_model::protocol::{EventHead, EventKind};
+use rustix::mount::{MountFlags, mount};
+use rustix::process::Resource;
+use rustix::system::{RebootCommand, reboot};
+use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 
 use crate::kernel::machine::init;
-use crate::kernel::process::limits::{LimitKind, LoweredLimit};
+use crate::kernel::process::limits::LoweredLimit;
 use crate::kernel::{Errno, process};
 
 /// The path by which the kernel starts the first program.
@@ -45,7 +49,10 @@ pub fn run_init() -> ! {
         // Standard error is the console, whose last lines are shown if a machine sends no events.
         let _ = writeln!(std::io::stderr(), "oscost-worker: {error}");
     }
-    init::drain_and_reboot(line.as_ref().ok());
+    // The reboot makes the emulator exit; the machine need not have a power switch. Errors cannot be
+    // reported from here.
+    let _ = line.map(tcdrain);
+    let _ = reboot(RebootCommand::Restart);
     loop {
         std::thread::park();
     }
@@ -53,17 +60,21 @@ pub fn run_init() -> ! {
 
 /// Mounts the usual file systems, and opens the serial line.
 fn mount_filesystems() -> Result<File, Errno> {
+    let mount_type = |kind, at| mount(kind, at, kind, MountFlags::empty(), None);
     for (kind, at) in [(c"devtmpfs", c"/dev"), (c"proc", c"/proc"), (c"sysfs", c"/sys")] {
-        init::mount(kind, at)?;
+        mount_type(kind, at)?;
     }
     // Optional: cases that need what a kernel lacks will say so.
     fs::create_dir_all("/dev/shm")?;
     for (kind, at) in [(c"tmpfs", c"/tmp"), (c"tmpfs", c"/dev/shm")] {
-        let _ = init::mount(kind, at);
+        let _ = mount_type(kind, at);
     }
     let _ = init::loopback_up();
     let line = File::options().read(true).write(true).open(EVENTS_TTY)?;
-    init::set_raw_mode(&line)?;
+    // No echo, no line-end conversion, no signals.
+    let mut settings = tcgetattr(&line)?;
+    settings.make_raw();
+    tcsetattr(&line, OptionalActions::Now, &settings)?;
     Ok(line)
 }
 
@@ -116,7 +127,7 @@ const MAX_FILE_MIB: u32 = 256;
 pub fn die_with_parent() -> Result<(), Errno> {
     process::die_with_parent(process::parent_argument())?;
     // Its output goes to a file in memory, so its size is limited.
-    std::mem::forget(LoweredLimit::new(LimitKind::File, MAX_FILE_MIB)?);
+    std::mem::forget(LoweredLimit::new(Resource::Fsize, MAX_FILE_MIB)?);
     let mut arguments = std::env::args_os().skip(3);
     let program = arguments.next().unwrap_or_default();
     Err(Command::new(program).args(arguments).exec().into())

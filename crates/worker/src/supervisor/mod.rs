@@ -9,12 +9,13 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 
+use nix::sys::signalfd::SignalFd;
 use oscost_model::protocol::{Event, Order};
 
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::process;
-use crate::kernel::process::signal::{SignalEvent, SignalFd};
+use crate::kernel::process::signal::{self, SignalEvent};
 
 mod answer;
 mod attach;
@@ -63,7 +64,7 @@ const MAX_JOBS: usize = 64;
 /// Serves one session on standard input and output, until the input ends.
 pub fn supervise() -> Result<(), Errno> {
     process::become_subreaper()?;
-    let signals = SignalFd::block_and_open()?;
+    let signals = signal::block_and_open()?;
     let mut undo = Undo::with_scratch();
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
@@ -195,7 +196,7 @@ fn handle_order(
 /// signal only wakes the loop.
 fn end_requested(signals: &SignalFd) -> bool {
     let mut requested = false;
-    while let Some(arrived) = signals.next() {
+    while let Some(arrived) = signal::next_event(signals) {
         requested |= arrived == SignalEvent::EndRequested;
     }
     requested

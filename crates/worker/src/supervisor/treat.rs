@@ -199,7 +199,9 @@ impl CleanupProcess {
         let put_back = RestorePlan::of(&treatment_set.attached, &name);
         let mut ends = Some((order_reader, order_writer, event_reader, event));
         let pid = process::fork(|| {
-            process::start_session();
+            // Signals to the old session no longer reach it. It fails only for a group leader, which a
+            // new process is not.
+            let _ = rustix::process::setsid();
             let Some((order_reader, _, _, event)) = ends.take() else { return 1 };
             let mut wire = Wire::new(order_reader, event);
             let at = (AntagonistCpus::default(), &*name);

@@ -146,12 +146,12 @@ fn lock_directory(folder: &Path) -> Result<File, Errno> {
 /// Removes the leftovers of this user's dead sessions: their unlocked directories among the temporary
 /// ones, and what carries their names elsewhere.
 fn remove_stale_sessions(temporary: &Path, here: &Path) {
+    let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| is_session_name(name)) else { continue };
         // A real directory, owned by this user.
-        let own =
-            entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == process::effective_user());
+        let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == user);
         if let (true, Ok(_lock)) = (own, lock_directory(&entry.path())) {
             location::remove_all_leftovers(name, here);
             treatments::remove_all_leftovers(name);

@@ -3,13 +3,13 @@
 use std::os::fd::AsRawFd;
 
 use oscost_model::treatment::AppliedTreatment;
+use rustix::process::{getpriority_process, setpriority_process};
 
 use super::cgroup;
 use super::page::MonitorPage;
 use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
 use crate::kernel::probe::seccomp::{self, NotifyMode};
-use crate::kernel::process::nice;
 use crate::kernel::syscall::user_dispatch;
 
 /// Treatments of one process.
@@ -78,11 +78,11 @@ fn seccomp_refusal(error: Errno, what: &str) -> Refusal {
 fn add_nice(increment: i32) -> Result<(), Refusal> {
     let act = format!("change the nice value by {increment}");
     let root = "a lower nice value needs root or RLIMIT_NICE";
-    let before = nice::get().map_err(|error| refusal(error, &act, root))?;
+    let before = getpriority_process(None).map_err(|error| refusal(error.into(), &act, root))?;
     let nice_value = before.saturating_add(increment);
     if !(-20..=19).contains(&nice_value) {
         let why = format!("cannot {act}: a nice value of {nice_value} is outside -20 to 19");
         return Err(Refusal::Failed(why));
     }
-    nice::set(nice_value).map_err(|error| refusal(error, &act, root))
+    setpriority_process(None, nice_value).map_err(|error| refusal(error.into(), &act, root))
 }

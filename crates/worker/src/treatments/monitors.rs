@@ -18,10 +18,11 @@ use super::page::{LISTENER, LISTENER_WAKEUPS, MEASURED, MonitorPage, TRACED, TRA
 use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
+use crate::kernel::event::poll;
 use crate::kernel::file::location;
 use crate::kernel::ipc::context_switch::SharedWords;
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::probe::monitor::{self, PidFd, StopConditions};
+use crate::kernel::probe::monitor::{self, StopConditions};
 use crate::kernel::probe::seccomp::Listener;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, Termination, WaitTarget};
@@ -213,16 +214,15 @@ impl ProcessChain<'_> {
     }
 
     fn listen(&mut self, child: u32) -> Result<(), Errno> {
-        let process = PidFd::open(child)?;
-        let ended =
-            || crate::kernel::event::poll::readable(&[process.as_fd()], Some(Duration::ZERO));
+        let process = process::open_pidfd(child)?;
+        let ended = || poll::readable(&[process.as_fd()], Some(Duration::ZERO));
         while self.page.get(LISTENER) == 0 {
             if ended()?[0] {
                 return self.reap(child); // It has reported why.
             }
             std::thread::sleep(POLL_INTERVAL);
         }
-        let measured = PidFd::open(self.page.get(MEASURED))?;
+        let measured = process::open_pidfd(self.page.get(MEASURED))?;
         let listener =
             Listener::take_from_process(measured.as_fd(), self.page.get(LISTENER) as i32 - 1)?;
         self.report = None;

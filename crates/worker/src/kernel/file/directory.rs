@@ -79,8 +79,7 @@ impl PopulatedFolder {
             }
         }
         // On a disk the journal would otherwise be written during later measurements.
-        // SAFETY: a plain number.
-        Errno::check(unsafe { libc::syncfs(many.folder.as_raw_fd()) })?;
+        rustix::fs::syncfs(&many.folder)?;
         Ok(many)
     }
 

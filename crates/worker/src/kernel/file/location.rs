@@ -4,12 +4,12 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use oscost_model::file::{Backing, file_system};
+use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 
 use crate::kernel::Errno;
 use crate::kernel::machine::resources;
@@ -91,8 +91,7 @@ pub fn leftover_name(mark: &str, group: u32) -> String {
 
 /// The name of this process's leftovers.
 pub fn own_leftover_name() -> String {
-    // SAFETY: getpgrp takes no argument.
-    let group = unsafe { libc::getpgrp() } as u32;
+    let group = rustix::process::getpgrp().as_raw_nonzero().get().unsigned_abs();
     let mark = job_argument(3).and_then(|mark| mark.into_string().ok());
     let name = match mark {
         Some(mark) => leftover_name(&mark, group),
@@ -198,12 +197,8 @@ fn folder_file_system(folder: &Path) -> Result<(u64, u64), Errno> {
 
 /// The type number and free bytes of a file's file system.
 pub fn file_system_of(file: &File) -> Result<(u64, u64), Errno> {
-    // SAFETY: all-zero bits are a valid statfs, and the call fills it in.
-    unsafe {
-        let mut found: libc::statfs = std::mem::zeroed();
-        Errno::check(libc::fstatfs(file.as_raw_fd(), &raw mut found))?;
-        Ok((found.f_type as u64, found.f_bavail.saturating_mul(found.f_bsize as u64)))
-    }
+    let found = fstatfs(file)?;
+    Ok((found.f_type as u64, found.f_bavail.saturating_mul(found.f_bsize as u64)))
 }
 
 /// An unnamed file of `bytes` bytes (O_TMPFILE), so that nothing is left of it; where the file
@@ -229,10 +224,8 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
     }
     let file =
         open_unnamed(&folder).map_err(|error| place.explain_error(&folder, "a file", error))?;
-    // SAFETY: plain numbers.
-    let claimed = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as i64) };
-    match Errno::check(claimed) {
-        Ok(_) => Ok(file),
+    match fallocate(&file, FallocateFlags::empty(), 0, bytes).map_err(Errno::from) {
+        Ok(()) => Ok(file),
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
             let free = file_system_of(&file).map_or(0, |(_, free)| free) >> 20;
             Err(Errno::unavailable(format!(

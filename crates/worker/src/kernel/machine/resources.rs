@@ -3,26 +3,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oscost_model::resource::Resource;
+use oscost_model::resource::Resource as Requested;
+use rustix::fs::{Access, access, statfs, statvfs};
+use rustix::process::{Resource, getrlimit};
 
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
-use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
+use crate::kernel::memory::region::{self, PAGE_BYTES, PageKind, Region};
 use crate::kernel::memory::userfaultfd;
 
 /// What is missing and how to provide it; `None` if the resource is available.
-pub fn missing(offer: Resource) -> Option<String> {
-    match offer {
-        Resource::SmallPages => other_pages(),
-        Resource::TransparentHugePages => no_transparent_huge_pages(),
-        Resource::HugePages(mib) => too_few_huge_pages(mib),
-        Resource::Memory(mib) => too_little_memory(mib),
-        Resource::LockedMemory(mib) => too_little_locked(mib),
-        Resource::Userfaultfd => no_userfaultfd(),
-        Resource::Swap => no_swap(),
-        Resource::ScratchFile(mib) => no_scratch_file(mib),
-        Resource::ScratchOnDisk => scratch_without_disk(),
-        Resource::SecondCpu => one_cpu(),
+pub fn missing(resource: Requested) -> Option<String> {
+    match resource {
+        Requested::SmallPages => other_pages(),
+        Requested::TransparentHugePages => no_transparent_huge_pages(),
+        Requested::HugePages(mib) => too_few_huge_pages(mib),
+        Requested::Memory(mib) => too_little_memory(mib),
+        Requested::LockedMemory(mib) => too_little_locked(mib),
+        Requested::Userfaultfd => no_userfaultfd(),
+        Requested::Swap => no_swap(),
+        Requested::ScratchFile(mib) => no_scratch_file(mib),
+        Requested::ScratchOnDisk => scratch_without_disk(),
+        Requested::SecondCpu => one_cpu(),
     }
 }
 
@@ -32,9 +34,8 @@ fn read_trimmed(path: &str) -> Option<String> {
 }
 
 fn other_pages() -> Option<String> {
-    // SAFETY: sysconf takes a number and touches no memory of ours.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    (bytes != PAGE_BYTES as i64).then(|| {
+    let bytes = rustix::param::page_size();
+    (bytes != PAGE_BYTES).then(|| {
         format!("pages have {bytes} bytes here: it needs a kernel with pages of {PAGE_BYTES}")
     })
 }
@@ -68,19 +69,17 @@ fn too_few_huge_pages(mib: u64) -> Option<String> {
     })
 }
 
-/// A soft limit; `None` if unlimited.
-fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: one local rlimit is written.
-    Errno::check(unsafe { libc::getrlimit(resource, &raw mut limit) }).ok()?;
-    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+/// What RLIMIT_AS leaves of the address space; `None` if it is unlimited.
+pub(in crate::kernel) fn address_space_left_bytes() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    let pages = read_trimmed("/proc/self/statm").unwrap_or_default();
+    // The first field is the size.
+    let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    Some(limit.saturating_sub(pages * rustix::param::page_size() as u64))
 }
 
 fn too_little_memory(mib: u64) -> Option<String> {
-    let pages = read_trimmed("/proc/self/statm").unwrap_or_default();
-    let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    let mapped = pages * PAGE_BYTES as u64;
-    if let Some(left) = soft_limit(libc::RLIMIT_AS).map(|limit| limit.saturating_sub(mapped) >> 20)
+    if let Some(left) = address_space_left_bytes().map(|bytes| bytes >> 20)
         && left < mib
     {
         return Some(format!(
@@ -155,14 +154,14 @@ pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
 
 /// RLIMIT_FSIZE; `None` if unlimited.
 pub(in crate::kernel) fn file_size_limit() -> Option<u64> {
-    soft_limit(libc::RLIMIT_FSIZE)
+    getrlimit(Resource::Fsize).current
 }
 
 fn too_little_locked(mib: u64) -> Option<String> {
     // The limit does not apply with CAP_IPC_LOCK: trying is more reliable than reading it.
     let tried = Region::anonymous((mib as usize) << 20, PageKind::Small);
     let error = tried.and_then(|region| region.lock()).err()?;
-    let limit = soft_limit(libc::RLIMIT_MEMLOCK).map_or_else(
+    let limit = getrlimit(Resource::Memlock).current.map_or_else(
         || "there is no RLIMIT_MEMLOCK".to_owned(),
         |bytes| format!("RLIMIT_MEMLOCK is {} KiB", bytes >> 10),
     );
@@ -208,7 +207,7 @@ fn no_swap() -> Option<String> {
 /// Whether a swapped-out page leaves memory.
 fn leaves_memory() -> Result<bool, Errno> {
     let region = Region::anonymous(PAGE_BYTES, PageKind::Small)?;
-    region.touch_all(Access::Write);
+    region.touch_all(region::Access::Write);
     region.advise(libc::MADV_PAGEOUT)?;
     Ok(region.resident_pages()? == 0)
 }
@@ -219,28 +218,21 @@ fn here() -> String {
 }
 
 fn no_scratch_file(mib: u64) -> Option<String> {
-    let way_out = "`TMPDIR=FOLDER oscost run ...` names another one";
-    // SAFETY: the path is NUL-terminated, and only read.
-    if let Err(error) = Errno::check(unsafe { libc::access(c".".as_ptr(), libc::W_OK) }) {
-        return Some(format!("{} is not writable ({error}): {way_out}", here()));
+    let hint = "`TMPDIR=FOLDER oscost run ...` names another one";
+    if let Err(error) = access(".", Access::WRITE_OK).map_err(Errno::from) {
+        return Some(format!("{} is not writable ({error}): {hint}", here()));
     }
-    // SAFETY: all-zero bits are a valid statvfs, and the call fills it in.
-    let free = unsafe {
-        let mut found: libc::statvfs = std::mem::zeroed();
-        Errno::check(libc::statvfs(c".".as_ptr(), &raw mut found))
-            .map(|_| found.f_bavail.saturating_mul(found.f_frsize) >> 20)
-    };
-    let free = free.ok().filter(|&free| free < mib)?;
-    Some(format!("{} has space for {free} MiB, and {mib} are needed: {way_out}", here()))
+    let space = statvfs(".").ok()?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize) >> 20;
+    if free >= mib {
+        return None;
+    }
+    Some(format!("{} has space for {free} MiB, and {mib} are needed: {hint}", here()))
 }
 
 fn scratch_without_disk() -> Option<String> {
-    // SAFETY: all-zero bits are a valid statfs, and the call fills it in.
-    let kind = unsafe {
-        let mut found: libc::statfs = std::mem::zeroed();
-        Errno::check(libc::statfs(c".".as_ptr(), &raw mut found)).map(|_| found.f_type).ok()?
-    };
     const RAMFS_MAGIC: i64 = 0x8584_58f6;
+    let kind = statfs(".").ok()?.f_type;
     (kind == libc::TMPFS_MAGIC || kind == RAMFS_MAGIC).then(|| {
         format!(
             "{} lies in memory (tmpfs), with no disk behind it: `TMPDIR=/var/tmp oscost run ...` \

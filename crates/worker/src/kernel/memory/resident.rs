@@ -1,9 +1,9 @@
 //! Memory that a process has written: what fork(2) copies page tables for, and exit frees.
 
-use std::fs;
 use std::ptr::NonNull;
 
 use crate::kernel::Errno;
+use crate::kernel::machine::resources::{address_space_left_bytes, available_bytes};
 
 /// A private mapping whose every page was written, in pages of the smallest size.
 pub struct ResidentMemory {
@@ -46,9 +46,7 @@ impl ResidentMemory {
 
     /// Writes each page.
     pub fn touch(&self) {
-        // SAFETY: sysconf reads a number.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
-        for at in (0..self.bytes).step_by(page) {
+        for at in (0..self.bytes).step_by(rustix::param::page_size()) {
             // SAFETY: inside the mapping, which nothing else refers to.
             unsafe { self.base.add(at).write_volatile(1) };
         }
@@ -62,11 +60,15 @@ impl ResidentMemory {
             return None;
         }
         let wanted = mib + MARGIN_MIB;
-        let (left, of) = match (address_space_mib(), available_mib()) {
-            (Some(left), _) if left < wanted => (left, "RLIMIT_AS"),
-            (_, Some(left)) if left < wanted => (left, "MemAvailable, or a control group's limit"),
-            _ => return None,
-        };
+        let mib_of = |bytes: u64| bytes / MIB;
+        let (left, of) =
+            match (address_space_left_bytes().map(mib_of), available_bytes().map(mib_of)) {
+                (Some(left), _) if left < wanted => (left, "RLIMIT_AS"),
+                (_, Some(left)) if left < wanted => {
+                    (left, "MemAvailable, or a control group's limit")
+                }
+                _ => return None,
+            };
         Some(format!(
             "{wanted} MiB are needed and {left} MiB are available ({of}): raise the limit \
              (`ulimit -v \
@@ -80,27 +82,6 @@ impl Drop for ResidentMemory {
         // SAFETY: this value alone owns the mapping.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
-}
-
-/// What RLIMIT_AS leaves; `None` if there is no limit.
-fn address_space_mib() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: one rlimit is written, which is there.
-    Errno::check(unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) }).ok()?;
-    if limit.rlim_cur == libc::RLIM_INFINITY {
-        return None;
-    }
-    // Its first field is the size in pages. SAFETY: sysconf reads a number.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as u64;
-    let used = fs::read_to_string("/proc/self/statm").ok();
-    let used = used.and_then(|text| text.split(' ').next()?.parse::<u64>().ok()).unwrap_or(0);
-    Some(limit.rlim_cur.saturating_sub(used * page) / MIB)
-}
-
-/// What is available without swapping, by the machine and the control groups of this process;
-/// `None` if unknown.
-fn available_mib() -> Option<u64> {
-    crate::kernel::machine::resources::available_bytes().map(|bytes| bytes / MIB)
 }
 
 #[cfg(test)]

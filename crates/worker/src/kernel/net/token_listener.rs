@@ -9,6 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use rustix::rand::{GetRandomFlags, getrandom};
+
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 
@@ -29,13 +31,9 @@ impl Token {
     /// A random token, from getrandom(2).
     pub fn random() -> Result<Self, Errno> {
         let mut token = [0; 16];
-        // SAFETY: the kernel writes at most as many bytes as there are.
-        let given = unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
-        if Errno::check(given)? as usize == token.len() {
-            Ok(Self(token))
-        } else {
-            Err(Errno::EAGAIN)
-        }
+        // Up to 256 bytes are never cut short.
+        getrandom(&mut token, GetRandomFlags::empty())?;
+        Ok(Self(token))
     }
 
     /// Parses one: 32 hexadecimal digits.

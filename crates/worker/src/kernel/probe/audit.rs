@@ -1,6 +1,12 @@
 //! Whether the audit system is enabled: a read-only netlink(7) query.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::netlink::AUDIT;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
 
 use crate::kernel::Errno;
 
@@ -11,48 +17,25 @@ const AUDIT_GET: u16 = 1000;
 const HEADER_BYTES: usize = 16;
 
 /// The timeout for the answer, which comes at once.
-const ANSWER_TIMEOUT_US: i64 = 200_000;
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// 0 if disabled, 1 if enabled, 2 if enabled until the next boot. Querying needs CAP_AUDIT_CONTROL
 /// (EPERM); a kernel without audit returns EPROTONOSUPPORT or ECONNREFUSED.
 pub fn enabled() -> Result<u32, Errno> {
-    // SAFETY: plain numbers; the descriptor is new and owned here.
-    let socket = unsafe {
-        let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        OwnedFd::from_raw_fd(Errno::check(libc::socket(
-            libc::AF_NETLINK,
-            flags,
-            libc::NETLINK_AUDIT,
-        ))?)
-    };
-    let patience = libc::timeval { tv_sec: 0, tv_usec: ANSWER_TIMEOUT_US };
-    // SAFETY: the kernel reads one local timeval.
-    Errno::check(unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVTIMEO,
-            (&raw const patience).cast(),
-            size_of_val(&patience) as libc::socklen_t,
-        )
-    })?;
+    let socket =
+        socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(AUDIT))?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_TIMEOUT))?;
     let mut question = [0u8; HEADER_BYTES];
     question[..4].copy_from_slice(&(HEADER_BYTES as u32).to_ne_bytes());
     question[4..6].copy_from_slice(&AUDIT_GET.to_ne_bytes());
     question[6..8].copy_from_slice(&(libc::NLM_F_REQUEST as u16).to_ne_bytes());
-    // SAFETY: as many bytes are read as the array has; an unconnected netlink socket sends to the
-    // kernel.
-    Errno::check(unsafe {
-        libc::send(socket.as_raw_fd(), question.as_ptr().cast(), question.len(), 0)
-    })?;
+    // An unconnected netlink socket sends to the kernel.
+    send(&socket, &question, SendFlags::empty())?;
     // Other messages on the socket (of the audit log) are not the answer.
     for _ in 0..8 {
         let mut answer = [0u8; 512];
-        // SAFETY: at most as many bytes are written as the array has.
-        let read = Errno::check(unsafe {
-            libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0)
-        })?;
-        if let Some(found) = parse_answer(answer.get(..read as usize).unwrap_or_default()) {
+        let (read, _) = recv(&socket, &mut answer, RecvFlags::empty())?;
+        if let Some(found) = parse_answer(answer.get(..read).unwrap_or_default()) {
             return found;
         }
     }

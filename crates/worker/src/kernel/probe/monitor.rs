@@ -2,9 +2,10 @@
 //!
 //! A monitor does as little as possible at each stop: its work is part of what is measured.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::ptrace::{ptrace_request, wait_for_any};
 use crate::kernel::Errno;
 use crate::kernel::process::Termination;
 
@@ -76,44 +77,6 @@ pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Terminat
 
 /// A stop of a seized task: its first one, or a group stop.
 const PTRACE_EVENT_STOP: i32 = 128;
-
-fn ptrace_request(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
-    let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: these requests take plain numbers.
-    Errno::check(unsafe { libc::ptrace(request, pid as i32, none, data) }).map(drop)
-}
-
-/// Waits for any child or task.
-fn wait_for_any() -> Result<(u32, i32), Errno> {
-    let mut status = 0;
-    loop {
-        // SAFETY: one local integer is written.
-        match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) }) {
-            Err(Errno::EINTR) => {}
-            other => return other.map(|pid| (pid as u32, status)),
-        }
-    }
-}
-
-/// A pidfd (pidfd_open(2), Linux 5.3): readable when the process has ended.
-pub struct PidFd(OwnedFd);
-
-impl PidFd {
-    /// Opens a process that has not been reaped.
-    pub fn open(pid: u32) -> Result<Self, Errno> {
-        // SAFETY: plain numbers; the descriptor is new and ours.
-        unsafe {
-            let fd = Errno::check(libc::syscall(libc::SYS_pidfd_open, pid as i32, 0) as i32)?;
-            Ok(Self(OwnedFd::from_raw_fd(fd)))
-        }
-    }
-}
-
-impl AsFd for PidFd {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
 
 /// The events of a seccomp listener and of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

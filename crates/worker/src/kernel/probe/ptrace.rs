@@ -1,6 +1,7 @@
 //! ptrace(2): following a process and its descendants from one system call to the next.
 
 use crate::kernel::Errno;
+use crate::kernel::process::Termination;
 
 /// What a traced task did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,56 +24,63 @@ pub enum Stop {
     /// A new task's first stop, an exec, or an unrelated stop.
     Other,
     /// It ended.
-    Ended(crate::kernel::process::Termination),
+    Ended(Termination),
 }
 
 /// Requests to be traced by the parent, then stops until the parent resumes it.
 pub fn request_tracing() -> Result<(), Errno> {
-    let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: plain numbers; raising SIGSTOP passes control to the tracer.
-    unsafe {
-        Errno::check(libc::ptrace(libc::PTRACE_TRACEME, 0, none, none))?;
-        Errno::check(libc::raise(libc::SIGSTOP)).map(drop)
-    }
+    ptrace_request(libc::PTRACE_TRACEME, 0, 0)?;
+    // SAFETY: a plain number; SIGSTOP passes control to the tracer.
+    Errno::check(unsafe { libc::raise(libc::SIGSTOP) }).map(drop)
 }
 
 /// Attaches to a child that has called [`request_tracing`]: follows its forks, and kills it when
 /// the tracer ends.
 pub fn attach_child(pid: u32) -> Result<(), Errno> {
-    let mut status = 0;
+    let (_, status) = wait_for_status(pid as i32, 0)?;
+    if !libc::WIFSTOPPED(status) {
+        return Err(Errno::EPERM);
+    }
     let options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEEXEC
         | libc::PTRACE_O_EXITKILL;
-    // SAFETY: one local integer is written; the rest is plain numbers.
-    unsafe {
-        Errno::check(libc::waitpid(pid as i32, &raw mut status, 0))?;
-        if !libc::WIFSTOPPED(status) {
-            return Err(Errno(libc::EPERM));
-        }
-        let none = std::ptr::null_mut::<libc::c_void>();
-        Errno::check(libc::ptrace(libc::PTRACE_SETOPTIONS, pid as i32, none, options)).map(drop)
-    }
+    ptrace_request(libc::PTRACE_SETOPTIONS, pid, options as usize)
 }
 
 /// Resumes a stopped task to its next system-call stop, delivering `signal` unless it is 0.
 pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
-    let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: plain numbers.
-    Errno::check(unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid as i32, none, signal as usize) })
-        .map(drop)
+    ptrace_request(libc::PTRACE_SYSCALL, pid, signal as usize)
 }
 
 /// Single-steps a stopped task, delivering `signal` unless it is 0.
 pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
+    ptrace_request(libc::PTRACE_SINGLESTEP, pid, signal as usize)
+}
+
+/// A request that takes a number and no address.
+pub(super) fn ptrace_request(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: plain numbers.
-    Errno::check(unsafe {
-        libc::ptrace(libc::PTRACE_SINGLESTEP, pid as i32, none, signal as usize)
-    })
-    .map(drop)
+    // SAFETY: the callers' requests read and write no memory of this process.
+    Errno::check(unsafe { libc::ptrace(request, pid as i32, none, data) }).map(drop)
+}
+
+/// Waits for any child or traced task; returns its wait(2) status.
+pub(super) fn wait_for_any() -> Result<(u32, i32), Errno> {
+    wait_for_status(-1, libc::__WALL)
+}
+
+fn wait_for_status(target: i32, flags: i32) -> Result<(u32, i32), Errno> {
+    let mut status = 0;
+    loop {
+        // SAFETY: one local integer is written.
+        match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
+            Err(Errno::EINTR) => {}
+            other => return other.map(|pid| (pid as u32, status)),
+        }
+    }
 }
 
 /// The address of the instruction that a stopped task runs next.
@@ -99,40 +107,33 @@ pub fn is_syscall_instruction_at(pid: u32, position: u64) -> Result<bool, Errno>
 
 /// Waits for the next stop of any traced task; `Err(ECHILD)` when there is none left.
 pub fn next_stop() -> Result<(u32, Stop), Errno> {
-    let mut status = 0;
-    let pid = loop {
-        // SAFETY: one integer is written, which is there.
-        match Errno::check(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) }) {
-            Err(Errno::EINTR) => {}
-            other => break other?,
-        }
-    };
-    if let Some(how) = crate::kernel::process::Termination::from_status(status) {
-        return Ok((pid as u32, Stop::Ended(how)));
+    let (task, status) = wait_for_any()?;
+    if let Some(how) = Termination::from_status(status) {
+        return Ok((task, Stop::Ended(how)));
     }
-    match classify_stop(pid, status) {
+    match classify_stop(task as i32, status) {
         // It was killed meanwhile; the next wait reports that.
-        Err(Errno::ESRCH) => Ok((pid as u32, Stop::Other)),
-        stop => Ok((pid as u32, stop?)),
+        Err(Errno::ESRCH) => Ok((task, Stop::Other)),
+        stop => Ok((task, stop?)),
     }
 }
 
 /// Classifies a stop.
 fn classify_stop(pid: i32, status: i32) -> Result<Stop, Errno> {
     let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-    let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
-    if makes.contains(&event) {
-        let mut made: libc::c_ulong = 0;
+    let creations = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
+    if creations.contains(&event) {
+        let mut task: libc::c_ulong = 0;
         // SAFETY: one local number is written.
         Errno::check(unsafe {
             libc::ptrace(
                 libc::PTRACE_GETEVENTMSG,
                 pid,
                 std::ptr::null_mut::<libc::c_void>(),
-                &raw mut made,
+                &raw mut task,
             )
         })?;
-        return Ok(Stop::NewTask(made as u32));
+        return Ok(Stop::NewTask(task as u32));
     }
     Ok(match (signal, event) {
         (SYSCALL_STOP, _) => system_call(pid)?,

@@ -6,6 +6,8 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
+
 use crate::kernel::Errno;
 
 /// The longest program that the kernel takes (BPF_MAXINSNS).
@@ -24,7 +26,7 @@ pub fn is_supported() -> bool {
     std::path::Path::new("/proc/sys/kernel/seccomp").exists()
 }
 
-/// Who is notified by a filter.
+/// Whether a filter has a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotifyMode {
     /// No listener.
@@ -36,7 +38,7 @@ pub enum NotifyMode {
 /// Installs a filter for the calling thread and its descendants. Each instruction is a number: see
 /// `Applied::Seccomp` of the model. After the installing call this makes no other call: each may
 /// wait for a listener that no process serves yet.
-pub fn install(program: &[u64], hears: NotifyMode) -> Result<Option<OwnedFd>, Errno> {
+pub fn install(program: &[u64], notify: NotifyMode) -> Result<Option<OwnedFd>, Errno> {
     if program.is_empty() || program.len() > MAX_INSTRUCTIONS {
         return Err(Errno::EINVAL);
     }
@@ -50,18 +52,18 @@ pub fn install(program: &[u64], hears: NotifyMode) -> Result<Option<OwnedFd>, Er
         })
         .collect();
     let whole = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    let flags = match hears {
+    let flags = match notify {
         NotifyMode::None => 0,
         NotifyMode::Listener => libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
     };
-    // SAFETY: plain numbers; then the kernel reads one local program.
+    rustix::thread::set_no_new_privs(true)?;
+    // SAFETY: the kernel reads one local program.
     let installed = unsafe {
-        Errno::check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const whole)
     };
     let fd = Errno::check(installed as i32)?;
     // SAFETY: with a listener the result is a new descriptor, owned here.
-    Ok((hears == NotifyMode::Listener).then(|| unsafe { OwnedFd::from_raw_fd(fd) }))
+    Ok((notify == NotifyMode::Listener).then(|| unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// A filter's listener, held by another process than the filtered one.
@@ -70,12 +72,7 @@ pub struct Listener(OwnedFd);
 impl Listener {
     /// Duplicates descriptor `number` of a process (pidfd_getfd(2), Linux 5.6).
     pub fn take_from_process(process: BorrowedFd<'_>, number: i32) -> Result<Self, Errno> {
-        let process = process.as_raw_fd();
-        // SAFETY: plain numbers; the descriptor is new and ours.
-        unsafe {
-            let fd = Errno::check(libc::syscall(libc::SYS_pidfd_getfd, process, number, 0) as i32)?;
-            Ok(Self(OwnedFd::from_raw_fd(fd)))
-        }
+        Ok(Self(pidfd_getfd(process, number, PidfdGetfdFlags::empty())?))
     }
 
     /// Receives one notification and lets the call continue; `seen` is incremented before the

@@ -1,7 +1,11 @@
 //! Processes: making, waiting for and ending them; groups, sessions, orphans.
 
 use std::ffi::OsStr;
+use std::num::NonZero;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+
+use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions};
 
 use crate::kernel::Errno;
 
@@ -27,41 +31,31 @@ impl Termination {
 
 /// Orphaned descendants become children of the calling process, so that it can kill and reap them.
 pub fn become_subreaper() -> Result<(), Errno> {
-    // SAFETY: plain numbers.
-    Errno::check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }).map(drop)
+    // The value of the id is irrelevant: any enables it.
+    Ok(process::set_child_subreaper(Some(process::getpid()))?)
 }
 
 /// The calling process is killed when its parent ends. Fails if `parent` has ended already; 0
 /// accepts any parent.
 pub fn die_with_parent(parent: u32) -> Result<(), Errno> {
-    // SAFETY: plain numbers.
-    Errno::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })?;
-    // SAFETY: getppid takes no arguments.
-    if parent == 0 || unsafe { libc::getppid() } as u32 == parent {
+    process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if parent == 0 || std::os::unix::process::parent_id() == parent {
         Ok(())
     } else {
-        Err(Errno(libc::ESRCH))
+        Err(Errno::ESRCH)
     }
 }
 
 /// The calling process no longer dies with its parent: it has to undo something first.
 pub fn outlive_parent() {
-    // SAFETY: plain numbers; it cannot fail.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0) };
-}
-
-/// Starts a new session: signals to the old session or group no longer reach the calling process.
-pub fn start_session() {
-    // SAFETY: setsid takes no arguments; it fails only for a group leader, which a new process is
-    // not.
-    unsafe { libc::setsid() };
+    // Clearing the signal cannot fail.
+    let _ = process::set_parent_process_death_signal(None);
 }
 
 /// The calling process's timers fire on time, not up to 50 us later to be coalesced (timer slack).
-/// It cannot fail.
 pub fn minimise_timer_slack() {
-    // SAFETY: plain numbers.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    // It cannot fail.
+    let _ = rustix::thread::set_current_timer_slack(NonZero::new(1));
 }
 
 /// The parent that the command line names: `job PID`. getppid(2) may already return another one. 0
@@ -70,32 +64,36 @@ pub fn parent_argument() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(u32::MAX)
 }
 
-/// The effective user id, which owns the files this process creates.
-pub fn effective_user() -> u32 {
-    // SAFETY: geteuid takes no arguments.
-    unsafe { libc::geteuid() }
-}
-
 /// The group of a process; `None` if it has ended.
 pub fn process_group(pid: u32) -> Option<u32> {
-    // SAFETY: plain numbers.
-    Errno::check(unsafe { libc::getpgid(pid as i32) }).ok().map(|group| group as u32)
+    let group = process::getpgid(other_process(pid)).ok()?;
+    Some(group.as_raw_nonzero().get().unsigned_abs())
 }
 
 /// Kills every process of a group; an empty group is no error.
 pub fn kill_group(group: u32) {
-    // SAFETY: plain numbers; 0 and 1 would mean our own group and every process.
-    if group > 1 {
-        unsafe { libc::kill(-(group as i32), libc::SIGKILL) };
+    if let Some(group) = other_process(group) {
+        let _ = process::kill_process_group(group, Signal::KILL);
     }
 }
 
 /// Kills one process; one that has already ended is no error.
 pub fn kill(pid: u32) {
-    if pid > 1 {
-        // SAFETY: plain numbers.
-        unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+    if let Some(pid) = other_process(pid) {
+        let _ = process::kill_process(pid, Signal::KILL);
     }
+}
+
+/// pidfd_open(2): readable when the process, which was not reaped yet, has ended.
+pub fn open_pidfd(pid: u32) -> Result<OwnedFd, Errno> {
+    let pid = other_process(pid).ok_or(Errno::ESRCH)?;
+    Ok(process::pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+/// A process or group other than the first one; 0 and 1 would mean the caller's own group and every
+/// process.
+fn other_process(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw)
 }
 
 /// Which child to wait for.
@@ -110,8 +108,8 @@ pub enum WaitTarget {
 }
 
 /// The argument of waitpid(2).
-pub(in crate::kernel) fn waitpid_argument(whose: WaitTarget) -> i32 {
-    match whose {
+pub(in crate::kernel) fn waitpid_argument(target: WaitTarget) -> i32 {
+    match target {
         WaitTarget::Child(pid) => pid as i32,
         WaitTarget::Group(group) => -(group as i32),
         WaitTarget::Any => -1,
@@ -120,21 +118,24 @@ pub(in crate::kernel) fn waitpid_argument(whose: WaitTarget) -> i32 {
 
 /// Waits for a termination. With `patient = false` it returns `Ok(None)` if no child has terminated
 /// yet.
-pub fn wait(whose: WaitTarget, patient: bool) -> Result<Option<(u32, Termination)>, Errno> {
-    let target = waitpid_argument(whose);
-    let flags = if patient { 0 } else { libc::WNOHANG };
+pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(u32, Termination)>, Errno> {
+    let options = if patient { WaitOptions::empty() } else { WaitOptions::NOHANG };
+    let once = || match target {
+        WaitTarget::Any => process::wait(options),
+        WaitTarget::Child(pid) => match other_process(pid) {
+            Some(pid) => process::waitpid(Some(pid), options),
+            None => Err(rustix::io::Errno::CHILD),
+        },
+        WaitTarget::Group(group) => match other_process(group) {
+            Some(group) => process::waitpgid(group, options),
+            None => Err(rustix::io::Errno::CHILD),
+        },
+    };
     loop {
-        let mut status = 0;
-        // SAFETY: one integer is written, to a local.
-        match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
-            Ok(0) => return Ok(None),
-            Ok(pid) => {
-                if let Some(how) = Termination::from_status(status) {
-                    return Ok(Some((pid as u32, how)));
-                }
-            }
-            Err(Errno::EINTR) => {}
-            Err(error) => return Err(error),
+        let Some((pid, status)) = rustix::io::retry_on_intr(once)? else { return Ok(None) };
+        let exited = status.exit_status().map(Termination::Exited);
+        if let Some(how) = exited.or(status.terminating_signal().map(Termination::Killed)) {
+            return Ok(Some((pid.as_raw_nonzero().get().unsigned_abs(), how)));
         }
     }
 }
@@ -175,8 +176,7 @@ pub fn fork(child: impl FnOnce() -> i32) -> Result<u32, Errno> {
 /// Sleeps until a signal ends the process: for children that only hold something.
 pub fn pause_forever() -> ! {
     loop {
-        // SAFETY: pause takes no arguments.
-        unsafe { libc::pause() };
+        rustix::event::pause();
     }
 }
 
@@ -235,7 +235,6 @@ pub fn libc_version() -> String {
 
 /// Sets the core file limit to 0: no worker leaves a core file.
 pub fn disable_core_files() {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the kernel reads one local rlimit. Lowering a limit cannot fail.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+    // Lowering a limit cannot fail.
+    let _ = process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
 }

@@ -1,20 +1,17 @@
 //! Resource limits of the process.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::kernel::Errno;
 
 /// The number of descriptors this process may have open, after raising the soft limit to the hard
 /// one, which needs no privilege.
 pub fn raise_descriptor_limit() -> Result<u64, Errno> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: one rlimit is written, and then read, which is there.
-    unsafe {
-        Errno::check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit))?;
-        if limit.rlim_cur < limit.rlim_max {
-            let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-            Errno::check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised))?;
-        }
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
     }
-    Ok(limit.rlim_max)
+    Ok(maximum.unwrap_or(u64::MAX))
 }
 
 /// The number of descriptors this process may have open, after trying to allow `wanted`: with
@@ -24,74 +21,38 @@ pub fn raise_descriptor_limit_to(wanted: u64) -> Result<u64, Errno> {
     if wanted <= limit {
         return Ok(limit);
     }
-    let raised = libc::rlimit { rlim_cur: wanted, rlim_max: wanted };
-    // SAFETY: one rlimit is read, which is there.
-    let done = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) };
-    Ok(if done == 0 { wanted } else { limit })
-}
-
-/// A limited resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitKind {
-    /// Its address space (RLIMIT_AS).
-    AddressSpace,
-    /// The size of a file that it writes (RLIMIT_FSIZE).
-    File,
+    let raised = Rlimit { current: Some(wanted), maximum: Some(wanted) };
+    Ok(if setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { limit })
 }
 
 /// A soft limit that this process has lowered for its children: restored on drop.
-pub struct LoweredLimit(LimitKind, libc::rlimit);
+pub struct LoweredLimit(Resource, Rlimit);
 
 impl LoweredLimit {
     /// Lowers a limit to `mib` MiB; it is never raised.
-    pub fn new(what: LimitKind, mib: u32) -> Result<Self, Errno> {
-        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: one rlimit is written, which is there.
-        Errno::check(unsafe {
-            match what {
-                LimitKind::AddressSpace => libc::getrlimit(libc::RLIMIT_AS, &raw mut before),
-                LimitKind::File => libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut before),
-            }
-        })?;
-        let wanted = libc::rlim_t::from(mib) << 20;
-        let lowered = libc::rlimit { rlim_cur: wanted.min(before.rlim_cur), ..before };
-        set(what, &lowered).map(|()| Self(what, before))
+    pub fn new(resource: Resource, mib: u32) -> Result<Self, Errno> {
+        let before = getrlimit(resource);
+        let wanted = u64::from(mib) << 20;
+        let current = Some(before.current.map_or(wanted, |current| current.min(wanted)));
+        setrlimit(resource, Rlimit { current, maximum: before.maximum })?;
+        Ok(Self(resource, before))
     }
 }
 
 impl Drop for LoweredLimit {
     fn drop(&mut self) {
         // Raising up to the unchanged hard limit needs no privilege.
-        let _ = set(self.0, &self.1);
+        let _ = setrlimit(self.0, self.1);
     }
 }
 
-fn set(what: LimitKind, limit: &libc::rlimit) -> Result<(), Errno> {
-    // SAFETY: one rlimit is read, which is there.
-    Errno::check(unsafe {
-        match what {
-            LimitKind::AddressSpace => libc::setrlimit(libc::RLIMIT_AS, limit),
-            LimitKind::File => libc::setrlimit(libc::RLIMIT_FSIZE, limit),
-        }
-    })
-    .map(drop)
-}
-
-/// Limits this process and its children to `most` descriptors, and drops the capability to raise
-/// the limit again (CAP_SYS_RESOURCE).
+/// Limits this process and its children to `max` descriptors, and drops the capability to raise
+/// the limit again.
 #[cfg(test)]
-pub(crate) fn lower_descriptor_limit(most: u64) -> Result<(), Errno> {
-    const VERSION_3: u32 = 0x2008_0522;
-    const SYS_RESOURCE: u32 = 24;
-    let header = [VERSION_3, 0];
-    let mut rights = [0u32; 6];
-    let lowered = libc::rlimit { rlim_cur: most, rlim_max: most };
-    // SAFETY: a header of two words is read, and rights of twice three are written, then read; so
-    // is one rlimit.
-    unsafe {
-        Errno::check(libc::syscall(libc::SYS_capget, header.as_ptr(), rights.as_mut_ptr()))?;
-        rights[0] &= !(1 << SYS_RESOURCE);
-        Errno::check(libc::syscall(libc::SYS_capset, header.as_ptr(), rights.as_ptr()))?;
-        Errno::check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const lowered)).map(drop)
-    }
+pub(crate) fn lower_descriptor_limit(max: u64) -> Result<(), Errno> {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    let mut sets = capabilities(None)?;
+    sets.effective.remove(CapabilitySet::SYS_RESOURCE);
+    set_capabilities(None, sets)?;
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: Some(max), maximum: Some(max) })?)
 }

@@ -4,7 +4,6 @@ mod control;
 pub mod elf;
 pub mod kernel_thread;
 pub mod limits;
-pub mod nice;
 pub mod signal;
 pub mod spawn;
 pub mod thread;
@@ -14,8 +13,8 @@ pub mod usage;
 pub(crate) use control::in_own_process;
 pub(in crate::kernel) use control::waitpid_argument;
 pub use control::{
-    Termination, WaitTarget, become_subreaper, children, die_with_parent, disable_core_files,
-    effective_user, fork, kill, kill_group, libc_version, minimise_timer_slack, outlive_parent,
+    Termination, WaitTarget, become_subreaper, children, die_with_parent, disable_core_files, fork,
+    kill, kill_group, libc_version, minimise_timer_slack, open_pidfd, outlive_parent,
     own_executable, parent_argument, pause_forever, process_group, set_environment_variable,
-    speculation_status, start_session, wait,
+    speculation_status, wait,
 };
