@@ -127,6 +127,18 @@ impl fmt::Display for Errno {
 
 impl std::error::Error for Errno {}
 
+/// Converts the kernel's convention (a negative errno) to a `Result`.
+#[inline(always)]
+pub(super) fn raw_result(result: i64) -> Result<i64, Errno> {
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
+}
+
+/// The same, of a call that returns a count.
+#[inline(always)]
+pub(super) fn raw_count(result: i64) -> Result<usize, Errno> {
+    raw_result(result).map(|count| count as usize)
+}
+
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(libc::EIO))

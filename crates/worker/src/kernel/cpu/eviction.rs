@@ -3,13 +3,12 @@
 //! Whatever was cached is evicted, the kernel's code and data included. That needs no privilege,
 //! since caches, translations and predictors are shared by address, not by owner.
 
-use std::ptr::NonNull;
-
 use oscost_model::seed::Seed;
 
 use crate::kernel::Errno;
 use crate::kernel::arch::branches;
 use crate::kernel::cpu::affinity;
+use crate::kernel::memory::mapping::Mapping;
 
 /// Twice the largest cache, so that a walk leaves nothing behind in a cache that does not strictly
 /// evict the oldest line.
@@ -55,19 +54,22 @@ impl Eviction {
 
     /// An eviction that walks this many bytes.
     fn with_walk_bytes(bytes: usize) -> Result<Self, Errno> {
-        let buffer = Mapping::new(bytes.next_multiple_of(PAGE_BYTES))?;
-        buffer.without_huge_pages();
-        for line in 0..buffer.bytes / LINE_BYTES {
+        let buffer = Mapping::private(bytes.next_multiple_of(PAGE_BYTES))?;
+        // So that there are more translations to evict.
+        buffer.disable_huge_pages();
+        for line in 0..buffer.bytes() / LINE_BYTES {
             // SAFETY: inside the mapping, aligned. Each line holds 1, so that the walk's sum counts
             // the lines, and every page is present before the first walk.
-            unsafe { buffer.base.add(line * LINE_BYTES).cast::<u64>().write(1) };
+            unsafe { buffer.pointer::<u64>(line * LINE_BYTES).write(1) };
         }
         let branches = branches::code(BRANCHES);
-        let code = Mapping::new(branches.len().next_multiple_of(PAGE_BYTES))?;
+        let code = Mapping::private(branches.len().next_multiple_of(PAGE_BYTES))?;
         // SAFETY: the mapping is at least as long as the code, and nothing else refers to it.
         unsafe {
-            code.base.as_ptr().copy_from_nonoverlapping(branches.as_ptr(), branches.len());
-            branches::publish(code.base.as_ptr(), branches.len());
+            code.pointer::<u8>(0)
+                .as_ptr()
+                .copy_from_nonoverlapping(branches.as_ptr(), branches.len());
+            branches::publish(code.pointer::<u8>(0).as_ptr(), branches.len());
         }
         code.make_executable()?;
         let directions = vec![0; BRANCHES.div_ceil(64)];
@@ -76,7 +78,7 @@ impl Eviction {
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.buffer.bytes + self.code.bytes
+        self.buffer.bytes() + self.code.bytes()
     }
 
     /// Evicts.
@@ -85,11 +87,9 @@ impl Eviction {
     /// branches, in unpredictable directions, since these are random each time.
     pub fn evict(&mut self) -> EvictionCounts {
         let mut lines = 0;
-        for line in 0..self.buffer.bytes / LINE_BYTES {
+        for line in 0..self.buffer.bytes() / LINE_BYTES {
             // SAFETY: inside the mapping; volatile, so that it is read.
-            lines += unsafe {
-                self.buffer.base.add(line * LINE_BYTES).cast::<u64>().as_ptr().read_volatile()
-            };
+            lines += unsafe { self.buffer.pointer::<u64>(line * LINE_BYTES).read_volatile() };
         }
         for directions in &mut self.directions {
             *directions = self.seed.bits();
@@ -98,7 +98,7 @@ impl Eviction {
         // function only reads one direction bit per branch.
         let not_taken = unsafe {
             let run: extern "C" fn(u64, *const u64) -> u64 =
-                std::mem::transmute(self.code.base.as_ptr());
+                std::mem::transmute(self.code.pointer::<u8>(0).as_ptr());
             run(0, self.directions.as_ptr())
         };
         EvictionCounts { lines, branches: BRANCHES as u64, not_taken }
@@ -123,47 +123,6 @@ fn bytes(text: &str) -> Option<usize> {
         None => (text.strip_suffix('M')?, 1 << 20),
     };
     digits.parse::<usize>().ok()?.checked_mul(factor).filter(|&bytes| bytes > 0)
-}
-
-/// A private mapping of whole pages.
-struct Mapping {
-    base: NonNull<u8>,
-    bytes: usize,
-}
-
-impl Mapping {
-    fn new(bytes: usize) -> Result<Self, Errno> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(Errno::last());
-        }
-        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
-    }
-
-    /// Requests small pages, so that there are more translations to evict. A kernel without huge
-    /// pages refuses, and need not be asked.
-    fn without_huge_pages(&self) {
-        // SAFETY: the range is the mapping.
-        unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_NOHUGEPAGE) };
-    }
-
-    /// Makes the written bytes executable.
-    fn make_executable(&self) -> Result<(), Errno> {
-        let access = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: the range is the mapping; nothing borrows from it.
-        Errno::check(unsafe { libc::mprotect(self.base.as_ptr().cast(), self.bytes, access) })
-            .map(drop)
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: this value alone owns the mapping.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
 }
 
 #[cfg(test)]
@@ -202,7 +161,7 @@ mod tests {
     fn the_walk_is_twice_the_largest_cache_and_bounded() {
         let eviction = Eviction::for_current_cpu().unwrap();
         let cache = largest_cache_bytes(affinity::current_cpu()).unwrap_or(UNKNOWN_CACHE_BYTES);
-        assert_eq!(eviction.buffer.bytes, (2 * cache).min(MAX_WALK_BYTES));
+        assert_eq!(eviction.buffer.bytes(), (2 * cache).min(MAX_WALK_BYTES));
         assert!(eviction.bytes() <= MAX_WALK_BYTES + (1 << 20));
     }
 

@@ -7,12 +7,16 @@
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::fcntl_dupfd_cloexec;
 
 use crate::kernel::ipc::context_switch::{PeerProcess, sched_yield};
 use crate::kernel::ipc::{context_switch, pipe};
 use crate::kernel::machine::resources;
+use crate::kernel::net::socket::reset_when_closed;
 use crate::kernel::process::limits;
 use crate::kernel::process::pause_forever;
 use crate::kernel::{Errno, arch};
@@ -227,9 +231,8 @@ impl DescriptorSet {
 
     /// Makes one non-blocking.
     pub fn set_nonblocking(&self, place: usize) -> Result<(), Errno> {
-        // SAFETY: plain numbers.
-        Errno::check(unsafe { libc::fcntl(self.fd(place), libc::F_SETFL, libc::O_NONBLOCK) })
-            .map(drop)
+        let watched = self.watched.get(place).ok_or(Errno::EBADF)?;
+        Ok(fcntl_setfl(watched, OFlags::NONBLOCK)?)
     }
 }
 
@@ -381,40 +384,19 @@ impl DescriptorMaker {
             return Err(Errno::EPROTO);
         }
         for end in [&client, &served] {
-            reset_on_close(end)?;
+            reset_when_closed(end)?;
         }
         Ok((served, client))
     }
 }
 
-/// Closing the connection resets it (SO_LINGER 0): it leaves no TIME_WAIT.
-pub fn reset_on_close(of: &impl AsRawFd) -> Result<(), Errno> {
-    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    // SAFETY: the kernel reads one local linger.
-    Errno::check(unsafe {
-        libc::setsockopt(
-            of.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            size_of::<libc::linger>() as libc::socklen_t,
-        )
-    })
-    .map(drop)
-}
-
 /// Duplicates a descriptor to the lowest free number from `least` on.
 fn duplicate_from(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
-    // SAFETY: plain numbers; the descriptor is new and ours.
-    unsafe {
-        let to = libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least as i32);
-        Ok(OwnedFd::from_raw_fd(Errno::check(to).map_err(as_emfile)?))
+    match fcntl_dupfd_cloexec(fd, least as i32) {
+        // No number is left.
+        Err(rustix::io::Errno::INVAL) => Err(Errno::EMFILE),
+        result => Ok(result?),
     }
-}
-
-/// EINVAL here means that no number is left.
-fn as_emfile(error: Errno) -> Errno {
-    if error == Errno::EINVAL { Errno::EMFILE } else { error }
 }
 
 /// Duplicates a descriptor to a number that must be free.

@@ -1,10 +1,12 @@
 //! The descriptor table, and the calls that allocate its lowest free number.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::io::dup;
 
 use crate::kernel::event::descriptor_set::wait_until_asleep;
 use crate::kernel::ipc::context_switch::{self, PeerProcess};
@@ -129,9 +131,8 @@ impl FullTable {
         let mut taken: Vec<OwnedFd> = vec![File::open("/dev/null")?.into()];
         // All numbers up to the last one are occupied.
         while taken.last().is_none_or(|last| (last.as_raw_fd() as u64) < open + 1) {
-            let next = taken[0].as_raw_fd();
-            // SAFETY: the descriptor is new and owned here.
-            taken.push(unsafe { OwnedFd::from_raw_fd(Errno::check(libc::dup(next))?) });
+            let next = &taken[0];
+            taken.push(dup(next)?);
         }
         if (taken.len() as u64) < open / 2 || taken.len() < 4 {
             return Ok(None);
@@ -149,14 +150,11 @@ impl FullTable {
     /// Finds which two numbers are free now, the lower one first: another part of the program may
     /// have opened or closed one since, which is compensated.
     pub fn refresh_free(&mut self) -> Result<(), Errno> {
-        let file = self.taken.first().ok_or(Errno::EBADF)?.as_raw_fd();
         loop {
-            // SAFETY: the descriptors are new and owned here.
-            let found = unsafe {
-                let one = OwnedFd::from_raw_fd(Errno::check(libc::dup(file))?);
-                let other = OwnedFd::from_raw_fd(Errno::check(libc::dup(file))?);
-                [one.as_raw_fd(), other.as_raw_fd()]
-            };
+            let file = self.taken.first().ok_or(Errno::EBADF)?;
+            let [one, other] = [dup(file)?, dup(file)?];
+            let found = [one.as_raw_fd(), other.as_raw_fd()];
+            drop([one, other]);
             let last = self.taken.last().map_or(0, AsRawFd::as_raw_fd);
             // Both are where intended, or as near as other descriptors allow.
             if found[0] < last && found[1] <= last.max(self.free[1]) {

@@ -6,6 +6,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::kernel::cpu::black_box::consume;
+use crate::kernel::errno::raw_count;
 use crate::kernel::{Errno, arch};
 
 /// How long a call waits when nothing is ready.
@@ -25,11 +26,6 @@ pub enum CallVariant {
     Plain,
     /// pselect(2), which is pselect6 to the kernel, or ppoll(2).
     WithMask,
-}
-
-#[inline(always)]
-fn raw_result(result: i64) -> Result<usize, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
 /// A zero timeval or timespec. select(2) writes back the time left.
@@ -120,7 +116,7 @@ impl SelectSet {
         };
         // SAFETY: the kernel reads and writes no more bits than the set has words for, and a
         // timeout.
-        raw_result(unsafe { arch::syscall(number, args) })
+        raw_count(unsafe { arch::syscall(number, args) })
     }
 
     /// Calls `found` for each ready descriptor, up to `count`.
@@ -165,7 +161,7 @@ impl PollSet {
         let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
         let args = [at, count, time.as_ptr() as u64, 0, 0, 0];
         // SAFETY: the kernel reads and writes as many entries as there are, and reads one timeout.
-        raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) })
+        raw_count(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
     /// Makes the call; returns how many are readable.
@@ -177,13 +173,13 @@ impl PollSet {
             let ms = if patience == WaitLimit::Immediate { 0 } else { -1i32 };
             let args = [at, count, ms as u32 as u64, 0, 0, 0];
             // SAFETY: the kernel reads and writes as many entries as there are.
-            return raw_result(unsafe { arch::syscall(libc::SYS_poll, args) });
+            return raw_count(unsafe { arch::syscall(libc::SYS_poll, args) });
         }
         let _ = by;
         let mut no_time = ZeroTime::default();
         let args = [at, count, timeout_argument(patience, &mut no_time), 0, 0, 0];
         // SAFETY: as above; one time is read.
-        raw_result(unsafe { arch::syscall(libc::SYS_ppoll, args) })
+        raw_count(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
     /// Calls `found` with the index of each ready entry, up to `count`.
@@ -236,7 +232,7 @@ impl Epoll {
         // SAFETY: plain numbers; the descriptor is new and owned here.
         let set = unsafe {
             let args = [libc::EPOLL_CLOEXEC as u64, 0, 0, 0, 0, 0];
-            OwnedFd::from_raw_fd(raw_result(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
+            OwnedFd::from_raw_fd(raw_count(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
         };
         Ok(Self { set, events: vec![libc::epoll_event { events: 0, u64: 0 }; most.max(1)] })
     }
@@ -253,7 +249,7 @@ impl Epoll {
         let set = self.set.as_raw_fd() as u64;
         let args = [set, what as u64, fd as u64, &raw const event as u64, 0, 0];
         // SAFETY: the kernel reads one local event.
-        raw_result(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
+        raw_count(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
     }
 
     /// epoll_wait(2); returns the number of events.
@@ -267,7 +263,7 @@ impl Epoll {
         #[cfg(not(target_arch = "x86_64"))]
         let number = libc::SYS_epoll_pwait;
         // SAFETY: the kernel writes at most as many events as fit; no mask is given.
-        raw_result(unsafe { arch::syscall(number, args) })
+        raw_count(unsafe { arch::syscall(number, args) })
     }
 
     /// epoll_wait(2) with a timeout in milliseconds, or epoll_pwait2(2) with one in seconds and
@@ -285,7 +281,7 @@ impl Epoll {
         };
         let args = [self.fd() as u64, at, most, until, 0, 0];
         // SAFETY: as above; two words of the timeout are read.
-        raw_result(unsafe { arch::syscall(number, args) })
+        raw_count(unsafe { arch::syscall(number, args) })
     }
 
     /// The set's own descriptor, which another set may contain.

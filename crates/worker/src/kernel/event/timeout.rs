@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
+use crate::kernel::errno::raw_result;
 use crate::kernel::event::io_uring::{PollMode, Ring};
 use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE};
 use crate::kernel::ipc::pipe::pipe;
@@ -61,10 +62,6 @@ pub struct Timeout {
     set: WaitSet,
     idle: File,
     _other: File,
-}
-
-fn raw_result(result: i64) -> Result<i64, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
 }
 
 impl Timeout {

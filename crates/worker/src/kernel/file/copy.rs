@@ -57,9 +57,7 @@ impl Copier {
         buffer.touch_all(Access::Write);
         let pipe = pipe::pipe()?;
         if carry == CopyMethod::Splice {
-            // SAFETY: plain numbers.
-            let room = unsafe { libc::fcntl(pipe.0.as_raw_fd(), libc::F_SETPIPE_SZ, size as i32) };
-            Errno::check(room)?;
+            rustix::pipe::fcntl_setpipe_size(&pipe.0, size)?;
         }
         let mut copier = Self { from, to, method: carry, size, buffer, pipe, at: 0 };
         copier.warm_target()?;

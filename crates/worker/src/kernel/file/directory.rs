@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
+use crate::kernel::errno::raw_result;
 use crate::kernel::file::location::{Location, PrivateFolder};
 use crate::kernel::file::scratch_file::repeat;
 
@@ -160,12 +161,6 @@ impl PopulatedFolder {
         }
         Ok(())
     }
-}
-
-/// Converts the kernel's convention (a negative errno) to a `Result`.
-#[inline(always)]
-fn raw_result(result: i64) -> Result<i64, Errno> {
-    if result >= 0 { Ok(result) } else { Err(Errno(-result as i32)) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -12,6 +12,7 @@ use oscost_model::file::{Backing, file_system};
 use rustix::fs::{FallocateFlags, fallocate, fstatfs};
 
 use crate::kernel::Errno;
+use crate::kernel::file::unnamed::open_unnamed;
 use crate::kernel::machine::resources;
 
 /// POSIX shared memory, on Linux always a tmpfs.
@@ -222,8 +223,8 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
             left >> 20
         )));
     }
-    let file =
-        open_unnamed(&folder).map_err(|error| place.explain_error(&folder, "a file", error))?;
+    let file = open_unnamed(&folder, &own_leftover_name())
+        .map_err(|error| place.explain_error(&folder, "a file", error))?;
     match fallocate(&file, FallocateFlags::empty(), 0, bytes).map_err(Errno::from) {
         Ok(()) => Ok(file),
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
@@ -243,20 +244,6 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
 
 /// Memory to leave free when a file is placed in memory.
 const SPARE_BYTES: u64 = 64 << 20;
-
-fn open_unnamed(folder: &Path) -> Result<File, Errno> {
-    let mut options = File::options();
-    options.read(true).write(true).mode(0o600);
-    match options.clone().custom_flags(libc::O_TMPFILE).open(folder).map_err(Errno::from) {
-        Err(Errno::EOPNOTSUPP | Errno::EINVAL | Errno(libc::EISDIR)) => {
-            let name = folder.join(own_leftover_name());
-            let file = options.create_new(true).open(&name)?;
-            fs::remove_file(&name)?;
-            Ok(file)
-        }
-        other => other,
-    }
-}
 
 /// A private folder, removed when dropped, otherwise by the supervisor.
 pub struct PrivateFolder(PathBuf);

@@ -6,18 +6,17 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 
+use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, mknodat};
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+use rustix::process::{PTracer, Pid, set_ptracer};
+
+use crate::kernel::errno::raw_count;
 use crate::kernel::file::location::{MAX_QUEUES, queue_key, queue_name};
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
-
-#[inline(always)]
-fn raw_result(result: i64) -> Result<usize, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
-}
 
 /// Reads a numeric sysctl file.
 fn read_sysctl(path: &str) -> Option<u64> {
@@ -25,33 +24,27 @@ fn read_sysctl(path: &str) -> Option<u64> {
 }
 
 /// A pipe's capacity in bytes.
-pub fn pipe_capacity(of: &File) -> Result<u64, Errno> {
-    // SAFETY: plain numbers.
-    let bytes = Errno::check(unsafe { libc::fcntl(of.as_raw_fd(), libc::F_GETPIPE_SZ) })?;
-    Ok(bytes as u64)
+pub fn pipe_capacity(pipe: &File) -> Result<u64, Errno> {
+    Ok(fcntl_getpipe_size(pipe)? as u64)
 }
 
 /// Grows a pipe to at least `bytes`, if the system allows it.
-pub fn grow_pipe(of: impl AsFd, bytes: usize) {
-    let fd = of.as_fd().as_raw_fd();
-    // SAFETY: plain numbers. If refused, the pipe is unchanged.
-    unsafe {
-        if libc::fcntl(fd, libc::F_GETPIPE_SZ) < bytes as i32 {
-            libc::fcntl(fd, libc::F_SETPIPE_SZ, bytes as i32);
-        }
+pub fn grow_pipe(pipe: impl AsFd, bytes: usize) {
+    if fcntl_getpipe_size(&pipe).is_ok_and(|capacity| capacity < bytes) {
+        // If refused, the pipe is unchanged.
+        let _ = fcntl_setpipe_size(&pipe, bytes);
     }
 }
 
 /// Sets a pipe's capacity to exactly `bytes`.
-fn set_pipe_capacity(of: &File, bytes: u64) -> Result<(), Errno> {
-    // SAFETY: plain numbers.
-    let set = unsafe { libc::fcntl(of.as_raw_fd(), libc::F_SETPIPE_SZ, bytes as i32) };
-    match Errno::check(set) {
-        Ok(_) if pipe_capacity(of)? == bytes => Ok(()),
+fn set_pipe_capacity(pipe: &File, bytes: u64) -> Result<(), Errno> {
+    match fcntl_setpipe_size(pipe, bytes as usize) {
+        Ok(_) if pipe_capacity(pipe)? == bytes => Ok(()),
         Ok(_) => Err(Errno::unavailable(format!("a pipe cannot hold exactly {bytes} bytes here"))),
         Err(error) => Err(Errno::unavailable(format!(
-            "a pipe may not hold {bytes} bytes here: {error}; fs.pipe-max-size, and for all pipes \
-             of a user fs.pipe-user-pages-soft, are the limits (sysctl -w raises them)"
+            "a pipe may not hold {bytes} bytes here: {}; fs.pipe-max-size, and for all pipes of a \
+             user fs.pipe-user-pages-soft, are the limits (sysctl -w raises them)",
+            Errno::from(error)
         ))),
     }
 }
@@ -67,14 +60,11 @@ pub fn pipe_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> 
 pub fn fifo_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> {
     let folder = TempFolder::new()?;
     let path = folder.path().join("fifo");
-    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-    // SAFETY: the name is NUL-terminated.
-    Errno::check(unsafe { libc::mkfifo(name.as_ptr(), 0o600) })?;
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
     // A blocking open for reading would wait for a writer.
     let from = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
     let to = File::options().write(true).open(&path)?;
-    // SAFETY: plain numbers.
-    Errno::check(unsafe { libc::fcntl(from.as_raw_fd(), libc::F_SETFL, 0) })?;
+    fcntl_setfl(&from, OFlags::empty())?;
     capacity.map_or(Ok(()), |bytes| set_pipe_capacity(&to, bytes))?;
     Ok((from, to))
 }
@@ -87,7 +77,7 @@ pub fn vmsplice(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     let args = [to.as_raw_fd() as u64, part.as_ptr() as u64, 1, 0, 0, 0];
     // SAFETY: the kernel reads one iovec, and later at most the bytes that it names, whose pages
     // the pipe holds a reference to.
-    raw_result(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
+    raw_count(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
 }
 
 /// splice(2): moves bytes of a file, from offset `place` on, into a pipe; returns the bytes taken.
@@ -97,7 +87,7 @@ pub fn splice(to: &File, file: &File, place: usize, bytes: usize) -> Result<usiz
     let from = [file.as_raw_fd() as u64, &raw mut place as u64];
     let args = [from[0], from[1], to.as_raw_fd() as u64, 0, bytes as u64, 0];
     // SAFETY: the kernel reads and writes one local offset.
-    raw_result(unsafe { arch::syscall(libc::SYS_splice, args) })
+    raw_count(unsafe { arch::syscall(libc::SYS_splice, args) })
 }
 
 /// process_vm_readv(2): reads from an address of another process; returns the bytes read.
@@ -109,13 +99,15 @@ pub fn read_process_memory(process: u32, address: u64, into: &mut [u8]) -> Resul
     let args = [process, here.as_ptr() as u64, 1, there.as_ptr() as u64, 1, 0];
     // SAFETY: the kernel reads two iovecs, and writes at most the slice's length. It validates the
     // remote address itself.
-    raw_result(unsafe { arch::syscall(libc::SYS_process_vm_readv, args) })
+    raw_count(unsafe { arch::syscall(libc::SYS_process_vm_readv, args) })
 }
 
 /// Allows a process to read this one's memory where Yama restricts that to ancestors.
 pub fn allow_reader(process: u32) {
-    // SAFETY: plain numbers. Without Yama the call fails, and nothing is restricted.
-    unsafe { libc::prctl(libc::PR_SET_PTRACER, u64::from(process), 0, 0, 0) };
+    if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        // Without Yama the call fails, and nothing is restricted.
+        let _ = set_ptracer(PTracer::ProcessID(pid));
+    }
 }
 
 /// An unlinked POSIX message queue, and its capacity in bytes.
@@ -137,7 +129,7 @@ impl PosixQueue {
         let at = name.as_ptr() as u64;
         let args = [at, flags as u64, 0o600, &raw const wanted as u64, 0, 0];
         // SAFETY: the name is NUL-terminated, and one mq_attr is read.
-        let made = raw_result(unsafe { arch::syscall(libc::SYS_mq_open, args) });
+        let made = raw_count(unsafe { arch::syscall(libc::SYS_mq_open, args) });
         let fd = made.map_err(|error| match error {
             Errno::EINVAL => Errno::unavailable(format!(
                 "a message of {size} bytes is too large for a queue: fs.mqueue.msgsize_max is {} \
@@ -177,7 +169,7 @@ impl PosixQueue {
         let (at, bytes) = (message.as_ptr() as u64, message.len() as u64);
         let args = [self.0.as_raw_fd() as u64, at, bytes, 0, 0, 0];
         // SAFETY: the kernel reads as many bytes as the slice has.
-        raw_result(unsafe { arch::syscall(libc::SYS_mq_timedsend, args) }).map(drop)
+        raw_count(unsafe { arch::syscall(libc::SYS_mq_timedsend, args) }).map(drop)
     }
 
     /// mq_timedreceive(2), without a timeout; returns the message's length.
@@ -186,7 +178,7 @@ impl PosixQueue {
         let (at, bytes) = (into.as_mut_ptr() as u64, into.len() as u64);
         let args = [self.0.as_raw_fd() as u64, at, bytes, 0, 0, 0];
         // SAFETY: the kernel writes at most as many bytes as the slice has.
-        raw_result(unsafe { arch::syscall(libc::SYS_mq_timedreceive, args) })
+        raw_count(unsafe { arch::syscall(libc::SYS_mq_timedreceive, args) })
     }
 }
 
@@ -286,7 +278,7 @@ impl SysvMessage {
         let bytes = bytes.min(self.0.len() - MESSAGE_TYPE.len()) as u64;
         let args = [queue as u64, self.0.as_ptr() as u64, bytes, 0, 0, 0];
         // SAFETY: the kernel reads a type and at most the bytes after it.
-        raw_result(unsafe { arch::syscall(libc::SYS_msgsnd, args) }).map(drop)
+        raw_count(unsafe { arch::syscall(libc::SYS_msgsnd, args) }).map(drop)
     }
 
     /// msgrcv(2) of a message, copied out of the buffer; returns its length.
@@ -295,7 +287,7 @@ impl SysvMessage {
         let room = (self.0.len() - MESSAGE_TYPE.len()) as u64;
         let args = [queue as u64, self.0.as_mut_ptr() as u64, room, 0, 0, 0];
         // SAFETY: the kernel writes a type and at most the bytes that fit after it.
-        let given = raw_result(unsafe { arch::syscall(libc::SYS_msgrcv, args) })?;
+        let given = raw_count(unsafe { arch::syscall(libc::SYS_msgrcv, args) })?;
         let (came, into) = (&self.0[MESSAGE_TYPE.len()..], into);
         let most = given.min(into.len());
         into[..most].copy_from_slice(&came[..most]);

@@ -4,20 +4,21 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::ptr::NonNull;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+use rustix::event::EventfdFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::cpu::affinity;
+use crate::kernel::errno::raw_result;
+use crate::kernel::memory::mapping::Mapping;
+use crate::kernel::net::socket;
 use crate::kernel::process::{self, Termination, WaitTarget};
-
-/// Converts the kernel's convention (a negative errno) to a `Result`.
-#[inline(always)]
-fn raw_result(result: i64) -> Result<i64, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
-}
 
 /// write(2); returns the bytes written.
 #[inline(always)]
@@ -80,22 +81,14 @@ pub fn futex_wait(word: &AtomicU32, reach: FutexScope) -> Result<(), Errno> {
 
 /// A new eventfd(2) counter at 0.
 pub fn eventfd() -> Result<File, Errno> {
-    // SAFETY: plain numbers; the descriptor is new and ours.
-    unsafe {
-        let fd = Errno::check(libc::eventfd(0, libc::EFD_CLOEXEC))?;
-        Ok(OwnedFd::from_raw_fd(fd).into())
-    }
+    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?.into())
 }
 
 /// A connected pair of AF_UNIX stream sockets.
 pub fn socket_pair() -> Result<(File, File), Errno> {
-    let mut ends = [0; 2];
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-    // SAFETY: two descriptors are written, and both are ours.
-    unsafe {
-        Errno::check(libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()))?;
-        Ok((OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()))
-    }
+    let (one, other) =
+        socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    Ok((one.into(), other.into()))
 }
 
 /// The id of the calling thread; for the main thread the process id.
@@ -227,14 +220,8 @@ impl Alarm {
         Ok(Self(()))
     }
 
-    fn set_interval(seconds: i64) -> Result<(), Errno> {
-        let time = libc::timeval { tv_sec: seconds, tv_usec: 0 };
-        let timer = libc::itimerval { it_interval: time, it_value: time };
-        // SAFETY: one timer is read, which is there.
-        Errno::check(unsafe {
-            libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut())
-        })
-        .map(drop)
+    fn set_interval(seconds: u64) -> Result<(), Errno> {
+        socket::set_interval_timer(Duration::from_secs(seconds))
     }
 }
 
@@ -246,7 +233,7 @@ impl Drop for Alarm {
 }
 
 /// Words in a page shared with every fork, each in its own cache line.
-pub struct SharedWords(NonNull<u8>);
+pub struct SharedWords(Mapping);
 
 /// The size of the page, and of a cache line.
 const PAGE_BYTES: usize = 4_096;
@@ -260,14 +247,7 @@ unsafe impl Sync for SharedWords {}
 impl SharedWords {
     /// A zeroed page, already faulted in.
     pub fn new() -> Result<Self, Errno> {
-        let (access, kind) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGE_BYTES, access, kind, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(Errno::last());
-        }
-        let words = Self(NonNull::new(base.cast()).ok_or(Errno::EINVAL)?);
+        let words = Self(Mapping::shared(PAGE_BYTES)?);
         words.word(0).store(0, std::sync::atomic::Ordering::Relaxed);
         Ok(words)
     }
@@ -276,21 +256,14 @@ impl SharedWords {
     #[inline(always)]
     pub fn word(&self, line: usize) -> &AtomicU32 {
         // SAFETY: the line lies in the page, is aligned, and is never anything but this.
-        unsafe { self.0.add(line % 32 * LINE_BYTES).cast().as_ref() }
+        unsafe { self.0.pointer(line % 32 * LINE_BYTES).as_ref() }
     }
 
     /// A word of 64 bits, in one of the 32 lines of the page's second half.
     #[inline(always)]
     pub fn word64(&self, line: usize) -> &AtomicU64 {
         // SAFETY: as above.
-        unsafe { self.0.add((32 + line % 32) * LINE_BYTES).cast().as_ref() }
-    }
-}
-
-impl Drop for SharedWords {
-    fn drop(&mut self) {
-        // SAFETY: this value alone owns the mapping in this process, and nothing borrows from it.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE_BYTES) };
+        unsafe { self.0.pointer((32 + line % 32) * LINE_BYTES).as_ref() }
     }
 }
 
@@ -321,24 +294,17 @@ impl PeerProcess {
 
     /// Checks that it still runs; if not, returns the error that it ended with, or ESRCH.
     pub fn check_running(&self) -> Result<(), Errno> {
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: all-zero bits are a valid siginfo, and the kernel fills it in.
-        let info = unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            Errno::check(libc::waitid(libc::P_PID, self.0, &raw mut info, flags))?;
-            info
-        };
-        // SAFETY: waitid fills in these members, or leaves them 0.
-        let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-        match (pid, info.si_code, status) {
-            (0, ..) => Ok(()),
-            (_, libc::CLD_EXITED, 1..) => Err(Errno(status)),
-            _ => Err(Errno::ESRCH),
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let pid = i32::try_from(self.0).ok().and_then(Pid::from_raw).ok_or(Errno::ESRCH)?;
+        match waitid(WaitId::Pid(pid), options)? {
+            None => Ok(()),
+            Some(ended) => match ended.exit_status() {
+                Some(status @ 1..) => Err(Errno(status)),
+                _ => Err(Errno::ESRCH),
+            },
         }
     }
-}
 
-impl PeerProcess {
     /// Waits until it exits by itself; an error if it failed or was killed.
     pub fn join(self) -> Result<(), Errno> {
         let peer = std::mem::ManuallyDrop::new(self);

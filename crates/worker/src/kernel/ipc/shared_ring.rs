@@ -1,10 +1,12 @@
 //! A ring buffer in memory shared by two processes, one writer and one reader.
 
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::mm::MapFlags;
 
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{FutexScope, futex_wait, futex_wake};
+use crate::kernel::memory::mapping::Mapping;
 use crate::kernel::net::control_stream::OnInterrupt;
 
 /// The header page before the data: counters, each in its own cache line.
@@ -22,7 +24,7 @@ pub enum WaitMode {
 
 /// The ring, shared with every fork.
 pub struct SharedRing {
-    base: NonNull<u8>,
+    mapping: Mapping,
     capacity: usize,
     waiting: WaitMode,
 }
@@ -30,18 +32,9 @@ pub struct SharedRing {
 impl SharedRing {
     /// A ring of `capacity` bytes, with all pages present.
     pub fn new(capacity: usize, waiting: WaitMode) -> Result<Self, Errno> {
-        let (access, kind) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
-        );
-        let bytes = HEADER_BYTES + capacity;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(Errno::last());
-        }
-        let base = NonNull::new(base.cast()).ok_or(Errno::EINVAL)?;
-        let ring = Self { base, capacity, waiting };
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        let mapping = Mapping::anonymous(HEADER_BYTES + capacity, flags)?;
+        let ring = Self { mapping, capacity, waiting };
         for awake in [ring.reader_awake(), ring.writer_awake()] {
             awake.store(1, Ordering::SeqCst);
         }
@@ -55,7 +48,7 @@ impl SharedRing {
 
     fn counter(&self, line: usize) -> &AtomicU64 {
         // SAFETY: the line lies in the first page, is aligned, and is never anything but this.
-        unsafe { self.base.add(line * LINE_BYTES).cast().as_ref() }
+        unsafe { self.mapping.pointer(line * LINE_BYTES).as_ref() }
     }
 
     /// Total bytes written.
@@ -70,7 +63,7 @@ impl SharedRing {
 
     fn word(&self, line: usize) -> &AtomicU32 {
         // SAFETY: as above.
-        unsafe { self.base.add(line * LINE_BYTES).cast().as_ref() }
+        unsafe { self.mapping.pointer(line * LINE_BYTES).as_ref() }
     }
 
     /// 0 while the reader sleeps or is about to.
@@ -109,7 +102,7 @@ impl SharedRing {
             // SAFETY: that many bytes lie between there and the end of the mapping, and the reader
             // does not access them before the counter is advanced.
             unsafe {
-                let to = self.base.add(HEADER_BYTES + at).as_ptr();
+                let to = self.mapping.pointer(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, count);
             }
             self.bytes_written().store(written.wrapping_add(count as u64), Ordering::SeqCst);
@@ -138,7 +131,7 @@ impl SharedRing {
             // SAFETY: that many bytes lie between there and the end of the mapping, and the writer
             // does not access them before the counter is advanced.
             unsafe {
-                let from = self.base.add(HEADER_BYTES + at).as_ptr();
+                let from = self.mapping.pointer(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(from, into[done..].as_mut_ptr(), count);
             }
             self.bytes_read().store(taken.wrapping_add(count as u64), Ordering::SeqCst);
@@ -221,12 +214,5 @@ fn spin(must: impl Fn() -> bool, gone: OnInterrupt<'_>) -> Result<(), Errno> {
             times += 1;
             gone(times)?;
         }
-    }
-}
-
-impl Drop for SharedRing {
-    fn drop(&mut self) {
-        // SAFETY: this value alone owns the mapping in this process, and nothing borrows from it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), HEADER_BYTES + self.capacity) };
     }
 }

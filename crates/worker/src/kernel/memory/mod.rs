@@ -2,6 +2,7 @@
 //! handles them, and tables shared between processes.
 
 pub mod blocks;
+pub(in crate::kernel) mod mapping;
 pub mod page_toucher;
 pub mod protection_fault;
 pub mod region;

@@ -1,11 +1,15 @@
 //! Mappings whose pages are the subject: fresh, shared, huge, file-backed.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::ptr::NonNull;
 
+use rustix::fs::{Advice, MemfdFlags, fadvise, memfd_create};
+use rustix::thread::disable_transparent_huge_pages;
+
 use crate::kernel::Errno;
+use crate::kernel::file::unnamed::open_unnamed;
 use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// The page size that the memory benchmarks assume.
@@ -340,38 +344,20 @@ impl Drop for Region {
 
 /// An anonymous file in memory (memfd_create(2)) of `bytes` bytes.
 pub fn memory_file(bytes: u64) -> Result<File, Errno> {
-    // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
-    let file: File = unsafe {
-        let fd = Errno::check(libc::memfd_create(c"oscost".as_ptr(), libc::MFD_CLOEXEC))?;
-        OwnedFd::from_raw_fd(fd).into()
-    };
+    let file = File::from(memfd_create("oscost", MemfdFlags::CLOEXEC)?);
     file.set_len(bytes)?;
     Ok(file)
 }
 
-/// An unnamed file in the working folder (O_TMPFILE), so that nothing is left behind. Where the
-/// file system does not support that, the name is unlinked at once.
+/// An unnamed file in the working folder.
 pub fn unnamed_file() -> Result<File, Errno> {
-    let mut options = File::options();
-    options.read(true).write(true);
-    match options.clone().custom_flags(libc::O_TMPFILE).open(".").map_err(Errno::from) {
-        Err(Errno::EOPNOTSUPP | Errno(libc::EISDIR)) => {
-            let name = format!("pages-{}-{:x}", std::process::id(), monotonic_raw_ns());
-            let file = options.create_new(true).open(&name)?;
-            std::fs::remove_file(&name)?;
-            Ok(file)
-        }
-        other => other,
-    }
+    let fallback = format!("pages-{}-{:x}", std::process::id(), monotonic_raw_ns());
+    open_unnamed(Path::new("."), &fallback)
 }
 
 /// Asks the kernel to drop a file's cached pages; dirty pages stay.
 pub fn drop_page_cache(file: &File) -> Result<(), Errno> {
-    // SAFETY: plain numbers. The result is the errno itself.
-    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
-        0 => Ok(()),
-        number => Err(Errno(number)),
-    }
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 /// While it lives, the process gets no transparent huge pages.
@@ -380,9 +366,9 @@ pub struct HugePagesDisabled(());
 impl HugePagesDisabled {
     /// Disables them. A kernel without huge pages has none to disable.
     pub fn new() -> Result<Self, Errno> {
-        match set_thp_disabled(true) {
-            Ok(()) | Err(Errno::EINVAL) => Ok(Self(())),
-            Err(error) => Err(error),
+        match disable_transparent_huge_pages(true) {
+            Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(Self(())),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -390,14 +376,8 @@ impl HugePagesDisabled {
 impl Drop for HugePagesDisabled {
     fn drop(&mut self) {
         // Errors cannot be reported from here; disabling succeeded, so enabling does.
-        let _ = set_thp_disabled(false);
+        let _ = disable_transparent_huge_pages(false);
     }
-}
-
-fn set_thp_disabled(disabled: bool) -> Result<(), Errno> {
-    // SAFETY: plain numbers.
-    let result = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, u64::from(disabled), 0, 0, 0) };
-    Errno::check(result).map(drop)
 }
 
 /// The end of the heap, which brk(2) moves.

@@ -1,15 +1,11 @@
 //! Memory that a process has written: what fork(2) copies page tables for, and exit frees.
 
-use std::ptr::NonNull;
-
 use crate::kernel::Errno;
 use crate::kernel::machine::resources::{address_space_left_bytes, available_bytes};
+use crate::kernel::memory::mapping::Mapping;
 
 /// A private mapping whose every page was written, in pages of the smallest size.
-pub struct ResidentMemory {
-    base: NonNull<u8>,
-    bytes: usize,
-}
+pub struct ResidentMemory(Mapping);
 
 const MIB: u64 = 1 << 20;
 
@@ -21,34 +17,18 @@ impl ResidentMemory {
         if bytes == 0 {
             return Ok(None);
         }
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(Errno::last());
-        }
-        let base = NonNull::new(base.cast::<u8>()).ok_or(Errno::EINVAL)?;
-        // SAFETY: the range is the mapping above. A kernel without huge pages refuses the advice,
-        // which is fine.
-        unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
-        let touched = Self { base, bytes };
+        let mapping = Mapping::private(bytes)?;
+        mapping.disable_huge_pages();
+        let touched = Self(mapping);
         touched.touch();
         Ok(Some(touched))
     }
 
     /// Writes each page.
     pub fn touch(&self) {
-        for at in (0..self.bytes).step_by(rustix::param::page_size()) {
+        for at in (0..self.0.bytes()).step_by(rustix::param::page_size()) {
             // SAFETY: inside the mapping, which nothing else refers to.
-            unsafe { self.base.add(at).write_volatile(1) };
+            unsafe { self.0.pointer::<u8>(at).write_volatile(1) };
         }
     }
 
@@ -77,13 +57,6 @@ impl ResidentMemory {
     }
 }
 
-impl Drop for ResidentMemory {
-    fn drop(&mut self) {
-        // SAFETY: this value alone owns the mapping.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +67,6 @@ mod tests {
         let why = ResidentMemory::unavailable_reason(1 << 40).unwrap();
         assert!(why.contains("touched_mib"), "{why}");
         assert!(ResidentMemory::new(0).unwrap().is_none());
-        assert_eq!(ResidentMemory::new(1).unwrap().unwrap().bytes, 1 << 20);
+        assert_eq!(ResidentMemory::new(1).unwrap().unwrap().0.bytes(), 1 << 20);
     }
 }

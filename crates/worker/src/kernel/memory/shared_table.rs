@@ -1,46 +1,33 @@
 //! Tables shared between processes.
 
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::kernel::Errno;
+use crate::kernel::memory::mapping::Mapping;
 
 /// A table of plain values in a shared mapping: pre-faulted, locked where the limit allows, and
 /// shared with every fork.
 pub struct SharedTable<T: Copy + Default> {
     base: NonNull<T>,
     len: usize,
-    owns: PhantomData<T>,
+    /// What `base` points into.
+    _mapping: Mapping,
 }
 
 impl<T: Copy + Default> SharedTable<T> {
     /// Maps room for `len` values and writes each once, so that no later write faults.
     pub fn new(len: usize) -> Result<Self, Errno> {
         let bytes = size_of::<T>() * len.max(1);
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(Errno::last());
-        }
-        // Locking may be refused (RLIMIT_MEMLOCK); written pages stay in memory anyway unless the
-        // machine swaps, which `ru_majflt` shows.
-        // SAFETY: the range is the mapping above.
-        unsafe { libc::mlock(base, bytes) };
-        let base = NonNull::new(base.cast::<T>()).ok_or(Errno::EINVAL)?;
+        let mapping = Mapping::shared(bytes)?;
+        // Locking may be refused; written pages stay in memory anyway unless the machine swaps,
+        // which `ru_majflt` shows.
+        let _ = mapping.lock();
+        let base: NonNull<T> = mapping.pointer(0);
         for index in 0..len {
             // SAFETY: `index` lies inside the mapping, which is aligned to a page.
             unsafe { base.add(index).write(T::default()) };
         }
-        Ok(Self { base, len, owns: PhantomData })
+        Ok(Self { base, len, _mapping: mapping })
     }
 
     /// The capacity in values.
@@ -73,14 +60,6 @@ impl<T: Copy + Default> SharedTable<T> {
     pub fn get(&self, index: usize) -> Option<T> {
         // SAFETY: inside the mapping, and every value in it was written.
         (index < self.len).then(|| unsafe { self.base.add(index).read_volatile() })
-    }
-}
-
-impl<T: Copy + Default> Drop for SharedTable<T> {
-    fn drop(&mut self) {
-        // SAFETY: this value alone owns the mapping in this process, and `&mut self` in drop means
-        // that nothing borrows from it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), size_of::<T>() * self.len.max(1)) };
     }
 }
 

@@ -2,84 +2,37 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+
+use linux_raw_sys::general::{
+    UFFD_API, UFFD_EVENT_PAGEFAULT, UFFDIO_REGISTER_MODE_MISSING, uffd_msg, uffdio_api,
+    uffdio_copy, uffdio_range, uffdio_register,
+};
+use linux_raw_sys::ioctl::{UFFDIO_API, UFFDIO_COPY, UFFDIO_REGISTER};
+use rustix::mm::{UserfaultfdFlags, userfaultfd};
 
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
 
 /// `UFFD_USER_MODE_ONLY`: faults of the program alone, which needs no privilege (Linux 5.11).
-const USER_MODE_ONLY: i32 = 1;
-/// `UFFD_API`.
-const API: u64 = 0xaa;
-/// `UFFD_EVENT_PAGEFAULT`.
-const EVENT_PAGEFAULT: u8 = 0x12;
-/// `UFFDIO_REGISTER_MODE_MISSING`.
-const MODE_MISSING: u64 = 1;
+const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
 
-/// `struct uffdio_api`.
-#[repr(C)]
-struct Api {
-    api: u64,
-    features: u64,
-    ioctls: u64,
-}
-
-/// `struct uffdio_register`.
-#[repr(C)]
-struct Register {
-    start: u64,
-    len: u64,
-    mode: u64,
-    ioctls: u64,
-}
-
-/// `struct uffdio_copy`.
-#[repr(C)]
-struct Copy {
-    to: u64,
-    from: u64,
-    len: u64,
-    mode: u64,
-    copied: i64,
-}
-
-/// `struct uffd_msg`, of a page fault.
-#[repr(C)]
-struct Message {
-    event: u8,
-    reserved: [u8; 7],
-    flags: u64,
-    address: u64,
-    thread: u64,
-}
-
-/// The number of an ioctl of userfaultfd's that reads and writes a `T`: `_IOWR(0xaa, number, T)`.
-const fn ioctl_request<T>(number: u64) -> u64 {
-    3 << 30 | (size_of::<T>() as u64) << 16 | 0xaa << 8 | number
-}
-
-/// Makes one such ioctl.
-fn ioctl<T>(fd: &File, number: u64, argument: &mut T) -> Result<(), Errno> {
-    // SAFETY: the size in the request is that of the argument, which is read and written.
-    let result = unsafe {
-        libc::ioctl(fd.as_raw_fd(), ioctl_request::<T>(number) as _, std::ptr::from_mut(argument))
-    };
+/// Makes an ioctl that reads and writes a `T`.
+fn ioctl<T>(fd: &File, number: u32, argument: &mut T) -> Result<(), Errno> {
+    // SAFETY: the number encodes the type of the argument, which is read and written.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
     Errno::check(result).map(drop)
 }
 
 /// A userfaultfd without registered ranges.
 pub fn open() -> Result<File, Errno> {
-    let flags = libc::O_CLOEXEC | USER_MODE_ONLY;
-    // SAFETY: plain numbers; the descriptor is new and ours.
-    let fd: File = unsafe {
-        let fd = Errno::check(libc::syscall(libc::SYS_userfaultfd, flags))?;
-        OwnedFd::from_raw_fd(fd as i32).into()
-    };
-    ioctl(&fd, 0x3f, &mut Api { api: API, features: 0, ioctls: 0 })?;
+    // SAFETY: nothing is registered here.
+    let fd = unsafe { userfaultfd(UserfaultfdFlags::CLOEXEC | USER_MODE_ONLY) }?.into();
+    ioctl(&fd, UFFDIO_API, &mut uffdio_api { api: UFFD_API.into(), features: 0, ioctls: 0 })?;
     Ok(fd)
 }
 
@@ -95,15 +48,16 @@ impl HandledRegion {
     /// is pinned to `cpu` if given.
     pub fn new(region: Region, cpu: Option<u32>) -> Result<Self, Errno> {
         let fd = open()?;
-        let (start, len) = (region.address() as u64, region.bytes() as u64);
-        ioctl(&fd, 0, &mut Register { start, len, mode: MODE_MISSING, ioctls: 0 })?;
+        let range = uffdio_range { start: region.address() as u64, len: region.bytes() as u64 };
+        let mode = UFFDIO_REGISTER_MODE_MISSING.into();
+        ioctl(&fd, UFFDIO_REGISTER, &mut uffdio_register { range, mode, ioctls: 0 })?;
         let handled = Arc::new(AtomicU64::new(0));
-        let (seen, last) = (Arc::clone(&handled), start + len - PAGE_BYTES as u64);
+        let (counter, last) = (Arc::clone(&handled), range.start + range.len - PAGE_BYTES as u64);
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
             if cpu.is_none_or(|cpu| affinity::pin(cpu).is_ok()) {
                 // An error ends the thread and closes its descriptor: from then on the kernel fills
                 // in the pages, and the fault count shows it.
-                let _ = handle_faults(fd, last, &seen);
+                let _ = handle_faults(fd, last, &counter);
             }
         })?;
         Ok(Self { region, handled_faults: handled, thread: Some(thread) })
@@ -124,20 +78,22 @@ impl HandledRegion {
 fn handle_faults(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Errno> {
     let page = vec![1u8; PAGE_BYTES];
     loop {
-        let mut message = [0u8; size_of::<Message>()];
+        let mut message = [0u8; size_of::<uffd_msg>()];
         fd.read_exact(&mut message)?;
         // SAFETY: a message has as many bytes, and any bits are one.
-        let message: Message = unsafe { std::mem::transmute(message) };
-        if message.event != EVENT_PAGEFAULT {
+        let message: uffd_msg = unsafe { std::mem::transmute(message) };
+        if u32::from(message.event) != UFFD_EVENT_PAGEFAULT {
             return Err(Errno::EINVAL);
         }
-        let to = message.address & !(PAGE_BYTES as u64 - 1);
-        let from = page.as_ptr() as u64;
+        // SAFETY: the event says that the union holds a page fault.
+        let address = unsafe { message.arg.pagefault.address };
+        let dst = address & !(PAGE_BYTES as u64 - 1);
+        let src = page.as_ptr() as u64;
         let len = PAGE_BYTES as u64;
         // Before the page is present: the waiting thread may read the count at once.
         handled.fetch_add(1, Ordering::Relaxed);
-        ioctl(&fd, 3, &mut Copy { to, from, len, mode: 0, copied: 0 })?;
-        if to == last {
+        ioctl(&fd, UFFDIO_COPY, &mut uffdio_copy { dst, src, len, mode: 0, copy: 0 })?;
+        if dst == last {
             return Ok(());
         }
     }

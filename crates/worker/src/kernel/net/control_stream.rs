@@ -5,10 +5,13 @@
 //! different kinds. They are sent by sendto(2) and recvfrom(2), so that a call counter can tell
 //! them from the writes and reads of most channels.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use crate::kernel::Errno;
 use crate::kernel::arch;
+use crate::kernel::errno::raw_count;
 
 /// Called when a wait was interrupted (SIGALRM does so every second), with the number of
 /// interruptions in this wait: `Ok` to continue waiting.
@@ -36,13 +39,9 @@ pub struct ControlStream(OwnedFd);
 impl ControlStream {
     /// Both ends, for two processes on one machine.
     pub fn pair() -> Result<(Self, Self), Errno> {
-        let mut ends = [0; 2];
-        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-        // SAFETY: two descriptors are written, and both are owned here.
-        unsafe {
-            Errno::check(libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()))?;
-            Ok((Self(OwnedFd::from_raw_fd(ends[0])), Self(OwnedFd::from_raw_fd(ends[1]))))
-        }
+        let (one, other) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        Ok((Self(one), Self(other)))
     }
 
     /// Uses an existing stream, such as a connection to a [`super::token_listener::TokenListener`].
@@ -96,8 +95,8 @@ impl ControlStream {
 
     /// Shuts down sending: the other end sees the end of the stream.
     pub fn shut_down(&self) {
-        // SAFETY: plain numbers. If the other end has closed already, this has no effect.
-        unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) };
+        // If the other end has closed already, this has no effect.
+        let _ = shutdown(&self.0, Shutdown::Write);
     }
 
     /// Whether something can be received.
@@ -114,7 +113,7 @@ impl ControlStream {
         let (at, length) = (bytes.as_ptr() as u64, bytes.len() as u64);
         let args = [self.0.as_raw_fd() as u64, at, length, libc::MSG_NOSIGNAL as u64, 0, 0];
         // SAFETY: the kernel reads as many bytes as the slice has; no address is given.
-        raw_result(unsafe { arch::syscall(libc::SYS_sendto, args) })
+        raw_count(unsafe { arch::syscall(libc::SYS_sendto, args) })
     }
 
     fn receive_bytes(&self, into: &mut [u8]) -> Result<usize, Errno> {
@@ -124,7 +123,7 @@ impl ControlStream {
     fn receive_with_flags(&self, into: &mut [u8], flags: i32) -> Result<usize, Errno> {
         let (at, length) = (into.as_mut_ptr() as u64, into.len() as u64);
         // SAFETY: the kernel writes at most as many bytes as the slice has, and no address.
-        raw_result(unsafe {
+        raw_count(unsafe {
             arch::syscall(
                 libc::SYS_recvfrom,
                 [self.0.as_raw_fd() as u64, at, length, flags as u64, 0, 0],
@@ -137,10 +136,6 @@ impl AsFd for ControlStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
-}
-
-fn raw_result(result: i64) -> Result<usize, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Several listeners at one port (SO_REUSEPORT), one per waiting process.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
+
+use rustix::net::sockopt::set_socket_reuseport;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 
 use crate::kernel::Errno;
-use crate::kernel::event::descriptor_set::reset_on_close;
+use crate::kernel::net::socket::reset_when_closed;
 
 /// Sockets that listen at one port of 127.0.0.1 (SO_REUSEPORT): the kernel assigns each connection
 /// to one of them.
@@ -36,15 +39,15 @@ impl ReuseportListeners {
     /// Connects a client, which resets the connection when closed: no TIME_WAIT, and no port stays
     /// taken.
     pub fn connect(&self) -> Result<TcpStream, Errno> {
-        let visitor = TcpStream::connect(self.address)?;
-        reset_on_close(&visitor).map(|()| visitor)
+        let client = TcpStream::connect(self.address)?;
+        reset_when_closed(&client).map(|()| client)
     }
 
     /// Accepts a pending connection, if any; the client must be closed before the accepted end.
     pub fn accept(&self, waiter: usize) -> Result<Option<TcpStream>, Errno> {
         let listener = self.listeners.get(waiter).ok_or(Errno::EINVAL)?;
         match listener.accept().map_err(Errno::from) {
-            Ok((guest, _)) => Ok(Some(guest)),
+            Ok((connection, _)) => Ok(Some(connection)),
             Err(Errno::EAGAIN) => Ok(None),
             Err(error) => Err(error),
         }
@@ -55,30 +58,9 @@ impl ReuseportListeners {
 fn listen_with_reuseport(port: u16) -> Result<TcpListener, Errno> {
     /// A connection is pending for one op at most.
     const BACKLOG: i32 = 16;
-    let on = 1i32;
-    let at = libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: port.to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from(Ipv4Addr::LOCALHOST).to_be() },
-        sin_zero: [0; 8],
-    };
-    // SAFETY: the descriptor is new and owned here; one local integer and one local address are
-    // read.
-    unsafe {
-        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-        let socket = OwnedFd::from_raw_fd(Errno::check(libc::socket(libc::AF_INET, kind, 0))?);
-        let fd = socket.as_raw_fd();
-        let size = |bytes: usize| bytes as libc::socklen_t;
-        Errno::check(libc::setsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_REUSEPORT,
-            (&raw const on).cast(),
-            size(size_of::<i32>()),
-        ))?;
-        let length = size(size_of::<libc::sockaddr_in>());
-        Errno::check(libc::bind(fd, (&raw const at).cast(), length))?;
-        Errno::check(libc::listen(fd, BACKLOG))?;
-        Ok(TcpListener::from(socket))
-    }
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_reuseport(&socket, true)?;
+    bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    listen(&socket, BACKLOG)?;
+    Ok(TcpListener::from(socket))
 }

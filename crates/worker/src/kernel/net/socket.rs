@@ -7,14 +7,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
 use crate::kernel::Errno;
 use crate::kernel::arch;
-
-/// Converts the kernel's convention (a negative errno) to a `Result`.
-#[inline(always)]
-fn raw_result(result: i64) -> Result<i64, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
-}
+use crate::kernel::errno::raw_result;
 
 /// sendto(2) on a connected socket; returns the bytes taken. With no reader left it is an error,
 /// not SIGPIPE.
@@ -172,13 +169,9 @@ impl SocketKind {
 
 /// Both ends of a pair: socketpair(2).
 pub fn pair(kind: SocketKind) -> Result<(File, File), Errno> {
-    let mut ends = [0; 2];
-    let kind = kind.number() | libc::SOCK_CLOEXEC;
-    // SAFETY: two descriptors are written, and both are ours.
-    unsafe {
-        Errno::check(libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()))?;
-        Ok((OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()))
-    }
+    let kind = SocketType::from_raw(kind.number() as u32);
+    let (one, other) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+    Ok((one.into(), other.into()))
 }
 
 /// A socket address in the kernel's format.
@@ -280,8 +273,7 @@ pub fn bind_path(path: &Path, kind: SocketKind) -> Result<File, Errno> {
     let socket = socket_for(&address, kind)?;
     bind(&socket, &address)?;
     if kind != SocketKind::Datagram {
-        // SAFETY: plain numbers.
-        Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+        rustix::net::listen(&socket, BACKLOG)?;
     }
     Ok(socket)
 }
@@ -291,8 +283,7 @@ pub fn listen(at: SocketAddr) -> Result<TcpListener, Errno> {
     let address = SocketAddress::from_ip(at);
     let socket = socket_for(&address, SocketKind::Stream)?;
     bind(&socket, &address)?;
-    // SAFETY: plain numbers.
-    Errno::check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
+    rustix::net::listen(&socket, BACKLOG)?;
     Ok(TcpListener::from(OwnedFd::from(socket)))
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions};
+use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal};
 
 use crate::kernel::Errno;
 
@@ -117,25 +117,22 @@ pub(in crate::kernel) fn waitpid_argument(target: WaitTarget) -> i32 {
 }
 
 /// Waits for a termination. With `patient = false` it returns `Ok(None)` if no child has terminated
-/// yet.
+/// yet. By the C library: some ops wait for their child inside the clock.
 pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(u32, Termination)>, Errno> {
-    let options = if patient { WaitOptions::empty() } else { WaitOptions::NOHANG };
-    let once = || match target {
-        WaitTarget::Any => process::wait(options),
-        WaitTarget::Child(pid) => match other_process(pid) {
-            Some(pid) => process::waitpid(Some(pid), options),
-            None => Err(rustix::io::Errno::CHILD),
-        },
-        WaitTarget::Group(group) => match other_process(group) {
-            Some(group) => process::waitpgid(group, options),
-            None => Err(rustix::io::Errno::CHILD),
-        },
-    };
+    let target = waitpid_argument(target);
+    let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
-        let Some((pid, status)) = rustix::io::retry_on_intr(once)? else { return Ok(None) };
-        let exited = status.exit_status().map(Termination::Exited);
-        if let Some(how) = exited.or(status.terminating_signal().map(Termination::Killed)) {
-            return Ok(Some((pid.as_raw_nonzero().get().unsigned_abs(), how)));
+        let mut status = 0;
+        // SAFETY: one integer is written, to a local.
+        match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
+            Ok(0) => return Ok(None),
+            Ok(pid) => {
+                if let Some(how) = Termination::from_status(status) {
+                    return Ok(Some((pid as u32, how)));
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
         }
     }
 }

@@ -7,8 +7,15 @@
 //! it; no other process sees it, and no packet passes through it.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::kernel::Errno;
 
@@ -34,10 +41,8 @@ impl KernelThread {
 
     /// Creates everything in the thread's current namespace.
     fn prepare_here() -> Result<Self, Errno> {
-        let socket = owned_descriptor(|| {
-            // SAFETY: plain numbers.
-            unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }
-        })?;
+        let socket =
+            socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         make_pair()?;
         // Without generic receive offload a veth has no NAPI queue to poll.
         set_gro(&socket)?;
@@ -91,22 +96,14 @@ impl Namespace {
     /// Moves the calling thread into a fresh network namespace.
     fn enter_new() -> Result<Self, Errno> {
         let home = File::open("/proc/thread-self/ns/net")?;
-        // SAFETY: plain numbers; only this thread is affected.
-        Errno::check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+        // SAFETY: only the namespace of this thread is affected, and no descriptor.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
         Ok(Self(home.into()))
     }
 
     fn restore(self) -> Result<(), Errno> {
-        // SAFETY: a descriptor of a namespace, and its kind.
-        Errno::check(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+        Ok(move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
-}
-
-/// Takes ownership of a descriptor that `open` returns.
-fn owned_descriptor(open: impl FnOnce() -> i32) -> Result<OwnedFd, Errno> {
-    let fd = Errno::check(open())?;
-    // SAFETY: it is new and not shared.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// An ifreq(7) that names the device.
@@ -142,29 +139,11 @@ fn set_gro(socket: &OwnedFd) -> Result<(), Errno> {
 /// Opens the device's `threaded` through a detached sysfs mount (Linux 5.2), which shows the
 /// thread's network namespace.
 fn open_threaded() -> Result<File, Errno> {
-    const FSOPEN_CLOEXEC: libc::c_uint = 1;
-    const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
-    const FSMOUNT_CLOEXEC: libc::c_uint = 1;
-    let context = owned_descriptor(|| {
-        // SAFETY: a string with an end, and plain numbers.
-        unsafe { libc::syscall(libc::SYS_fsopen, c"sysfs".as_ptr(), FSOPEN_CLOEXEC) as i32 }
-    })?;
-    let none = std::ptr::null::<libc::c_void>();
-    let fd = context.as_raw_fd();
-    // SAFETY: the command takes neither key nor value.
-    let created =
-        unsafe { libc::syscall(libc::SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, none, none, 0) as i32 };
-    Errno::check(created)?;
-    let mount = owned_descriptor(|| {
-        // SAFETY: plain numbers.
-        unsafe { libc::syscall(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, 0) as i32 }
-    })?;
-    let file = owned_descriptor(|| {
-        let path = c"devices/virtual/net/oscost0/threaded".as_ptr();
-        // SAFETY: a string with an end, and plain numbers.
-        unsafe { libc::openat(mount.as_raw_fd(), path, libc::O_RDWR | libc::O_CLOEXEC) }
-    })?;
-    Ok(file.into())
+    let context = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+    let path = "devices/virtual/net/oscost0/threaded";
+    Ok(openat(&mount, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
 /// RTM_NEWLINK of rtnetlink(7): a pair of veth devices, each with one queue either way. As bytes,
@@ -189,20 +168,12 @@ const NEW_PAIR: [u8; 128] = [
 ];
 
 fn make_pair() -> Result<(), Errno> {
-    let socket = owned_descriptor(|| {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: plain numbers.
-        unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) }
-    })?;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    send(&socket, &NEW_PAIR, SendFlags::empty())?;
     // An answer is a header of 16 bytes, then 0 or a negative errno (NLMSG_ERROR).
     let mut answer = [0u8; 20];
-    // SAFETY: as many bytes are read and written as there are.
-    let received = unsafe {
-        let fd = socket.as_raw_fd();
-        Errno::check(libc::send(fd, NEW_PAIR.as_ptr().cast(), NEW_PAIR.len(), 0))?;
-        Errno::check(libc::recv(fd, answer.as_mut_ptr().cast(), answer.len(), 0))?
-    };
-    let error = answer.last_chunk().filter(|_| received == 20).ok_or(Errno(libc::EPROTO))?;
+    let (received, _) = recv(&socket, &mut answer, RecvFlags::empty())?;
+    let error = answer.last_chunk().filter(|_| received == 20).ok_or(Errno::EPROTO)?;
     match i32::from_ne_bytes(*error) {
         0 => Ok(()),
         error => Err(Errno(-error)),

@@ -4,13 +4,8 @@ use oscost_model::mark;
 
 use crate::kernel::Errno;
 use crate::kernel::arch;
+use crate::kernel::errno::raw_result;
 use crate::kernel::time::clock::ClockId;
-
-/// Converts the kernel's convention (a negative errno) to a `Result`.
-#[inline(always)]
-fn raw_result(result: i64) -> Result<i64, Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result) }
-}
 
 /// getppid(2) by the raw instruction.
 #[inline(always)]

@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::kernel::Errno;
 use crate::kernel::arch;
+use crate::kernel::errno::raw_result;
 use crate::kernel::time::clock::{ClockId, gettime};
 
 /// A method of sleeping.
@@ -54,6 +55,7 @@ impl Sleep {
                     let asked = (&raw const once[2]) as u64;
                     arch::syscall(libc::SYS_nanosleep, [asked, 0, 0, 0, 0, 0])
                 })
+                .map(drop)
             }
             Self::Timerfd(fd) => {
                 let fd = fd.as_raw_fd() as u64;
@@ -80,10 +82,6 @@ impl Sleep {
 /// A lost signal must not hang a worker.
 const MAX_WAIT_S: i64 = 10;
 
-fn raw_result(result: i64) -> Result<(), Errno> {
-    if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
-}
-
 fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
     let once = [0, 0, seconds, us];
     // SAFETY: the kernel reads one itimerval and writes nothing.
@@ -91,6 +89,7 @@ fn set_alarm(seconds: i64, us: i64) -> Result<(), Errno> {
         let arguments = [libc::ITIMER_REAL as u64, once.as_ptr() as u64, 0, 0, 0, 0];
         arch::syscall(libc::SYS_setitimer, arguments)
     })
+    .map(drop)
 }
 
 /// SIGALRM, blocked in this thread until dropped: the waiter takes it, and it ends no process.
@@ -119,6 +118,7 @@ impl BlockedAlarm {
             let (set, longest) = (&raw const ALARM as u64, longest.as_ptr() as u64);
             arch::syscall(libc::SYS_rt_sigtimedwait, [set, 0, longest, SET_BYTES, 0, 0])
         })
+        .map(drop)
     }
 }
 
@@ -138,6 +138,7 @@ fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), E
         let set = &raw const *set as u64;
         arch::syscall(libc::SYS_rt_sigprocmask, [how as u64, set, before, SET_BYTES, 0, 0])
     })
+    .map(drop)
 }
 
 #[cfg(test)]

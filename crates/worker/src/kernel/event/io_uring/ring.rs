@@ -5,60 +5,25 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use linux_raw_sys::io_uring::{
+    IORING_ENTER_GETEVENTS, IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, io_uring_op,
+    io_uring_params,
+};
+use rustix::net::{Shutdown, shutdown};
+
 use crate::kernel::Errno;
+use crate::kernel::memory::mapping::Mapping;
 use crate::kernel::net::control_stream::OnInterrupt;
 
-/// The mmap(2) offsets of the rings (io_uring.h).
-const OFFSET_SUBMISSIONS: i64 = 0;
-const OFFSET_COMPLETIONS: i64 = 0x800_0000;
-const OFFSET_ENTRIES: i64 = 0x1000_0000;
 /// io_uring_enter(2) waits for the given number of completions.
-pub(super) const GET_EVENTS: u64 = 1;
+pub(super) const GET_EVENTS: u64 = IORING_ENTER_GETEVENTS as u64;
 /// The operation that does nothing.
-const NO_OP: u8 = 0;
+const NO_OP: u8 = io_uring_op::IORING_OP_NOP as u8;
 /// The operation that reads like pread(2) (Linux 5.6).
-const READ: u8 = 22;
+const READ: u8 = io_uring_op::IORING_OP_READ as u8;
 /// The operations that are send(2) and recv(2) (Linux 5.6).
-const SEND: u8 = 26;
-const RECEIVE: u8 = 27;
-
-/// The offsets of the submission ring
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct SubmissionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    flags: u32,
-    dropped: u32,
-    array: u32,
-    rest: [u32; 3],
-}
-
-/// The offsets of the completion ring
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct CompletionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    overflow: u32,
-    completions: u32,
-    rest: [u32; 4],
-}
-
-/// The parameters of io_uring_setup(2), in and out (`struct io_uring_params`).
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Parameters {
-    entries: u32,
-    completions: u32,
-    rest: [u32; 8],
-    submission_offsets: SubmissionOffsets,
-    completion_offsets: CompletionOffsets,
-}
+const SEND: u8 = io_uring_op::IORING_OP_SEND as u8;
+const RECEIVE: u8 = io_uring_op::IORING_OP_RECV as u8;
 
 /// An entry of the submission ring (`struct io_uring_sqe`).
 #[repr(C)]
@@ -82,40 +47,6 @@ pub(super) struct Completion {
     pub(super) flags: u32,
 }
 
-/// A mapping of the ring's descriptor.
-struct Mapping {
-    base: NonNull<u8>,
-    bytes: usize,
-}
-
-impl Mapping {
-    fn map(fd: &OwnedFd, offset: i64, bytes: usize) -> Result<Self, Errno> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd.as_raw_fd(), offset)
-        };
-        if base == libc::MAP_FAILED {
-            return Err(Errno::last());
-        }
-        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
-    }
-
-    /// The pointer at an offset.
-    fn pointer<T>(&self, offset: u32) -> NonNull<T> {
-        // SAFETY: the kernel places the word inside the mapping, aligned.
-        unsafe { self.base.add(offset as usize).cast() }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: this value alone owns the mapping.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
-}
-
 /// A ring with default settings: no kernel polling thread, so every submission is a call.
 pub struct Ring {
     pub(super) fd: OwnedFd,
@@ -135,41 +66,37 @@ pub struct Ring {
 impl Ring {
     /// A ring for `entries` submissions, a power of two.
     pub fn new(entries: u32) -> Result<Self, Errno> {
-        let mut parameters = Parameters::default();
-        // SAFETY: the kernel reads and writes one local parameter struct; the descriptor is new and
-        // owned here.
-        let fd = unsafe {
+        // SAFETY: all-zero bits are valid parameters; the kernel reads and writes one local struct;
+        // the descriptor is new and owned here.
+        let (fd, parameters) = unsafe {
+            let mut parameters: io_uring_params = std::mem::zeroed();
             let fd = libc::syscall(libc::SYS_io_uring_setup, entries, &raw mut parameters);
-            OwnedFd::from_raw_fd(Errno::check(fd)? as i32)
+            (OwnedFd::from_raw_fd(Errno::check(fd)? as i32), parameters)
         };
-        let Parameters { submission_offsets, completion_offsets, .. } = parameters;
-        let words = parameters.entries as usize * size_of::<u32>();
-        let of_submissions =
-            Mapping::map(&fd, OFFSET_SUBMISSIONS, submission_offsets.array as usize + words)?;
-        let of_completions = Mapping::map(
-            &fd,
-            OFFSET_COMPLETIONS,
-            completion_offsets.completions as usize
-                + parameters.completions as usize * size_of::<Completion>(),
-        )?;
-        let of_entries =
-            Mapping::map(&fd, OFFSET_ENTRIES, parameters.entries as usize * size_of::<Entry>())?;
-        let array: NonNull<u32> = of_submissions.pointer(submission_offsets.array);
-        for index in 0..parameters.entries {
+        let io_uring_params { sq_entries, cq_entries, sq_off, cq_off, .. } = parameters;
+        let map = |offset: u32, first: u32, count: u32, size: usize| {
+            Mapping::of_descriptor(&fd, offset.into(), first as usize + count as usize * size)
+        };
+        let of_submissions = map(IORING_OFF_SQ_RING, sq_off.array, sq_entries, size_of::<u32>())?;
+        let of_completions =
+            map(IORING_OFF_CQ_RING, cq_off.cqes, cq_entries, size_of::<Completion>())?;
+        let of_entries = map(IORING_OFF_SQES, 0, sq_entries, size_of::<Entry>())?;
+        let array: NonNull<u32> = of_submissions.pointer(sq_off.array as usize);
+        for index in 0..sq_entries {
             // SAFETY: inside the mapping, which the kernel does not read before the first
-            // submission. Index i of the ring is entry i, for ever.
+            // submission. Index i of the ring is always entry i.
             unsafe { array.add(index as usize).write(index) };
         }
         Ok(Self {
-            entries: parameters.entries,
-            completion_mask: u64::from(parameters.completions) - 1,
+            entries: sq_entries,
+            completion_mask: u64::from(cq_entries) - 1,
             queued: 0,
             submitted: 0,
-            submission_tail: of_submissions.pointer(submission_offsets.tail),
-            completion_head: of_completions.pointer(completion_offsets.head),
-            completion_tail: of_completions.pointer(completion_offsets.tail),
+            submission_tail: of_submissions.pointer(sq_off.tail as usize),
+            completion_head: of_completions.pointer(cq_off.head as usize),
+            completion_tail: of_completions.pointer(cq_off.tail as usize),
             submissions: of_entries.pointer(0),
-            completions: of_completions.pointer(completion_offsets.completions),
+            completions: of_completions.pointer(cq_off.cqes as usize),
             _mappings: [of_submissions, of_completions, of_entries],
             fd,
         })
@@ -290,8 +217,7 @@ impl Ring {
             let ended = gone(times);
             if ended.is_err() {
                 // The kernel uses the bytes until the operation is done: shutting down ends it.
-                // SAFETY: plain numbers.
-                unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+                let _ = shutdown(socket, Shutdown::Both);
             }
             match self.enter(0, 1) {
                 Ok(_) | Err(Errno::EINTR) => {}
@@ -413,7 +339,7 @@ mod tests {
         let Ok(mut ring) = Ring::new(4) else { return };
         assert_eq!((0..4).try_for_each(|_| ring.queue_no_op()), Ok(()));
         assert_eq!(ring.queue_no_op(), Err(Errno(libc::EBUSY)));
-        // SAFETY: the entry is inside the mapping, and the kernel has not been told of it yet.
+        // SAFETY: the entry is inside the mapping, and the kernel does not know it yet.
         unsafe { (*ring.submissions.as_ptr()).user_data = 99 };
         assert_eq!(ring.submit(), Err(Errno::EPROTO));
     }

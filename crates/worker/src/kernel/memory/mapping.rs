@@ -1,0 +1,88 @@
+//! Mappings of memory that one value owns.
+
+use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use rustix::mm::{madvise, mlock, mmap, mmap_anonymous, mprotect, munmap};
+
+use crate::kernel::Errno;
+
+const ACCESS: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
+
+/// A readable and writable mapping, unmapped when dropped.
+pub(in crate::kernel) struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Mapping {
+    /// Anonymous memory of this process.
+    pub(in crate::kernel) fn private(bytes: usize) -> Result<Self, Errno> {
+        Self::anonymous(bytes, MapFlags::PRIVATE)
+    }
+
+    /// Anonymous memory, shared with every fork.
+    pub(in crate::kernel) fn shared(bytes: usize) -> Result<Self, Errno> {
+        Self::anonymous(bytes, MapFlags::SHARED)
+    }
+
+    /// Anonymous memory with these flags.
+    pub(in crate::kernel) fn anonymous(bytes: usize, flags: MapFlags) -> Result<Self, Errno> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, ACCESS, flags) }?;
+        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
+    }
+
+    /// A part of what a descriptor stands for, shared, with all pages present.
+    pub(in crate::kernel) fn of_descriptor(
+        fd: &OwnedFd,
+        offset: u64,
+        bytes: usize,
+    ) -> Result<Self, Errno> {
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base = unsafe { mmap(std::ptr::null_mut(), bytes, ACCESS, flags, fd, offset) }?;
+        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
+    }
+
+    /// Its length.
+    #[inline(always)]
+    pub(in crate::kernel) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The address at an offset, which must not exceed the length.
+    #[inline(always)]
+    pub(in crate::kernel) fn pointer<T>(&self, offset: usize) -> NonNull<T> {
+        debug_assert!(offset <= self.bytes);
+        // SAFETY: the callers' offsets are inside the mapping.
+        unsafe { self.base.add(offset).cast() }
+    }
+
+    /// Locks it into memory, which RLIMIT_MEMLOCK may forbid.
+    pub(in crate::kernel) fn lock(&self) -> Result<(), Errno> {
+        // SAFETY: the range is the mapping.
+        Ok(unsafe { mlock(self.base.as_ptr().cast(), self.bytes) }?)
+    }
+
+    /// Requests small pages. A kernel without huge pages refuses, which is fine.
+    pub(in crate::kernel) fn disable_huge_pages(&self) {
+        // SAFETY: the range is the mapping, whose content is kept.
+        let _ = unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxNoHugepage) };
+    }
+
+    /// Makes it executable, and no longer writable.
+    pub(in crate::kernel) fn make_executable(&self) -> Result<(), Errno> {
+        let access = MprotectFlags::READ | MprotectFlags::EXEC;
+        // SAFETY: the range is the mapping; nothing borrows from it.
+        Ok(unsafe { mprotect(self.base.as_ptr().cast(), self.bytes, access) }?)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this value alone owns the mapping in this process, and nothing borrows from it.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
