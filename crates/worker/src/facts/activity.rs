@@ -23,7 +23,7 @@ pub struct Start {
 
 /// The contents of `/proc/stat`: steal and total ticks of each CPU, and busy ticks of all CPUs.
 struct Ticks {
-    per_cpu: Vec<Option<(u64, u64)>>,
+    per_cpu: Vec<Option<snapshot::CpuTicks>>,
     busy: Option<u64>,
 }
 
@@ -61,11 +61,11 @@ pub fn start(roots: &Roots, cpus: &[u32]) -> Start {
 }
 
 fn throttled_periods(roots: &Roots) -> Option<u64> {
-    cgroup::own(roots, "cpu")?.throttling().0
+    cgroup::own(roots, "cpu")?.throttling().periods
 }
 
 /// Takes the second snapshot and returns the difference. `own_pids` are processes that are not
-/// reported, nor are their descendants. What is in no file (elapsed time, clock discipline, the audit
+/// reported, together with their descendants. What is in no file (elapsed time, clock discipline, the audit
 /// system) is left at its default.
 pub fn finish(roots: &Roots, begun: &Start, own_pids: &[u32]) -> SystemActivity {
     let after = census(roots);
@@ -77,16 +77,16 @@ pub fn finish(roots: &Roots, begun: &Start, own_pids: &[u32]) -> SystemActivity 
     let used = begun.processes.usage_until(&after, own_pids);
     let busy = begun.ticks.busy.zip(ticks.busy).map(|(then, now)| now.saturating_sub(then));
     let cpu = |(at, &cpu): (usize, &u32)| {
-        let pair = |ticks: &Ticks| ticks.per_cpu.get(at).copied().flatten();
-        let (then, now) = (pair(&begun.ticks), pair(&ticks));
-        let increase = |of: fn((u64, u64)) -> u64| {
-            then.zip(now).map(|(then, now)| of(now).saturating_sub(of(then)))
+        let of_cpu = |ticks: &Ticks| ticks.per_cpu.get(at).copied().flatten();
+        let (then, now) = (of_cpu(&begun.ticks), of_cpu(&ticks));
+        let increase = |field: fn(snapshot::CpuTicks) -> u64| {
+            then.zip(now).map(|(then, now)| field(now).saturating_sub(field(then)))
         };
         CpuActivity {
             cpu,
-            steal_ticks: increase(|(steal, _)| steal),
-            total_ticks: increase(|(_, total)| total),
-            interrupts: interrupts.as_deref().map(|seen| interrupts::sum(seen, at)),
+            steal_ticks: increase(|ticks| ticks.steal),
+            total_ticks: increase(|ticks| ticks.total),
+            interrupts: interrupts.as_deref().map(|active| interrupts::sum(active, at)),
         }
     };
     SystemActivity {

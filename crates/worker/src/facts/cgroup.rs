@@ -21,6 +21,13 @@ pub(super) struct Group {
     folders: Vec<PathBuf>,
 }
 
+/// The sums over a group and its ancestors since their start; `None` if unknown.
+#[derive(Default)]
+pub(super) struct Throttling {
+    pub(super) periods: Option<u64>,
+    pub(super) us: Option<u64>,
+}
+
 /// Finds the own group; `None` if the kernel has no control groups or none is visible.
 ///
 /// Version 1 manages the controller if any of its hierarchies names it: if both versions are mounted,
@@ -94,8 +101,8 @@ impl Group {
         tightest
     }
 
-    /// The number of throttled periods of the groups, and the time throttled in microseconds.
-    pub(super) fn throttling(&self) -> (Option<u64>, Option<u64>) {
+    /// How often and how long the groups were throttled.
+    pub(super) fn throttling(&self) -> Throttling {
         let stats =
             self.folders.iter().filter_map(|folder| reader::lines(&folder.join("cpu.stat")));
         let stats: Vec<String> = stats.collect();
@@ -106,7 +113,7 @@ impl Group {
             let ns = || parse::counter(text, "throttled_time").map(|ns| ns / 1000);
             parse::counter(text, "throttled_usec").or_else(ns)
         };
-        (sum(|text| parse::counter(text, "nr_throttled")), sum(us))
+        Throttling { periods: sum(|text| parse::counter(text, "nr_throttled")), us: sum(us) }
     }
 }
 

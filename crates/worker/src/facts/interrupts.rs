@@ -67,7 +67,7 @@ pub(super) fn between(
     before: &[Source],
     after: Vec<Source>,
 ) -> Vec<InterruptActivity> {
-    let seen = |Source { irq, name, times: now }: Source| {
+    let active = |Source { irq, name, times: now }: Source| {
         let then = before.iter().find(|then| then.irq == irq);
         let grown = now.iter().enumerate().map(|(at, &now)| {
             now.saturating_sub(then.and_then(|then| then.times.get(at)).copied().unwrap_or(0))
@@ -84,12 +84,12 @@ pub(super) fn between(
         let (allowed, effective) = (list("smp_affinity_list"), list("effective_affinity_list"));
         Some(InterruptActivity { irq, name, counts: times, allowed, effective })
     };
-    after.into_iter().filter_map(seen).collect()
+    after.into_iter().filter_map(active).collect()
 }
 
 /// The number of interrupts of a CPU; `at` is its index among the recorded CPUs.
-pub(super) fn sum(seen: &[InterruptActivity], at: usize) -> u64 {
-    seen.iter().filter_map(|source| source.counts.get(at)).sum()
+pub(super) fn sum(active: &[InterruptActivity], at: usize) -> u64 {
+    active.iter().filter_map(|source| source.counts.get(at)).sum()
 }
 
 #[cfg(test)]

@@ -256,17 +256,17 @@ mod tests {
             (60, stat("rustc", 1, 0, [130, 10, 0, 0], 6)),
             (61, stat("rustc", 1, 0, [20, 0, 0, 0], 7)),
         ]);
-        let taken = before.usage_until(&after, &[50]);
-        let listed: Vec<(&str, ProcessKind, u32, u64)> = taken
+        let usage = before.usage_until(&after, &[50]);
+        let listed: Vec<(&str, ProcessKind, u32, u64)> = usage
             .processes
             .iter()
             .map(|it| (it.name.as_str(), it.kind, it.count, it.cpu_ns / TICK_NS))
             .collect();
         let program = ProcessKind::Program;
         assert_eq!(listed, [("rustc", program, 2, 60), ("kworker/0:1", ProcessKind::Kernel, 1, 2)]);
-        assert_eq!(taken.processes[0].pids, [60, 61]);
+        assert_eq!(usage.processes[0].pids, [60, 61]);
         // 60 + 2 of others, 200 + 3 of ours.
-        assert_eq!(taken.known_ns, 265 * TICK_NS);
+        assert_eq!(usage.known_ns, 265 * TICK_NS);
     }
 
     #[test]
@@ -281,8 +281,8 @@ mod tests {
             (1, stat("init", 0, 0, [0; 4], 1)),
             (10, stat("make", 1, 0, [1, 0, 100, 0], 2)),
         ]);
-        let taken = before.usage_until(&after, &[]);
-        let [children] = &taken.processes[..] else { panic!("{taken:?}") };
+        let usage = before.usage_until(&after, &[]);
+        let [children] = &usage.processes[..] else { panic!("{usage:?}") };
         assert_eq!((children.name.as_str(), children.kind), ("make", ProcessKind::Children));
         assert_eq!(children.cpu_ns, 20 * TICK_NS);
         assert_eq!(children.pids, [10]);
@@ -292,9 +292,9 @@ mod tests {
     fn a_reused_number_is_another_process() {
         let before = census(&[(10, stat("old", 1, 0, [500, 0, 0, 0], 2))]);
         let after = census(&[(10, stat("new", 1, 0, [3, 0, 0, 0], 90))]);
-        let taken = before.usage_until(&after, &[]);
+        let usage = before.usage_until(&after, &[]);
         assert_eq!(
-            (taken.processes[0].name.as_str(), taken.processes[0].cpu_ns),
+            (usage.processes[0].name.as_str(), usage.processes[0].cpu_ns),
             ("new", 3 * TICK_NS)
         );
     }
@@ -305,10 +305,10 @@ mod tests {
         let mut many: Vec<_> = many.collect();
         many.push((400, stat("chronyd", 1, 0, [0; 4], 1)));
         many.push((401, stat("systemd-timesyn", 1, 0, [0; 4], 1)));
-        let taken = Census::default().usage_until(&census(&many), &[]);
-        assert_eq!(taken.daemons, ["chronyd", "systemd-timesyn"]);
-        assert_eq!(taken.processes.len(), MAX_ENTRIES);
-        assert_eq!(taken.known_ns, 399 * TICK_NS, "time that is not listed is still known");
+        let usage = Census::default().usage_until(&census(&many), &[]);
+        assert_eq!(usage.daemons, ["chronyd", "systemd-timesyn"]);
+        assert_eq!(usage.processes.len(), MAX_ENTRIES);
+        assert_eq!(usage.known_ns, 399 * TICK_NS, "time that is not listed is still known");
     }
 
     #[test]

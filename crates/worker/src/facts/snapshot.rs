@@ -22,16 +22,15 @@ pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
     let loadavg = reader::value(&roots.at("proc/loadavg")).unwrap_or_default();
     let mut load = loadavg.split_whitespace();
     let group = cgroup::own(roots, "cpu");
-    let (throttled_periods, throttled_us) =
-        group.map(|group| group.throttling()).unwrap_or_default();
+    let throttling = group.map(|group| group.throttling()).unwrap_or_default();
     Snapshot {
         cpu,
-        steal_ticks: ticks.map(|(steal, _)| steal),
-        total_ticks: ticks.map(|(_, total)| total),
+        steal_ticks: ticks.map(|ticks| ticks.steal),
+        total_ticks: ticks.map(|ticks| ticks.total),
         pressure_cpu_some_avg10_pct: pressure.and_then(|text| some_avg10(&text)),
         interrupts: interrupts.and_then(|text| column_sum(&text, cpu)),
-        throttled_periods,
-        throttled_us,
+        throttled_periods: throttling.periods,
+        throttled_us: throttling.us,
         load_1min: load.next().and_then(finite),
         runnable_tasks: load.nth(2).and_then(|tasks| tasks.split_once('/')?.0.parse().ok()),
     }
@@ -42,14 +41,23 @@ pub(super) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Steal and total ticks of one CPU.
-pub(super) fn ticks(stat: &str, cpu: u32) -> Option<(u64, u64)> {
+/// Clock ticks of a CPU since the machine started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CpuTicks {
+    /// Those in which the hypervisor ran another guest.
+    pub(super) steal: u64,
+    pub(super) total: u64,
+}
+
+/// The ticks of one CPU.
+pub(super) fn ticks(stat: &str, cpu: u32) -> Option<CpuTicks> {
     let name = format!("cpu{cpu}");
     let line = stat.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(' '))?;
     let columns = line.split_whitespace().take(STAT_COLUMNS).map(str::parse);
     let columns: Vec<u64> = columns.collect::<Result<_, _>>().ok()?;
     let steal = *columns.get(STAT_COLUMNS - 1)?;
-    Some((steal, columns.iter().try_fold(0, |sum: u64, ticks| sum.checked_add(*ticks))?))
+    let total = columns.iter().try_fold(0, |sum: u64, ticks| sum.checked_add(*ticks))?;
+    Some(CpuTicks { steal, total })
 }
 
 /// `some avg10=0.07 avg60=...`, in percent.
@@ -79,8 +87,8 @@ mod tests {
     fn cpu_1_is_not_confused_with_cpu_10() {
         let stat =
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu10 1 1 1 1 1 1 1 5 0 0\ncpu1 1 2 3 4 5 6 7 8 9 9\n";
-        assert_eq!(ticks(stat, 1), Some((8, 36)));
-        assert_eq!(ticks(stat, 10), Some((5, 12)));
+        assert_eq!(ticks(stat, 1), Some(CpuTicks { steal: 8, total: 36 }));
+        assert_eq!(ticks(stat, 10), Some(CpuTicks { steal: 5, total: 12 }));
         assert_eq!(ticks(stat, 2), None);
     }
 

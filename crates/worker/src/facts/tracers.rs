@@ -14,26 +14,26 @@ const MAX_INSTANCES: usize = 16;
 
 /// The active tracers, and the sources that could not be read.
 pub(super) fn gather(roots: &Roots, status: &str) -> (Vec<String>, Vec<String>) {
-    let (mut seen, mut unread) = (Vec::new(), Vec::new());
+    let (mut tracers, mut unread) = (Vec::new(), Vec::new());
     match tracefs(roots) {
         Some(folder) => {
-            read_instance(&folder, "", &mut seen);
+            read_instance(&folder, "", &mut tracers);
             for name in reader::names(&folder.join("instances")).iter().take(MAX_INSTANCES) {
                 let shown = parse::printable(name, 64).unwrap_or_default();
                 let suffix = format!(" (instance {shown})");
-                read_instance(&folder.join("instances").join(name), &suffix, &mut seen);
+                read_instance(&folder.join("instances").join(name), &suffix, &mut tracers);
             }
         }
         None => unread.push("tracefs".to_string()),
     }
     if reader::switch(&roots.at("proc/sys/kernel/stack_tracer_enabled")) == Some(true) {
-        seen.push("stack tracer".to_string());
+        tracers.push("stack tracer".to_string());
     }
     match own_status(status) {
-        Some(own) => seen.extend(own),
+        Some(own) => tracers.extend(own),
         None => unread.push("/proc/self/status".to_string()),
     }
-    (seen, unread)
+    (tracers, unread)
 }
 
 /// Readable by root only on most machines; mounted inside debugfs before Linux 4.1.
@@ -44,32 +44,32 @@ fn tracefs(roots: &Roots) -> Option<PathBuf> {
 }
 
 /// `enable` of a group of events is 0, 1, or X when only some of them are on.
-fn read_instance(folder: &Path, suffix: &str, seen: &mut Vec<String>) {
+fn read_instance(folder: &Path, suffix: &str, tracers: &mut Vec<String>) {
     let tracer = reader::value(&folder.join("current_tracer"));
     if let Some(tracer) = tracer.filter(|tracer| tracer != "nop") {
-        seen.push(format!("tracer {tracer}{suffix}"));
+        tracers.push(format!("tracer {tracer}{suffix}"));
     }
     let on = |group: &str| {
         let state = reader::value(&folder.join("events").join(group).join("enable"));
         state.is_some_and(|state| state != "0")
     };
     if on("raw_syscalls") || on("syscalls") {
-        seen.push(format!("trace events on system calls{suffix}"));
+        tracers.push(format!("trace events on system calls{suffix}"));
     } else if on("") {
-        seen.push(format!("trace events{suffix}"));
+        tracers.push(format!("trace events{suffix}"));
     }
 }
 
 fn own_status(status: &str) -> Option<Vec<String>> {
     let number = |key| parse::number(parse::field(status, key)?);
     let tracer = number("TracerPid")?;
-    let mut seen = Vec::new();
+    let mut tracers = Vec::new();
     if tracer != 0 {
-        seen.push("ptrace on this process".to_string());
+        tracers.push("ptrace on this process".to_string());
     }
     // Mode 2 is a filter program that runs at each system call.
     if number("Seccomp") == Some(2) {
-        seen.push("seccomp filter on this process".to_string());
+        tracers.push("seccomp filter on this process".to_string());
     }
-    Some(seen)
+    Some(tracers)
 }

@@ -8,8 +8,8 @@ use std::io;
 pub const PEER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(3);
 
 thread_local! {
-    /// An error is a plain number, so that returning it through a timed loop costs nothing. What the
-    /// number cannot say is kept here: the reason for the thread's last error that has one.
+    /// An error is a plain number, so that returning it through a timed loop costs nothing. What it
+    /// cannot express is kept here: the reason for the thread's last error that has one.
     static REASON: RefCell<String> = const { RefCell::new(String::new()) };
 }
 

@@ -25,7 +25,7 @@ pub(super) fn attach(
     // Orphans of a monitor process are then reparented to this job and not to the supervisor, which
     // kills processes that belong to no job. Best effort.
     let _ = process::become_subreaper();
-    let answer = attach_until_stop(id, treatments, (cpus, &location::own_leftover_name()), wire);
+    let answer = attach_until_stop(id, treatments, cpus, &location::own_leftover_name(), wire);
     wait_until_settled();
     reap_orphans();
     answer
@@ -34,8 +34,8 @@ pub(super) fn attach(
 /// If a monitor process was killed, its cleanup process resumes what it had stopped, within a second,
 /// and exits.
 fn reap_orphans() {
-    const MOST_MS: u32 = 2_000;
-    for _ in 0..MOST_MS {
+    const MAX_WAIT_MS: u32 = 2_000;
+    for _ in 0..MAX_WAIT_MS {
         let orphans = process::children();
         if orphans.is_empty() {
             return;
@@ -58,7 +58,8 @@ fn wait_until_settled() {
 pub(super) fn attach_until_stop(
     id: u64,
     treatments: &[AttachedTreatment],
-    (cpus, name): (AntagonistCpus, &str),
+    cpus: AntagonistCpus,
+    name: &str,
     wire: &mut Wire,
 ) -> Event {
     signal::ignore_terminal_signals();
@@ -74,9 +75,11 @@ pub(super) fn attach_until_stop(
     let ready = Event::Ready { id, pid: std::process::id(), addr: None };
     let order = wire.send(&ready).and_then(|()| wire.next_order());
     match (order, system.detach()) {
-        (Ok(None | Some(Order::Stop { .. })), Ok((counted, seen))) => {
-            Event::Detached { id, counted, monitor_report: seen.map(Box::new) }
-        }
+        (Ok(None | Some(Order::Stop { .. })), Ok(report)) => Event::Detached {
+            id,
+            counted: report.call_count,
+            monitor_report: report.monitor.map(Box::new),
+        },
         (Ok(Some(_)), Ok(_)) => failure(id, "an attached treatment accepts no order but `stop`"),
         (Err(error), Ok(_)) => failure(id, format!("send `ready` or read an order: {error}")),
         (_, Err(error)) => failure(id, error.to_string()),

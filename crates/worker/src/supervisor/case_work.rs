@@ -36,8 +36,10 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
         .filter(|bench| benchmarks::is_complete(bench, case))
         .ok_or_else(|| failure(id, format!("`{case}` is not in this worker's catalog")))?;
     let remote_peer = spec.remote_end.as_ref();
-    let conditions = (remote_peer.is_some(), spec.clock.kind);
-    if let Some(missing) = needs::unmet_need(&bench.definition(), &case.point, conditions) {
+    let definition = bench.definition();
+    if let Some(missing) =
+        needs::unmet_need(&definition, &case.point, remote_peer.is_some(), spec.clock.kind)
+    {
         return Err(Event::Skipped { id, missing, arm: None });
     }
     // Read before pinning: afterwards the process sees only its one CPU.

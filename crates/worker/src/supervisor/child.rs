@@ -81,7 +81,7 @@ impl JobProcess {
             undo.add_attaching_group(child.id(), treatments);
         }
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Errno::EINVAL); // They were asked for above.
+            return Err(Errno::EINVAL); // Both are piped above.
         };
         let mut started = JobProcess {
             id: order.id(),

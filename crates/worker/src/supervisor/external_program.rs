@@ -73,6 +73,15 @@ pub(super) struct ExternalProgram {
     pub(super) output: ProgramOutput,
 }
 
+/// The end of a program.
+pub(super) struct ProgramEnd {
+    pub(super) how: Termination,
+    /// What the kernel charged it and its descendants.
+    pub(super) usage: TreeUsage,
+    /// The time at which its exit was noticed.
+    pub(super) ended_ns: u64,
+}
+
 /// The output of a program.
 #[derive(Default)]
 pub(super) struct ProgramOutput {
@@ -121,11 +130,12 @@ impl ExternalProgram {
         Ok(Self { pid, started_ns, pidfd: Some(pidfd), stdout, stderr: Some(stderr), output })
     }
 
-    /// Waits for its exit; returns the status, the resource usage and the time of the exit.
-    pub(super) fn reap(&self) -> Result<(Termination, TreeUsage, u64), Errno> {
+    /// Waits for its exit.
+    pub(super) fn reap(&self) -> Result<ProgramEnd, Errno> {
         let ended = usage::wait(WaitTarget::Child(self.pid), true)?;
-        let now = monotonic_raw_ns();
-        ended.map(|(how, usage)| (how, usage, now)).ok_or(Errno::ECHILD)
+        let ended_ns = monotonic_raw_ns();
+        let (how, usage) = ended.ok_or(Errno::ECHILD)?;
+        Ok(ProgramEnd { how, usage, ended_ns })
     }
 
     /// Reads the output that is still in the pipes, without waiting for other writers.

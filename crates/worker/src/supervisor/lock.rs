@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use oscost_model::protocol::Event;
 
+use super::failure::failure;
 use crate::kernel::machine::lock::{Holder, LockAttempt, MachineLock};
 
 /// The session's claim to the machine.
@@ -47,7 +48,7 @@ impl MachineClaim {
             }
             LockAttempt::Unavailable(error) => {
                 *self = MachineClaim::None;
-                Event::Failed { id, at_op: None, reason: error.to_string(), errno: None, arm: None }
+                failure(id, error.to_string())
             }
         }
     }

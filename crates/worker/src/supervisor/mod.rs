@@ -54,6 +54,7 @@ pub use tracer::run_traced_job;
 pub use treat::run_treat;
 
 use child::{JobProcess, Step};
+use failure::failure;
 use line_reader::LineReader;
 use lock::MachineClaim;
 use undo::Undo;
@@ -70,7 +71,7 @@ pub fn supervise() -> Result<(), Errno> {
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     send(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
     let mut children = Vec::new();
-    let served = serve(&signals, (&mut input, &mut output), &mut children, &mut undo);
+    let served = serve(&signals, &mut input, &mut output, &mut children, &mut undo);
     // However it ended: jobs first detach what they have attached and end their programs; then `undo`
     // kills every process group and removes every file.
     children.iter_mut().for_each(JobProcess::close_input);
@@ -81,12 +82,13 @@ pub fn supervise() -> Result<(), Errno> {
 /// Handles orders until the input ends, a signal requests the end, or the output is closed.
 fn serve(
     signals: &SignalFd,
-    (input, output): (&mut File, &mut File),
+    input: &mut File,
+    output: &mut File,
     children: &mut Vec<JobProcess>,
     undo: &mut Undo,
 ) -> Result<(), Errno> {
     let mut orders = LineReader::default();
-    let mut hold = MachineClaim::default();
+    let mut claim = MachineClaim::default();
     loop {
         let timeout = children.iter().map(JobProcess::time_left).min();
         let ready = {
@@ -94,14 +96,14 @@ fn serve(
             for child in &*children {
                 fds.extend(child.fds());
             }
-            fds.extend(hold.holder_fd());
+            fds.extend(claim.holder_fd());
             poll::readable(&fds, timeout)?
         };
         if ready[1] && end_requested(signals) {
             return Ok(());
         }
-        if hold.holder_fd().is_some() && ready.last() == Some(&true) {
-            send(output, &hold.retry())?;
+        if claim.holder_fd().is_some() && ready.last() == Some(&true) {
+            send(output, &claim.retry())?;
         }
         let mut flags = ready[2..].chunks(2);
         let mut done = Vec::new();
@@ -116,17 +118,17 @@ fn serve(
             }
         }
         children.retain_mut(|child| {
-            let stays = !done.contains(&child.id);
-            if !stays {
+            let running = !done.contains(&child.id);
+            if !running {
                 child.end(undo);
             }
-            stays
+            running
         });
         if ready[0] && !orders.read_from(input)? {
             return Ok(()); // The tool has exited.
         }
         while let Some(line) = orders.next_line() {
-            handle_order(&line, (children, &mut hold), undo, output)?;
+            handle_order(&line, children, &mut claim, undo, output)?;
         }
     }
 }
@@ -134,26 +136,23 @@ fn serve(
 /// Handles one order, or reports why it cannot.
 fn handle_order(
     line: &[u8],
-    (children, hold): (&mut Vec<JobProcess>, &mut MachineClaim),
+    children: &mut Vec<JobProcess>,
+    claim: &mut MachineClaim,
     undo: &mut Undo,
     output: &mut File,
 ) -> Result<(), Errno> {
     let order = match serde_json::from_slice::<Order>(line) {
         Ok(order) => order,
         Err(error) => {
-            let why = format!("cannot parse an order: {error}");
-            return send(
-                output,
-                &Event::Failed { id: 0, at_op: None, reason: why, errno: None, arm: None },
-            );
+            return send(output, &failure(0, format!("cannot parse an order: {error}")));
         }
     };
     let id = order.id();
     let at = children.iter().position(|child| child.id == id);
     let refused = match (&order, at) {
-        (Order::Lock { wait, .. }, _) => return send(output, &hold.acquire(id, *wait)),
-        (Order::Stop { .. }, None) if hold.belongs_to(id) => {
-            *hold = MachineClaim::None;
+        (Order::Lock { wait, .. }, _) => return send(output, &claim.acquire(id, *wait)),
+        (Order::Stop { .. }, None) if claim.belongs_to(id) => {
+            *claim = MachineClaim::None;
             None
         }
         // A server reads only from its peer, and that peer is no longer needed.
@@ -185,9 +184,7 @@ fn handle_order(
         },
     };
     match refused {
-        Some(why) => {
-            send(output, &Event::Failed { id, at_op: None, reason: why, errno: None, arm: None })
-        }
+        Some(why) => send(output, &failure(id, why)),
         None => Ok(()),
     }
 }

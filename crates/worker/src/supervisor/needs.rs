@@ -21,14 +21,17 @@ pub(super) const NO_PASSING_TIME: &str =
 pub(super) fn unmet_need(
     definition: &Definition,
     point: &Point,
-    (is_far, clock): (bool, ClockKind),
+    has_remote_peer: bool,
+    clock: ClockKind,
 ) -> Option<String> {
     let counts = clock == ClockKind::Instructions;
     definition
         .needs
         .iter()
         .filter(|need| point.includes(&need.when))
-        .filter(|need| !is_far || need.requirement != Requirement::Resource(Resource::SecondCpu))
+        .filter(|need| {
+            !has_remote_peer || need.requirement != Requirement::Resource(Resource::SecondCpu)
+        })
         .filter(|need| counts || need.requirement != Requirement::WallTime)
         .find_map(|need| why_unmet(&need.requirement))
 }
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_forbidden_feature_is_told_from_a_fault() {
+    fn a_missing_or_forbidden_feature_is_not_a_fault() {
         assert!([Errno::ENOSYS, Errno::EPERM, Errno::EROFS].into_iter().all(Errno::is_unavailable));
         assert!(
             ![Errno::EINVAL, Errno::EPROTO, Errno::EMFILE].into_iter().any(Errno::is_unavailable)

@@ -42,7 +42,7 @@ fn probe_cpu<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe
     let first = calibrate::sync(clock);
     while clock.raw_ns() - first.raw_ns < 2_000_000 {}
     let rate = first.ticks_per_ns(&calibrate::sync(clock))?;
-    let seen = probe::find_gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
+    let found = probe::find_gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
     let core_cycles_per_ns = probe::core_cycles_per_ns(clock, rate);
-    Some(CpuProbe { core_cycles_per_ns, ..seen })
+    Some(CpuProbe { core_cycles_per_ns, ..found })
 }

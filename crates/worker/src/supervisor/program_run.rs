@@ -21,7 +21,7 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::answer::Answer;
 use super::external_program::{
-    self, Capture, ExternalProgram, SessionEnd, WaitLimit, WaitResult, quoted_command,
+    self, Capture, ExternalProgram, ProgramEnd, SessionEnd, WaitLimit, WaitResult, quoted_command,
 };
 use super::failure::{describe_end, failure, refusal};
 use super::io::{read_some, time_until};
@@ -169,13 +169,13 @@ impl ProgramRun<'_> {
                 match external_program::wait_for_event(Some(&mut child), None, limit) {
                     Ok(WaitResult::Exited) => break,
                     Ok(WaitResult::Output | WaitResult::Other) => {}
-                    Ok(turn) => {
+                    Ok(result) => {
                         process::kill_group(child.pid);
                         return Err(self.interruption(
                             lead,
                             command,
                             &child.output.last_output_clause(),
-                            turn,
+                            result,
                         ));
                     }
                     Err(error) => {
@@ -183,11 +183,11 @@ impl ProgramRun<'_> {
                     }
                 }
             }
-            let (how, ..) = child
+            let end = child
                 .reap()
                 .map_err(|error| self.command_failure(lead, command, "waited for", error))?;
             child.drain_output();
-            self.check_end(lead, command, (&child, how), &[])?;
+            self.check_end(lead, command, &child, end.how, &[])?;
         }
         Ok(())
     }
@@ -219,7 +219,8 @@ impl ProgramRun<'_> {
         &self,
         lead: &str,
         command: &[String],
-        (child, how): (&ExternalProgram, Termination),
+        child: &ExternalProgram,
+        how: Termination,
         statuses: &[i32],
     ) -> Result<(), Event> {
         let statuses = if statuses.is_empty() { &[0] } else { statuses };
@@ -243,10 +244,16 @@ impl ProgramRun<'_> {
     }
 
     /// The event for a command that was stopped.
-    fn interruption(&self, lead: &str, command: &[String], last: &str, turn: WaitResult) -> Event {
+    fn interruption(
+        &self,
+        lead: &str,
+        command: &[String],
+        last: &str,
+        result: WaitResult,
+    ) -> Event {
         let (seconds, output_mib) = (self.program.limits.seconds, self.max_output_mib());
         let subject = [lead, &quoted_command(command)].concat();
-        match turn {
+        match result {
             WaitResult::TimedOut => Event::TimedOut {
                 id: self.id,
                 after_ms: u64::from(seconds) * 1_000,
@@ -285,12 +292,12 @@ impl ProgramRun<'_> {
                     let words = " wrote no line within 30 s";
                     return Err(self.failure(&[lead, &quoted_command(command), words, &last]));
                 }
-                Ok(turn) => {
+                Ok(result) => {
                     return Err(self.interruption(
                         lead,
                         command,
                         &child.output.last_output_clause(),
-                        turn,
+                        result,
                     ));
                 }
                 Err(error) => return Err(self.command_failure(lead, command, "waited for", error)),
@@ -307,10 +314,10 @@ impl ProgramRun<'_> {
     fn companion_failure(&self, companion: &CompanionProgram, child: &ExternalProgram) -> Event {
         let (lead, command) = ("companion: ", &companion.command);
         match child.reap() {
-            Ok((Termination::Exited(0), ..)) => {
+            Ok(ProgramEnd { how: Termination::Exited(0), .. }) => {
                 self.failure(&[lead, &quoted_command(command), " exited without writing a line"])
             }
-            Ok((how, ..)) => match self.check_end(lead, command, (child, how), &[]) {
+            Ok(ProgramEnd { how, .. }) => match self.check_end(lead, command, child, how, &[]) {
                 Err(why) => why,
                 Ok(()) => self.failure(&[lead, &quoted_command(command)]),
             },
@@ -329,7 +336,7 @@ impl ProgramRun<'_> {
         match early {
             Ok(Some((_, how))) => {
                 child.drain_output();
-                self.check_end("companion: ", &companion.command, (&child, how), &[])
+                self.check_end("companion: ", &companion.command, &child, how, &[])
             }
             _ => Ok(()),
         }
@@ -348,8 +355,8 @@ impl ProgramRun<'_> {
         let started = treatments.start(&mut |_| {
             let answer = match self.spec.task {
                 Task::Count { .. } => tracer::count(id, self.spec, self.line),
-                Task::Run { warm_up: warms } => {
-                    self.time_program(warms).unwrap_or_else(|event| event).into()
+                Task::Run { warm_up } => {
+                    self.time_program(warm_up).unwrap_or_else(|event| event).into()
                 }
                 _ => failure(id, "a program can only be run, or its calls counted").into(),
             };
@@ -381,7 +388,7 @@ impl ProgramRun<'_> {
                     reader.read_to_end(&mut line).map_err(|error| lost(error.into()))?;
                     break;
                 }
-                turn => return Err(self.interruption("", &self.program.command, "", turn)),
+                result => return Err(self.interruption("", &self.program.command, "", result)),
             }
         }
         match running.wait() {
@@ -392,7 +399,7 @@ impl ProgramRun<'_> {
     }
 
     /// Runs and times the program, in the fork.
-    fn time_program(&self, warms: bool) -> Result<Event, Event> {
+    fn time_program(&self, warm_up: bool) -> Result<Event, Event> {
         let (id, program) = (self.id, self.program);
         process::become_subreaper()
             .map_err(|error| failure(id, format!("become a subreaper: {error}")))?;
@@ -401,33 +408,33 @@ impl ProgramRun<'_> {
                 .map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
         }
         let (command, limits) = (&program.command, &program.limits);
-        let is_read = warms || program.captures_output;
+        let is_read = warm_up || program.captures_output;
         let reads = if is_read { Capture::Both } else { Capture::Stderr };
         // A fork copies each page at its first write. A failing start touches the pages that the timed
         // start needs, so that these copies are not timed.
         let _ = ExternalProgram::start(&[String::new()], reads, &ProgramLimits::default());
         let mut child = self.start("", command, reads, limits)?;
-        let most_bytes = u64::from(self.max_output_mib()) << 20;
+        let max_bytes = u64::from(self.max_output_mib()) << 20;
         let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
         let ended = loop {
             match external_program::wait_for_event(Some(&mut child), None, limit) {
                 Ok(WaitResult::Exited) => break child.reap(),
-                Ok(WaitResult::Output) if child.output.bytes <= most_bytes => {}
-                Ok(turn) => {
+                Ok(WaitResult::Output) if child.output.bytes <= max_bytes => {}
+                Ok(result) => {
                     process::kill_group(child.pid);
                     external_program::kill_children();
                     return Err(self.interruption(
                         "",
                         command,
                         &child.output.last_output_clause(),
-                        turn,
+                        result,
                     ));
                 }
                 Err(error) => break Err(error),
             }
         };
         let ended = ended.inspect_err(|_| drop(external_program::kill_children()));
-        let (how, mut usage, ended_ns) =
+        let ProgramEnd { how, mut usage, ended_ns } =
             ended.map_err(|error| self.command_failure("", command, "waited for", error))?;
         let grace_limit =
             WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
@@ -445,10 +452,10 @@ impl ProgramRun<'_> {
         }
         let names = external_program::kill_children();
         child.drain_output();
-        if child.output.bytes > most_bytes {
+        if child.output.bytes > max_bytes {
             return Err(self.interruption("", command, "", WaitResult::Output));
         }
-        self.check_end("", command, (&child, how), &program.ok_statuses)?;
+        self.check_end("", command, &child, how, &program.ok_statuses)?;
         if let Some(left) = external_program::describe_leftovers(&names) {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }

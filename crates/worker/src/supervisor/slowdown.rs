@@ -11,11 +11,11 @@ const SLOWDOWN_PCT: &str = "OSCOST_SLOWDOWN_PCT";
 
 /// This work, slowed down as the treatments of its arm say.
 pub(super) fn apply_slowdown(work: Work, spec: &WorkerSpec, arm: u8) -> Work {
-    let asked = spec.treatments_of(arm).iter().find_map(|one| match one {
+    let slowdown = spec.treatments_of(arm).iter().find_map(|one| match one {
         AppliedTreatment::Env { name, value } if name == SLOWDOWN_PCT => value.parse::<f64>().ok(),
         _ => None,
     });
-    match (asked, &spec.task) {
+    match (slowdown, &spec.task) {
         (Some(pct), Task::Measure(plan)) => {
             work.with_slowdown(pct / 100.0, plan.unroll_factors.len() > 1)
         }

@@ -29,7 +29,7 @@ pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event
     }
     let last = ClockPair::read();
     let own_pids = [except, &[process::parent_argument()]].concat();
-    let seen = finish(&roots, &begun, &own_pids);
+    let activity = finish(&roots, &begun, &own_pids);
     let (audit, audit_unread) = match audit::enabled() {
         Ok(enabled) => (Some(enabled), None),
         Err(error) => (None, Some(audit_error(error))),
@@ -40,7 +40,7 @@ pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event
         discipline: adjtimex::discipline().ok(),
         audit,
         audit_unread,
-        ..seen
+        ..activity
     };
     Event::Watched { id, activity: Box::new(watch) }
 }

@@ -28,9 +28,9 @@ pub(super) fn monitor_wakeups_per_op(
 ) -> Result<Option<f64>, OpError> {
     /// Few and short batches: a ptrace stop may take 100 us, and an op may make many calls.
     const BATCHES: u32 = 4;
-    const TURNS: u64 = 16;
+    const MAX_ITERATIONS: u64 = 16;
     let iterations =
-        if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(TURNS) };
+        if plan.mode == Mode::T { plan.iterations } else { plan.iterations.min(MAX_ITERATIONS) };
     let (mut wakeups, mut ops) = (0, 0);
     for _ in 0..BATCHES {
         if page.wakeups().is_none() {

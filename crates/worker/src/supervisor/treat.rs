@@ -204,8 +204,9 @@ impl CleanupProcess {
             let _ = rustix::process::setsid();
             let Some((order_reader, _, _, event)) = ends.take() else { return 1 };
             let mut wire = Wire::new(order_reader, event);
-            let at = (AntagonistCpus::default(), &*name);
-            let event = attach::attach_until_stop(0, &treatment_set.attached, at, &mut wire);
+            let cpus = AntagonistCpus::default();
+            let event =
+                attach::attach_until_stop(0, &treatment_set.attached, cpus, &name, &mut wire);
             if has_group {
                 treatments::remove_group(&group);
             }

@@ -91,31 +91,32 @@ pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refusal> {
     let mut made = Vec::new();
     for limit in limits {
         let managed = all.iter().filter(|one| one.manages(controller_of(limit)));
-        let (group, first_version) = create_first(managed, name).map_err(|error| {
-            cgroup_refusal(
-                &error,
-                &format!("a control group with the controller `{}`", controller_of(limit)),
-            )
-        })?;
-        let (file, text) = setting(limit, first_version);
+        let CreatedGroup { folder, is_first_version } =
+            create_first(managed, name).map_err(|error| {
+                cgroup_refusal(
+                    &error,
+                    &format!("a control group with the controller `{}`", controller_of(limit)),
+                )
+            })?;
+        let (file, text) = setting(limit, is_first_version);
         let act = format!("write {text} to {file} of a control group");
-        fs::write(group.join(file), text).map_err(|error| refusal(error.into(), &act, HINT))?;
+        fs::write(folder.join(file), text).map_err(|error| refusal(error.into(), &act, HINT))?;
         // Version 2 has one group for all controllers.
-        if !made.contains(&group) {
-            made.push(group);
+        if !made.contains(&folder) {
+            made.push(folder);
         }
     }
     if limits.is_empty() {
         // A group without limits: in every hierarchy of version 1, otherwise in version 2.
         for hierarchy in all.iter().filter(|one| one.controllers.is_some()) {
-            if let Ok((group, _)) = create_first([hierarchy], name) {
-                made.push(group);
+            if let Ok(group) = create_first([hierarchy], name) {
+                made.push(group.folder);
             }
         }
         if made.is_empty() {
-            let (group, _) = create_first(all.iter(), name)
+            let group = create_first(all.iter(), name)
                 .map_err(|error| cgroup_refusal(&error, "a control group"))?;
-            made.push(group);
+            made.push(group.folder);
         }
     }
     made.iter().try_for_each(|group| {
@@ -126,23 +127,29 @@ pub(super) fn enter(limits: &[Limit], name: &str) -> Result<(), Refusal> {
 }
 
 /// Creates a group in the first of these hierarchies that allows it, or finds the one that was just
-/// created there; returns its path and whether it is of version 1.
+/// created there.
 fn create_first<'a>(
     hierarchies: impl IntoIterator<Item = &'a Hierarchy>,
     name: &str,
-) -> Result<(PathBuf, bool), Error> {
+) -> Result<CreatedGroup, Error> {
     let mut refused = Error::from(ErrorKind::NotFound);
     for hierarchy in hierarchies {
-        let group = hierarchy.folder.join(name);
-        match fs::create_dir(&group) {
-            Ok(()) => return Ok((group, hierarchy.controllers.is_some())),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Ok((group, hierarchy.controllers.is_some()));
+        let folder = hierarchy.folder.join(name);
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => refused = error,
+            _ => {
+                let is_first_version = hierarchy.controllers.is_some();
+                return Ok(CreatedGroup { folder, is_first_version });
             }
-            Err(error) => refused = error,
         }
     }
     Err(refused)
+}
+
+/// A control group of this process.
+struct CreatedGroup {
+    folder: PathBuf,
+    is_first_version: bool,
 }
 
 fn cgroup_refusal(error: &Error, what: &str) -> Refusal {
@@ -154,8 +161,8 @@ fn cgroup_refusal(error: &Error, what: &str) -> Refusal {
 }
 
 /// The file that sets a limit, and the text that is written to it.
-fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
-    match (limit, first_version) {
+fn setting(limit: &Limit, is_first_version: bool) -> (&'static str, String) {
+    match (limit, is_first_version) {
         (Limit::Cpu { percent }, true) => {
             ("cpu.cfs_quota_us", (u64::from(*percent) * u64::from(PERIOD_US) / 100).to_string())
         }
@@ -165,7 +172,7 @@ fn setting(limit: &Limit, first_version: bool) -> (&'static str, String) {
         }
         (Limit::Memory { bytes }, true) => ("memory.limit_in_bytes", bytes.to_string()),
         (Limit::Memory { bytes }, false) => ("memory.max", bytes.to_string()),
-        (Limit::Pids { max: most }, _) => ("pids.max", most.to_string()),
+        (Limit::Pids { max }, _) => ("pids.max", max.to_string()),
     }
 }
 

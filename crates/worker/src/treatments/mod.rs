@@ -1,7 +1,7 @@
 //! Treatments: what is done to a process before its work begins.
 //!
 //! A process applies an [`AppliedTreatment`] to itself; treatments that need a monitor get one in a
-//! process of its own. This module knows no benchmark, no clock and no event.
+//! process of its own. This module does not refer to benchmarks, clocks or events.
 
 use oscost_model::treatment::AppliedTreatment;
 

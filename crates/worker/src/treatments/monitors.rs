@@ -115,7 +115,7 @@ pub(super) fn start(
     let failed = |error| refusal(error, "start a treated process", "try again");
     let has_monitor = monitors.listener || monitors.tracer.is_some();
     let page = has_monitor.then(SharedWords::new).transpose().map_err(failed)?;
-    let seen = MonitorPage(page.map(Rc::new));
+    let page = MonitorPage(page.map(Rc::new));
     let (report_reader, report) = pipe().map_err(failed)?;
     let name = location::cgroup_name(treatments.arm);
     let has_group =
@@ -124,14 +124,14 @@ pub(super) fn start(
         treatments: *treatments,
         monitors,
         group: &name,
-        page: &seen,
+        page: &page,
         report: Some(report),
         body,
     };
     let child = measured.fork_child(ProcessChain::run_listener).map_err(failed)?;
     measured.report = None;
     let group = has_group.then(|| name.clone());
-    let running = TreatedProcess { child, page: seen.clone(), group, is_reaped: false };
+    let running = TreatedProcess { child, page: page.clone(), group, is_reaped: false };
     // Reads until every other process has closed its end of the pipe: the measured process does so
     // before its body runs, or when it is killed.
     let mut message = String::new();

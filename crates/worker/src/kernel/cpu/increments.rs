@@ -77,12 +77,12 @@ impl Increments {
     }
 }
 
-/// An empty loop of `turns` iterations; at least one runs.
+/// An empty loop of `iterations` iterations; at least one runs.
 #[inline(always)]
-pub fn empty_loop(turns: u64, code: Storage) {
+pub fn empty_loop(iterations: u64, code: Storage) {
     match code {
-        Storage::Register => arch::loop_in_register(turns),
-        Storage::Memory => arch::loop_in_memory(turns, &mut 0),
+        Storage::Register => arch::loop_in_register(iterations),
+        Storage::Memory => arch::loop_in_memory(iterations, &mut 0),
     }
 }
 

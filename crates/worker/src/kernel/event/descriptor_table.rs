@@ -69,8 +69,8 @@ pub fn close(fd: i32) -> Result<(), Errno> {
 /// A listening socket, and a child that connects to it on request.
 pub struct AcceptSource {
     listener: UnixListener,
-    ask: File,
-    answer: File,
+    request_writer: File,
+    replies: File,
     client: PeerProcess,
 }
 
@@ -83,34 +83,34 @@ impl AcceptSource {
         let name = SocketAddr::from_abstract_name(name)?;
         let listener = UnixListener::bind_addr(&name)?;
         listener.set_nonblocking(true)?;
-        let ((asked, ask), (answer, answered)) = (pipe()?, pipe()?);
-        let mut ours = Some((listener, ask, answer));
-        let visitor = {
+        let ((requests, request_writer), (replies, reply_writer)) = (pipe()?, pipe()?);
+        let mut ours = Some((listener, request_writer, replies));
+        let client = {
             let ours = &mut ours;
             PeerProcess::start(None, move || {
                 drop(ours.take());
-                let (mut wish, mut streams) = ([0; size_of::<u64>()], Vec::new());
-                while context_switch::read(&asked, &mut wish)? == wish.len() {
+                let (mut request, mut streams) = ([0; size_of::<u64>()], Vec::new());
+                while context_switch::read(&requests, &mut request)? == request.len() {
                     streams.clear();
-                    for _ in 0..u64::from_ne_bytes(wish) {
+                    for _ in 0..u64::from_ne_bytes(request) {
                         streams.push(UnixStream::connect_addr(&name)?);
                     }
-                    context_switch::write(&answered, &[1])?;
+                    context_switch::write(&reply_writer, &[1])?;
                 }
                 Ok(())
             })?
         };
-        let (listener, ask, answer) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
-        Ok(Self { listener, ask, answer, client: visitor })
+        let (listener, request_writer, replies) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        Ok(Self { listener, request_writer, replies, client: client })
     }
 
-    /// Queues `visitors` connections, after discarding any left in the backlog.
-    fn connect_clients(&self, visitors: u64) -> Result<(), Errno> {
+    /// Queues `count` connections, after discarding any left in the backlog.
+    fn connect_clients(&self, count: u64) -> Result<(), Errno> {
         while let Ok((stream, _)) = self.listener.accept() {
             drop(stream);
         }
-        context_switch::write(&self.ask, &visitors.to_ne_bytes())?;
-        match context_switch::read(&self.answer, &mut [0])? {
+        context_switch::write(&self.request_writer, &count.to_ne_bytes())?;
+        match context_switch::read(&self.replies, &mut [0])? {
             1 => wait_until_asleep(&self.client),
             _ => self.client.check_running().and(Err(Errno::EPIPE)),
         }

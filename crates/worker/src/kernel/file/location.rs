@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use oscost_model::file::{Backing, file_system};
-use rustix::fs::{FallocateFlags, fallocate, fstatfs};
+use rustix::fs::{FallocateFlags, fallocate, fstatfs, fstatvfs};
 
 use crate::kernel::Errno;
 use crate::kernel::file::unnamed::open_unnamed;
@@ -38,8 +38,11 @@ impl Location {
             }
             Location::Tmpfs => {
                 let folder = PathBuf::from(SHARED_MEMORY);
-                match folder_file_system(&folder) {
-                    Ok((number, _)) if file_system(number).1 == Backing::Memory => Ok(folder),
+                match File::open(&folder)
+                    .map_err(Errno::from)
+                    .and_then(|file| file_system_type(&file))
+                {
+                    Ok(number) if file_system(number).1 == Backing::Memory => Ok(folder),
                     _ => Err(Errno::unavailable(format!(
                         "there is no tmpfs at {SHARED_MEMORY}: `sudo mount -t tmpfs tmpfs \
                          {SHARED_MEMORY}`"
@@ -191,15 +194,9 @@ pub fn remove_all_leftovers(mark: &str, here: &Path) {
     }
 }
 
-/// The type number and free bytes of a folder's file system.
-fn folder_file_system(folder: &Path) -> Result<(u64, u64), Errno> {
-    file_system_of(&File::open(folder)?)
-}
-
-/// The type number and free bytes of a file's file system.
-pub fn file_system_of(file: &File) -> Result<(u64, u64), Errno> {
-    let found = fstatfs(file)?;
-    Ok((found.f_type as u64, found.f_bavail.saturating_mul(found.f_bsize as u64)))
+/// The type number of a file's file system (statfs(2)).
+pub fn file_system_type(file: &File) -> Result<u64, Errno> {
+    Ok(fstatfs(file)?.f_type as u64)
 }
 
 /// An unnamed file of `bytes` bytes (O_TMPFILE), so that nothing is left of it; where the file
@@ -228,9 +225,11 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
     match fallocate(&file, FallocateFlags::empty(), 0, bytes).map_err(Errno::from) {
         Ok(()) => Ok(file),
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
-            let free = file_system_of(&file).map_or(0, |(_, free)| free) >> 20;
+            let free_mib = fstatvfs(&file)
+                .map_or(0, |space| space.f_bavail.saturating_mul(space.f_frsize))
+                >> 20;
             Err(Errno::unavailable(format!(
-                "{} has no space for a file of {mib} MiB ({free} MiB are free): choose a smaller \
+                "{} has no space for a file of {mib} MiB ({free_mib} MiB are free): choose a smaller \
                  file_mib, or {}",
                 folder.display(),
                 place.hint()
@@ -289,16 +288,15 @@ impl MemoryCgroup {
                  /sys/fs/cgroup is writable"
             ))
         };
-        let of_memory = resources::memory_groups();
-        let (root, limit, before) = match of_memory.first() {
-            Some((path, true)) => (MEMORY_GROUPS[0], "memory.limit_in_bytes", path.clone()),
-            Some((path, false)) => (MEMORY_GROUPS[1], "memory.max", path.clone()),
-            None => return Err(refused(std::io::ErrorKind::NotFound.into())),
+        let Some(own) = resources::memory_groups().into_iter().next() else {
+            return Err(refused(std::io::ErrorKind::NotFound.into()));
         };
+        let root = MEMORY_GROUPS[usize::from(!own.is_first_version)];
         let group = Path::new(root).join(own_leftover_name());
         fs::create_dir(&group).map_err(refused)?;
-        let entered = Self { group, before };
-        fs::write(entered.group.join(limit), bytes.to_string()).map_err(refused)?;
+        let limit = group.join(own.limit_file());
+        let entered = Self { group, before: own.folder };
+        fs::write(limit, bytes.to_string()).map_err(refused)?;
         fs::write(entered.group.join("cgroup.procs"), "0").map_err(refused)?;
         Ok(entered)
     }
@@ -327,8 +325,8 @@ mod tests {
                     continue;
                 }
             };
-            let seen = file.metadata().unwrap();
-            assert_eq!((seen.nlink(), seen.len()), (0, 1 << 20), "{place:?}");
+            let metadata = file.metadata().unwrap();
+            assert_eq!((metadata.nlink(), metadata.len()), (0, 1 << 20), "{place:?}");
         }
     }
 

@@ -109,7 +109,7 @@ fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::file::location::{Location, file_system_of, unnamed_file};
+    use crate::kernel::file::location::{Location, file_system_type, unnamed_file};
     use oscost_model::file::{Backing, file_system};
     use std::os::unix::fs::FileExt;
 
@@ -120,7 +120,7 @@ mod tests {
         file.write_all_at(&vec![7; bytes as usize], 0).unwrap();
         file.sync_all().unwrap();
         assert_eq!(cached_pages(&file, bytes), Ok(256));
-        let (number, _) = file_system_of(&file).unwrap();
+        let number = file_system_type(&file).unwrap();
         if file_system(number).1 != Backing::Disk {
             eprintln!("not tested: the sources lie in {}", file_system(number).0);
             return;

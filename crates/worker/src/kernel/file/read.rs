@@ -61,7 +61,7 @@ pub struct Reader {
 impl Reader {
     /// A reader at the start of a file.
     pub fn new(
-        laid: ScratchFile,
+        file: ScratchFile,
         via: ReadMethod,
         size: usize,
         order: Option<Vec<u32>>,
@@ -71,10 +71,10 @@ impl Reader {
         let (half, begin) = ((size / 2) as u64, buffer.address() as u64);
         let halves = Box::new([[begin, half], [begin + half, half]]);
         let ring = if via == ReadMethod::Ring { Some(Ring::new(1)?) } else { None };
-        let direct = if via == ReadMethod::Direct { Some(open_direct(&laid.file)?) } else { None };
+        let direct = if via == ReadMethod::Direct { Some(open_direct(&file.file)?) } else { None };
         let (mapping, stream, at) = (None, None, 0);
         let mut reader = Self {
-            file: laid,
+            file,
             method: via,
             size,
             buffer,
@@ -108,7 +108,7 @@ impl Reader {
         self.rewind()?;
         self.file.warm()?;
         match &self.mapping {
-            // Pre-faulted pages must be faulted again after a rewind; `Mmap` wants none.
+            // Pre-faulted pages must be faulted again after a rewind; `Mmap` times those faults.
             Some(mapping) if self.method == ReadMethod::Mapped => mapping.touch_all(Access::Read),
             _ => {}
         }

@@ -12,7 +12,7 @@ use oscost_model::file::{Backing, FileObservation, file_system};
 
 use crate::kernel::Errno;
 use crate::kernel::cpu::black_box::opaque;
-use crate::kernel::file::location::{Location, file_system_of, unnamed_file};
+use crate::kernel::file::location::{Location, file_system_type, unnamed_file};
 use crate::kernel::file::page_cache::{EvictMethod, cached_pages, evict};
 use crate::kernel::memory::region::{PAGE_BYTES, PageKind, Region};
 
@@ -52,7 +52,7 @@ impl ScratchFile {
         }
         // Otherwise dirty pages would be written back during later measurements.
         file.sync_all()?;
-        let (filesystem, _) = file_system_of(&file)?;
+        let filesystem = file_system_type(&file)?;
         let pages = bytes.div_ceil(PAGE_BYTES as u64);
         let seen = FileObservation { filesystem, pages, cold, ..FileObservation::default() };
         Ok(Self { file, bytes, observation: seen })

@@ -53,7 +53,7 @@ pub struct Writer {
 impl Writer {
     /// A writer at the start of a file.
     pub fn new(
-        laid: ScratchFile,
+        file: ScratchFile,
         put: WriteMethod,
         sync: SyncMethod,
         size: usize,
@@ -62,17 +62,8 @@ impl Writer {
         let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
         let (written, at, stream) = (0, 0, None);
-        let mut writer = Self {
-            file: laid,
-            method: put,
-            sync,
-            size,
-            truncate: anew,
-            buffer,
-            written,
-            at,
-            stream,
-        };
+        let mut writer =
+            Self { file, method: put, sync, size, truncate: anew, buffer, written, at, stream };
         writer.rewind()?;
         Ok(writer)
     }

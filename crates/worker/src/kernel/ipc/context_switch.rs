@@ -130,7 +130,7 @@ pub fn signals_received() -> u32 {
 
 extern "C" fn count_signal(signal: i32) {
     if signal == SIGNAL {
-        SIGNALS_RECEIVED.with(|heard| heard.set(heard.get() + 1));
+        SIGNALS_RECEIVED.with(|count| count.set(count.get() + 1));
     }
 }
 

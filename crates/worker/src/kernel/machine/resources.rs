@@ -99,13 +99,11 @@ fn too_little_memory(mib: u64) -> Option<String> {
 /// The available memory: the machine's, or less by a control group's limit.
 pub(in crate::kernel) fn available_bytes() -> Option<u64> {
     let mut left = meminfo("MemAvailable:")?;
-    for (group, is_first_version) in memory_groups() {
-        let files = match is_first_version {
-            true => ["memory.limit_in_bytes", "memory.usage_in_bytes"],
-            false => ["memory.max", "memory.current"],
-        };
-        if let [Some(limit), Some(taken)] = files.map(|file| number(&group, file)) {
-            left = left.min(limit.saturating_sub(taken));
+    for group in memory_groups() {
+        let used = if group.is_first_version { "memory.usage_in_bytes" } else { "memory.current" };
+        let files = [group.limit_file(), used];
+        if let [Some(limit), Some(used)] = files.map(|file| number(&group.folder, file)) {
+            left = left.min(limit.saturating_sub(used));
         }
     }
     Some(left)
@@ -114,9 +112,8 @@ pub(in crate::kernel) fn available_bytes() -> Option<u64> {
 /// The total memory for programs and caches: the machine's, or less by a control group's limit.
 pub(in crate::kernel) fn memory_bytes() -> Option<u64> {
     let machine = meminfo("MemTotal:")?;
-    let limits = memory_groups().into_iter().filter_map(|(group, is_first_version)| {
-        number(&group, if is_first_version { "memory.limit_in_bytes" } else { "memory.max" })
-    });
+    let limits =
+        memory_groups().into_iter().filter_map(|group| number(&group.folder, group.limit_file()));
     Some(limits.fold(machine, u64::min))
 }
 
@@ -130,9 +127,21 @@ fn number(folder: &Path, file: &str) -> Option<u64> {
     read_trimmed(folder.join(file).to_str()?)?.parse().ok()
 }
 
-/// The control groups that limit this process's memory, innermost first, and whether they are of
-/// version 1.
-pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
+/// A control group that limits this process's memory.
+pub(in crate::kernel) struct MemoryGroup {
+    pub(in crate::kernel) folder: PathBuf,
+    pub(in crate::kernel) is_first_version: bool,
+}
+
+impl MemoryGroup {
+    /// The name of the file with its limit.
+    pub(in crate::kernel) fn limit_file(&self) -> &'static str {
+        if self.is_first_version { "memory.limit_in_bytes" } else { "memory.max" }
+    }
+}
+
+/// The control groups that limit this process's memory, innermost first.
+pub(in crate::kernel) fn memory_groups() -> Vec<MemoryGroup> {
     let lines = read_trimmed("/proc/self/cgroup").unwrap_or_default();
     let is_of_memory = |line: &&str| {
         line.split(':').nth(1).is_some_and(|of| of.split(',').any(|of| of == "memory"))
@@ -148,7 +157,7 @@ pub(in crate::kernel) fn memory_groups() -> Vec<(PathBuf, bool)> {
     own.ancestors()
         .take_while(|group| group.starts_with(root))
         .filter(|group| group.is_dir())
-        .map(|group| (group.to_owned(), first.is_some()))
+        .map(|group| MemoryGroup { folder: group.to_owned(), is_first_version: first.is_some() })
         .collect()
 }
 

@@ -173,11 +173,11 @@ impl PointerChase {
         Ok(Self { region, address: base })
     }
 
-    /// Follows `turns * copies` pointers, each a load of the address that the last one gave.
+    /// Follows `iterations * copies` pointers, each a load of the address that the last one gave.
     #[inline(always)]
-    pub fn step(&mut self, turns: u64, copies: u32) {
+    pub fn step(&mut self, iterations: u64, copies: u32) {
         // SAFETY: the chain was written to the region, which lives as long as this.
-        self.address = unsafe { memory::chase(self.address, turns, copies) };
+        self.address = unsafe { memory::chase(self.address, iterations, copies) };
     }
 
     /// The line of the current address.
@@ -278,12 +278,16 @@ mod tests {
     #[test]
     fn the_steps_are_iterations_times_copies() {
         let mut one = PointerChase::over(region(65_536), 65_536).unwrap();
-        for (turns, copies) in [(0, 1), (0, 8), (7, 1), (3, 2), (5, 4), (9, 8)] {
+        for (iterations, copies) in [(0, 1), (0, 8), (7, 1), (3, 2), (5, 4), (9, 8)] {
             let mut other = PointerChase::over(region(65_536), 65_536).unwrap();
-            other.step(turns * u64::from(copies), 1);
+            other.step(iterations * u64::from(copies), 1);
             one.address = one.region.address();
-            one.step(turns, copies);
-            assert_eq!(one.current_line(), other.current_line(), "{turns} turns of {copies}");
+            one.step(iterations, copies);
+            assert_eq!(
+                one.current_line(),
+                other.current_line(),
+                "{iterations} iterations of {copies}"
+            );
         }
     }
 
@@ -351,7 +355,7 @@ mod tests {
                 }
                 assert!(alike(&mut blocks, 3_329), "{act:?}");
                 assert_eq!(blocks.to.byte(3_329), Ok(1), "{act:?} went too far");
-                assert_eq!(blocks.position, 3_584, "the next one begins at a whole turn");
+                assert_eq!(blocks.position, 3_584, "the next one begins at a whole iteration");
                 blocks.transfer(act, 4_096);
                 assert!(alike(&mut blocks, 3_329), "{act:?}");
                 assert_eq!(blocks.position, 3_584, "once around");

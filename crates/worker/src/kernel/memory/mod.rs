@@ -1,4 +1,4 @@
-//! Memory: mappings whose pages are the subject, blocks that are read and copied, faults and who
+//! Memory: mappings whose pages are the subject, blocks that are read and copied, faults and what
 //! handles them, and tables shared between processes.
 
 pub mod blocks;

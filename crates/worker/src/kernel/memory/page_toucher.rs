@@ -31,14 +31,14 @@ type Request = [u8; 16];
 impl PageToucher {
     /// Starts a thread, which touches mappings of this process. It is pinned to `cpu` if given.
     pub fn start_thread(cpu: Option<u32>) -> Result<Self, Errno> {
-        let (mut wishes, ask) = pipe()?;
+        let (mut requests, ask) = pipe()?;
         let (answer, mut done) = pipe()?;
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
             if cpu.is_some_and(|cpu| affinity::pin(cpu).is_err()) {
                 return;
             }
             // It ends with the stream of requests.
-            let _ = serve(&mut wishes, &mut done, |at, bytes| {
+            let _ = serve(&mut requests, &mut done, |at, bytes| {
                 // SAFETY: the requester owns the region, and waits until it is touched.
                 unsafe { Region::touch_foreign(at, bytes) };
                 Ok(())
@@ -50,7 +50,7 @@ impl PageToucher {
 
     /// Starts a process, which touches its own mapping of the first `bytes` of a file.
     pub fn start_process(file: &File, bytes: usize, cpu: Option<u32>) -> Result<Self, Errno> {
-        let (mut wishes, ask) = pipe()?;
+        let (mut requests, ask) = pipe()?;
         let (answer, mut done) = pipe()?;
         let parent = std::process::id();
         // It inherits our ends of the pipes too, and so never sees them closed: it dies with its
@@ -62,7 +62,7 @@ impl PageToucher {
             let touch = |at: usize, bytes: usize| region.touch_part(at, bytes, Access::Write);
             match lost {
                 true => 1,
-                false => i32::from(serve(&mut wishes, &mut done, touch).is_err()),
+                false => i32::from(serve(&mut requests, &mut done, touch).is_err()),
             }
         })?;
         Ok(Self { requests: Some(ask), replies: answer, agent: Agent::Process(pid), owner: parent })
@@ -81,11 +81,11 @@ impl PageToucher {
             Agent::Thread(_) => region.address() as u64,
             Agent::Process(_) => from,
         };
-        let mut wish: Request = [0; 16];
-        wish[..8].copy_from_slice(&at.to_le_bytes());
-        wish[8..].copy_from_slice(&(region.bytes() as u64).to_le_bytes());
+        let mut request: Request = [0; 16];
+        request[..8].copy_from_slice(&at.to_le_bytes());
+        request[8..].copy_from_slice(&(region.bytes() as u64).to_le_bytes());
         let ask = self.requests.as_mut().ok_or(Errno::ECHILD)?;
-        ask.write_all(&wish)?;
+        ask.write_all(&request)?;
         let mut done = [0];
         self.replies.read_exact(&mut done)?;
         Ok(())
@@ -94,13 +94,13 @@ impl PageToucher {
 
 /// Serves requests until the stream ends.
 fn serve(
-    wishes: &mut File,
+    requests: &mut File,
     done: &mut File,
     touch: impl Fn(usize, usize) -> Result<(), Errno>,
 ) -> Result<(), Errno> {
-    let mut wish: Request = [0; 16];
-    while wishes.read_exact(&mut wish).is_ok() {
-        let (at, bytes) = wish.split_at(8);
+    let mut request: Request = [0; 16];
+    while requests.read_exact(&mut request).is_ok() {
+        let (at, bytes) = request.split_at(8);
         let number = |bytes: &[u8]| {
             bytes.iter().rev().fold(0usize, |number, &byte| number << 8 | usize::from(byte))
         };

@@ -341,15 +341,15 @@ pub fn completed_zerocopy_sends(socket: &File) -> Result<u64, Errno> {
     loop {
         let mut control = [0u64; 16];
         // SAFETY: all-zero bits are an empty message; the kernel writes into the control buffer at
-        // most as many bytes as are said, and nowhere else.
-        let heard = unsafe {
+        // most as many bytes as it has, and nowhere else.
+        let received = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_control = control.as_mut_ptr().cast();
             message.msg_controllen = size_of_val(&control) as _;
             let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
             Errno::check(libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags))
         };
-        match heard {
+        match received {
             Ok(_) => {}
             Err(Errno::EAGAIN) => return Ok(done),
             Err(error) => return Err(error),

@@ -128,7 +128,7 @@ impl TokenListener {
         RemoteEndpoint { addr: self.addr, token: self.token }
     }
 
-    /// The number of unauthorised connections so far.
+    /// The number of unauthorised connections so endpoint.
     pub fn unauthorised(&self) -> u64 {
         self.unauthorised
     }
@@ -146,9 +146,9 @@ impl TokenListener {
 
     /// Whether an address is the peer's; otherwise counts an unauthorised connection.
     pub fn is_from_peer(&mut self, from: IpAddr) -> bool {
-        let known = self.peer.is_none_or(|friend| friend == from);
-        self.unauthorised += u64::from(!known);
-        known
+        let is_peer = self.peer.is_none_or(|peer| peer == from);
+        self.unauthorised += u64::from(!is_peer);
+        is_peer
     }
 
     /// Closes the listener and returns the number of unauthorised connections, including those
@@ -176,7 +176,7 @@ impl TokenListener {
             }
             let ready = {
                 let mut fds = vec![self.listener.as_fd()];
-                fds.extend(waiting.iter().map(|one| one.stream.as_fd()));
+                fds.extend(waiting.iter().map(|connection| connection.stream.as_fd()));
                 poll::readable(&fds, Some(left))?
             };
             for at in (0..waiting.len()).rev().filter(|at| ready[at + 1]) {
@@ -277,35 +277,38 @@ mod tests {
 
     #[test]
     fn unauthorised_connections_are_counted_and_closed_and_the_peer_is_admitted() {
-        let mut door = TokenListener::on_loopback().unwrap();
-        let far = door.endpoint();
+        let mut listener = TokenListener::on_loopback().unwrap();
+        let endpoint = listener.endpoint();
         let peer = std::thread::spawn(move || {
-            let mut silent = TcpStream::connect(far.addr).unwrap();
-            let mut wrong = TcpStream::connect(far.addr).unwrap();
+            let mut silent = TcpStream::connect(endpoint.addr).unwrap();
+            let mut wrong = TcpStream::connect(endpoint.addr).unwrap();
             wrong.write_all(&[7; 16]).unwrap();
             // A wrong token is closed first, a silent connection when the peer is admitted.
             assert!(!matches!(wrong.read(&mut [0]), Ok(1..)));
-            let mut peer = far.connect().unwrap();
+            let mut peer = endpoint.connect().unwrap();
             peer.write_all(b"hello").unwrap();
             assert!(!matches!(silent.read(&mut [0]), Ok(1..)));
         });
         let mut hello = [0; 5];
-        door.accept_peer().unwrap().read_exact(&mut hello).unwrap();
+        listener.accept_peer().unwrap().read_exact(&mut hello).unwrap();
         assert_eq!(&hello, b"hello");
         peer.join().unwrap();
-        assert_eq!((door.unauthorised(), door.peer()), (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST))));
+        assert_eq!(
+            (listener.unauthorised(), listener.peer()),
+            (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+        );
         // A later connection is unauthorised too, except from the peer.
-        let _late = TcpStream::connect(far.addr).unwrap();
-        door.peer = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
-        assert_eq!(door.close(), 3);
+        let _late = TcpStream::connect(endpoint.addr).unwrap();
+        listener.peer = Some(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2)));
+        assert_eq!(listener.close(), 3);
     }
 
     #[test]
     fn a_closed_listener_refuses_connections() {
-        let far = {
-            let door = TokenListener::on_loopback().unwrap();
-            door.endpoint()
+        let endpoint = {
+            let listener = TokenListener::on_loopback().unwrap();
+            listener.endpoint()
         };
-        assert_eq!(far.connect().unwrap_err(), Errno(libc::ECONNREFUSED));
+        assert_eq!(endpoint.connect().unwrap_err(), Errno(libc::ECONNREFUSED));
     }
 }

@@ -9,7 +9,7 @@
 //! ```text
 //! offset  bytes       what
 //!      0     64       Elf64_Ehdr: ET_EXEC, this machine, entry at the code
-//!     64  56 each     Elf64_Phdr: PT_INTERP (dynamic only, first, as the ABI wants it)
+//!     64  56 each     Elf64_Phdr: PT_INTERP (dynamic only, first, as the ABI requires)
 //!                                 PT_LOAD    the whole file at 0x40_0000, readable, executable
 //!                                 PT_DYNAMIC (dynamic only)
 //!                                 PT_GNU_STACK, so that the stack is not executable

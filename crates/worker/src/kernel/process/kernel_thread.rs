@@ -147,7 +147,7 @@ fn open_threaded() -> Result<File, Errno> {
 }
 
 /// RTM_NEWLINK of rtnetlink(7): a pair of veth devices, each with one queue either way. As bytes,
-/// since every machine that oscost knows is little-endian.
+/// since every machine that oscost supports is little-endian.
 #[cfg(target_endian = "little")]
 #[rustfmt::skip]
 const NEW_PAIR: [u8; 128] = [
@@ -219,8 +219,8 @@ mod tests {
                 "{before:?}"
             );
         }
-        // Who loses the CPU to kthreadd before it waits for it finds the thread made: on a machine
-        // that is busy with other tests that happens, and is no rule.
+        // If kthreadd preempts the caller before it waits, the thread is already there: that happens
+        // on a machine that is busy with other tests.
         assert!(slept >= 5, "it slept in {slept} of 9");
         // Other tests' threads may hold the memory of this process for a moment.
         let forked = || {

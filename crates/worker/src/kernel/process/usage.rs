@@ -67,7 +67,7 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
 
 /// Waits as [`crate::kernel::process::wait`] does, and also returns what the kernel charged the
 /// process and its waited-for children.
-pub fn wait(whose: WaitTarget, patient: bool) -> Result<Option<(Termination, TreeUsage)>, Errno> {
+pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(Termination, TreeUsage)>, Errno> {
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
         // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
@@ -75,7 +75,7 @@ pub fn wait(whose: WaitTarget, patient: bool) -> Result<Option<(Termination, Tre
             let mut usage: libc::rusage = std::mem::zeroed();
             let mut status = 0;
             let ended =
-                libc::wait4(waitpid_argument(whose), &raw mut status, flags, &raw mut usage);
+                libc::wait4(waitpid_argument(target), &raw mut status, flags, &raw mut usage);
             (Errno::check(ended), status, usage)
         };
         match ended {

@@ -9,7 +9,7 @@ use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::time::clock::{ClockId, gettime};
 
-/// Timers are armed so far ahead, in seconds, that none expires in a worker: eleven days.
+/// Timers are armed so expiry ahead, in seconds, that none expires in a worker: eleven days.
 const EXPIRY_S: i64 = 1_000_000;
 
 /// Any result that is not an error.
@@ -181,13 +181,13 @@ impl TimeCall {
 
     /// timerfd_gettime(2) of an armed timer.
     pub fn timerfd_gettime() -> Result<Self, Errno> {
-        let far = [0, 0, EXPIRY_S, 0];
+        let expiry = [0, 0, EXPIRY_S, 0];
         // SAFETY: the descriptor is new and owned here; the kernel reads one itimerspec.
         let fd = unsafe {
             let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
             let fd = OwnedFd::from_raw_fd(Errno::check(fd)?);
             let none = std::ptr::null_mut();
-            Errno::check(libc::timerfd_settime(fd.as_raw_fd(), 0, far.as_ptr().cast(), none))?;
+            Errno::check(libc::timerfd_settime(fd.as_raw_fd(), 0, expiry.as_ptr().cast(), none))?;
             fd
         };
         let number = fd.as_raw_fd() as u64;
@@ -326,10 +326,10 @@ fn new_posix_timer() -> Result<i32, Errno> {
 }
 
 fn set_posix_timer(timer: i32) -> Result<(), Errno> {
-    let far = [0, 0, EXPIRY_S, 0];
+    let expiry = [0, 0, EXPIRY_S, 0];
     // SAFETY: the kernel reads one itimerspec and writes nothing.
     let result = unsafe {
-        arch::syscall(libc::SYS_timer_settime, [timer as u64, 0, far.as_ptr() as u64, 0, 0, 0])
+        arch::syscall(libc::SYS_timer_settime, [timer as u64, 0, expiry.as_ptr() as u64, 0, 0, 0])
     };
     if result == 0 { Ok(()) } else { Err(unexpected(result)) }
 }
@@ -428,8 +428,11 @@ mod tests {
     fn every_call_reads_the_same_real_time() {
         let realtime = || gettime(ClockId(libc::CLOCK_REALTIME)).unwrap() as i64;
         for timer in [TimeCall::gettimeofday(), TimeCall::adjtimex().unwrap()] {
-            let (before, told, after) = (realtime(), timer.now_ns().unwrap(), realtime());
-            assert!(before / 1_000 <= told / 1_000 && told <= after, "{before} {told} {after}");
+            let (before, reported, after) = (realtime(), timer.now_ns().unwrap(), realtime());
+            assert!(
+                before / 1_000 <= reported / 1_000 && reported <= after,
+                "{before} {reported} {after}"
+            );
         }
     }
 

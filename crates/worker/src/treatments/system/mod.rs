@@ -43,6 +43,15 @@ enum Attachment {
     Monitor(MonitorProcess),
 }
 
+/// What the treatments observed while they were attached.
+#[derive(Debug, Default)]
+pub struct DetachReport {
+    /// The number of system calls, if they were counted.
+    pub call_count: Option<u64>,
+    /// The report of the monitor, if there was one.
+    pub monitor: Option<MonitorReport>,
+}
+
 impl SystemTreatments {
     /// Attaches each of these in turn; `name` is for those that have one in the kernel. If one is
     /// unavailable the error is [`Errno::UNAVAILABLE`], and nothing stays attached.
@@ -61,40 +70,39 @@ impl SystemTreatments {
                 AttachedTreatment::Clocksource { name } => {
                     Attachment::Clocksource(ClocksourceChange::to(name)?)
                 }
-                AttachedTreatment::Ph { monitor_command: holder } => {
-                    Attachment::Monitor(MonitorProcess::start(holder)?)
+                AttachedTreatment::Ph { monitor_command } => {
+                    Attachment::Monitor(MonitorProcess::start(monitor_command)?)
                 }
-                AttachedTreatment::Antagonist { load: does, same_cpu } => {
-                    Attachment::Antagonists(antagonist::start(*does, *same_cpu, cpus)?)
+                AttachedTreatment::Antagonist { load, same_cpu } => {
+                    Attachment::Antagonists(antagonist::start(*load, *same_cpu, cpus)?)
                 }
             });
         }
         Ok(system)
     }
 
-    /// Undoes everything; returns the number of counted calls, if calls were counted, and the report of
-    /// the monitor, if there was one.
-    pub fn detach(mut self) -> Result<(Option<u64>, Option<MonitorReport>), Errno> {
-        let counting = self.0.iter().find_map(|thing| match thing {
+    /// Undoes everything.
+    pub fn detach(mut self) -> Result<DetachReport, Errno> {
+        let call_count = self.0.iter().find_map(|attachment| match attachment {
             Attachment::Program(program) => program.call_count(),
             _ => None,
         });
-        let report = self.undo()?;
-        counting.transpose().map(|counted| (counted, report))
+        let monitor = self.undo()?;
+        Ok(DetachReport { call_count: call_count.transpose()?, monitor })
     }
 
     /// Undoes everything, even after an error; returns the first error, or the report of the monitor.
     fn undo(&mut self) -> Result<Option<MonitorReport>, Errno> {
         let mut report = None;
         let mut result = Ok(());
-        while let Some(thing) = self.0.pop() {
-            let step = match thing {
+        while let Some(attachment) = self.0.pop() {
+            let step = match attachment {
                 Attachment::Ftrace(instance) => instance.remove(),
                 Attachment::Clocksource(changed) => changed.restore(),
                 Attachment::Antagonists(all) => {
                     all.into_iter().map(Antagonist::end).fold(Ok(()), Result::and)
                 }
-                Attachment::Monitor(holder) => holder.end().map(|it| report = Some(it)),
+                Attachment::Monitor(monitor) => monitor.end().map(|ended| report = Some(ended)),
                 Attachment::Program(_) => Ok(()),
             };
             result = result.and(step);
@@ -123,13 +131,13 @@ impl RestorePlan {
     /// Records the present state of everything that `treatments` change; `name` as for
     /// [`SystemTreatments::attach`].
     pub fn of(treatments: &[AttachedTreatment], name: &str) -> Self {
-        let mut it = Self::default();
+        let mut plan = Self::default();
         for treatment in treatments {
             match treatment {
-                AttachedTreatment::Ftrace => it.instance = Some(name.to_owned()),
+                AttachedTreatment::Ftrace => plan.instance = Some(name.to_owned()),
                 // With two of them, the first one sees the original clock source.
                 AttachedTreatment::Clocksource { name } => {
-                    it.clock = match it.clock.take() {
+                    plan.clock = match plan.clock.take() {
                         Some((was, _)) => Some((was, name.clone())),
                         None => clocksource::current().ok().map(|was| (was, name.clone())),
                     };
@@ -139,7 +147,7 @@ impl RestorePlan {
                 | AttachedTreatment::Antagonist { .. } => {}
             }
         }
-        it
+        plan
     }
 
     /// Restores it, if that has not been done.

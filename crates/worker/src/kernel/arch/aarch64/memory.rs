@@ -143,7 +143,7 @@ pub(in crate::kernel) fn has_wide_registers() -> bool {
     false
 }
 
-/// A loop over blocks of [`ITERATION_BYTES`], eight registers of 16 bytes twice a turn.
+/// A loop over blocks of [`ITERATION_BYTES`], eight registers of 16 bytes twice an iteration.
 macro_rules! iterations {
     ([$($body:literal),*], $end:literal, $to:expr, $from:expr, $bytes:expr) => {
         asm!("2:", $($body,)* "add {to}, {to}, 256", "add {from}, {from}, 256",

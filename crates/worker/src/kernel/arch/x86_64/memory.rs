@@ -138,7 +138,7 @@ pub(in crate::kernel) fn has_wide_registers() -> bool {
     std::arch::is_x86_feature_detected!("avx2")
 }
 
-/// A loop over blocks of [`ITERATION_BYTES`]: eight registers of 32 bytes a turn, or of 16 twice.
+/// A loop over blocks of [`ITERATION_BYTES`]: eight registers of 32 bytes, or of 16 twice, an iteration.
 macro_rules! iterations {
     ($wide:expr, $load:ident $store:ident $end:literal, $to:expr, $from:expr, $bytes:expr) => {
         if $wide {

@@ -59,7 +59,7 @@ impl CallCounter {
 #[test]
 fn a_result_that_is_not_good_is_an_error() {
     let good = invalid().ready().make();
-    assert_eq!(good, Ok(-i64::from(libc::ENOSYS)), "no kernel knows the call");
+    assert_eq!(good, Ok(-i64::from(libc::ENOSYS)), "no kernel has the call");
     // SAFETY: there is no such call.
     let unknown = unsafe { Call::new(65_535, &[]) };
     assert_eq!(unknown.ready().make(), Err(Errno::ENOSYS));
