@@ -8,51 +8,22 @@ use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::fcntl_dupfd_cloexec;
 
-use crate::kernel::ipc::context_switch::{PeerProcess, sched_yield};
+use crate::kernel::event::descriptor_kind::MIN_NUMBER;
+use crate::kernel::ipc::context_switch::PeerProcess;
 use crate::kernel::ipc::{context_switch, pipe};
-use crate::kernel::machine::resources;
 use crate::kernel::net::socket::reset_when_closed;
 use crate::kernel::process::limits;
 use crate::kernel::process::pause_forever;
 use crate::kernel::{Errno, arch};
 
-/// The kind of the descriptors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DescriptorKind {
-    /// Read ends of pipes.
-    Pipe,
-    /// AF_UNIX stream sockets.
-    SocketPair,
-    /// TCP connections over loopback.
-    Tcp,
-    /// eventfd(2) counters.
-    Eventfd,
-}
-
-impl DescriptorKind {
-    /// The kernel memory of one at worst, both ends: for a connection it was observed with 120,000
-    /// of them.
-    fn kernel_bytes_each(self) -> u64 {
-        match self {
-            DescriptorKind::Pipe | DescriptorKind::SocketPair => 4_096,
-            DescriptorKind::Tcp => 12_288,
-            DescriptorKind::Eventfd => 1_024,
-        }
-    }
-
-    /// Descriptors per item if both ends are in one process.
-    fn descriptors_each(self) -> u64 {
-        if self == DescriptorKind::Eventfd { 1 } else { 2 }
-    }
-}
-
-/// No descriptor is placed below this: the program's own are there.
-const MIN_NUMBER: u64 = 64;
+pub use crate::kernel::event::descriptor_kind::{
+    DescriptorKind, check_memory, explain_error, max_descriptors,
+};
+pub use crate::kernel::event::process_state::{ProcessState, wait_until_asleep};
 
 /// Connections per address: with more of the default 28,232 ephemeral ports in use, the search for
 /// a free one becomes slow.
@@ -60,14 +31,6 @@ const MAX_CONNECTIONS_PER_ADDRESS: u32 = 8_000;
 
 /// Maximum number of children that hold other ends.
 const MAX_HOLDERS: u64 = 16;
-
-/// How many descriptors of a kind one process can have with this limit.
-pub fn max_descriptors(over: DescriptorKind, limit: u64) -> u64 {
-    let room = limit.saturating_sub(2 * MIN_NUMBER);
-    // A tenth may be made ready, each of which needs its other end in this process; and a sixteenth
-    // at least of the other ends must fit before they are handed to a child.
-    if over == DescriptorKind::Eventfd { room } else { room * 10 / 12 }
-}
 
 /// A set of descriptors of one kind.
 pub struct DescriptorSet {
@@ -81,28 +44,29 @@ pub struct DescriptorSet {
 }
 
 impl DescriptorSet {
-    /// Creates `count` descriptors, of which those at the indices `kept` can be made ready. The
+    /// Creates `count` descriptors, of which those at the indices `wakeable_range` can be made ready. The
     /// highest is numbered `highest` if given, otherwise as low as possible.
     pub fn new(
         count: u64,
-        over: DescriptorKind,
-        kept: Range<u64>,
+        kind: DescriptorKind,
+        wakeable_range: Range<u64>,
         highest: Option<u64>,
     ) -> Result<Self, Errno> {
-        let wanted = (MIN_NUMBER + count * over.descriptors_each() + kept.end - kept.start
+        let wanted = (MIN_NUMBER + count * kind.descriptors_each() + wakeable_range.end
+            - wakeable_range.start
             + MIN_NUMBER)
             .max(highest.map_or(0, |highest| highest + MIN_NUMBER));
         let limit = limits::raise_descriptor_limit_to(wanted)?;
-        check_memory(count, over)?;
-        let made = Self::build(count, over, kept, highest, limit, 0);
-        made.map_err(|error| explain_error(error, count, over))
+        check_memory(count, kind)?;
+        let made = Self::build(count, kind, wakeable_range, highest, limit, 0);
+        made.map_err(|error| explain_error(error, count, kind))
     }
 
     /// The same, with plain errnos. `nth` distinguishes processes that do so at once.
     fn build(
         count: u64,
-        over: DescriptorKind,
-        kept: Range<u64>,
+        kind: DescriptorKind,
+        wakeable_range: Range<u64>,
         highest: Option<u64>,
         limit: u64,
         nth: u32,
@@ -113,32 +77,36 @@ impl DescriptorSet {
         };
         if first < MIN_NUMBER
             || first + count + MIN_NUMBER > limit
-            || count > max_descriptors(over, limit)
+            || count > max_descriptors(kind, limit)
         {
             return Err(Errno::EMFILE);
         }
-        let mut maker = DescriptorMaker { over, listener: None, nth, made: 0 };
-        let mut many = Self {
+        let mut maker = DescriptorMaker { kind, listener: None, nth, made: 0 };
+        let mut descriptors = Self {
             watched: Vec::new(),
             others: Vec::new(),
             wakeable: Vec::new(),
-            first_wakeable: kept.start as usize,
+            first_wakeable: wakeable_range.start as usize,
             first,
-            kind: over,
+            kind,
             holders: Vec::new(),
         };
         // The other ends are placed above the watched ones, or below if there is more room.
         let end = first + count;
-        let place_of_others =
+        let others_range =
             if limit - end >= first - MIN_NUMBER { end..limit } else { MIN_NUMBER..first };
-        for place in 0..count {
+        for index in 0..count {
             let (watched, other) = maker.make()?;
-            many.watched.push(duplicate_at(&watched, first + place)?);
+            descriptors.watched.push(duplicate_at(&watched, first + index)?);
             let Some(other) = other else { continue };
-            let other = many.place_other_end(&other, &place_of_others)?;
-            if kept.contains(&place) { many.wakeable.push(other) } else { many.others.push(other) }
+            let other = descriptors.place_other_end(&other, &others_range)?;
+            if wakeable_range.contains(&index) {
+                descriptors.wakeable.push(other)
+            } else {
+                descriptors.others.push(other)
+            }
         }
-        Ok(many)
+        Ok(descriptors)
     }
 
     /// Moves another end to their range; if that is full, a child takes over those that are there.
@@ -178,8 +146,8 @@ impl DescriptorSet {
 
     /// The descriptor at an index.
     #[inline(always)]
-    pub fn fd(&self, place: usize) -> i32 {
-        (self.first as usize + place) as i32
+    pub fn fd(&self, index: usize) -> i32 {
+        (self.first as usize + index) as i32
     }
 
     /// The index of a descriptor.
@@ -195,10 +163,10 @@ impl DescriptorSet {
 
     /// Makes one ready: writes a byte, or adds 1.
     #[inline(always)]
-    pub fn make_ready(&self, place: usize) -> Result<(), Errno> {
+    pub fn make_ready(&self, index: usize) -> Result<(), Errno> {
         let (fd, size) = match self.kind {
-            DescriptorKind::Eventfd => (self.fd(place), size_of::<u64>()),
-            _ => match self.wakeable.get(place.wrapping_sub(self.first_wakeable)) {
+            DescriptorKind::Eventfd => (self.fd(index), size_of::<u64>()),
+            _ => match self.wakeable.get(index.wrapping_sub(self.first_wakeable)) {
                 Some(end) => (end.as_raw_fd(), 1),
                 None => return Err(Errno::EBADF),
             },
@@ -216,10 +184,10 @@ impl DescriptorSet {
 
     /// Consumes what made one ready.
     #[inline(always)]
-    pub fn drain(&self, place: usize) -> Result<(), Errno> {
+    pub fn drain(&self, index: usize) -> Result<(), Errno> {
         let size = if self.kind == DescriptorKind::Eventfd { size_of::<u64>() } else { 1 };
         let mut into = 0u64;
-        let args = [self.fd(place) as u64, &raw mut into as u64, size as u64, 0, 0, 0];
+        let args = [self.fd(index) as u64, &raw mut into as u64, size as u64, 0, 0, 0];
         // SAFETY: the kernel writes at most one local word.
         let given = unsafe { arch::syscall(libc::SYS_read, args) };
         match given {
@@ -230,8 +198,8 @@ impl DescriptorSet {
     }
 
     /// Makes one non-blocking.
-    pub fn set_nonblocking(&self, place: usize) -> Result<(), Errno> {
-        let watched = self.watched.get(place).ok_or(Errno::EBADF)?;
+    pub fn set_nonblocking(&self, index: usize) -> Result<(), Errno> {
+        let watched = self.watched.get(index).ok_or(Errno::EBADF)?;
         Ok(fcntl_setfl(watched, OFlags::NONBLOCK)?)
     }
 }
@@ -248,7 +216,7 @@ impl ChildFiller {
     /// the set to `add`.
     pub fn start(
         count: u64,
-        over: DescriptorKind,
+        kind: DescriptorKind,
         nth: u32,
         mut add: impl FnMut(&DescriptorSet) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
@@ -262,8 +230,8 @@ impl ChildFiller {
                     return Err(Errno::EPIPE);
                 }
                 let limit = limits::raise_descriptor_limit()?;
-                let many = DescriptorSet::build(count, over, 0..0, None, limit, nth)?;
-                add(&many)?;
+                let descriptors = DescriptorSet::build(count, kind, 0..0, None, limit, nth)?;
+                add(&descriptors)?;
                 context_switch::write(&to, &[1])?;
                 pause_forever()
             })?
@@ -273,74 +241,21 @@ impl ChildFiller {
     }
 
     /// Lets the child fill the set, and waits until it has.
-    pub fn fill(self, count: u64, over: DescriptorKind) -> Result<PeerProcess, Errno> {
+    pub fn fill(self, count: u64, kind: DescriptorKind) -> Result<PeerProcess, Errno> {
         context_switch::write(&self.go, &[1])?;
         if context_switch::read(&self.done, &mut [0])? != 1 {
             // Its pipe was closed because it is exiting.
             let why = self.child.join().err().unwrap_or(Errno::ESRCH);
-            return Err(explain_error(why, count, over));
+            return Err(explain_error(why, count, kind));
         }
         wait_until_asleep(&self.child)?;
         Ok(self.child)
     }
 }
 
-/// Waits until a child sleeps, so that its start is not counted.
-pub fn wait_until_asleep(child: &PeerProcess) -> Result<(), Errno> {
-    let state = ProcessState::open(child.id())?;
-    loop {
-        if state.is_asleep()? {
-            return Ok(());
-        }
-        child.check_running()?;
-        sched_yield()?;
-    }
-}
-
-/// A process's state and context switches, from /proc.
-pub struct ProcessState {
-    state: File,
-    status: File,
-}
-
-impl ProcessState {
-    /// Opens the state of a process.
-    pub fn open(pid: u32) -> Result<Self, Errno> {
-        let open = |name: &str| {
-            let path = format!("/proc/{pid}/{name}");
-            File::open(&path).map_err(|error| {
-                Errno::unavailable(format!(
-                    "whether a process waits is read from {path}, which cannot be opened: {error}; \
-                     `mount -t proc proc /proc` where there is none"
-                ))
-            })
-        };
-        Ok(Self { state: open("stat")?, status: open("status")? })
-    }
-
-    /// Whether it is in interruptible sleep.
-    pub fn is_asleep(&self) -> Result<bool, Errno> {
-        let mut text = [0; 96];
-        let given = self.state.read_at(&mut text, 0)?;
-        // The name is in parentheses and may contain some; it has 15 bytes at most.
-        let text = &text[..given];
-        let behind = text.iter().rposition(|&byte| byte == b')').map(|at| at + 2);
-        Ok(behind.and_then(|at| text.get(at)) == Some(&b'S'))
-    }
-
-    /// Its voluntary context switches.
-    pub fn voluntary_switches(&self) -> Result<u64, Errno> {
-        let mut text = [0; 4_096];
-        let given = self.status.read_at(&mut text, 0)?;
-        let text = std::str::from_utf8(&text[..given]).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-        line.and_then(|line| line.trim().parse().ok()).ok_or(Errno::EPROTO)
-    }
-}
-
 /// Creates descriptors of a kind, one at a time.
 struct DescriptorMaker {
-    over: DescriptorKind,
+    kind: DescriptorKind,
     listener: Option<TcpListener>,
     nth: u32,
     made: u32,
@@ -349,7 +264,7 @@ struct DescriptorMaker {
 impl DescriptorMaker {
     /// The watched end, and the other one.
     fn make(&mut self) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
-        match self.over {
+        match self.kind {
             DescriptorKind::Eventfd => Ok((context_switch::eventfd()?.into(), None)),
             DescriptorKind::Pipe => {
                 let (from, to) = pipe::pipe()?;
@@ -370,8 +285,8 @@ impl DescriptorMaker {
     /// stays in TIME_WAIT.
     fn connection(&mut self) -> Result<(TcpStream, TcpStream), Errno> {
         if self.made.is_multiple_of(MAX_CONNECTIONS_PER_ADDRESS) {
-            let turn = self.made / MAX_CONNECTIONS_PER_ADDRESS;
-            let at = Ipv4Addr::new(127, 0, 1 + (self.nth % 250) as u8, 1 + (turn % 250) as u8);
+            let batch = self.made / MAX_CONNECTIONS_PER_ADDRESS;
+            let at = Ipv4Addr::new(127, 0, 1 + (self.nth % 250) as u8, 1 + (batch % 250) as u8);
             self.listener = Some(TcpListener::bind(SocketAddrV4::new(at, 0))?);
         }
         self.made += 1;
@@ -409,74 +324,17 @@ fn duplicate_at(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
 /// may have left descriptors open anywhere.
 fn first_free_range(count: u64, limit: u64) -> u64 {
     /// Inherited descriptors are below this.
-    const LOOKED_AT: u64 = 1_024;
+    const MAX_INHERITED: u64 = 1_024;
     // SAFETY: the command only queries.
     let is_open = |fd: &u64| unsafe { libc::fcntl(*fd as i32, libc::F_GETFD) } >= 0;
     let mut first = MIN_NUMBER;
-    for open in (MIN_NUMBER..LOOKED_AT.min(limit)).filter(is_open) {
+    for open in (MIN_NUMBER..MAX_INHERITED.min(limit)).filter(is_open) {
         if open - first >= count {
             break;
         }
         first = open + 1;
     }
     first
-}
-
-/// Checks that there is memory for `count` descriptors, with a reserve for others.
-pub fn check_memory(count: u64, over: DescriptorKind) -> Result<(), Errno> {
-    /// The reserve for other programs.
-    const SPARE: u64 = 64 << 20;
-    let wanted = count * over.kernel_bytes_each() + SPARE;
-    match resources::available_bytes() {
-        Some(left) if left < wanted => Err(Errno::unavailable(format!(
-            "{} MiB of memory are available, and {count} descriptors may need {}: choose fewer \
-             fds, or raise the control group's memory limit",
-            left >> 20,
-            wanted >> 20
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Adds a hint to an error of creating descriptors; other errors stay as they are.
-pub fn explain_error(error: Errno, count: u64, over: DescriptorKind) -> Errno {
-    let limit = limits::raise_descriptor_limit().unwrap_or(0);
-    match error {
-        Errno::EMFILE => Errno::unavailable(format!(
-            "{count} descriptors do not fit into a process here, which may have {limit}: \
-             `sudo prlimit --pid $$ --nofile={0}:{0}` in the shell that starts oscost raises that, \
-             or `ulimit -n`",
-            2 * count + 2_048
-        )),
-        Errno(libc::ENFILE) => Errno::unavailable(format!(
-            "{count} descriptors are more than the system has room for: \
-             `sudo sysctl fs.file-max={}` makes room",
-            4 * count + 1_000_000
-        )),
-        // connect(2) returns the one, bind(2) the other.
-        Errno(libc::EADDRNOTAVAIL | libc::EADDRINUSE) if over == DescriptorKind::Tcp => {
-            Errno::unavailable(
-                "no ports are left for connections over loopback, or it is down: \
-             `sudo sysctl net.ipv4.ip_local_port_range=\"1024 65535\"`, `sudo ip link set lo up`"
-                    .to_owned(),
-            )
-        }
-        Errno(libc::ENETUNREACH) => {
-            Errno::unavailable("loopback is down here: `sudo ip link set lo up`".to_owned())
-        }
-        Errno::ENOSPC => Errno::unavailable(format!(
-            "{count} descriptors are more than a user may have in sets: `sudo sysctl \
-             fs.epoll.max_user_watches={}` allows them",
-            2 * count + 65_536
-        )),
-        Errno::ENOMEM | Errno(libc::ENOBUFS) => Errno::unavailable(format!(
-            "not enough memory for {count} descriptors: choose fewer fds, or raise the memory limit"
-        )),
-        Errno::EAGAIN => Errno::unavailable(
-            "the process limit is reached: see `ulimit -u` or the pids control group".to_owned(),
-        ),
-        other => other,
-    }
 }
 
 #[cfg(test)]
@@ -500,26 +358,26 @@ mod tests {
     fn descriptors_are_consecutive_and_only_those_made_ready_are_ready() {
         in_own_process(|| {
             let before = open();
-            for over in KINDS {
+            for kind in KINDS {
                 for highest in [None, Some(3_000)] {
-                    let many = DescriptorSet::new(40, over, 10..12, highest).unwrap();
-                    let numbers: Vec<i32> = many.fds().collect();
+                    let descriptors = DescriptorSet::new(40, kind, 10..12, highest).unwrap();
+                    let numbers: Vec<i32> = descriptors.fds().collect();
                     assert!(numbers.is_sorted_by(|one, next| one + 1 == *next), "{numbers:?}");
                     assert!(highest.is_none_or(|at| numbers[39] as u64 == at), "{numbers:?}");
-                    many.make_ready(11).unwrap();
-                    let mut set = crate::kernel::event::readiness::PollSet::new(many.fds());
+                    descriptors.make_ready(11).unwrap();
+                    let mut set = crate::kernel::event::readiness::PollSet::new(descriptors.fds());
                     let ask = |set: &mut crate::kernel::event::readiness::PollSet| {
                         use crate::kernel::event::readiness::{CallVariant, WaitLimit};
                         let count = set.wait(CallVariant::Plain, WaitLimit::Immediate).unwrap();
-                        let mut seen = Vec::new();
-                        set.each(count, |place| seen.push(place));
-                        seen
+                        let mut ready = Vec::new();
+                        set.each(count, |index| ready.push(index));
+                        ready
                     };
-                    assert_eq!(ask(&mut set), [11], "{over:?}");
-                    many.drain(11).unwrap();
-                    assert!(ask(&mut set).is_empty(), "{over:?}");
-                    many.set_nonblocking(10).unwrap();
-                    assert_eq!(many.drain(10), Err(Errno::EAGAIN), "{over:?}");
+                    assert_eq!(ask(&mut set), [11], "{kind:?}");
+                    descriptors.drain(11).unwrap();
+                    assert!(ask(&mut set).is_empty(), "{kind:?}");
+                    descriptors.set_nonblocking(10).unwrap();
+                    assert_eq!(descriptors.drain(10), Err(Errno::EAGAIN), "{kind:?}");
                 }
             }
             assert_eq!(open(), before);
@@ -531,12 +389,15 @@ mod tests {
         in_own_process(|| {
             // 500 watched ones leave room for some hundred other ends.
             limits::lower_descriptor_limit(900).unwrap();
-            let many = DescriptorSet::build(500, DescriptorKind::Pipe, 0..0, None, 900, 0).unwrap();
-            assert!(!many.holders.is_empty() && children().len() == many.holders.len());
-            let mut set = crate::kernel::event::readiness::PollSet::new(many.fds());
+            let descriptors =
+                DescriptorSet::build(500, DescriptorKind::Pipe, 0..0, None, 900, 0).unwrap();
+            assert!(
+                !descriptors.holders.is_empty() && children().len() == descriptors.holders.len()
+            );
+            let mut set = crate::kernel::event::readiness::PollSet::new(descriptors.fds());
             let by = crate::kernel::event::readiness::CallVariant::Plain;
             assert_eq!(set.wait(by, crate::kernel::event::readiness::WaitLimit::Immediate), Ok(0));
-            drop(many);
+            drop(descriptors);
             assert!(children().is_empty());
         });
     }
@@ -548,9 +409,9 @@ mod tests {
             let _open: Vec<_> = [70, 240].map(|at| duplicate_at(&file, at).unwrap()).into();
             limits::lower_descriptor_limit(256).unwrap();
             for (count, first) in [(6, 64), (7, 71), (100, 71)] {
-                let many =
+                let descriptors =
                     DescriptorSet::build(count, DescriptorKind::Pipe, 0..1, None, 256, 0).unwrap();
-                assert_eq!(many.fds().next(), Some(first), "{count}");
+                assert_eq!(descriptors.fds().next(), Some(first), "{count}");
             }
         });
     }
@@ -561,18 +422,8 @@ mod tests {
             limits::lower_descriptor_limit(256).unwrap();
             let made = DescriptorSet::build(1_000, DescriptorKind::Pipe, 0..1, None, 256, 0).err();
             assert_eq!(made, Some(Errno::EMFILE));
-            let words = explain_error(Errno::EMFILE, 1_000, DescriptorKind::Pipe).to_string();
-            assert!(words.contains("prlimit") && words.contains("may have 256"), "{words}");
+            let text = explain_error(Errno::EMFILE, 1_000, DescriptorKind::Pipe).to_string();
+            assert!(text.contains("prlimit") && text.contains("may have 256"), "{text}");
         });
-    }
-
-    #[test]
-    fn an_exhausted_port_range_is_explained_for_either_errno() {
-        for error in [libc::EADDRNOTAVAIL, libc::EADDRINUSE].map(Errno) {
-            let words = explain_error(error, 1_000, DescriptorKind::Tcp).to_string();
-            assert!(words.contains("ip_local_port_range"), "{words}");
-            // Of pipes it would be an error like any other.
-            assert_eq!(explain_error(error, 1_000, DescriptorKind::Pipe), error);
-        }
     }
 }

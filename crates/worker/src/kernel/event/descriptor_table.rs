@@ -101,7 +101,7 @@ impl AcceptSource {
             })?
         };
         let (listener, request_writer, replies) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
-        Ok(Self { listener, request_writer, replies, client: client })
+        Ok(Self { listener, request_writer, replies, client })
     }
 
     /// Queues `count` connections, after discarding any left in the backlog.

@@ -128,7 +128,7 @@ impl TokenListener {
         RemoteEndpoint { addr: self.addr, token: self.token }
     }
 
-    /// The number of unauthorised connections so endpoint.
+    /// The number of unauthorised connections so far.
     pub fn unauthorised(&self) -> u64 {
         self.unauthorised
     }

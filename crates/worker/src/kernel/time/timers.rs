@@ -9,7 +9,7 @@ use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::time::clock::{ClockId, gettime};
 
-/// Timers are armed so expiry ahead, in seconds, that none expires in a worker: eleven days.
+/// Timers are armed so far ahead, in seconds, that none expires in a worker: eleven days.
 const EXPIRY_S: i64 = 1_000_000;
 
 /// Any result that is not an error.
