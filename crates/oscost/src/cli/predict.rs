@@ -88,7 +88,9 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
                 "kept as prediction {number}: runs that begin from now on are compared with it"
             ));
         }
-        Some(Verb::List) => output.write(&report::predictions::list(&predict::list()?))?,
+        Some(Verb::List) => {
+            output.write(&report::terminal(&report::predictions::list(&predict::list()?)))?
+        }
         Some(Verb::Delete { which }) => {
             let deleted = predict::delete(which)?;
             let s = if deleted == 1 { "" } else { "s" };
@@ -97,7 +99,7 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
         Some(Verb::Check { run }) => {
             let record = predict::check(&run)?;
             let text = report::terminal(&report::predictions::view(&record));
-            match text.trim_start() {
+            match text.as_str() {
                 "" => report_line(&format!("run {} has no predictions", record.id)),
                 text => output.write(text)?,
             }

@@ -11,7 +11,7 @@ use crate::report::run::Plots;
 pub(super) fn single(record: &Record, study: Option<&Study>, plots: Plots) -> String {
     match study.filter(|study| study.columns.is_none()) {
         Some(study) => {
-            report::terminal(&report::study_run::view(&side_by_side(study, record), record, plots))
+            report::terminal(&report::study::run::view(&side_by_side(study, record), record, plots))
         }
         None => report::terminal(&report::run::view(record, plots)),
     }
@@ -20,7 +20,7 @@ pub(super) fn single(record: &Record, study: Option<&Study>, plots: Plots) -> St
 /// A run of several targets: in the form of its study, if that compares two.
 pub(super) fn compared(record: &Record, study: Option<&Study>) -> String {
     match study.and_then(|study| study_comparison(study, record)) {
-        Some(comparison) => report::terminal(&report::study_ab::view(&comparison, record)),
+        Some(comparison) => report::terminal(&report::study::ab::view(&comparison, record)),
         None => report::terminal(&report::ab::view(record)),
     }
 }

@@ -1,12 +1,10 @@
 //! `oscost study`
 
-use oscost_model::record::Record;
-
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use crate::app::report::Study;
 use crate::app::study::{last_runs, list, show};
-use crate::report::study_list as studies;
+use crate::report;
+use crate::report::study::list::{self as studies, LastRun};
 
 /// What to do with studies: published measurements that can be made again.
 #[derive(Debug, clap::Args)]
@@ -44,19 +42,22 @@ enum Verb {
 
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
-        Verb::List => output.write(&studies::list(&list()))?,
-        Verb::Show { name } => output.write(&studies::page(&show(name)?, name))?,
+        Verb::List => output.write(&report::terminal(&studies::list(&list())))?,
+        Verb::Show { name } => {
+            output.write(&report::terminal(&studies::page(&show(name)?, name)))?
+        }
         Verb::Claims { markdown } => {
             let studies = list();
             let records = last_runs(&studies)?;
-            let pairs: Vec<(&Study, Option<&Record>)> =
-                studies.iter().zip(records.iter().map(Option::as_ref)).collect();
+            let pairs = studies.iter().zip(&records);
+            let last_runs: Vec<LastRun<'_>> =
+                pairs.map(|(study, record)| LastRun { study, record: record.as_ref() }).collect();
             if records.iter().all(Option::is_none) {
                 report_line("no run of a study is kept: `oscost run --study NAME` makes one");
             }
             output.write(&match markdown {
-                true => studies::markdown(&pairs),
-                false => studies::claims(&pairs),
+                true => report::markdown_page(&studies::claims_page(&last_runs)),
+                false => report::terminal(&studies::claims(&last_runs)),
             })?;
         }
     }

@@ -11,12 +11,12 @@ pub mod view;
 
 pub use self::render::csv::csv;
 pub use self::render::html::report as html;
-pub use self::render::markdown::report as markdown;
+pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;
 pub use self::render::terminal::report as terminal;
 pub use self::render::{json, progress};
 pub use self::text::plain;
 pub use self::view::{
     ab, catalog, compare, doctor, explain, export, history, machine, page, ph, predictions, run,
-    runs, study_ab, study_list, study_run, treatments,
+    runs, study, treatments,
 };

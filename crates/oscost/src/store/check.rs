@@ -32,28 +32,28 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     refuse_unless(record.ended.as_deref().is_none_or(is_utc), "ended", NOT_UTC)?;
 
     let predictions = record.settings.predictions.len();
-    let why = format!("has {predictions} entries, and at most {MAX_PREDICTIONS} are taken");
+    let why = format!("has {predictions} entries, the maximum is {MAX_PREDICTIONS}");
     refuse_unless(predictions <= MAX_PREDICTIONS, "settings.predictions", &why)?;
 
     let rows = record.results.len();
-    let why = format!("has {rows} rows, and at most {MAX_ROWS} are taken");
+    let why = format!("has {rows} rows, the maximum is {MAX_ROWS}");
     refuse_unless(rows <= MAX_ROWS, "results", &why)?;
     for (index, row) in record.results.iter().enumerate() {
         check_row(row).map_err(|(at, why)| bad(&format!("results[{index}].{at}"), &why))?;
     }
     let curves = record.curves.len();
-    let why = format!("has {curves} curves, and at most {MAX_CURVES} are taken");
+    let why = format!("has {curves} curves, the maximum is {MAX_CURVES}");
     refuse_unless(curves <= MAX_CURVES, "curves", &why)?;
     for (index, curve) in record.curves.iter().enumerate() {
         let points = curve.points.len();
-        let why = format!("has {points} points, and at most {MAX_CURVE_POINTS} are taken");
+        let why = format!("has {points} points, the maximum is {MAX_CURVE_POINTS}");
         refuse_unless(points <= MAX_CURVE_POINTS, &format!("curves[{index}].points"), &why)?;
     }
     let crossings = record.crossings.len();
-    let why = format!("has {crossings} crossings, and at most {MAX_CROSSINGS} are taken");
+    let why = format!("has {crossings} crossings, the maximum is {MAX_CROSSINGS}");
     refuse_unless(crossings <= MAX_CROSSINGS, "crossings", &why)?;
     let steps = record.steps.len();
-    let why = format!("has steps of {steps} methods, and at most {MAX_CURVES} are taken");
+    let why = format!("has steps of {steps} methods, the maximum is {MAX_CURVES}");
     refuse_unless(steps <= MAX_CURVES, "steps", &why)?;
     for (index, comparison) in record.comparisons.iter().enumerate() {
         for (side, row) in [("base", comparison.base), ("new", comparison.new)] {
@@ -87,9 +87,9 @@ fn bad(at: &str, why: &str) -> ImportError {
 }
 
 fn text_rule(key: &str, text: &str) -> Result<(), String> {
-    let most = if key == "label" { MAX_LABEL_BYTES } else { MAX_TEXT_BYTES };
-    if text.len() > most {
-        return Err(format!("is {} bytes long, and at most {most} are taken", text.len()));
+    let max_bytes = if key == "label" { MAX_LABEL_BYTES } else { MAX_TEXT_BYTES };
+    if text.len() > max_bytes {
+        return Err(format!("has {} bytes, the maximum is {max_bytes}", text.len()));
     }
     match text.chars().find(|&c| is_dangerous(c)) {
         Some(c) => Err(format!("holds the control character U+{:04X}", u32::from(c))),

@@ -43,7 +43,7 @@ pub(super) fn equal_added(cases: &[BTreeMap<u32, f64>]) -> EqualAddedResult {
         rounds.iter().map(|round| round.iter().sum::<f64>() / round.len() as f64).collect();
     let sorted = order::sorted(&means);
     let Some(mean) = order::median(&sorted) else {
-        let why = "no round has all of its cases at both places".to_owned();
+        let why = "no round has all of its cases on both targets".to_owned();
         return none(undecided(why), None);
     };
     let interval = median_hs(&sorted, Nominal::FIXED);

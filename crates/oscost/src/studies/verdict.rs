@@ -34,7 +34,7 @@ pub(super) fn judge_bounds(each: &[Option<IntervalEstimate>], bounds: Interval) 
     let intervals: Option<Vec<Interval>> =
         each.iter().map(|spot| spot.and_then(|spot| spot.interval)).collect();
     let Some(intervals) = intervals else {
-        let why = "too few rounds for an interval, or not all of its cases were measured at both \
+        let why = "too few rounds for an interval, or not all of its cases were measured on both \
                    places";
         return Verdict::Undecided(why.to_owned());
     };

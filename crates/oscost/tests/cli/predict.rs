@@ -150,7 +150,7 @@ fn an_interrupted_run_decides_no_prediction() {
 #[test]
 fn predictions_are_deleted_by_their_numbers() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.oscost(&["predict", "list"]).exits(0).stdout, "no predictions are kept\n");
+    assert_eq!(sandbox.oscost(&["predict", "list"]).exits(0).stdout, "there are no predictions\n");
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
     predict(&sandbox, &[RAW, "120 ns"]);
     predict(&sandbox, &[RAW, "130 ns"]);
@@ -176,8 +176,11 @@ fn invalid_estimates_and_cases_are_refused() {
     refused(&[RAW, "9 ns", "--hardware", "soon"], &["--hardware", "has no unit"]);
     refused(&[RAW, "9 ns", "--below", PAIR], &["cannot be used with"]);
     refused(&[RAW, "--below", RAW], &["cannot cost less than itself"]);
-    refused(&[RAW, "--below", "syscall/getppid"], &["is not a single case in full"]);
-    refused(&["syscall/getppid", "9 ns"], &["is not a single case in full", "via=raw` is one"]);
+    refused(&[RAW, "--below", "syscall/getppid"], &["is not the full name of a single case"]);
+    refused(
+        &["syscall/getppid", "9 ns"],
+        &["is not the full name of a single case", "via=raw` is one"],
+    );
     refused(&["syscall/getpppid", "9 ns"], &["`syscall/getpppid` is no", "`syscall/getppid`"]);
     refused(&["timer/ticks-per-cycle", "9 ns"], &["its unit is tick/cycle"]);
     refused(&["delete", "some"], &["it must be a number or `all`"]);
@@ -204,7 +207,7 @@ fn an_imported_record_cannot_control_the_terminal() {
     record["settings"]["predictions"] = json!([odd("estimate", "\u{1b}[2J ns")]);
     import(&sandbox, &record, 1).tells("control character");
     record["settings"]["predictions"] = json!(vec![one.clone(); 1_001]);
-    import(&sandbox, &record, 1).tells("at most 1000 are taken");
+    import(&sandbox, &record, 1).tells("the maximum is 1000");
     record["settings"]["predictions"] =
         json!([odd("estimate", "very\nlittle"), odd("case", "no such"), odd("below", "no such")]);
     import(&sandbox, &record, 0);

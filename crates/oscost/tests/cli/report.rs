@@ -287,7 +287,7 @@ fn an_invalid_record_is_refused_in_one_line_and_writes_no_file() {
         (&text.replace("oscost.run/1", "oscost.run/2"), "newer schema oscost.run/2"),
         (&text.replace("oscost.run/1", "other/1"), "its schema is other/1"),
         (&text.replacen("\"label\": null", "\"label\": \"\\u001b[2J\"", 1), "control character"),
-        (&huge, "at most 67108864 are taken"),
+        (&huge, "the maximum is 67108864"),
     ] {
         fs::write(&bad, content).unwrap();
         let ran = sandbox.oscost(&["report", &bad, "--csv", &csv, "--markdown", &page]);

@@ -156,7 +156,10 @@ fn what_is_not_a_study_is_refused_with_a_hint() {
         (&["ab", "--study", "./"], &["cannot read the study", "hint:"]),
         (&["ab", "--study", &unknown], &["line 5: ", "`yaer`", "hint:"]),
         (&["ab", "--study", &nothing], &["line 15: ", "`no/such`"]),
-        (&["ab", "--study", &open], &["line 15: ", "`syscall/getpid` is not a single case"]),
+        (
+            &["ab", "--study", &open],
+            &["line 15: ", "`syscall/getpid` is not the full name of a single case"],
+        ),
         (&["ab", "--study", &turned], &["line 3: ", "control character"]),
         (&["ab", "--study", &target], &["did you mean sud"]),
         (&["ab", "--base", "local"], &["--new"]),

@@ -84,7 +84,7 @@ fn a_record_of_another_schema_is_refused_and_a_newer_one_called_newer() {
 
 #[test]
 fn a_record_that_is_too_long_is_refused_unread() {
-    let error = refused(&vec![b' '; MAX_IMPORT_BYTES + 1], "at most 67108864 are taken");
+    let error = refused(&vec![b' '; MAX_IMPORT_BYTES + 1], "the maximum is 67108864");
     assert!(matches!(error, ImportError::TooLarge { .. }));
     let mut padded = with("/label", json!("x"));
     padded.resize(MAX_IMPORT_BYTES, b' ');
@@ -117,7 +117,7 @@ fn texts_that_are_overlong_or_drive_a_terminal_are_refused_wherever_they_stand()
         refused(&with(pointer, json!("x".repeat(4_097))), &words);
     }
     refused(&with("/results/0/calls/per_op", json!({"\u{9b}2J": 1.0})), "U+009B");
-    refused(&with("/label", json!("x".repeat(1_025))), "at most 1024 are taken");
+    refused(&with("/label", json!("x".repeat(1_025))), "the maximum is 1024");
     validate(&with("/label", json!("x".repeat(1_024)))).unwrap();
     validate(&with("/results/1/reason", json!("two\nlines"))).unwrap();
 }
@@ -152,5 +152,5 @@ fn a_record_of_too_many_rows_is_refused() {
         "disturbed": {"lost_repetitions": 0, "rejected": {}}, "flags": []});
     let rows = |count| with("/results", Value::Array(vec![short.clone(); count]));
     assert_eq!(validate(&rows(100_000)).unwrap().results.len(), 100_000);
-    refused(&rows(100_001), "`results` has 100001 rows, and at most 100000 are taken");
+    refused(&rows(100_001), "`results` has 100001 rows, the maximum is 100000");
 }

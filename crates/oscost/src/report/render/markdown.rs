@@ -20,6 +20,21 @@ pub fn report(view: &View) -> String {
     view.sections.iter().fold(head, |out, section| out + &self::section(section))
 }
 
+/// The whole report as a page of its own, with headings.
+pub fn page(view: &View) -> String {
+    let lead: String =
+        view.lead.iter().map(|it| format!("\n{}\n", cell(&one_line(&it.text)))).collect();
+    let section = |section: &Section| {
+        let blocks: String = section.blocks.iter().map(block).collect();
+        match section.title.as_str() {
+            "" => blocks,
+            title => format!("\n## {}\n{blocks}", cell(title)),
+        }
+    };
+    let sections: String = view.sections.iter().map(section).collect();
+    format!("# {}\n{lead}{sections}", cell(&view.title))
+}
+
 fn section(section: &Section) -> String {
     let blocks: String = section.blocks.iter().map(block).collect();
     match section.title.as_str() {
@@ -87,7 +102,12 @@ fn table(table: &Table) -> String {
         out += &format!("\n{}", grid(table, rows));
     }
     let meanings = table.columns.iter().filter_map(|column| column.meaning.as_ref());
-    let notes: Vec<String> = meanings.chain(&table.notes).map(|note| cell(note)).collect();
+    let of_rows = table.rows.iter().flat_map(|row| {
+        let name = row.cells.first().map_or("", |cell| &cell.text);
+        row.notes.iter().map(move |note| format!("{name}: {note}"))
+    });
+    let notes = of_rows.chain(meanings.chain(&table.notes).cloned());
+    let notes: Vec<String> = notes.map(|note| cell(&note)).collect();
     if !notes.is_empty() {
         out += &format!("\n{}", list(notes.into_iter()));
     }
@@ -123,7 +143,9 @@ fn grid(table: &Table, rows: &[TableRow]) -> String {
 fn shown_cell(of: &Cell) -> String {
     match of.case {
         Some(_) => code(of.text.split_once('/').map_or(&of.text, |(_, name)| name)),
-        None => cell(&of.text),
+        None if of.parts.is_empty() => cell(&of.text),
+        // Each part is bounded by itself: together they may be longer than a text may be.
+        None => of.parts.iter().map(|part| cell(part)).collect::<Vec<_>>().join("; "),
     }
 }
 

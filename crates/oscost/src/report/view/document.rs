@@ -165,8 +165,18 @@ impl From<String> for Paragraph {
     }
 }
 
+/// How a table is written where lines have a width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// A line for each row.
+    #[default]
+    Grid,
+    /// A paragraph for each row, and in it a line for each cell: for cells that are sentences.
+    Records,
+}
+
 /// A table. The first column names its rows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Its anchor: a constant of ours.
     pub id: String,
@@ -178,11 +188,34 @@ pub struct Table {
     pub rows: Vec<TableRow>,
     /// What its columns and marks mean.
     pub notes: Vec<String>,
+    /// How it is written where lines have a width.
+    pub layout: Layout,
+    /// Whether neighbouring rows with the same name belong together, so that a medium without sorting
+    /// may write the name once.
+    pub rows_share_names: bool,
     /// Whether a reader may want to sort, filter and copy it.
     pub interactive: bool,
 }
 
 impl Table {
+    /// The table without the columns in which no row has a figure or a text.
+    #[must_use]
+    pub fn without_empty_columns(mut self) -> Self {
+        let is_filled = |row: &TableRow, at: usize| {
+            row.cells.get(at).is_some_and(|cell| !matches!(cell.text.as_str(), "" | "-"))
+        };
+        let keep: Vec<bool> = (0..self.columns.len())
+            .map(|at| at == 0 || self.rows.iter().any(|row| is_filled(row, at)))
+            .collect();
+        let mut kept = keep.iter();
+        self.columns.retain(|_| kept.next().is_none_or(|keep| *keep));
+        for row in &mut self.rows {
+            let mut kept = keep.iter();
+            row.cells.retain(|_| kept.next().is_none_or(|keep| *keep));
+        }
+        self
+    }
+
     /// Whether anything follows it.
     pub fn has_notes(&self) -> bool {
         !self.notes.is_empty() || self.columns.iter().any(|column| column.meaning.is_some())
@@ -217,7 +250,7 @@ pub struct Column {
 }
 
 /// A row of a table.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TableRow {
     /// Its anchor, which points of charts refer to; empty for none.
     pub id: String,
@@ -225,6 +258,8 @@ pub struct TableRow {
     pub benchmark: String,
     /// Its cells, in the order of the columns.
     pub cells: Vec<Cell>,
+    /// Sentences about it.
+    pub notes: Vec<String>,
 }
 
 impl TableRow {
@@ -239,6 +274,10 @@ impl TableRow {
 pub struct Cell {
     /// As it is read.
     pub text: String,
+    /// The same in fewer letters, for a medium without room for the whole.
+    pub short: Option<String>,
+    /// The parts of a text that has several; empty for one.
+    pub parts: Vec<String>,
     /// As it is sorted and copied, where that differs.
     pub value: Option<String>,
     /// A style of ours, or nothing.
@@ -302,6 +341,16 @@ impl Cell {
         // What is not known is empty, and never 0.
         let value = Some(value.map(|value| value.to_string()).unwrap_or_default());
         Self { text: text.into(), value, ..Self::default() }
+    }
+
+    /// Several sentences.
+    pub fn parts(parts: Vec<String>) -> Self {
+        Self { text: parts.join("; "), parts, ..Self::default() }
+    }
+
+    /// The same with a shorter text.
+    pub fn or_short(self, short: String) -> Self {
+        Self { short: Some(short), ..self }
     }
 
     /// The case of a row.

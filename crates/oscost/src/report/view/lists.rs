@@ -69,8 +69,3 @@ pub(super) fn origin(record: &Record) -> Section {
     let text = format!("Run {}, {started} UTC, oscost {}.", record.id, record.tool.version);
     Section { blocks: vec![Block::Text(plain(&text))], ..Section::default() }
 }
-
-/// Lines as a section.
-pub(super) fn preformatted(text: String) -> Section {
-    Section { blocks: vec![Block::Preformatted(text)], ..Section::default() }
-}

@@ -3,7 +3,6 @@
 pub mod ab;
 pub mod catalog;
 pub mod chart;
-pub mod claims;
 pub mod compare;
 pub mod cost_groups;
 pub mod curves;
@@ -29,9 +28,7 @@ pub mod request_latency;
 pub mod row;
 pub mod run;
 pub mod runs;
-pub mod study_ab;
-pub mod study_list;
-pub mod study_run;
+pub mod study;
 pub mod timeline;
 pub mod timer_survey;
 pub mod treatments;

@@ -1,33 +1,29 @@
 //! What a user predicted for the cases of a run, with our own expectation, the floor and the figure,
 //! and which predictions held.
 
-use std::fmt::Write as _;
-
 use oscost_model::record::{NumberedPrediction, Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::rough;
-use crate::report::text::{fold, plain};
-use crate::report::view::document::{Block, Section, View};
+use crate::report::text::plain;
+use crate::report::view::document::{
+    Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
+};
 use crate::report::view::row;
 use crate::studies::ClockRates;
 use crate::studies::bound::{PredictionResult, VALUE_TOLERANCE_FACTOR, judge_order};
 use crate::studies::prediction::{Estimate, PredictedCost, TimeUnit};
-
-/// What a terminal of 80 columns takes.
-const WIDTH: usize = 80;
-
-const HEADINGS: [&str; 5] = ["predicted", "floor", "measured", "95 % interval", "verdict"];
 
 /// The case that measures the length of the core's cycles.
 const CORE: &str = "timer/ticks-per-cycle";
 
 /// The predictions of a run; nothing where it has none.
 pub(super) fn section(record: &Record) -> Option<Section> {
-    let text = text(record);
-    let (id, title) = ("predictions".to_owned(), TITLE.to_owned());
-    let blocks = vec![Block::Preformatted(text.clone())];
-    (!text.is_empty()).then_some(Section { id, title, blocks, ..Section::default() })
+    let judged: Vec<Judged> =
+        record.settings.predictions.iter().map(|it| Judged::of(it, record)).collect();
+    let blocks = vec![Block::Table(table(&judged)?), Block::Text(summary(&judged))];
+    let title = "Predictions, made before the run".to_owned();
+    Some(Section { id: "predictions".to_owned(), title, blocks, ..Section::default() })
 }
 
 /// The predictions as a report of their own.
@@ -35,42 +31,41 @@ pub fn view(record: &Record) -> View {
     View { sections: section(record).into_iter().collect(), ..View::default() }
 }
 
-const TITLE: &str = "Predictions, made before the run";
+/// The predictions, those of one case below each other.
+fn table(judged: &[Judged]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("predicted", "predicted"),
+        Column::number("floor", "floor"),
+        Column::number("measured", "measured"),
+        Column::number("95 % interval", "ci95"),
+        Column::choice("verdict"),
+    ];
+    let mut cases: Vec<&str> = Vec::new();
+    for it in judged {
+        if !cases.contains(&it.case.as_str()) {
+            cases.push(&it.case);
+        }
+    }
+    let of_case = |case: &&str| {
+        let of_case: Vec<&Judged> = judged.iter().filter(|it| it.case == *case).collect();
+        let mut rows: Vec<TableRow> = of_case.iter().map(|it| it.row()).collect();
+        // Our own expectation is that of the case, below all predictions of it.
+        let expected = of_case.first().and_then(|it| it.expected.as_ref());
+        if let (Some(last), Some(expected)) = (rows.last_mut(), expected) {
+            last.notes.push(format!("expected by oscost: {expected}"));
+        }
+        rows
+    };
+    let rows: Vec<TableRow> = cases.iter().flat_map(of_case).collect();
+    let table = Table { columns, rows, rows_share_names: true, ..Table::default() };
+    (!judged.is_empty()).then_some(table)
+}
 
-/// The predictions as lines; empty where there are none.
-fn text(record: &Record) -> String {
-    let judged: Vec<Judged> =
-        record.settings.predictions.iter().map(|it| Judged::of(it, record)).collect();
-    if judged.is_empty() {
-        return String::new();
-    }
-    let widths: [usize; 5] = std::array::from_fn(|at| {
-        let cells = judged.iter().map(|it| it.cells[at].chars().count());
-        cells.chain([HEADINGS[at].len()]).max().unwrap_or(0)
-    });
-    let mut out = line(&HEADINGS, &widths);
-    for (at, first) in judged.iter().enumerate() {
-        let is_its = |it: &&Judged| it.case == first.case;
-        if judged[..at].iter().any(|it| is_its(&it)) {
-            continue;
-        }
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "{}", first.case);
-        for it in judged[at..].iter().filter(is_its) {
-            out += &line(&it.cells.each_ref().map(String::as_str), &widths);
-            for note in &it.notes {
-                let _ = writeln!(out, "    {}", fold(note, WIDTH - 6, "      "));
-            }
-        }
-        if let Some(expected) = &first.expected {
-            let _ = writeln!(
-                out,
-                "  {}",
-                fold(&format!("expected by oscost: {expected}"), WIDTH - 4, "    ")
-            );
-        }
-    }
-    let count = |held: PredictionResult| judged.iter().filter(|it| it.held == held).count();
+/// How many predictions held, and when one does.
+fn summary(judged: &[Judged]) -> String {
+    let count =
+        |held: PredictionResult| judged.iter().filter(|it| it.verdict.result == held).count();
     let counts =
         [PredictionResult::Held, PredictionResult::DidNotHold, PredictionResult::Undecided]
             .map(|held| (count(held), held))
@@ -78,30 +73,29 @@ fn text(record: &Record) -> String {
             .filter(|(count, _)| *count > 0)
             .map(|(count, held)| format!("{count} {}", held.text()));
     let counts = counts.collect::<Vec<_>>().join(", ");
-    let rule = format!(
-        "{counts}. A value holds within a factor of {VALUE_TOLERANCE_FACTOR}; a prediction holds where all of the \
-         interval agrees with it, and does not hold where none of it does."
-    );
-    let _ = writeln!(out, "\n{}", fold(&rule, 78, "  "));
-    out
+    format!(
+        "{counts}. A value holds within a factor of {VALUE_TOLERANCE_FACTOR}; a prediction holds \
+         where all of the interval agrees with it, and does not hold where none of it does."
+    )
 }
 
-/// The predictions that are kept, a line each.
-pub fn list(predictions: &[NumberedPrediction]) -> String {
-    if predictions.is_empty() {
-        return "no predictions are kept\n".to_owned();
+/// The predictions in the store.
+pub fn list(predictions: &[NumberedPrediction]) -> View {
+    let line = |it: &NumberedPrediction| {
+        let NumberedPrediction { number, prediction } = it;
+        let when = prediction.made_at.get(..16).unwrap_or(&prediction.made_at).replace('T', " ");
+        let text = format!("{number}  {when}  {}: {}", prediction.case, as_typed(prediction));
+        Paragraph { text: plain(&text), hanging: 6 }
+    };
+    let mut lead: Vec<Paragraph> = predictions.iter().map(line).collect();
+    if lead.is_empty() {
+        lead.push("there are no predictions".to_owned().into());
     }
-    let mut out = String::new();
-    for NumberedPrediction { number, prediction: predicted } in predictions {
-        let when = predicted.made_at.get(..16).unwrap_or(&predicted.made_at).replace('T', " ");
-        let text = format!("{number}  {when}  {}: {}", predicted.case, says(predicted));
-        let _ = writeln!(out, "{}", fold(&plain(&text), 74, "      "));
-    }
-    out
+    View { title: "Predictions".to_owned(), lead, ..View::default() }
 }
 
-/// What a prediction says, as it was typed.
-fn says(predicted: &Prediction) -> String {
+/// A prediction as it was typed.
+fn as_typed(predicted: &Prediction) -> String {
     let part =
         |name: &str, text: &Option<String>| text.as_ref().map(|text| format!("{name} {text}"));
     let whole = predicted.estimate.clone();
@@ -112,55 +106,63 @@ fn says(predicted: &Prediction) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-fn line(cells: &[&str; 5], widths: &[usize; 5]) -> String {
-    let mut out = String::new();
-    for (at, (cell, &width)) in cells.iter().zip(widths).enumerate() {
-        // The verdict is a word, and stands last.
-        let text = if at == 4 { (*cell).to_owned() } else { format!("{cell:>width$}") };
-        let _ = write!(out, "  {text}");
-    }
-    format!("{}\n", out.trim_end())
-}
-
 /// A prediction and the result.
 struct Judged {
     case: String,
-    cells: [String; 5],
-    held: PredictionResult,
+    predicted: String,
+    floor: Option<String>,
+    figure: Option<row::Figure>,
+    verdict: Verdict,
     notes: Vec<String>,
     expected: Option<String>,
+}
+
+/// What became of a prediction.
+struct Verdict {
+    result: PredictionResult,
+    /// What is said of it.
+    note: Option<String>,
 }
 
 impl Judged {
     fn of(predicted: &Prediction, record: &Record) -> Self {
         let row = found(&predicted.case, record);
-        let beats = beats(row.ok(), record);
-        let (shown, verdict) = match &predicted.below {
-            Some(other) => below(other, row, record),
-            None => cost(predicted, row, &beats),
+        let rates = clock_rates(row.ok(), record);
+        let (text, verdict) = match &predicted.below {
+            Some(other) => ("less".to_owned(), below(other, row, record)),
+            None => cost(predicted, row, &rates),
         };
-        let mut notes = parts(predicted, &beats);
-        let (held, why) = verdict;
-        notes.extend(why);
-        let figure = row.ok().and_then(row::figure);
-        let interval = figure.as_ref().and_then(row::Figure::interval_text);
-        let measured = figure.map(|figure| figure.text).unwrap_or_default();
+        let mut notes = parts(predicted, &rates);
+        notes.extend(verdict.note.clone());
         if let Ok(row) = row {
             let targets = record.results.iter().filter(|it| it.case == row.case).count();
             if targets > 1 {
                 notes.push(format!("measured at {}", plain(&row.target.text)));
             }
         }
-        let floor = row.ok().and_then(|row| Some(rough(row.floor.as_ref()?.value?, row.unit)));
-        let cells = [
-            shown,
-            floor.unwrap_or("-".to_owned()),
-            if measured.is_empty() { "-".to_owned() } else { measured },
-            interval.unwrap_or("-".to_owned()),
-            held.text().to_owned(),
+        Self {
+            case: plain(&predicted.case),
+            predicted: text,
+            floor: row.ok().and_then(|row| Some(rough(row.floor.as_ref()?.value?, row.unit))),
+            figure: row.ok().and_then(row::figure),
+            verdict,
+            notes,
+            expected: row.ok().map(|row| plain(&row.expected)),
+        }
+    }
+
+    fn row(&self) -> TableRow {
+        let dash = |text: Option<String>| Cell::text(text.unwrap_or_else(|| "-".to_owned()));
+        let figure = self.figure.as_ref();
+        let cells = vec![
+            Cell::text(self.case.as_str()),
+            Cell::text(self.predicted.as_str()),
+            dash(self.floor.clone()),
+            dash(figure.map(|figure| figure.text.clone())),
+            dash(figure.and_then(row::Figure::interval_text)),
+            Cell::text(self.verdict.result.text()),
         ];
-        let expected = row.ok().map(|row| plain(&row.expected));
-        Self { case: plain(&predicted.case), cells, held, notes, expected }
+        TableRow { notes: self.notes.clone(), ..TableRow::of(cells) }
     }
 }
 
@@ -185,10 +187,10 @@ fn in_ns(row: &Row) -> Option<(f64, Option<[f64; 2]>)> {
     Some((estimate.median * ns, estimate.ci95.map(|ends| ends.map(|end| end * ns))))
 }
 
-/// How fast counter and core ran where a row was measured. Only a counter that was the run's clock
-/// has a rate, and only a core whose rate was estimated in this very run: by a row of its own, or
-/// when the run chose its CPU.
-fn beats(row: Option<&Row>, record: &Record) -> ClockRates {
+/// The rates of the counter and of the core where a row was measured. The counter's is known only if
+/// it was the run's clock, and the core's only if it was estimated in the same run: by a row of its
+/// own, or when the run chose its CPU.
+fn clock_rates(row: Option<&Row>, record: &Record) -> ClockRates {
     let machine = row.and_then(|row| record.machines.iter().find(|it| it.id == row.target.machine));
     let clock = machine.and_then(|machine| machine.clock.as_ref());
     let above_0 = |rate: &f64| rate.is_finite() && *rate > 0.0;
@@ -196,26 +198,25 @@ fn beats(row: Option<&Row>, record: &Record) -> ClockRates {
     let core = found(CORE, record).ok().filter(|core| core.unit == Unit::TicksPerCycle);
     let core = core.and_then(|core| core.estimate.as_ref()).map(|estimate| estimate.median);
     let by_row = counter.zip(core).map(|(per_ns, per_cycle)| per_ns / per_cycle);
-    // Without that row, by the chain of multiplications that the CPU was probed with.
+    // Without that row, from the chain of multiplications with which the CPU was probed.
     let core_ghz = by_row.or_else(|| ClockRates::of(record).core_ghz);
     ClockRates { ticks_per_ns: counter.filter(above_0), core_ghz: core_ghz.filter(above_0) }
 }
 
-type Verdict = (PredictionResult, Option<String>);
-
 fn undecided(why: impl Into<String>) -> Verdict {
-    (PredictionResult::Undecided, Some(format!("undecided: {}", why.into())))
+    let note = Some(format!("undecided: {}", why.into()));
+    Verdict { result: PredictionResult::Undecided, note }
 }
 
-/// The words of a prediction of a cost, and what became of it.
-fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &ClockRates) -> (String, Verdict) {
+/// The text of a prediction of a cost, and its verdict.
+fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> (String, Verdict) {
     let expected = match expected(predicted) {
         Ok(expected) => expected,
         Err(why) => return ("?".to_owned(), undecided(plain(&why))),
     };
-    let shown = expected.text(beats).unwrap_or("?".to_owned());
+    let shown = expected.text(rates).unwrap_or("?".to_owned());
     let judged = row.map_err(|why| format!("the case is {why}")).and_then(|row| {
-        let bound = expected.in_ns(beats)?;
+        let bound = expected.in_ns(rates)?;
         let (value, interval) = in_ns(row).ok_or("the figure is not a time")?;
         Ok((bound.judge(value, interval), interval))
     });
@@ -225,13 +226,13 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, beats: &ClockRates) -> 
             undecided("fewer than six repetitions have no interval")
         }
         Ok((PredictionResult::Undecided, _)) => undecided("the interval lies on both sides"),
-        Ok((held, _)) => (held, None),
+        Ok((result, _)) => Verdict { result, note: None },
     };
     (shown, verdict)
 }
 
-/// The words of an order, and what became of it.
-fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verdict) {
+/// The verdict on an order.
+fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> Verdict {
     let its = found(other, record);
     let interval = |row: Result<&Row, &str>, name: &str| {
         let row = row.map_err(|why| format!("{name} is {why}"))?;
@@ -239,7 +240,7 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verd
         interval.ok_or(format!("{name} has no interval"))
     };
     let pair = interval(row, "the case").and_then(|one| Ok((one, interval(its, "the other")?)));
-    let held = pair
+    let result = pair
         .as_ref()
         .map_or(PredictionResult::Undecided, |&(one, its)| judge_order(Some(one), Some(its)));
     let figure = its.ok().and_then(row::figure);
@@ -248,31 +249,31 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> (String, Verd
         None => format!(": {}", figure.text),
     });
     let mut note = format!("less than {}{}", plain(other), figure.unwrap_or_default());
-    match (held, pair) {
+    match (result, pair) {
         (_, Err(why)) => note += &format!("; undecided: {why}"),
         (PredictionResult::Undecided, Ok(_)) => note += "; undecided: the intervals overlap",
         _ => {}
     }
-    ("less".to_owned(), (held, Some(note)))
+    Verdict { result, note: Some(note) }
 }
 
-/// A prediction's texts, read.
+/// The costs of a prediction, parsed.
 fn expected(predicted: &Prediction) -> Result<PredictedCost, String> {
-    let read = |text: &Option<String>| text.as_deref().map(Estimate::parse).transpose();
+    let parse = |text: &Option<String>| text.as_deref().map(Estimate::parse).transpose();
     Ok(PredictedCost {
-        whole: read(&predicted.estimate)?,
-        hardware: read(&predicted.hardware)?,
-        software: read(&predicted.software)?,
+        whole: parse(&predicted.estimate)?,
+        hardware: parse(&predicted.hardware)?,
+        software: parse(&predicted.software)?,
     })
 }
 
-/// What there is to say of a prediction by itself: its parts, whether they contradict it, and what
-/// it is in nanoseconds.
-fn parts(predicted: &Prediction, beats: &ClockRates) -> Vec<String> {
+/// Notes on a prediction by itself: its parts, whether they contradict it, and what it is in
+/// nanoseconds.
+fn parts(predicted: &Prediction, rates: &ClockRates) -> Vec<String> {
     let Ok(expected) = expected(predicted) else { return Vec::new() };
-    // What was not given in units of time is given in nanoseconds too.
+    // What was not given in units of time is given in nanoseconds as well.
     let ns = |it: &Estimate| match it.unit {
-        TimeUnit::Cycles | TimeUnit::Ticks => it.in_ns(beats).ok().map(|it| it.rounded()),
+        TimeUnit::Cycles | TimeUnit::Ticks => it.in_ns(rates).ok().map(|it| it.rounded()),
         _ => None,
     };
     let text = |(name, part): (&str, Option<Estimate>)| {
@@ -287,18 +288,18 @@ fn parts(predicted: &Prediction, beats: &ClockRates) -> Vec<String> {
     if !parts.is_empty() {
         notes.push(parts.join(", "));
     }
-    notes.extend(expected.contradiction(beats).map(|it| format!("it contradicts itself: {it}")));
+    notes.extend(expected.contradiction(rates).map(|it| format!("it contradicts itself: {it}")));
     let all = [expected.whole, expected.hardware, expected.software];
     if all.iter().flatten().any(|it| ns(it).is_some()) {
-        notes.extend(how_fast(beats, all.iter().flatten().any(|it| it.unit == TimeUnit::Cycles)));
+        notes.extend(rates_text(rates, all.iter().flatten().any(|it| it.unit == TimeUnit::Cycles)));
     }
     notes
 }
 
-/// The rates that ticks, and cycles where there are any, were turned into nanoseconds by.
-fn how_fast(beats: &ClockRates, has_cycles: bool) -> Option<String> {
-    let per_ns = beats.ticks_per_ns?;
-    let core = beats.core_ghz.filter(|_| has_cycles);
+/// The rates by which ticks, and cycles if there are any, were converted to nanoseconds.
+fn rates_text(rates: &ClockRates, has_cycles: bool) -> Option<String> {
+    let per_ns = rates.ticks_per_ns?;
+    let core = rates.core_ghz.filter(|_| has_cycles);
     let core = core.map(|ghz| format!(", {:.3} ticks an estimated cycle", per_ns / ghz));
     Some(format!("{per_ns:.3} ticks a ns{}", core.unwrap_or_default()))
 }

@@ -3,6 +3,7 @@
 mod forest;
 mod layout;
 mod plot;
+mod records;
 mod table;
 mod timeline;
 
@@ -10,7 +11,7 @@ pub use self::layout::WIDTH;
 use self::layout::{INDENT, folded};
 pub use self::table::table;
 use crate::report::text::fold;
-use crate::report::view::document::{Block, Item, Paragraph, Section, View};
+use crate::report::view::document::{Block, Item, Layout, Paragraph, Section, View};
 
 /// Where values begin after the names of facts.
 const VALUES_AT: usize = 22;
@@ -55,6 +56,7 @@ fn block(block: &Block, indent: usize) -> String {
         Block::List(items) => items.iter().map(|it| folded(&item(it), indent, INDENT)).collect(),
         Block::Facts(facts) => facts.iter().map(|(name, value)| fact(name, value)).collect(),
         Block::Preformatted(text) => format!("{}\n", text.trim_matches('\n')),
+        Block::Table(it) if it.layout == Layout::Records => records::records(it, indent),
         Block::Table(it) => table(it),
         Block::LogPlot(plot) => plot::plot(plot).unwrap_or_default(),
         Block::Timeline(it) => timeline::timeline(it).unwrap_or_default(),

@@ -10,6 +10,8 @@ const GAP: usize = 2;
 
 /// The table, its caption above it and its notes below.
 pub fn table(table: &Table) -> String {
+    let shortened = without_room(table).then(|| with_short_texts(table));
+    let table = shortened.as_ref().unwrap_or(table);
     let mut out = String::new();
     if !table.caption.is_empty() {
         out += &format!("{}\n", fold(&table.caption, WIDTH - 2, "  "));
@@ -25,6 +27,29 @@ pub fn table(table: &Table) -> String {
         out += &format!("  {}\n", fold(note, WIDTH - 4, "    "));
     }
     out
+}
+
+/// Whether the columns beside the names take more than a line, and have shorter texts.
+fn without_room(table: &Table) -> bool {
+    let has_short = table.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.short.is_some());
+    let names = match table.columns.first() {
+        Some(first) if first.is_number() => {
+            1 + table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0)
+        }
+        _ => 1,
+    };
+    let columns: usize = columns(table).iter().map(|column| column.width + GAP).sum();
+    has_short && names + columns > WIDTH
+}
+
+fn with_short_texts(table: &Table) -> Table {
+    let mut table = table.clone();
+    for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
+        if let Some(short) = cell.short.take() {
+            cell.text = short;
+        }
+    }
+    table
 }
 
 /// A column of figures as it is written.
@@ -111,7 +136,7 @@ fn named(table: &Table, columns: &[Column<'_>]) -> String {
     let left_by =
         |gap: usize| WIDTH.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
     let widest = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
-    let gap = if !of_cases && widest > left_by(GAP) { 1 } else { GAP };
+    let gap = if !of_cases && (left_by(GAP) + 1..=left_by(1)).contains(&widest) { 1 } else { GAP };
     let left = left_by(gap);
     let lines = lines(&table.rows, left);
     let of_rows = lines.iter().filter(|line| line.row.is_some()).map(|line| width(&line.name));
@@ -122,11 +147,18 @@ fn named(table: &Table, columns: &[Column<'_>]) -> String {
     for titles in heading_lines(&titles) {
         out += &line(titles[0], names, gap, columns.iter().zip(titles[1..].iter().copied()));
     }
+    let mut above = None;
     for Line { name, row } in &lines {
-        out += &match row {
-            Some(row) => line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.at)))),
-            None => lines_of_its_own(name),
+        let Some(row) = row else {
+            out += &lines_of_its_own(name);
+            continue;
         };
+        let is_shared = table.rows_share_names && above == Some(name);
+        let name = if is_shared { "" } else { above.insert(name) };
+        out += &line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.at))));
+        for note in &row.notes {
+            out += &format!("    {}\n", fold(note, WIDTH - 6, "      "));
+        }
     }
     out
 }

@@ -94,7 +94,12 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
             Cell::text(flags.join(" ")).styled("small"),
         ];
-        TableRow { id: row_id(number, which), benchmark: row.benchmark.clone(), cells }
+        TableRow {
+            id: row_id(number, which),
+            benchmark: row.benchmark.clone(),
+            cells,
+            ..TableRow::default()
+        }
     };
     Table {
         id: format!("comparisons-{number}"),
@@ -116,5 +121,6 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
         rows: pairs.iter().enumerate().map(row).collect(),
         notes: Vec::new(),
         interactive: true,
+        ..Table::default()
     }
 }

@@ -174,7 +174,7 @@ fn line(at: usize, row: &Row) -> TableRow {
         Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
         Cell::text(notes.join(" ")).styled("small"),
     ];
-    TableRow { id: id(at), benchmark: row.benchmark.clone(), cells }
+    TableRow { id: id(at), benchmark: row.benchmark.clone(), cells, ..TableRow::default() }
 }
 
 /// The style of a row's class.

@@ -8,140 +8,73 @@ use crate::report::text::plain;
 use crate::report::view::chart::{
     Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Vertical,
 };
-use crate::report::view::claims::{CLAIMS, CONDITIONS, in_parts};
-use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
-use crate::report::view::study_ab::{heading as heading_laid, statistic};
-use crate::report::view::study_run as as_printed;
-use crate::report::view::study_run::{Spread, cells as cells_beside};
+use crate::report::view::document::{Block, Section, Table};
+use crate::report::view::study::claims::{self, CLAIMS, CONDITIONS, list_of_conditions};
+use crate::report::view::study::notes::{expectations, notes, statements};
+use crate::report::view::study::rows::{ColumnText, table_of_rows};
+use crate::report::view::study::{ab as two_targets, run as single_target};
+use crate::studies::Published;
 use crate::studies::condition::{Condition, ConditionResult, judge};
-use crate::studies::judgement::JudgedClaim;
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
 use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
-use crate::studies::{Published, Study};
 
-/// A run laid beside its study, of one place or of two.
+/// A run joined with its study, of one target or of two.
 #[derive(Debug)]
 pub enum OfStudy<'a> {
-    /// Of one place.
+    /// Of one target.
     One(Box<SingleTargetComparison<'a>>),
-    /// Of two that are compared.
+    /// Of two targets that are compared.
     Two(Box<TwoTargetComparison<'a>>),
 }
 
 /// The section.
 pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
-    let (study, heading, mut parts) = match of {
-        OfStudy::One(beside) => {
-            let tables = beside
-                .tables
-                .iter()
-                .enumerate()
-                .flat_map(|(at, it)| one(at, it, beside.clock_step_ns));
-            (beside.study, as_printed::heading(beside), tables.collect::<Vec<_>>())
-        }
-        OfStudy::Two(laid) => {
-            let tables = laid.tables.iter().enumerate().flat_map(|(at, it)| two(at, laid, it));
-            (laid.study, heading_laid(laid), tables.collect())
-        }
+    let (study, heading, judged) = match of {
+        OfStudy::One(it) => (it.study, single_target::heading(it), &it.claims),
+        OfStudy::Two(it) => (it.study, two_targets::heading(it), &it.claims),
     };
-    parts.splice(0..0, Block::list(unfolded(&heading)));
+    let mut blocks: Vec<Block> = Block::list(heading).into_iter().collect();
+    match of {
+        OfStudy::One(it) => blocks.extend(
+            it.tables.iter().enumerate().flat_map(|(at, table)| one(at, table, it.clock_step_ns)),
+        ),
+        OfStudy::Two(it) => {
+            blocks.extend(it.tables.iter().enumerate().flat_map(|(at, table)| two(at, it, table)))
+        }
+    }
     let conditions: Vec<(&Condition, ConditionResult)> =
         study.conditions.iter().map(|it| (it, judge(it, record))).collect();
-    if !conditions.is_empty() {
-        let line = |(it, found): &(&Condition, ConditionResult)| {
-            plain(&format!("{}: {} ({})", it.text, found.holds.text(), found.reason))
-        };
-        parts.push(Block::Heading(CONDITIONS.to_owned()));
-        parts.extend(Block::list(conditions.iter().map(line)));
+    if let Some(conditions) = list_of_conditions(&conditions) {
+        blocks.extend([Block::Heading(CONDITIONS.to_owned()), conditions]);
     }
-    let judged = match of {
-        OfStudy::One(beside) => &beside.claims,
-        OfStudy::Two(laid) => &laid.claims,
-    };
-    if !judged.is_empty() {
-        parts.push(Block::Heading(CLAIMS.to_owned()));
-        parts.push(Block::Table(claims(study, judged)));
+    if let Some(claims) = claims::table(study, judged) {
+        let claims = Table { caption: "Claims".to_owned(), ..claims };
+        blocks.extend([Block::Heading(CLAIMS.to_owned()), Block::Table(claims)]);
     }
     Section {
         id: "study".to_owned(),
         title: format!("Then and now: {}", plain(&study.id)),
-        blocks: parts,
+        blocks,
         ..Section::default()
     }
 }
 
-/// What is said below a table, a paragraph a piece; nothing where nothing is.
-fn listed(text: &str) -> Option<Block> {
-    Block::list(unfolded(text))
-}
-
-/// Lines that were folded for a terminal, each in one piece again: what goes on is set in deeper than
-/// what begins.
-fn unfolded(text: &str) -> Vec<String> {
-    let depth = |line: &str| line.len() - line.trim_start().len();
-    let first = text.lines().filter(|line| !line.trim().is_empty()).map(depth).min().unwrap_or(0);
-    let mut lines: Vec<String> = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        match lines.last_mut() {
-            Some(last) if depth(line) > first => {
-                last.push(' ');
-                last.push_str(line.trim());
-            }
-            _ => lines.push(line.trim().to_owned()),
-        }
-    }
-    lines
-}
-
-/// A table of a study of one place.
+/// A table of a study of one target.
 fn one(at: usize, table: &SingleTargetTable<'_>, clock_step_ns: Option<f64>) -> Vec<Block> {
-    let of = table.table;
-    let mut rows = Vec::new();
-    for row in &table.rows {
-        for cell in &row.cells {
-            let [column, then, here, own, ratio, cycles] = cells_beside(cell, table, Spread::Ends);
-            let single = cell.published.and_then(Published::single);
-            let middle = |of: Option<[f64; 2]>| of.map(|[low, high]| f64::midpoint(low, high));
-            let cells = vec![
-                Cell::text(plain(&row.row.name)),
-                Cell::text(if column.is_empty() { of.unit.text().to_owned() } else { column }),
-                Cell::number(then, single),
-                Cell::number(here, cell.by_study_statistic.map(|here| here.value)),
-                Cell::number(own, cell.estimate.map(|own| own.value)),
-                Cell::number(ratio, middle(cell.published_ratio)),
-                Cell::number(cycles, middle(cell.published_ratio_in_cycles)),
-            ];
-            rows.push(TableRow { cells, ..TableRow::default() });
-        }
-    }
-    let mut parts = vec![Block::Heading(plain(&of.name))];
-    parts.push(Block::Text(unfolded(&as_printed::title(table)).join(" ")));
-    parts.extend(then_and_now(at, table).map(Block::chart));
-    parts.push(Block::Table(Table {
-        id: format!("study-{at}"),
-        caption: plain(&of.title),
-        columns: vec![
-            Column::text("row"),
-            Column::text("in"),
-            Column::number("then", "then"),
-            Column::number("here, its way", "here"),
-            Column::number("oscost's median", "median"),
-            Column::number("then / here", "then_over_here"),
-            Column::number("in cycles", "then_over_here_in_cycles"),
-        ],
-        rows,
-        interactive: true,
-        ..Table::default()
-    }));
-    let given = as_printed::given(of);
-    parts.extend(Block::list(given));
-    let expected = as_printed::expectations(table);
-    if let Some((title, each)) = expected.trim().split_once('\n') {
-        parts.push(Block::Text(title.to_owned()));
-        parts.extend(listed(each));
-    }
-    parts.extend(listed(&as_printed::notes(table, clock_step_ns)));
-    parts
+    let name = Block::Heading(plain(&table.table.name));
+    let mut blocks = vec![name, Block::Text(single_target::title(table))];
+    blocks.extend(then_and_now(at, table).map(Block::chart));
+    let rows = table_of_rows(table, |_| true);
+    blocks.extend(rows.map(|rows| Block::Table(interactive(at, &table.table.title, rows))));
+    blocks.extend(statements(table.table));
+    blocks.extend(expectations(table));
+    blocks.extend(notes(table, clock_step_ns));
+    blocks
+}
+
+/// A study's table as a reader may sort, filter and copy it.
+fn interactive(at: usize, title: &str, table: Table) -> Table {
+    Table { id: format!("study-{at}"), caption: plain(title), interactive: true, ..table }
 }
 
 /// Whether a logarithmic scale can show a value.
@@ -168,7 +101,7 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
         let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
         let then = cell.published.and_then(Published::single).filter(|it| is_usable(*it));
         let own = cell.estimate.filter(|own| is_usable(own.value));
-        let [_, then_text, _, own_text, ratio, _] = cells_beside(cell, table, Spread::Ends);
+        let text = ColumnText::of(cell, table);
         rows.push(ThenAndNow {
             name: row.row.name.clone(),
             then,
@@ -176,9 +109,9 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
             interval: own.and_then(|own| own.interval).map(|it| [it.lo, it.hi]),
             details: vec![
                 row.row.name.clone(),
-                format!("then {then_text} {}", unit.text()),
-                format!("here {own_text} {}", unit.text()),
-                format!("then / here {ratio}"),
+                format!("then {} {}", text.then, unit.text()),
+                format!("here {} {}", text.estimate.full, unit.text()),
+                format!("then/here {}", text.ratio),
             ],
         });
     }
@@ -237,57 +170,18 @@ fn chart_of(
     })
 }
 
-/// A table of a study that compares two places.
-fn two(at: usize, laid: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> Vec<Block> {
-    let of = table.table;
-    let [base, new] = laid.columns.each_ref().map(|column| plain(&column.name));
-    let decimals = crate::report::view::study_ab::decimals;
-    let mut rows = Vec::new();
-    for row in &table.rows {
-        let printed = |side: usize| row.row.published.get(side).and_then(Option::as_ref);
-        let mut cells = vec![Cell::text(plain(&row.row.name))];
-        for side in [0, 1] {
-            let then = printed(side);
-            let text = then.map_or("-".to_owned(), |it| plain(&it.text));
-            cells.push(Cell::number(text, then.and_then(Published::single)));
-        }
-        for side in [0, 1] {
-            let here = row.statistics[side];
-            let text = here.map(|it| statistic(it, decimals(row, table)));
-            cells.push(Cell::number(text.unwrap_or("-".to_owned()), here.map(|it| it.mean)));
-        }
-        let ratio = row.comparison.map(|it| &it.ratio);
-        let interval = ratio.and_then(|it| it.ci95);
-        cells.push(Cell::number(
-            ratio.map_or("-".to_owned(), |it| format!("{:.3}", it.value)),
-            ratio.map(|it| it.value),
-        ));
-        let interval = interval.map(|[low, high]| format!("{low:.3} .. {high:.3}"));
-        cells.push(Cell::text(interval.unwrap_or("-".to_owned())));
-        cells.push(Cell::text(row.comparison.map_or("-".to_owned(), |it| plain(&it.verdict))));
-        rows.push(TableRow { cells, ..TableRow::default() });
-    }
-    let mut parts = vec![Block::Heading(plain(&format!("{}: {}", of.name, of.title)))];
-    parts.extend(ratios_then_and_now(at, table).map(Block::chart));
-    parts.push(Block::Table(Table {
-        id: format!("study-{at}"),
-        caption: format!("{}, in {}", plain(&of.title), of.unit.text()),
-        columns: vec![
-            Column::text("row"),
-            Column::number(&format!("{base}, then"), "base_then"),
-            Column::number(&format!("{new}, then"), "new_then"),
-            Column::number(&format!("{base}, here"), "base_here"),
-            Column::number(&format!("{new}, here"), "new_here"),
-            Column::number("ratio of medians", "ratio"),
-            Column::text("95 % interval"),
-            Column::text("verdict"),
-        ],
-        rows,
-        interactive: true,
-        ..Table::default()
-    }));
-    parts.extend(listed(&crate::report::view::study_ab::notes(laid, table)));
-    parts
+/// A table of a study that compares two targets.
+fn two(at: usize, comparison: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) -> Vec<Block> {
+    let title = two_targets::title(comparison, table);
+    let mut blocks = vec![Block::Heading(plain(&table.table.name)), Block::Text(title)];
+    blocks.extend(ratios_then_and_now(at, table).map(Block::chart));
+    let by_study = two_targets::by_study_statistic(comparison, table);
+    blocks.push(Block::Table(interactive(at, &table.table.title, by_study)));
+    let by_medians = two_targets::by_medians(comparison, table);
+    let caption = two_targets::median_heading(comparison, table);
+    blocks.push(Block::Table(Table { caption, ..by_medians }));
+    blocks.extend(two_targets::notes(comparison, table));
+    blocks
 }
 
 /// How many times as much the second column was, then and now.
@@ -319,40 +213,4 @@ fn ratios_then_and_now(at: usize, table: &TwoTargetTable<'_>) -> Option<Chart> {
     let mut chart = chart_of(format!("then-{at}"), caption, "here", rows, axis)?;
     chart.marks.push(Mark { x: 1.0, text: String::new() });
     Some(chart)
-}
-
-/// Claims with their verdicts, and what these stand on.
-fn claims(study: &Study, judged: &[JudgedClaim<'_>]) -> Table {
-    let line = |judged: &JudgedClaim<'_>| {
-        let [then, here] = in_parts(study, judged);
-        let parts = |parts: Vec<String>| {
-            parts.iter().map(|part| plain(part)).collect::<Vec<_>>().join("; ")
-        };
-        let verdict = judged.verdict.text();
-        let cells = vec![
-            Cell::text(plain(&format!(
-                "\u{201c}{}\u{201d} ({})",
-                judged.claim.statement, judged.claim.location
-            ))),
-            Cell::text(verdict).styled(match verdict {
-                "holds" => "faster",
-                "does not hold" => "slower",
-                _ => "inconclusive",
-            }),
-            Cell::text(parts(then)),
-            Cell::text(parts(here)),
-        ];
-        TableRow { cells, ..TableRow::default() }
-    };
-    Table {
-        id: "claims".to_owned(),
-        caption: "Claims".to_owned(),
-        columns: ["what it says", "here", "its own figures", "this run's"]
-            .map(Column::text)
-            .into_iter()
-            .collect(),
-        rows: judged.iter().map(line).collect(),
-        interactive: false,
-        ..Table::default()
-    }
 }

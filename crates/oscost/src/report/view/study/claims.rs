@@ -1,0 +1,226 @@
+//! The claims of a study and the configuration of its machine, each with whether it is so here.
+
+use oscost_model::unit::Unit;
+
+use crate::report::figures::{Style, signed, times};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
+use crate::studies::claim::{Criterion, EQUAL_WITHIN_PCT};
+use crate::studies::condition::{Condition, ConditionResult};
+use crate::studies::equal_added::AddedCost;
+use crate::studies::judgement::JudgedClaim;
+use crate::studies::published_result::PublishedResult;
+use crate::studies::quantity::{Measure, Quantity};
+use crate::studies::verdict::Verdict;
+use crate::studies::{IntervalEstimate, Study};
+
+/// The title of the conditions, and that of the claims.
+pub(in crate::report::view) const CONDITIONS: &str = "Configuration of the study's machine";
+pub(in crate::report::view) const CLAIMS: &str = "Claims of the study, and whether they hold here";
+
+/// How the study had configured its machine and what it claims, each with whether it is so here.
+pub(super) fn sections(
+    study: &Study,
+    conditions: &[(&Condition, ConditionResult)],
+    judged: &[JudgedClaim<'_>],
+) -> Vec<Section> {
+    let section = |title: &str, block: Option<Block>| {
+        Some(Section { title: title.to_owned(), blocks: vec![block?], ..Section::default() })
+    };
+    let claims = table(study, judged).map(Block::Table);
+    let sections = [section(CONDITIONS, list_of_conditions(conditions)), section(CLAIMS, claims)];
+    sections.into_iter().flatten().collect()
+}
+
+/// The conditions, each with whether it holds here.
+pub(in crate::report::view) fn list_of_conditions(
+    conditions: &[(&Condition, ConditionResult)],
+) -> Option<Block> {
+    let text = |(condition, found): &(&Condition, ConditionResult)| {
+        plain(&format!("{}: {} ({})", condition.text, found.holds.text(), found.reason))
+    };
+    Block::list(conditions.iter().map(text))
+}
+
+/// The claims, each with what the study's own figures say of it and what this run says.
+pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) -> Option<Table> {
+    let rows: Vec<TableRow> = judged.iter().map(|judged| row(study, judged)).collect();
+    let columns = ["claim", "then", "here", "measured"].map(Column::text).into_iter().collect();
+    let layout = Layout::Records;
+    let id = "claims".to_owned();
+    (!rows.is_empty()).then(|| Table { id, columns, rows, layout, ..Table::default() })
+}
+
+fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
+    let claim = judged.claim;
+    let parts = ClaimParts::of(study, judged);
+    let then = parts.then.iter().map(|part| plain(part)).collect::<Vec<_>>().join("; ");
+    let style = match judged.verdict {
+        Verdict::Holds => "faster",
+        Verdict::DoesNotHold => "slower",
+        Verdict::Undecided(_) => "inconclusive",
+    };
+    let here = match &judged.verdict {
+        Verdict::Undecided(why) => format!("undecided: {why}"),
+        verdict => verdict.text().to_owned(),
+    };
+    let measured = [basis(judged).into_iter().collect(), each(study, judged)].concat();
+    TableRow::of(vec![
+        Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
+        Cell::text(then),
+        Cell::text(plain(&here)).styled(style),
+        Cell::parts(measured.iter().map(|part| plain(part)).collect()),
+    ])
+}
+
+/// A claim in parts, for a table of many claims.
+pub(super) struct ClaimParts {
+    /// What the study's own figures say.
+    pub(super) then: Vec<String>,
+    /// What this run says.
+    pub(super) here: Vec<String>,
+}
+
+impl ClaimParts {
+    /// The parts of a claim.
+    pub(super) fn of(study: &Study, judged: &JudgedClaim<'_>) -> Self {
+        let then = match published(judged) {
+            then if then.is_empty() => vec!["not given".to_owned()],
+            then => then,
+        };
+        let why = match &judged.verdict {
+            Verdict::Undecided(why) => vec![why.clone()],
+            Verdict::Holds | Verdict::DoesNotHold => vec![],
+        };
+        Self { then, here: [why, each(study, judged)].concat() }
+    }
+}
+
+/// The value of each part of a claim.
+fn each(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
+    let claim = judged.claim;
+    let name = |case: &str| study.row(case).map_or(case.to_owned(), |row| row.name.clone());
+    let of_cases = |text: fn(&IntervalEstimate) -> String| -> Vec<String> {
+        let each = claim.cases.iter().zip(&judged.values);
+        let each = each.filter_map(|(case, estimate)| Some((case, estimate.as_ref()?)));
+        each.map(|(case, estimate)| format!("{}: {}", name(case), text(estimate))).collect()
+    };
+    match &claim.criterion {
+        Criterion::EqualAdded => of_cases(deviation),
+        Criterion::Ratio { .. } => of_cases(ratio),
+        Criterion::Within(quantities) => {
+            let each = quantities.iter().zip(&judged.values);
+            each.map(|(quantity, estimate)| measured(quantity, estimate.as_ref())).collect()
+        }
+    }
+}
+
+/// What the study's own figures say, in parts; none where it does not give them.
+fn published(judged: &JudgedClaim<'_>) -> Vec<String> {
+    match &judged.published {
+        None => vec![],
+        Some(PublishedResult::EqualAdded { mean_ns, furthest }) => vec![format!(
+            "{} were added on average, and each within {:.1} % of that",
+            time(*mean_ns),
+            100.0 * furthest
+        )],
+        Some(PublishedResult::Ratio { min, max }) if min == max => {
+            vec![format!("a ratio of {min:.2}")]
+        }
+        Some(PublishedResult::Ratio { min, max }) => {
+            vec![format!("ratios of {min:.2} to {max:.2}")]
+        }
+        Some(PublishedResult::Within(each)) => {
+            let Criterion::Within(quantities) = &judged.claim.criterion else { return vec![] };
+            let each = quantities.iter().zip(each);
+            each.filter_map(|(quantity, value)| Some((quantity, (*value)?)))
+                .map(|(quantity, value)| format!("{} {}", quantity.name, number(quantity, value)))
+                .collect()
+        }
+    }
+}
+
+/// What the verdict on all cases together is based on.
+fn basis(judged: &JudgedClaim<'_>) -> Option<String> {
+    match (&judged.claim.criterion, judged.added) {
+        (Criterion::Within(_), _) | (Criterion::EqualAdded, None) => None,
+        (Criterion::Ratio { min, max }, _) => {
+            Some(format!("required: from {min} to {max}, with the whole interval"))
+        }
+        (Criterion::EqualAdded, Some(AddedCost { mean, rounds })) => {
+            let interval = mean.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
+            Some(format!(
+                "{}{} are added on average, over {rounds} rounds; required: within \
+                 {EQUAL_WITHIN_PCT} % of that, with the whole interval",
+                time(mean.value),
+                interval.unwrap_or_default()
+            ))
+        }
+    }
+}
+
+/// The value of a quantity of a claim, and its bounds.
+fn measured(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String {
+    let bounds = match (quantity.min, quantity.max) {
+        (Some(min), Some(max)) if min == max => min.to_string(),
+        (Some(min), Some(max)) => format!("from {min} to {max}"),
+        (Some(min), None) => format!("{min} or more"),
+        (None, Some(max)) => format!("{max} or less"),
+        (None, None) => String::new(),
+    };
+    let Some(estimate) = estimate else {
+        return format!("{}: not measured; required: {bounds}", quantity.name);
+    };
+    let interval = estimate.interval.filter(|_| !quantity.measure.is_count());
+    let interval =
+        interval.map(|it| format!(" [{} .. {}]", number(quantity, it.lo), number(quantity, it.hi)));
+    let figure = number(quantity, estimate.value);
+    let meaning = match &quantity.measure {
+        Measure::Exponent(_) => ", as an exponent".to_owned(),
+        Measure::Spread(_) => ", the most expensive over the cheapest".to_owned(),
+        Measure::Saturation(_) => ", above which there is nothing to gain".to_owned(),
+        Measure::Slope { per, unit, .. } => format!(", in {} for each {per}", unit.text()),
+        Measure::Ratio(..) | Measure::Gap(..) | Measure::FromMean(_) | Measure::Calls(_) => {
+            String::new()
+        }
+    };
+    format!(
+        "{}: {figure}{}{meaning}; required: {bounds}",
+        quantity.name,
+        interval.unwrap_or_default()
+    )
+}
+
+/// The value of a quantity, in its significant digits.
+fn number(quantity: &Quantity, value: f64) -> String {
+    match quantity.measure {
+        Measure::Saturation(_) | Measure::Calls(_) => format!("{value:.0}"),
+        Measure::Exponent(_) | Measure::Slope { .. } => signed(value, 2),
+        Measure::FromMean(_) => signed(value, 1),
+        // A value close to a bound of 1 must not look like 1.
+        Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) if value < 9.95 => {
+            format!("{value:.2}")
+        }
+        Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) => times(value),
+    }
+}
+
+fn time(ns: f64) -> String {
+    Style::of(ns, Unit::NsPerOp).with_unit(ns)
+}
+
+/// The difference of a case's added cost from the mean.
+fn deviation(estimate: &IntervalEstimate) -> String {
+    let pct = |share: f64| {
+        let digits = signed(100.0 * share, 1);
+        let sign = if digits.starts_with('-') || digits == "0.0" { "" } else { "+" };
+        format!("{sign}{digits}")
+    };
+    let interval = estimate.interval.map(|it| format!(" [{} .. {}]", pct(it.lo), pct(it.hi)));
+    format!("{} %{}", pct(estimate.value), interval.unwrap_or_default())
+}
+
+fn ratio(estimate: &IntervalEstimate) -> String {
+    let interval = estimate.interval.map(|it| format!(" [{:.2} .. {:.2}]", it.lo, it.hi));
+    format!("{:.2}{}", estimate.value, interval.unwrap_or_default())
+}

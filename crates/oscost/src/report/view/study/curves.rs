@@ -1,0 +1,119 @@
+//! The curves of a study's figure: tables of their points, and plots.
+
+use oscost_model::unit::Unit;
+
+use crate::report::figures::{DIGITS, at_least, decimals_for};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Cell, Column, LogPlot, PlotLine, Table, TableRow};
+use crate::report::view::run::Plots;
+use crate::report::view::study::rows::estimate_text;
+use crate::studies::single_target::SingleTargetTable;
+use crate::studies::unit::UnitKind;
+use crate::studies::{ClockRates, Series};
+
+/// The curves, those over the same axis in one table and one plot.
+pub(super) fn curves(table: &SingleTargetTable<'_>, rates: ClockRates, plots: Plots) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut axes: Vec<&str> = Vec::new();
+    for Series { axis, .. } in &table.table.series {
+        if axes.contains(&axis.as_str()) {
+            continue;
+        }
+        axes.push(axis);
+        let alike: Vec<&Series> = table.table.series.iter().filter(|it| it.axis == *axis).collect();
+        blocks.push(Block::Table(points(table, axis, &alike)));
+        if plots != Plots::None {
+            blocks.extend(plot(table, axis, &alike, rates).map(Block::LogPlot));
+        }
+    }
+    blocks
+}
+
+/// The points of curves over one axis: a row for each value, a column for each curve.
+fn points(table: &SingleTargetTable<'_>, axis: &str, curves: &[&Series]) -> Table {
+    let mut values: Vec<u64> = curves.iter().flat_map(|it| it.values.iter().copied()).collect();
+    values.sort_unstable();
+    values.dedup();
+    let row = |value: &u64| {
+        let points = curves.iter().map(|series| point(table, series, *value));
+        let value = Cell::number(value.to_string(), Some(*value as f64));
+        TableRow::of(std::iter::once(value).chain(points).collect())
+    };
+    let column = |name: &str| Column::number(&plain(name), &plain(name).replace(' ', "_"));
+    let names = curves.iter().map(|series| series.name.as_str());
+    Table {
+        caption: legend(table, curves),
+        columns: std::iter::once(axis).chain(names).map(column).collect(),
+        rows: values.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// What a cell of the points holds.
+fn legend(table: &SingleTargetTable<'_>, curves: &[&Series]) -> String {
+    let rows = || curves.iter().flat_map(|series| &table.rows[series.rows()]);
+    let is_published = rows().any(|row| row.cells.iter().any(|cell| cell.published.is_some()));
+    let has_method = rows().any(|row| row.row.study_method.is_some());
+    let parts = [
+        is_published.then_some("then"),
+        has_method.then_some("here by the study's method"),
+        Some("oscost's median"),
+    ];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    let unit = table.table.figures.last().map_or("", |figure| figure.unit.text());
+    format!("{}, in {unit}", parts.join(" | "))
+}
+
+/// A point of a curve: what was published, and what was measured. Of a table with several columns it
+/// is the last one.
+fn point(table: &SingleTargetTable<'_>, series: &Series, value: u64) -> Cell {
+    let at = series.values.iter().position(|it| *it == value);
+    let Some(row) = at.and_then(|at| table.rows.get(series.first + at)) else {
+        return Cell::number("", None);
+    };
+    let then = row.cells.iter().find_map(|cell| cell.published).map(|then| plain(&then.text));
+    let Some((cell, estimate)) =
+        row.cells.iter().rev().find_map(|cell| Some((cell, cell.estimate?)))
+    else {
+        return Cell::number(then.map_or("-".to_owned(), |then| format!("{then} | -")), None);
+    };
+    let here = cell.by_study_statistic.filter(|here| here.by.is_some());
+    let here = here.map(|here| at_least(here.value, decimals_for(here.value, DIGITS)));
+    let own = estimate_text(estimate);
+    let text = |own: String| {
+        let parts = [then.clone(), here.clone(), Some(own)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" | ")
+    };
+    Cell::number(text(own.full), Some(estimate.value)).or_short(text(own.short))
+}
+
+/// The plot of some curves.
+fn plot(
+    table: &SingleTargetTable<'_>,
+    axis: &str,
+    curves: &[&Series],
+    rates: ClockRates,
+) -> Option<LogPlot> {
+    // The table's last column is drawn, in the base unit of its kind.
+    let figure = table.table.figures.last()?;
+    let unit = match figure.unit.kind() {
+        UnitKind::Time => Unit::NsPerOp,
+        UnitKind::Rate => Unit::BytesPerSecond,
+        UnitKind::Frames => Unit::FramesPerSecond,
+        UnitKind::Plain => Unit::TimesPerOp,
+    };
+    let size = figure.unit.size(rates).unwrap_or(1.0);
+    let lines: Vec<PlotLine> = curves
+        .iter()
+        .map(|series| {
+            let rows = series.values.iter().zip(&table.rows[series.rows()]);
+            let points = rows.filter_map(|(value, row)| {
+                let drawn = row.cells.last()?.estimate?.value * size;
+                (*value > 0 && drawn > 0.0).then_some((*value, drawn))
+            });
+            PlotLine { label: plain(&series.name), points: points.collect() }
+        })
+        .filter(|curve| !curve.points.is_empty())
+        .collect();
+    (!lines.is_empty()).then(|| LogPlot { lines, by: axis.to_owned(), unit })
+}

@@ -1,0 +1,329 @@
+//! Studies themselves: their list, one of them as published, and the claims of all with what runs say
+//! of them.
+
+use oscost_model::record::Record;
+
+use crate::report::text::plain;
+use crate::report::view::document::{
+    Block, Cell, Column, Layout, Paragraph, Section, Table, TableRow, View,
+};
+use crate::report::view::study::claims::ClaimParts;
+use crate::report::view::study::method::method_text;
+use crate::studies::judgement::JudgedClaim;
+use crate::studies::single_target::compare_single_target;
+use crate::studies::two_targets::compare_two_targets;
+use crate::studies::verdict::Verdict;
+use crate::studies::{Study, Subject, Table as StudyTable, TableRow as StudyRow};
+
+/// The studies that come with oscost.
+pub fn list(studies: &[Study]) -> View {
+    let row = |study: &Study| {
+        let duration = study.expected_duration.map(|it| {
+            format!("takes {}, {} with --quick", time(it.seconds), time(it.quick_seconds))
+        });
+        let size = [
+            Some(format!("{} rows", study.rows().count())),
+            Some(format!("{} claims", study.claims.len())),
+            duration,
+        ];
+        let size = size.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        TableRow::of(vec![
+            Cell::text(plain(&format!("{} ({}): {}", study.id, study.year, study.title))),
+            Cell::text(size),
+            Cell::text(command(study, &study.id)),
+        ])
+    };
+    let rows = studies.iter().map(row).collect();
+    let table = records(String::new(), rows, Vec::new());
+    let title = "Studies".to_owned();
+    let sections = vec![Section { blocks: vec![table], ..Section::default() }];
+    View { title, sections, ..View::default() }
+}
+
+/// Rows of sentences, whose first says what they are about.
+fn records(caption: String, rows: Vec<TableRow>, notes: Vec<String>) -> Block {
+    let columns = ["", "", ""].map(Column::text).into_iter().collect();
+    let layout = Layout::Records;
+    Block::Table(Table { caption, columns, rows, notes, layout, ..Table::default() })
+}
+
+/// The command that measures it again; `name` is its name or its file.
+fn command(study: &Study, name: &str) -> String {
+    let verb = if study.columns.is_some() { "ab" } else { "run" };
+    format!("oscost {verb} --study {name}")
+}
+
+fn time(seconds: u32) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        _ => format!("{} min", seconds.div_ceil(60)),
+    }
+}
+
+/// A study as published: its tables, conditions and claims. `name` is its name or its file.
+pub fn page(study: &Study, name: &str) -> View {
+    let heading = [
+        format!(
+            "{}, {}: {}. {}. {}.",
+            study.id,
+            study.year,
+            study.title,
+            study.authors.join(", "),
+            study.source
+        ),
+        format!("then: {}; {}", study.measured_on, study.protocol.original),
+        format!("here: {}", study.protocol.replication),
+        format!("again: {}", command(study, name)),
+    ];
+    let section = |title: &str, list: Option<Block>| {
+        Some(Section { title: title.to_owned(), blocks: vec![list?], ..Section::default() })
+    };
+    let conditions = Block::list(study.conditions.iter().map(|it| plain(&it.text)));
+    let claims = Block::list(
+        study.claims.iter().map(|it| plain(&format!("\"{}\" ({})", it.statement, it.location))),
+    );
+    let tables = study.tables.iter().map(|table| Section {
+        blocks: vec![table_as_published(study, table)],
+        ..Section::default()
+    });
+    let others = [
+        section("Configuration of the study's machine", conditions),
+        section("Claims of the study", claims),
+    ];
+    View {
+        title: plain(&study.id),
+        lead: heading.iter().map(|line| Paragraph::from(plain(line))).collect(),
+        sections: tables.chain(others.into_iter().flatten()).collect(),
+        ..View::default()
+    }
+}
+
+/// A table: each row with what was published, its case and its method.
+fn table_as_published(study: &Study, table: &StudyTable) -> Block {
+    let columns: Vec<&str> = match &study.columns {
+        Some(columns) => columns.iter().map(|column| column.name.as_str()).collect(),
+        None => table.figures.iter().map(|figure| figure.name.as_str()).collect(),
+    };
+    let in_series = |at: usize| table.series.iter().any(|series| series.rows().contains(&at));
+    let single = table.rows.iter().enumerate().filter(|(at, _)| !in_series(*at));
+    let mut rows: Vec<TableRow> = single.map(|(_, row)| row_as_published(row, &columns)).collect();
+    rows.extend(table.series.iter().map(|series| {
+        let values: Vec<String> = series.values.iter().map(u64::to_string).collect();
+        let first = table.rows[series.rows()].first();
+        let case = first.and_then(StudyRow::case).unwrap_or_default();
+        let given = series.given.as_deref().unwrap_or("not given");
+        let text = format!("{} = {}; {case}", series.axis, values.join(" "));
+        let head = format!("{}: {given}", series.name);
+        TableRow::of(vec![Cell::text(plain(&head)), Cell::text(plain(&text))])
+    }));
+    let of_rows = table
+        .rows
+        .iter()
+        .flat_map(|row| row.notes.iter().map(|note| format!("{}: {}", row.name, note.text)));
+    let notes = table.notes.iter().map(|note| note.text.clone()).chain(of_rows);
+    let notes = notes.map(|note| plain(&format!("note: {note}"))).collect();
+    let title = format!("{}: {}. In {}.", table.name, table.title, table.unit.text());
+    records(plain(&title), rows, notes)
+}
+
+fn row_as_published(row: &StudyRow, columns: &[&str]) -> TableRow {
+    let figures = row.published.iter().zip(columns).map(|(figure, column)| {
+        let text = figure.as_ref().map_or("-", |figure| figure.text.as_str());
+        if column.is_empty() { text.to_owned() } else { format!("{column} {text}") }
+    });
+    let subject = match &row.subject {
+        Subject::Case(case) => case.clone(),
+        Subject::Unmeasurable(why) => format!("not measured: {why}"),
+    };
+    let peer = if row.peer { ", its other end on another machine" } else { "" };
+    let metric = row.metric.as_ref().map(|metric| format!(", {metric}")).unwrap_or_default();
+    let method = match (&row.subject, &row.study_method) {
+        (Subject::Case(_), Some(method)) => format!("; {}", method_text(Some(method))),
+        _ => String::new(),
+    };
+    let head = format!("{}: {}", row.name, figures.collect::<Vec<_>>().join("; "));
+    let text = format!("{subject}{metric}{peer}{method}");
+    TableRow::of(vec![Cell::text(plain(&head)), Cell::text(plain(&text))])
+}
+
+/// A study, and the last run of it.
+#[derive(Clone, Copy)]
+pub struct LastRun<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Its last run; `None` if it was not measured here.
+    pub record: Option<&'a Record>,
+}
+
+/// The verdicts on a study's claims.
+struct Tally {
+    holds: usize,
+    does_not_hold: usize,
+    undecided: usize,
+}
+
+impl Tally {
+    fn of(judged: &[JudgedClaim<'_>]) -> Self {
+        let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|it| is(&it.verdict)).count();
+        Self {
+            holds: count(|verdict| *verdict == Verdict::Holds),
+            does_not_hold: count(|verdict| *verdict == Verdict::DoesNotHold),
+            undecided: count(|verdict| matches!(verdict, Verdict::Undecided(_))),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{} hold, {} do not, {} undecided", self.holds, self.does_not_hold, self.undecided)
+    }
+}
+
+/// The claims of a study, judged by a run.
+fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<JudgedClaim<'a>> {
+    match compare_two_targets(study, record) {
+        Some(comparison) => comparison.claims,
+        None => compare_single_target(study, record).claims,
+    }
+}
+
+/// The day of a run, its profile, and its targets if they are not those of the study.
+fn when(study: &Study, record: &Record) -> String {
+    let day = record.started.get(..10).unwrap_or(&record.started);
+    let incomplete = if record.complete { "" } else { ", cut short" };
+    let targets = other_targets(study, record).map(|targets| format!(", {targets}"));
+    format!("{day}, {}{incomplete}{}", record.settings.profile, targets.unwrap_or_default())
+}
+
+/// The targets of a run; `None` if they are those of the study.
+fn other_targets(study: &Study, record: &Record) -> Option<String> {
+    match &study.columns {
+        None => {
+            let target = &record.results.first()?.target.text;
+            (target != "local").then(|| format!("at {target}"))
+        }
+        Some(columns) => {
+            let targets = compare_two_targets(study, record)?.targets;
+            let of_study = columns.each_ref().map(|column| Some(column.target.as_str()));
+            let [base, new] = targets.map(|target| target.unwrap_or("no target"));
+            (targets != of_study).then(|| format!("{new} against {base}"))
+        }
+    }
+}
+
+/// The claims of all studies with their verdicts.
+pub fn claims(studies: &[LastRun<'_>]) -> View {
+    let section = |&LastRun { study, record }: &LastRun<'_>| {
+        let Some(record) = record else {
+            let again = command(study, &study.id);
+            let text = format!("{}: not measured here; {again}", study.id);
+            return Section { blocks: vec![Block::Text(plain(&text))], ..Section::default() };
+        };
+        let judged = judged(study, record);
+        let tally = Tally::of(&judged).text();
+        let title = plain(&format!("{} ({}): {tally}", study.id, when(study, record)));
+        let claim =
+            |it: &JudgedClaim<'_>| plain(&format!("{}: {}", it.verdict.text(), it.claim.statement));
+        let blocks = Block::list(judged.iter().map(claim)).into_iter().collect();
+        Section { title, blocks, ..Section::default() }
+    };
+    let sections = studies.iter().map(section).collect();
+    View { title: "Claims of the studies".to_owned(), sections, ..View::default() }
+}
+
+/// The claims of all studies with their verdicts and figures, as a page.
+pub fn claims_page(studies: &[LastRun<'_>]) -> View {
+    let lead = "Generated by make studies from real runs: do not edit. A claim holds where the whole \
+                interval of its figures lies within its bounds, does not hold where it lies outside, \
+                and is undecided otherwise. The verdicts are those of one machine on one day; \
+                oscost study claims shows yours.";
+    let tallies = studies.iter().map(|&LastRun { study, record }| {
+        let [measured, claims] = match record {
+            Some(record) => [when(study, record), Tally::of(&judged(study, record)).text()],
+            None => ["not here".to_owned(), format!("{} claims", study.claims.len())],
+        };
+        let cells = [study.id.clone(), study.year.to_string(), measured, claims];
+        TableRow::of(cells.map(Cell::text).into_iter().collect())
+    });
+    let columns = ["study", "published", "measured", "claims"].map(Column::text);
+    let (columns, rows) = (columns.into_iter().collect(), tallies.collect());
+    let tallies = Block::Table(Table { columns, rows, ..Table::default() });
+    let tallies = Section { blocks: vec![tallies], ..Section::default() };
+    let sections = studies.iter().map(|it| Section {
+        title: it.study.id.clone(),
+        blocks: claims_of(*it),
+        ..Section::default()
+    });
+    View {
+        title: "The five studies, then and now".to_owned(),
+        lead: vec![Paragraph::from(lead.to_owned())],
+        sections: std::iter::once(tallies).chain(sections).collect(),
+        ..View::default()
+    }
+}
+
+/// The claims of a study, each with what the study's own figures say and what the run says.
+fn claims_of(LastRun { study, record }: LastRun<'_>) -> Vec<Block> {
+    let title = Block::Text(format!("{}. {}.", study.title, study.source));
+    let Some(record) = record else {
+        let again = command(study, &study.id);
+        return vec![title, Block::Text(format!("Not measured here: {again}."))];
+    };
+    let machines = format!("Then: {}. Here: {}.", study.measured_on, machine(record));
+    let row = |it: &JudgedClaim<'_>| {
+        let parts = ClaimParts::of(study, it);
+        TableRow::of(vec![
+            Cell::text(it.verdict.text()),
+            Cell::text(it.claim.statement.as_str()),
+            Cell::parts(parts.then),
+            Cell::parts(parts.here),
+        ])
+    };
+    let columns = ["verdict", "claim", "then", "here"].map(Column::text).into_iter().collect();
+    let rows = judged(study, record).iter().map(row).collect();
+    vec![title, Block::Text(machines), Block::Table(Table { columns, rows, ..Table::default() })]
+}
+
+/// The processor and the kernel of a run.
+fn machine(record: &Record) -> String {
+    let machine = record.machines.first();
+    let cpu = machine.and_then(|it| it.cpu.model_name.clone());
+    let kernel = machine.and_then(|it| it.os.release.clone()).map(|it| format!("Linux {it}"));
+    let guest = machine.and_then(|it| it.virtualization.clone()).filter(|kind| kind != "none");
+    let guest = guest.map(|kind| format!("a {kind} guest"));
+    let parts: Vec<String> = [cpu, guest, kernel].into_iter().flatten().collect();
+    if parts.is_empty() { "an unknown machine".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::render::{markdown, terminal};
+    use crate::studies::{built_in_names, find_built_in};
+
+    #[test]
+    fn every_study_is_listed_with_its_command_and_fits_a_page() {
+        let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
+        let listed = terminal::report(&list(&studies));
+        for study in &studies {
+            assert!(listed.contains(&study.id), "{listed}");
+            let page = terminal::report(&page(study, &study.id));
+            assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+            for table in &study.tables {
+                assert!(page.contains(&table.name), "{page}");
+            }
+        }
+        assert!(listed.contains("oscost ab --study ph-2000"));
+        assert!(listed.contains("oscost run --study cse221-2014"));
+        assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    }
+
+    #[test]
+    fn a_study_without_a_run_is_listed_with_its_command() {
+        let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
+        let none: Vec<LastRun<'_>> =
+            studies.iter().map(|study| LastRun { study, record: None }).collect();
+        let text = terminal::report(&claims(&none));
+        assert!(text.contains("cs736-2019: not measured here; oscost run --study"), "{text}");
+        let page = markdown::page(&claims_page(&none));
+        assert!(page.contains("Not measured here: oscost run --study sunos-1999."), "{page}");
+    }
+}

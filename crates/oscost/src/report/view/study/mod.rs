@@ -1,0 +1,10 @@
+//! Runs in the form of their study, and studies themselves.
+
+pub mod ab;
+pub(in crate::report::view) mod claims;
+mod curves;
+pub mod list;
+mod method;
+pub(in crate::report::view) mod notes;
+pub(in crate::report::view) mod rows;
+pub mod run;

@@ -1,0 +1,168 @@
+//! What is said of the rows of a study of one target: expectations, missing figures, notes.
+
+use oscost_model::record::RowOutcome;
+use oscost_model::study_method::{Statistic, StudyMethod, TimingScope};
+
+use crate::report::figures::{MIN_DIGITS, at_least, decimals_for};
+use crate::report::text::plain;
+use crate::report::view::document::Block;
+use crate::report::view::lists::{first_of, grouped};
+use crate::report::view::study::method::op_count;
+use crate::studies::single_target::{PredictionComparison, SingleTargetRow, SingleTargetTable};
+use crate::studies::{Published, Subject, Table};
+
+/// What the study says of each of its curves.
+pub(in crate::report::view) fn statements(table: &Table) -> Option<Block> {
+    Block::list(table.series.iter().map(|series| {
+        let given = series.given.as_deref().unwrap_or("given neither as figures nor in words");
+        plain(&format!("then, {}: {given}", series.name))
+    }))
+}
+
+/// A list under a heading; nothing where it has no items.
+pub(super) fn headed_list(heading: String, items: Vec<String>) -> Vec<Block> {
+    let list = Block::list(items);
+    list.into_iter().flat_map(|list| [Block::Heading(heading.clone()), list]).collect()
+}
+
+/// What was expected of rows before measuring, and whether it held then and holds here.
+pub(in crate::report::view) fn expectations(table: &SingleTargetTable<'_>) -> Vec<Block> {
+    let rows = table.rows.iter();
+    let expected =
+        rows.filter_map(|row| Some(expectation(&row.row.name, row.expected.as_ref()?))).collect();
+    let unit = table.table.figures.first().map_or("", |figure| figure.unit.text());
+    headed_list(format!("Expected before measuring, in {unit}"), expected)
+}
+
+fn expectation(name: &str, it: &PredictionComparison<'_>) -> String {
+    let part = |what: &str, figure: &Option<Published>| {
+        figure.as_ref().map(|figure| format!("{what} {}", figure.text))
+    };
+    let parts = [
+        part("in all", &it.printed.total),
+        part("by the hardware", &it.printed.hardware),
+        part("by the software", &it.printed.software),
+    ];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let floor = it
+        .floor
+        .map(|floor| format!("; floor {}", at_least(floor, decimals_for(floor, MIN_DIGITS))));
+    let expected = match it.expected {
+        "" => String::new(),
+        expected => format!("; expected by oscost: {expected}"),
+    };
+    plain(&format!(
+        "{name}: {parts}: {} then, {} here{}{expected}",
+        it.published_result.text(),
+        it.measured_result.text(),
+        floor.unwrap_or_default()
+    ))
+}
+
+/// Notes on a table and its rows: rows without a figure, fewer ops than then, the study's notes.
+pub(in crate::report::view) fn notes(
+    table: &SingleTargetTable<'_>,
+    clock_step_ns: Option<f64>,
+) -> Vec<Block> {
+    let mut lines: Vec<String> = table.table.notes.iter().map(|note| note.text.clone()).collect();
+    let without = table.rows.iter().filter_map(|row| Some((missing(row)?, row.row.name.as_str())));
+    let without = grouped(without).into_iter();
+    lines.extend(without.map(|(words, rows)| format!("{}: {words}", first_of(&rows))));
+    lines.extend(fewer(table));
+    lines.extend(clock_step_ns.and_then(|step_ns| in_steps(table, step_ns)));
+    for row in &table.rows {
+        lines.extend(row.notes.iter().map(|note| format!("{}: {note}", row.row.name)));
+    }
+    let lines = lines.iter().map(|line| plain(line)).collect();
+    headed_list(format!("Notes on {}", plain(&table.table.name)), lines)
+}
+
+/// Why a row has no figure.
+fn missing(row: &SingleTargetRow<'_>) -> Option<String> {
+    if let Subject::Unmeasurable(why) = &row.row.subject {
+        return Some(format!("not measured: {why}"));
+    }
+    let Some(found) = row.measured else { return Some("not in this run".to_owned()) };
+    match found.outcome {
+        RowOutcome::Measured => None,
+        other => {
+            let reason = found.reason.as_deref().unwrap_or("no reason given");
+            Some(format!("{}: {reason}", other.text()))
+        }
+    }
+}
+
+/// The maximum number of rows that are named one by one.
+const MAX_NAMED_ROWS: usize = 5;
+
+/// The rows for which fewer ops were done by the study's method than the study did, or none.
+fn fewer(table: &SingleTargetTable<'_>) -> Vec<String> {
+    let timed = table.table.figures.iter().any(|figure| figure.formula.has_figures());
+    let done = table.rows.iter().filter(|_| timed).filter_map(|row| {
+        // The reason of a row without any figure is reported by `missing`.
+        let found = row.measured.filter(|found| found.outcome == RowOutcome::Measured)?;
+        let by = found.study_method.as_ref().filter(|_| row.row.study_method.is_some())?;
+        Some((by, row.row.name.as_str()))
+    });
+    let mut without: Vec<(String, &str)> = Vec::new();
+    let mut by_original: Vec<(String, Vec<(u64, String)>)> = Vec::new();
+    for (by, name) in done {
+        let study_method = &by.study_method;
+        if let Some(reason) = &by.reason {
+            without.push((format!("no figure by the method of the study: {reason}"), name));
+        } else if (by.iterations, by.experiments)
+            != (study_method.iterations, study_method.experiments)
+        {
+            let original = op_count(study_method.iterations, study_method.experiments);
+            let all = by.iterations.saturating_mul(u64::from(by.experiments));
+            let one = (all, format!("{name} {}", op_count(by.iterations, by.experiments)));
+            match by_original.iter_mut().find(|(same, _)| *same == original) {
+                Some((_, rows)) => rows.push(one),
+                None => by_original.push((original, vec![one])),
+            }
+        }
+    }
+    let mut lines = Vec::new();
+    for (words, rows) in grouped(without.into_iter()) {
+        lines.push(format!("{}: {words}", rows.join(", ")));
+    }
+    for (original, mut rows) in by_original {
+        rows.sort();
+        let named: Vec<&str> = rows.iter().map(|(_, words)| words.as_str()).collect();
+        // Of many rows only the ends are named; the record has all.
+        let named = match named[..] {
+            [first, .., last] if named.len() > MAX_NAMED_ROWS => {
+                format!("from {first} to {last}, of {} rows", named.len())
+            }
+            _ => named.join("; "),
+        };
+        lines.push(format!("ops here, where the study did {original}: {named}"));
+    }
+    lines
+}
+
+/// The largest share of a figure that a step of the clock may be without a note.
+const STEP_SHARE: f64 = 0.02;
+
+/// The rows whose smallest op took only a few steps of the clock.
+fn in_steps(table: &SingleTargetTable<'_>, step_ns: f64) -> Option<String> {
+    let coarse = table.rows.iter().filter(|row| {
+        let by = row.measured.and_then(|found| found.study_method.as_ref());
+        let is_smallest = by.is_some_and(|by| {
+            let StudyMethod { statistic, timed, .. } = by.study_method;
+            (statistic, timed) == (Statistic::Minimum, TimingScope::Each)
+        });
+        let value = by.and_then(|by| by.value);
+        row.row.study_method.is_some()
+            && is_smallest
+            && value.is_some_and(|value| step_ns > STEP_SHARE * value)
+    });
+    let names: Vec<&str> = coarse.map(|row| row.row.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: the smallest op is a multiple of the clock's step of {step_ns:.0} ns, and up to one \
+             step too small",
+            first_of(&names)
+        )
+    })
+}

@@ -1,0 +1,149 @@
+//! The rows of a table of a study of one target: what was published, and what was measured.
+
+use crate::report::figures::{DIGITS, MIN_DIGITS, at_least, decimals_for, times};
+use crate::report::text::plain;
+use crate::report::view::document::{Cell, Column, Table, TableRow};
+use crate::studies::single_target::{ColumnResult, SingleTargetRow, SingleTargetTable};
+use crate::studies::{IntervalEstimate, Published};
+
+/// A figure with its interval, in two lengths.
+#[derive(Clone)]
+pub(in crate::report::view) struct EstimateText {
+    /// With the ends of the interval.
+    pub(in crate::report::view) full: String,
+    /// With half of the interval.
+    pub(in crate::report::view) short: String,
+}
+
+/// A figure of oscost's own.
+pub(super) fn estimate_text(estimate: IntervalEstimate) -> EstimateText {
+    let digits = decimals_for(estimate.value, DIGITS);
+    let figure = at_least(estimate.value, digits);
+    let Some(interval) = estimate.interval else {
+        return EstimateText { full: figure.clone(), short: figure };
+    };
+    let (low, high) = (at_least(interval.lo, digits), at_least(interval.hi, digits));
+    let half = (interval.hi - interval.lo) / 2.0;
+    let size = estimate.value.abs();
+    // A figure that cannot be distinguished from zero has no size to relate its interval to.
+    let half = match size > half {
+        true => format!("{:.1}%", 100.0 * half / size),
+        false => at_least(half, decimals_for(half, MIN_DIGITS)),
+    };
+    EstimateText {
+        full: format!("{figure} [{low} .. {high}]"),
+        short: format!("{figure} +-{half}"),
+    }
+}
+
+/// The texts of a column of a row; `-` for what is not known.
+pub(in crate::report::view) struct ColumnText {
+    /// The column's name and unit, where the table does not say them.
+    pub(in crate::report::view) column: String,
+    /// What was published.
+    pub(in crate::report::view) then: String,
+    /// What was measured, by the study's statistic.
+    pub(in crate::report::view) here: String,
+    /// The same by oscost's own estimate.
+    pub(in crate::report::view) estimate: EstimateText,
+    /// How many times as much it was then.
+    pub(in crate::report::view) ratio: String,
+    /// The same in cycles of both cores.
+    pub(in crate::report::view) ratio_in_cycles: String,
+}
+
+impl ColumnText {
+    /// The texts of a column of a row.
+    pub(in crate::report::view) fn of(
+        cell: &ColumnResult<'_>,
+        table: &SingleTargetTable<'_>,
+    ) -> Self {
+        let dash = || "-".to_owned();
+        let unit = cell.figure.unit.text();
+        let column = match table.table.figures.len() > 1 {
+            true => format!("{}, {unit}", cell.figure.name),
+            false if cell.figure.unit != table.table.unit => unit.to_owned(),
+            false => String::new(),
+        };
+        let printed = cell.published.or_else(|| first_published(cell, table));
+        let here = cell.by_study_statistic.map(|here| {
+            let default = decimals_for(here.value, DIGITS);
+            let decimals = printed.map_or(default, |it| it.decimals);
+            let figure = at_least(here.value, decimals);
+            let of_deviation = printed.and_then(|it| it.deviation_decimals).unwrap_or(decimals);
+            match here.deviation {
+                Some(deviation) => format!("{figure} ({})", at_least(deviation, of_deviation)),
+                None => figure,
+            }
+        });
+        let ratio = |of: Option<[f64; 2]>| match of {
+            Some([min, max]) if min == max => times(min),
+            Some([min, max]) => format!("{}..{}", times(min), times(max)),
+            None => dash(),
+        };
+        Self {
+            column: plain(&column),
+            then: cell.published.map_or_else(dash, |it| plain(&it.text)),
+            here: here.unwrap_or_else(dash),
+            estimate: cell
+                .estimate
+                .map_or_else(|| EstimateText { full: dash(), short: dash() }, estimate_text),
+            ratio: ratio(cell.published_ratio),
+            ratio_in_cycles: ratio(cell.published_ratio_in_cycles),
+        }
+    }
+}
+
+/// The first figure that was published in the column of a cell.
+fn first_published<'a>(
+    cell: &ColumnResult<'_>,
+    table: &SingleTargetTable<'a>,
+) -> Option<&'a Published> {
+    let cells = table.rows.iter().flat_map(|row| &row.cells);
+    let mut same = cells.filter(|it| it.figure == cell.figure);
+    same.find_map(|it| it.published)
+}
+
+/// Those of a table's rows that `is_shown` chooses by their indices; `None` where they have no
+/// figures.
+pub(in crate::report::view) fn table_of_rows(
+    table: &SingleTargetTable<'_>,
+    is_shown: impl Fn(usize) -> bool,
+) -> Option<Table> {
+    let rows = table.rows.iter().enumerate().filter(|(at, _)| is_shown(*at));
+    let rows: Vec<TableRow> = rows.flat_map(|(_, row)| lines(row, table)).collect();
+    let columns = vec![
+        Column::text("row"),
+        Column::text("in"),
+        Column::number("then", "then"),
+        Column::number("here", "here"),
+        Column::number("oscost's median", "median"),
+        Column::number("then/here", "then_over_here"),
+        Column::number("in cycles", "then_over_here_in_cycles"),
+    ];
+    let table = Table { columns, rows, rows_share_names: true, ..Table::default() };
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+/// The columns of a row, each in a line.
+fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>) -> Vec<TableRow> {
+    // What cannot be measured has only what was published.
+    let is_measured = row.row.case().is_some();
+    let shown = row.cells.iter().filter(|cell| is_measured || cell.published.is_some());
+    let line = |cell: &ColumnResult<'_>| {
+        let text = ColumnText::of(cell, table);
+        let middle = |of: Option<[f64; 2]>| of.map(|[low, high]| f64::midpoint(low, high));
+        let here = cell.by_study_statistic.map(|here| here.value);
+        TableRow::of(vec![
+            Cell::text(plain(&row.row.name)),
+            Cell::text(text.column),
+            Cell::number(text.then, cell.published.and_then(Published::single)),
+            Cell::number(text.here, here),
+            Cell::number(text.estimate.full, cell.estimate.map(|it| it.value))
+                .or_short(text.estimate.short),
+            Cell::number(text.ratio, middle(cell.published_ratio)),
+            Cell::number(text.ratio_in_cycles, middle(cell.published_ratio_in_cycles)),
+        ])
+    };
+    shown.map(line).collect()
+}

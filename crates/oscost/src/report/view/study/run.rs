@@ -1,0 +1,87 @@
+//! A run of one target in the form of its study: each of its tables with what was published, what was
+//! measured by the study's statistic and by oscost's, and how many times as much it was then.
+
+use oscost_model::record::{Record, Row};
+
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Section, View};
+use crate::report::view::headline::{headline, title as run_title};
+use crate::report::view::lists::{first_of, grouped};
+use crate::report::view::predictions;
+use crate::report::view::row::is_asked;
+use crate::report::view::run::{self, Plots};
+use crate::report::view::study::claims;
+use crate::report::view::study::curves::curves;
+use crate::report::view::study::method::method_text;
+use crate::report::view::study::notes::{expectations, notes, statements};
+use crate::report::view::study::rows::table_of_rows;
+use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
+
+/// A run in the form of its study.
+pub fn view(comparison: &SingleTargetComparison<'_>, record: &Record, plots: Plots) -> View {
+    let heading = Block::list(heading(comparison)).into_iter().collect();
+    let mut sections = vec![Section { blocks: heading, ..Section::default() }];
+    for table in &comparison.tables {
+        let is_single = |at: usize| !table.table.series.iter().any(|it| it.rows().contains(&at));
+        let mut blocks = vec![Block::Heading(title(table))];
+        blocks.extend(table_of_rows(table, is_single).map(Block::Table));
+        blocks.extend(curves(table, comparison.clock_rates, plots));
+        blocks.extend(statements(table.table));
+        blocks.extend(expectations(table));
+        blocks.extend(notes(table, comparison.clock_step_ns));
+        sections.push(Section { blocks, ..Section::default() });
+    }
+    sections.extend(claims::sections(comparison.study, &comparison.conditions, &comparison.claims));
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    sections.extend(run::notes(record, &asked));
+    sections.extend(predictions::section(record));
+    View { title: run_title(record), lead: headline(record), sections, ..View::default() }
+}
+
+/// Which study, what it was measured on, and what is done here; a sentence each.
+pub(in crate::report::view) fn heading(comparison: &SingleTargetComparison<'_>) -> Vec<String> {
+    let study = comparison.study;
+    let cycles = match (study.clock_rates.core_ghz, comparison.clock_rates.core_ghz) {
+        (Some(then), Some(here)) => format!(
+            "cycles are of a core of {then} GHz then, and of {here:.2} GHz here (an estimate, by a \
+             chain of multiplications)"
+        ),
+        (None, Some(here)) => {
+            format!("cycles here are of a core of {here:.2} GHz, by a chain of multiplications")
+        }
+        (_, None) => "the frequency of the core is not known here: there are no cycles".to_owned(),
+    };
+    [
+        format!(
+            "Study {}, published in {}: {}. {}. {}.",
+            study.id,
+            study.year,
+            study.title,
+            study.authors.join(", "),
+            study.source
+        ),
+        format!("then: {}; {}", study.measured_on, study.protocol.original),
+        format!("here: {}", study.protocol.replication),
+        cycles,
+    ]
+    .map(|line| plain(&line))
+    .to_vec()
+}
+
+/// The title of a table, its unit and the method of its rows.
+pub(in crate::report::view) fn title(table: &SingleTargetTable<'_>) -> String {
+    let of = table.table;
+    let rows = table.rows.iter().filter(|row| row.row.case().is_some());
+    let methods =
+        rows.map(|row| (method_text(row.row.study_method.as_ref()), row.row.name.as_str()));
+    // Each part is bounded by itself: together they are as long as the table has methods.
+    let methods = match &grouped(methods)[..] {
+        [] => String::new(),
+        [(one, _)] => format!("; {one}"),
+        several => several
+            .iter()
+            .map(|(method, rows)| format!("; {}: {method}", plain(&first_of(rows))))
+            .collect(),
+    };
+    format!("{}: {}. In {}{methods}.", plain(&of.name), plain(&of.title), of.unit.text())
+}
