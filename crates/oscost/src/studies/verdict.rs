@@ -35,7 +35,7 @@ pub(super) fn judge_bounds(each: &[Option<IntervalEstimate>], bounds: Interval) 
         each.iter().map(|spot| spot.and_then(|spot| spot.interval)).collect();
     let Some(intervals) = intervals else {
         let why = "too few rounds for an interval, or not all of its cases were measured on both \
-                   places";
+                   targets";
         return Verdict::Undecided(why.to_owned());
     };
     let inside = |it: &Interval| bounds.contains(it.lo) && bounds.contains(it.hi);

@@ -5,7 +5,7 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{Style, signed, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
-use crate::studies::claim::{Criterion, EQUAL_WITHIN_PCT};
+use crate::studies::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::condition::{Condition, ConditionResult};
 use crate::studies::equal_added::AddedCost;
 use crate::studies::judgement::JudgedClaim;
@@ -45,10 +45,11 @@ pub(in crate::report::view) fn list_of_conditions(
 /// The claims, each with what the study's own figures say of it and what this run says.
 pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) -> Option<Table> {
     let rows: Vec<TableRow> = judged.iter().map(|judged| row(study, judged)).collect();
-    let columns = ["claim", "then", "here", "measured"].map(Column::text).into_iter().collect();
+    let columns = ["claim", "then", "here", "required", "measured"].map(Column::text);
     let layout = Layout::Records;
     let id = "claims".to_owned();
-    (!rows.is_empty()).then(|| Table { id, columns, rows, layout, ..Table::default() })
+    let table = Table { id, columns: columns.into(), rows, layout, ..Table::default() };
+    (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }
 
 fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
@@ -64,11 +65,13 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
         Verdict::Undecided(why) => format!("undecided: {why}"),
         verdict => verdict.text().to_owned(),
     };
-    let measured = [basis(judged).into_iter().collect(), each(study, judged)].concat();
+    let added = judged.added.map(added_text);
+    let measured: Vec<String> = added.into_iter().chain(each(study, judged)).collect();
     TableRow::of(vec![
         Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
         Cell::text(then),
         Cell::text(plain(&here)).styled(style),
+        Cell::text(required(claim)),
         Cell::parts(measured.iter().map(|part| plain(part)).collect()),
     ])
 }
@@ -140,23 +143,22 @@ fn published(judged: &JudgedClaim<'_>) -> Vec<String> {
     }
 }
 
-/// What the verdict on all cases together is based on.
-fn basis(judged: &JudgedClaim<'_>) -> Option<String> {
-    match (&judged.claim.criterion, judged.added) {
-        (Criterion::Within(_), _) | (Criterion::EqualAdded, None) => None,
-        (Criterion::Ratio { min, max }, _) => {
-            Some(format!("required: from {min} to {max}, with the whole interval"))
-        }
-        (Criterion::EqualAdded, Some(AddedCost { mean, rounds })) => {
-            let interval = mean.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
-            Some(format!(
-                "{}{} are added on average, over {rounds} rounds; required: within \
-                 {EQUAL_WITHIN_PCT} % of that, with the whole interval",
-                time(mean.value),
-                interval.unwrap_or_default()
-            ))
+/// The bounds that all cases of a claim have in common.
+fn required(claim: &Claim) -> String {
+    match &claim.criterion {
+        Criterion::Within(_) => String::new(),
+        Criterion::Ratio { min, max } => format!("from {min} to {max}, with the whole interval"),
+        Criterion::EqualAdded => {
+            format!("within {EQUAL_WITHIN_PCT} % of the mean, with the whole interval")
         }
     }
+}
+
+/// What is added to all cases on average.
+fn added_text(AddedCost { mean, rounds }: AddedCost) -> String {
+    let interval = mean.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
+    let interval = interval.unwrap_or_default();
+    format!("{}{interval} are added on average, over {rounds} rounds", time(mean.value))
 }
 
 /// The value of a quantity of a claim, and its bounds.
