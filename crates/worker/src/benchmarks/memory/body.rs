@@ -64,12 +64,18 @@ impl WorkBody for Discard {
 struct PageMove {
     mapped: Region,
     reserved: Region,
+    /// They keep the page tables of both ranges. Without them the kernel would free the table of a
+    /// range that has its 2 MiB for itself, and allocate it again at the next op; whether it has
+    /// depends on where the kernel placed the worker's image.
+    _guards: [Option<Region>; 2],
 }
 
 /// `mremap(2)` of this many bytes.
 pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
     let reserved = Region::anonymous(bytes, PageKind::Small)?;
-    let mut moves = PageMove { mapped: touched(bytes)?, reserved };
+    let mapped = touched(bytes)?;
+    let guards = [mapped.guard_page()?, reserved.guard_page()?];
+    let mut moves = PageMove { mapped, reserved, _guards: guards };
     match moves.run_once() {
         // MREMAP_DONTUNMAP requires Linux 5.7.
         Err(Errno::EINVAL) => Err(Errno::EOPNOTSUPP),

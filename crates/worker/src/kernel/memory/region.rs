@@ -95,6 +95,26 @@ impl Region {
         Self::aligned(bytes, Backing::Anonymous(pages))
     }
 
+    /// A page without access rights directly behind this mapping; none where another mapping begins
+    /// there. The kernel frees a page table with the last mapping in its 2 MiB (free_pgtables() in
+    /// mm/memory.c): the guard keeps it.
+    pub fn guard_page(&self) -> Result<Option<Self>, Errno> {
+        let end = self.address() + self.bytes;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+        // SAFETY: MAP_FIXED_NOREPLACE replaces no mapping.
+        let base = unsafe { libc::mmap(end as *mut _, PAGE_BYTES, libc::PROT_NONE, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return match Errno::last() {
+                Errno(libc::EEXIST) => Ok(None),
+                errno => Err(errno),
+            };
+        }
+        let guard =
+            Self::from_mapping(base as usize, PAGE_BYTES, Backing::Anonymous(PageKind::Small))?;
+        // Before Linux 4.17 the flag is unknown and the address a hint.
+        if guard.address() == end { Ok(Some(guard)) } else { Err(Errno::EOPNOTSUPP) }
+    }
+
     /// A private mapping of the first `bytes` of a file.
     pub fn private_file(file: File, bytes: usize) -> Result<Self, Errno> {
         Self::aligned(bytes, Backing::File(file))
