@@ -21,11 +21,11 @@ pub struct ChannelObservation {
     /// The largest segment of a TCP connection (`TCP_MAXSEG`).
     pub segment_bytes: Option<u64>,
     /// Datagrams per message, where one datagram cannot hold it.
-    pub parts: Option<u64>,
+    pub datagrams_per_message: Option<u64>,
     /// Counts of datagrams.
     pub datagrams: Option<Datagrams>,
     /// Messages whose length and content were verified outside the timed part.
-    pub verified: u64,
+    pub verified_messages: u64,
     /// The CPU of the other end.
     pub peer_cpu: Option<u32>,
     /// Connections that were closed since they lacked the token or came from another address.
@@ -114,7 +114,7 @@ impl ChannelObservation {
                 (Some(one), Some(more)) => Some(one.merged_with(more)),
                 (one, more) => one.or(more),
             },
-            verified: self.verified + other.verified,
+            verified_messages: self.verified_messages + other.verified_messages,
             unauthorised_connections: self.unauthorised_connections
                 + other.unauthorised_connections,
             requests: match (self.requests, other.requests) {

@@ -31,13 +31,13 @@ crossing! {
         #[serde(default)]
         pub peer: Option<String>,
         /// The axis whose value differs.
-        pub between: String,
+        pub differing_axis: String,
         /// Its value on the curve with the higher cost at the largest number.
         pub costlier: String,
         /// Its value on the other curve.
         pub cheaper: String,
         /// The smallest and the largest number that both curves have.
-        pub numbers: [u64; 2],
+        pub range: [u64; 2],
         /// The added cost per item on the costlier curve, in ns; null where it is not meaningful.
         pub added_cost: Option<AddedCostPerItem>,
         /// The largest number at which `costlier` is significantly cheaper; null if there is none.

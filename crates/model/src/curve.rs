@@ -87,17 +87,17 @@ curve! {
         /// `1`, `log N`, `N`, `N log N`, `N^2` or `N^3`.
         pub model: String,
         /// Another model that fits about as well.
-        pub second: Option<String>,
+        pub alternative_model: Option<String>,
         /// The fixed cost of an op, in ns (also for rates).
-        pub a: BoundedValue,
+        pub fixed_cost: BoundedValue,
         /// The marginal cost, in ns; null if the cost is constant.
-        pub b: Option<BoundedValue>,
+        pub marginal_cost: Option<BoundedValue>,
         /// The value above which the growing part exceeds the fixed part; null if there is none.
         pub crossover: Option<BoundedValue>,
         /// The exponent over the last decade.
         pub exponent: Option<BoundedValue>,
         /// Whether the model fits all points at least as well as straight segments do.
-        pub holds: bool,
+        pub fits: bool,
     }
 
     /// A value and its interval.

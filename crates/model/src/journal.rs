@@ -46,7 +46,7 @@ pub enum Entry {
         /// The moment.
         sync: ClockSync,
         /// Why better clocks were not used.
-        passed_over: Vec<String>,
+        rejected_clocks: Vec<String>,
     },
     /// The plan.
     Planned {
@@ -241,7 +241,6 @@ pub enum Phase {
     /// A reference case before the first round.
     Before,
     /// A round that only determines the number of repetitions of the real rounds (`--thorough`).
-    #[serde(rename = "trial")]
     Rehearsal(u32),
     /// A round.
     Round(u32),

@@ -50,7 +50,7 @@ pub struct HalfRoundTrip {
     /// From the other end.
     pub inbound: OneWay,
     /// Whether so much time was lost that figures of single shots are not reliable.
-    pub too_noisy: bool,
+    pub unreliable: bool,
     /// Whether half of the round trip is equivalent to both directions.
     pub verdict: Equivalence,
 }

@@ -170,7 +170,7 @@ pub const SYSTEM: &str = "system";
 pub const PEAK_MEMORY: &str = "peak-memory";
 
 /// A metric of a trial: its name, its unit, its figure.
-pub type Measured = (String, Unit, f64);
+pub type MetricValue = (String, Unit, f64);
 
 /// The metrics of every workload: name, unit, and how it is computed from a trial.
 type StandardMetric = (&'static str, Unit, fn(&Trial) -> f64);
@@ -187,7 +187,7 @@ const STANDARD_METRICS: [StandardMetric; 8] = [
 
 impl Workload {
     /// The metrics of a trial: the standard ones, then those parsed from its output.
-    pub fn metrics(&self, trial: &Trial) -> Vec<Measured> {
+    pub fn metrics(&self, trial: &Trial) -> Vec<MetricValue> {
         let fixed = STANDARD_METRICS
             .iter()
             .map(|(name, unit, value)| ((*name).to_owned(), *unit, value(trial)));

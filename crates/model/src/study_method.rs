@@ -62,7 +62,7 @@ pub enum ClockCost {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyMethodFigure {
     /// The study's method.
-    pub study_method: StudyMethod,
+    pub method: StudyMethod,
     /// Ops per experiment here; fewer if the study's number would have taken too long.
     pub iterations: u64,
     /// The number of experiments here.

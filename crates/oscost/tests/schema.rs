@@ -1,11 +1,14 @@
-//! The record is a contract: `oscost schema` says what it is, and what runs write is that.
+//! The record is a contract: runs write what `oscost schema` prints and docs/reference/RECORDS.md
+//! describes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 #[expect(dead_code, reason = "the command line's tests use the rest")]
 mod common;
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
@@ -16,17 +19,17 @@ fn schema() -> Value {
     Sandbox::new().oscost(&["schema"]).exits(0).json()
 }
 
-/// What is wrong with a record, in words.
+/// The violations of the schema by a record.
 fn faults(validator: &Validator, record: &Value) -> Vec<String> {
     let errors = validator.iter_errors(record).take(5);
     errors.map(|error| format!("{}: {error}", error.instance_path)).collect()
 }
 
-/// Every outcome, with these options.
-fn runs_write_what_the_schema_says(options: &[&str]) {
+/// Checks the records of runs with every outcome, with these options.
+fn check_records(options: &[&str]) {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let sandbox = Sandbox::new();
-    let asked = ["timer", "procedure", "syscall", "--json", "-"];
+    let arguments = ["timer", "procedure", "syscall", "--json", "-"];
     for (scenario, code) in [
         ("measured", 0),
         ("all-outcomes", 1),
@@ -36,37 +39,38 @@ fn runs_write_what_the_schema_says(options: &[&str]) {
         ("interrupted-early", 130),
         ("interrupted-before-rounds", 130),
     ] {
-        let record = sandbox.fake(scenario, &[&asked, options].concat()).exits(code).json();
-        let faults_of_it = faults(&validator, &record);
-        assert!(faults_of_it.is_empty(), "{scenario} {options:?}: {faults_of_it:#?}");
+        let record = sandbox.fake(scenario, &[&arguments, options].concat()).exits(code).json();
+        let faults_found = faults(&validator, &record);
+        assert!(faults_found.is_empty(), "{scenario} {options:?}: {faults_found:#?}");
         let kept = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
         assert_eq!(faults(&validator, &kept), Vec::<String>::new(), "{scenario}, exported");
     }
 }
 
 #[test]
-fn what_runs_write_is_what_the_schema_says() {
-    runs_write_what_the_schema_says(&[]);
+fn records_match_the_schema() {
+    check_records(&[]);
 }
 
 #[test]
-fn what_quick_runs_write_with_their_samples_is_what_the_schema_says() {
-    runs_write_what_the_schema_says(&["--samples", "--quick"]);
+fn records_of_quick_runs_with_samples_match_the_schema() {
+    check_records(&["--samples", "--quick"]);
 }
 
 #[test]
-fn what_thorough_runs_write_is_what_the_schema_says() {
-    runs_write_what_the_schema_says(&["--thorough", "--label", "a"]);
+fn records_of_thorough_runs_match_the_schema() {
+    check_records(&["--thorough", "--label", "a"]);
 }
 
 #[test]
-fn what_a_real_run_writes_is_what_the_schema_says() {
+fn the_record_of_a_real_run_matches_the_schema() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let sandbox = Sandbox::new();
-    let asked = ["syscall", "timer/wait:us=100", "timer/ftime", "procedure/call:args=0,chain=*"];
+    let selectors =
+        ["syscall", "timer/wait:us=100", "timer/ftime", "procedure/call:args=0,chain=*"];
     let ran =
-        sandbox.oscost(&[&["run", "--quick", "--samples", "--json", "-"], &asked[..]].concat());
-    // What this machine could not measure is a row as well.
+        sandbox.oscost(&[&["run", "--quick", "--samples", "--json", "-"], &selectors[..]].concat());
+    // Rows that this machine cannot measure are in the record, too.
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
     let record = ran.json();
     assert_eq!(faults(&validator, &record), Vec::<String>::new());
@@ -76,21 +80,21 @@ fn what_a_real_run_writes_is_what_the_schema_says() {
     sandbox.nothing_is_left();
 }
 
-/// Calls `look` for every schema of an object of ours, with its name.
+/// Calls `visit` for the schema of every object of the record, with its name.
 fn each_object<'a>(
     schema: &'a Value,
     name: &str,
-    look: &mut dyn FnMut(&str, &'a Map<String, Value>),
+    visit: &mut dyn FnMut(&str, &'a Map<String, Value>),
 ) {
     if let Value::Object(map) = schema {
         if let Some(Value::Object(_)) = map.get("properties") {
-            look(name, map);
+            visit(name, map);
         }
         for (key, inside) in map {
-            each_object(inside, &format!("{name}/{key}"), look);
+            each_object(inside, &format!("{name}/{key}"), visit);
         }
     } else if let Value::Array(items) = schema {
-        items.iter().for_each(|item| each_object(item, name, look));
+        items.iter().for_each(|item| each_object(item, name, visit));
     }
 }
 
@@ -120,19 +124,19 @@ fn every_key_is_described() {
     });
 }
 
-/// A value with two of each list: one of a kind is enough, the first, and the last, which may be
-/// another.
-fn short(value: &Value) -> Value {
+/// A value with at most two items of each list: the first, and the last, which may be of another
+/// kind.
+fn shortened(value: &Value) -> Value {
     match value {
-        Value::Object(map) => {
-            Value::Object(map.iter().map(|(key, inside)| (key.clone(), short(inside))).collect())
-        }
+        Value::Object(map) => Value::Object(
+            map.iter().map(|(key, inside)| (key.clone(), shortened(inside))).collect(),
+        ),
         Value::Array(items) => {
             let last = items.len().saturating_sub(1);
             BTreeSet::from([0, last])
                 .into_iter()
-                .filter_map(|at| items.get(at))
-                .map(short)
+                .filter_map(|index| items.get(index))
+                .map(shortened)
                 .collect()
         }
         other => other.clone(),
@@ -153,22 +157,22 @@ fn objects(value: &Value, path: &str, found: &mut Vec<String>) {
             }
         }
         Value::Array(items) => {
-            let inside = items.iter().enumerate();
-            inside.for_each(|(at, item)| objects(item, &format!("{path}/{at}"), found));
+            let items = items.iter().enumerate();
+            items.for_each(|(index, item)| objects(item, &format!("{path}/{index}"), found));
         }
         _ => {}
     }
 }
 
 #[test]
-fn a_record_without_one_of_its_keys_is_no_record() {
+fn a_record_without_one_of_its_keys_is_invalid() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    let asked = ["timer", "procedure", "syscall", "--quick", "--samples", "--json", "-"];
-    let record = short(&Sandbox::new().fake("all-outcomes", &asked).exits(1).json());
+    let arguments = ["timer", "procedure", "syscall", "--quick", "--samples", "--json", "-"];
+    let record = shortened(&Sandbox::new().fake("all-outcomes", &arguments).exits(1).json());
     assert!(validator.is_valid(&record));
     let mut paths = Vec::new();
     objects(&record, "", &mut paths);
-    // Maps from names to figures may be short of any name.
+    // Maps from names to figures may lack any name.
     let is_map = |path: &str| {
         [
             "/point",
@@ -189,17 +193,17 @@ fn a_record_without_one_of_its_keys_is_no_record() {
         let keys: Vec<String> =
             record.pointer(path).unwrap().as_object().unwrap().keys().cloned().collect();
         for key in keys {
-            let mut spoilt = record.clone();
-            spoilt.pointer_mut(path).unwrap().as_object_mut().unwrap().remove(&key);
-            assert!(!validator.is_valid(&spoilt), "`{path}/{key}` is not missed");
+            let mut changed = record.clone();
+            changed.pointer_mut(path).unwrap().as_object_mut().unwrap().remove(&key);
+            assert!(!validator.is_valid(&changed), "`{path}/{key}` may be missing");
             removed += 1;
         }
     }
-    assert!(removed > 100, "only {removed} keys were looked at");
+    assert!(removed > 100, "only {removed} keys were removed");
 }
 
 #[test]
-fn a_record_of_another_kind_is_no_record() {
+fn a_record_with_a_value_of_another_type_is_invalid() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let record = Sandbox::new().fake("measured", &["syscall", "--json", "-"]).exits(0).json();
     assert!(validator.is_valid(&record));
@@ -213,9 +217,9 @@ fn a_record_of_another_kind_is_no_record() {
         ("/results/0/repetitions/0/round", Value::from(-1)),
         ("/results/0/mode", Value::from("X")),
     ] {
-        let mut spoilt = record.clone();
-        *spoilt.pointer_mut(path).unwrap() = wrong;
-        assert!(!validator.is_valid(&spoilt), "{path} may be anything");
+        let mut changed = record.clone();
+        *changed.pointer_mut(path).unwrap() = wrong;
+        assert!(!validator.is_valid(&changed), "{path} may have any type");
     }
     // Readers ignore keys that they do not know.
     let mut newer = record;
@@ -272,9 +276,39 @@ fn the_keys_of_the_design_are_in_the_schema() {
             "case metric base new design pairs span_s ratio added p q verdict mde_pct control flags",
         ),
     ] {
-        let there = keys(of);
+        let present = keys(of);
         for key in wanted.split_whitespace() {
-            assert!(there.contains(key), "{of} has no `{key}`: {there:?}");
+            assert!(present.contains(key), "{of} has no `{key}`: {present:?}");
         }
     }
+}
+
+/// The text between backticks, outside of code blocks.
+fn code_spans(page: &str) -> impl Iterator<Item = &str> {
+    let prose = page.split("```").step_by(2);
+    prose.flat_map(|text| text.split('`').skip(1).step_by(2))
+}
+
+#[test]
+fn the_page_of_the_record_has_every_key_of_the_schema_and_no_other() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/RECORDS.md");
+    let page = fs::read_to_string(path).unwrap();
+    let is_sign = |it: char| !it.is_ascii_alphanumeric() && it != '_';
+    let words = |span: &'static str| span.split(is_sign);
+    let page: &'static str = page.leak();
+    let named: BTreeSet<&str> = code_spans(page).flat_map(words).collect();
+    let schema = schema();
+    let mut keys = BTreeSet::new();
+    each_object(&schema, "record", &mut |_, object| {
+        keys.extend(object["properties"].as_object().unwrap().keys().map(String::as_str));
+    });
+    let missing: Vec<&&str> = keys.difference(&named).collect();
+    assert!(missing.is_empty(), "keys that RECORDS.md does not have: {missing:?}");
+
+    let (described, _) = page.split_once("\n## Flags\n").unwrap();
+    let is_key =
+        |word: &&str| word.contains('_') && !word.contains(|it: char| it.is_ascii_uppercase());
+    let described: BTreeSet<&str> = code_spans(described).flat_map(words).filter(is_key).collect();
+    let unknown: Vec<&&str> = described.difference(&keys).collect();
+    assert!(unknown.is_empty(), "keys of RECORDS.md that no record has: {unknown:?}");
 }

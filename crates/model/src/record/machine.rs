@@ -78,7 +78,7 @@ record! {
         /// c_tot: the cost of a pair of reads, in ns.
         pub c_tot_ns: f64,
         /// Why better clocks were not used.
-        pub passed_over: Vec<String>,
+        pub rejected_clocks: Vec<String>,
     }
 
     /// Disturbances on a machine during the run.

@@ -52,7 +52,7 @@ const MAX_PAIRS_THOROUGH: u32 = 120;
 /// The minimum number of pairs that allows a verdict.
 const QUICK_PAIRS: u32 = 8;
 
-/// What to compare with what.
+/// Which targets to compare, and with which cases.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The target to compare with; without it, the study's, or `local`.

@@ -13,7 +13,7 @@ use crate::estimate::comparison::RunComparison;
 /// More runs on a side are a mistake, such as a glob of the shell.
 const MAX_RUNS: usize = 200;
 
-/// What to compare with what.
+/// Which runs to compare.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The runs to compare with, by name.

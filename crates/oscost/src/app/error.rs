@@ -13,7 +13,7 @@ pub struct UsageError(pub String);
 
 impl UsageError {
     /// An error with a hint on a line of its own.
-    pub(super) fn with_hint(what: &str, hint: &str) -> Self {
+    pub fn with_hint(what: &str, hint: &str) -> Self {
         Self(format!("{what}\n  hint: {hint}"))
     }
 }

@@ -10,7 +10,7 @@ use super::values::{ProgramArguments, effort, label, positive, threshold};
 use crate::app::ab::{Outcome, Request, ab as measure, requested};
 use crate::app::{Completion, Measured, Retention, Threshold};
 
-/// What to compare with what.
+/// Which targets to compare, and with which cases.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 TARGET is treatments (`oscost treat list`) joined by `+`, a host, or treatments

@@ -9,7 +9,7 @@ use crate::app::Threshold;
 use crate::app::compare::{Outcome, Request, compare as compare_runs};
 use crate::report;
 
-/// What to compare with what.
+/// Which runs to compare.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 BASE and NEW are runs: an id, the beginning of one, `last`, or `last~1` for the

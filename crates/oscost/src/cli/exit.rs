@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use crate::app::Completion;
 
-/// How a command ended that could do its work.
+/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExitStatus {
     /// Done.
     Success,
-    /// A case that was asked for could not be measured, or a gate failed.
+    /// A requested case could not be measured, or a gate failed.
     Failure,
     /// The user pressed Ctrl-C.
     Interrupted,
@@ -18,7 +18,7 @@ pub(super) enum ExitStatus {
     Of(u8),
 }
 
-/// Of words that cannot be followed.
+/// A usage error.
 pub(super) const USAGE: u8 = 2;
 
 impl From<ExitStatus> for ExitCode {
@@ -42,7 +42,7 @@ impl From<Completion> for ExitStatus {
     }
 }
 
-/// The exit status of a command that could not be started, as shells have it.
+/// The exit status of a command that could not be started, as in shells.
 pub(super) fn not_started(kind: ErrorKind) -> ExitStatus {
     ExitStatus::Of(if kind == ErrorKind::NotFound { 127 } else { 126 })
 }

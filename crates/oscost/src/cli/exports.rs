@@ -12,7 +12,7 @@ use crate::report::compare::Shown;
 use crate::report::export::Sheet;
 use crate::report::page::{self, OfStudy};
 
-/// Where it is written, and in which formats.
+/// The files to write, and their formats.
 #[derive(Debug, clap::Args)]
 pub(super) struct Exports {
     /// Write to FILE in the format of its ending: .html, .json, .csv, .md or .parquet.
@@ -45,7 +45,7 @@ pub(super) enum Table {
     Comparisons,
 }
 
-/// What is written.
+/// The content of a document.
 pub(super) enum Subject<'a> {
     /// A run.
     Run(RunDocument<'a>),
@@ -53,16 +53,16 @@ pub(super) enum Subject<'a> {
     Comparison(&'a Shown<'a>),
 }
 
-/// A run that is written.
+/// A run as the content of documents.
 #[derive(Clone, Copy)]
 pub(super) struct RunDocument<'a> {
-    /// Its record; for a page with all raw samples, if there are any.
+    /// Its record; with the raw samples if it has any, for a page.
     pub(super) record: &'a Record,
-    /// Whether its JSON has the raw samples, too.
+    /// Whether its JSON includes the raw samples.
     pub(super) samples: bool,
     /// The study that it was measured for.
     pub(super) study: Option<&'a crate::app::report::Study>,
-    /// What its tables hold.
+    /// What a line of its tables is.
     pub(super) table: Table,
 }
 

@@ -8,10 +8,10 @@ use crate::app::UsageError;
 use crate::app::history::{Request, history as look_up};
 use crate::report;
 
-/// As many runs as changes are looked for among.
-const RUNS: &str = "60";
+/// The default number of runs: those in which changes are looked for.
+const DEFAULT_RUNS: &str = "60";
 
-/// What to look back at.
+/// Which cases, and how many of their runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A series has the runs on machines and kernels of the newest run's class, with
@@ -32,9 +32,9 @@ pub(super) struct Arguments {
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
     /// How many of the newest runs of a case to read; changes are looked for in the last 60.
-    #[arg(long, value_name = "N", default_value = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value = DEFAULT_RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
-    /// Where it was measured.
+    /// Target that was measured.
     #[arg(long, value_name = "TARGET", default_value = "local")]
     at: String,
     /// Write to FILE in the format of its ending: .html or .json.

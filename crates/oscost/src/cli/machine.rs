@@ -30,8 +30,9 @@ pub(super) struct Arguments {
 pub(super) fn machine(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Outcome { facts, clocks, worker, probe, calibration, measuring } =
         describe(&arguments.at, &Terminal::new())?;
-    let unasked = measuring.map(|by| format!("{by} is measuring on this machine: try again later"));
-    let rates = Rates { probe, calibration, unasked };
+    let unavailable_reason =
+        measuring.map(|by| format!("{by} is measuring on this machine: try again later"));
+    let rates = Rates { probe, calibration, unasked: unavailable_reason };
     let description =
         Description { facts: &facts, clocks: &clocks, program: &worker, rates: &rates };
     match arguments.json {

@@ -1,8 +1,8 @@
 //! The command line: one file per verb.
 //!
-//! What this room is for: it turns arguments into a request, and an outcome into output and an exit
-//! status. Data goes to standard output, everything else to standard error. What it may not know:
-//! how anything is done; it opens nothing but the files that it writes.
+//! It turns arguments into a request, and an outcome into output and an exit
+//! status. Data goes to standard output, everything else to standard error. It may not know
+//! how anything is done, and opens only the files that it writes.
 
 mod ab;
 mod compare;
@@ -94,7 +94,7 @@ enum Verb {
     Treat(treat::Arguments),
     /// Predict what a case will cost, and check what held.
     Predict(predict::Arguments),
-    /// Learn what executables do, and watch for what is not normal.
+    /// Learn the call sequences of executables, and watch for anomalies.
     Ph(ph::Arguments),
     /// Print the JSON Schema of a run's record.
     Schema,
@@ -106,7 +106,7 @@ enum Verb {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    // It exits with 2 and a hint on anything that it does not know.
+    // clap exits with 2 and a hint on unknown arguments.
     let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
     match dispatch(arguments.verb, &mut Output::stdout()) {
         Ok(status) => status.into(),
@@ -154,8 +154,8 @@ pub fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), clap::Erro
     Arguments::try_parse_from(with_gate_values(arguments)).map(drop)
 }
 
-/// Gives a bare `--gate` its default threshold where the next argument is not one: the value of the
-/// option is optional, and it would take a selector for it.
+/// Gives a bare `--gate` its default threshold where the next argument is not a threshold: the value
+/// of the option is optional, and clap would take a selector for it.
 fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.peekable();
     let mut completed = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_gate_takes_no_selector_for_its_threshold() {
+    fn a_bare_gate_does_not_take_a_selector_as_its_threshold() {
         let completed = |text: &str| {
             let words = with_gate_values(text.split(' ').map(OsString::from));
             words.iter().map(|it| it.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")

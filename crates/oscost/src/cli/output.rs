@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::print_stderr,
-    reason = "the one place that writes to standard error, between workers only"
+    reason = "the only module that writes to standard error, and only between workers"
 )]
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// Where data goes.
+/// Standard output, for data.
 pub(super) struct Output(std::io::Stdout);
 
 impl Output {
@@ -27,7 +27,7 @@ impl Output {
     }
 }
 
-/// Where a document goes: `-` is standard output, anything else a file.
+/// The destination of a document: `-` is standard output, anything else a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// Standard output.
@@ -41,7 +41,7 @@ impl Destination {
         if text == "-" { Destination::Stdout } else { Destination::File(PathBuf::from(text)) }
     }
 
-    /// Writes the document; a file is there whole or not at all.
+    /// Writes the document; a file is written completely or not created.
     pub(super) fn write(
         &self,
         document: &(impl AsRef<[u8]> + ?Sized),
@@ -49,13 +49,13 @@ impl Destination {
     ) -> anyhow::Result<()> {
         match self {
             Destination::Stdout => output.write(document),
-            Destination::File(path) => write_whole(path, document.as_ref())
+            Destination::File(path) => write_atomically(path, document.as_ref())
                 .with_context(|| format!("cannot write {}", path.display())),
         }
     }
 
-    /// Checks beforehand that a file can be written there, so that a misspelt folder does not cost a
-    /// minute's figures. The attempt leaves nothing behind; a device or a pipe is not touched.
+    /// Checks before measuring that the file can be written, so that a misspelt folder does not cost
+    /// the results. The check leaves no file behind; a device or a pipe is not touched.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let Destination::File(path) = self else { return Ok(()) };
         if path.exists() && !path.is_file() && !path.is_dir() {
@@ -76,7 +76,7 @@ impl Destination {
     }
 }
 
-/// The file next to `path` that is renamed to it when it is whole.
+/// The file next to `path` that is renamed to it when it is complete.
 fn temporary_name(path: &Path) -> std::io::Result<PathBuf> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
@@ -85,9 +85,9 @@ fn temporary_name(path: &Path) -> std::io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{name}.{}", std::process::id())))
 }
 
-/// Writes another file and renames it: a full disk leaves no half-written file behind.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // A device or a pipe cannot be renamed over; it is written to as it is.
+/// Writes a temporary file and renames it: a full disk leaves no partial file behind.
+fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // A device or a pipe cannot be replaced by a rename; it is written directly.
     if path.exists() && !path.is_file() && !path.is_dir() {
         return File::options().write(true).open(path)?.write_all(bytes);
     }
@@ -104,7 +104,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     renamed
 }
 
-/// Whether an error is only that the reader has closed its pipe.
+/// Whether the error is that the reader has closed its pipe.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -5,7 +5,7 @@ use super::output::{Output, report_line};
 use crate::app::predict::{self, Estimate, Request, Which};
 use crate::report;
 
-/// What to predict, or what to do with predictions.
+/// A prediction, or what to do with predictions.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
@@ -16,7 +16,7 @@ ticks (of the processor's counter). It may be
   100..200 ns    a range
 It holds if the whole 95 % interval of the figure is within it, does not hold if
 the whole interval is outside, and is undecided otherwise. Cycles are those of
-the core, estimated in the same run.
+the core, at the rate estimated in the same run.
 
 Each later run of the case keeps the prediction in its record, and shows it with
 the figure, the floor and what oscost expected.
@@ -38,10 +38,10 @@ pub(super) struct Arguments {
     /// What it will cost.
     #[arg(value_name = "ESTIMATE")]
     estimate: Vec<String>,
-    /// What the hardware takes of it; with `--software` alone, the estimate is the sum.
+    /// The hardware's part of it; with both parts, the estimate may be left out.
     #[arg(long, value_name = "ESTIMATE", value_parser = Estimate::parse)]
     hardware: Option<Estimate>,
-    /// What the software takes of it.
+    /// The software's part of it.
     #[arg(long, value_name = "ESTIMATE", value_parser = Estimate::parse)]
     software: Option<Estimate>,
     /// It costs less than this case.

@@ -56,7 +56,7 @@ pub(super) struct Shown {
     pub(super) run: Run,
     /// Whether its JSON has the raw samples.
     pub(super) samples: bool,
-    /// What its tables hold; without it, comparisons if there are any.
+    /// What a line of its tables is; by default a comparison if there are any.
     pub(super) table: Option<Table>,
     pub(super) plots: Plots,
 }

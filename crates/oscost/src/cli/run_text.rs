@@ -25,7 +25,7 @@ pub(super) fn compared(record: &Record, study: Option<&Study>) -> String {
     }
 }
 
-/// A run as the command showed it that measured it.
+/// A run in the form of the command that measured it.
 pub(super) fn any(record: &Record, study: Option<&Study>, plots: Plots) -> String {
     match record.comparisons.is_empty() {
         true => single(record, study, plots),
@@ -33,7 +33,7 @@ pub(super) fn any(record: &Record, study: Option<&Study>, plots: Plots) -> Strin
     }
 }
 
-/// Says where a run is kept.
+/// Reports where a run is kept.
 pub(super) fn report_kept(id: Option<&str>) {
     if let Some(id) = id {
         report_line(&format!("kept as {id}: `oscost runs show last` shows it again"));

@@ -12,7 +12,7 @@ use crate::report::progress::Progress;
 /// Shows what a use case reports while it runs.
 pub(super) struct Terminal {
     progress: RefCell<Option<Progress>>,
-    /// Whether the first activity is a line where standard error is not a terminal.
+    /// Whether the first activity is printed as a line if standard error is not a terminal.
     announces: bool,
 }
 
@@ -21,7 +21,7 @@ impl Terminal {
         Self { progress: RefCell::new(None), announces: false }
     }
 
-    /// One that also says what it does where no progress can be drawn.
+    /// A terminal that also reports its first activity where no progress can be drawn.
     pub(super) fn announcing() -> Self {
         Self { announces: true, ..Self::new() }
     }
@@ -37,8 +37,8 @@ impl Observer for Terminal {
     }
 
     fn waiting_for(&self, process: &str, host: Option<&str>) {
-        let place = host.map_or("on this machine".to_owned(), |host| format!("at {host}"));
-        report_line(&format!("waiting for {process}, which is measuring {place}"));
+        let machine = host.map_or("on this machine".to_owned(), |host| format!("at {host}"));
+        report_line(&format!("waiting for {process}, which is measuring {machine}"));
     }
 
     fn working(&self, activity: &str) {

@@ -10,18 +10,18 @@ use crate::app::treat::{Listed, Works, exec, list};
 use crate::report;
 use crate::report::treatments::{Here, Row};
 
-/// What to do to which command.
+/// Which treatments, and of which command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The command has your terminal, folder, environment and signals. Treatments are
 joined by `+` and applied in their order; after `cmd=` they apply to what the
-wrapper starts. What is attached to the whole system is detached when the
-command has ended, however it ends. A filter (seccomp) keeps setuid programs
+wrapper starts. A treatment of the whole system is detached when the command
+ends, however it ends. A filter (seccomp) keeps setuid programs
 from gaining rights: sudo does not work under it.
 
 Exit status: the command's own; 128 and the signal's number if it was killed;
-127 if it cannot be found, 126 if it cannot be run, 125 if this machine cannot
-apply the treatment, 2 if there is no such treatment.
+127 if it is not found, 126 if it cannot be run, 125 if this machine cannot
+apply the treatment, 2 if the treatment is unknown.
 
 Examples:
   oscost treat seccomp=docker -- ls                would it run in a container?
@@ -31,7 +31,7 @@ Examples:
   oscost treat list                                all, and which work here
   oscost treat list --json | jq '.treatments[] | select(.here == \"no\")'")]
 pub(super) struct Arguments {
-    /// Treatments, joined by `+`; or `list`, which lists all and tries them here.
+    /// Treatments, joined by `+`; or `list`, which lists all and tries each on this machine.
     #[arg(value_name = "TREATMENTS")]
     treatments: Option<String>,
     /// With `list`: print one JSON object (`oscost.treatments/1`).
@@ -46,24 +46,22 @@ pub(super) fn treat(arguments: Arguments, output: &mut Output) -> anyhow::Result
     let Arguments { treatments, json, command } = arguments;
     match (treatments.as_deref(), &command[..]) {
         (Some("list"), []) => write_list(json, output),
-        (_, []) => Err(usage(
+        (_, []) => Err(UsageError::with_hint(
             "cannot treat: no command is named",
             "name it after `--`: `oscost treat seccomp=docker -- ls`",
-        )),
-        (_, _) if json => Err(usage(
-            "cannot use `--json` here: the command has its own output",
+        )
+        .into()),
+        (_, _) if json => Err(UsageError::with_hint(
+            "cannot use `--json` with a command, which has its own output",
             "`oscost treat list --json`",
-        )),
+        )
+        .into()),
         (treatments, [program, ..]) => {
             let error = exec(treatments.unwrap_or("local"), &command, &Terminal::new())?;
             report_line(&format!("error: cannot run `{}`: {error}", program.display()));
             Ok(not_started(error.kind()))
         }
     }
-}
-
-fn usage(what: &str, hint: &str) -> anyhow::Error {
-    UsageError(format!("{what}\n  hint: {hint}")).into()
 }
 
 fn write_list(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {

@@ -3,7 +3,7 @@
 use crate::app::{Effort, ProgramRequest, Threshold};
 use crate::report::run::Plots;
 
-/// How much slower is too much where nothing else is said: per cent.
+/// The threshold of a gate without a value.
 pub(super) const DEFAULT_THRESHOLD: Threshold = Threshold::PerCent(5.0);
 
 /// Whether curves are drawn, by the options `--plot` and `--no-plot`.

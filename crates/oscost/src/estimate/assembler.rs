@@ -38,7 +38,7 @@ struct MachineState {
     probe: Vec<CpuProbe>,
     cpu: Option<u32>,
     calibrations: Vec<(Calibration, ClockSync)>,
-    passed_over: Vec<String>,
+    rejected_clocks: Vec<String>,
 }
 
 impl MachineState {
@@ -61,7 +61,7 @@ impl MachineState {
             q_ns: clock.ns(clock.quantum_ticks),
             c_in_ns: clock.ns(clock.inside_ticks),
             c_tot_ns: clock.ns(clock.pair_ticks),
-            passed_over: self.passed_over.clone(),
+            rejected_clocks: self.rejected_clocks.clone(),
         })
     }
 
@@ -109,11 +109,11 @@ impl Assembler {
                 seen.probe.clone_from(probe);
                 seen.cpu = *cpu;
             }
-            Entry::Calibrated { machine, calibration, sync, passed_over } => {
+            Entry::Calibrated { machine, calibration, sync, rejected_clocks } => {
                 let seen = self.machine_state_mut(machine);
                 seen.calibrations.push((*calibration, *sync));
                 if seen.calibrations.len() == 1 {
-                    seen.passed_over.clone_from(passed_over);
+                    seen.rejected_clocks.clone_from(rejected_clocks);
                 }
             }
             Entry::Planned { rows, timers } => {

@@ -288,12 +288,12 @@ fn scaling_record(law: &Scaling, sizes: &[SizeCost], holds: bool) -> curve::Scal
     };
     curve::Scaling {
         model: law.law.text().to_owned(),
-        second: law.runner_up.map(|second| second.text().to_owned()),
-        a: known(law.fixed),
-        b: law.marginal.map(known),
+        alternative_model: law.runner_up.map(|second| second.text().to_owned()),
+        fixed_cost: known(law.fixed),
+        marginal_cost: law.marginal.map(known),
         crossover: law.crossover.map(known),
         exponent: last_exponent(sizes).map(known),
-        holds,
+        fits: holds,
     }
 }
 
@@ -303,7 +303,7 @@ fn bend_intervals(
     scaling: Option<&curve::Scaling>,
     points: &[CurvePoint],
 ) -> Vec<[u64; 2]> {
-    let smooth = scaling.filter(|law| law.holds).and_then(|law| law.crossover.as_ref());
+    let smooth = scaling.filter(|law| law.fits).and_then(|law| law.crossover.as_ref());
     let reaches = |at: f64| points.iter().any(|point| point.value as f64 >= at);
     let smooth = smooth.filter(|it| reaches(it.value));
     let smooth = smooth.map(|it| [it.ci95[0].floor() as u64, it.ci95[1].ceil() as u64]);

@@ -64,7 +64,7 @@ impl RowState {
         // On a shared machine a shot this long is seldom undisturbed.
         flag("LONG_SHOTS", mode == Some(Mode::S) && median > 1e6);
         let absolute = matches!(mode, Some(Mode::S | Mode::C | Mode::T));
-        flag("NOT_CLAIMABLE", shared.very_noisy && absolute);
+        flag("UNRELIABLE", shared.very_noisy && absolute);
         flags
     }
 

@@ -47,7 +47,7 @@ fn compare_half(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
     let trip_of = figure(trip)?;
     let [low, high] = trip_of.ci95;
     let half = Figure { median: trip_of.median / 2.0, ci95: [low / 2.0, high / 2.0] };
-    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "UNRELIABLE");
     let unclaimable = [trip, there, back].into_iter().any(is_unclaimable);
     let (there, back) = (one_way(figure(there)?, half)?, one_way(figure(back)?, half)?);
     let verdict = verdict([there.verdict, back.verdict], unclaimable);
@@ -56,7 +56,7 @@ fn compare_half(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
         half,
         outbound: there,
         inbound: back,
-        too_noisy: unclaimable,
+        unreliable: unclaimable,
         verdict,
     })
 }

@@ -33,7 +33,7 @@ pub struct Series {
     /// Whether its other end stands on a machine of its own.
     pub peer: bool,
     /// How that end was reached, where the records tell.
-    pub peer_at: Option<String>,
+    pub peer_host: Option<String>,
     /// What its figures are counted in.
     pub unit: Unit,
     /// Which direction is better.
@@ -47,23 +47,23 @@ pub struct Series {
     /// The runs, the oldest first.
     pub points: Vec<Point>,
     /// How many runs of the series are older than these.
-    pub older: usize,
+    pub older_runs: usize,
     /// How often chance parts the runs as far as their farthest two parts are; `null` where they are
     /// too few to ask.
     pub p: Option<f64>,
     /// What that is worth among all series that were asked about at once.
     pub q: Option<f64>,
     /// Whether a change would have been found had this series been asked about alone.
-    pub missed: bool,
+    pub rejected_by_correction: bool,
     /// The share of how far a run strays that the next one shares, where that is so much that it was
     /// taken out before chance was asked.
-    pub together: Option<f64>,
+    pub autocorrelation: Option<f64>,
     /// The changes, in order.
     pub changes: Vec<Change>,
     /// Where the newest runs lie elsewhere than those before; it is provisional.
-    pub newest: Option<Newest>,
+    pub recent_shift: Option<RecentShift>,
     /// What was updated between two runs, in order.
-    pub marks: Vec<Mark>,
+    pub updates: Vec<Update>,
     /// Runs that have the case and are not among the points, by the reason why.
     pub left_out: Vec<LeftOut>,
     /// Other places that the case was measured at.
@@ -103,7 +103,7 @@ pub struct Change {
     /// The last run before it.
     pub before: String,
     /// The first run behind it.
-    pub behind: String,
+    pub after: String,
     /// The median from the change before it on, in the unit of the series.
     pub from: f64,
     /// The median up to the next one.
@@ -120,7 +120,7 @@ pub struct Change {
 
 /// The newest runs lie elsewhere than those before them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Newest {
+pub struct RecentShift {
     /// How many are the newest.
     pub runs: usize,
     /// How many they are held against.
@@ -135,11 +135,11 @@ pub struct Newest {
 
 /// Something that is another one from a run on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Mark {
+pub struct Update {
     /// The first point with it, counted from 0.
     pub point: usize,
     /// What was updated.
-    pub what: Updated,
+    pub part: UpdatedPart,
     /// Whether that is the machine of the other end.
     pub peer: bool,
     /// What it was.
@@ -151,7 +151,7 @@ pub struct Mark {
 /// What can be updated without leaving a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Updated {
+pub enum UpdatedPart {
     /// The kernel's release.
     Kernel,
     /// The kernel's image, under the same release.
@@ -178,38 +178,38 @@ pub enum Updated {
     Worker,
 }
 
-impl Updated {
+impl UpdatedPart {
     /// All that is watched.
-    pub const ALL: [Updated; 12] = [
-        Updated::Kernel,
-        Updated::Image,
-        Updated::CommandLine,
-        Updated::Mitigations,
-        Updated::Modules,
-        Updated::Tracers,
-        Updated::Microcode,
-        Updated::Clock,
-        Updated::Mode,
-        Updated::Cpu,
-        Updated::Oscost,
-        Updated::Worker,
+    pub const ALL: [UpdatedPart; 12] = [
+        UpdatedPart::Kernel,
+        UpdatedPart::Image,
+        UpdatedPart::CommandLine,
+        UpdatedPart::Mitigations,
+        UpdatedPart::Modules,
+        UpdatedPart::Tracers,
+        UpdatedPart::Microcode,
+        UpdatedPart::Clock,
+        UpdatedPart::Mode,
+        UpdatedPart::Cpu,
+        UpdatedPart::Oscost,
+        UpdatedPart::Worker,
     ];
 
     /// What it is called.
     pub fn text(self) -> &'static str {
         match self {
-            Updated::Kernel => "kernel",
-            Updated::Image => "kernel image",
-            Updated::Microcode => "microcode",
-            Updated::CommandLine => "command line",
-            Updated::Mitigations => "mitigations",
-            Updated::Modules => "security modules",
-            Updated::Tracers => "tracers",
-            Updated::Clock => "clock",
-            Updated::Mode => "mode",
-            Updated::Cpu => "CPU",
-            Updated::Oscost => "oscost",
-            Updated::Worker => "worker",
+            UpdatedPart::Kernel => "kernel",
+            UpdatedPart::Image => "kernel image",
+            UpdatedPart::Microcode => "microcode",
+            UpdatedPart::CommandLine => "command line",
+            UpdatedPart::Mitigations => "mitigations",
+            UpdatedPart::Modules => "security modules",
+            UpdatedPart::Tracers => "tracers",
+            UpdatedPart::Clock => "clock",
+            UpdatedPart::Mode => "mode",
+            UpdatedPart::Cpu => "CPU",
+            UpdatedPart::Oscost => "oscost",
+            UpdatedPart::Worker => "worker",
         }
     }
 }

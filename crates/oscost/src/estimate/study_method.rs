@@ -38,7 +38,7 @@ pub(super) fn study_method_figure(
         MethodReader { study_method, clock, unit, found }.figure(&experiments)
     });
     let nothing = |reason| StudyMethodFigure {
-        study_method,
+        method: study_method,
         iterations: 0,
         experiments: 0,
         value: None,
@@ -115,7 +115,7 @@ impl MethodReader<'_> {
             }
         };
         Ok(StudyMethodFigure {
-            study_method: self.study_method,
+            method: self.study_method,
             iterations: experiments.iter().map(|it| ops(it)).min().unwrap_or(0),
             experiments: experiments.len() as u32,
             value: Some(value),
@@ -189,7 +189,7 @@ mod tests {
         let said = MethodReader { study_method, clock: &CLOCK, unit, found: false }
             .figure(experiments)
             .unwrap();
-        assert_eq!((said.reason, said.study_method), (None, study_method));
+        assert_eq!((said.reason, said.method), (None, study_method));
         (said.value, said.deviation)
     }
 

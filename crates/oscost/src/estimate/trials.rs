@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::{Phase, WorkerOutcome};
-use oscost_model::program::{Measured, Trial, Workload};
+use oscost_model::program::{MetricValue, Trial, Workload};
 use oscost_model::record::{
     Calls, DisturbanceSummary, Estimate, Metric, Repetition, Row, RowOutcome,
 };
@@ -14,10 +14,10 @@ use super::row_state::{RowState, RunContext, WorkerEntry};
 use super::study_method;
 
 /// The values of trials by metric, in the order in which a workload has them.
-pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(Measured, Vec<f64>)> {
-    let each: Vec<Vec<Measured>> = trials.iter().map(|trial| workload.metrics(trial)).collect();
+pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(MetricValue, Vec<f64>)> {
+    let each: Vec<Vec<MetricValue>> = trials.iter().map(|trial| workload.metrics(trial)).collect();
     let Some(first) = each.first() else { return Vec::new() };
-    let of = |metric: &Measured| {
+    let of = |metric: &MetricValue| {
         let values = each.iter().flatten().filter(|(name, ..)| *name == metric.0);
         (metric.clone(), values.map(|(.., value)| *value).collect())
     };

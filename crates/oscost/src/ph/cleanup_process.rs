@@ -36,7 +36,7 @@ impl CleanupProcess {
         let failed = |error: io::Error| format!("cannot start a guard: {error}");
         let program = std::env::current_exe().map_err(failed)?;
         let child = Command::new(program)
-            .args(["ph", "guard"])
+            .args(["ph", "cleanup"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // What a terminal's keys end is the holder, and not who cleans up after it.

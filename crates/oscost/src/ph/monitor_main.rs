@@ -396,8 +396,8 @@ mod tests {
         let text = String::from_utf8(said).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
-        assert_eq!(lines[0], r#"{"said":"ready"}"#);
-        let last = r#"{"said":"ended","calls":1,"lost":3,"marked":[{"pid":4,"calls":5}],"#;
+        assert_eq!(lines[0], r#"{"event":"ready"}"#);
+        let last = r#"{"event":"ended","calls":1,"lost":3,"marked":[{"pid":4,"calls":5}],"#;
         assert_eq!(lines[1], format!(r#"{last}"profile_state":"training","anomalies":2}}"#));
     }
 

@@ -44,7 +44,7 @@ impl MonitorOptions {
 
 /// What a holder says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "said", rename_all = "kebab-case")]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum MonitorEvent {
     /// The monitor is attached: it sees every call from now on.
     Ready,
@@ -169,7 +169,7 @@ impl MonitorProcess {
     pub fn this_program() -> io::Result<Self> {
         Ok(Self {
             program: std::env::current_exe()?,
-            leading_arguments: ["ph", "hold"].map(str::to_owned).into(),
+            leading_arguments: ["ph", "monitor"].map(str::to_owned).into(),
         })
     }
 }

@@ -27,7 +27,7 @@ impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best usable clock there.
     pub(super) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
         let ladder = usable_clocks(self.workers.session().hello());
-        let mut passed_over: Vec<String> = self
+        let mut rejected_clocks: Vec<String> = self
             .workers
             .session()
             .hello()
@@ -72,13 +72,13 @@ impl Run<'_> {
                 Ok((calibration, sync)) => {
                     self.clock = Some(calibration);
                     let machine = machine.to_owned();
-                    self.emit(Entry::Calibrated { machine, calibration, sync, passed_over });
+                    self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
                     return Ok(());
                 }
-                Err(ended) => passed_over.push(format!("{}: {}", kind.text(), ended.reason)),
+                Err(ended) => rejected_clocks.push(format!("{}: {}", kind.text(), ended.reason)),
             }
         }
-        Err(RunError::NoClock(passed_over.join("; ")))
+        Err(RunError::NoClock(rejected_clocks.join("; ")))
     }
 
     /// Probes the CPUs of the remote peer, and chooses the one that its servers are pinned to.
@@ -115,8 +115,8 @@ impl Run<'_> {
     pub(super) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
         let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
         if let Ok((calibration, sync)) = self.workers.calibrate(self.cpu, kind)? {
-            let (machine, passed_over) = (machine.to_owned(), Vec::new());
-            self.emit(Entry::Calibrated { machine, calibration, sync, passed_over });
+            let (machine, rejected_clocks) = (machine.to_owned(), Vec::new());
+            self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
         }
         Ok(())
     }

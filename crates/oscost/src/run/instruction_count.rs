@@ -279,8 +279,8 @@ impl Run<'_> {
         match machines.next(number, EVENT_TIMEOUT)? {
             Event::Calibrated { calibration, sync, .. } => {
                 let machine = machine_id(number);
-                let passed_over = Vec::new();
-                self.emit(Entry::Calibrated { machine, calibration, sync, passed_over });
+                let rejected_clocks = Vec::new();
+                self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
             }
             other => return Err(HostError::SupervisorEnded(job_failure(other).reason)),
         }

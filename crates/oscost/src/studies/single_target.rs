@@ -248,7 +248,7 @@ fn clock_correction(
     by: &StudyMethodFigure,
     clock_ns: Option<f64>,
 ) -> Option<f64> {
-    let other = StudyMethod { clock: study_method.clock, ..by.study_method };
+    let other = StudyMethod { clock: study_method.clock, ..by.method };
     if other != *study_method {
         return None;
     }
@@ -259,7 +259,7 @@ fn clock_correction(
         };
         Some(clock_ns? / windows)
     };
-    match (study_method.clock, by.study_method.clock) {
+    match (study_method.clock, by.method.clock) {
         (ClockCost::Included, ClockCost::Subtracted) => cost(),
         (ClockCost::Subtracted, ClockCost::Included) => cost().map(|cost| -cost),
         _ => Some(0.0),

@@ -18,7 +18,7 @@ pub(super) fn ph() -> Result<AttachedTreatment, String> {
     let program = std::env::current_exe().map_err(|error| format!("who we are: {error}"))?;
     let program = program.into_os_string().into_string();
     let program = program.map_err(|_| "its own path is no text".to_owned())?;
-    let holder = [&program, "ph", "hold", "--quiet", FRESH_FLAG].map(str::to_owned).to_vec();
+    let holder = [&program, "ph", "monitor", "--quiet", FRESH_FLAG].map(str::to_owned).to_vec();
     Ok(AttachedTreatment::Ph { monitor_command: holder })
 }
 

@@ -191,7 +191,10 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
     };
     let poll = of("poll", "epoll");
     assert_eq!((&poll["axis"], &poll["item"]), (&json!("fds"), &json!("descriptor")));
-    assert_eq!((&poll["between"], &poll["point"]), (&json!("method"), &json!({ "ready": "one" })));
+    assert_eq!(
+        (&poll["differing_axis"], &poll["point"]),
+        (&json!("method"), &json!({ "ready": "one" }))
+    );
     assert_eq!(
         (&poll["costlier_wins_until"], &poll["cheaper_wins_from"]),
         (&json!(18), &json!(32))

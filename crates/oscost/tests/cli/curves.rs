@@ -60,7 +60,7 @@ impl Scenario {
         for &size in sizes {
             self.costs.insert(case(size), cost(size as f64));
             let channel = json!({
-                "capacity_bytes": capacity, "pipe_buf_bytes": 4_096, "verified": 1, "unauthorised_connections": 0,
+                "capacity_bytes": capacity, "pipe_buf_bytes": 4_096, "verified_messages": 1, "unauthorised_connections": 0,
             });
             self.channels.insert(case(size), channel);
         }
@@ -172,7 +172,7 @@ fn the_record_has_each_curve_with_all_points_and_matches_the_schema() {
     assert_eq!(named["breaks"][0]["constants"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
     let smooth = of("made/latency", "fifo");
     assert_eq!((&smooth["breaks"], &smooth["scaling"]["model"]), (&json!([]), &json!("N")));
-    assert_eq!(smooth["scaling"]["holds"], true);
+    assert_eq!(smooth["scaling"]["fits"], true);
     assert!(smooth["saturation"].is_null() && smooth["capacity"].is_null());
     let unexplained = of("made/latency", "queue");
     assert_eq!(unexplained["breaks"][0]["constants"], json!([]));
@@ -277,7 +277,7 @@ fn a_reason_of_several_cases_is_shown_once_and_lost_datagrams_are_counted() {
     scenario.channels.insert(
         case,
         json!({
-            "verified": 1, "unauthorised_connections": 0,
+            "verified_messages": 1, "unauthorised_connections": 0,
             "datagrams": {
                 "sent": 100, "arrived": 97, "lost": 3, "late": 1, "duplicate": 0, "reordered": 2,
                 "end_markers": 0,

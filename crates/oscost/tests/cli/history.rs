@@ -66,10 +66,10 @@ fn as_json_every_point_names_its_run_and_every_change_the_runs_around_it() {
     assert_eq!(points.len(), RUNS);
     let change = &series["changes"][0];
     assert_eq!(change["point"], STEP);
-    assert_eq!((&change["before"], &change["behind"]), (&points[24]["run"], &points[25]["run"]));
+    assert_eq!((&change["before"], &change["after"]), (&points[24]["run"], &points[25]["run"]));
     assert!((change["ratio"].as_f64().unwrap() - 1.06).abs() < 0.01, "{change}");
-    let mark = &series["marks"][0];
-    assert_eq!((&mark["point"], &mark["what"]), (&json!(STEP), &json!("kernel")));
+    let update = &series["updates"][0];
+    assert_eq!((&update["point"], &update["part"]), (&json!(STEP), &json!("kernel")));
     assert_eq!(series["left_out"].as_array().unwrap().len(), 3, "{series}");
     // Figures are those of the record to their last bit.
     let id = points[7]["run"].as_str().unwrap();
@@ -186,13 +186,13 @@ fn tracers_and_settings_that_changed_are_marked_at_the_change() {
     });
     let found = series(&sandbox, CASE);
     assert_eq!(points(&found), RUNS, "{found}");
-    let marks: Vec<String> = found["marks"]
+    let updates: Vec<String> = found["updates"]
         .as_array()
         .unwrap()
         .iter()
         .map(|it| {
             let text = |key: &str| it[key].as_str().unwrap().to_owned();
-            format!("{} {}: {} -> {}", it["point"], text("what"), text("from"), text("to"))
+            format!("{} {}: {} -> {}", it["point"], text("part"), text("from"), text("to"))
         })
         .collect();
     let expected = [
@@ -203,7 +203,7 @@ fn tracers_and_settings_that_changed_are_marked_at_the_change() {
         "25 cpu: 0 -> 1",
         "27 mode: B -> S",
     ];
-    assert_eq!(marks, expected);
+    assert_eq!(updates, expected);
     let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
     fits(&shown);
     assert!(
@@ -285,7 +285,7 @@ fn a_run_is_one_point_each_peer_a_series_and_a_faulty_run_not_the_reference() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| (points(it), it["peer_at"].as_str().unwrap()))
+        .map(|it| (points(it), it["peer_host"].as_str().unwrap()))
         .collect();
     assert_eq!(found, [(6, "ssh:db1"), (3, "ssh:db2")]);
     let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;

@@ -18,8 +18,7 @@ fn requests_per_second_are_in_the_table_and_client_latencies_below_it() {
             let requests = json!({
                 "answered": 1_000, "p50_ns": 8 * ns, "p99_ns": 40 * ns, "max_ns": 90 * ns,
             });
-            let seen =
-                json!({ "verified": 0, "unauthorised_connections": 0, "requests": requests });
+            let seen = json!({ "verified_messages": 0, "unauthorised_connections": 0, "requests": requests });
             channels.insert(case, seen);
         }
     }

@@ -100,15 +100,15 @@ fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
     let study_method = &asked(&record)[0]["study_method"];
     assert_eq!(study_method["iterations"], 10_000);
-    assert_eq!(study_method["study_method"]["timed"], "together");
-    assert_eq!(study_method["study_method"]["clock"], "subtracted");
+    assert_eq!(study_method["method"]["timed"], "together");
+    assert_eq!(study_method["method"]["clock"], "subtracted");
     assert_eq!(study_method["deviation"], Value::Null, "of a mean there is none");
     let text = STUDY.replace("MANNER", &keys_of("together 100000000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
     let study_method = &asked(&record)[0]["study_method"];
     let done = study_method["iterations"].as_u64().unwrap();
     assert!((100..1_000_000).contains(&done), "{study_method}");
-    assert_eq!(study_method["study_method"]["iterations"], 100_000_000);
+    assert_eq!(study_method["method"]["iterations"], 100_000_000);
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn without_a_vdso_the_system_call_is_chosen_and_every_row_has_its_reason() {
     let entered = row(&record, "timer/clock-gettime:clock=monotonic,via=libc");
     assert_eq!(entered["calls"]["expected"], false);
     assert_eq!(record["machines"][0]["clock"]["source"], "syscall");
-    assert_eq!(record["machines"][0]["clock"]["passed_over"].as_array().unwrap().len(), 2);
+    assert_eq!(record["machines"][0]["clock"]["rejected_clocks"].as_array().unwrap().len(), 2);
 }
 
 #[test]

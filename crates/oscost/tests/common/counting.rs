@@ -173,7 +173,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
         };
         let (now, machine) = (entries.len() as u64, id.clone());
         let sync = ClockSync { ticks: 1_000 * now, raw_ns: 999 * now + 5, width_ticks: 40 };
-        entries.push(Entry::Calibrated { machine, calibration, sync, passed_over: vec![] });
+        entries.push(Entry::Calibrated { machine, calibration, sync, rejected_clocks: vec![] });
     }
     let each = || kernels.iter().zip(&ids);
     let rows: Vec<(PlannedRow, &Vec<Option<i64>>)> = each()

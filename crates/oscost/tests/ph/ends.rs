@@ -93,7 +93,7 @@ fn with_a_stopped(env: &Tool, data: &TempDir) -> (Child, u32, Vec<u32>) {
     // It shares this test's group: in one that is orphaned the kernel ends whoever is stopped.
     let tool = oscost(data.path(), &words).spawn().unwrap();
     wait_for("it is stopped", || !stopped(&descendants(tool.id())).is_empty());
-    let holder = started_with("hold", tool.id()).unwrap();
+    let holder = started_with("monitor", tool.id()).unwrap();
     let processes = stopped(&descendants(tool.id()));
     (tool, holder, processes)
 }
@@ -155,7 +155,7 @@ fn a_run_under_the_monitor_leaves_nobody_stopped_whichever_process_of_it_is_kill
     let (data, mut shell) = (data(), Shell::start());
     train(&ls, &data, &mut shell);
     shell.end();
-    for killed in ["run", "supervise", "hold"] {
+    for killed in ["run", "supervise", "monitor"] {
         let words = ["run", "--treat", "ph+trained+respond", "--no-store", "syscall", "switch"];
         let mut tool = oscost(data.path(), &words).stdout(Stdio::null()).spawn().unwrap();
         wait_for("the monitor is attached", || attached() >= 3);

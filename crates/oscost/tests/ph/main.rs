@@ -134,7 +134,7 @@ struct Monitor {
 impl Monitor {
     fn start(data: &Path, root: &Shell, more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_oscost"))
-            .args(["ph", "hold", &format!("--tree={}", root.child.id())])
+            .args(["ph", "monitor", &format!("--tree={}", root.child.id())])
             .args(more)
             .env("XDG_DATA_HOME", data)
             .stdin(Stdio::piped())
@@ -448,7 +448,7 @@ fn what_a_monitor_cannot_do_it_says_in_one_line_and_touches_no_file() {
     let claimed = lock(&folder).unwrap();
     fs::write(folder.join("5-6.profile"), "not a profile\n").unwrap();
     let ran = Command::new(env!("CARGO_BIN_EXE_oscost"))
-        .args(["ph", "hold"])
+        .args(["ph", "monitor"])
         .env("XDG_DATA_HOME", data.path())
         .stdin(Stdio::null())
         .output()

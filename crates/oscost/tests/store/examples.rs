@@ -225,7 +225,7 @@ pub(crate) fn entries() -> Vec<Entry> {
             machine: "m0".into(),
             calibration,
             sync: ClockSync { ticks: u64::MAX, raw_ns: 1 << 60, width_ticks: 40 },
-            passed_over: vec!["tsc: not invariant".into()],
+            rejected_clocks: vec!["tsc: not invariant".into()],
         },
         Entry::Planned { rows: vec![row, reference_case], timers: vec![] },
         Entry::Piloted { row: 0, plan: plan() },

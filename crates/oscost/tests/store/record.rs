@@ -22,13 +22,10 @@ pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store").join(name)
 }
 
-/// `UPDATE_GOLDEN=1` rewrites the file, which is allowed until the first release only.
+/// The file is never regenerated: it stands for records that others keep. Until the first release a
+/// renamed key is renamed in it by hand.
 #[test]
 fn a_record_of_version_1_is_imported() {
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        let json = serde_json::to_string_pretty(&record()).unwrap();
-        fs::write(golden("run-1.json"), json + "\n").unwrap();
-    }
     let bytes = fs::read(golden("run-1.json")).unwrap();
     assert_eq!(validate(&bytes).unwrap(), record());
     let (_folder, mut store) = new_store();
@@ -138,7 +135,7 @@ pub(crate) fn record() -> Record {
         ..row("syscall/getppid:via=vdso")
     };
     let clock = json!({"source": "tsc", "ticks_per_ns": 2.6, "rate_error_ppm": 0.5, "q_ns": 10.0,
-        "c_in_ns": 19.0, "c_tot_ns": 34.0, "passed_over": []});
+        "c_in_ns": 19.0, "c_tot_ns": 34.0, "rejected_clocks": []});
     let mut machine = machine();
     machine.clock = serde_json::from_value(clock).unwrap();
     Record {

@@ -217,7 +217,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
             machine: "m0".into(),
             calibration,
             sync: ClockSync { ticks: 0, raw_ns: 0, width_ticks: 0 },
-            passed_over: vec![],
+            rejected_clocks: vec![],
         },
         Entry::Planned { rows: rows.collect(), timers: Vec::new() },
     ];

@@ -401,7 +401,7 @@ const BENCHES: &[Bench] = &[
               makes a call; the tick finds that the slice is used up. In a virtual machine the \
               tick is most of it: compare with half the difference between switch/yield and its \
               calls. With two more processes that want the CPU both switches may contain one of \
-              their slices: the run is very noisy then, and the row is flagged NOT_CLAIMABLE.",
+              their slices: the run is very noisy then, and the row is flagged UNRELIABLE.",
         axes: &[Axis {
             name: "figure",
             sets: "the figure: the length of a slice, or the cost of a switch",

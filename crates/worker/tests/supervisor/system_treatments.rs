@@ -236,7 +236,7 @@ fn a_monitor_process_is_ended_by_the_end_of_its_input_however_its_job_ends() {
         let mut session = Session::start();
         let left = session.folder().join("undone");
         let script = format!(
-            "echo '{{\"said\":\"ready\"}}'; cat; echo >'{}'; echo '{{\"said\":\"ended\",\"calls\":42}}'",
+            "echo '{{\"event\":\"ready\"}}'; cat; echo >'{}'; echo '{{\"event\":\"ended\",\"calls\":42}}'",
             left.display()
         );
         attach(&mut session, 1, &[held_by(&script)]);
@@ -261,7 +261,7 @@ fn a_monitor_process_is_ended_by_the_end_of_its_input_however_its_job_ends() {
 #[test]
 fn failures_of_a_monitor_process_are_reported() {
     let mut session = Session::start();
-    let missing = "echo '{\"said\":\"missing\",\"why\":\"no BTF\"}'; exit 1";
+    let missing = "echo '{\"event\":\"missing\",\"why\":\"no BTF\"}'; exit 1";
     attach(&mut session, 1, &[held_by(missing)]);
     match session.event() {
         Event::Skipped { missing, .. } => assert!(missing.contains("pH is not available: no BTF")),
@@ -272,7 +272,7 @@ fn failures_of_a_monitor_process_are_reported() {
     attach(&mut session, 3, &[AttachedTreatment::Ph { monitor_command: vec!["/none".to_owned()] }]);
     assert!(failure_reason(session.event()).contains("cannot start the monitor process"));
     // It exits while it should stay attached.
-    attach(&mut session, 4, &[held_by("echo '{\"said\":\"ready\"}'; exec sleep 0.1")]);
+    attach(&mut session, 4, &[held_by("echo '{\"event\":\"ready\"}'; exec sleep 0.1")]);
     session.ready(4);
     std::thread::sleep(std::time::Duration::from_millis(200));
     session.send(&Order::Stop { id: 4 });

@@ -8,7 +8,7 @@ use oscost_model::worker::Mode;
 use super::run_figure::RunFigure;
 use super::updates::updates;
 use crate::advice::classes::difference;
-use crate::estimate::history::{Change, History, LeftOut, Newest, Point, Series};
+use crate::estimate::history::{Change, History, LeftOut, Point, RecentShift, Series};
 use crate::store::{MachineState, SummarisedRun};
 use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS};
 
@@ -129,21 +129,21 @@ fn series_of_case<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<Seri
         case: figure.case.clone(),
         target: query.target.to_owned(),
         peer: figure.peer.is_some(),
-        peer_at: figure.peer.and(reference.run.summary.peer.clone()),
+        peer_host: figure.peer.and(reference.run.summary.peer.clone()),
         unit: figure.unit,
         better: figure.unit.better(),
         rev: figure.rev,
         machine_class: class(|state| &state.machine),
         kernel_class: class(|state| &state.kernel),
         points: comparable.iter().map(point).collect(),
-        older,
+        older_runs: older,
         p: None,
-        missed: false,
-        together: None,
+        rejected_by_correction: false,
+        autocorrelation: None,
         q: None,
         changes: Vec::new(),
-        newest: None,
-        marks: updates(comparable),
+        recent_shift: None,
+        updates: updates(comparable),
         left_out: counted(left_out.clone()),
         other_targets: other_targets.into_iter().map(str::to_owned).collect(),
     };
@@ -169,7 +169,7 @@ fn fault(it: &RunFigure<'_>) -> Option<String> {
     if it.run.summary.clock_drifted {
         return Some("its clock drifted".to_owned());
     }
-    if it.has_flag("NOT_CLAIMABLE") {
+    if it.has_flag("UNRELIABLE") {
         return Some("too much time was lost for single shots".to_owned());
     }
     let figures = it.figure.interval.iter().flatten().chain([&it.figure.median]);
@@ -265,7 +265,7 @@ fn find_changes(all: &mut [Series]) {
     for (series, (points, found)) in all.iter_mut().zip(points.iter().zip(found)) {
         if let Some(found) = found {
             (series.p, series.q) = (Some(found.p), Some(found.q));
-            (series.missed, series.together) =
+            (series.rejected_by_correction, series.autocorrelation) =
                 (found.rejected_by_correction, found.autocorrelation);
             let changes = found.changes.iter();
             series.changes = changes.map(|it| changed(&series.points, it, found.q)).collect();
@@ -273,7 +273,7 @@ fn find_changes(all: &mut [Series]) {
         // A change at the newest runs says the same, with more evidence.
         let last = series.changes.last().map(|it| it.point);
         let is_new = |it: &change::RecentShift| last.is_none_or(|last| last < it.first);
-        series.newest = change::recent_shift(points).filter(is_new).map(|it| Newest {
+        series.recent_shift = change::recent_shift(points).filter(is_new).map(|it| RecentShift {
             runs: NEWEST_POINTS,
             before: PRECEDING_POINTS,
             from: it.from.exp(),
@@ -287,7 +287,7 @@ fn changed(points: &[Point], it: &change::Change, q: f64) -> Change {
     Change {
         point: it.first,
         before: points[it.first - 1].run.clone(),
-        behind: points[it.first].run.clone(),
+        after: points[it.first].run.clone(),
         from: it.from.exp(),
         to: it.to.exp(),
         ratio: (it.to - it.from).exp(),

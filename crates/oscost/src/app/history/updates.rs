@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::worker::Mode;
 
 use super::run_figure::RunFigure;
-use crate::estimate::history::{Mark, Updated};
+use crate::estimate::history::{Update, UpdatedPart};
 use crate::store::MachineState;
 
 /// How many letters of a worker's hash are shown.
@@ -19,21 +19,21 @@ const RUNS_ON_ONE_CPU: usize = 5;
 type Part = fn(&MachineState) -> &Option<String>;
 
 /// What is compared of the machines at both ends.
-const MACHINE_PARTS: [(Updated, Part); 8] = [
-    (Updated::Kernel, |machine| &machine.release),
-    (Updated::Image, |machine| &machine.build_id),
-    (Updated::CommandLine, |machine| &machine.command_line),
-    (Updated::Mitigations, |machine| &machine.mitigations),
-    (Updated::Modules, |machine| &machine.modules),
-    (Updated::Tracers, |machine| &machine.tracers),
-    (Updated::Microcode, |machine| &machine.microcode),
-    (Updated::Clock, |machine| &machine.clock),
+const MACHINE_PARTS: [(UpdatedPart, Part); 8] = [
+    (UpdatedPart::Kernel, |machine| &machine.release),
+    (UpdatedPart::Image, |machine| &machine.build_id),
+    (UpdatedPart::CommandLine, |machine| &machine.command_line),
+    (UpdatedPart::Mitigations, |machine| &machine.mitigations),
+    (UpdatedPart::Modules, |machine| &machine.modules),
+    (UpdatedPart::Tracers, |machine| &machine.tracers),
+    (UpdatedPart::Microcode, |machine| &machine.microcode),
+    (UpdatedPart::Clock, |machine| &machine.clock),
 ];
 
 /// What was updated from run to run, each compared with the last run that recorded it.
-pub(super) fn updates(fit: &[RunFigure<'_>]) -> Vec<Mark> {
-    let mut marks: Vec<Mark> = Vec::new();
-    let mut last: BTreeMap<(bool, Updated), &str> = BTreeMap::new();
+pub(super) fn updates(fit: &[RunFigure<'_>]) -> Vec<Update> {
+    let mut marks: Vec<Update> = Vec::new();
+    let mut last: BTreeMap<(bool, UpdatedPart), &str> = BTreeMap::new();
     for (point, it) in fit.iter().enumerate() {
         let ends = [(false, it.machine), (true, it.peer)];
         let machine_parts = ends.into_iter().flat_map(|(peer, state)| {
@@ -41,24 +41,24 @@ pub(super) fn updates(fit: &[RunFigure<'_>]) -> Vec<Mark> {
         });
         let summary = &it.run.summary;
         let tool_parts = [
-            (false, Updated::Mode, it.figure.mode.map(Mode::text)),
-            (false, Updated::Oscost, Some(summary.tool.as_str())),
-            (false, Updated::Worker, Some(summary.worker.as_str())),
+            (false, UpdatedPart::Mode, it.figure.mode.map(Mode::text)),
+            (false, UpdatedPart::Oscost, Some(summary.tool.as_str())),
+            (false, UpdatedPart::Worker, Some(summary.worker.as_str())),
         ];
         let mut updated_kernel = None;
         for (peer, what, now) in machine_parts.chain(tool_parts) {
             let Some(now) = now else { continue };
             let before = last.insert((peer, what), now).filter(|&before| before != now);
             let Some(before) = before else { continue };
-            if what == Updated::Kernel {
+            if what == UpdatedPart::Kernel {
                 updated_kernel = Some(peer);
             }
             // A new release always has a new image.
-            if what == Updated::Image && updated_kernel == Some(peer) {
+            if what == UpdatedPart::Image && updated_kernel == Some(peer) {
                 continue;
             }
             let [from, to] = texts(what, before, now);
-            marks.push(Mark { point, what, peer, from, to });
+            marks.push(Update { point, part: what, peer, from, to });
         }
         marks.extend(moved_cpu(fit, point));
     }
@@ -66,11 +66,11 @@ pub(super) fn updates(fit: &[RunFigure<'_>]) -> Vec<Mark> {
 }
 
 /// The old and the new text of an update: of lists only what differs.
-fn texts(what: Updated, before: &str, now: &str) -> [String; 2] {
+fn texts(what: UpdatedPart, before: &str, now: &str) -> [String; 2] {
     let separator = match what {
-        Updated::CommandLine | Updated::Modules => " ",
-        Updated::Mitigations | Updated::Tracers => "; ",
-        Updated::Image | Updated::Worker => {
+        UpdatedPart::CommandLine | UpdatedPart::Modules => " ",
+        UpdatedPart::Mitigations | UpdatedPart::Tracers => "; ",
+        UpdatedPart::Image | UpdatedPart::Worker => {
             return [before, now].map(|text| text.chars().take(HASH_LETTERS).collect());
         }
         _ => return [before, now].map(str::to_owned),
@@ -91,7 +91,7 @@ fn texts(what: Updated, before: &str, now: &str) -> [String; 2] {
 }
 
 /// Another CPU from this run on, if the runs before it shared one and those after it share another.
-fn moved_cpu(fit: &[RunFigure<'_>], point: usize) -> Option<Mark> {
+fn moved_cpu(fit: &[RunFigure<'_>], point: usize) -> Option<Update> {
     let before = fit.get(point.checked_sub(RUNS_ON_ONE_CPU)?..point)?;
     let after = fit.get(point..point + RUNS_ON_ONE_CPU)?;
     let shared_cpu = |runs: &[RunFigure<'_>]| {
@@ -99,9 +99,9 @@ fn moved_cpu(fit: &[RunFigure<'_>], point: usize) -> Option<Mark> {
         first.filter(|_| runs.iter().all(|it| it.figure.cpu == first))
     };
     let (from, to) = (shared_cpu(before)?, shared_cpu(after)?);
-    (from != to).then(|| Mark {
+    (from != to).then(|| Update {
         point,
-        what: Updated::Cpu,
+        part: UpdatedPart::Cpu,
         peer: false,
         from: from.to_string(),
         to: to.to_string(),

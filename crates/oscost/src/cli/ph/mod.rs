@@ -15,17 +15,17 @@ use constants::ConstantArguments;
 /// What to do with pH.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-pH learns, for each executable, which system calls follow which; when it has
-seen nothing new for long, it takes that for normal, and reports what is not.
-It is the monitor of the study ph-2000 as an eBPF program. It needs root, and
-sees the calls made while `train`, `watch` or the treatment `ph` runs.
+pH learns, for each executable, which system calls follow which. A profile that
+has not grown for long becomes normal; calls outside it are anomalies. It is the
+monitor of the study ph-2000 as an eBPF program. It needs root, and observes the
+calls made while `train`, `watch` or the treatment `ph` runs.
 
 Examples:
   oscost ph status                  can it run here, and what is kept?
   sudo oscost ph train -- make      learn what a build does
-  oscost ph profiles list           what it learnt
+  oscost ph profiles list           what was learnt
   oscost ph profiles show make      the pairs of calls of an executable
-  sudo oscost ph watch              what is not normal, as it happens
+  sudo oscost ph watch              anomalies as they happen
   oscost ph save profiles.txt       all profiles as one file")]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -34,28 +34,28 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Learn what executables do.
+    /// Learn the call sequences of executables.
     Train(Train),
-    /// Say whether pH can run here, and what is kept.
+    /// Show whether pH can run here, and what is kept.
     Status(Status),
-    /// List, show and delete profiles: what was learnt.
+    /// List, show and delete learnt profiles.
     Profiles(Profiles),
     /// Write all profiles into one file.
     Save(Save),
-    /// Keep the profiles of such a file.
+    /// Load profiles from such a file.
     Load(Load),
-    /// Print what is not normal, as it happens.
+    /// Print anomalies as they happen.
     Watch(Watch),
     /// Monitor for another process, until the input ends.
     #[command(hide = true)]
-    Hold(Hold),
-    /// Continue what a monitor process has stopped, when that has ended.
+    Monitor(Monitor),
+    /// Continue the processes that a monitor process has stopped, when it has ended.
     #[cfg(feature = "ebpf")]
     #[command(hide = true)]
-    Guard,
+    Cleanup,
 }
 
-/// What to learn from.
+/// Which processes to learn from.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 With a command, it monitors the calls of the command, of all that it starts, and
@@ -80,16 +80,16 @@ struct Train {
     command: Vec<OsString>,
 }
 
-/// What to watch.
+/// Which processes to watch.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-With a command, it monitors the calls of the command and of all that it starts;
-without one, all processes until Ctrl-C. It learns meanwhile. Nothing is delayed
-unless --delay-factor says so, and nothing is ever killed.
+With a command, it monitors the command and its descendants; without one, all
+processes until Ctrl-C. It learns meanwhile. Processes are delayed only with
+--delay-factor, and never killed.
 
-PAIR is a call and an earlier one that is not normal before it, with how many
-calls earlier. LOCALITY counts the anomalies among the last calls of that
-process, ANOMALIES those of the executable since it was found normal.
+PAIR is a call and an earlier call that is not normal before it, with the
+distance in calls. LOCALITY counts the anomalies among the last calls of that
+process, ANOMALIES those of the executable since its profile became normal.
 
 Exit status: the command's own; 1 if pH cannot run here; 130 after Ctrl-C, 143
 after SIGTERM: the command is asked to end too, and what was learnt is kept.
@@ -98,7 +98,7 @@ Examples:
   sudo oscost ph watch                         all processes
   sudo oscost ph watch -- ./job                one command
   sudo oscost ph watch --json | jq -r .executable
-  sudo oscost ph watch --delay-factor 1        slows down what is not normal")]
+  sudo oscost ph watch --delay-factor 1        delays anomalous processes")]
 struct Watch {
     /// Print each as a line of JSON (`oscost.ph-anomaly/1`).
     #[arg(long)]
@@ -123,8 +123,8 @@ struct Messages {
 /// How to show the status.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each missing need is shown with how to meet it. The exit status is 0 even if pH
-cannot run here.
+Each missing requirement is shown with a way to meet it. The exit status is 0
+even if pH cannot run here.
 
 Examples:
   oscost ph status
@@ -169,11 +169,11 @@ enum ProfileVerb {
     },
     /// Delete the profiles of executables that are gone, or were replaced.
     #[command(after_help = "\
-An executable that was built or installed again is another one, for which the
-profile of the old one is of no use. Profiles of executables in containers are
-deleted, too, if their files are not visible from here.")]
+An executable that was built or installed again is a new one, which does not use
+the profile of the old one. Profiles of executables in containers are deleted,
+too, if their files are not visible here.")]
     Delete {
-        /// Those whose executable is gone, or is another file by now.
+        /// Delete those whose executable is gone, or has been replaced.
         #[arg(long, required = true)]
         gone: bool,
     },
@@ -182,7 +182,7 @@ deleted, too, if their files are not visible from here.")]
 /// Where to write the profiles.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The file is text, to be read and compared; `oscost ph load` keeps it again.
+The file is text, to be read and compared; `oscost ph load` loads it again.
 
 Examples:
   oscost ph save profiles.txt
@@ -192,13 +192,13 @@ struct Save {
     file: String,
 }
 
-/// What to load.
+/// The file to load.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Each profile replaces the one of the same executable; others stay. A file that
-is damaged, or from another kind of processor, is refused as a whole, and
-nothing changes. An executable is known by its device and inode: profiles of
-another machine fit files here by accident only.
+is damaged, or from another kind of processor, is refused as a whole. An
+executable is identified by its device and inode: profiles of another machine
+match files here only by accident.
 
 Examples:
   oscost ph load profiles.txt
@@ -208,9 +208,9 @@ struct Load {
     file: String,
 }
 
-/// What another process wants.
+/// Options of the process that started the monitor.
 #[derive(Debug, clap::Args)]
-struct Hold {
+struct Monitor {
     /// The process whose tree is monitored.
     #[arg(long, value_name = "PID")]
     tree: Option<u32>,
@@ -246,7 +246,7 @@ pub(super) fn ph(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         },
         Verb::Save(Save { file }) => profiles::save(&file, output),
         Verb::Load(Load { file }) => profiles::load(&file),
-        Verb::Hold(Hold { tree, fresh, unchanged, quiet, constants }) => {
+        Verb::Monitor(Monitor { tree, fresh, unchanged, quiet, constants }) => {
             let constants = constants.0;
             monitor::serve(crate::app::ph::ServeRequest {
                 tree,
@@ -257,6 +257,6 @@ pub(super) fn ph(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
             })
         }
         #[cfg(feature = "ebpf")]
-        Verb::Guard => monitor::clean_up(),
+        Verb::Cleanup => monitor::clean_up(),
     }
 }

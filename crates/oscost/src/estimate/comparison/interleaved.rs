@@ -11,7 +11,7 @@ use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::journal::{Design, Pairing, Phase, WorkerOutcome};
-use oscost_model::program::{Measured, Workload};
+use oscost_model::program::{MetricValue, Workload};
 use oscost_model::record::{AddedCost, Comparison, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
@@ -175,12 +175,12 @@ impl<'a> Interleaved<'a> {
             let trials = of_set.filter_map(|(worker, trial)| {
                 Some((round_of(worker.phase)?, (worker.at_s, workload.metrics(trial?))))
             });
-            trials.collect::<BTreeMap<u32, (f64, Vec<Measured>)>>()
+            trials.collect::<BTreeMap<u32, (f64, Vec<MetricValue>)>>()
         });
         let Some((_, first)) = base.values().next() else { return Vec::new() };
         let compared = first.iter().filter(|(name, ..)| workload.is_compared(name));
-        let of = |(name, unit, _): &Measured| {
-            let figure = |metrics: &[Measured]| {
+        let of = |(name, unit, _): &MetricValue| {
+            let figure = |metrics: &[MetricValue]| {
                 let of_name = metrics.iter().find(|(its, ..)| its == name);
                 of_name.map(|(.., value)| *value).filter(|&value| is_cost(value))
             };

@@ -133,7 +133,7 @@ fn a_very_noisy_run_has_no_verdict() {
     new.conditions[0].class = Some("very-noisy".to_owned());
     let compared = compare(&[one(100.0, NO_DRIFT)], &[new]);
     assert_eq!(verdict(&compared), "inconclusive");
-    assert_eq!(compared.comparisons[0].flags, ["NOT_CLAIMABLE"]);
+    assert_eq!(compared.comparisons[0].flags, ["UNRELIABLE"]);
 }
 
 /// A run for each letter, a minute apart: `a` is the base, `b` costs half as much again.

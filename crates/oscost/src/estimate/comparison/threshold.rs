@@ -59,7 +59,7 @@ impl Threshold {
 
     /// Whether a change of so much would have shown in a comparison.
     pub fn would_detect(self, it: &Comparison) -> bool {
-        let claimable = !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+        let claimable = !it.flags.iter().any(|flag| flag == "UNRELIABLE");
         let seen = it.mde_pct.is_some_and(|at| match self {
             Threshold::PerCent(pct) => at <= pct,
             // Any instruction shows in what is exact, and none surely in what is not.

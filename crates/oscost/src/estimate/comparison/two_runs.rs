@@ -68,8 +68,8 @@ pub(super) fn compare_two(base: &Record, new: &Record) -> RunComparison {
             compared.exclude(rows[0].row, why);
             continue;
         };
-        if !is_claimable || [one, other].iter().any(|it| has_flag(it.row, "NOT_CLAIMABLE")) {
-            effect.flags.push("NOT_CLAIMABLE");
+        if !is_claimable || [one, other].iter().any(|it| has_flag(it.row, "UNRELIABLE")) {
+            effect.flags.push("UNRELIABLE");
             effect.p = 1.0;
         }
         let (from, to) = (median(one.row), median(other.row));

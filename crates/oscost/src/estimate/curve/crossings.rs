@@ -204,10 +204,10 @@ impl Pair<'_> {
                 item: dear.of.to_owned(),
                 target: dear.target.0.to_owned(),
                 peer: dear.target.1.map(str::to_owned),
-                between: (*between).to_owned(),
+                differing_axis: (*between).to_owned(),
                 costlier: dear.word(between)?,
                 cheaper: cheap.word(between)?,
-                numbers: numbers.map(whole),
+                range: numbers.map(whole),
                 added_cost: more.map(|(ValueWithInterval { value, interval }, by)| {
                     AddedCostPerItem { value, ci95: [interval.lo, interval.hi], by: by.to_owned() }
                 }),

@@ -25,7 +25,7 @@ pub(super) fn curve_sentences(
     let there = curve.points.len();
     let mut said = Vec::new();
     if let Some(breaks) = &curve.breaks {
-        let law = curve.scaling.as_ref().filter(|law| law.holds);
+        let law = curve.scaling.as_ref().filter(|law| law.fits);
         match (&breaks[..], law) {
             ([], Some(law)) => said.push(law_sentence(law, &size)),
             ([], None) => said.push("no break".to_owned()),
@@ -81,13 +81,15 @@ fn break_sentence(it: &Break, size: &dyn Fn(f64) -> String) -> String {
 
 /// A law that accounts for the whole curve.
 fn law_sentence(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
-    let Some(b) = &law.b else { return format!("no break: {} at every size", time(law.a.value)) };
-    let or = match &law.second {
+    let Some(b) = &law.marginal_cost else {
+        return format!("no break: {} at every size", time(law.fixed_cost.value));
+    };
+    let or = match &law.alternative_model {
         Some(second) => format!(" (or {second})"),
         None => String::new(),
     };
     let model = if law.model == "N" { "N".to_owned() } else { format!("({})", law.model) };
-    let fixed = match law.a.value {
+    let fixed = match law.fixed_cost.value {
         0.0 => String::new(),
         ns => format!("{} + ", time(ns)),
     };
@@ -118,7 +120,7 @@ pub(super) fn crossing_sentence(it: &Crossing, often: bool) -> String {
 
 /// How much more a further one costs on one of two curves; `None` where that may be nothing.
 fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
-    let Crossing { costlier: dear, cheaper: cheap, item: of, numbers, .. } = it;
+    let Crossing { costlier: dear, cheaper: cheap, item: of, range: numbers, .. } = it;
     let [low, high] = more.ci95;
     let (one, other, value, ends) = match more.value < 0.0 {
         true => (cheap, dear, -more.value, [-high, -low]),
@@ -147,7 +149,7 @@ fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String>
 /// Which of two curves is the cheaper one, and where; where it is `alone` the other one is named.
 fn cheaper_sentence(it: &Crossing, often: bool, alone: bool) -> String {
     let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
-    let [first, last] = it.numbers.map(|number| axis_number(it, number as f64));
+    let [first, last] = it.range.map(|number| axis_number(it, number as f64));
     let number = |number: u64| axis_number(it, number as f64);
     let than = if alone { format!(" than {dear}") } else { String::new() };
     let at = it.crossover.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {
@@ -162,7 +164,7 @@ fn cheaper_sentence(it: &Crossing, often: bool, alone: bool) -> String {
             let until = number(until);
             format!("at {until} {dear} is cheaper{than}, beyond that it cannot be told")
         }
-        (_, Some(from), at) if from == it.numbers[0] => {
+        (_, Some(from), at) if from == it.range[0] => {
             let at = at.map(|at| format!(" (by their laws from {at} on)")).unwrap_or_default();
             format!("{cheap} is cheaper{than} at every number from {first} to {last}{at}")
         }

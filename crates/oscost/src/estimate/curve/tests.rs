@@ -218,7 +218,7 @@ fn a_fixed_and_a_marginal_cost_bend_a_curve_without_any_break() {
         let curve = only(&costs, &sweep(&costs, &sizes, |n| 5_000.0 + 0.2 * n));
         assert_eq!(curve.breaks, Some(vec![]), "{curve:?}");
         let law = curve.scaling.unwrap();
-        assert_eq!((law.model.as_str(), law.second, law.holds), ("N", None, true));
+        assert_eq!((law.model.as_str(), law.alternative_model, law.fits), ("N", None, true));
         assert!((law.crossover.unwrap().value / 25_000.0 - 1.0).abs() < 0.01);
         let words =
             "no break: 5.00 us + 0.20 ns x N; the growing part is the larger from 24.4Ki on";
@@ -237,7 +237,7 @@ fn a_constant_cost_is_the_same_at_every_size() {
     // Noise makes a line fit better than a constant, which is no reason to prefer it.
     let curve = only(&costs, &sweep(&costs, &NINE, |n| 4_321.0 + n % 5.0));
     let law = curve.scaling.unwrap();
-    assert_eq!((law.model.as_str(), law.b, law.crossover), ("1", None, None));
+    assert_eq!((law.model.as_str(), law.marginal_cost, law.crossover), ("1", None, None));
     assert_eq!(curve.sentences[0], "no break: 4.32 us at every size");
     assert_eq!(curve.saturation, None, "a cost does not saturate");
 }

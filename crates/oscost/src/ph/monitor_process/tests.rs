@@ -40,8 +40,8 @@ fn hold(script: &str, listener: &mut Listener) -> Result<(), MonitorError> {
     holder.run(&MonitorOptions::default(), listener)
 }
 
-const READY: &str = r#"echo '{"said":"ready"}';"#;
-const ENDED: &str = r#"cat >&2; echo '{"said":"ended","calls":7}'"#;
+const READY: &str = r#"echo '{"event":"ready"}';"#;
+const ENDED: &str = r#"cat >&2; echo '{"event":"ended","calls":7}'"#;
 
 #[test]
 fn a_holder_is_heard_from_its_first_word_to_its_last_and_ends_when_it_is_enough() {
@@ -57,7 +57,7 @@ fn a_holder_is_heard_from_its_first_word_to_its_last_and_ends_when_it_is_enough(
     };
     let said = MonitorEvent::Anomaly(anomaly);
     let line = serde_json::to_string(&said).unwrap();
-    let script = format!(r#"{READY} echo '{{"said":"later","x":1}}'; echo '{line}'; {ENDED}"#);
+    let script = format!(r#"{READY} echo '{{"event":"later","x":1}}'; echo '{line}'; {ENDED}"#);
     let mut listener = Listener::with_enough(3);
     hold(&script, &mut listener).unwrap();
     let ended = last(7, 0, 0);
@@ -68,16 +68,16 @@ fn a_holder_is_heard_from_its_first_word_to_its_last_and_ends_when_it_is_enough(
 fn every_word_is_read_as_it_is_written() {
     let became = StateChange::new("/bin/sh".to_owned(), State::Frozen);
     for (said, line) in [
-        (MonitorEvent::Ready, r#"{"said":"ready"}"#),
-        (MonitorEvent::Note { what: "x".into() }, r#"{"said":"note","what":"x"}"#),
-        (MonitorEvent::Missing { why: "x".into() }, r#"{"said":"missing","why":"x"}"#),
+        (MonitorEvent::Ready, r#"{"event":"ready"}"#),
+        (MonitorEvent::Note { what: "x".into() }, r#"{"event":"note","what":"x"}"#),
+        (MonitorEvent::Missing { why: "x".into() }, r#"{"event":"missing","why":"x"}"#),
         (
             MonitorEvent::StateChanged(became),
-            r#"{"said":"state-changed","executable":"/bin/sh","state":"frozen"}"#,
+            r#"{"event":"state-changed","executable":"/bin/sh","state":"frozen"}"#,
         ),
         (
             last(1, 2, 3),
-            r#"{"said":"ended","calls":1,"lost":3,"marked":[],"profile_state":null,"anomalies":2}"#,
+            r#"{"event":"ended","calls":1,"lost":3,"marked":[],"profile_state":null,"anomalies":2}"#,
         ),
     ] {
         assert_eq!(serde_json::to_string(&said).unwrap(), line);
@@ -87,7 +87,7 @@ fn every_word_is_read_as_it_is_written() {
 
 #[test]
 fn a_holder_that_cannot_says_what_is_missing() {
-    let script = r#"echo '{"said":"missing","why":"no BTF here"}'; exit 1"#;
+    let script = r#"echo '{"event":"missing","why":"no BTF here"}'; exit 1"#;
     let mut listener = Listener::with_enough(9);
     let error = hold(script, &mut listener).unwrap_err();
     assert!(matches!(&error, MonitorError::Missing(why) if why == "no BTF here"), "{error}");

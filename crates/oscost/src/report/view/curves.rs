@@ -224,8 +224,8 @@ impl<'a> CurveGroup<'a> {
     /// where a curve has such values.
     fn evidence(&self) -> Vec<(usize, String)> {
         let laws = || self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
-        let holds = || laws().filter(|law| law.holds);
-        let grows = holds().any(|law| law.b.is_some());
+        let holds = || laws().filter(|law| law.fits);
+        let grows = holds().any(|law| law.marginal_cost.is_some());
         let of_laws = [
             (holds().next().is_some(), "fixed".to_owned()),
             (grows, format!("per {}", plain(&self.curves[0].item))),
@@ -260,7 +260,7 @@ impl<'a> CurveGroup<'a> {
         });
         let all = all.into_iter().map(|(words, _)| words.to_owned());
         let bends = self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
-        let bends = bends.into_iter().any(|law| !law.holds);
+        let bends = bends.into_iter().any(|law| !law.fits);
         let nearest = bends.then(|| "~: the nearest law of a curve that follows none".to_owned());
         let lines = some.chain(all).chain(nearest).chain(self.of_pairs());
         lines.map(|line| plain(&line)).collect()
@@ -272,7 +272,7 @@ impl<'a> CurveGroup<'a> {
         let target = |it: &Crossing| at(&it.target, it.peer.as_deref());
         for &pair in &self.pairs {
             let same = |set: &&mut Vec<&Crossing>| {
-                let of = |it: &Crossing| (it.between.clone(), it.point.clone(), target(it));
+                let of = |it: &Crossing| (it.differing_axis.clone(), it.point.clone(), target(it));
                 of(set[0]) == of(pair)
             };
             match sets.iter_mut().find(same) {
@@ -295,7 +295,8 @@ impl<'a> CurveGroup<'a> {
                 it.added_cost.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
             it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some() || more
         });
-        let shared = |pair: &Crossing| self.shared(&pair.point, &pair.between, &target(pair));
+        let shared =
+            |pair: &Crossing| self.shared(&pair.point, &pair.differing_axis, &target(pair));
         let mut lines: Vec<String> = apart
             .into_iter()
             .map(|pair| match shared(pair) {
@@ -425,11 +426,11 @@ fn law(curve: &Curve) -> [String; 4] {
     let Some(law) = &curve.scaling else { return std::array::from_fn(|_| none()) };
     let time = |ns: f64| rough(ns, Unit::NsPerOp);
     let half = |it: &BoundedValue| half((it.ci95[1] - it.ci95[0]) / 2.0, it.value, Unit::NsPerOp);
-    let marginal = law.b.as_ref().filter(|_| law.holds);
-    let second = law.second.iter().map(|second| format!(" or {second}"));
-    let doubt = if law.holds { "" } else { "~" };
+    let marginal = law.marginal_cost.as_ref().filter(|_| law.fits);
+    let second = law.alternative_model.iter().map(|second| format!(" or {second}"));
+    let doubt = if law.fits { "" } else { "~" };
     [
-        if law.holds { time(law.a.value) } else { none() },
+        if law.fits { time(law.fixed_cost.value) } else { none() },
         marginal.map_or_else(none, |b| time(b.value)),
         marginal.map_or_else(none, half),
         plain(&format!("{doubt}{}{}", law.model, second.collect::<String>())),

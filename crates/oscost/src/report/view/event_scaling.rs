@@ -31,7 +31,7 @@ impl Growth {
     fn of(law: Option<&Scaling>) -> Self {
         let Some(law) = law else { return Growth::Unclear };
         let flat = |model: &str| matches!(model, "1" | "log N");
-        match (law.model.as_str(), law.second.as_deref()) {
+        match (law.model.as_str(), law.alternative_model.as_deref()) {
             ("1", _) => Growth::None,
             (model, second) if !flat(model) && !second.is_some_and(flat) => Growth::Each,
             _ => Growth::Unclear,
@@ -99,7 +99,7 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
         .filter(|it| {
             it.benchmark == BENCHMARK
                 && it.axis == AXIS
-                && it.between == METHOD
+                && it.differing_axis == METHOD
                 && it.target == target
                 && it.point.iter().count() == 1
                 && it.point.get("ready") == Some(&Value::from("one"))
@@ -135,7 +135,7 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
     if !flat.is_empty() {
         let fixed = of(Growth::None).filter_map(|it| {
             let law = it.curve.scaling.as_ref()?;
-            Some(format!("{} {}", it.method, time(law.a.value)))
+            Some(format!("{} {}", it.method, time(law.fixed_cost.value)))
         });
         sentences.push(format!(
             "{} {} not: {} at every number of descriptors.",
@@ -156,8 +156,8 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
 
 /// The marginal cost of a law that holds.
 fn marginal(curve: &Curve) -> Option<f64> {
-    let law = curve.scaling.as_ref().filter(|law| law.holds && law.model == "N")?;
-    law.b.as_ref().map(|b| b.value)
+    let law = curve.scaling.as_ref().filter(|law| law.fits && law.model == "N")?;
+    law.marginal_cost.as_ref().map(|b| b.value)
 }
 
 /// The steps in which those that grow do so.
@@ -195,7 +195,7 @@ fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Str
         own.count()
     })?;
     let from = |it: &Crossing| match (&it.crossover, it.cheaper_wins_from) {
-        (_, Some(from)) if from == it.numbers[0] => Some("at every number measured".to_owned()),
+        (_, Some(from)) if from == it.range[0] => Some("at every number measured".to_owned()),
         (Some(at), Some(_)) => Some(format!("from {:.0} descriptors on", at.value)),
         (None, Some(from)) => Some(format!("from {from} descriptors on")),
         _ => None,
@@ -222,7 +222,7 @@ fn poll_against_select(pairs: &[&Crossing]) -> Option<String> {
             .find(|it| it.costlier == one && it.cheaper == other && it.cheaper_wins_from.is_some())
     };
     let words = |it: &Crossing| match it.cheaper_wins_from {
-        Some(from) if from == it.numbers[0] => "at every number measured".to_owned(),
+        Some(from) if from == it.range[0] => "at every number measured".to_owned(),
         from => format!("from {} on", from.unwrap_or_default()),
     };
     match (of("poll", "select"), of("select", "poll")) {

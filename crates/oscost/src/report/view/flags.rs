@@ -44,7 +44,7 @@ pub fn of_row(flag: &str) -> &'static str {
         }
         "UNKNOWN_FILES" => "what is behind its file system is unknown: not a figure of a disk",
         "LONG_SHOTS" => "single shots of over 1 ms are often disturbed on a shared machine",
-        "NOT_CLAIMABLE" => "too much time was lost for an absolute figure of single shots",
+        "UNRELIABLE" => "too much time was lost for an absolute figure of single shots",
         "BELOW_FLOOR" => "cheaper than what it contains: oscost's own mistake, please report it",
         _ => "unknown to this version",
     }
@@ -58,7 +58,7 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "EFFECT_DRIFTS" => "the effect differs between the first and the second half of the pairs",
         "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
         "NEVER_SEEN" => "an op makes no system call: the treatment never sees it",
-        "NOT_CLAIMABLE" => "too much time was lost, or the clock drifted: no verdict",
+        "UNRELIABLE" => "too much time was lost, or the clock drifted: no verdict",
         "NOT_EXACT" => {
             "not every repetition of one side brought the same number: the ranges of both are \
              compared"

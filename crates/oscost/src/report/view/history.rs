@@ -6,14 +6,14 @@ mod tests;
 use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
 use serde::Serialize;
 
-use crate::estimate::history::{Change, History, LeftOut, Mark, Series, Updated};
+use crate::estimate::history::{Change, History, LeftOut, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
 use crate::report::text::{day, plain};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
 use crate::report::view::runs::shortest_unique;
-use crate::report::view::timeline::{LevelChange, Timeline, TimelineRun, Update, ratio_text};
+use crate::report::view::timeline::{self, LevelChange, Timeline, TimelineRun, ratio_text};
 
 /// The version of the document.
 pub const SCHEMA: &str = "oscost.history/1";
@@ -48,7 +48,7 @@ pub fn view(history: &History) -> View {
         (false, all) => changed(history, all),
     };
     let mut end = Vec::new();
-    if history.series.iter().any(|it| !it.changes.is_empty() || it.newest.is_some()) {
+    if history.series.iter().any(|it| !it.changes.is_empty() || it.recent_shift.is_some()) {
         end.push(Block::Text(ADVICE.to_owned()));
     }
     end.extend(Block::list(notes(history)));
@@ -76,7 +76,7 @@ fn named(series: &[Series]) -> View {
 /// A series: its newest figure and its changes; where it is the only one, also its class and picture.
 fn section(series: &Series, is_alone: bool) -> Section {
     let Series { case, target, points, .. } = series;
-    let peer = match (&series.peer_at, series.peer) {
+    let peer = match (&series.peer_host, series.peer) {
         (Some(host), true) => format!(", its other end at {}", plain(host)),
         (None, true) => ", its other end on another machine".to_owned(),
         (_, false) => String::new(),
@@ -88,7 +88,7 @@ fn section(series: &Series, is_alone: bool) -> Section {
         }
         _ => "no usable run".to_owned(),
     };
-    let older = match series.older {
+    let older = match series.older_runs {
         0 => String::new(),
         older => format!(" ({} older)", runs(older)),
     };
@@ -102,7 +102,7 @@ fn section(series: &Series, is_alone: bool) -> Section {
         let interval = last
             .interval
             .map(|[low, high]| format!(" ({} .. {})", style.number(low), style.number(high)));
-        format!("newest: {}{}", style.with_unit(last.median), interval.unwrap_or_default())
+        format!("recent_shift: {}{}", style.with_unit(last.median), interval.unwrap_or_default())
     }));
     let sentences = sentences(series);
     let blocks = match is_alone {
@@ -143,10 +143,10 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
     };
     let change =
         |it: &Change| LevelChange { run: it.point, from: it.from, to: it.to, ratio: it.ratio };
-    let update = |mark: &Mark| Update {
+    let update = |mark: &Update| timeline::Update {
         run: mark.point,
-        kind: mark.what.text(),
-        letter: letter(mark.what),
+        kind: mark.part.text(),
+        letter: letter(mark.part),
         text: update_text(mark),
     };
     Timeline {
@@ -161,7 +161,7 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
         unit: series.unit,
         runs: series.points.iter().enumerate().map(run).collect(),
         changes: series.changes.iter().map(change).collect(),
-        updates: series.marks.iter().map(update).collect(),
+        updates: series.updates.iter().map(update).collect(),
     }
 }
 
@@ -171,28 +171,28 @@ pub(super) fn minute(time: &str) -> String {
 }
 
 /// The letter of what can be updated.
-fn letter(updated: Updated) -> char {
+fn letter(updated: UpdatedPart) -> char {
     match updated {
-        Updated::Kernel => 'K',
-        Updated::Image => 'I',
-        Updated::Microcode => 'M',
-        Updated::CommandLine => 'L',
-        Updated::Mitigations => 'G',
-        Updated::Modules => 'S',
-        Updated::Tracers => 'T',
-        Updated::Clock => 'R',
-        Updated::Mode => 'W',
-        Updated::Cpu => 'P',
-        Updated::Oscost => 'O',
-        Updated::Worker => 'C',
+        UpdatedPart::Kernel => 'K',
+        UpdatedPart::Image => 'I',
+        UpdatedPart::Microcode => 'M',
+        UpdatedPart::CommandLine => 'L',
+        UpdatedPart::Mitigations => 'G',
+        UpdatedPart::Modules => 'S',
+        UpdatedPart::Tracers => 'T',
+        UpdatedPart::Clock => 'R',
+        UpdatedPart::Mode => 'W',
+        UpdatedPart::Cpu => 'P',
+        UpdatedPart::Oscost => 'O',
+        UpdatedPart::Worker => 'C',
     }
 }
 
 /// What was updated, from what and to what.
-pub(super) fn update_text(mark: &Mark) -> String {
+pub(super) fn update_text(mark: &Update) -> String {
     let of_peer = if mark.peer { " of the other end" } else { "" };
     let [from, to] = [&mark.from, &mark.to].map(|text| shortened(&plain(text)));
-    format!("{}{of_peer} {from} -> {to}", mark.what.text())
+    format!("{}{of_peer} {from} -> {to}", mark.part.text())
 }
 
 /// The beginning of a value that may be long.
@@ -239,7 +239,7 @@ fn cases(count: usize) -> String {
 pub(super) fn sentences(series: &Series) -> Vec<String> {
     let mut sentences: Vec<String> = series.changes.iter().map(|it| change(series, it)).collect();
     sentences.extend(no_change(series));
-    sentences.extend(series.together.map(|share| {
+    sentences.extend(series.autocorrelation.map(|share| {
         format!(
             "successive runs are correlated: {share:.2} of a run's deviation is that of the run \
              before it, which was removed before testing for changes"
@@ -270,7 +270,8 @@ fn change(series: &Series, it: &Change) -> String {
     let ids: Vec<&str> = series.points.iter().map(|point| point.run.as_str()).collect();
     let length = shortest_unique(&ids);
     let id = |id: &String| id.get(..length).unwrap_or(id).to_owned();
-    let near = series.marks.iter().filter(|it_| it_.point.abs_diff(it.point) <= MAX_DISTANCE_RUNS);
+    let near =
+        series.updates.iter().filter(|it_| it_.point.abs_diff(it.point) <= MAX_DISTANCE_RUNS);
     let near: Vec<String> = near
         .map(|mark| match mark.point == it.point {
             true => format!("at that run: {}", update_text(mark)),
@@ -279,7 +280,7 @@ fn change(series: &Series, it: &Change) -> String {
         .collect();
     let near = match near.is_empty() {
         true => {
-            let watched = Updated::ALL.map(Updated::text).join(", ");
+            let watched = UpdatedPart::ALL.map(UpdatedPart::text).join(", ");
             format!("nothing that is watched was updated within two runs ({watched})")
         }
         false => format!("updated {}", near.join("; ")),
@@ -293,7 +294,7 @@ fn change(series: &Series, it: &Change) -> String {
         probability(it.p),
         probability(it.q),
         id(&it.before),
-        id(&it.behind),
+        id(&it.after),
     )
 }
 
@@ -330,7 +331,7 @@ fn no_change(series: &Series) -> Option<String> {
                 true => format!(" in the newest {WINDOW_POINTS} runs: older ones were not tested"),
                 false => String::new(),
             };
-            let others = match series.missed {
+            let others = match series.rejected_by_correction {
                 true => " Tested alone it would have changed: name only this case.",
                 false => "",
             };
@@ -346,7 +347,7 @@ fn no_change(series: &Series) -> Option<String> {
 }
 
 fn newest(series: &Series) -> Option<String> {
-    let it = series.newest.as_ref()?;
+    let it = series.recent_shift.as_ref()?;
     let style = Style::of(it.from, series.unit);
     let direction = if it.to > it.from { "above" } else { "below" };
     Some(format!(
@@ -407,9 +408,9 @@ fn remarks(all: &[Series]) -> Vec<String> {
     let changed = count(&|it| !it.changes.is_empty());
     let without = count(&|it| it.points.is_empty());
     let untested = count(&|it| it.p.is_none()).saturating_sub(without);
-    let missed = count(&|it| it.missed);
+    let missed = count(&|it| it.rejected_by_correction);
     let mut remarks = Vec::new();
-    let provisional: Vec<&Series> = all.iter().filter(|it| it.newest.is_some()).collect();
+    let provisional: Vec<&Series> = all.iter().filter(|it| it.recent_shift.is_some()).collect();
     if let [first, others @ ..] = &provisional[..] {
         let more = match others.len() {
             0 => String::new(),

@@ -10,7 +10,7 @@ use crate::report::text::plain;
 pub(super) fn line(of: &HalfRoundTrip) -> String {
     let ns = |value: f64| rough(value, Unit::NsPerOp);
     let verdict = match of.verdict {
-        _ if of.too_noisy => {
+        _ if of.unreliable => {
             "inconclusive, since too much time was lost for figures of single shots".to_owned()
         }
         Equivalence::Equivalent => "equivalent: within 3 %, there and back".to_owned(),
@@ -68,7 +68,7 @@ mod tests {
             half: Figure { median: 2_000.0, ci95: [1_990.0, 2_010.0] },
             outbound: way(there, ways[0]),
             inbound: way(back, ways[1]),
-            too_noisy: false,
+            unreliable: false,
             verdict,
         }
     }
@@ -89,7 +89,7 @@ mod tests {
         );
         let unknown = of(2_000.0, 1_980.0, [Equivalent, Inconclusive], Inconclusive);
         assert!(line(&unknown).contains("inconclusive: there +0.0 %"), "{}", line(&unknown));
-        let lost = HalfRoundTrip { too_noisy: true, ..equivalent };
+        let lost = HalfRoundTrip { unreliable: true, ..equivalent };
         assert!(line(&lost).contains("too much time was lost"), "{}", line(&lost));
     }
 }

@@ -144,7 +144,7 @@ fn chosen(record: &Record) -> Vec<String> {
             clock.q_ns, clock.c_in_ns
         ),
     };
-    let rejected = clock.passed_over.iter();
+    let rejected = clock.rejected_clocks.iter();
     let rejected = rejected.map(|clock| format!("Not chosen: {}.", plain(clock)));
     [text].into_iter().chain(rejected).collect()
 }

@@ -144,7 +144,7 @@ fn row(record: &Record, case: &str, values: &[f64], by: Option<f64>) -> Row {
     estimate.median = sorted[sorted.len() / 2];
     estimate.ci95 = Some([estimate.median - 1.0, estimate.median + 1.0]);
     row.study_method = by.map(|value| StudyMethodFigure {
-        study_method: STUDY_METHOD,
+        method: STUDY_METHOD,
         iterations: 10_000,
         experiments: 1,
         value: Some(value),
@@ -195,7 +195,7 @@ fn each_column_has_what_was_printed_and_what_its_formula_makes_of_the_run() {
     assert!(close(time.published_ratio_in_cycles.unwrap()[0], 0.2 / 0.12 / 2.0));
     assert_eq!((slowdown.published_ratio, lines.published_ratio_in_cycles), (None, None));
     let by = time.by_study_statistic.unwrap().by.unwrap();
-    assert_eq!((by.iterations, by.study_method.iterations), (10_000, 1_000_000));
+    assert_eq!((by.iterations, by.method.iterations), (10_000, 1_000_000));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
 fn a_case_of_two_rows_has_the_clock_in_the_one_and_not_in_the_other() {
     let each = StudyMethod { timed: TimingScope::Each, ..STUDY_METHOD };
     let by = |study_method| StudyMethodFigure {
-        study_method,
+        method: study_method,
         iterations: 10,
         experiments: 1,
         value: Some(100.0),

@@ -287,7 +287,7 @@ pub(crate) fn s20_bad_days() -> Verdict {
         let session = SimSession::judged(vec![subject], clocksource, vdso);
         let record = measure_in(session, Profile::Quick, 3);
         let clock = record.machines[0].clock.as_ref().unwrap();
-        let told = clock.passed_over.join("; ");
+        let told = clock.rejected_clocks.join("; ");
         if clock.source != chosen || !reasons.iter().all(|reason| told.contains(reason)) {
             return Err(format!("{what}: {} was taken: {told}", clock.source));
         }

@@ -406,7 +406,7 @@ impl WorkBody for Connector {
         // own.
         let refused = if self.child.is_some() { self.refused_before } else { 0 };
         Some(ChannelObservation {
-            verified: self.completed,
+            verified_messages: self.completed,
             peer_cpu: self.peer_cpu,
             unauthorised_connections: self.unauthorised + refused,
             ..ChannelObservation::default()

@@ -76,14 +76,17 @@ fn messages_of_every_kind_are_verified_and_leave_nothing() {
                         else {
                             continue;
                         };
-                        assert!(observation.verified >= 4, "{id}:{at}: {observation:?}");
+                        assert!(observation.verified_messages >= 4, "{id}:{at}: {observation:?}");
                         assert!(
                             observation.send_buffer_bytes > Some(0),
                             "{id}:{at}: {observation:?}"
                         );
                         assert_eq!(observation.unauthorised_connections, 0, "{id}:{at}");
                         if by == "udp" {
-                            assert_eq!(observation.parts, Some(1 + u64::from(size == 65_536)));
+                            assert_eq!(
+                                observation.datagrams_per_message,
+                                Some(1 + u64::from(size == 65_536))
+                            );
                             let counted = observation.datagrams.unwrap();
                             assert!(counted.sent >= 6 && counted.arrived > 0, "{counted:?}");
                             assert_eq!(counted.sent, counted.arrived + counted.lost, "{at}");
@@ -136,7 +139,7 @@ fn a_remote_peer_is_served_by_the_same_code_over_both_versions_of_ip() {
                 let (context, peer) = remote_peer(id, at, here, bench(id).serve.unwrap());
                 let observation =
                     batches(id, at, context).unwrap_or_else(|error| panic!("{id}:{at}: {error}"));
-                assert!(observation.unwrap().verified > 0, "{id}:{at}");
+                assert!(observation.unwrap().verified_messages > 0, "{id}:{at}");
                 // The measured process has closed its connections: the peer ends by itself, without
                 // an error.
                 assert_eq!(peer.join(), Ok(()), "{id}:{at} at {here}");
@@ -474,7 +477,10 @@ fn thousands_of_connections_leave_no_address_in_use() {
             done.and_then(|()| work.verify()).unwrap();
         }
         let observation = work.channel_observation().unwrap();
-        assert_eq!((observation.verified, observation.unauthorised_connections), (2_001, 0));
+        assert_eq!(
+            (observation.verified_messages, observation.unauthorised_connections),
+            (2_001, 0)
+        );
         // 06 is TIME_WAIT.
         let waiting = connections_at(&port, |state| state == "06");
         let leftovers: Vec<_> = waiting.difference(&other_connections).collect();
@@ -501,7 +507,7 @@ fn zerocopy_sendfile_and_io_uring_deliver_the_right_messages() {
                     let at = format!("by={by},size={size},peer_cpu=same,via={via}");
                     match batches("socket/throughput", &at, context()) {
                         Ok(Some(observation)) => {
-                            assert!(observation.verified >= 4, "{at}: {observation:?}")
+                            assert!(observation.verified_messages >= 4, "{at}: {observation:?}")
                         }
                         Ok(None) => {}
                         // io_uring is not available everywhere.

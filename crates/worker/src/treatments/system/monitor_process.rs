@@ -26,7 +26,7 @@ pub(super) struct MonitorProcess {
 
 /// A message of the monitor process.
 #[derive(Deserialize)]
-#[serde(tag = "said", rename_all = "kebab-case")]
+#[serde(tag = "event", rename_all = "kebab-case")]
 enum MonitorMessage {
     Ready,
     Missing {

@@ -163,7 +163,7 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
 
 #[test]
 fn a_monitor_process_lasts_as_long_as_the_command() {
-    let script = r#"echo '{"said":"ready"}'; cat >&2; echo '{"said":"ended","calls":7}'"#;
+    let script = r#"echo '{"event":"ready"}'; cat >&2; echo '{"event":"ended","calls":7}'"#;
     let first = ["-c", script, "holder"].map(str::to_owned).into();
     let holder = MonitorProcess { program: "sh".into(), leading_arguments: first };
     let (done, shown) = monitored_by(holder, &["sh", "-c", "exit 3"]);

@@ -25,7 +25,7 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
     let rows = ways(&costs, &[("map", |_| 9_000.0), ("copy", |n| 5_000.0 + 0.2 * n)]);
     let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
     assert_eq!((found.costlier.as_str(), found.cheaper.as_str()), ("copy", "map"));
-    assert_eq!((found.between.as_str(), found.item.as_str()), ("by", "byte"));
+    assert_eq!((found.differing_axis.as_str(), found.item.as_str()), ("by", "byte"));
     assert_eq!((found.costlier_wins_until, found.cheaper_wins_from), (Some(4_096), Some(65_536)));
     let at = found.crossover.as_ref().unwrap();
     assert!((at.value / 20_000.0 - 1.0).abs() < 0.01, "{at:?}");
@@ -118,11 +118,11 @@ fn many_curves_are_laid_beside_the_cheapest_alone_and_circumstances_beside_none(
     }
     let found = crossed(&both, &rows);
     let told: Vec<(&str, String)> =
-        found.iter().map(|it| (it.between.as_str(), it.point.to_string())).collect();
+        found.iter().map(|it| (it.differing_axis.as_str(), it.point.to_string())).collect();
     assert_eq!(told, [("by", "peer_cpu=same".into()), ("by", "peer_cpu=other".into())]);
     let alone: Vec<Row> =
         rows.into_iter().filter(|row| row.point.get("by") == Some(&Value::from("a"))).collect();
-    assert_eq!(crossed(&both, &alone)[0].between, "peer_cpu");
+    assert_eq!(crossed(&both, &alone)[0].differing_axis, "peer_cpu");
     // Two places are no pair.
     let mut apart = ways(&costs, &five[..2]);
     apart[9..].iter_mut().for_each(|row| row.target.text = "ssh:there".into());

@@ -250,8 +250,8 @@ fn all_are(record: &mut Record, value: f64) {
             it.position = if value < 1.0 { 0 } else { u64::MAX };
         }
         if let Some(scaling) = &mut curve.scaling {
-            scaling.a.value = value;
-            scaling.b.iter_mut().for_each(|b| b.value = value);
+            scaling.fixed_cost.value = value;
+            scaling.marginal_cost.iter_mut().for_each(|b| b.value = value);
         }
     }
     for (at, it) in record.comparisons.iter_mut().enumerate() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
-use crate::estimate::history::{Newest, Point};
+use crate::estimate::history::{Point, RecentShift};
 
 fn point(number: usize, median: f64) -> Point {
     Point {
@@ -28,7 +28,7 @@ fn series(count: usize, step: usize) -> Series {
     let changed = (step < count).then(|| Change {
         point: step,
         before: points[step - 1].run.clone(),
-        behind: points[step].run.clone(),
+        after: points[step].run.clone(),
         from: 120.0,
         to: 127.2,
         ratio: 1.06,
@@ -40,21 +40,21 @@ fn series(count: usize, step: usize) -> Series {
         case: "syscall/getppid:via=raw".to_owned(),
         target: "local".to_owned(),
         peer: false,
-        peer_at: None,
+        peer_host: None,
         unit: Unit::NsPerOp,
         better: Better::Lower,
         rev: 1,
         machine_class: "arch x86_64, cpu AuthenticAMD 25/1/1, cpus 2, hypervisor kvm".to_owned(),
         kernel_class: "flavour cloud-amd64, arch x86_64, hz 250".to_owned(),
         points,
-        older: 0,
+        older_runs: 0,
         p: Some(0.005),
-        missed: false,
-        together: None,
+        rejected_by_correction: false,
+        autocorrelation: None,
         q: Some(0.0125),
         changes: changed.into_iter().collect(),
-        newest: None,
-        marks: Vec::new(),
+        recent_shift: None,
+        updates: Vec::new(),
         left_out: Vec::new(),
         other_targets: Vec::new(),
     }
@@ -66,8 +66,14 @@ fn history(named: bool, series: Vec<Series>) -> History {
     History { named, target, window: 60, series, without_figures, left_out, other_targets }
 }
 
-fn mark(point: usize, what: Updated) -> Mark {
-    Mark { point, what, peer: false, from: "6.1.0-22".to_owned(), to: "6.1.0-23".to_owned() }
+fn mark(point: usize, what: UpdatedPart) -> Update {
+    Update {
+        point,
+        part: what,
+        peer: false,
+        from: "6.1.0-22".to_owned(),
+        to: "6.1.0-23".to_owned(),
+    }
 }
 
 fn text(history: &History) -> String {
@@ -85,7 +91,7 @@ fn fits(text: &str) {
 #[test]
 fn one_series_is_drawn_with_its_changes_and_updates_in_80_columns() {
     let mut one = series(60, 40);
-    one.marks = vec![mark(40, Updated::Kernel), mark(41, Updated::Microcode)];
+    one.updates = vec![mark(40, UpdatedPart::Kernel), mark(41, UpdatedPart::Microcode)];
     let shown = text(&history(true, vec![one]));
     fits(&shown);
     let ratio = shown.lines().position(|line| line.trim() == "x1.060").unwrap();
@@ -200,8 +206,8 @@ fn a_change_without_an_update_names_what_is_watched() {
         shown.contains("nothing that is watched was updated within two runs (kernel, kernel im")
     );
     let mut one = series(60, 40);
-    one.marks = Updated::ALL.map(|what| mark(39, what)).to_vec();
-    one.marks[2].peer = true;
+    one.updates = UpdatedPart::ALL.map(|what| mark(39, what)).to_vec();
+    one.updates[2].peer = true;
     let shown = text(&history(true, vec![one]));
     fits(&shown);
     let words = flat(&shown);
@@ -210,8 +216,8 @@ fn a_change_without_an_update_names_what_is_watched() {
         "{words}"
     );
     assert!(words.contains("command line of the other end 6.1.0-22 -> 6.1.0-23"), "{words}");
-    let letters: BTreeSet<char> = Updated::ALL.map(letter).into();
-    assert_eq!(letters.len(), Updated::ALL.len());
+    let letters: BTreeSet<char> = UpdatedPart::ALL.map(letter).into();
+    assert_eq!(letters.len(), UpdatedPart::ALL.len());
 }
 
 #[test]
@@ -226,7 +232,7 @@ fn an_interval_that_ends_before_it_begins_is_not_drawn() {
 fn names_and_figures_of_any_length_fit_80_columns() {
     let mut one = series(60, 40);
     one.case = format!("pipe/{}", "x".repeat(93));
-    one.marks = vec![Mark { to: "9".repeat(123), ..mark(40, Updated::Kernel) }];
+    one.updates = vec![Update { to: "9".repeat(123), ..mark(40, UpdatedPart::Kernel) }];
     let change = &mut one.changes[0];
     (change.from, change.ratio, change.q) = (1e20, 1e9, 0.000_05);
     for unit in [Unit::NsPerOp, Unit::FramesPerSecond] {
@@ -241,7 +247,7 @@ fn names_and_figures_of_any_length_fit_80_columns() {
 fn a_provisional_change_is_called_so() {
     let mut one = series(60, usize::MAX);
     let (runs, before) = (3, 20);
-    one.newest = Some(Newest { runs, before, from: 120.0, to: 132.0, ratio: 1.1 });
+    one.recent_shift = Some(RecentShift { runs, before, from: 120.0, to: 132.0, ratio: 1.1 });
     let shown = flat(&text(&history(true, vec![one])));
     let words =
         "provisional: the newest 3 runs are above all of the 20 before them, 120.0 -> 132.0 ns";
@@ -254,7 +260,7 @@ fn text_from_outside_has_no_control_characters() {
     one.case = "\u{1b}[2Jcase".to_owned();
     one.left_out = vec![LeftOut { why: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];
     let (from, to) = ("\u{7}6.1".to_owned(), "\r6.2".to_owned());
-    one.marks = vec![Mark { from, to, ..mark(10, Updated::Kernel) }];
+    one.updates = vec![Update { from, to, ..mark(10, UpdatedPart::Kernel) }];
     one.other_targets = vec!["\u{1b}x".to_owned()];
     for named in [true, false] {
         let shown = text(&history(named, vec![one.clone()]));
@@ -269,6 +275,6 @@ fn the_document_names_its_schema_and_has_every_key() {
     assert_eq!(json["schema"], "oscost.history/1");
     let series = &json["series"][0];
     assert_eq!((&series["unit"], &series["changes"][0]["point"]), (&"ns/op".into(), &40.into()));
-    assert!(series["newest"].is_null() && series["points"].as_array().unwrap().len() == 60);
+    assert!(series["recent_shift"].is_null() && series["points"].as_array().unwrap().len() == 60);
     assert_eq!(series["points"][0]["interval"][0], 120.0 * 0.99 * 0.995);
 }

@@ -105,7 +105,7 @@ fn points(curve: &Curve, record: &Record) -> Vec<Point> {
 
 /// The law of a curve, in steps between its ends; nothing where it follows none.
 fn law(curve: &Curve) -> Option<Vec<Point>> {
-    let scaling = curve.scaling.as_ref().filter(|it| it.holds)?;
+    let scaling = curve.scaling.as_ref().filter(|it| it.fits)?;
     let law = Law::ALL.into_iter().find(|law| law.text() == scaling.model)?;
     let (first, last) = (curve.points.first()?.value.max(1), curve.points.last()?.value);
     if last <= first {
@@ -119,7 +119,8 @@ fn law(curve: &Curve) -> Option<Vec<Point>> {
 
 /// The figure of a curve's law at a size: its costs are in ns, of a rate too.
 fn figure(curve: &Curve, scaling: &Scaling, law: Law, n: f64) -> f64 {
-    let ns = scaling.a.value + scaling.b.as_ref().map_or(0.0, |b| b.value * law.value_at(n));
+    let ns = scaling.fixed_cost.value
+        + scaling.marginal_cost.as_ref().map_or(0.0, |b| b.value * law.value_at(n));
     match curve.unit {
         Unit::Seconds => ns / 1e9,
         Unit::BytesPerSecond if curve.item == "byte" => 1e9 * n / ns,

@@ -105,7 +105,7 @@ fn row(series: &Series, change: &Change) -> TableRow {
         let value = change.ci95.map(|ends| ends[which]);
         Cell::number(value.map_or("-".to_owned(), |value| format!("{value:.3}")), value)
     };
-    let updated = series.marks.iter().filter(|mark| mark.point == change.point);
+    let updated = series.updates.iter().filter(|mark| mark.point == change.point);
     let updated: Vec<String> = updated.map(update_text).collect();
     TableRow::of(vec![
         Cell::text(plain(&series.case)),
@@ -118,7 +118,7 @@ fn row(series: &Series, change: &Change) -> TableRow {
         Cell::number(format!("{:.4}", change.p), Some(change.p)),
         Cell::number(format!("{:.4}", change.q), Some(change.q)),
         Cell::text(plain(&change.before)),
-        Cell::text(plain(&change.behind)),
+        Cell::text(plain(&change.after)),
         Cell::text(updated.join("; ")),
     ])
 }

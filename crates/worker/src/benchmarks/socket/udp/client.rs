@@ -300,9 +300,9 @@ impl Client {
 
     fn observation(&self) -> ChannelObservation {
         ChannelObservation {
-            parts: Some(u64::from(self.parts.count)),
+            datagrams_per_message: Some(u64::from(self.parts.count)),
             datagrams: Some(self.counters.merged_with(self.peer_counters.get())),
-            verified: self.verified,
+            verified_messages: self.verified,
             peer_cpu: self.link.peer_cpu,
             ..self.link.socket.observation()
         }
