@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// What it will cost.
     #[arg(value_name = "ESTIMATE")]
     estimate: Vec<String>,
-    /// The hardware's part of it; with both parts, the estimate may be left out.
+    /// The hardware's part of it; without ESTIMATE, the cost is the sum of both parts.
     #[arg(long, value_name = "ESTIMATE", value_parser = Estimate::parse)]
     hardware: Option<Estimate>,
     /// The software's part of it.
