@@ -244,7 +244,7 @@ impl BufferedChannel {
             }
         }
         self.send_command(command::READY, 0)?;
-        self.channel.observation.verified += 2 * count;
+        self.channel.observation.verified_messages += 2 * count;
         Ok(())
     }
 
@@ -303,7 +303,7 @@ impl BufferedChannel {
         let observation =
             ChannelObservation { peer_cpu: of_channel.peer_cpu, ..self.channel.end.observation() };
         Some(ChannelObservation {
-            verified: observation.verified + of_channel.verified,
+            verified_messages: observation.verified_messages + of_channel.verified_messages,
             ..observation
         })
     }

@@ -40,7 +40,7 @@ fn messages_make_round_trips_whole_and_verified() {
             let mut work = channel().round_trips(size, TripMode::Unlimited).unwrap();
             work.run(5, 2).unwrap();
             let observation = work.channel_observation().unwrap();
-            assert!(observation.verified >= 4, "{observation:?}");
+            assert!(observation.verified_messages >= 4, "{observation:?}");
             assert_eq!(observation.peer_cpu, Some(0));
             let mut work = channel().round_trips(size, TripMode::Announced).unwrap();
             work.prepare(10).unwrap();

@@ -65,7 +65,7 @@ fn every_point_carries_verified_messages_and_describes_its_channel() {
                 assert_eq!(run_batch(&mut work, ops), Ok(()), "{case}");
             }
             let observation = work.channel_observation().unwrap();
-            assert!(observation.verified >= 6, "{case}: {observation:?}");
+            assert!(observation.verified_messages >= 6, "{case}: {observation:?}");
             assert!(observation.peer_cpu.is_some(), "{case}");
             if let Some(&Value::Number(capacity)) = case.point.get("capacity") {
                 assert_eq!(observation.capacity_bytes, Some(capacity), "{case}");

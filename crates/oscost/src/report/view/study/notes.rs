@@ -107,7 +107,7 @@ fn fewer(table: &SingleTargetTable<'_>) -> Vec<String> {
     let mut without: Vec<(String, &str)> = Vec::new();
     let mut by_original: Vec<(String, Vec<(u64, String)>)> = Vec::new();
     for (by, name) in done {
-        let study_method = &by.study_method;
+        let study_method = &by.method;
         if let Some(reason) = &by.reason {
             without.push((format!("no figure by the method of the study: {reason}"), name));
         } else if (by.iterations, by.experiments)
@@ -149,7 +149,7 @@ fn in_steps(table: &SingleTargetTable<'_>, step_ns: f64) -> Option<String> {
     let coarse = table.rows.iter().filter(|row| {
         let by = row.measured.and_then(|found| found.study_method.as_ref());
         let is_smallest = by.is_some_and(|by| {
-            let StudyMethod { statistic, timed, .. } = by.study_method;
+            let StudyMethod { statistic, timed, .. } = by.method;
             (statistic, timed) == (Statistic::Minimum, TimingScope::Each)
         });
         let value = by.and_then(|by| by.value);
