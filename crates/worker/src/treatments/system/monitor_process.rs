@@ -1,7 +1,7 @@
 //! The monitor process of pH: a program of the tool that attaches its own eBPF programs.
 //!
-//! It reports `ready`, or what is `missing`. At the end of its input it detaches and reports what it
-//! has observed. If this process dies, the monitor's input ends, too.
+//! It reports `ready`, or what is `missing`. At the end of its input it detaches and reports what
+//! it has observed. If this process dies, the monitor's input ends, too.
 
 use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
