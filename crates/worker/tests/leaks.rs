@@ -1,5 +1,5 @@
-//! No benchmark leaves anything behind. This program has one test, so that all descriptors, mappings
-//! and files are its own.
+//! No benchmark leaves anything behind. This program has one test, so that all descriptors,
+//! mappings and files are its own.
 
 #![expect(clippy::unwrap_used, reason = "a test panics where it fails")]
 
@@ -29,7 +29,8 @@ fn points(bench: &Bench) -> Vec<Point> {
     all.iter().map(|point| definition.without_implied(point)).collect()
 }
 
-/// Whether a point is quick to run: no large file, no directory of thousands, no eviction of all caches.
+/// Whether a point is quick to run: no large file, no directory of thousands, no eviction of all
+/// caches.
 fn is_small(point: &Point) -> bool {
     let most = |axis: &str, most| match point.get(axis) {
         Some(Value::Number(number)) => *number <= most,
@@ -94,7 +95,8 @@ fn elsewhere() -> Vec<String> {
     paths.filter(|path| fs::exists(path).unwrap()).collect()
 }
 
-/// The context of a pinned worker, with another CPU if there is one; each half of the cases has its own.
+/// The context of a pinned worker, with another CPU if there is one; each half of the cases has its
+/// own.
 fn site(half: usize) -> Context {
     static ALLOWED: OnceLock<Vec<u32>> = OnceLock::new();
     let allowed = ALLOWED.get_or_init(|| affinity::allowed_cpus(0).unwrap_or_default());
@@ -106,12 +108,12 @@ fn site(half: usize) -> Context {
 
 /// Runs hundreds of ops in several batches, or one op if it is slow.
 fn exercise(bench: &Bench, point: &Point, half: usize) -> Result<(), Errno> {
-    const DEAR: Duration = Duration::from_micros(500);
+    const EXPENSIVE: Duration = Duration::from_micros(500);
     let mut work = bench.work(point, site(half))?;
     let begun = Instant::now();
     work.prepare(1).and_then(|()| work.run(1, 1)).map_err(|error| error.errno)?;
     let (batches, ops) = match work.shape {
-        Shape::Repeat | Shape::WithLoop if begun.elapsed() < DEAR => {
+        Shape::Repeat | Shape::WithLoop if begun.elapsed() < EXPENSIVE => {
             (5, 97u64.div_ceil(work.op_count()).min(work.max_batch_ops()))
         }
         _ => (1, 1),

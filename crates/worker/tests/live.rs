@@ -1,7 +1,8 @@
-//! The clock and the batches on the machine at hand: `make test-live` (docs/explanation/METHOD.md, section 10).
+//! The clock and the batches on the machine at hand: `make test-live` (docs/explanation/METHOD.md,
+//! section 10).
 //!
-//! They take minutes and need an idle machine; they compare clocks with each other, never with figures
-//! of another machine.
+//! They take minutes and need an idle machine; they compare clocks with each other, never with
+//! figures of another machine.
 
 #![expect(unsafe_code, reason = "the kernel's own clock conversion is read from a perf page")]
 #![expect(
@@ -62,14 +63,16 @@ fn batches<C: Clock>(
     collector: &mut Collector<C, KernelAccount>,
     work: &mut Work,
     clock: &Calibration,
-    (turns, groups, seed): (u64, u32, u64),
+    iterations: u64,
+    groups: u32,
+    seed: u64,
 ) -> Vec<f64> {
     let copies = vec![1];
     // As for ops of 100 ns: between batches of shorter ops no system calls would be made.
-    let batch_ns = 100.0 * turns as f64;
+    let batch_ns = 100.0 * iterations as f64;
     let plan = BatchPlan {
         mode: Mode::B,
-        iterations: turns,
+        iterations: iterations,
         unroll_factors: copies,
         groups,
         batch_ns,
@@ -224,7 +227,7 @@ fn l2_windows_are_linear_in_their_content() {
                     consume(dependent_chain(links, opaque(3)));
                     Ok(())
                 });
-                let values = batches(&mut collector, &mut work, &calibration, (50, 3, round));
+                let values = batches(&mut collector, &mut work, &calibration, 50, 3, round);
                 (!values.is_empty()).then(|| median(values))
             };
             Some(time((8_000.0 * more) as u64)? / time(8_000)?)
@@ -237,8 +240,8 @@ fn l2_windows_are_linear_in_their_content() {
 
 #[test]
 fn l3_a_known_delay_is_measured_correctly() {
-    // Added to an op without system call: after a system call the loop of the chain is predicted worse
-    // (70 ns on the development machine), and the delay is no longer known.
+    // Added to an op without system call: after a system call the loop of the chain is predicted
+    // worse (70 ns on the development machine), and the delay is no longer known.
     if !ready() {
         return;
     }
@@ -267,10 +270,11 @@ fn l3_a_known_delay_is_measured_correctly() {
         let (mut measured, mut injected) = (Vec::new(), Vec::new());
         for _ in 0..61 {
             let added =
-                batches(&mut collector, &mut delayed, &clock, (plan.iterations, 3, seed.bits()));
-            let base = batches(&mut collector, &mut plain, &clock, (turns_plain, 3, seed.bits()));
-            // The reference: the same chain alone, in batches so long that clock and loop are negligible.
-            let truth = batches(&mut collector, &mut chain, &clock, (long, 3, seed.bits()));
+                batches(&mut collector, &mut delayed, &clock, plan.iterations, 3, seed.bits());
+            let base = batches(&mut collector, &mut plain, &clock, turns_plain, 3, seed.bits());
+            // The reference: the same chain alone, in batches so long that clock and loop are
+            // negligible.
+            let truth = batches(&mut collector, &mut chain, &clock, long, 3, seed.bits());
             if !(added.is_empty() || base.is_empty() || truth.is_empty()) {
                 measured.push(median(added) - median(base));
                 injected.push(median(truth));
@@ -285,8 +289,8 @@ fn l3_a_known_delay_is_measured_correctly() {
         }
         points.push((median(injected), median(measured)));
     }
-    // measured = intercept + slope x injected, each point weighted by one over its delay: the line of
-    // measured / injected over 1 / injected.
+    // measured = intercept + slope x injected, each point weighted by one over its delay: the line
+    // of measured / injected over 1 / injected.
     let count = points.len() as f64;
     let shares: Vec<(f64, f64)> = points.iter().map(|(x, y)| (1.0 / x, y / x)).collect();
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| shares.iter().map(of).sum::<f64>() / count;
@@ -313,8 +317,8 @@ fn l14_two_clocks_give_the_same_figure() {
     let mut work = Work::repeat(|| syscall::getppid().map(drop));
     let mut ratios = Vec::new();
     for round in 0..201 {
-        let one = batches(&mut by_tsc, &mut work, &tsc, (800, 3, round));
-        let two = batches(&mut by_vdso, &mut work, &other, (800, 3, round));
+        let one = batches(&mut by_tsc, &mut work, &tsc, 800, 3, round);
+        let two = batches(&mut by_vdso, &mut work, &other, 800, 3, round);
         if !(one.is_empty() || two.is_empty()) {
             ratios.push(median(two) / median(one));
         }

@@ -1,5 +1,5 @@
-//! The families `fault` and `memory` leave nothing behind. A test program of its own, since other tests
-//! in the process would disturb it.
+//! The families `fault` and `memory` leave nothing behind. A test program of its own, since other
+//! tests in the process would disturb it.
 
 #![expect(
     clippy::unwrap_used,
@@ -73,8 +73,8 @@ fn children() -> BTreeSet<u32> {
     lists.iter().flat_map(|list| list.split_whitespace()).map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// Writable memory, in KiB, and the number of mappings. Address space that the C library only reserves
-/// (64 MiB for the heap of the first additional thread) does not count.
+/// Writable memory, in KiB, and the number of mappings. Address space that the C library only
+/// reserves (64 MiB for the heap of the first additional thread) does not count.
 fn mapped() -> (u64, usize) {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:")).unwrap();

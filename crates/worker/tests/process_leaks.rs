@@ -124,7 +124,7 @@ fn dropped_work_leaves_no_child_descriptor_thread_mapping_file_or_namespace() {
     }
     // A run of oscost at the same time may have one.
     if process_runs("oscost-worker") {
-        eprintln!("a worker runs beside this test: kernel threads are not counted");
+        eprintln!("a worker of a concurrent test runs: kernel threads are not counted");
     } else {
         assert_eq!(kernel_threads(), 0);
     }

@@ -65,8 +65,8 @@ fn throttled_periods(roots: &Roots) -> Option<u64> {
 }
 
 /// Takes the second snapshot and returns the difference. `own_pids` are processes that are not
-/// reported, together with their descendants. What is in no file (elapsed time, clock discipline, the audit
-/// system) is left at its default.
+/// reported, together with their descendants. What is in no file (elapsed time, clock discipline,
+/// the audit system) is left at its default.
 pub fn finish(roots: &Roots, begun: &Start, own_pids: &[u32]) -> SystemActivity {
     let after = census(roots);
     let ticks = Ticks::read(roots, &begun.cpus);

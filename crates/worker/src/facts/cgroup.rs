@@ -17,7 +17,8 @@ const UNLIMITED_FROM_BYTES: u64 = 1 << 62;
 pub(super) struct Group {
     /// The version that manages the controller.
     pub(super) version: CgroupVersion,
-    /// The own directory first. Ancestors count too: when one is out of quota, all groups in it stop.
+    /// The own directory first. Ancestors count too: when one is out of quota, all groups in it
+    /// stop.
     folders: Vec<PathBuf>,
 }
 
@@ -30,8 +31,9 @@ pub(super) struct Throttling {
 
 /// Finds the own group; `None` if the kernel has no control groups or none is visible.
 ///
-/// Version 1 manages the controller if any of its hierarchies names it: if both versions are mounted,
-/// a controller is in one of them only. The paths are the usual ones under `/sys/fs/cgroup`.
+/// Version 1 manages the controller if any of its hierarchies names it: if both versions are
+/// mounted, a controller is in one of them only. The paths are the usual ones under
+/// `/sys/fs/cgroup`.
 pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
     let text = reader::lines(&roots.at("proc/self/cgroup"))?;
     let lines = text.lines().filter_map(|line| {
@@ -53,8 +55,8 @@ pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
     Some(Group { version, folders })
 }
 
-/// In a container without a cgroup namespace the path is the host's, and the mount shows the own group
-/// as its root. A path with `..` leads out of the namespace and is not followed.
+/// In a container without a cgroup namespace the path is the host's, and the mount shows the own
+/// group as its root. A path with `..` leads out of the namespace and is not followed.
 fn from_own_upwards(mount: &Path, path: &str) -> Vec<PathBuf> {
     let inside = path.trim_start_matches('/');
     let own = mount.join(inside);

@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr};
 /// Replaces a value that is not recorded.
 const REDACTED: &str = "***";
 
-/// Parameters whose value is a name, an address or a secret. Volume groups are often named after the
-/// host.
+/// Parameters whose value is a name, an address or a secret. Volume groups are often named after
+/// the host.
 const PRIVATE: &[&str] = &[
     "root",
     "resume",

@@ -7,8 +7,8 @@ use super::{gzip, reader};
 const MAX_BYTES: usize = 1 << 20;
 const MAX_COMPRESSED_BYTES: usize = 512 << 10;
 
-/// The options that are recorded: those that make system calls, faults or interrupts more expensive,
-/// and those about the tick, tracers and CPU time accounting.
+/// The options that are recorded: those that make system calls, faults or interrupts more
+/// expensive, and those about the tick, tracers and CPU time accounting.
 const OPTIONS: &str = concat!(
     // Kernel debugging.
     "DEBUG_ATOMIC_SLEEP DEBUG_KMEMLEAK DEBUG_LIST DEBUG_LOCK_ALLOC DEBUG_MUTEXES ",
@@ -26,8 +26,8 @@ const OPTIONS: &str = concat!(
     "AUDITSYSCALL FUNCTION_TRACER KPROBES ",
 );
 
-/// The running kernel's own copy if it has one, otherwise the distribution's file next to its image.
-/// `release` is that of `uname -r`; without it only the kernel's own copy can be found.
+/// The running kernel's own copy if it has one, otherwise the distribution's file next to its
+/// image. `release` is that of `uname -r`; without it only the kernel's own copy can be found.
 pub(super) fn text(roots: &Roots, release: Option<&str>) -> Option<String> {
     let packed = reader::whole_binary(&roots.at("proc/config.gz"), MAX_COMPRESSED_BYTES);
     if let Some(plain) = packed.and_then(|packed| gzip::decompress(&packed, MAX_BYTES)) {

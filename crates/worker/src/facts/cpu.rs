@@ -7,9 +7,9 @@ use oscost_model::facts::{Cache, Cpu};
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// The flags that are recorded: those about the quality of the counter, the hypervisor, features used
-/// by mode switches, context switches and copies, and the size of the registers that a context switch
-/// may have to save.
+/// The flags that are recorded: those about the quality of the counter, the hypervisor, features
+/// used by mode switches, context switches and copies, and the size of the registers that a context
+/// switch may have to save.
 const FLAGS: &str = concat!(
     // x86: the counter.
     "constant_tsc nonstop_tsc tsc_known_freq tsc_reliable rdtscp rdpid arat ",
@@ -83,8 +83,8 @@ fn has(flags: &str, flag: &str) -> bool {
     flags.split_ascii_whitespace().any(|it| it == flag)
 }
 
-/// The highest level whose flags, and those of all lower levels, are present; `None` unless it is an x86
-/// in 64-bit mode (`lm`).
+/// The highest level whose flags, and those of all lower levels, are present; `None` unless it is
+/// an x86 in 64-bit mode (`lm`).
 fn level(flags: &str) -> Option<String> {
     let mut highest = "x86-64";
     for (name, adds) in LEVELS {
@@ -102,11 +102,11 @@ fn rated_khz(roots: &Roots, online: Option<&[u32]>) -> Option<u64> {
     reader::number(&roots.at(&file))
 }
 
-/// The number of cores or packages of the online CPUs. `names` are the file that lists the CPUs of a
-/// group and its name before Linux 5.3.
+/// The number of cores or packages of the online CPUs. `names` are the file that lists the CPUs of
+/// a group and its name before Linux 5.3.
 ///
-/// One list names a whole group, so only one CPU of each is read: 2 sockets of 64 cores with 2 threads
-/// take 130 reads, not 512.
+/// One list names a whole group, so only one CPU of each is read: 2 sockets of 64 cores with 2
+/// threads take 130 reads, not 512.
 fn groups(roots: &Roots, online: &[u32], names: [&str; 2]) -> Option<u32> {
     let mut seen = BTreeSet::new();
     let mut count = 0;

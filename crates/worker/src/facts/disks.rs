@@ -13,13 +13,13 @@ const SECTOR_BYTES: u64 = 512;
 /// Maximum number of parent directories that are searched for a device's bus.
 const MAX_DEPTH: usize = 16;
 
-/// The offset of the rotation rate in page B1h, and the valid rates: 1 means non-rotating, other values
-/// are reserved.
+/// The offset of the rotation rate in page B1h, and the valid rates: 1 means non-rotating, other
+/// values are reserved.
 const RPM_AT: usize = 4;
 const RPM: std::ops::RangeInclusive<u16> = 0x401..=0xfffe;
 
-/// The block devices with a capacity. Loop and RAM devices are backed by another disk or by memory, and
-/// a desktop has dozens of them.
+/// The block devices with a capacity. Loop and RAM devices are backed by another disk or by memory,
+/// and a desktop has dozens of them.
 pub(super) fn gather(roots: &Roots) -> Vec<Disk> {
     let folder = roots.at("sys/block");
     let names = reader::names(&folder).into_iter();

@@ -1,7 +1,7 @@
 //! The firmware's hardware table (SMBIOS, also called DMI): memory modules and the bus clock.
 //!
-//! The table also contains serial numbers, asset tags and the machine's id. They are not read: of the
-//! strings only the names of memory sockets are, to count channels.
+//! The table also contains serial numbers, asset tags and the machine's id. They are not read: of
+//! the strings only the names of memory sockets are, to count channels.
 
 use oscost_model::facts::MemoryModule;
 
@@ -85,8 +85,8 @@ struct Structure<'a> {
     texts: &'a [u8],
 }
 
-/// The first structure in `bytes`, and the rest. A structure is a header of four bytes (type, length,
-/// handle), fields up to that length, then null-terminated strings, then another zero.
+/// The first structure in `bytes`, and the rest. A structure is a header of four bytes (type,
+/// length, handle), fields up to that length, then null-terminated strings, then another zero.
 fn next(bytes: &[u8]) -> Option<(Structure<'_>, &[u8])> {
     let (&kind, &len) = (bytes.first()?, bytes.get(1)?);
     if len < 4 {

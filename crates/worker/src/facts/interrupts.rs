@@ -5,7 +5,8 @@ use oscost_model::watch::InterruptActivity;
 use super::roots::Roots;
 use super::{parse, reader};
 
-/// Maximum size of `/proc/interrupts`: some 100 CPUs with 400 lines. A truncated table would be wrong.
+/// Maximum size of `/proc/interrupts`: some 100 CPUs with 400 lines. A truncated table would be
+/// wrong.
 const MAX_BYTES: usize = 512 << 10;
 
 /// Maximum number of sources; a large server has some 500.
@@ -19,8 +20,8 @@ pub(super) struct Source {
     times: Vec<u64>,
 }
 
-/// The present table, by number or by the kernel's abbreviation; counts in the order of `cpus`. `None`
-/// if it cannot be read completely.
+/// The present table, by number or by the kernel's abbreviation; counts in the order of `cpus`.
+/// `None` if it cannot be read completely.
 pub(super) fn table(roots: &Roots, cpus: &[u32]) -> Option<Vec<Source>> {
     parse_table(&reader::whole(&roots.at("proc/interrupts"), MAX_BYTES)?, cpus)
 }
@@ -53,8 +54,8 @@ fn parse_table(text: &str, cpus: &[u32]) -> Option<Vec<Source>> {
     Some(sources)
 }
 
-/// The name of a source. In the line of a device, the chip, its input and the trigger mode precede the
-/// name.
+/// The name of a source. In the line of a device, the chip, its input and the trigger mode precede
+/// the name.
 fn name(words: &[&str]) -> Option<String> {
     let is_trigger = |word: &&str| ["edge", "level", "fasteoi"].iter().any(|it| word.ends_with(it));
     let begin = words.iter().position(is_trigger).map_or(0, |at| at + 1);

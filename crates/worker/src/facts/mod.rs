@@ -1,9 +1,9 @@
 //! Describes the machine that the worker runs on.
 //!
-//! Reads files in `/proc`, `/sys`, `/boot`, `/run` and `/etc` and the start of `/bin/sh`, and nothing
-//! else: no system call beyond open and read, no command, no network. It does not judge (that is
-//! `advice`, in the tool) and knows no benchmark, clock or worker. A fact that cannot be read is
-//! `None`; nothing here fails, because a machine that hides a fact can still be measured.
+//! Reads files in `/proc`, `/sys`, `/boot`, `/run` and `/etc` and the start of `/bin/sh`, and
+//! nothing else: no system call beyond open and read, no command, no network. It does not judge
+//! (that is `advice`, in the tool) and knows no benchmark, clock or worker. A fact that cannot be
+//! read is `None`; nothing here fails, because a machine that hides a fact can still be measured.
 
 pub mod activity;
 mod cgroup;
@@ -66,7 +66,8 @@ pub fn allowed_cpus(roots: &Roots) -> Vec<u32> {
     parse::field(&status, "Cpus_allowed_list").and_then(parse::list).unwrap_or_default()
 }
 
-/// The disturbance counters of a CPU of this machine. Takes some 100 us: outside timed intervals only.
+/// The disturbance counters of a CPU of this machine. Takes some 100 us: outside timed intervals
+/// only.
 pub fn disturbances(cpu: u32) -> Snapshot {
     disturbances_in(&Roots::machine(), cpu)
 }

@@ -70,7 +70,8 @@ pub(super) fn raw_cmdline(roots: &Roots) -> Option<String> {
     reader::lines(&roots.at("proc/cmdline"))
 }
 
-/// The tick rate. A tick of 3333333 ns is 300 Hz: the kernel rounds the tick, so this rounds the rate.
+/// The tick rate. A tick of 3333333 ns is 300 Hz: the kernel rounds the tick, so this rounds the
+/// rate.
 fn hz_of_tick(tick_ns: u64) -> Option<u32> {
     let hz = (1_000_000_000 + tick_ns / 2).checked_div(tick_ns)?;
     u32::try_from(hz).ok().filter(|_| PLAUSIBLE_HZ.contains(&hz))
@@ -105,8 +106,8 @@ fn run_level(roots: &Roots) -> Option<String> {
     reader::binary(&roots.at("run/utmp")).and_then(|utmp| level_in(&utmp))
 }
 
-/// The level in the last record of type `RUN_LVL`, whose process number is the level's letter plus 256
-/// times that of the previous one. Other records, which name users, are not read.
+/// The level in the last record of type `RUN_LVL`, whose process number is the level's letter plus
+/// 256 times that of the previous one. Other records, which name users, are not read.
 fn level_in(utmp: &[u8]) -> Option<String> {
     utmp.chunks_exact(UTMP_BYTES).rev().find_map(|record| {
         let kind = i16::from_ne_bytes(*record.first_chunk()?);
@@ -115,8 +116,8 @@ fn level_in(utmp: &[u8]) -> Option<String> {
     })
 }
 
-/// The build id among ELF notes: three words (length of the name, length of the content, type), then
-/// both, each padded to four bytes. There are other notes, such as those for Xen.
+/// The build id among ELF notes: three words (length of the name, length of the content, type),
+/// then both, each padded to four bytes. There are other notes, such as those for Xen.
 fn build_id(mut notes: &[u8]) -> Option<String> {
     loop {
         let (header, rest) = notes.split_first_chunk::<12>()?;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// One more than the largest plausible CPU or node number: Linux supports at most 8192, and a damaged
-/// range must not become a list of four billion.
+/// One more than the largest plausible CPU or node number: Linux supports at most 8192, and a
+/// damaged range must not become a list of four billion.
 const MAX_NUMBER: u32 = 1 << 16;
 
-/// `text` as it may be stored and printed: trimmed, truncated, and without control characters, which
-/// a terminal would interpret. `None` if nothing is left.
+/// `text` as it may be stored and printed: trimmed, truncated, and without control characters,
+/// which a terminal would interpret. `None` if nothing is left.
 pub(super) fn printable(text: &str, max_chars: usize) -> Option<String> {
     let safe = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let text: String = text.trim().chars().take(max_chars).map(safe).collect();
@@ -72,7 +72,8 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// The selected one of several choices, `a [b] c` (the scheduler uses parentheses), or the only one.
+/// The selected one of several choices, `a [b] c` (the scheduler uses parentheses), or the only
+/// one.
 pub(super) fn selected(text: &str) -> Option<&str> {
     let mut words = text.split_whitespace();
     let first = words.next()?;

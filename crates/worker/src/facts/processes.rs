@@ -91,8 +91,8 @@ fn insertion_sort(pids: &mut [u32]) {
     }
 }
 
-/// A line of `/proc/PID/stat`. The name is in parentheses and may contain any character, parentheses
-/// included: the last one ends it.
+/// A line of `/proc/PID/stat`. The name is in parentheses and may contain any character,
+/// parentheses included: the last one ends it.
 fn process(pid: u32, stat: &str) -> Option<Process> {
     let (begin, end) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(begin + 1..end)?;
@@ -122,8 +122,8 @@ pub(super) struct CpuUsage {
 }
 
 impl Census {
-    /// The CPU time used between this snapshot and a later one. `own_pids` and their descendants count
-    /// as known and are not listed.
+    /// The CPU time used between this snapshot and a later one. `own_pids` and their descendants
+    /// count as known and are not listed.
     pub(super) fn usage_until(&self, after: &Census, own_pids: &[u32]) -> CpuUsage {
         let mut seen: Vec<ProcessActivity> = Vec::new();
         let mut known_ticks = 0u64;

@@ -42,9 +42,9 @@ fn idle_governor(roots: &Roots) -> Option<String> {
 }
 
 /// The preemption mode, from the most reliable readable source. `uname -v` shows the build, and
-/// PREEMPT_RT decides. A kernel with switchable modes shows the present one in debugfs, which only root
-/// can read; the command line may have set it. `PREEMPT` alone means one of two modes since Linux 6.13,
-/// and without any word the mode is `none` or `voluntary`: unknown.
+/// PREEMPT_RT decides. A kernel with switchable modes shows the present one in debugfs, which only
+/// root can read; the command line may have set it. `PREEMPT` alone means one of two modes since
+/// Linux 6.13, and without any word the mode is `none` or `voluntary`: unknown.
 fn preempt(roots: &Roots) -> Option<String> {
     let version = reader::value(&roots.at("proc/sys/kernel/version")).unwrap_or_default();
     let built = version.split_whitespace().find(|word| word.starts_with("PREEMPT"));

@@ -5,8 +5,8 @@ use oscost_model::facts::Snapshot;
 use super::roots::Roots;
 use super::{cgroup, reader};
 
-/// Maximum size of `/proc/interrupts`: some 100 CPUs with 400 lines. A sum over part of the file would
-/// be wrong, so with a longer one the sum is unknown.
+/// Maximum size of `/proc/interrupts`: some 100 CPUs with 400 lines. A sum over part of the file
+/// would be wrong, so with a longer one the sum is unknown.
 const MAX_INTERRUPTS_BYTES: usize = 512 << 10;
 
 /// `user nice system idle iowait irq softirq steal`; the guest times after them are contained in
@@ -66,8 +66,8 @@ pub(super) fn some_avg10(pressure: &str) -> Option<f64> {
     some.split_whitespace().find_map(|word| word.strip_prefix("avg10=")).and_then(finite)
 }
 
-/// The sum of the column of one CPU. The first line names the CPUs that are online, so a column is not
-/// the CPU number. `ERR` and `MIS` count for the whole machine, in the column of the first CPU.
+/// The sum of the column of one CPU. The first line names the CPUs that are online, so a column is
+/// not the CPU number. `ERR` and `MIS` count for the whole machine, in the column of the first CPU.
 fn column_sum(interrupts: &str, cpu: u32) -> Option<u64> {
     let name = format!("CPU{cpu}");
     let mut lines = interrupts.lines();

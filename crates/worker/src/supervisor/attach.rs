@@ -31,8 +31,8 @@ pub(super) fn attach(
     answer
 }
 
-/// If a monitor process was killed, its cleanup process resumes what it had stopped, within a second,
-/// and exits.
+/// If a monitor process was killed, its cleanup process resumes what it had stopped, within a
+/// second, and exits.
 fn reap_orphans() {
     const MAX_WAIT_MS: u32 = 2_000;
     for _ in 0..MAX_WAIT_MS {
@@ -53,8 +53,8 @@ fn wait_until_settled() {
     std::thread::sleep(SETTLING_TIME);
 }
 
-/// Attaches, sends `ready`, waits for `stop` or the end of input, undoes. `name` is for treatments that
-/// have one in the kernel.
+/// Attaches, sends `ready`, waits for `stop` or the end of input, undoes. `name` is for treatments
+/// that have one in the kernel.
 pub(super) fn attach_until_stop(
     id: u64,
     treatments: &[AttachedTreatment],

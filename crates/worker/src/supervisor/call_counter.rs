@@ -15,9 +15,9 @@ use crate::kernel::process::Termination;
 use crate::kernel::process::signal;
 use crate::kernel::syscall::names;
 
-/// Maximum number of single steps of both passes. A step takes two context switches, some 20 us in a
-/// virtual machine, so that a count takes at most 40 ms more. A clock read has some 90 instructions;
-/// in an op of 2,000 it would be a small part.
+/// Maximum number of single steps of both passes. A step takes two context switches, some 20 us in
+/// a virtual machine, so that a count takes at most 40 ms more. A clock read has some 90
+/// instructions; in an op of 2,000 it would be a small part.
 const MAX_STEPS: u64 = 2_000;
 
 /// Calls that return the number of bytes they have copied.

@@ -64,8 +64,8 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     if let Some(missing) = work.unavailable_reason() {
         return Err(Event::Skipped { id, missing: missing.to_owned(), arm: None });
     }
-    // A call that a filter forbids often shows only at the first op. Other errors show again when it is
-    // timed, with the number of the op.
+    // A call that a filter forbids often shows only at the first op. Other errors show again when
+    // it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
         Err(OpError { errno: why, .. }) if why.is_unavailable() => {
             let missing = format!("run `{case}` once: {why}{}", seccomp_note(spec, arm));

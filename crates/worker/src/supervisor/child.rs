@@ -40,8 +40,8 @@ pub(super) struct JobProcess {
     pub(super) id: u64,
     /// It serves the peer's end for a worker on another machine.
     pub(super) is_server: bool,
-    /// It has work to do at its end that only it can do: to detach a treatment, or to run the commands
-    /// that follow a program.
+    /// It has work to do at its end that only it can do: to detach a treatment, or to run the
+    /// commands that follow a program.
     needs_cleanup: bool,
     pid: u32,
     deadline: Instant,
@@ -55,7 +55,8 @@ pub(super) struct JobProcess {
 }
 
 impl JobProcess {
-    /// Starts the process of a job, in a process group of its own, and sends it the line of its order.
+    /// Starts the process of a job, in a process group of its own, and sends it the line of its
+    /// order.
     pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<JobProcess, Errno> {
         let limit = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
@@ -233,8 +234,8 @@ impl JobProcess {
         self.input = None;
     }
 
-    /// Waits until a job has cleaned up after itself. Its answer comes last; a job that gives none is
-    /// killed later.
+    /// Waits until a job has cleaned up after itself. Its answer comes last; a job that gives none
+    /// is killed later.
     pub(super) fn wait_for_cleanup(&mut self) {
         let deadline = Instant::now() + CLEANUP_TIME;
         let there = |output: &ChildStdout| {

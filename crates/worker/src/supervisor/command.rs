@@ -10,8 +10,8 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 use super::undo::Undo;
 use crate::kernel::process;
 
-/// A fresh exec of this program, whose environment holds only padding, TMPDIR, and the variables of the
-/// treatments; if it is to run a program, the user's environment as well.
+/// A fresh exec of this program, whose environment holds only padding, TMPDIR, and the variables of
+/// the treatments; if it is to run a program, the user's environment as well.
 pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
     let treatments = arm_treatments(order);
     let padding = padding(spec(order).map_or(0, |spec| spec.seed));
@@ -24,8 +24,8 @@ pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
         }
         Some([program, arguments @ ..]) => {
             let mut command = Command::new(program);
-            // By its path: to the wrapper, /proc/self/exe is the wrapper. The worker's parent is not
-            // known from here, hence the 0.
+            // By its path: to the wrapper, /proc/self/exe is the wrapper. The worker's parent is
+            // not known from here, hence the 0.
             let worker = std::env::current_exe().unwrap_or_else(|_| process::own_executable());
             command.args(arguments).arg(worker).arg("job").arg("0");
             command

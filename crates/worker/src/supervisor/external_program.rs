@@ -93,8 +93,8 @@ pub(super) struct ProgramOutput {
 }
 
 impl ExternalProgram {
-    /// Starts a program without input. Everything that is not part of starting it is done before the
-    /// clock is read.
+    /// Starts a program without input. Everything that is not part of starting it is done before
+    /// the clock is read.
     pub(super) fn start(
         words: &[String],
         reads: Capture,
@@ -310,8 +310,8 @@ fn printable(letters: impl Iterator<Item = char>) -> String {
     shown
 }
 
-/// Kills every child of this process, and the orphans that are reparented to it; returns the names of
-/// those that were still running.
+/// Kills every child of this process, and the orphans that are reparented to it; returns the names
+/// of those that were still running.
 pub(super) fn kill_children() -> Vec<String> {
     // A program that forks faster than it can be killed is left to the supervisor.
     const PATIENCE: Duration = Duration::from_secs(2);

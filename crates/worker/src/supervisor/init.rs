@@ -29,11 +29,11 @@ pub const INIT_PATH: &str = "/init";
 const ORDERS_PATH: &str = "/orders";
 /// The serial line for events. The first serial line is the kernel's console.
 const EVENTS_TTY: &str = "/dev/ttyS1";
-/// The fixed name of the supervisor's directory in the machine: the lengths of file names are part of
-/// the cost of some calls.
+/// The fixed name of the supervisor's directory in the machine: the lengths of file names are part
+/// of the cost of some calls.
 const SESSION_NAME: &str = "oscost-1-1";
-/// By then the kernel's work after booting is done (checking clocks, freeing init code, seeding random
-/// numbers). It costs no time: an emulator that counts instructions skips idle time.
+/// By then the kernel's work after booting is done (checking clocks, freeing init code, seeding
+/// random numbers). It costs no time: an emulator that counts instructions skips idle time.
 const BOOT_SETTLING_TIME: Duration = Duration::from_secs(10);
 /// The same for the kernel's deferred work after a process has exited.
 const ORDER_GAP: Duration = Duration::from_secs(1);
@@ -49,8 +49,8 @@ pub fn run_init() -> ! {
         // Standard error is the console, whose last lines are shown if a machine sends no events.
         let _ = writeln!(std::io::stderr(), "oscost-worker: {error}");
     }
-    // The reboot makes the emulator exit; the machine need not have a power switch. Errors cannot be
-    // reported from here.
+    // The reboot makes the emulator exit; the machine need not have a power switch. Errors cannot
+    // be reported from here.
     let _ = line.map(tcdrain);
     let _ = reboot(RebootCommand::Restart);
     loop {

@@ -147,8 +147,8 @@ impl Session<'_> {
         }
     }
 
-    /// Times batches in this process. From the first batch to the last it writes nothing, except in a
-    /// toggled worker, which reports the end of each block of batches.
+    /// Times batches in this process. From the first batch to the last it writes nothing, except in
+    /// a toggled worker, which reports the end of each block of batches.
     fn time_batches<C: Clock>(
         &mut self,
         plan: &BatchPlan,

@@ -1,9 +1,9 @@
 //! The supervisor: orders in, events out.
 //!
-//! It starts a fresh process for each job (`/proc/self/exe job`), passes lines between the job and the
-//! tool, and makes sure that nothing is left behind: at the end of input, on a signal, after a job's
-//! timeout. It does not know how anything is measured (the jobs do) or what the figures mean (the tool
-//! does).
+//! It starts a fresh process for each job (`/proc/self/exe job`), passes lines between the job and
+//! the tool, and makes sure that nothing is left behind: at the end of input, on a signal, after a
+//! job's timeout. It does not know how anything is measured (the jobs do) or what the figures mean
+//! (the tool does).
 
 use std::fs::File;
 use std::io::Write;
@@ -72,8 +72,8 @@ pub fn supervise() -> Result<(), Errno> {
     send(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
     let mut children = Vec::new();
     let served = serve(&signals, &mut input, &mut output, &mut children, &mut undo);
-    // However it ended: jobs first detach what they have attached and end their programs; then `undo`
-    // kills every process group and removes every file.
+    // However it ended: jobs first detach what they have attached and end their programs; then
+    // `undo` kills every process group and removes every file.
     children.iter_mut().for_each(JobProcess::close_input);
     children.iter_mut().for_each(JobProcess::wait_for_cleanup);
     served

@@ -16,8 +16,8 @@ use crate::kernel::{Errno, counter};
 pub(super) const NO_PASSING_TIME: &str =
     "the passage of time, which instruction counts do not include";
 
-/// The first need that is not met at `point`, as text. A remote peer has its own CPU; time passes for
-/// every clock except the instruction counter.
+/// The first need that is not met at `point`, as text. A remote peer has its own CPU; time passes
+/// for every clock except the instruction counter.
 pub(super) fn unmet_need(
     definition: &Definition,
     point: &Point,

@@ -1,8 +1,8 @@
 //! A program run: one run of a program, with its companion and the commands before and after it.
 //!
 //! Two processes carry it out. The worker does everything that is not measured and owns the private
-//! directory; a fork of it applies the treatments, starts the program and reads the clock. Each is a
-//! subreaper, and no process is left when it has answered.
+//! directory; a fork of it applies the treatments, starts the program and reads the clock. Each is
+//! a subreaper, and no process is left when it has answered.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -234,8 +234,8 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// The limit of output that is read, in MiB. In a warm-up it is higher, since the program's timed
-    /// runs write to /dev/null: only a program that never stops writing is to be stopped.
+    /// The limit of output that is read, in MiB. In a warm-up it is higher, since the program's
+    /// timed runs write to /dev/null: only a program that never stops writing is to be stopped.
     fn max_output_mib(&self) -> u32 {
         const MORE: u32 = 16;
         let warms = matches!(self.spec.task, Task::Run { warm_up: true });
@@ -342,7 +342,8 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Runs the program, or counts its calls, in a fork, and reads the companion's output meanwhile.
+    /// Runs the program, or counts its calls, in a fork, and reads the companion's output
+    /// meanwhile.
     fn run_in_fork(&self, companion: &mut Option<ExternalProgram>) -> Result<Answer, Event> {
         let id = self.id;
         let counts = matches!(self.spec.task, Task::Count { .. });
@@ -410,8 +411,8 @@ impl ProgramRun<'_> {
         let (command, limits) = (&program.command, &program.limits);
         let is_read = warm_up || program.captures_output;
         let reads = if is_read { Capture::Both } else { Capture::Stderr };
-        // A fork copies each page at its first write. A failing start touches the pages that the timed
-        // start needs, so that these copies are not timed.
+        // A fork copies each page at its first write. A failing start touches the pages that the
+        // timed start needs, so that these copies are not timed.
         let _ = ExternalProgram::start(&[String::new()], reads, &ProgramLimits::default());
         let mut child = self.start("", command, reads, limits)?;
         let max_bytes = u64::from(self.max_output_mib()) << 20;

@@ -1,5 +1,5 @@
-//! An arm that is slower by a known share: the variable `OSCOST_SLOWDOWN_PCT` among its treatments. For
-//! live tests only; no released program contains it.
+//! An arm that is slower by a known share: the variable `OSCOST_SLOWDOWN_PCT` among its treatments.
+//! For live tests only; no released program contains it.
 
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Task, WorkerSpec};

@@ -13,14 +13,14 @@ use crate::kernel::cpu::stack_offset;
 use crate::kernel::memory::shared_table::SharedTable;
 use crate::treatments::MonitorPage;
 
-/// Runs the closure with the stack moved by less than a page, so that its position differs from worker
-/// to worker.
+/// Runs the closure with the stack moved by less than a page, so that its position differs from
+/// worker to worker.
 pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
     stack_offset::with_stack_offset(Seed::new(!spec.seed).below(4_096), what)
 }
 
-/// The number of monitor wakeups per op, measured over untimed ops; `None` without a monitor. Between
-/// two readings no system calls are made except those of the ops.
+/// The number of monitor wakeups per op, measured over untimed ops; `None` without a monitor.
+/// Between two readings no system calls are made except those of the ops.
 pub(super) fn monitor_wakeups_per_op(
     work: &mut Work,
     plan: &BatchPlan,

@@ -1,4 +1,5 @@
-//! Counts system calls: a process of its own traces an untimed copy of the case and its descendants.
+//! Counts system calls: a process of its own traces an untimed copy of the case and its
+//! descendants.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -128,8 +129,8 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
     }
     let pid = copy.id();
     if let Some(cpu) = spec.cpu {
-        // On the CPU of the copy each stop is one context switch and wakes no other CPU. If pinning is
-        // refused, it only takes longer.
+        // On the CPU of the copy each stop is one context switch and wakes no other CPU. If pinning
+        // is refused, it only takes longer.
         let _ = affinity::pin(cpu);
     }
     let mut tally = CallCounter::new(pid, &spec.subject);

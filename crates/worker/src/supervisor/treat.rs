@@ -1,10 +1,10 @@
-//! Runs any command under treatments: `oscost-worker treat TREATMENTS COMMAND...`, for `oscost treat`.
-//! Without a command it only tries the treatments, on a process that exits at once.
+//! Runs any command under treatments: `oscost-worker treat TREATMENTS COMMAND...`, for `oscost
+//! treat`. Without a command it only tries the treatments, on a process that exits at once.
 //!
 //! The command keeps its user's terminal, directory, environment and signals, and is not pinned.
 //! Besides the command there are up to three kinds of process: this one, which waits and passes the
-//! exit status on; monitors, if a treatment needs one; and a cleanup process, if something is attached
-//! to the system, which undoes that when this process has ended, however it ended.
+//! exit status on; monitors, if a treatment needs one; and a cleanup process, if something is
+//! attached to the system, which undoes that when this process has ended, however it ended.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -199,8 +199,8 @@ impl CleanupProcess {
         let put_back = RestorePlan::of(&treatment_set.attached, &name);
         let mut ends = Some((order_reader, order_writer, event_reader, event));
         let pid = process::fork(|| {
-            // Signals to the old session no longer reach it. It fails only for a group leader, which a
-            // new process is not.
+            // Signals to the old session no longer reach it. It fails only for a group leader,
+            // which a new process is not.
             let _ = rustix::process::setsid();
             let Some((order_reader, _, _, event)) = ends.take() else { return 1 };
             let mut wire = Wire::new(order_reader, event);

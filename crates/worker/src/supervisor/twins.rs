@@ -1,4 +1,5 @@
-//! Workers of several arms: fork twins, each of which applies its treatments and builds its own work.
+//! Workers of several arms: fork twins, each of which applies its treatments and builds its own
+//! work.
 
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::{Event, Order};
@@ -60,8 +61,8 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
         twins.add(arm, ends);
         running.push((arm, process));
     }
-    // Pinned to the CPU of its arms, so that a token wakes no other CPU. The arms were forked before:
-    // the fork of a pinned process would see no other CPU.
+    // Pinned to the CPU of its arms, so that a token wakes no other CPU. The arms were forked
+    // before: the fork of a pinned process would see no other CPU.
     if let Some(cpu) = spec.cpu {
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }

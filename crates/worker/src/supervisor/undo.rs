@@ -29,9 +29,9 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// A list with one private directory, the working directory of the workers. A machine on which none
-    /// can be created (read-only, full) is measured without. The leftovers of killed sessions are
-    /// removed first.
+    /// A list with one private directory, the working directory of the workers. A machine on which
+    /// none can be created (read-only, full) is measured without. The leftovers of killed sessions
+    /// are removed first.
     pub(super) fn with_scratch() -> Self {
         let temporary = std::env::temp_dir();
         // A current directory that has been removed is still `.`, and empty.
@@ -143,8 +143,8 @@ fn lock_directory(folder: &Path) -> Result<File, Errno> {
     Ok(opened)
 }
 
-/// Removes the leftovers of this user's dead sessions: their unlocked directories among the temporary
-/// ones, and what carries their names elsewhere.
+/// Removes the leftovers of this user's dead sessions: their unlocked directories among the
+/// temporary ones, and what carries their names elsewhere.
 fn remove_stale_sessions(temporary: &Path, here: &Path) {
     let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {

@@ -17,8 +17,8 @@ use crate::kernel::syscall::user_dispatch;
 pub struct Treatments<'a> {
     /// The treatments, in the order in which they are applied.
     pub applied: &'a [AppliedTreatment],
-    /// The CPU of the monitors: that of the measured process, since otherwise each of its calls would
-    /// wake another CPU. `None` leaves the choice to the scheduler.
+    /// The CPU of the monitors: that of the measured process, since otherwise each of its calls
+    /// would wake another CPU. `None` leaves the choice to the scheduler.
     pub cpu: Option<u32>,
     /// The arm of the job that the process belongs to.
     pub arm: u8,
@@ -47,9 +47,9 @@ pub(super) fn apply(
         AppliedTreatment::SeccompNotify => {
             let listener = seccomp::install(&seccomp::NOTIFY_ALL, NotifyMode::Listener)
                 .map_err(|error| seccomp_refusal(error, "SECCOMP_RET_USER_NOTIF"))?;
-            // No system call may be made before this line: it would wait for a monitor that does not
-            // know the listener yet. The next one, which closes our own copy of the descriptor, waits
-            // until the monitor has taken the listener.
+            // No system call may be made before this line: it would wait for a monitor that does
+            // not know the listener yet. The next one, which closes our own copy of the descriptor,
+            // waits until the monitor has taken the listener.
             if let Some(listener) = listener {
                 page.set_listener(listener.as_raw_fd());
             }

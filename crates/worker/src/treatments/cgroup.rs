@@ -1,4 +1,5 @@
-//! Control groups for one treated process: version 1 if it manages the controller, otherwise version 2.
+//! Control groups for one treated process: version 1 if it manages the controller, otherwise
+//! version 2.
 
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -46,8 +47,8 @@ impl Hierarchy {
     }
 }
 
-/// The hierarchies in a table of mounts; in version 2 also the group that the process is in, which may
-/// be delegated to its user.
+/// The hierarchies in a table of mounts; in version 2 also the group that the process is in, which
+/// may be delegated to its user.
 fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
     let mut found = Vec::new();
     for mount in mounts.lines() {

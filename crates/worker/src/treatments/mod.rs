@@ -24,9 +24,9 @@ pub use refusal::Refusal;
 use apply::apply;
 
 impl Treatments<'_> {
-    /// Starts `body` in a process of its own under these treatments, and returns when all of them are
-    /// applied. Children of that process are treated, too. It dies with the calling process, and
-    /// dropping the result kills it. The value that `body` returns is its exit status.
+    /// Starts `body` in a process of its own under these treatments, and returns when all of them
+    /// are applied. Children of that process are treated, too. It dies with the calling process,
+    /// and dropping the result kills it. The value that `body` returns is its exit status.
     ///
     /// The calling process must have one thread.
     pub fn start(

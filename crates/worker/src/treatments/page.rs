@@ -28,8 +28,9 @@ impl MonitorPage {
         MonitorPage(None)
     }
 
-    /// How often the process and its descendants have woken the monitors; `None` without a monitor. It
-    /// makes no system call. A wakeup by a call of the caller is counted before that call returns.
+    /// How often the process and its descendants have woken the monitors; `None` without a monitor.
+    /// It makes no system call. A wakeup by a call of the caller is counted before that call
+    /// returns.
     pub fn wakeups(&self) -> Option<u64> {
         let page = self.0.as_ref()?;
         Some(
@@ -50,8 +51,8 @@ impl MonitorPage {
         self.0.as_ref().map_or(0, |page| page.word(word).load(Ordering::Acquire))
     }
 
-    /// Passes the listener's descriptor to the monitor. It makes no system call: any would wait for the
-    /// monitor.
+    /// Passes the listener's descriptor to the monitor. It makes no system call: any would wait for
+    /// the monitor.
     pub(super) fn set_listener(&self, descriptor: i32) {
         self.set(LISTENER, descriptor as u32 + 1);
     }

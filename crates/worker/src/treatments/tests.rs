@@ -6,8 +6,8 @@ fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
     Treatments { applied, cpu: None, arm: 0 }
 }
 
-/// How often the monitors of a process under these treatments wake for 23 calls, as the exit status of
-/// the process; 200 without a monitor.
+/// How often the monitors of a process under these treatments wake for 23 calls, as the exit status
+/// of the process; 200 without a monitor.
 fn stops(applied: &[AppliedTreatment]) -> Result<Termination, Refusal> {
     const NO_MONITOR: u64 = 200;
     run(&under(applied), &mut |page| {

@@ -21,7 +21,7 @@ use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
 
 /// No answer takes longer unless something hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The program under test.
 pub(crate) fn worker() -> PathBuf {
@@ -172,7 +172,7 @@ impl Session {
     }
 
     pub(crate) fn event(&mut self) -> Event {
-        let line = self.lines.recv_timeout(PATIENCE).expect("the supervisor says nothing");
+        let line = self.lines.recv_timeout(TIMEOUT).expect("the supervisor says nothing");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
@@ -267,22 +267,22 @@ pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
 }
 
 /// Waits until the session has no process but the supervisor.
-pub(crate) fn wait_until_gone(session: &Session, whose: &str) {
-    until(&format!("the processes of {whose} are gone"), || session.workers().is_empty());
+pub(crate) fn wait_until_gone(session: &Session, owner: &str) {
+    until(&format!("the processes of {owner} are gone"), || session.workers().is_empty());
 }
 
 /// Waits until a condition holds.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+    while !condition() {
+        assert!(begun.elapsed() < TIMEOUT, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 /// Sends a signal, by its name in kill(1).
 pub(crate) fn signal(pid: u32, name: &str) {
-    assert!(pid > 1, "{pid} is no process of ours");
+    assert!(pid > 1, "{pid} is not a process of this test");
     let sent = Command::new("/bin/sh").args(["-c", &format!("kill -{name} {pid}")]).status();
     assert!(sent.unwrap().success(), "kill -{name} {pid}");
 }
@@ -296,11 +296,11 @@ pub(crate) fn cpu_ticks(pid: u32) -> u64 {
 }
 
 /// A batch plan.
-pub(crate) fn plan(mode: Mode, turns: u64, copies: &[u32], groups: u32) -> BatchPlan {
+pub(crate) fn plan(mode: Mode, iterations: u64, copies: &[u32], groups: u32) -> BatchPlan {
     let copies = copies.to_vec();
     BatchPlan {
         mode,
-        iterations: turns,
+        iterations,
         unroll_factors: copies,
         groups,
         batch_ns: 50_000.0,

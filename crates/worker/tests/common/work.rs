@@ -15,7 +15,7 @@ fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     needs.map(|need| &need.requirement).find_map(|what| match what {
         Requirement::Resource(offer) => resources::missing(*offer),
         Requirement::Undefined(why) => Some(why.clone()),
-        other => panic!("{}: {other:?} is no need of these families", definition.id),
+        other => panic!("{}: {other:?} is not a need of these families", definition.id),
     })
 }
 
@@ -23,7 +23,7 @@ fn lacking(definition: &Definition, point: &Point) -> Option<String> {
 pub(crate) fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
     let bench = benchmarks::find(&case.benchmark).unwrap();
-    assert!(benchmarks::is_complete(bench, &case), "{text} is no case");
+    assert!(benchmarks::is_complete(bench, &case), "{text} is not a case");
     if let Some(lacking) = lacking(&bench.definition(), &case.point) {
         eprintln!("{text}: {lacking}");
         return None;

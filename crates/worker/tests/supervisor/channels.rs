@@ -1,5 +1,5 @@
-//! Channels between a worker and its peer: each kind makes its calls and no others, and leaves nothing
-//! behind, however either end exits.
+//! Channels between a worker and its peer: each kind makes its calls and no others, and leaves
+//! nothing behind, however either end exits.
 
 use std::fs;
 
@@ -23,8 +23,8 @@ fn pinned(session: &Session, case: &str, task: Task) -> Option<WorkerSpec> {
     Some(of)
 }
 
-/// Starts a worker that times until it is killed; returns its process and that of its peer. `None`, with
-/// a message, if that is not possible.
+/// Starts a worker that times until it is killed; returns its process and that of its peer. `None`,
+/// with a message, if that is not possible.
 fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     let task = Task::Measure(plan(Mode::B, 1, &[1], ENDLESS));
     let of = pinned(session, case, task)?;

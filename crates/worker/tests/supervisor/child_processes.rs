@@ -20,7 +20,7 @@ const CASES: &[&str] = &[
 ];
 
 /// Starts a worker that creates processes until it is killed; `None` if it is not available here.
-fn making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
+fn start_making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     let endless = plan(Mode::S, 1, &[1], ENDLESS);
     session.measure(id, spec(case, Task::Measure(endless)));
     let pid = match session.event() {
@@ -36,10 +36,10 @@ fn making(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     Some(pid)
 }
 
-/// Waits until the kernel has taken apart what a worker's namespace held: a kernel thread that serves
-/// a device of that name. A worker beside this test may have one.
-fn no_more_kernel_threads(than: usize) {
-    until("kernel threads are gone", || kernel_threads() <= than);
+/// Waits until the kernel has removed what a worker's namespace held: a kernel thread that serves a
+/// device of that name. A worker of a concurrent test may have one.
+fn wait_for_kernel_threads(max: usize) {
+    until("kernel threads are gone", || kernel_threads() <= max);
 }
 
 fn kernel_threads() -> usize {
@@ -53,13 +53,13 @@ fn the_children_of_a_killed_worker_exit() {
     let before = kernel_threads();
     let mut session = Session::start();
     for (id, case) in (1..).zip(CASES) {
-        let Some(pid) = making(&mut session, id, case) else { continue };
+        let Some(pid) = start_making(&mut session, id, case) else { continue };
         signal(pid, "KILL");
         assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL", "{case}");
         wait_until_gone(&session, case);
     }
     session.check_responsive(99);
-    no_more_kernel_threads(before);
+    wait_for_kernel_threads(before);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_end_of_the_session_ends_the_children_of_its_workers() {
     let before = kernel_threads();
     for case in CASES {
         let mut session = Session::start();
-        if making(&mut session, 1, case).is_none() {
+        if start_making(&mut session, 1, case).is_none() {
             continue;
         }
         session.close_input();
@@ -75,5 +75,5 @@ fn the_end_of_the_session_ends_the_children_of_its_workers() {
         wait_until_gone(&session, case);
         assert_eq!(session.leftovers(), Vec::<PathBuf>::new(), "{case}");
     }
-    no_more_kernel_threads(before);
+    wait_for_kernel_threads(before);
 }

@@ -16,8 +16,8 @@ const OPS: u64 = 23;
 /// The event of a count; `None`, with a message, if ptrace is forbidden here.
 fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event> {
     let mut spec = spec(case, Task::Count { warm_ops: 3, ops });
-    // Pinned and with the best clock, like a worker of a run: some ops need to know their CPU, and some
-    // read the clock themselves.
+    // Pinned and with the best clock, like a worker of a run: some ops need to know their CPU, and
+    // some read the clock themselves.
     let usable = session.hello.clocks.iter().find(|clock| clock.unusable_reason.is_none());
     spec.clock.kind = usable.map_or(spec.clock.kind, |clock| clock.kind);
     spec.cpu = session.hello.facts.cpu.allowed_cpus.as_ref().and_then(|cpus| cpus.last().copied());

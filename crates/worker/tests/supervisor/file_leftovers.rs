@@ -1,5 +1,5 @@
-//! Files and directories that workers create in the user's directory, in shared memory and in control
-//! groups: none is left, however a worker or a session ends.
+//! Files and directories that workers create in the user's directory, in shared memory and in
+//! control groups: none is left, however a worker or a session ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ const NAMED: [&str; 3] = [
     "file/reread:limit_mib=64,share_pct=25",
 ];
 
-/// Starts a worker that times until it is killed and has created its files; `None`, with a message, if
-/// it cannot be built.
+/// Starts a worker that times until it is killed and has created its files; `None`, with a message,
+/// if it cannot be built.
 fn started(session: &mut Session, id: u64, case: &str) -> Option<u32> {
     session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
     match session.event() {
@@ -97,10 +97,13 @@ fn a_worker_verifies_what_was_cached_and_reports_the_file_system() {
             }
             other => panic!("{case}: {other:?}"),
         };
-        let seen = disturbance.file.unwrap();
-        assert!(seen.checks >= 2 && seen.pages == 256 && seen.filesystem != 0, "{seen:?}");
+        let observation = disturbance.file.unwrap();
+        assert!(
+            observation.checks >= 2 && observation.pages == 256 && observation.filesystem != 0,
+            "{observation:?}"
+        );
         let held = if cache == "cold" { 0 } else { 256 };
-        assert_eq!((seen.min_cached, seen.max_cached), (held, held), "{case}");
+        assert_eq!((observation.min_cached, observation.max_cached), (held, held), "{case}");
         // A cold sample is a pass.
         let reads = if cache == "cold" { 16 } else { 1 };
         assert!(samples.iter().all(|sample| sample.n == reads), "{case}: {samples:?}");

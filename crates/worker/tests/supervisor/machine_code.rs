@@ -1,5 +1,5 @@
-//! The program's machine code: the calls that are to be timed are in the released file, in spite of the
-//! optimiser.
+//! The program's machine code: the calls that are to be timed are in the released file, in spite of
+//! the optimiser.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use crate::common::worker;
 /// The number of ops in the four loops of mode U.
 const UNROLLED_OPS: usize = 1 + 2 + 4 + 8;
 
-/// The offset of a callee in the file: after its name, at the next cache line. Offsets in the file and
-/// addresses in memory differ by whole pages.
+/// The offset of a callee in the file: after its name, at the next cache line. Offsets in the file
+/// and addresses in memory differ by whole pages.
 fn begin(program: &[u8], callee: &str) -> Option<usize> {
     const LINE: usize = 64;
     let tag = format!("callee:{callee}\0");
@@ -17,13 +17,13 @@ fn begin(program: &[u8], callee: &str) -> Option<usize> {
     Some((at + tag.len()).next_multiple_of(LINE))
 }
 
-/// The offsets of direct calls of the callee: `call rel32` is the byte E8 and the distance from the end
-/// of these five bytes to the callee. Other bytes match with a probability of 2^-32 each.
+/// The offsets of direct calls of the callee: `call rel32` is the byte E8 and the distance from the
+/// end of these five bytes to the callee. Other bytes match with a probability of 2^-32 each.
 fn calls(program: &[u8], callee: usize) -> Vec<usize> {
     let leads_there = |at: usize| {
-        let far = program.get(at + 1..at + 5)?;
-        let far = i32::from_le_bytes(far.try_into().ok()?);
-        (at + 5).checked_add_signed(far as isize)
+        let offset = program.get(at + 1..at + 5)?;
+        let offset = i32::from_le_bytes(offset.try_into().ok()?);
+        (at + 5).checked_add_signed(offset as isize)
     };
     let opcodes = program.iter().enumerate().filter(|(_, byte)| **byte == 0xe8);
     opcodes.map(|(at, _)| at).filter(|&at| leads_there(at) == Some(callee)).collect()

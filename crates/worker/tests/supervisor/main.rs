@@ -1,4 +1,5 @@
-//! Tests of the supervisor through its protocol, as the tool uses it: JSON lines in, JSON lines out.
+//! Tests of the supervisor through its protocol, as the tool uses it: JSON lines in, JSON lines
+//! out.
 
 #![expect(
     clippy::unwrap_used,

@@ -78,10 +78,10 @@ fn faults_per_op_are_those_of_the_definition() {
         work.run(bodies, 1).unwrap();
         let charged = usage::thread().unwrap().since(before);
         let expected = bodies * work.op_count() * faults / per_ops;
-        let seen = charged.minor_faults + charged.major_faults;
+        let faults = charged.minor_faults + charged.major_faults;
         assert!(
-            (expected..=expected + 8).contains(&seen),
-            "{case}: {seen} faults in {bodies} times {} ops, not {expected}",
+            (expected..=expected + 8).contains(&faults),
+            "{case}: {faults} faults in {bodies} times {} ops, not {expected}",
             work.op_count()
         );
         looked_at += 1;
@@ -111,7 +111,7 @@ fn pages_have_the_requested_size_and_none_is_resident_before_it_is_touched() {
         }
         let region = Region::anonymous(BYTES, pages).unwrap();
         for _ in 0..2 {
-            assert_eq!(region.resident_pages(), Ok(0), "{pages:?}: nobody has touched it");
+            assert_eq!(region.resident_pages(), Ok(0), "{pages:?}: nothing has touched it");
             assert_eq!(smaps(region.address(), "Rss:"), 0);
             region.touch_all(Access::Write);
             assert_eq!(region.resident_pages(), Ok(BYTES / 4_096));
@@ -172,13 +172,13 @@ fn a_pilot_respects_the_maximum_batch_and_samples_count_pages() {
             other => panic!("{case}: {other:?}"),
         };
         assert_eq!((plan.mode, &plan.unroll_factors[..]), (Mode::B, &[1][..]), "{case}");
-        assert!((1..=most).contains(&plan.iterations), "{case}: {} turns", plan.iterations);
-        let turns = plan.iterations;
+        assert!((1..=most).contains(&plan.iterations), "{case}: {} iterations", plan.iterations);
+        let iterations = plan.iterations;
         let event = session.measured(2 * id + 1, spec(case, Task::Measure(plan)), 21);
         let Event::Sampled { samples, disturbance, .. } = event else {
             panic!("{case}: {event:?}");
         };
-        let longest = (turns as f64 * 1.1).round() as u64;
+        let longest = (iterations as f64 * 1.1).round() as u64;
         let fits = |n: u64| n.is_multiple_of(worth) && n <= longest * worth;
         assert!(samples.iter().all(|sample| fits(sample.n)), "{case}: {samples:?}");
         // What comes before a batch is not charged to its ops.
@@ -187,8 +187,8 @@ fn a_pilot_respects_the_maximum_batch_and_samples_count_pages() {
             true => 0,
             false => usage.ops / if case.contains("file") { 16 } else { 1 },
         };
-        let seen = usage.minor_faults;
-        assert!((claimed..=claimed + 200).contains(&seen), "{case}: {seen}, not {claimed}");
+        let faults = usage.minor_faults;
+        assert!((claimed..=claimed + 200).contains(&faults), "{case}: {faults}, not {claimed}");
     }
 }
 
@@ -211,7 +211,7 @@ fn a_count_is_split_if_a_batch_cannot_have_all_ops() {
 }
 
 /// Starts a worker that times one op per batch until it is killed; returns its process number.
-fn timing(session: &mut Session, id: u64, case: &str) -> u32 {
+fn start_timing(session: &mut Session, id: u64, case: &str) -> u32 {
     session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
     let pid = session.ready(id);
     session.go(id, ENDLESS);
@@ -226,10 +226,9 @@ fn page_touching_children_of_a_killed_worker_exit() {
         (1, "fault/copy-on-write:child=lives,order=ascending"),
         (2, "fault/prefault:prefault=process,chunk=all,cost=foreground"),
     ] {
-        let pid = timing(&mut session, id, case);
-        // Between two ops there is no child: one that makes a child for each is looked at until
-        // one is there.
-        until("a worker and its child stand", || session.workers().len() > 1);
+        let pid = start_timing(&mut session, id, case);
+        // Between two ops there is no child: if each op has its own child, wait until one is there.
+        until("a worker and its child run", || session.workers().len() > 1);
         signal(pid, "KILL");
         assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL", "{case}");
         wait_until_gone(&session, case);
@@ -240,12 +239,12 @@ fn page_touching_children_of_a_killed_worker_exit() {
 #[test]
 fn a_child_that_dies_fails_the_case() {
     let mut session = Session::start();
-    for (id, case, said) in [
+    for (id, case, reason) in [
         (1, "fault/copy-on-write:child=lives,order=ascending", "No child processes"),
         (2, "fault/prefault:prefault=process,chunk=all,cost=foreground", "error"),
     ] {
-        let pid = timing(&mut session, id, case);
-        // One that is killed just when the next one takes its place is missed by nobody.
+        let pid = start_timing(&mut session, id, case);
+        // A child that is killed just when the next one replaces it is not missed.
         until("the worker has noticed that a child died", || {
             let workers = session.workers();
             for child in workers.iter().filter(|&&other| other != pid) {
@@ -256,7 +255,7 @@ fn a_child_that_dies_fails_the_case() {
             !workers.contains(&pid)
         });
         let why = failure_reason(session.event());
-        assert!(why.contains(said), "{case}: {why}");
+        assert!(why.contains(reason), "{case}: {why}");
         wait_until_gone(&session, case);
     }
 }

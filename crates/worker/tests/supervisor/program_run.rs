@@ -31,8 +31,8 @@ fn trial(program: Program) -> WorkerSpec {
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
 
-/// The answer for a run of this program. Afterwards only the supervisor must be left, and its directory
-/// must be empty.
+/// The answer for a run of this program. Afterwards only the supervisor must be left, and its
+/// directory must be empty.
 fn event(session: &mut Session, id: u64, program: Program) -> Event {
     event_of(session, id, trial(program))
 }
@@ -66,19 +66,19 @@ fn a_successful_program_reports_its_time_usage_and_output() {
     // Partly in a child process, which the shell waits for.
     let script = "echo one; echo two >&2; (dd if=/dev/zero bs=1M count=64 2>&-) | cat >/dev/null; \
                   printf three";
-    let it = ran(event(&mut session, 1, program(script)));
-    assert!(it.real_ns > 0);
-    assert!(it.usage.user_ns + it.usage.system_ns > 0, "{it:?}");
-    assert!(it.usage.peak_bytes > 4096 && it.usage.minor_faults > 0, "{it:?}");
-    assert!(it.usage.voluntary_switches > 0, "{it:?}");
-    assert_eq!(it.lines, Some(2), "of standard output alone, the last without its end");
-    let mut lines: Vec<&str> = it.output.lines().collect();
+    let result = ran(event(&mut session, 1, program(script)));
+    assert!(result.real_ns > 0);
+    assert!(result.usage.user_ns + result.usage.system_ns > 0, "{result:?}");
+    assert!(result.usage.peak_bytes > 4096 && result.usage.minor_faults > 0, "{result:?}");
+    assert!(result.usage.voluntary_switches > 0, "{result:?}");
+    assert_eq!(result.lines, Some(2), "of standard output alone, the last without its end");
+    let mut lines: Vec<&str> = result.output.lines().collect();
     lines.sort_unstable();
-    assert_eq!(lines.concat().len(), "onetwothree".len(), "{it:?}");
+    assert_eq!(lines.concat().len(), "onetwothree".len(), "{result:?}");
     // Output is read only if that is requested, or in an untimed run.
     let silent = Program { captures_output: false, ..program("echo one; echo two >&2") };
-    let it = ran(event(&mut session, 2, silent.clone()));
-    assert_eq!((it.lines, it.output.as_str()), (None, "two\n"));
+    let result = ran(event(&mut session, 2, silent.clone()));
+    assert_eq!((result.lines, result.output.as_str()), (None, "two\n"));
     let warming = WorkerSpec { task: Task::Run { warm_up: true }, ..trial(silent) };
     assert_eq!(ran(event_of(&mut session, 3, warming)).lines, Some(1));
 }
@@ -86,20 +86,20 @@ fn a_successful_program_reports_its_time_usage_and_output() {
 #[test]
 fn of_long_output_the_end_is_kept_and_all_lines_are_counted() {
     let mut session = Session::start();
-    let it = ran(event(&mut session, 1, program("seq 200000")));
-    assert_eq!(it.lines, Some(200_000));
-    assert!(it.output.ends_with("199999\n200000\n"));
+    let result = ran(event(&mut session, 1, program("seq 200000")));
+    assert_eq!(result.lines, Some(200_000));
+    assert!(result.output.ends_with("199999\n200000\n"));
     // Complete lines only: half a number is another number.
-    let numbers: Vec<u32> = it.output.lines().map(|line| line.parse().unwrap()).collect();
-    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{}", it.output);
+    let numbers: Vec<u32> = result.output.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{}", result.output);
     assert_eq!(numbers.len(), (16 << 10) / "200000\n".len(), "{}", numbers[0]);
 }
 
 #[test]
 fn binary_output_is_read_and_printed_safely() {
     let mut session = Session::start();
-    let it = ran(event(&mut session, 1, program(r"printf 'a\377\000b\n'")));
-    assert_eq!(it.output, "a\u{FFFD}\0b\n");
+    let result = ran(event(&mut session, 1, program(r"printf 'a\377\000b\n'")));
+    assert_eq!(result.output, "a\u{FFFD}\0b\n");
     let why = failure_reason(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
     assert!(why.ends_with("exited with status 1: a\u{FFFD}\\u{1b}[1mb"), "{why}");
 }
@@ -113,7 +113,9 @@ fn a_failed_program_is_reported_with_its_last_output() {
     assert!(why.contains("it is broken") && !why.contains("1;"), "{why}");
     let why = failure_reason(event(&mut session, 2, program("kill -SEGV $$")));
     assert_eq!(why, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
-    for (id, command) in (3..).zip([words(&["no-such-program"]), words(&["./nor-here"]), vec![]]) {
+    for (id, command) in
+        (3..).zip([words(&["no-such-program"]), words(&["./not-here-either"]), vec![]])
+    {
         let why =
             failure_reason(event(&mut session, id, Program { command, ..Program::default() }));
         assert!(why.contains("cannot be started: No such file or directory"), "{why}");
@@ -173,9 +175,9 @@ fn a_program_that_leaves_processes_behind_has_failed_and_they_are_killed() {
     assert!(why.contains(" left 2 processes running: `sh`, `sleep`"), "{why}");
     // A background process that exits soon is no failure, and its usage counts.
     let busy = "(i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo done) & exit 0";
-    let it = ran(event(&mut session, 3, program(busy)));
-    assert_eq!(it.output, "done\n");
-    assert!(it.usage.user_ns + it.usage.system_ns > 0, "{it:?}");
+    let result = ran(event(&mut session, 3, program(busy)));
+    assert_eq!(result.output, "done\n");
+    assert!(result.usage.user_ns + result.usage.system_ns > 0, "{result:?}");
 }
 
 #[test]
@@ -183,8 +185,8 @@ fn a_program_runs_in_a_private_directory_that_is_removed() {
     let mut session = Session::start();
     let script = "touch here $TMPDIR/there; mkdir closed; touch closed/in; chmod 0 closed; ls; \
                   stat -c %a . .. $TMPDIR; pwd; echo $TMPDIR";
-    let it = ran(event(&mut session, 1, program(script)));
-    let lines: Vec<&str> = it.output.lines().collect();
+    let result = ran(event(&mut session, 1, program(script)));
+    let lines: Vec<&str> = result.output.lines().collect();
     assert_eq!(lines[..5], ["closed", "here", "700", "700", "700"]);
     let scratch = session.scratch();
     assert!(lines[5..].iter().all(|folder| PathBuf::from(folder).starts_with(&scratch)));
@@ -192,12 +194,12 @@ fn a_program_runs_in_a_private_directory_that_is_removed() {
     // A given working directory is kept.
     let folder = Folder::new();
     let given = Some(folder.path().to_str().unwrap().to_owned());
-    let it = ran(event(
+    let result = ran(event(
         &mut session,
         2,
         Program { working_directory: given, ..program("pwd; touch kept") },
     ));
-    assert_eq!(it.output.trim_end(), folder.path().to_str().unwrap());
+    assert_eq!(result.output.trim_end(), folder.path().to_str().unwrap());
     assert!(folder.path().join("kept").exists());
     let nowhere = Some("/no/such/folder".to_owned());
     let why = failure_reason(event(
@@ -221,8 +223,8 @@ fn commands_before_and_after_run_in_order_and_must_succeed() {
         variables: [("NOTE".to_owned(), "x".to_owned())].into(),
         ..program(script)
     };
-    let it = ran(event(&mut session, 1, with(&["a", "b"], "cat log", &["c", "d"])));
-    assert_eq!((it.output.as_str(), log().as_str()), ("a-x b-x ", "a-x b-x c-x d-x "));
+    let result = ran(event(&mut session, 1, with(&["a", "b"], "cat log", &["c", "d"])));
+    assert_eq!((result.output.as_str(), log().as_str()), ("a-x b-x ", "a-x b-x c-x d-x "));
     // The first failure ends the run; the commands after it run nevertheless.
     for (id, before, script, after, expected, logged) in [
         (
@@ -278,7 +280,7 @@ fn an_invalid_variable_is_refused() {
 }
 
 /// A companion that runs this script.
-fn beside(script: &str) -> Option<CompanionProgram> {
+fn companion_running(script: &str) -> Option<CompanionProgram> {
     let (variable, prefix) = ("ADDRESS".to_owned(), "at ".to_owned());
     Some(CompanionProgram { command: sh(script), variable, prefix })
 }
@@ -290,13 +292,18 @@ fn a_companion_passes_its_first_line_to_the_program_and_is_ended_with_it() {
     let script = "echo note >&2; echo port 7; seq 100000; seq 100000 >&2; echo > ready; \
                   setsid sleep 1000 & sleep 1000";
     let reader = "while ! [ -e ready ]; do sleep 0.01; done; echo $ADDRESS";
-    let it = ran(event(&mut session, 1, Program { companion: beside(script), ..program(reader) }));
-    assert_eq!(it.output, "at port 7\n");
+    let result = ran(event(
+        &mut session,
+        1,
+        Program { companion: companion_running(script), ..program(reader) },
+    ));
+    assert_eq!(result.output, "at port 7\n");
     // A successful exit before the program's end is no failure; any other exit is.
     let until_gone = "while ! [ -e gone ]; do sleep 0.01; done; sleep 0.1";
-    let ends = Program { companion: beside("echo 1; echo > gone"), ..program(until_gone) };
+    let ends =
+        Program { companion: companion_running("echo 1; echo > gone"), ..program(until_gone) };
     ran(event(&mut session, 2, ends.clone()));
-    let fails = Program { companion: beside("echo 1; echo > gone; exit 5"), ..ends };
+    let fails = Program { companion: companion_running("echo 1; echo > gone; exit 5"), ..ends };
     let why = failure_reason(event(&mut session, 3, fails));
     assert!(why.starts_with("companion: `sh -c echo 1; "), "{why}");
     assert!(why.contains(" exited with status 5"), "{why}");
@@ -305,12 +312,12 @@ fn a_companion_passes_its_first_line_to_the_program_and_is_ended_with_it() {
         (4, "echo no room >&2; exit 6", "exited with status 6: no room"),
         (5, "true", "exited without writing a line"),
     ] {
-        let it = Program { companion: beside(script), ..program("true") };
-        let why = failure_reason(event(&mut session, id, it));
+        let result = Program { companion: companion_running(script), ..program("true") };
+        let why = failure_reason(event(&mut session, id, result));
         assert_eq!(why, format!("companion: `sh -c {script}` {what}"));
     }
     let silent = Program {
-        companion: beside("sleep 1000"),
+        companion: companion_running("sleep 1000"),
         limits: ProgramLimits { seconds: 1, ..ProgramLimits::default() },
         ..program("true")
     };
@@ -331,7 +338,7 @@ fn a_program_run_leaves_no_process_whichever_is_killed() {
     let folder = Folder::new();
     let done = folder.path().join("done");
     let daemons = Program {
-        companion: beside("echo 1; setsid sleep 1000 & sleep 1000"),
+        companion: companion_running("echo 1; setsid sleep 1000 & sleep 1000"),
         after: vec![words(&["touch", done.to_str().unwrap()])],
         ..program(script)
     };
@@ -396,8 +403,9 @@ fn a_program_is_treated_and_its_companion_is_not() {
     /// A filter that allows everything: one instruction of classic BPF.
     const ALLOW: u64 = 0x06 << 48 | 0x7FFF_0000;
     let lines = "grep -E '^(Seccomp|TracerPid):' /proc/self/status | tr '\\t\\n' '  '";
-    let own =
-        |it: &ProgramResult| it.output.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let own = |result: &ProgramResult| {
+        result.output.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
     let filter = AppliedTreatment::Seccomp { program: vec![ALLOW] };
     for (id, applied) in
         [(1, filter), (2, AppliedTreatment::Ptrace), (3, AppliedTreatment::Nice { increment: 5 })]
@@ -409,23 +417,27 @@ fn a_program_is_treated_and_its_companion_is_not() {
         match event_of(&mut session, id, spec) {
             Event::Skipped { missing, .. } => eprintln!("cannot run here: {missing}"),
             event => {
-                let it = own(&ran(event));
-                let [_, tracer, _, filters, nice, untreated, _, none] = &it[..] else {
-                    panic!("{it:?}")
+                let result = own(&ran(event));
+                let [_, tracer, _, filters, nice, untreated, _, none] = &result[..] else {
+                    panic!("{result:?}")
                 };
-                assert_eq!(tracer != "0", applied == AppliedTreatment::Ptrace, "{it:?}");
+                assert_eq!(tracer != "0", applied == AppliedTreatment::Ptrace, "{result:?}");
                 let is_filtered = matches!(applied, AppliedTreatment::Seccomp { .. });
-                assert_eq!(filters == "2", is_filtered || none == "2", "{it:?}");
+                assert_eq!(filters == "2", is_filtered || none == "2", "{result:?}");
                 let nicer: i32 = nice.parse::<i32>().unwrap() - untreated.parse::<i32>().unwrap();
-                assert_eq!(nicer == 5, matches!(applied, AppliedTreatment::Nice { .. }), "{it:?}");
+                assert_eq!(
+                    nicer == 5,
+                    matches!(applied, AppliedTreatment::Nice { .. }),
+                    "{result:?}"
+                );
             }
         }
     }
     let variable =
         AppliedTreatment::Env { name: "GLIBC_TUNABLES".to_owned(), value: "a=b".to_owned() };
-    let it = ran(event_of(&mut session, 4, treated("echo $GLIBC_TUNABLES $HOME", variable)));
+    let result = ran(event_of(&mut session, 4, treated("echo $GLIBC_TUNABLES $HOME", variable)));
     let home = std::env::var("HOME").unwrap_or_default();
-    assert_eq!(it.output.trim_end(), format!("a=b {home}").trim_end(), "as its user has it");
+    assert_eq!(result.output.trim_end(), format!("a=b {home}").trim_end(), "as its user has it");
     let by = AppliedTreatment::Wrapper { command: words(&["env", "WRAPPED=yes"]) };
     assert_eq!(ran(event_of(&mut session, 5, treated("echo $WRAPPED", by))).output, "yes\n");
     match event_of(&mut session, 6, treated("true", AppliedTreatment::Sud)) {
@@ -441,8 +453,8 @@ fn a_program_is_treated_and_its_companion_is_not() {
 fn an_ordinary_user_runs_programs_too() {
     let mut session = Session::ordinary();
     let script = "mkdir closed; touch closed/in; chmod 0 closed; id -u";
-    let it = ran(event(&mut session, 1, program(script)));
-    assert_eq!(it.lines, Some(1));
+    let result = ran(event(&mut session, 1, program(script)));
+    assert_eq!(result.lines, Some(1));
     let why = failure_reason(event(&mut session, 2, program("(setsid sleep 1000 &)")));
     assert!(why.ends_with(" left a process running: `sleep`"), "{why}");
 }
@@ -477,7 +489,8 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     // Leftover processes are not waited for, and a program that hangs is ended by its time limit.
     counted(count(&mut session, 4, "(setsid sleep 1000 &); exit 0"));
     let task = Task::Count { warm_ops: 0, ops: 1 };
-    let hangs = Program { companion: beside("echo 1; sleep 1000"), ..program("sleep 1000") };
+    let hangs =
+        Program { companion: companion_running("echo 1; sleep 1000"), ..program("sleep 1000") };
     let limits = ProgramLimits { seconds: 1, ..ProgramLimits::default() };
     for (id, program) in [(5, Program { limits, ..hangs.clone() }), (6, hangs)] {
         let spec = WorkerSpec { task: task.clone(), ..trial(program) };

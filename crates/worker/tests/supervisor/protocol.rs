@@ -19,9 +19,9 @@ use crate::common::{
 };
 
 /// Whether a batch's number of ops is within a tenth of the plan's, as the jitter is.
-fn is_jittered(n: u64, turns: u64) -> bool {
-    let (n, turns) = (n as f64, turns as f64);
-    (0.9 * turns - 1.0..=1.1 * turns + 1.0).contains(&n)
+fn is_jittered(n: u64, iterations: u64) -> bool {
+    let (n, iterations) = (n as f64, iterations as f64);
+    (0.9 * iterations - 1.0..=1.1 * iterations + 1.0).contains(&n)
 }
 
 fn samples(event: Event) -> Vec<Sample> {
@@ -35,7 +35,7 @@ fn samples(event: Event) -> Vec<Sample> {
 fn piloted(session: &mut Session, id: u64, case: &str) -> BatchPlan {
     let usable = |kind: &ClockKind| {
         let mut verdicts = session.hello.clocks.iter();
-        verdicts.any(|seen| seen.kind == *kind && seen.unusable_reason.is_none())
+        verdicts.any(|verdict| verdict.kind == *kind && verdict.unusable_reason.is_none())
     };
     let kinds = [ClockKind::Tsc, ClockKind::Vdso, ClockKind::Syscall];
     let clock = kinds.into_iter().find(usable).unwrap();
@@ -115,7 +115,7 @@ fn a_tiny_op_is_unrolled_and_each_group_has_a_batch_of_every_unroll_factor() {
         ops.sort_unstable();
         assert!(
             is_jittered(ops[0], plan.iterations),
-            "{} turns, not about {}",
+            "{} iterations, not about {}",
             ops[0],
             plan.iterations
         );
@@ -374,7 +374,7 @@ fn a_probe_covers_the_allowed_cpus_and_leaves_out_the_others() {
     session.send(&Order::Probe { id: 1, cpus, spin_ms: 20, clock: ClockKind::Syscall });
     let event = session.event();
     let Event::Probed { id: 1, cpus } = event else { panic!("{event:?}") };
-    assert_eq!(cpus.iter().map(|seen| seen.cpu).collect::<Vec<_>>(), [allowed[0]]);
+    assert_eq!(cpus.iter().map(|probe| probe.cpu).collect::<Vec<_>>(), [allowed[0]]);
     assert!(cpus[0].spin_ns > 0 && cpus[0].lost_ns <= cpus[0].spin_ns, "{cpus:?}");
 }
 
@@ -401,8 +401,8 @@ fn a_watch_sleeps_until_it_is_stopped_and_excludes_own_processes() {
     assert!(session.workers().contains(&pid), "the watch has ended by itself");
     session.send(&Order::Stop { id: 1 });
     let watch = watched(session.event());
-    let seen: Vec<u32> = watch.cpus.iter().map(|cpu| cpu.cpu).collect();
-    assert_eq!(seen, allowed);
+    let cpus: Vec<u32> = watch.cpus.iter().map(|cpu| cpu.cpu).collect();
+    assert_eq!(cpus, allowed);
     assert!(watch.wall_ns >= 200_000_000, "{} ns", watch.wall_ns);
     let ours = [tool, session.pid(), pid];
     for process in &watch.processes {
@@ -419,7 +419,7 @@ fn a_watch_names_the_processes_that_use_the_cpu() {
     session.ready(1);
     // A process of this test, outside the session.
     let mut hog = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-    until("it has taken some CPU time", || cpu_ticks(hog.id()) >= 20);
+    until("it has used some CPU time", || cpu_ticks(hog.id()) >= 20);
     session.send(&Order::Stop { id: 1 });
     let watch = watched(session.event());
     hog.kill().unwrap();

@@ -17,7 +17,7 @@ fn serving(case: &str, bind: &str, token: &str) -> Box<WorkerSpec> {
 }
 
 /// Starts a server; returns its address.
-fn served(session: &mut Session, id: u64) -> String {
+fn start_server(session: &mut Session, id: u64) -> String {
     session.send(&Order::Serve { id, spec: serving(CASE, "127.0.0.1", TOKEN) });
     match session.event() {
         Event::Ready { id: of, addr: Some(addr), .. } if of == id => addr,
@@ -28,19 +28,22 @@ fn served(session: &mut Session, id: u64) -> String {
 #[test]
 fn a_worker_is_served_by_another_session_and_unauthorised_connections_are_counted() {
     let (mut peer, mut workers) = (Session::start(), Session::start());
-    let addr = served(&mut peer, 1);
-    let mut stranger = TcpStream::connect(&addr).unwrap();
-    stranger.write_all(&[7; 16]).unwrap();
-    assert!(!matches!(stranger.read(&mut [0]), Ok(1..)), "a stranger was let in");
-    let mut near = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
-    near.remote_end = Some(RemoteEnd { addr, token: TOKEN.to_owned() });
-    match workers.measured(5, near, 21) {
+    let addr = start_server(&mut peer, 1);
+    let mut unauthorised = TcpStream::connect(&addr).unwrap();
+    unauthorised.write_all(&[7; 16]).unwrap();
+    assert!(
+        !matches!(unauthorised.read(&mut [0]), Ok(1..)),
+        "a connection without the token was admitted"
+    );
+    let mut worker = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
+    worker.remote_end = Some(RemoteEnd { addr, token: TOKEN.to_owned() });
+    match workers.measured(5, worker, 21) {
         Event::Sampled { samples, .. } => assert_eq!(samples.len(), 21),
         other => panic!("nothing was measured: {other:?}"),
     }
     match peer.event() {
         Event::Served { id: 1, unauthorised_connections: 1 } => {}
-        other => panic!("one stranger knocked: {other:?}"),
+        other => panic!("one unauthorised connection was made: {other:?}"),
     }
     wait_until_gone(&peer, "the peer");
 }
@@ -48,7 +51,7 @@ fn a_worker_is_served_by_another_session_and_unauthorised_connections_are_counte
 #[test]
 fn a_stopped_server_exits_at_once() {
     let mut peer = Session::start();
-    let addr = served(&mut peer, 1);
+    let addr = start_server(&mut peer, 1);
     peer.send(&Order::Stop { id: 1 });
     until("its port is closed", || TcpStream::connect(&addr).is_err());
     wait_until_gone(&peer, "the peer");

@@ -16,18 +16,20 @@ use crate::common::{
 };
 
 /// Starts a worker that times until it is killed; returns its process number.
-fn timing(session: &mut Session, id: u64, arms: u8) -> u32 {
+fn start_timing(session: &mut Session, id: u64, arms: u8) -> u32 {
     let mut worker = endless();
     worker.arms = arms;
     session.measure(id, worker);
     let pid = session.ready(id);
     session.go(id, ENDLESS);
     // Twins time in their own processes; the worker only passes the token.
-    let whose = match arms {
+    let timing_pids = match arms {
         1 => vec![pid],
         _ => session.workers().into_iter().filter(|&other| other != pid).collect(),
     };
-    until("the worker is timing", || whose.iter().map(|&pid| cpu_ticks(pid)).sum::<u64>() >= 3);
+    until("the worker is timing", || {
+        timing_pids.iter().map(|&pid| cpu_ticks(pid)).sum::<u64>() >= 3
+    });
     pid
 }
 
@@ -41,7 +43,7 @@ fn check_nothing_left(session: &Session) {
 fn a_killed_worker_has_failed_with_its_signal() {
     let mut session = Session::start();
     for (id, name) in [(1, "KILL"), (2, "TERM"), (3, "ABRT"), (4, "QUIT")] {
-        let pid = timing(&mut session, id, 1);
+        let pid = start_timing(&mut session, id, 1);
         signal(pid, name);
         assert_eq!(failure_reason(session.event()), format!("the worker was killed by SIG{name}"));
     }
@@ -57,7 +59,7 @@ fn a_killed_worker_has_failed_with_its_signal() {
 #[test]
 fn the_twins_of_a_killed_worker_exit() {
     let mut session = Session::start();
-    let pid = timing(&mut session, 1, 3);
+    let pid = start_timing(&mut session, 1, 3);
     assert_eq!(session.workers().len(), 4, "a worker and three arms");
     signal(pid, "KILL");
     assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
@@ -134,7 +136,7 @@ fn peers_exit_when_the_supervisor_is_killed_or_the_tool_exits() {
 #[test]
 fn a_killed_twin_fails_its_worker() {
     let mut session = Session::start();
-    let pid = timing(&mut session, 1, 2);
+    let pid = start_timing(&mut session, 1, 2);
     let twin = session.workers().into_iter().find(|&other| other != pid).unwrap();
     signal(twin, "KILL");
     let why = failure_reason(session.event());
@@ -197,7 +199,7 @@ fn a_worker_that_takes_too_long_times_out_even_while_others_write() {
 fn the_end_of_input_ends_every_job() {
     for arms in [1, 2] {
         let mut session = Session::start();
-        timing(&mut session, 1, arms);
+        start_timing(&mut session, 1, arms);
         session.measure(2, measuring("syscall/getppid:via=raw"));
         session.ready(2);
         fs::write(session.scratch().join("left-by-a-worker"), "some").unwrap();
@@ -230,7 +232,7 @@ fn files_of_a_killed_worker_are_removed_with_the_session() {
 fn a_session_that_gets_a_signal_leaves_nothing_behind() {
     for name in ["TERM", "INT", "HUP"] {
         let mut session = Session::start();
-        timing(&mut session, 1, 2);
+        start_timing(&mut session, 1, 2);
         signal(session.pid(), name);
         assert!(session.ended().success(), "after SIG{name}");
         check_nothing_left(&session);
@@ -240,7 +242,7 @@ fn a_session_that_gets_a_signal_leaves_nothing_behind() {
 #[test]
 fn the_workers_of_a_killed_supervisor_exit() {
     let mut session = Session::start();
-    timing(&mut session, 1, 2);
+    start_timing(&mut session, 1, 2);
     session.measure(2, measuring("syscall/getppid:via=raw"));
     session.ready(2);
     assert_eq!(session.workers().len(), 4);
@@ -252,7 +254,7 @@ fn the_workers_of_a_killed_supervisor_exit() {
 #[test]
 fn a_line_without_newline_ends_the_session() {
     let mut session = Session::start();
-    timing(&mut session, 1, 1);
+    start_timing(&mut session, 1, 1);
     let endless = vec![b'x'; (16 << 20) + (1 << 17)];
     session.try_send(&endless);
     assert_eq!(session.ended().code(), Some(1));
@@ -274,7 +276,7 @@ fn a_closed_output_ends_the_session() {
     let order = Order::Calibrate { id: 1, cpu: None, clock: ClockKind::Syscall };
     let mut input = child.stdin.take().unwrap();
     let line = serde_json::to_vec(&order).unwrap();
-    // It may have met the end of its output before it reads this.
+    // It may have found its output closed before it reads this.
     let _ = std::io::Write::write_all(&mut input, &[line, vec![b'\n']].concat());
     until("the supervisor ends", || child.try_wait().unwrap().is_some());
     assert_eq!(processes_in(folder.path()), Vec::<u32>::new());
@@ -304,10 +306,10 @@ fn twenty_jobs_leave_no_descriptor_process_or_file() {
         for id in (100 * round + 1)..=(100 * round + 20) {
             job(&mut session, id);
         }
-        // Everything said before this has been done.
+        // Everything ordered before this has been done.
         session.check_responsive(100 * round + 99);
         wait_until_gone(&session, "twenty jobs");
-        until("the supervisor holds no descriptor of theirs", || fds(&session) == before);
+        until("the supervisor has no descriptor of theirs open", || fds(&session) == before);
     }
     let pid = session.pid();
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));

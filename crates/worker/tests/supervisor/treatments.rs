@@ -58,18 +58,18 @@ fn pinned(session: &Session, worker: WorkerSpec) -> WorkerSpec {
 }
 
 /// A worker of `case` under these treatments.
-fn under(session: &Session, case: &str, applied: &[AppliedTreatment]) -> WorkerSpec {
+fn treated(session: &Session, case: &str, applied: &[AppliedTreatment]) -> WorkerSpec {
     WorkerSpec { treatments: vec![applied.to_vec()], ..pinned(session, measuring(case)) }
 }
 
 /// A worker of `case` with an arm for each of these.
 fn arms(session: &Session, case: &str, treatments: &[&[AppliedTreatment]]) -> WorkerSpec {
-    arms_of(1, session, case, treatments)
+    arms_with_batches(1, session, case, treatments)
 }
 
-/// The same with batches of so many iterations.
-fn arms_of(
-    turns: u64,
+/// The same with batches of this many iterations.
+fn arms_with_batches(
+    iterations: u64,
     session: &Session,
     case: &str,
     treatments: &[&[AppliedTreatment]],
@@ -77,11 +77,12 @@ fn arms_of(
     WorkerSpec {
         arms: treatments.len() as u8,
         treatments: treatments.iter().map(|applied| applied.to_vec()).collect(),
-        ..pinned(session, spec(case, Task::Measure(plan(Mode::B, turns, &[1], 21))))
+        ..pinned(session, spec(case, Task::Measure(plan(Mode::B, iterations, &[1], 21))))
     }
 }
 
-/// Starts a worker and waits until it is ready; `None`, with a message, if the machine lacks something.
+/// Starts a worker and waits until it is ready; `None`, with a message, if the machine lacks
+/// something.
 fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<u32> {
     session.measure(id, worker);
     match session.event() {
@@ -95,7 +96,7 @@ fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<u32> {
 }
 
 /// Runs a worker of this spec; returns its samples, and how often its monitors woke.
-fn brought(
+fn run_batches(
     session: &mut Session,
     id: u64,
     worker: WorkerSpec,
@@ -104,8 +105,8 @@ fn brought(
     session.go(id, 3);
     session.send(&Order::Stop { id });
     match session.event() {
-        Event::Sampled { samples, monitor_wakeups_per_op: seen, .. } => Some((samples, seen)),
-        other => panic!("it should bring samples: {other:?}"),
+        Event::Sampled { samples, monitor_wakeups_per_op: wakeups, .. } => Some((samples, wakeups)),
+        other => panic!("it should have samples: {other:?}"),
     }
 }
 
@@ -126,8 +127,8 @@ fn nice(pid: u32) -> i32 {
 #[test]
 fn a_treatment_applies_to_its_own_arm_only() {
     let mut session = Session::start();
-    let treated = [allow(), AppliedTreatment::Nice { increment: 3 }, AppliedTreatment::Ptrace];
-    let worker = arms(&session, GETPPID, &[&[], &treated]);
+    let applied = [allow(), AppliedTreatment::Nice { increment: 3 }, AppliedTreatment::Ptrace];
+    let worker = arms(&session, GETPPID, &[&[], &applied]);
     let Some(coordinator) = ready(&mut session, 1, worker) else { return };
     let of = |key: &str, value: &str| {
         let workers = session.workers();
@@ -144,11 +145,11 @@ fn a_treatment_applies_to_its_own_arm_only() {
     assert_eq!(status(monitor.parse().unwrap(), "PPid"), coordinator.to_string());
     session.go(1, 3);
     session.send(&Order::Stop { id: 1 });
-    let Event::Sampled { samples, monitor_wakeups_per_op: seen, .. } = session.event() else {
+    let Event::Sampled { samples, monitor_wakeups_per_op: wakeups, .. } = session.event() else {
         panic!("no samples")
     };
     assert_eq!(samples.len(), 6);
-    assert_eq!(seen, [None, Some(2.0)]);
+    assert_eq!(wakeups, [None, Some(2.0)]);
     wait_until_gone(&session, "treated twins");
 }
 
@@ -167,21 +168,24 @@ fn a_monitor_wakes_as_often_as_its_kind_implies_and_never_without_a_system_call(
             [(GETPPID, stops), (clock, 0.0), (procedure, 0.0)].iter().enumerate()
         {
             let id = 10 * at + id as u64;
-            let worker = under(&session, case, std::slice::from_ref(&monitor));
-            let Some((_, seen)) = brought(&mut session, id, worker) else { continue };
-            assert_eq!(seen, [Some(*stops)], "{case} under {monitor:?}");
+            let worker = treated(&session, case, std::slice::from_ref(&monitor));
+            let Some((_, wakeups)) = run_batches(&mut session, id, worker) else { continue };
+            assert_eq!(wakeups, [Some(*stops)], "{case} under {monitor:?}");
         }
     }
-    let worker =
-        under(&session, GETPPID, &[AppliedTreatment::Sud, AppliedTreatment::Nice { increment: 1 }]);
-    let Some((samples, seen)) = brought(&mut session, 90, worker) else { return };
-    assert_eq!((samples.len(), seen), (3, vec![None]));
+    let worker = treated(
+        &session,
+        GETPPID,
+        &[AppliedTreatment::Sud, AppliedTreatment::Nice { increment: 1 }],
+    );
+    let Some((samples, wakeups)) = run_batches(&mut session, 90, worker) else { return };
+    assert_eq!((samples.len(), wakeups), (3, vec![None]));
 }
 
 #[test]
 fn in_a_worker_of_one_arm_the_measuring_process_is_treated() {
     let mut session = Session::start();
-    let worker = under(&session, GETPPID, &[AppliedTreatment::Ptrace, allow()]);
+    let worker = treated(&session, GETPPID, &[AppliedTreatment::Ptrace, allow()]);
     let Some(pid) = ready(&mut session, 1, worker) else { return };
     assert_eq!(status(pid, "Seccomp"), "2");
     assert_ne!(status(pid, "TracerPid"), "0");
@@ -190,7 +194,7 @@ fn in_a_worker_of_one_arm_the_measuring_process_is_treated() {
 #[test]
 fn a_filter_that_kills_fails_the_worker_and_one_that_forbids_skips_it() {
     let mut session = Session::start();
-    let kills = under(&session, GETPPID, &[at_getppid(KILL)]);
+    let kills = treated(&session, GETPPID, &[at_getppid(KILL)]);
     session.measure(1, kills);
     let why = failure_reason(session.event());
     assert_eq!(
@@ -206,7 +210,7 @@ fn a_filter_that_kills_fails_the_worker_and_one_that_forbids_skips_it() {
         other => panic!("arm 1 should have failed: {other:?}"),
     }
     for (id, worker) in [
-        (3, under(&session, GETPPID, &[at_getppid(EPERM)])),
+        (3, treated(&session, GETPPID, &[at_getppid(EPERM)])),
         (4, arms(&session, GETPPID, &[&[], &[at_getppid(EPERM)]])),
     ] {
         session.measure(id, worker);
@@ -304,7 +308,7 @@ fn a_control_group_contains_its_process_and_is_removed_however_that_ends() {
     let mut session = Session::start();
     let alone = [AppliedTreatment::Cgroup { limits: Vec::new() }];
     let worker = arms(&session, GETPPID, &[&alone, &alone]);
-    let Some((samples, _)) = brought(&mut session, 2, worker) else { return };
+    let Some((samples, _)) = run_batches(&mut session, 2, worker) else { return };
     assert_eq!(samples.len(), 6);
     until("both groups are gone", || groups(&session).is_empty());
 }
@@ -382,13 +386,13 @@ fn monitors_and_arms_exit_however_the_worker_ends() {
 }
 
 #[test]
-fn an_unprivileged_user_is_told_what_a_treatment_needs() {
+fn an_unprivileged_user_gets_a_reason_that_names_what_a_treatment_needs() {
     let mut session = Session::limited(
         "test $(id -u) = 0 && exec setpriv --reuid=65534 --regid=65534 --clear-groups \
          \"$0\" \"$@\"",
     );
     if status(session.pid(), "Uid").starts_with('0') {
-        eprintln!("cannot run here: nobody is not to be had");
+        eprintln!("cannot run here: root cannot switch to another user");
         return;
     }
     for (id, applied, words) in [
@@ -412,7 +416,7 @@ fn an_unprivileged_user_is_told_what_a_treatment_needs() {
         (5, vec![AppliedTreatment::SeccompNotify]),
     ] {
         let worker = WorkerSpec { treatments: vec![applied], ..measuring(GETPPID) };
-        if let Some((samples, _)) = brought(&mut session, id, worker) {
+        if let Some((samples, _)) = run_batches(&mut session, id, worker) {
             assert_eq!(samples.len(), 3);
         }
     }
@@ -429,10 +433,10 @@ fn a_toggled_worker_reports_each_block_and_jitters_both_arms_alike() {
         assert_eq!(session.event(), Event::BatchesDone { id: 1 });
     }
     session.send(&Order::Stop { id: 1 });
-    let Event::Sampled { samples, monitor_wakeups_per_op: seen, .. } = session.event() else {
+    let Event::Sampled { samples, monitor_wakeups_per_op: wakeups, .. } = session.event() else {
         panic!("no samples")
     };
-    assert_eq!((samples.len(), seen.len()), (12, 0));
+    assert_eq!((samples.len(), wakeups.len()), (12, 0));
     let of = |arm: u8| {
         let mine = samples.iter().filter(|sample| sample.arm == arm);
         mine.map(|sample| (sample.round, sample.n)).collect::<Vec<_>>()
@@ -463,7 +467,7 @@ fn every_default_case_gives_samples_of_both_arms() {
                 session.go(id, 3);
                 session.send(&Order::Stop { id });
                 let Event::Sampled { samples, .. } = session.event() else {
-                    panic!("{case} brings no samples");
+                    panic!("{case} has no samples");
                 };
                 // Datagrams may be lost, and a batch with them.
                 let whole = samples.len() == 6 || case.contains("by=udp");
@@ -491,12 +495,13 @@ fn peers_and_children_are_monitored_like_their_arm() {
         AppliedTreatment::SeccompNotify,
     ]) {
         for (id, case) in (10 * at..).zip(cases) {
-            // A peer's last two stops may come after the caller's last: negligible in many iterations.
+            // A peer's last two stops may come after the caller's last: negligible in many
+            // iterations.
             let treatments = [&[][..], std::slice::from_ref(&monitor), &[allow()]];
-            let worker = arms_of(16, &session, case, &treatments);
-            let Some((samples, seen)) = brought(&mut session, id, worker) else { continue };
+            let worker = arms_with_batches(16, &session, case, &treatments);
+            let Some((samples, wakeups)) = run_batches(&mut session, id, worker) else { continue };
             assert_eq!(samples.len(), 9, "{case}");
-            let &[None, Some(stops), None] = &seen[..] else { panic!("{case}: {seen:?}") };
+            let &[None, Some(stops), None] = &wakeups[..] else { panic!("{case}: {wakeups:?}") };
             // A round trip is two writes and two reads, of which the peer makes half.
             let calls = match () {
                 () if case.starts_with("pipe") => 4.0,

@@ -63,8 +63,8 @@ const FILES: &[&str] = &[
     "sys/kernel/tracing/events/enable",
 ];
 
-/// All byte values many times over, longer than any limit. The order depends on `seed` alone, so that a
-/// failure can be reproduced.
+/// All byte values many times over, longer than any limit. The order depends on `seed` alone, so
+/// that a failure can be reproduced.
 fn garbage(seed: usize) -> Vec<u8> {
     (0..700_000).map(|i: usize| (i.wrapping_mul(seed * 2 + 1) >> 3) as u8).collect()
 }

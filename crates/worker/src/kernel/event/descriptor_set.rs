@@ -44,8 +44,8 @@ pub struct DescriptorSet {
 }
 
 impl DescriptorSet {
-    /// Creates `count` descriptors, of which those at the indices `wakeable_range` can be made ready. The
-    /// highest is numbered `highest` if given, otherwise as low as possible.
+    /// Creates `count` descriptors, of which those at the indices `wakeable_range` can be made
+    /// ready. The highest is numbered `highest` if given, otherwise as low as possible.
     pub fn new(
         count: u64,
         kind: DescriptorKind,
@@ -236,7 +236,7 @@ impl ChildFiller {
                 pause_forever()
             })?
         };
-        let (go, done) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        let (go, done) = ours.ok_or(Errno::EINVAL)?;
         Ok(Self { go, done, child })
     }
 

@@ -100,7 +100,7 @@ impl AcceptSource {
                 Ok(())
             })?
         };
-        let (listener, request_writer, replies) = ours.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        let (listener, request_writer, replies) = ours.ok_or(Errno::EINVAL)?;
         Ok(Self { listener, request_writer, replies, client })
     }
 

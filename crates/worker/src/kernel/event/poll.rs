@@ -1,5 +1,5 @@
-//! poll(2) for the supervisor and for the peers of benchmarks, whose calls are counted: `rustix` would
-//! make ppoll(2).
+//! poll(2) for the supervisor and for the peers of benchmarks, whose calls are counted: `rustix`
+//! would make ppoll(2).
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;

@@ -41,7 +41,12 @@ pub struct Copier {
 
 impl Copier {
     /// Creates both files.
-    pub fn new(place: Location, bytes: u64, carry: CopyMethod, size: usize) -> Result<Self, Errno> {
+    pub fn new(
+        place: Location,
+        bytes: u64,
+        method: CopyMethod,
+        size: usize,
+    ) -> Result<Self, Errno> {
         let from = ScratchFile::new(place, bytes, false)?;
         let to = ScratchFile::new(place, bytes, false)?;
         // The target's content differs from the source everywhere, and all its blocks are
@@ -56,10 +61,10 @@ impl Copier {
         let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
         let pipe = pipe::pipe()?;
-        if carry == CopyMethod::Splice {
+        if method == CopyMethod::Splice {
             rustix::pipe::fcntl_setpipe_size(&pipe.0, size)?;
         }
-        let mut copier = Self { from, to, method: carry, size, buffer, pipe, at: 0 };
+        let mut copier = Self { from, to, method, size, buffer, pipe, at: 0 };
         copier.warm_target()?;
         Ok(copier)
     }

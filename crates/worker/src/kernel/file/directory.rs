@@ -48,7 +48,7 @@ impl PopulatedFolder {
     /// many hard links of one as the file system allows. Deleted files make later ones more
     /// expensive for a minute (ext4 passes over their inodes), and these are deleted again.
     #[inline(never)]
-    pub fn new(place: Location, files: usize, act: FileOperation) -> Result<Self, Errno> {
+    pub fn new(place: Location, files: usize, operation: FileOperation) -> Result<Self, Errno> {
         let private = PrivateFolder::new(place)?;
         let folder = private.open()?;
         let mut names = b"f0000000\0".repeat(files);
@@ -61,15 +61,18 @@ impl PopulatedFolder {
         // SAFETY: all-zero bits are a valid stat.
         let stat = Box::new(unsafe { std::mem::zeroed() });
         let (stride, at, renamed) = (STRIDE % files, 0, false);
-        let many = Self { folder, names, files, stride, at, renamed, stat, _private: private };
+        let populated = Self { folder, names, files, stride, at, renamed, stat, _private: private };
         let mut named = 0;
         for number in 0..files {
             // Too many links, or a file system without hard links: the next file.
-            if number > 0 && act != FileOperation::Stat && many.link(named, number).is_ok() {
+            if number > 0
+                && operation != FileOperation::Stat
+                && populated.link(named, number).is_ok()
+            {
                 continue;
             }
             named = number;
-            match many.create(many.name(number)) {
+            match populated.create(populated.name(number)) {
                 Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
                     return Err(Errno::unavailable(format!(
                         "no space for {files} files ({number} were created): choose fewer \
@@ -80,8 +83,8 @@ impl PopulatedFolder {
             }
         }
         // On a disk the journal would otherwise be written during later measurements.
-        rustix::fs::syncfs(&many.folder)?;
-        Ok(many)
+        rustix::fs::syncfs(&populated.folder)?;
+        Ok(populated)
     }
 
     /// The address of a file's name.
@@ -117,8 +120,8 @@ impl PopulatedFolder {
     }
 
     /// Runs an operation `ops` times; an error carries its op's index.
-    pub fn run(&mut self, act: FileOperation, ops: u64) -> Result<(), (u64, Errno)> {
-        match act {
+    pub fn run(&mut self, operation: FileOperation, ops: u64) -> Result<(), (u64, Errno)> {
+        match operation {
             FileOperation::CreateUnlink => repeat(ops, |_| self.create_unlink()),
             FileOperation::Rename => repeat(ops, |_| self.rename()),
             FileOperation::Stat => repeat(ops, |_| self.stat()),
@@ -168,35 +171,36 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn names(many: &PopulatedFolder) -> BTreeSet<String> {
-        let path = format!("/proc/self/fd/{}", many.folder.as_raw_fd());
+    fn names(populated: &PopulatedFolder) -> BTreeSet<String> {
+        let path = format!("/proc/self/fd/{}", populated.folder.as_raw_fd());
         let entries = std::fs::read_dir(path).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
     #[test]
     fn a_folder_has_as_many_files_as_before_whatever_is_done_to_one() {
-        let mut many = PopulatedFolder::new(Location::Tmpfs, 100, FileOperation::Rename).unwrap();
-        let before = names(&many);
+        let mut populated =
+            PopulatedFolder::new(Location::Tmpfs, 100, FileOperation::Rename).unwrap();
+        let before = names(&populated);
         assert_eq!(before.len(), 100);
-        many.create_unlink().unwrap();
-        assert_eq!(names(&many), before);
-        many.rename().unwrap();
-        let renamed = names(&many);
+        populated.create_unlink().unwrap();
+        assert_eq!(names(&populated), before);
+        populated.rename().unwrap();
+        let renamed = names(&populated);
         assert!(renamed.contains("another") && !renamed.contains("f0000000"), "{renamed:?}");
-        many.rename().unwrap();
-        assert_eq!(names(&many), before);
+        populated.rename().unwrap();
+        assert_eq!(names(&populated), before);
     }
 
     #[test]
     fn every_file_is_visited_before_one_is_visited_again() {
         for files in [10, 100, 1_000] {
-            let mut many =
+            let mut populated =
                 PopulatedFolder::new(Location::Tmpfs, files, FileOperation::Stat).unwrap();
             let mut inodes = BTreeSet::new();
             for _ in 0..files {
-                many.stat().unwrap();
-                inodes.insert(many.stat.st_ino);
+                populated.stat().unwrap();
+                inodes.insert(populated.stat.st_ino);
             }
             assert_eq!(inodes.len(), files);
         }

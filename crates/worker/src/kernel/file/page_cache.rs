@@ -80,23 +80,25 @@ fn drop_all_caches() -> Result<(), Errno> {
 /// Allocates memory in a child, step by step, until none of the file is cached or memory runs out.
 /// If that is too much, the kernel's OOM killer chooses the child first.
 fn fill_memory(file: &File, bytes: u64) -> Result<(), Errno> {
-    let most = resources::memory_bytes().unwrap_or(u64::MAX);
-    if most > MAX_FILLED_BYTES {
+    let max_bytes = resources::memory_bytes().unwrap_or(u64::MAX);
+    if max_bytes > MAX_FILLED_BYTES {
         return Err(Errno::unavailable(format!(
             "{} MiB of memory would be filled before each pass, which takes seconds and \
              everybody's caches: `systemd-run --scope -p MemoryMax=512M oscost run ...`, or evict=fadvise",
-            most >> 20
+            max_bytes >> 20
         )));
     }
     let parent = std::process::id();
     let child = process::fork(|| {
         let filled = process::die_with_parent(parent).and_then(|()| {
             std::fs::write("/proc/self/oom_score_adj", "1000")?;
-            let mut taken = Vec::new();
-            while (taken.len() * FILL_STEP_BYTES) as u64 <= most && cached_pages(file, bytes)? > 0 {
+            let mut regions = Vec::new();
+            while (regions.len() * FILL_STEP_BYTES) as u64 <= max_bytes
+                && cached_pages(file, bytes)? > 0
+            {
                 let region = Region::anonymous(FILL_STEP_BYTES, PageKind::Small)?;
                 region.touch_all(Access::Write);
-                taken.push(region);
+                regions.push(region);
             }
             Ok(())
         });

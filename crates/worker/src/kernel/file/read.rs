@@ -62,7 +62,7 @@ impl Reader {
     /// A reader at the start of a file.
     pub fn new(
         file: ScratchFile,
-        via: ReadMethod,
+        method: ReadMethod,
         size: usize,
         order: Option<Vec<u32>>,
     ) -> Result<Self, Errno> {
@@ -70,22 +70,12 @@ impl Reader {
         buffer.touch_all(Access::Write);
         let (half, begin) = ((size / 2) as u64, buffer.address() as u64);
         let halves = Box::new([[begin, half], [begin + half, half]]);
-        let ring = if via == ReadMethod::Ring { Some(Ring::new(1)?) } else { None };
-        let direct = if via == ReadMethod::Direct { Some(open_direct(&file.file)?) } else { None };
+        let ring = if method == ReadMethod::Ring { Some(Ring::new(1)?) } else { None };
+        let direct =
+            if method == ReadMethod::Direct { Some(open_direct(&file.file)?) } else { None };
         let (mapping, stream, at) = (None, None, 0);
-        let mut reader = Self {
-            file,
-            method: via,
-            size,
-            buffer,
-            order,
-            at,
-            mapping,
-            stream,
-            direct,
-            ring,
-            halves,
-        };
+        let mut reader =
+            Self { file, method, size, buffer, order, at, mapping, stream, direct, ring, halves };
         reader.rewind()?;
         Ok(reader)
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::kernel::Errno;
 
-/// Opens an unnamed file in a folder (O_TMPFILE). Where the file system does not support that, it is
-/// created as `fallback`, and that name is unlinked at once.
+/// Opens an unnamed file in a folder (O_TMPFILE). Where the file system does not support that, it
+/// is created as `fallback`, and that name is unlinked at once.
 pub(in crate::kernel) fn open_unnamed(folder: &Path, fallback: &str) -> Result<File, Errno> {
     let mut options = File::options();
     options.read(true).write(true).mode(0o600);

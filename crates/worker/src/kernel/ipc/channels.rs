@@ -118,8 +118,8 @@ impl PosixQueue {
     pub fn new(size: u64) -> Result<Self, Errno> {
         const LIMIT: &str = "/proc/sys/fs/mqueue/msgsize_max";
         let messages = read_sysctl("/proc/sys/fs/mqueue/msg_default").unwrap_or(10);
-        let most = read_sysctl("/proc/sys/fs/mqueue/msg_max").unwrap_or(10);
-        let messages = messages.min(most);
+        let max = read_sysctl("/proc/sys/fs/mqueue/msg_max").unwrap_or(10);
+        let messages = messages.min(max);
         // SAFETY: all-zero bits are a valid mq_attr.
         let mut wanted: libc::mq_attr = unsafe { std::mem::zeroed() };
         wanted.mq_maxmsg = messages as _;
@@ -196,11 +196,11 @@ pub struct SysvQueue {
 impl SysvQueue {
     /// Creates the first or the second queue of this process, for messages of `size` bytes.
     pub fn new(which: u32, size: u64) -> Result<Self, Errno> {
-        let most = read_sysctl("/proc/sys/kernel/msgmax").unwrap_or(8_192);
-        if size > most {
+        let max = read_sysctl("/proc/sys/kernel/msgmax").unwrap_or(8_192);
+        if size > max {
             return Err(Errno::unavailable(format!(
                 "a message of {size} bytes is too large for a System V queue: kernel.msgmax is \
-                 {most} (`sysctl -w kernel.msgmax={size}` raises it)"
+                 {max} (`sysctl -w kernel.msgmax={size}` raises it)"
             )));
         }
         let key = queue_key(&queue_name(), which % MAX_QUEUES);
@@ -214,18 +214,18 @@ impl SysvQueue {
         })?;
         let mut queue = Self { id, owner: std::process::id(), capacity: 0 };
         // SAFETY: all-zero bits are a valid msqid_ds, and the call fills it in.
-        let held = unsafe {
+        let queue_bytes = unsafe {
             let mut about: libc::msqid_ds = std::mem::zeroed();
             Errno::check(libc::msgctl(id, libc::IPC_STAT, &raw mut about))?;
             about.msg_qbytes as u64
         };
-        if size > held {
+        if size > queue_bytes {
             return Err(Errno::unavailable(format!(
                 "a message of {size} bytes does not fit into a System V queue: kernel.msgmnb is \
-                 {held} (`sysctl -w kernel.msgmnb={size}` raises it)"
+                 {queue_bytes} (`sysctl -w kernel.msgmnb={size}` raises it)"
             )));
         }
-        queue.capacity = held;
+        queue.capacity = queue_bytes;
         Ok(queue)
     }
 
@@ -289,8 +289,8 @@ impl SysvMessage {
         // SAFETY: the kernel writes a type and at most the bytes that fit after it.
         let given = raw_count(unsafe { arch::syscall(libc::SYS_msgrcv, args) })?;
         let (came, into) = (&self.0[MESSAGE_TYPE.len()..], into);
-        let most = given.min(into.len());
-        into[..most].copy_from_slice(&came[..most]);
+        let max = given.min(into.len());
+        into[..max].copy_from_slice(&came[..max]);
         self.0[..MESSAGE_TYPE.len()].copy_from_slice(&MESSAGE_TYPE);
         Ok(given)
     }

@@ -1,5 +1,5 @@
-//! Between two processes of one machine: pipes, message queues, shared rings, and the calls by which
-//! one side wakes the other.
+//! Between two processes of one machine: pipes, message queues, shared rings, and the calls by
+//! which one side wakes the other.
 
 pub mod channels;
 pub mod context_switch;

@@ -84,7 +84,7 @@ impl SharedRing {
 
     /// Writes all of `bytes`, waiting for room.
     #[inline(always)]
-    pub fn write(&self, mut bytes: &[u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    pub fn write(&self, mut bytes: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         while !bytes.is_empty() {
             let written = self.bytes_written().load(Ordering::Relaxed);
             let taken = self.bytes_read().load(Ordering::Acquire);
@@ -94,7 +94,7 @@ impl SharedRing {
                     let taken = self.bytes_read().load(Ordering::SeqCst);
                     written.wrapping_sub(taken) as usize >= self.capacity
                 };
-                self.wait(self.writer_awake(), full, gone)?;
+                self.wait(self.writer_awake(), full, on_interrupt)?;
                 continue;
             }
             let at = (written % self.capacity as u64) as usize;
@@ -114,7 +114,7 @@ impl SharedRing {
 
     /// Fills all of `into`, waiting for bytes.
     #[inline(always)]
-    pub fn read(&self, into: &mut [u8], gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    pub fn read(&self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut done = 0;
         while done < into.len() {
             let taken = self.bytes_read().load(Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl SharedRing {
             let there = (written.wrapping_sub(taken) as usize).min(self.capacity);
             if there == 0 {
                 let empty = || self.bytes_written().load(Ordering::SeqCst) == taken;
-                self.wait(self.reader_awake(), empty, gone)?;
+                self.wait(self.reader_awake(), empty, on_interrupt)?;
                 continue;
             }
             let at = (taken % self.capacity as u64) as usize;
@@ -159,11 +159,11 @@ impl SharedRing {
         &self,
         awake: &AtomicU32,
         must: impl Fn() -> bool,
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), Errno> {
         match self.waiting {
-            WaitMode::Sleep => self.sleep(awake, must, gone),
-            WaitMode::Spin => spin(must, gone),
+            WaitMode::Sleep => self.sleep(awake, must, on_interrupt),
+            WaitMode::Spin => spin(must, on_interrupt),
         }
     }
 
@@ -171,7 +171,7 @@ impl SharedRing {
         &self,
         awake: &AtomicU32,
         must: impl Fn() -> bool,
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<(), Errno> {
         let mut times = 0;
         loop {
@@ -184,7 +184,7 @@ impl SharedRing {
                 Ok(()) | Err(Errno::EAGAIN) => {}
                 Err(Errno::EINTR) => {
                     times += 1;
-                    gone(times)?;
+                    on_interrupt(times)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -194,7 +194,7 @@ impl SharedRing {
 
 /// Spins while `must` holds. SIGALRM does not interrupt a spinning side, so it reads the clock now
 /// and then.
-fn spin(must: impl Fn() -> bool, gone: OnInterrupt<'_>) -> Result<(), Errno> {
+fn spin(must: impl Fn() -> bool, on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
     /// About a tenth of a millisecond.
     const SPINS: u32 = 1 << 14;
     const SECOND_NS: u64 = 1_000_000_000;
@@ -212,7 +212,7 @@ fn spin(must: impl Fn() -> bool, gone: OnInterrupt<'_>) -> Result<(), Errno> {
         if now.saturating_sub(*began) >= SECOND_NS {
             *began = now;
             times += 1;
-            gone(times)?;
+            on_interrupt(times)?;
         }
     }
 }

@@ -1,5 +1,5 @@
-//! One machine: what it offers of memory, disks and CPUs, the lock that one run holds on it, and what
-//! its first process must do.
+//! One machine: what it offers of memory, disks and CPUs, the lock that one run holds on it, and
+//! what its first process must do.
 
 pub mod init;
 pub mod lock;

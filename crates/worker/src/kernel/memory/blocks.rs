@@ -101,12 +101,12 @@ impl Blocks {
 
     /// Applies `act` to `bytes` bytes, cycling through the blocks. It continues where the last
     /// transfer ended, rounded up to an iteration, so that no transfer is misaligned.
-    pub fn transfer(&mut self, act: BlockOperation, bytes: u64) {
+    pub fn transfer(&mut self, operation: BlockOperation, bytes: u64) {
         let mut left = bytes;
         while left > 0 {
             let now = (self.bytes - self.position).min(usize::try_from(left).unwrap_or(usize::MAX));
             // SAFETY: from the position to the blocks' end, and no further.
-            unsafe { self.transfer_part(act, self.position, now) };
+            unsafe { self.transfer_part(operation, self.position, now) };
             self.position = (self.position + now).next_multiple_of(ITERATION_BYTES);
             if self.position >= self.bytes {
                 self.position = 0;
@@ -120,14 +120,14 @@ impl Blocks {
     ///
     /// # Safety
     /// The blocks have `bytes` bytes from `at` on, and `at` is a multiple of an iteration.
-    unsafe fn transfer_part(&mut self, act: BlockOperation, at: usize, bytes: usize) {
+    unsafe fn transfer_part(&mut self, operation: BlockOperation, at: usize, bytes: usize) {
         let (to, from) = self.pointers();
         let (whole, rest) = (bytes / ITERATION_BYTES * ITERATION_BYTES, bytes % ITERATION_BYTES);
         // SAFETY: the caller guarantees the range; the blocks do not overlap and are page-aligned.
         unsafe {
             let (to, from) = (to.add(at), from.add(at));
             if whole > 0 {
-                match act {
+                match operation {
                     BlockOperation::Read => memory::read_wide(from, whole, self.wide),
                     BlockOperation::Write => memory::write_wide(to, whole, self.wide),
                     BlockOperation::Copy => memory::copy_wide(to, from, whole, self.wide),
@@ -137,7 +137,7 @@ impl Blocks {
             let (to, from) = (to.add(whole), from.add(whole));
             // A string instruction costs ten core cycles and more even for zero bytes.
             if rest > 0 {
-                match act {
+                match operation {
                     BlockOperation::Read => memory::read_string(from, rest),
                     BlockOperation::Write => memory::clear_string(to, rest),
                     BlockOperation::Copy | BlockOperation::Stream => {
@@ -347,24 +347,28 @@ mod tests {
 
     #[test]
     fn a_transfer_continues_where_the_last_one_ended_and_moves_no_more_bytes() {
-        for act in [BlockOperation::Copy, BlockOperation::Stream] {
+        for operation in [BlockOperation::Copy, BlockOperation::Stream] {
             for wide in [false, memory::has_wide_registers()] {
                 let mut blocks = Blocks { wide, ..filled(4_096) };
                 for bytes in [256, 512, 2_561] {
-                    blocks.transfer(act, bytes);
+                    blocks.transfer(operation, bytes);
                 }
-                assert!(alike(&mut blocks, 3_329), "{act:?}");
-                assert_eq!(blocks.to.byte(3_329), Ok(1), "{act:?} went too far");
+                assert!(alike(&mut blocks, 3_329), "{operation:?}");
+                assert_eq!(blocks.to.byte(3_329), Ok(1), "{operation:?} went too far");
                 assert_eq!(blocks.position, 3_584, "the next one begins at a whole iteration");
-                blocks.transfer(act, 4_096);
-                assert!(alike(&mut blocks, 3_329), "{act:?}");
+                blocks.transfer(operation, 4_096);
+                assert!(alike(&mut blocks, 3_329), "{operation:?}");
                 assert_eq!(blocks.position, 3_584, "once around");
             }
         }
-        for act in [BlockOperation::Read, BlockOperation::Write] {
+        for operation in [BlockOperation::Read, BlockOperation::Write] {
             let mut blocks = filled(4_096);
-            blocks.transfer(act, 10_000);
-            assert_eq!(blocks.position, (10_000usize % 4_096).next_multiple_of(256), "{act:?}");
+            blocks.transfer(operation, 10_000);
+            assert_eq!(
+                blocks.position,
+                (10_000usize % 4_096).next_multiple_of(256),
+                "{operation:?}"
+            );
         }
     }
 }

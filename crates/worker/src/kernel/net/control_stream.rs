@@ -50,19 +50,19 @@ impl ControlStream {
     }
 
     /// Sends a message.
-    pub fn send(&self, words: Message, gone: OnInterrupt<'_>) -> Result<(), Errno> {
+    pub fn send(&self, words: Message, on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
         let mut bytes = [0; MESSAGE_BYTES];
         for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
             into.copy_from_slice(&word.to_le_bytes());
         }
         let mut done = 0;
-        let mut times = 0;
+        let mut interrupts = 0;
         while done < MESSAGE_BYTES {
             match self.send_bytes(&bytes[done..]) {
                 Ok(taken) => done += taken,
                 Err(Errno::EINTR) => {
-                    times += 1;
-                    gone(times)?;
+                    interrupts += 1;
+                    on_interrupt(interrupts)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -71,17 +71,17 @@ impl ControlStream {
     }
 
     /// Waits for a message; EPIPE if the other end has closed the stream.
-    pub fn receive(&self, gone: OnInterrupt<'_>) -> Result<Message, Errno> {
+    pub fn receive(&self, on_interrupt: OnInterrupt<'_>) -> Result<Message, Errno> {
         let mut bytes = [0; MESSAGE_BYTES];
         let mut done = 0;
-        let mut times = 0;
+        let mut interrupts = 0;
         while done < MESSAGE_BYTES {
             match self.receive_bytes(&mut bytes[done..]) {
                 Ok(0) => return Err(Errno::EPIPE),
                 Ok(given) => done += given,
                 Err(Errno::EINTR) => {
-                    times += 1;
-                    gone(times)?;
+                    interrupts += 1;
+                    on_interrupt(interrupts)?;
                 }
                 Err(error) => return Err(error),
             }

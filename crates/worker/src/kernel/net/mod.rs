@@ -1,5 +1,5 @@
-//! Sockets: the calls on them, listeners that admit one authenticated peer, several listeners at one
-//! port, and the control stream between two peers.
+//! Sockets: the calls on them, listeners that admit one authenticated peer, several listeners at
+//! one port, and the control stream between two peers.
 
 pub mod control_stream;
 pub mod reuseport;

@@ -72,7 +72,7 @@ impl SysEnterProgram {
 
 /// Describes a refused bpf(2) command, with a hint.
 fn explain_error(act: &str, error: Errno) -> Errno {
-    let way_out = match error {
+    let hint = match error {
         Errno::EPERM | Errno::EACCES => {
             "it needs root, or CAP_BPF and CAP_PERFMON; a kernel in lockdown for confidentiality \
              forbids it"
@@ -80,7 +80,7 @@ fn explain_error(act: &str, error: Errno) -> Errno {
         Errno::ENOSYS => "this kernel has no bpf(2), or a filter hides it (CONFIG_BPF_SYSCALL)",
         _ => "it needs Linux 4.17 with CONFIG_BPF_EVENTS",
     };
-    Errno::unavailable(format!("cannot {act}: {error}; {way_out}"))
+    Errno::unavailable(format!("cannot {act}: {error}; {hint}"))
 }
 
 /// `union bpf_attr`, as BPF_MAP_CREATE takes it.

@@ -219,8 +219,8 @@ mod tests {
                 "{before:?}"
             );
         }
-        // If kthreadd preempts the caller before it waits, the thread is already there: that happens
-        // on a machine that is busy with other tests.
+        // If kthreadd preempts the caller before it waits, the thread is already there: that
+        // happens on a machine that is busy with other tests.
         assert!(slept >= 5, "it slept in {slept} of 9");
         // Other tests' threads may hold the memory of this process for a moment.
         let forked = || {

@@ -45,10 +45,10 @@ pub fn clone_vm() -> Result<u32, Errno> {
 
 /// Yields in a child until a condition holds, but not for ever, since its parent may have been
 /// killed. Returns the exit status.
-pub fn yield_until(it_is_so: impl Fn() -> bool) -> i32 {
+pub fn yield_until(condition: impl Fn() -> bool) -> i32 {
     const TRIES: u32 = 1_000_000;
     for _ in 0..TRIES {
-        if it_is_so() {
+        if condition() {
             return 0;
         }
         // SAFETY: sched_yield takes no arguments.

@@ -60,8 +60,8 @@ impl Antagonist {
         Ok(antagonist)
     }
 
-    /// Kills it. An error means that it had already ended: what was measured since then was measured
-    /// without it.
+    /// Kills it. An error means that it had already ended: what was measured since then was
+    /// measured without it.
     pub(super) fn end(self) -> Result<(), Errno> {
         match process::wait(WaitTarget::Child(self.0), false)? {
             None => Ok(()),

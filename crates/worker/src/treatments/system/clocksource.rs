@@ -10,10 +10,10 @@ const FOLDER: &str = "/sys/devices/system/clocksource/clocksource0";
 
 /// A changed clock source.
 pub(super) struct ClocksourceChange {
-    was: String,
-    is: String,
+    previous: String,
+    applied: String,
     /// Locked for as long as the change lasts: two changes at once could not both be restored.
-    _alone: File,
+    _lock: File,
 }
 
 impl ClocksourceChange {
@@ -34,34 +34,36 @@ impl ClocksourceChange {
                 "cannot change the clock source to {name}: {error}; it needs root and a writable /sys"
             ))
         };
-        // Opened for writing: a user who may not change it can neither block others nor wait for them.
-        let alone = writable().map_err(refused)?;
-        alone.try_lock().map_err(|_| {
+        // Opened for writing: a user who may not change it can neither block others nor wait for
+        // them.
+        let lock = writable().map_err(refused)?;
+        lock.try_lock().map_err(|_| {
             Errno::unavailable(
                 "another oscost has changed the clock source: wait until it is done".to_owned(),
             )
         })?;
-        let was = current()?;
-        let changed = Self { was, is: name.to_owned(), _alone: alone };
+        let previous = current()?;
+        let changed = Self { previous, applied: name.to_owned(), _lock: lock };
         set(name).map_err(refused)?;
         Ok(changed)
     }
 
     /// Restores the previous clock source.
     pub(super) fn restore(self) -> Result<(), Errno> {
-        back(&self.was, &self.is).map_err(|error| {
-            let hint = format!("`echo {} > {FOLDER}/current_clocksource`", self.was);
+        restore(&self.previous, &self.applied).map_err(|error| {
+            let hint = format!("`echo {} > {FOLDER}/current_clocksource`", self.previous);
             undo_failure("the clock source", error, &hint)
         })
     }
 }
 
-/// Changes it back to `was` if it is `is`; if it is neither, somebody else has changed it since.
-pub(super) fn back(was: &str, is: &str) -> Result<(), Errno> {
-    if was == is || current()? != is {
+/// Restores `previous` if the clock source is still `applied`; otherwise another program has
+/// changed it since.
+pub(super) fn restore(previous: &str, applied: &str) -> Result<(), Errno> {
+    if previous == applied || current()? != applied {
         return Ok(());
     }
-    set(was)
+    set(previous)
 }
 
 /// The present clock source.
@@ -78,7 +80,7 @@ fn writable() -> Result<File, Errno> {
     Ok(file)
 }
 
-/// The kernel silently ignores a name that it does not know: so the file is read back.
+/// The kernel silently ignores a name that it does not have: so the file is read back.
 fn set(name: &str) -> Result<(), Errno> {
     writable()?.write_all(name.as_bytes())?;
     if current()? == name { Ok(()) } else { Err(Errno::EINVAL) }

@@ -14,8 +14,8 @@ use crate::kernel::file::location;
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// The prefix of the names of a session's instances; a process number follows.
 const NAME_PREFIX: &str = "oscost-";
-/// The size of a CPU's buffer, in KiB: some thousand calls. New events overwrite the oldest ones; they
-/// are never read.
+/// The size of a CPU's buffer, in KiB: some thousand calls. New events overwrite the oldest ones;
+/// they are never read.
 const BUFFER_KIB: &str = "256";
 
 /// A tracing instance that records every system call. Removing its directory ends it.
@@ -109,8 +109,8 @@ fn instances_directory() -> Result<PathBuf, Errno> {
     }))
 }
 
-/// Removes an instance; a missing one is not an error. An instance is busy while a process reads it,
-/// and after its owner was killed until the owner's last process has exited.
+/// Removes an instance; a missing one is not an error. An instance is busy while a process reads
+/// it, and after its owner was killed until the owner's last process has exited.
 pub(super) fn remove(name: &str) -> Result<(), Errno> {
     const TRIES: u32 = 100;
     let folder = instances_directory()?.join(name);

@@ -1,10 +1,10 @@
 //! Treatments of the whole system, for as long as a process keeps them attached.
 //!
-//! A process of its own attaches, waits, and undoes. An eBPF program and an antagonist end with that
-//! process, however it ends. Changes in the kernel's files (a tracing instance, the clock source)
-//! would stay: so the parent of that process records them beforehand ([`RestorePlan`]) and undoes them
-//! again when the process has ended. If both are killed, the next session removes what they left, as
-//! far as that can be recognised: a clock source has no owner.
+//! A process of its own attaches, waits, and undoes. An eBPF program and an antagonist end with
+//! that process, however it ends. Changes in the kernel's files (a tracing instance, the clock
+//! source) would stay: so the parent of that process records them beforehand ([`RestorePlan`]) and
+//! undoes them again when the process has ended. If both are killed, the next session removes what
+//! they left, as far as that can be recognised: a clock source has no owner.
 
 mod antagonist;
 mod clocksource;
@@ -28,7 +28,8 @@ use monitor_process::MonitorProcess;
 pub use antagonist::AntagonistCpus;
 pub use ftrace::remove_stale_instances;
 
-/// The time until a change has reached every CPU: an RCU grace period and inter-processor interrupts.
+/// The time until a change has reached every CPU: an RCU grace period and inter-processor
+/// interrupts.
 pub const SETTLING_TIME: Duration = Duration::from_millis(20);
 
 /// The attached treatments. Dropping it undoes them in reverse order.
@@ -91,7 +92,8 @@ impl SystemTreatments {
         Ok(DetachReport { call_count: call_count.transpose()?, monitor })
     }
 
-    /// Undoes everything, even after an error; returns the first error, or the report of the monitor.
+    /// Undoes everything, even after an error; returns the first error, or the report of the
+    /// monitor.
     fn undo(&mut self) -> Result<Option<MonitorReport>, Errno> {
         let mut report = None;
         let mut result = Ok(());
@@ -138,8 +140,10 @@ impl RestorePlan {
                 // With two of them, the first one sees the original clock source.
                 AttachedTreatment::Clocksource { name } => {
                     plan.clock = match plan.clock.take() {
-                        Some((was, _)) => Some((was, name.clone())),
-                        None => clocksource::current().ok().map(|was| (was, name.clone())),
+                        Some((previous, _)) => Some((previous, name.clone())),
+                        None => {
+                            clocksource::current().ok().map(|previous| (previous, name.clone()))
+                        }
                     };
                 }
                 AttachedTreatment::Ebpf { .. }
@@ -156,8 +160,8 @@ impl RestorePlan {
         if let Some(name) = &self.instance {
             let _ = ftrace::remove(name);
         }
-        if let Some((was, changed_to)) = &self.clock {
-            let _ = clocksource::back(was, changed_to);
+        if let Some((previous, applied)) = &self.clock {
+            let _ = clocksource::restore(previous, applied);
         }
     }
 }

@@ -51,8 +51,8 @@ pub(in crate::kernel) unsafe fn store_until_allowed(
     left
 }
 
-/// Follows a chain of addresses: `iterations` iterations of `copies` (1, 2, 4 or 8) loads, each of the
-/// address that the last one gave. Returns the last address.
+/// Follows a chain of addresses: `iterations` iterations of `copies` (1, 2, 4 or 8) loads, each of
+/// the address that the last one gave. Returns the last address.
 ///
 /// # Safety
 /// Every word of the chain is the address of a word of the chain.
@@ -158,7 +158,8 @@ macro_rules! iterations {
 /// Copies by registers.
 ///
 /// # Safety
-/// Both blocks are valid, do not overlap, and are a multiple of [`ITERATION_BYTES`] bytes long, not 0.
+/// Both blocks are valid, do not overlap, and are a multiple of [`ITERATION_BYTES`] bytes long, not
+/// 0.
 pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, _wide: bool) {
     // SAFETY: the caller guarantees the blocks.
     unsafe {

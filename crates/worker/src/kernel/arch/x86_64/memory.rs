@@ -53,8 +53,8 @@ pub(in crate::kernel) unsafe fn store_until_allowed(
     left
 }
 
-/// Follows a chain of addresses: `iterations` iterations of `copies` (1, 2, 4 or 8) loads, each of the
-/// address that the last one gave. Returns the last address.
+/// Follows a chain of addresses: `iterations` iterations of `copies` (1, 2, 4 or 8) loads, each of
+/// the address that the last one gave. Returns the last address.
 ///
 /// # Safety
 /// Every word of the chain is the address of a word of the chain.
@@ -138,7 +138,8 @@ pub(in crate::kernel) fn has_wide_registers() -> bool {
     std::arch::is_x86_feature_detected!("avx2")
 }
 
-/// A loop over blocks of [`ITERATION_BYTES`]: eight registers of 32 bytes, or of 16 twice, an iteration.
+/// A loop over blocks of [`ITERATION_BYTES`]: eight registers of 32 bytes, or of 16 twice, an
+/// iteration.
 macro_rules! iterations {
     ($wide:expr, $load:ident $store:ident $end:literal, $to:expr, $from:expr, $bytes:expr) => {
         if $wide {
@@ -204,7 +205,8 @@ macro_rules! narrow_iteration {
 /// Copies by registers.
 ///
 /// # Safety
-/// Both blocks are valid, do not overlap, and are a multiple of [`ITERATION_BYTES`] bytes long, not 0.
+/// Both blocks are valid, do not overlap, and are a multiple of [`ITERATION_BYTES`] bytes long, not
+/// 0.
 pub(in crate::kernel) unsafe fn copy_wide(to: *mut u8, from: *const u8, bytes: usize, wide: bool) {
     // SAFETY: the caller guarantees the blocks; registers of 32 bytes are used only where
     // available.

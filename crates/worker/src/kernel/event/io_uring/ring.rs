@@ -155,11 +155,11 @@ impl Ring {
         &mut self,
         to: &File,
         message: &[u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<usize, Errno> {
         let place = (message.as_ptr() as u64, message.len());
         // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
-        unsafe { self.message(SEND, to, place, gone) }
+        unsafe { self.message(SEND, to, place, on_interrupt) }
     }
 
     /// Receives until `into` is full or the stream ends, by one submission that is waited for;
@@ -169,12 +169,12 @@ impl Ring {
         &mut self,
         from: &File,
         into: &mut [u8],
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<usize, Errno> {
         let place = (into.as_mut_ptr() as u64, into.len());
         // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
         // returns.
-        unsafe { self.message(RECEIVE, from, place, gone) }
+        unsafe { self.message(RECEIVE, from, place, on_interrupt) }
     }
 
     /// Sends or receives, and returns only when the kernel no longer uses the bytes.
@@ -187,7 +187,7 @@ impl Ring {
         operation: u8,
         socket: &File,
         (bytes, length): (u64, usize),
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<usize, Errno> {
         let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
         let what = [0, bytes, length as u64 | flags << 32];
@@ -200,7 +200,7 @@ impl Ring {
         self.submitted += 1;
         match self.next_result() {
             Some(done) => done,
-            None => self.wait_after_interrupt(socket, gone),
+            None => self.wait_after_interrupt(socket, on_interrupt),
         }
     }
 
@@ -209,12 +209,12 @@ impl Ring {
     fn wait_after_interrupt(
         &mut self,
         socket: &File,
-        gone: OnInterrupt<'_>,
+        on_interrupt: OnInterrupt<'_>,
     ) -> Result<usize, Errno> {
-        let mut times = 0;
+        let mut interrupts = 0;
         loop {
-            times += 1;
-            let ended = gone(times);
+            interrupts += 1;
+            let ended = on_interrupt(interrupts);
             if ended.is_err() {
                 // The kernel uses the bytes until the operation is done: shutting down ends it.
                 let _ = shutdown(socket, Shutdown::Both);

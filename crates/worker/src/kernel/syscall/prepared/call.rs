@@ -2,8 +2,8 @@
 //! instruction, and one comparison that tells whether it succeeded.
 //!
 //! Every raw call is the same instruction, so one timed loop serves them all. They differ in their
-//! arguments, what they own, and which results are successes; the other files of this folder set these
-//! up by theme.
+//! arguments, what they own, and which results are successes; the other files of this folder set
+//! these up by theme.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
