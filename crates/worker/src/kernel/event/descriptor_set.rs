@@ -236,6 +236,7 @@ impl ChildFiller {
                 pause_forever()
             })?
         };
+        // Only the child has taken them.
         let (go, done) = ours.ok_or(Errno::EINVAL)?;
         Ok(Self { go, done, child })
     }

@@ -100,6 +100,7 @@ impl AcceptSource {
                 Ok(())
             })?
         };
+        // Only the child has taken them.
         let (listener, request_writer, replies) = ours.ok_or(Errno::EINVAL)?;
         Ok(Self { listener, request_writer, replies, client })
     }
