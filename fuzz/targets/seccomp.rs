@@ -1,4 +1,4 @@
-//! A seccomp profile from a stranger: it is refused in one line, or its program does what it says.
+//! An untrusted seccomp profile: it is refused in one line, or its filter decides as the profile.
 
 #![no_main]
 
@@ -12,17 +12,17 @@ use oscost_model::call_names::Arch;
 
 fuzz_target!(|bytes: &[u8]| {
     for arch in [Arch::X86_64, Arch::Aarch64] {
-        let profile = match Profile::read(bytes, arch) {
+        let profile = match Profile::parse(bytes, arch) {
             Ok(profile) => profile,
-            Err(told) => {
-                assert!(!told.why.is_empty() && !told.why.contains(char::is_control), "{told:?}");
+            Err(error) => {
+                assert!(!error.why.is_empty() && !error.why.contains(char::is_control), "{error:?}");
                 continue;
             }
         };
         let Ok(compiled) = compile(&profile, arch) else { continue };
         for call in bpf::calls(&profile, arch, 200) {
-            let is = bpf::returned(&compiled.program, &call);
-            assert_eq!(is, Ok(bpf::wanted(&profile, arch, &call)), "{call:x?}");
+            let actual = bpf::return_value(&compiled.program, &call);
+            assert_eq!(actual, Ok(bpf::expected(&profile, arch, &call)), "{call:x?}");
         }
     }
 });

@@ -80,7 +80,7 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
             return UsageError::with_hint(&what, &hint).into();
         }
         CacheError::Locked => "wait until it has ended",
-        CacheError::Command { .. } | CacheError::Start(_) | CacheError::Mark(_) => {
+        CacheError::Command { .. } | CacheError::Start(_) | CacheError::NoMarker(_) => {
             "its output is above; nothing was kept of it"
         }
         CacheError::File(..) => "check the free space and the owner of the folder",

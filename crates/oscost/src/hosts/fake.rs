@@ -1,13 +1,17 @@
-//! A place that answers from a file: for tests of everything that comes after a measurement.
+//! A fake host that answers from a scenario file: for tests of everything after the measurement.
 //!
-//! Its figures are made up, and a record of it says so: the place is `fake:FILE`.
+//! Its figures are invented, which shows in the record: the host is `fake:FILE`.
+
+mod scenario;
+
+pub use scenario::Scenario;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use super::{HostError, Session, WorkerBinary};
 use oscost_model::calls::{ANY_OTHER_CALL, CallCount, CallTimes};
 use oscost_model::case::Case;
-use oscost_model::channel::ChannelObservation;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::monitor_report::MonitorReport;
@@ -20,76 +24,9 @@ use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{
     BatchPlan, Disturbance, Mode, Sample, Subject, Task, Usage, WorkerSpec,
 };
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use scenario::merged_with_defaults;
 
-use super::{HostError, Session, WorkerBinary};
-
-/// What a fake place answers.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Scenario {
-    /// Costs by case, in ns/op; a case that is not named costs 100.
-    pub costs_ns: BTreeMap<String, f64>,
-    /// Log standard deviation between workers.
-    pub between_sd: f64,
-    /// Cases that are skipped, and why.
-    pub skipped: BTreeMap<String, String>,
-    /// Cases that fail, and why.
-    pub failed: BTreeMap<String, String>,
-    /// Cases that take too long.
-    pub timed_out: Vec<String>,
-    /// Cases whose every batch is preempted.
-    pub preempted: Vec<String>,
-    /// Cases whose calls are not what they should be.
-    pub wrong_calls: Vec<String>,
-    /// Cases whose calls cannot be counted.
-    pub uncountable: Vec<String>,
-    /// Cases whose ops run code of the vDSO.
-    pub vdso: Vec<String>,
-    /// Cases whose every op waits.
-    pub blocking: Vec<String>,
-    /// What an op calls, by case, where it is not what its definition says: times by name.
-    pub calls: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Clocks that cannot be used (`tsc`, `vdso`), and why.
-    pub unusable_clocks: BTreeMap<String, String>,
-    /// After so many workers the user presses Ctrl-C.
-    pub interrupted_after_workers: Option<u32>,
-    /// Time ready but not running, in per cent of each worker's time.
-    pub lost_pct: f64,
-    /// What is known of the machine: laid over a machine of which nothing is known but its CPUs.
-    pub facts: Value,
-    /// Which clocks can be used; without any, the processor's counter.
-    pub clocks: Vec<ClockVerdict>,
-    /// What a probe sees on each CPU; one that is not named is in perfect peace.
-    pub probe: Vec<CpuProbe>,
-    /// What a watch sees: laid over one in which nobody does anything.
-    pub watch: Value,
-    /// The channels that ops go through, by case.
-    pub channels: BTreeMap<String, ChannelObservation>,
-    /// Why no calls can be counted at all.
-    pub counting_error: Option<String>,
-    /// What treatments add to each op, in nanoseconds, by their names between tool and supervisor.
-    pub added_ns: BTreeMap<String, f64>,
-    /// Treatments that cannot be done, by those names, and why.
-    pub refused_treatments: BTreeMap<String, String>,
-    /// The arm that stands second costs so many times as much for no reason.
-    pub second_arm_factor: Option<f64>,
-    /// Why nothing can be attached to its system.
-    pub attach_error: Option<String>,
-    /// After so many workers what is attached to its system comes off.
-    pub detached_after_workers: Option<u32>,
-    /// The profile that a monitor of calls has of the measuring program; without it, `training`.
-    pub monitor_profile: Option<String>,
-    /// How many calls of its counted ops such a monitor misses, by case.
-    pub missed_calls: BTreeMap<String, u64>,
-    /// What programs write, by their commands. What they cost stands among [`Self::costs_ns`], 100 ms
-    /// without; they make a thousand calls.
-    pub outputs: BTreeMap<String, String>,
-}
-
-/// A session with nobody.
+/// A session with a fake host.
 pub struct FakeSession {
     scenario: Scenario,
     program: WorkerBinary,
@@ -97,15 +34,38 @@ pub struct FakeSession {
     watch: SystemActivity,
     watches: BTreeSet<u64>,
     specs: BTreeMap<u64, WorkerSpec>,
-    /// Of toggled workers, the turns that were asked for: arm, groups, and what was added to an op.
-    toggled_groups: BTreeMap<u64, Vec<(u8, u32, f64)>>,
-    /// What is attached, and what that adds to an op.
-    attached: Option<(u64, f64)>,
-    /// What the monitor among it has seen.
+    /// The groups of batches ordered so far, by toggled worker.
+    toggled_groups: BTreeMap<u64, Vec<BatchGroups>>,
+    /// The attached treatments.
+    attached: Option<Attachment>,
+    /// The report of the monitor, if one is attached.
     monitor_report: Option<MonitorReport>,
     events: VecDeque<Event>,
     workers: u32,
     now_ns: u64,
+}
+
+/// Groups of batches of one arm.
+#[derive(Clone, Copy)]
+struct BatchGroups {
+    arm: u8,
+    groups: u32,
+    added_ns: f64,
+}
+
+/// One group of batches.
+#[derive(Clone, Copy)]
+struct BatchGroup {
+    arm: u8,
+    round: u32,
+    added_ns: f64,
+}
+
+/// Treatments that are attached by a job.
+#[derive(Clone, Copy)]
+struct Attachment {
+    job: u64,
+    added_ns: f64,
 }
 
 impl FakeSession {
@@ -117,7 +77,7 @@ impl FakeSession {
         Self::new(scenario, program).map_err(|error| bad(error.to_string()))
     }
 
-    /// A place that answers as `scenario` says.
+    /// A session with the host of a scenario.
     pub fn new(scenario: Scenario, program: &WorkerBinary) -> Result<Self, serde_json::Error> {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
@@ -171,7 +131,7 @@ impl FakeSession {
             return Event::Skipped { id, missing: missing.clone(), arm: None };
         }
         for (arm, list) in (0..).zip(&spec.treatments) {
-            if let Some(missing) = self.refusal(list) {
+            if let Some(missing) = self.scenario.refusal(list) {
                 return Event::Skipped { id, missing, arm: Some(arm) };
             }
         }
@@ -196,12 +156,10 @@ impl FakeSession {
                 return Event::Failed { id, at_op: None, reason: why, errno: None, arm: None };
             }
             let count = CallCount { counted_pid: u32::try_from(id).ok(), ..self.count(case, ops) };
-            if let (Some(monitor_report), Some(copy)) =
-                (&mut self.monitor_report, count.counted_pid)
-            {
-                let made: u64 = count.own.values().sum();
+            if let (Some(report), Some(pid)) = (&mut self.monitor_report, count.counted_pid) {
+                let calls: u64 = count.own.values().sum();
                 let missed = self.scenario.missed_calls.get(&name).copied().unwrap_or(0);
-                monitor_report.add_marked(copy, made.saturating_sub(missed));
+                report.add_marked(pid, calls.saturating_sub(missed));
             }
             return Event::Counted { id, count: Box::new(count) };
         }
@@ -209,7 +167,7 @@ impl FakeSession {
         Event::Ready { id, pid: 1, addr: None }
     }
 
-    /// A trial of a program: six tenths of its time is its own, three are the kernel's.
+    /// A trial of a program: 60 % of its time is user time, 30 % system time.
     fn run_program(&mut self, id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         let name = program.command.join(" ");
         if let Some(missing) = self.scenario.skipped.get(&name) {
@@ -222,7 +180,8 @@ impl FakeSession {
             let after_ms = 1_000 * u64::from(program.limits.seconds);
             return Event::TimedOut { id, after_ms, reason: None };
         }
-        if let Some(missing) = self.refusal(spec.treatments.first().map_or(&[][..], Vec::as_slice))
+        if let Some(missing) =
+            self.scenario.refusal(spec.treatments.first().map_or(&[][..], Vec::as_slice))
         {
             return Event::Skipped { id, missing, arm: None };
         }
@@ -235,8 +194,8 @@ impl FakeSession {
         let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(1e8);
         let mut seed = Seed::new(spec.seed);
         let cost = cost * (1.0 + 2.0 * self.scenario.between_sd * (seed.unit() - 0.5));
-        let added = self.attached.map_or(0.0, |(_, added)| added)
-            + spec.treatments.first().map_or(0.0, |list| self.added_ns(list));
+        let added = self.attached_ns()
+            + spec.treatments.first().map_or(0.0, |list| self.scenario.added_ns(list));
         let added = 1_000.0 * added;
         let output = self.scenario.outputs.get(&name).cloned().unwrap_or_default();
         self.now_ns += (cost + added) as u64;
@@ -249,22 +208,22 @@ impl FakeSession {
             voluntary_switches: 3,
             ..TreeUsage::default()
         };
-        let ran = ProgramResult {
+        let result = ProgramResult {
             real_ns: (cost + added) as u64,
             usage,
             lines: Some(output.lines().count() as u64),
             output,
         };
-        Event::ProgramExited { id, result: Box::new(ran) }
+        Event::ProgramExited { id, result: Box::new(result) }
     }
 
-    /// The calls that the scenario names; else those that the definition wants, or twice as many.
+    /// The system calls that the scenario names; otherwise those of the definition, or twice as many.
     fn count(&self, case: &Case, ops: u64) -> CallCount {
         let definition = self.program.catalog.get(&case.benchmark);
-        // Where messages move bytes it is those that a worker counts.
-        let each = definition.map_or(1, |found| found.ops_per_message(&case.point));
+        // Where messages move bytes, a worker counts bytes.
+        let ops_per_message = definition.map_or(1, |found| found.ops_per_message(&case.point));
         let counted = |own| CallCount {
-            ops: ops * each,
+            ops: ops * ops_per_message,
             own,
             peer: BTreeMap::new(),
             by: "fake".to_owned(),
@@ -288,7 +247,7 @@ impl FakeSession {
             .into_iter()
             .filter(|rule| point.includes(&rule.when) && rule.call != ANY_OTHER_CALL)
             .map(|rule| {
-                // Of names that stand for each other, the first.
+                // Of alternative names, the first.
                 let call = rule.call.split('|').next().unwrap_or_default().to_owned();
                 match rule.times {
                     CallTimes::Exactly(times) => (call, u64::from(times) * ops * factor),
@@ -299,45 +258,38 @@ impl FakeSession {
         counted(own)
     }
 
-    /// Why something of these treatments cannot be done.
-    fn refusal<T: Serialize>(&self, treatments: &[T]) -> Option<String> {
-        treatments
-            .iter()
-            .find_map(|it| self.scenario.refused_treatments.get(&treatment_name(it)).cloned())
+    /// The nanoseconds that the attached treatments add to an op.
+    fn attached_ns(&self) -> f64 {
+        self.attached.map_or(0.0, |attached| attached.added_ns)
     }
 
-    /// Why these cannot be attached.
-    fn attach_refusal(&self, treatments: &[AttachedTreatment]) -> Option<String> {
-        self.scenario.attach_error.clone().or_else(|| self.refusal(treatments))
-    }
-
-    /// What these treatments add to an op.
-    fn added_ns<T: Serialize>(&self, treatments: &[T]) -> f64 {
-        treatments.iter().filter_map(|it| self.scenario.added_ns.get(&treatment_name(it))).sum()
-    }
-
-    /// The groups of a worker: arm, round, and what is added to an op.
-    fn rounds(&mut self, id: u64, spec: &WorkerSpec, groups: u32) -> Vec<(u8, u32, f64)> {
-        let attached = self.attached.map_or(0.0, |(_, added)| added);
-        let of_arm =
-            |arm: u8| spec.treatments.get(usize::from(arm)).map(|list| self.added_ns(list));
-        let Some(turns) = self.toggled_groups.get(&id) else {
+    /// The groups of batches of a worker, in order.
+    fn groups(&mut self, id: u64, spec: &WorkerSpec, groups: u32) -> Vec<BatchGroup> {
+        let applied_ns = |arm: u8| {
+            let treatments = spec.treatments.get(usize::from(arm));
+            treatments.map_or(0.0, |list| self.scenario.added_ns(list))
+        };
+        let Some(toggled) = self.toggled_groups.get(&id) else {
+            let attached_ns = self.attached_ns();
             let arms: Vec<(u8, f64)> =
-                (0..spec.arms).map(|arm| (arm, attached + of_arm(arm).unwrap_or(0.0))).collect();
-            let round = |round| arms.iter().map(move |&(arm, added)| (arm, round, added));
+                (0..spec.arms).map(|arm| (arm, attached_ns + applied_ns(arm))).collect();
+            let round = |round| {
+                arms.iter().map(move |&(arm, added_ns)| BatchGroup { arm, round, added_ns })
+            };
             return (0..groups).flat_map(round).collect();
         };
-        let mut next = [0; 2];
-        let mut rounds = Vec::new();
-        for &(arm, groups, added) in turns {
+        let mut next_round = [0; 2];
+        let mut all = Vec::new();
+        for &BatchGroups { arm, groups, added_ns } in toggled {
             for _ in 0..groups {
-                let round = &mut next[usize::from(arm)];
-                rounds.push((arm, *round, added + of_arm(0).unwrap_or(0.0)));
+                let round = &mut next_round[usize::from(arm)];
+                let added_ns = added_ns + applied_ns(0);
+                all.push(BatchGroup { arm, round: *round, added_ns });
                 *round += 1;
             }
         }
         self.toggled_groups.remove(&id);
-        rounds
+        all
     }
 
     fn end(&mut self, id: u64) -> Option<Event> {
@@ -347,15 +299,15 @@ impl FakeSession {
         let name = case.to_string();
         let mut seed = Seed::new(spec.seed);
         let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(100.0);
-        // The sum of twelve uniform deviates: near enough to a normal one here.
+        // The sum of twelve uniform deviates approximates a normal deviate.
         let deviation = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
         let cost = cost * (self.scenario.between_sd * deviation).exp();
         let preempted = u32::from(self.scenario.preempted.contains(&name));
         let mut samples: Vec<Sample> = Vec::new();
-        for (arm, round, added) in self.rounds(id, &spec, plan.groups) {
+        for BatchGroup { arm, round, added_ns } in self.groups(id, &spec, plan.groups) {
             let second = self.scenario.second_arm_factor.filter(|_| arm > 0).unwrap_or(1.0);
             let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
-            let ticks = ((cost + added) * second * plan.iterations as f64 * noise) as i64;
+            let ticks = ((cost + added_ns) * second * plan.iterations as f64 * noise) as i64;
             self.now_ns += ticks as u64;
             samples.push(Sample {
                 arm,
@@ -371,8 +323,8 @@ impl FakeSession {
         let wall_ns = samples.iter().map(|sample| sample.ticks as u64).sum();
         let run_delay_ns = Some((self.scenario.lost_pct / 100.0 * wall_ns as f64) as u64);
         let ops = samples.iter().map(|sample| sample.n).sum();
-        let waits = self.scenario.blocking.contains(&name);
-        let voluntary_switches = if waits { ops } else { 0 };
+        let blocks = self.scenario.blocking.contains(&name);
+        let voluntary_switches = if blocks { ops } else { 0 };
         let usage = Usage { ops, user_ns: wall_ns, voluntary_switches, ..Usage::default() };
         let disturbance = Disturbance {
             wall_ns,
@@ -384,30 +336,22 @@ impl FakeSession {
         };
         self.workers += 1;
         if self.scenario.detached_after_workers == Some(self.workers) {
-            let why = "made up: somebody ended it".to_owned();
-            let off =
-                |id| Event::Failed { id, at_op: None, reason: why.clone(), errno: None, arm: None };
-            self.events.extend(self.attached.take().map(|(id, _)| off(id)));
+            self.events.extend(self.attached.take().map(|attached| Event::Failed {
+                id: attached.job,
+                at_op: None,
+                reason: "the scenario detached it".to_owned(),
+                errno: None,
+                arm: None,
+            }));
         }
-        let disturbance = Box::new(disturbance);
-        let (seen, speculation) = (vec![], vec![]);
         Some(Event::Sampled {
             id,
             samples,
-            disturbance,
-            monitor_wakeups_per_op: seen,
-            speculation,
+            disturbance: Box::new(disturbance),
+            monitor_wakeups_per_op: Vec::new(),
+            speculation: Vec::new(),
             plan: None,
         })
-    }
-}
-
-/// The name of a treatment between tool and supervisor: alone, or before what belongs to it.
-fn treatment_name<T: Serialize>(treatment: &T) -> String {
-    match serde_json::to_value(treatment) {
-        Ok(Value::String(name)) => name,
-        Ok(Value::Object(named)) => named.into_iter().map(|it| it.0).next().unwrap_or_default(),
-        _ => String::new(),
     }
 }
 
@@ -424,27 +368,31 @@ impl Session for FakeSession {
             Order::Go { id, batches, arm }
                 if self.specs.get(id).is_some_and(|spec| spec.toggled) =>
             {
-                let added = self.attached.map_or(0.0, |(_, added)| added);
-                self.toggled_groups.entry(*id).or_default().push((*arm, *batches, added));
+                let groups =
+                    BatchGroups { arm: *arm, groups: *batches, added_ns: self.attached_ns() };
+                self.toggled_groups.entry(*id).or_default().push(groups);
                 Some(Event::BatchesDone { id: *id })
             }
-            Order::Attach { id, treatments, .. } => Some(match self.attach_refusal(treatments) {
-                Some(missing) => Event::Skipped { id: *id, missing, arm: None },
-                None => {
-                    self.attached = Some((*id, self.added_ns(treatments)));
-                    let watched =
-                        treatments.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }));
-                    let state = self.scenario.monitor_profile.as_deref().unwrap_or("training");
-                    self.monitor_report = watched.then(|| MonitorReport {
-                        // There are no other processes here: it is as if there were many.
-                        calls: u64::MAX >> 1,
-                        profile_state: Some(state.to_owned()),
-                        ..MonitorReport::default()
-                    });
-                    Event::Ready { id: *id, pid: 1, addr: None }
-                }
-            }),
-            Order::Stop { id } if self.attached.is_some_and(|(job, _)| job == *id) => {
+            Order::Attach { id, treatments, .. } => {
+                Some(match self.scenario.attach_refusal(treatments) {
+                    Some(missing) => Event::Skipped { id: *id, missing, arm: None },
+                    None => {
+                        let added_ns = self.scenario.added_ns(treatments);
+                        self.attached = Some(Attachment { job: *id, added_ns });
+                        let has_monitor =
+                            treatments.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }));
+                        let state = self.scenario.monitor_profile.as_deref().unwrap_or("training");
+                        self.monitor_report = has_monitor.then(|| MonitorReport {
+                            // A large number, as if there were many other processes.
+                            calls: u64::MAX >> 1,
+                            profile_state: Some(state.to_owned()),
+                            ..MonitorReport::default()
+                        });
+                        Event::Ready { id: *id, pid: 1, addr: None }
+                    }
+                })
+            }
+            Order::Stop { id } if self.attached.is_some_and(|attached| attached.job == *id) => {
                 self.attached = None;
                 let monitor_report = self.monitor_report.take().map(Box::new);
                 Some(Event::Detached { id: *id, counted: None, monitor_report })
@@ -460,13 +408,13 @@ impl Session for FakeSession {
             Order::Stop { id } => self.end(*id),
             Order::Lock { id, .. } => Some(Event::Ready { id: *id, pid: 1, addr: None }),
             Order::Serve { id, .. } => {
-                let missing = "a made-up place is no other end".to_owned();
+                let missing = "a fake host cannot run the other end".to_owned();
                 Some(Event::Skipped { id: *id, missing, arm: None })
             }
             Order::Probe { id, cpus, spin_ms, .. } => {
-                let told = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();
+                let scripted = |cpu| self.scenario.probe.iter().find(|it| it.cpu == cpu).cloned();
                 let probe = |&cpu: &u32| {
-                    told(cpu).unwrap_or(CpuProbe {
+                    scripted(cpu).unwrap_or(CpuProbe {
                         cpu,
                         spin_ns: spin_ms * 1_000_000,
                         gaps_over_1us: 0,
@@ -499,36 +447,15 @@ impl Session for FakeSession {
         Ok(())
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
+    fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
         if self.scenario.interrupted_after_workers.is_some_and(|after| self.workers >= after) {
             return Err(HostError::Interrupted);
         }
-        self.events.pop_front().ok_or(HostError::TimedOut(patience))
+        self.events.pop_front().ok_or(HostError::TimedOut(timeout))
     }
 }
 
-/// A value of ours with the keys of `over` in it, to any depth; what `over` does not name stays.
-fn merged_with_defaults<T: Serialize + DeserializeOwned>(
-    base: &T,
-    over: &Value,
-) -> Result<T, serde_json::Error> {
-    fn lay(base: &mut Value, over: &Value) {
-        match (base, over) {
-            (_, Value::Null) => {}
-            (Value::Object(base), Value::Object(over)) => {
-                for (key, value) in over {
-                    lay(base.entry(key.clone()).or_insert(Value::Null), value);
-                }
-            }
-            (base, over) => *base = over.clone(),
-        }
-    }
-    let mut value = serde_json::to_value(base)?;
-    lay(&mut value, over);
-    serde_json::from_value(value)
-}
-
-/// Every case is timed alike here.
+/// The batch plan of every case.
 const PLAN: BatchPlan = BatchPlan {
     mode: Mode::B,
     iterations: 500,

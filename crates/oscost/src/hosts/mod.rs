@@ -1,4 +1,4 @@
-//! Hosts: how a supervisor is reached, and the messages exchanged with it.
+//! Hosts: starting a supervisor, and exchanging messages with it.
 //!
 //! Purpose: a session with a supervisor on any host: orders out, events in, one wait at a time. It
 //! must not know why an order is sent or what an event means.
@@ -9,10 +9,12 @@ mod session;
 mod ssh;
 mod stderr_tail;
 pub mod vm;
+mod worker_binary;
 
 pub use fake::{FakeSession, Scenario};
-pub use local::{LocalSession, WorkerBinary};
+pub use local::LocalSession;
 pub use ssh::SshSession;
+pub use worker_binary::WorkerBinary;
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -33,8 +35,8 @@ pub trait Session {
     /// Sends an order.
     fn send(&mut self, order: &Order) -> Result<(), HostError>;
 
-    /// Sleeps until the next event, at most for `patience`.
-    fn next(&mut self, patience: Duration) -> Result<Event, HostError>;
+    /// Sleeps until the next event, at most for `timeout`.
+    fn next(&mut self, timeout: Duration) -> Result<Event, HostError>;
 }
 
 /// Why a session failed.
@@ -45,12 +47,12 @@ pub enum HostError {
     Interrupted,
     /// No worker program was found.
     #[error(
-        "cannot find the program `oscost-worker`: looked for {looked}\n  hint: `make build` \
+        "cannot find the program `oscost-worker`: tried {tried}\n  hint: `make build` \
          builds it; OSCOST_WORKER names one at another path"
     )]
     WorkerNotFound {
         /// The paths that were tried.
-        looked: String,
+        tried: String,
     },
     /// The worker could not be started.
     #[error("cannot start {program}: {why}")]
@@ -124,24 +126,24 @@ impl Interrupt {
     /// Installs the handlers. The first signal requests an orderly end; a later one ends the
     /// process at once.
     pub fn listen() -> std::io::Result<Self> {
-        let (wish, sender) = UnixStream::pair()?;
-        let (mut first, to_arm) = UnixStream::pair()?;
+        let (stop_signal, sender) = UnixStream::pair()?;
+        let (mut first_signal, to_arm) = UnixStream::pair()?;
         let armed = Arc::new(AtomicBool::new(false));
-        let which = Arc::new(AtomicUsize::new(0));
+        let received = Arc::new(AtomicUsize::new(0));
         for (signal, number) in [(SIGINT, 2), (SIGTERM, 15), (SIGHUP, 1)] {
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&armed))?;
-            signal_hook::flag::register_usize(signal, Arc::clone(&which), number)?;
+            signal_hook::flag::register_usize(signal, Arc::clone(&received), number)?;
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
             signal_hook::low_level::pipe::register(signal, to_arm.try_clone()?)?;
         }
         // The main thread may be stuck, so this thread arms the second signal.
         std::thread::Builder::new().name("second-signal".to_owned()).spawn(move || {
-            if first.read_exact(&mut [0]).is_ok() {
+            if first_signal.read_exact(&mut [0]).is_ok() {
                 std::thread::sleep(SIGNAL_GRACE);
                 armed.store(true, Ordering::Relaxed);
             }
         })?;
-        Ok(Self { stop_signal: wish, _sender: sender, signal: which })
+        Ok(Self { stop_signal, _sender: sender, signal: received })
     }
 
     /// The exit status for the signal, as in shells: 128 plus its number; 130 before the first

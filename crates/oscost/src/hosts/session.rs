@@ -1,4 +1,5 @@
-//! Sessions through a child's pipes: lines out and in, one wait at a time, and an orderly shutdown.
+//! Sessions through the pipes of a child process: lines out and in, one wait at a time, and an
+//! orderly shutdown.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -35,12 +36,42 @@ pub(super) struct PipeSession<'a> {
     interrupt: &'a Interrupt,
 }
 
+/// The end of a wait.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    timeout: Duration,
+}
+
+impl Deadline {
+    fn after(timeout: Duration) -> Self {
+        Self { at: Instant::now() + timeout, timeout }
+    }
+
+    /// The time left.
+    fn left(self) -> Result<Duration, HostError> {
+        match self.at.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(HostError::TimedOut(self.timeout)),
+            left => Ok(left),
+        }
+    }
+}
+
 /// How a child ended.
-pub(super) struct End {
+pub(super) struct ChildEnd {
     /// Its exit status, if it has ended.
     pub(super) status: Option<ExitStatus>,
     /// The end of its standard error, if it is a pipe.
     pub(super) stderr: String,
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WaitFor {
+    /// Output of the child.
+    Output,
+    /// Output of the child, or room in its input pipe.
+    OutputOrRoom,
 }
 
 /// The result of a wait.
@@ -85,37 +116,28 @@ impl<'a> PipeSession<'a> {
     pub(super) fn hello_within(
         &mut self,
         program: &WorkerBinary,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Hello, HostError> {
-        match self.next_event(patience)? {
+        match self.next_event(timeout)? {
             Event::Hello(hello) => program.check_hello(&hello).map(|()| *hello),
             other => Err(HostError::InvalidMessage(format!("expected a hello, got {other:?}"))),
         }
     }
 
-    /// Sleeps until the child's output is readable or, if there is something `to_write`, its input
-    /// is writable.
-    fn wait(
-        &mut self,
-        until: Instant,
-        patience: Duration,
-        to_write: bool,
-    ) -> Result<Readiness, HostError> {
+    /// Sleeps until the child has written output, or until there is room in its input pipe.
+    fn wait(&mut self, wait_for: WaitFor, deadline: Deadline) -> Result<Readiness, HostError> {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(HostError::TimedOut(patience));
-            }
-            let [said, wish, words, room] = {
+            let left = deadline.left()?;
+            let [has_output, interrupted, has_stderr, writable] = {
                 // A descriptor that is absent or not waited for is replaced by the interrupt's.
-                let wish = || PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN);
-                let words = self.stderr.source();
-                let input = self.input.as_ref().filter(|_| to_write);
+                let interrupt = || PollFd::new(self.interrupt.as_fd(), PollFlags::POLLIN);
+                let stderr = self.stderr.source();
+                let input = self.input.as_ref().filter(|_| wait_for == WaitFor::OutputOrRoom);
                 let mut fds = [
                     PollFd::new(self.output.as_fd(), PollFlags::POLLIN),
-                    wish(),
-                    words.map_or_else(wish, |it| PollFd::new(it, PollFlags::POLLIN)),
-                    input.map_or_else(wish, |it| PollFd::new(it.as_fd(), PollFlags::POLLOUT)),
+                    interrupt(),
+                    stderr.map_or_else(interrupt, |it| PollFd::new(it, PollFlags::POLLIN)),
+                    input.map_or_else(interrupt, |it| PollFd::new(it.as_fd(), PollFlags::POLLOUT)),
                 ];
                 let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
                 match poll(&mut fds, timeout) {
@@ -124,32 +146,32 @@ impl<'a> PipeSession<'a> {
                 }
                 fds.map(|fd| fd.any().unwrap_or(false))
             };
-            if wish {
+            if interrupted {
                 return Err(HostError::Interrupted);
             }
-            if words {
+            if has_stderr {
                 self.stderr.read_available();
             }
-            let mut ready = Readiness { ended: false, writable: room };
-            if said {
+            let mut ready = Readiness { ended: false, writable };
+            if has_output {
                 let mut chunk = [0; 64 << 10];
                 let read = self.output.read(&mut chunk);
                 let read = read.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
                 self.unread.extend_from_slice(&chunk[..read]);
                 ready.ended = read == 0;
             }
-            if said || room {
+            if has_output || writable {
                 return Ok(ready);
             }
         }
     }
 
-    /// Writes bytes to the child, a page at a time, within `patience`.
-    pub(super) fn write(&mut self, bytes: &[u8], patience: Duration) -> Result<(), HostError> {
-        let until = Instant::now() + patience;
+    /// Writes bytes to the child, a page at a time, within `timeout`.
+    pub(super) fn write(&mut self, bytes: &[u8], timeout: Duration) -> Result<(), HostError> {
+        let deadline = Deadline::after(timeout);
         for page in bytes.chunks(PIPE_PAGE) {
             loop {
-                let ready = self.wait(until, patience, true)?;
+                let ready = self.wait(WaitFor::OutputOrRoom, deadline)?;
                 if ready.ended {
                     return Err(self.supervisor_ended());
                 }
@@ -169,8 +191,8 @@ impl<'a> PipeSession<'a> {
     }
 
     /// The next line with its newline; `None` at end of file.
-    pub(super) fn read_line(&mut self, patience: Duration) -> Result<Option<Vec<u8>>, HostError> {
-        let until = Instant::now() + patience;
+    pub(super) fn read_line(&mut self, timeout: Duration) -> Result<Option<Vec<u8>>, HostError> {
+        let deadline = Deadline::after(timeout);
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 return Ok(Some(self.unread.drain(..=end).collect()));
@@ -178,13 +200,13 @@ impl<'a> PipeSession<'a> {
             if self.unread.len() > MAX_LINE_BYTES {
                 return Err(HostError::InvalidMessage("a line that is too long".to_owned()));
             }
-            if self.wait(until, patience, false)?.ended {
+            if self.wait(WaitFor::Output, deadline)?.ended {
                 return Ok(None);
             }
         }
     }
 
-    /// Gives an order.
+    /// Sends an order.
     pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let line = serde_json::to_vec(order);
         let mut line = line.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
@@ -193,8 +215,8 @@ impl<'a> PipeSession<'a> {
     }
 
     /// The next event.
-    pub(super) fn next_event(&mut self, patience: Duration) -> Result<Event, HostError> {
-        match self.read_line(patience)? {
+    pub(super) fn next_event(&mut self, timeout: Duration) -> Result<Event, HostError> {
+        match self.read_line(timeout)? {
             Some(line) => parse_event(&line),
             None => Err(self.supervisor_ended()),
         }
@@ -206,12 +228,11 @@ impl<'a> PipeSession<'a> {
             // Ctrl-C in the terminal also kills an ssh in the foreground.
             return HostError::Interrupted;
         }
-        let End { status, stderr: words } = self.wait_for_end();
+        let ChildEnd { status, stderr } = self.wait_for_end();
         let status = status.map_or("it closed its output".to_owned(), |status| status.to_string());
-        HostError::SupervisorEnded(if words.is_empty() {
-            status
-        } else {
-            format!("{status}: {words}")
+        HostError::SupervisorEnded(match stderr.as_str() {
+            "" => status,
+            stderr => format!("{status}: {stderr}"),
         })
     }
 
@@ -223,18 +244,18 @@ impl<'a> PipeSession<'a> {
     }
 
     /// Waits for a child that has closed its output.
-    pub(super) fn wait_for_end(&mut self) -> End {
+    pub(super) fn wait_for_end(&mut self) -> ChildEnd {
         self.input = None;
-        let until = Instant::now() + STDERR_TIMEOUT;
+        let deadline = Instant::now() + STDERR_TIMEOUT;
         let mut status = None;
-        while status.is_none() && Instant::now() < until {
+        while status.is_none() && Instant::now() < deadline {
             status = self.child.try_wait().ok().flatten();
             std::thread::sleep(Duration::from_millis(1));
         }
         // Another process that holds its standard error (a persistent ssh connection) is not waited
         // for.
         while let Some(source) = self.stderr.source()
-            && Instant::now() < until
+            && Instant::now() < deadline
             && {
                 let mut fds = [PollFd::new(source, PollFlags::POLLIN)];
                 matches!(poll(&mut fds, PollTimeout::from(100u8)), Ok(1..))
@@ -242,7 +263,7 @@ impl<'a> PipeSession<'a> {
         {
             self.stderr.read_available();
         }
-        End { status, stderr: printable(&self.stderr.text()) }
+        ChildEnd { status, stderr: printable(&self.stderr.text()) }
     }
 }
 
@@ -257,8 +278,8 @@ impl PipeSession<'_> {
     /// started and undoes its changes. A child that does not exit is killed.
     pub(super) fn end(&mut self) {
         self.input = None;
-        let until = Instant::now() + SHUTDOWN_TIMEOUT;
-        while Instant::now() < until {
+        let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
+        while Instant::now() < deadline {
             if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
                 break;
             }
@@ -295,9 +316,9 @@ pub(super) fn printable(text: &str) -> String {
     let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
     let mut shown = String::new();
     for c in lines.collect::<Vec<_>>().join("; ").chars() {
-        let marks = matches!(c, '\u{200e}' | '\u{200f}');
-        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match c.is_control() || marks || turns {
+        let is_mark = matches!(c, '\u{200e}' | '\u{200f}');
+        let is_bidirectional = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match c.is_control() || is_mark || is_bidirectional {
             true => shown.extend(c.escape_unicode()),
             false => shown.push(c),
         }
@@ -310,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_is_one_line_without_control_characters() {
+    fn text_of_another_program_is_one_line_without_control_characters() {
         let shown = printable("one\r\n\n two\u{1b}[2J\u{202e}three\n");
         assert_eq!(shown, "one; two\\u{1b}[2J\\u{202e}three");
     }
@@ -318,26 +339,27 @@ mod tests {
     #[test]
     fn a_child_that_reads_nothing_times_out() {
         let interrupt = Interrupt::listen().unwrap();
-        let mut deaf = Command::new("sleep");
-        let mut deaf = PipeSession::start(deaf.arg("60"), &interrupt).unwrap();
-        let patience = Duration::from_millis(100);
-        let written = deaf.write(&vec![b'x'; 1 << 20], patience);
+        let mut command = Command::new("sleep");
+        let mut session = PipeSession::start(command.arg("60"), &interrupt).unwrap();
+        let timeout = Duration::from_millis(100);
+        let written = session.write(&vec![b'x'; 1 << 20], timeout);
         assert!(matches!(written, Err(HostError::TimedOut(_))), "{written:?}");
-        let said = deaf.read_line(patience);
-        assert!(matches!(said, Err(HostError::TimedOut(_))), "{said:?}");
-        deaf.child.kill().unwrap();
+        let line = session.read_line(timeout);
+        assert!(matches!(line, Err(HostError::TimedOut(_))), "{line:?}");
+        session.child.kill().unwrap();
     }
 
     #[test]
     fn the_end_of_a_child_has_its_status_and_standard_error() {
         let interrupt = Interrupt::listen().unwrap();
-        let mut ends = Command::new("sh");
-        ends.args(["-c", "echo hello; echo alas >&2; exit 7"]).stderr(Stdio::piped());
-        let mut ends = PipeSession::start(&mut ends, &interrupt).unwrap();
-        let patience = Duration::from_secs(20);
-        assert_eq!(ends.read_line(patience).unwrap(), Some(b"hello\n".to_vec()));
-        assert_eq!(ends.read_line(patience).unwrap(), None);
-        let end = ends.wait_for_end();
-        assert_eq!((end.status.and_then(|it| it.code()), end.stderr.as_str()), (Some(7), "alas"));
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo hello; echo failure >&2; exit 7"]).stderr(Stdio::piped());
+        let mut session = PipeSession::start(&mut command, &interrupt).unwrap();
+        let timeout = Duration::from_secs(20);
+        assert_eq!(session.read_line(timeout).unwrap(), Some(b"hello\n".to_vec()));
+        assert_eq!(session.read_line(timeout).unwrap(), None);
+        let end = session.wait_for_end();
+        assert_eq!(end.status.and_then(|it| it.code()), Some(7));
+        assert_eq!(end.stderr, "failure");
     }
 }

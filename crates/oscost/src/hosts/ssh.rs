@@ -7,13 +7,13 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order};
 
-use super::session::{End, PipeSession, printable};
+use super::session::{ChildEnd, PipeSession, printable};
 use super::{HostError, Interrupt, Session, WorkerBinary};
 
 /// The time limit of a login where ssh cannot prompt ...
@@ -87,24 +87,24 @@ impl<'a> SshSession<'a> {
             program: program.path.display().to_string(),
             why: error.to_string(),
         })?;
-        let by_hand = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let interactive = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let key = uuid::Uuid::now_v7().simple().to_string();
-        let mut command = ssh(host, by_hand);
+        let mut command = ssh(host, interactive);
         command.arg(remote_command(&key, &hash::content(&file), file.len()));
-        let talk = PipeSession::start(&mut command, interrupt);
-        let talk = talk.map_err(|error| ssh_not_started(host, &command, &error))?;
-        let mut opening = Opening { host, key, pipes: talk };
-        let patience = if by_hand { INTERACTIVE_LOGIN_TIMEOUT } else { LOGIN_TIMEOUT };
-        let mut answer = opening.read_reply(patience)?;
-        while answer.word == "copy" {
-            check_machine(host, &answer, &file)?;
+        let pipes = PipeSession::start(&mut command, interrupt);
+        let pipes = pipes.map_err(|error| ssh_not_started(host, &command, &error))?;
+        let mut opening = Opening { host, key, pipes };
+        let timeout = if interactive { INTERACTIVE_LOGIN_TIMEOUT } else { LOGIN_TIMEOUT };
+        let mut reply = opening.read_reply(timeout)?;
+        while reply.word == "copy" {
+            check_machine(host, &reply, &file)?;
             opening.copy_worker(&file)?;
-            answer = opening.read_reply(COPY_TIMEOUT)?;
+            reply = opening.read_reply(COPY_TIMEOUT)?;
         }
-        if answer.word != "run" {
+        if reply.word != "run" {
             return Err(opening.no_usable_folder());
         }
-        check_machine(host, &answer, &file)?;
+        check_machine(host, &reply, &file)?;
         let hello = opening.pipes.hello(program)?;
         Ok(Self { pipes: opening.pipes, hello })
     }
@@ -119,21 +119,21 @@ impl Session for SshSession<'_> {
         self.pipes.send(order)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        self.pipes.next_event(patience)
+    fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
+        self.pipes.next_event(timeout)
     }
 }
 
 /// The ssh program: the system's, or another one with the same arguments.
 fn ssh_program() -> OsString {
-    std::env::var_os("OSCOST_SSH").filter(|named| !named.is_empty()).unwrap_or("ssh".into())
+    std::env::var_os("OSCOST_SSH").filter(|program| !program.is_empty()).unwrap_or("ssh".into())
 }
 
 /// The ssh command: without forwarding, so that nothing listens, and without a terminal.
-fn ssh(host: &str, by_hand: bool) -> Command {
+fn ssh(host: &str, interactive: bool) -> Command {
     let mut command = Command::new(ssh_program());
     command.args(["-T", "-a", "-x", "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"]);
-    if !by_hand {
+    if !interactive {
         // Without a user ssh must not prompt, and the tool handles Ctrl-C. With a user it must stay
         // in the foreground to be able to prompt.
         command.args(["-o", "BatchMode=yes"]).process_group(0);
@@ -156,17 +156,17 @@ struct Opening<'a, 'b> {
 
 impl Opening<'_, '_> {
     /// The next reply of the remote script. Other output of the login is skipped.
-    fn read_reply(&mut self, patience: Duration) -> Result<ScriptReply, HostError> {
+    fn read_reply(&mut self, timeout: Duration) -> Result<ScriptReply, HostError> {
         for _ in 0..MAX_BANNER_LINES {
-            match self.pipes.read_line(patience) {
+            match self.pipes.read_line(timeout) {
                 Ok(Some(line)) => {
-                    if let Some(answer) = ScriptReply::read(&line, &self.key) {
-                        return Ok(answer);
+                    if let Some(reply) = ScriptReply::parse(&line, &self.key) {
+                        return Ok(reply);
                     }
                 }
                 Ok(None) => return Err(self.login_failure()),
-                Err(HostError::TimedOut(patience)) => {
-                    let why = format!("no answer within {patience:?}");
+                Err(HostError::TimedOut(timeout)) => {
+                    let why = format!("no reply within {timeout:?}");
                     return Err(unreachable(self.host, &why, &login_hint(self.host)));
                 }
                 Err(other) => return Err(other),
@@ -182,8 +182,8 @@ impl Opening<'_, '_> {
             HostError::SupervisorEnded(why) => {
                 unreachable(self.host, &format!("copying the worker failed: {why}"), "try again")
             }
-            HostError::TimedOut(patience) => {
-                let why = format!("copying the worker took longer than {patience:?}");
+            HostError::TimedOut(timeout) => {
+                let why = format!("copying the worker took longer than {timeout:?}");
                 unreachable(self.host, &why, &login_hint(self.host))
             }
             other => other,
@@ -195,15 +195,15 @@ impl Opening<'_, '_> {
         if self.pipes.is_interrupted() {
             return HostError::Interrupted;
         }
-        let End { status, stderr: words } = self.pipes.wait_for_end();
-        let (why, hint) = diagnose(self.host, status, &words);
+        let end = self.pipes.wait_for_end();
+        let LoginFailure { why, hint } = diagnose(self.host, &end);
         unreachable(self.host, &why, &hint)
     }
 
     /// No remote directory is usable for the worker.
     fn no_usable_folder(&mut self) -> HostError {
-        let End { stderr: words, .. } = self.pipes.wait_for_end();
-        let why = format!("the worker cannot be stored there: {}", tail(&words));
+        let end = self.pipes.wait_for_end();
+        let why = format!("the worker cannot be stored there: {}", tail(&end.stderr));
         let hint = "it needs 4 MiB in ~/.cache, TMPDIR, /tmp or /var/tmp, where programs may run";
         unreachable(self.host, &why, hint)
     }
@@ -211,26 +211,26 @@ impl Opening<'_, '_> {
 
 impl ScriptReply {
     /// Parses a line: the session's key, then a word, the system and its processor.
-    fn read(line: &[u8], key: &str) -> Option<ScriptReply> {
+    fn parse(line: &[u8], key: &str) -> Option<ScriptReply> {
         let text = std::str::from_utf8(line).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
-        let [mark, word, system, processor] = words[..] else { return None };
-        let ours = mark.strip_prefix("oscost-").is_some_and(|rest| rest == key);
+        let [prefix, word, system, processor] = words[..] else { return None };
+        let has_key = prefix.strip_prefix("oscost-").is_some_and(|rest| rest == key);
         let [word, system, processor] = [word, system, processor].map(printable);
-        ours.then_some(ScriptReply { word, system, processor })
+        has_key.then_some(ScriptReply { word, system, processor })
     }
 }
 
 /// Checks that the worker runs on such a machine.
-fn check_machine(host: &str, answer: &ScriptReply, file: &[u8]) -> Result<(), HostError> {
-    let (system, processor) = (&answer.system, &answer.processor);
+fn check_machine(host: &str, reply: &ScriptReply, file: &[u8]) -> Result<(), HostError> {
+    let (system, processor) = (&reply.system, &reply.processor);
     if system != "Linux" {
         let why = format!("it runs {system}, but oscost measures Linux");
         return Err(unreachable(host, &why, "name a machine that runs Linux"));
     }
-    // A file that is not an ELF program fails on the other side.
-    let Some(ours) = processor_of(file).filter(|ours| ours != processor) else { return Ok(()) };
-    let why = format!("its processor is {processor}, but this oscost-worker is for {ours}");
+    // A file that is not an ELF program fails on the remote machine.
+    let Some(built_for) = processor_of(file).filter(|it| it != processor) else { return Ok(()) };
+    let why = format!("its processor is {processor}, but this oscost-worker is for {built_for}");
     let hint = "run oscost on that machine, and copy the record (`oscost runs export`)";
     Err(unreachable(host, &why, hint))
 }
@@ -263,57 +263,58 @@ fn login_hint(host: &str) -> String {
 }
 
 /// The end of a text, short enough for an error.
-fn tail(words: &str) -> String {
-    let all = words.chars().count();
-    if all <= MAX_ERROR_CHARS {
-        return words.to_owned();
+fn tail(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= MAX_ERROR_CHARS {
+        return text.to_owned();
     }
-    let end: String = words.chars().skip(all - MAX_ERROR_CHARS).collect();
+    let end: String = text.chars().skip(length - MAX_ERROR_CHARS).collect();
     format!("...{end}")
 }
 
-/// Why a login failed and what to do, from ssh's exit status and output.
-fn diagnose(host: &str, status: Option<ExitStatus>, words: &str) -> (String, String) {
-    let said = tail(words);
-    let has = |text: &str| words.contains(text);
-    let code = status.and_then(|status| status.code());
-    if code != Some(SSH_FAILED) {
-        let how = status.map_or("no status".to_owned(), |status| status.to_string());
-        let why = format!("no reply from the remote shell ({how}): {said}");
+/// Why a login failed, and what to do.
+struct LoginFailure {
+    why: String,
+    hint: String,
+}
+
+/// Diagnoses a failed login from ssh's exit status and output.
+fn diagnose(host: &str, end: &ChildEnd) -> LoginFailure {
+    let output = tail(&end.stderr);
+    let has = |text: &str| end.stderr.contains(text);
+    if end.status.and_then(|status| status.code()) != Some(SSH_FAILED) {
+        let status = end.status.map_or("no status".to_owned(), |status| status.to_string());
+        let why = format!("no reply from the remote shell ({status}): {output}");
         let hint = "its login shell must be able to run sh, uname, id, mkdir, head, cat, chmod \
                     and mv";
-        return (why, hint.to_owned());
+        return LoginFailure { why, hint: hint.to_owned() };
     }
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
-        let hint = "find out why it changed; then remove the old key with `ssh-keygen -R`";
         let why = "its host key has changed: another machine, or a man-in-the-middle attack";
-        return (why.to_owned(), hint.to_owned());
+        let hint = "find out why it changed; then remove the old key with `ssh-keygen -R`";
+        return LoginFailure { why: why.to_owned(), hint: hint.to_owned() };
     }
-    let known: [(&str, &str, String); 4] = [
-        (
-            "Host key verification failed",
-            "its host key is not known to ssh",
-            format!("run `ssh {host} true` in a terminal to accept the key"),
-        ),
-        ("Could not resolve hostname", "no such host", login_hint(host)),
-        (
-            "Permission denied",
-            "the login was refused",
-            format!(
-                "`ssh -o BatchMode=yes {host} true` must work: `ssh-copy-id` installs a key, \
-                 `ssh-add` unlocks it; in a terminal, ssh prompts for a password"
-            ),
-        ),
-        ("", "ssh failed", login_hint(host)),
-    ];
-    let found = known.into_iter().find(|(mark, ..)| has(mark));
-    let (_, what, hint) = found.unwrap_or(("", "ssh failed", login_hint(host)));
-    (format!("{what}: {said}"), hint)
+    let (why, hint) = if has("Host key verification failed") {
+        let hint = format!("run `ssh {host} true` in a terminal to accept the key");
+        ("its host key is not known to ssh", hint)
+    } else if has("Could not resolve hostname") {
+        ("no such host", login_hint(host))
+    } else if has("Permission denied") {
+        let hint = format!(
+            "`ssh -o BatchMode=yes {host} true` must work: `ssh-copy-id` installs a key, \
+             `ssh-add` unlocks it; in a terminal, ssh prompts for a password"
+        );
+        ("the login was refused", hint)
+    } else {
+        ("ssh failed", login_hint(host))
+    };
+    LoginFailure { why: format!("{why}: {output}"), hint }
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
 
     use super::*;
 
@@ -330,10 +331,10 @@ mod tests {
 
     #[test]
     fn only_lines_with_the_key_of_the_session_are_replies() {
-        let answer = ScriptReply::read(b"oscost-0a run Linux x86_64\n", "0a").unwrap();
-        assert_eq!((answer.word.as_str(), answer.processor.as_str()), ("run", "x86_64"));
+        let reply = ScriptReply::parse(b"oscost-0a run Linux x86_64\n", "0a").unwrap();
+        assert_eq!((reply.word.as_str(), reply.processor.as_str()), ("run", "x86_64"));
         for noise in ["oscost-0b run Linux x86_64", "Welcome!", "oscost-0a run", "", "\u{1b}[2J"] {
-            assert_eq!(ScriptReply::read(noise.as_bytes(), "0a"), None, "{noise}");
+            assert_eq!(ScriptReply::parse(noise.as_bytes(), "0a"), None, "{noise}");
         }
     }
 
@@ -341,21 +342,24 @@ mod tests {
     fn another_processor_or_system_is_refused() {
         let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let own = processor_of(&file).unwrap();
-        let there = |system: &str, processor: &str| {
+        let check = |system: &str, processor: &str| {
             let word = "run".to_owned();
-            let answer = ScriptReply { word, system: system.into(), processor: processor.into() };
-            check_machine("db1", &answer, &file).map_err(|error| error.to_string())
+            let reply = ScriptReply { word, system: system.into(), processor: processor.into() };
+            check_machine("db1", &reply, &file).map_err(|error| error.to_string())
         };
-        assert_eq!(there("Linux", own), Ok(()));
-        let other = there("Linux", "riscv64").unwrap_err();
+        assert_eq!(check("Linux", own), Ok(()));
+        let other = check("Linux", "riscv64").unwrap_err();
         assert!(other.contains("`ssh:db1`: its processor is riscv64"), "{other}");
-        assert!(there("FreeBSD", own).unwrap_err().contains("measures Linux"));
+        assert!(check("FreeBSD", own).unwrap_err().contains("measures Linux"));
         assert_eq!(processor_of(b"#!/bin/sh\n"), None);
     }
 
     #[test]
     fn a_failed_login_says_why_and_what_to_do() {
-        let failed = Some(ExitStatus::from_raw(SSH_FAILED << 8));
+        let diagnose = |code: i32, stderr: &str| {
+            let status = Some(ExitStatus::from_raw(code << 8));
+            super::diagnose("db1", &ChildEnd { status, stderr: stderr.to_owned() })
+        };
         for (words, why, hint) in [
             ("@@@ REMOTE HOST IDENTIFICATION HAS CHANGED! @@@", "has changed", "ssh-keygen -R"),
             ("Host key verification failed.", "not known to ssh", "accept the key"),
@@ -363,15 +367,14 @@ mod tests {
             ("db1: Permission denied (publickey).", "refused", "ssh-copy-id"),
             ("ssh: connect to host db1 port 22: Connection refused", "port 22", "ssh_config"),
         ] {
-            let (told, next) = diagnose("db1", failed, words);
-            assert!(told.contains(why) && next.contains(hint), "{words}: {told}; {next}");
+            let failure = diagnose(SSH_FAILED, words);
+            assert!(failure.why.contains(why), "{words}: {}", failure.why);
+            assert!(failure.hint.contains(hint), "{words}: {}", failure.hint);
         }
-        let (told, next) = diagnose("db1", Some(ExitStatus::from_raw(127 << 8)), "sh: not found");
-        assert!(
-            told.contains("no reply from the remote shell") && next.contains("uname"),
-            "{told}"
-        );
-        let long = diagnose("db1", failed, &"x".repeat(10_000)).0;
+        let failure = diagnose(127, "sh: not found");
+        assert!(failure.why.contains("no reply from the remote shell"), "{}", failure.why);
+        assert!(failure.hint.contains("uname"), "{}", failure.hint);
+        let long = diagnose(SSH_FAILED, &"x".repeat(10_000)).why;
         assert!(long.chars().count() < 2 * MAX_ERROR_CHARS, "{long}");
     }
 }

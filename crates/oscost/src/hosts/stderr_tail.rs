@@ -1,4 +1,4 @@
-//! The standard error of a child: read as it arrives, of which the end is kept.
+//! The standard error of a child: it is read as it arrives, and its end is kept.
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};

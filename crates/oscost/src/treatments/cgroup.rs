@@ -1,28 +1,29 @@
-//! What a control group is limited in.
+//! The limits of the treatment `cgroup`.
 
 use oscost_model::treatment::Limit;
 
-use super::{did_you_mean, quoted};
+use super::error::quoted;
+use super::suggestion::did_you_mean;
 
-/// A share of one CPU below which the kernel takes no quota (1 ms in 100), and above which no
-/// machine has so many.
+/// The percentages of one CPU: the kernel's shortest quota is 1 ms in 100 ms, and no machine has
+/// 10,000 CPUs.
 const CPU_PERCENT: std::ops::RangeInclusive<u32> = 1..=1_000_000;
-/// A group that cannot hold a worker kills it before it has said a word.
+/// With less memory a worker is killed before its first event.
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 /// PID_MAX_LIMIT.
 const MAX_PIDS: u32 = 1 << 22;
 
-/// `own`, or a list of `cpu:N%`, `memory:N[K|M|G]` and `pids:N`, each at most once.
-pub(super) fn limits(spec: &str) -> Result<Vec<Limit>, String> {
-    if spec == "own" {
+/// Parses `own`, or a list of `cpu:N%`, `memory:N[K|M|G]` and `pids:N`, each at most once.
+pub(super) fn limits(text: &str) -> Result<Vec<Limit>, String> {
+    if text == "own" {
         return Ok(Vec::new());
     }
     let mut limits: Vec<Limit> = Vec::new();
-    for part in spec.split(',') {
+    for part in text.split(',') {
         let limit = limit(part)?;
-        let same = |it: &&Limit| std::mem::discriminant(*it) == std::mem::discriminant(&limit);
-        if limits.iter().find(same).is_some() {
-            return Err(format!("`{}` limits what is limited already", quoted(part)));
+        let same_kind = |it: &Limit| std::mem::discriminant(it) == std::mem::discriminant(&limit);
+        if limits.iter().any(same_kind) {
+            return Err(format!("`{}` repeats a limit", quoted(part)));
         }
         limits.push(limit);
     }
@@ -30,32 +31,35 @@ pub(super) fn limits(spec: &str) -> Result<Vec<Limit>, String> {
 }
 
 fn limit(part: &str) -> Result<Limit, String> {
-    let (of, much) = part.split_once(':').unwrap_or((part, ""));
-    let wrong = |form: &str| Err(format!("`{}` is not {form}", quoted(part)));
-    match of {
-        "cpu" => match much.strip_suffix('%').map(str::parse) {
+    let (resource, amount) = part.split_once(':').unwrap_or((part, ""));
+    let expected = |form: &str| Err(format!("`{}` is not {form}", quoted(part)));
+    match resource {
+        "cpu" => match amount.strip_suffix('%').map(str::parse) {
             Some(Ok(percent)) if CPU_PERCENT.contains(&percent) => Ok(Limit::Cpu { percent }),
-            _ => wrong("cpu:N%, of one CPU, from 1"),
+            _ => expected("cpu:N%, a percentage of one CPU, at least 1"),
         },
-        "memory" => match bytes(much) {
+        "memory" => match bytes(amount) {
             Some(bytes) if bytes >= MIN_MEMORY_BYTES => Ok(Limit::Memory { bytes }),
-            _ => wrong("memory:N, N with K, M or G for KiB, MiB or GiB, from 1M"),
+            _ => {
+                expected("memory:N, where N has the suffix K, M or G (KiB, MiB, GiB), at least 1M")
+            }
         },
-        "pids" => match much.parse() {
-            Ok(most) if (1..=MAX_PIDS).contains(&most) => Ok(Limit::Pids { max: most }),
-            _ => wrong("pids:N, from 1"),
+        "pids" => match amount.parse() {
+            Ok(max) if (1..=MAX_PIDS).contains(&max) => Ok(Limit::Pids { max }),
+            _ => expected("pids:N, at least 1"),
         },
         _ => {
-            let like = did_you_mean(of, ["own", "cpu", "memory", "pids"]);
-            Err(format!("`{}` is no limit{like}", quoted(part)))
+            let suggestion = did_you_mean(resource, ["own", "cpu", "memory", "pids"]);
+            Err(format!("`{}` is not a limit{suggestion}", quoted(part)))
         }
     }
 }
 
 fn bytes(text: &str) -> Option<u64> {
-    let unit = |letter, shift: u32| text.strip_suffix(letter).map(|number| (number, shift));
-    let (number, shift) = unit('K', 10).or(unit('M', 20)).or(unit('G', 30)).unwrap_or((text, 0));
-    // `+64M` would be read by `parse`.
-    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
-    number.parse::<u64>().ok().filter(|_| digits)?.checked_mul(1 << shift)
+    let suffix = |letter, shift: u32| text.strip_suffix(letter).map(|number| (number, shift));
+    let (number, shift) =
+        suffix('K', 10).or(suffix('M', 20)).or(suffix('G', 30)).unwrap_or((text, 0));
+    // `parse` accepts a leading `+`.
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(1 << shift)
 }

@@ -1,13 +1,13 @@
-//! A command in words, by rules of our own and no shell's: nothing is expanded, substituted,
-//! chained or redirected.
+//! Splitting a command line into words without a shell: nothing is expanded, substituted, chained
+//! or redirected.
 //!
-//! Blanks part words. `'...'` is taken as it stands. In `"..."` and outside of quotes a backslash
-//! takes the next character as it stands. Quotes that touch are one word.
+//! Words are separated by blanks. Text in `'...'` is literal. In `"..."` and outside of quotes, a
+//! backslash makes the next character literal. Adjacent quotes belong to one word.
 
-/// As many words as a command may have.
+/// The maximum number of words of a command.
 const MAX_WORDS: usize = 256;
 
-/// Splits a command into its words. The whole text has no control characters.
+/// Splits a command, which contains no control characters, into its words.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
@@ -31,11 +31,11 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// What stands until the quote that ends it.
+/// Reads to the closing quote.
 fn quoted(quote: char, letters: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), String> {
     loop {
         match letters.next() {
-            None => return Err(format!("its quote {quote} has no end")),
+            None => return Err(format!("its quote {quote} is not closed")),
             Some(end) if end == quote => return Ok(()),
             Some('\\') if quote == '"' => word.push(escaped(letters)?),
             Some(letter) => word.push(letter),
@@ -44,7 +44,7 @@ fn quoted(quote: char, letters: &mut std::str::Chars<'_>, word: &mut String) -> 
 }
 
 fn escaped(letters: &mut std::str::Chars<'_>) -> Result<char, String> {
-    letters.next().ok_or_else(|| "nothing stands behind its last backslash".to_owned())
+    letters.next().ok_or_else(|| "its last backslash is followed by nothing".to_owned())
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn words_are_split_as_a_person_means_them_and_nothing_is_run() {
+    fn words_are_split_and_nothing_is_expanded() {
         for (text, words) in [
             ("strace -f -o /dev/null", vec!["strace", "-f", "-o", "/dev/null"]),
             ("  a   b ", vec!["a", "b"]),
@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_that_are_quoted_read_back(
+        fn quoted_words_are_split_into_the_same_words(
             words in prop::collection::vec("[^'\\p{C}]{1,9}", 1..9),
         ) {
             let text: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
@@ -81,7 +81,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_split_or_refused(text in "[ a-c'\"\\\\]{0,40}") {
+        fn no_text_panics(text in "[ a-c'\"\\\\]{0,40}") {
             let _ = split(&text);
         }
     }

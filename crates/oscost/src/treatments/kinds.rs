@@ -1,18 +1,18 @@
-//! Every treatment that there is, as it is told to people.
+//! The table of all treatments, as the user sees it.
 
-/// How a treatment is done.
+/// How a treatment is put into effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// To a process that runs, by itself or by one beside it.
+    /// On a running process, by itself or by another one.
     Applied,
-    /// To the whole system, while something is measured.
+    /// On the whole system, during a measurement.
     Attached,
-    /// To a program as it is started.
+    /// On a program, when it is started.
     Wraps,
 }
 
 impl Mechanism {
-    /// The word for it.
+    /// Its name.
     pub fn text(self) -> &'static str {
         match self {
             Mechanism::Applied => "applied",
@@ -22,46 +22,45 @@ impl Mechanism {
     }
 }
 
-/// A kind of treatment, as it is told to people.
+/// A kind of treatment, as the user sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind `=`: words that are typed as they are, and in capitals what to put in;
-    /// empty where there is no value.
+    /// The syntax of its value, with placeholders in capitals; empty if it takes none.
     pub value: &'static str,
-    /// What it does.
+    /// Its effect.
     pub effect: &'static str,
-    /// What it needs; empty for nothing.
+    /// Its requirements; empty for none.
     pub needs: &'static str,
     /// What the kernel does then, and why that costs something.
     pub why: &'static str,
-    /// Where that is written.
+    /// References.
     pub source: &'static str,
-    /// How it is done.
+    /// How it is put into effect.
     pub mechanism: Mechanism,
 }
 
 impl Kind {
-    /// The treatment that it says more of, and stands behind.
+    /// The treatment that this one modifies, and must follow.
     pub fn modifies(&self) -> Option<&'static str> {
         (self.needs == "ph").then_some("ph")
     }
 }
 
-/// Every treatment that there is.
+/// All treatments.
 pub const KINDS: &[Kind] = &[
     Kind {
         name: "seccomp",
         value: "allow|docker|FILE",
-        effect: "a filter of system calls: all allowed, docker's shape, or an OCI profile",
+        effect: "a system-call filter: all allowed, shaped like Docker's, or an OCI profile",
         needs: "",
-        why: "At each call the kernel enters by the slow way and runs a program of classic BPF on \
-              the call's number, the architecture and the arguments. Since Linux 5.11 it remembers \
-              which calls a filter lets through whatever their arguments, and runs nothing for \
-              these: then a list of three hundred calls costs what an empty one does. Filters are \
-              stacked, and a child inherits them all. Before Linux 5.16 a filter also forbids the \
-              process to speculate past stores.",
+        why: "Each system call takes the slow entry path and runs a classic BPF program on the \
+              call number, the architecture and the arguments. Since Linux 5.11 the kernel caches \
+              which calls a filter allows whatever their arguments, and runs no program for them: \
+              an allow list of 300 calls then costs as much as an empty one. Filters are stacked, \
+              and children inherit all of them. Before Linux 5.16 a filter also disables \
+              speculative store bypass in the process.",
         source: "seccomp(2); kernel/seccomp.c; the runtime specification of the Open Container \
                  Initiative",
         mechanism: Mechanism::Applied,
@@ -69,142 +68,144 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "seccomp-trace",
         value: "",
-        effect: "a filter that stops each call once, for a tracer",
+        effect: "a filter that stops each system call once, for a tracer",
         needs: "ptrace",
-        why: "SECCOMP_RET_TRACE: each call stops its task once, wakes the tracer, and waits until \
-              that lets it go on: two switches of process a call, one stop less than `ptrace`.",
+        why: "SECCOMP_RET_TRACE: each system call stops its task once, wakes the tracer, and waits \
+              until the tracer resumes it: two process switches per call, one stop less than \
+              `ptrace`.",
         source: "seccomp(2), ptrace(2)",
         mechanism: Mechanism::Applied,
     },
     Kind {
         name: "seccomp-notify",
         value: "",
-        effect: "a filter that asks another process about each call; it lets all go on",
+        effect: "a filter that notifies another process of each call, which allows all",
         needs: "Linux 5.6",
-        why: "SECCOMP_RET_USER_NOTIF: each call sleeps until another process has read what it is \
-              and has answered (here: go on). Container engines have calls of theirs done so.",
+        why: "SECCOMP_RET_USER_NOTIF: each system call sleeps until another process has read the \
+              notification and replied (here: continue). Container engines handle some calls this \
+              way.",
         source: "seccomp_unotify(2)",
         mechanism: Mechanism::Applied,
     },
     Kind {
         name: "ptrace",
         value: "",
-        effect: "a tracer that stops each call at its entry and its exit, as strace does",
+        effect: "a tracer that stops each system call at its entry and exit, like strace",
         needs: "ptrace",
-        why: "PTRACE_SYSCALL: each call stops at its entry and at its exit; each stop wakes the \
-              tracer, which lets it go on: four switches of process a call. strace(1) reads \
-              registers and memory at each stop besides. The tracer stands on the CPU of its \
-              process: across CPUs every stop is an interrupt more.",
+        why: "PTRACE_SYSCALL: each system call stops at its entry and at its exit; each stop wakes \
+              the tracer, which resumes the task: four process switches per call. strace(1) also \
+              reads registers and memory at each stop. The tracer runs on the CPU of the traced \
+              process: between CPUs, each stop costs an additional interrupt.",
         source: "ptrace(2)",
         mechanism: Mechanism::Applied,
     },
     Kind {
         name: "sud",
         value: "",
-        effect: "Syscall User Dispatch, with a selector that lets every call through",
+        effect: "Syscall User Dispatch, with a selector that allows every call",
         needs: "Linux 5.11, x86-64",
-        why: "Each call reads a byte of the process's own memory, which says whether it goes to \
-              the kernel or comes back as SIGSYS. Here it always goes. Wine tells calls of Windows \
-              from those of Linux so.",
+        why: "Each system call reads a byte of the process's memory, which selects whether the \
+              kernel executes the call or raises SIGSYS. Here it always executes it. Wine uses \
+              this to intercept Windows system calls.",
         source: "prctl(2), PR_SET_SYSCALL_USER_DISPATCH; Linux: admin-guide/syscall-user-dispatch",
         mechanism: Mechanism::Applied,
     },
     Kind {
         name: "ebpf",
         value: "empty|count",
-        effect: "an eBPF program at each call of all processes: does nothing, or counts",
+        effect: "an eBPF program at each call of all processes: returns at once, or counts",
         needs: "root (CAP_BPF, CAP_PERFMON)",
         why: "The program is attached to the raw tracepoint sys_enter: every call of every process \
-              enters by the slow way and runs it, compiled to machine code where the kernel does \
-              that (net.core.bpf_jit_enable). `empty` returns at once, `count` adds one to a \
-              counter of its CPU and of the call's number. Monitors of system calls begin here.",
+              takes the slow entry path and runs it, compiled to machine code if the kernel does \
+              that (net.core.bpf_jit_enable). `empty` returns at once, `count` increments a \
+              counter per CPU and call number. This is the minimum cost of a system-call monitor.",
         source: "bpf(2); include/trace/events/syscalls.h",
         mechanism: Mechanism::Attached,
     },
     Kind {
         name: "ftrace",
         value: "",
-        effect: "each call of all processes is written to a trace buffer, entry and exit",
+        effect: "the entry and exit of each call of all processes go to a trace buffer",
         needs: "root, tracefs",
         why: "The events raw_syscalls:sys_enter and raw_syscalls:sys_exit are written to the ring \
-              buffer of an instance of tracefs that nobody reads: the oldest are overwritten.",
+              buffer of a tracefs instance that is not read: the oldest events are overwritten.",
         source: "Linux: trace/ftrace, trace/events",
         mechanism: Mechanism::Attached,
     },
     Kind {
         name: "ph",
         value: "",
-        effect: "pH, a monitor that learns what each executable calls (`oscost ph`)",
-        needs: "root, BTF, a build with clang; reach local",
+        effect: "pH, a monitor that learns the call sequences of executables (`oscost ph`)",
+        needs: "root, BTF, a build with clang; host local",
         mechanism: Mechanism::Attached,
-        why: "At each call of all processes an eBPF program compares the last nine calls of the task \
-              with the pairs that were seen in its executable, and counts what is new: study \
-              ph-2000 did that in a kernel of its own. Nothing is written that another CPU writes, \
-              unless something is new.",
+        why: "At each call of all processes, an eBPF program compares the last nine calls of the \
+              task with the pairs of calls seen in its executable, and counts new pairs: study \
+              ph-2000 did so in a modified kernel. Memory that other CPUs write is written only \
+              for new pairs.",
         source: "study ph-2000; A. Somayaji, S. Forrest: Automated response using system-call \
                  delays. USENIX Security 2000",
     },
     Kind {
         name: "trained",
         value: "",
-        effect: "behind `ph`: with what `oscost ph train` has learnt, which stays as it is",
+        effect: "after `ph`: uses the profiles of `oscost ph train`, without changing them",
         needs: "ph",
         mechanism: Mechanism::Attached,
-        why: "`ph` alone begins with no profile: what it costs is then what learning costs. With \
-              what was learnt before, an executable that has become normal is held against that \
-              at each call, too. A row says in which state the profile was.",
+        why: "`ph` alone begins without profiles: its cost is the cost of learning. With profiles, \
+              each call of an executable whose profile is normal is also compared with that \
+              profile. The row names the state of the profile.",
         source: "study ph-2000",
     },
     Kind {
         name: "respond",
         value: "",
-        effect: "behind `ph`: what it distrusts is delayed, and never killed",
+        effect: "after `ph`: processes with anomalies are delayed, never killed",
         needs: "ph",
         mechanism: Mechanism::Attached,
-        why: "A process whose calls are not normal is stopped and continued, twice as long for each \
-              anomaly among its last 128 calls; one that does what it always did is not touched.",
+        why: "A process with anomalies is stopped and continued; the delay doubles with each \
+              anomaly among its last 128 calls. Processes without anomalies are not delayed.",
         source: "study ph-2000",
     },
     Kind {
         name: "clocksource",
         value: "NAME",
-        effect: "another clock source of the kernel's; clock reads may then enter it",
+        effect: "another kernel clock source; clock reads may then be system calls",
         needs: "root",
-        why: "The vDSO can read the time stamp counter, and few clocks of hypervisors. From any \
-              other source clock_gettime(2) is a system call, and reads slow hardware: rows that \
-              expected the vDSO are marked CLASS_UNEXPECTED.",
+        why: "The vDSO can read the time stamp counter and the clocks of some hypervisors. With \
+              any other source, clock_gettime(2) is a system call and reads slow hardware: rows \
+              that expected the vDSO are marked CLASS_UNEXPECTED.",
         source: "clock_gettime(2), vdso(7); /sys/devices/system/clocksource",
         mechanism: Mechanism::Attached,
     },
     Kind {
         name: "cgroup",
         value: "own|cpu:N%,memory:N[K|M|G],pids:N",
-        effect: "a control group of its own, with limits where some are named",
+        effect: "a control group of its own, with the named limits",
         needs: "root, or a delegated group",
-        why: "A group of its own, removed afterwards. `own` limits nothing: it costs what the \
-              accounting costs. A quota of CPU stops the group when it is used up, until the next \
-              100 ms begin; such workers are marked THROTTLED.",
+        why: "The group is removed afterwards. `own` sets no limit: its cost is that of the \
+              accounting. A group that has used up its CPU quota is stopped until the next period \
+              of 100 ms begins; such workers are marked THROTTLED.",
         source: "cgroups(7); Linux: admin-guide/cgroup-v2",
         mechanism: Mechanism::Applied,
     },
     Kind {
         name: "nice",
         value: "N",
-        effect: "a nice value, -20 to 19, added to its own",
+        effect: "adds -20 to 19 to the nice value",
         needs: "below 0: root (CAP_SYS_NICE)",
-        why: "The scheduler gives each step some 25 % more or less weight against whoever wants \
-              the same CPU: on an idle one it costs nothing.",
+        why: "Each step changes the weight of the process against others on the same CPU by about \
+              25 %: on an idle CPU it has no effect.",
         source: "sched(7), setpriority(2)",
         mechanism: Mechanism::Applied,
     },
     Kind {
         name: "env",
         value: "NAME=VALUE",
-        effect: "a variable of its environment",
+        effect: "an environment variable",
         needs: "",
-        why: "A variable moves the stack of the process, and with it what shares a set of a cache: \
-              that alone can be worth per cents. Every worker therefore has padding of a random \
-              length beside it.",
+        why: "A variable moves the stack of the process, and thereby changes which addresses share \
+              a cache set: that alone can change figures by some per cent. Every worker therefore \
+              has additional padding of random length.",
         source: "environ(7); T. Mytkowicz and others: Producing wrong data without doing anything \
                  obviously wrong! ASPLOS 2009",
         mechanism: Mechanism::Wraps,
@@ -212,22 +213,22 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "antagonist",
         value: "cpu|memory|syscalls[:same|:other]",
-        effect: "a noisy neighbour, on another CPU or the same one",
+        effect: "a load on another CPU or on the same one (noisy neighbour)",
         needs: "",
-        why: "`cpu` computes, `memory` writes through 64 MiB, `syscalls` enters the kernel, \
-              without end, at the same priority. On `:same` CPU they take turns; on another they \
-              share what processors share: caches, memory, the kernel's locks, and often a core.",
+        why: "At the same priority, `cpu` computes, `memory` writes to 64 MiB, and `syscalls` makes \
+              system calls all the time. On the `:same` CPU, load and worker alternate; on another \
+              CPU they share caches, memory, kernel locks, and often a core.",
         source: "sched(7)",
         mechanism: Mechanism::Attached,
     },
     Kind {
         name: "cmd",
         value: "WRAPPER",
-        effect: "a program of yours that starts it: strace, a container runtime",
-        needs: "the program; reach local",
-        why: "The program is started with the worker's command behind its own words, and whatever it \
-              does to it is measured: compared in two processes one after the other, which spread \
-              more than twins do.",
+        effect: "a program that starts the worker: strace, a container runtime",
+        needs: "the program; host local",
+        why: "The program is started with the worker's command appended to its own arguments, and \
+              its effect on the worker is measured. The arms are two processes one after the \
+              other, whose figures vary more than those of forked twins.",
         source: "execve(2)",
         mechanism: Mechanism::Wraps,
     },

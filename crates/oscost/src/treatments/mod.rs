@@ -5,121 +5,92 @@
 
 mod cgroup;
 pub mod command_line;
+mod error;
 mod kinds;
+mod ph;
 pub mod seccomp;
+mod suggestion;
 mod values;
 
 use oscost_model::call_names::Arch;
 use oscost_model::target::Treatment;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
-use thiserror::Error;
 
+use error::quoted;
+
+pub use error::TreatmentError;
 pub use kinds::{KINDS, Kind, Mechanism};
+pub use ph::{MONITOR_VERB, with_profile_folder, with_user_profiles};
+pub use suggestion::did_you_mean;
 
 /// The maximum number of treatments of a target.
 const MAX_TREATMENTS: usize = 16;
-/// What has the holder of a monitor begin without profiles, and keep none.
-const FRESH_FLAG: &str = "--fresh";
-/// What has it begin with the user's, and leave them as they are.
-const UNCHANGED_FLAG: &str = "--unchanged";
-/// The longest value: a path of the kernel's (PATH_MAX), or a long command.
+/// The longest value: a path (PATH_MAX), or a long command.
 const MAX_VALUE_BYTES: usize = 4_096;
 
-/// Words that ask for no treatment that can be done.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("cannot {act}: {why}{}", hint_line(.hint))]
-pub struct TreatmentError {
-    /// What cannot be done.
-    pub act: String,
-    /// What is wrong.
-    pub why: String,
-    /// What would be right; empty where `why` says it.
-    pub hint: String,
+/// Why a value is invalid, and the valid form.
+struct InvalidValue {
+    why: String,
+    hint: String,
 }
 
-fn hint_line(hint: &str) -> String {
-    if hint.is_empty() { String::new() } else { format!("\n  hint: {hint}") }
+impl InvalidValue {
+    fn new(why: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { why: why.into(), hint: hint.into() }
+    }
 }
 
-/// What is wrong with a value, and what would be right.
-type Wrong = (String, String);
-
-/// What treatments come to, and what there is to say about them.
+/// Parsed treatments, and notes about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParsedTreatments {
-    /// What is to be done.
+    /// The treatments.
     pub treatments: TreatmentSet,
-    /// What a reader of their figures may want to know, a sentence each.
+    /// What readers of their figures may want to know, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Reads what a place's treatments ask for, to be done on a machine of this kind. Files of profiles
-/// are read here.
+/// Parses the treatments of a target for a machine of this architecture. Reads the files of seccomp
+/// profiles.
 pub fn parse(treatments: &[Treatment], arch: Arch) -> Result<TreatmentSet, TreatmentError> {
-    parse_with_notes(treatments, arch).map(|read| read.treatments)
+    parse_with_notes(treatments, arch).map(|parsed| parsed.treatments)
 }
 
-/// The same, with what there is to say about them.
+/// The same, with notes about them.
 pub fn parse_with_notes(
     treatments: &[Treatment],
     arch: Arch,
 ) -> Result<ParsedTreatments, TreatmentError> {
-    let mut read = ParsedTreatments::default();
+    let mut parsed = ParsedTreatments::default();
     for (index, treatment) in treatments.iter().enumerate() {
-        let refused = |(why, hint): Wrong| TreatmentError {
+        let refused = |InvalidValue { why, hint }| TreatmentError {
             act: format!("treat with `{}`", excerpt(treatment)),
             why,
             hint,
         };
         if index == MAX_TREATMENTS {
             let why = format!("a target has at most {MAX_TREATMENTS} treatments");
-            return Err(refused((why, String::new())));
+            return Err(refused(InvalidValue::new(why, "")));
         }
         let value = value_of(treatment).map_err(refused)?;
         if treatment.name == "seccomp" {
             let filter = seccomp::read(value, arch)?;
-            read.notes.extend(filter.note);
-            read.treatments.applied.push(AppliedTreatment::Seccomp { program: filter.program });
+            parsed.notes.extend(filter.note);
+            parsed.treatments.applied.push(AppliedTreatment::Seccomp { program: filter.program });
         } else {
-            parse_one(&treatment.name, value, &mut read.treatments)
-                .map_err(|why| refused((why, usage(&treatment.name))))?;
+            parse_one(&treatment.name, value, &mut parsed.treatments)
+                .map_err(|why| refused(InvalidValue::new(why, usage(&treatment.name))))?;
         }
         if let Some(earlier) = treatments[..index].iter().find(|it| excludes(it, treatment)) {
             let why = format!("the target already has `{}`", excerpt(earlier));
-            return Err(refused((why, "a target has each kind of treatment once".to_owned())));
+            let hint = "a target has each kind of treatment once";
+            return Err(refused(InvalidValue::new(why, hint)));
         }
     }
-    Ok(read)
+    Ok(parsed)
 }
 
-/// The same with the user's own profiles, which a monitor goes on with and keeps.
-pub fn with_user_profiles(mut treated: TreatmentSet) -> TreatmentSet {
-    for attached in &mut treated.attached {
-        if let AttachedTreatment::Ph { monitor_command: holder } = attached {
-            holder.retain(|word| word != FRESH_FLAG);
-        }
-    }
-    treated
-}
-
-/// The same with the folder of the user's profiles, for a monitor that begins with them: where it
-/// is started nobody knows whose they are.
-pub fn with_profile_folder<E>(
-    mut treated: TreatmentSet,
-    folder: impl Fn() -> Result<String, E>,
-) -> Result<TreatmentSet, E> {
-    for attached in &mut treated.attached {
-        if let AttachedTreatment::Ph { monitor_command: holder } = attached {
-            for word in holder.iter_mut().filter(|word| *word == UNCHANGED_FLAG) {
-                *word = format!("{UNCHANGED_FLAG}={}", folder()?);
-            }
-        }
-    }
-    Ok(treated)
-}
-
-/// Whether two treatments cannot both be done: most are themselves no second time. Filters are
-/// stacked by the kernel, neighbours can be several, and so can variables of different names.
+/// Whether two treatments exclude each other: most kinds can be applied once. The kernel stacks
+/// filters, and there can be several loads and several variables.
 fn excludes(one: &Treatment, other: &Treatment) -> bool {
     let variable = |it: &Treatment| {
         it.value.as_deref().and_then(|value| value.split_once('=')).map(|(name, _)| name.to_owned())
@@ -133,65 +104,39 @@ fn excludes(one: &Treatment, other: &Treatment) -> bool {
         }
 }
 
-/// A treatment as it was typed, for a message: bounded, and without control characters.
+/// A treatment as it was typed, for a message.
 fn excerpt(treatment: &Treatment) -> String {
     quoted(&treatment.to_string())
 }
 
-/// Somebody else's text, for a message: bounded, and without control characters.
-fn quoted(text: &str) -> String {
-    shortened(text, 60)
-}
-
-/// The same of so many characters at most.
-fn shortened(text: &str, longest: usize) -> String {
-    let mut shown: String = text.chars().take(longest).collect();
-    if shown.len() < text.len() {
-        shown += "...";
-    }
-    shown.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
-}
-
-/// `; did you mean ...?` where one of these is close to what was typed, else nothing.
-pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    const CLOSE: f64 = 0.8;
-    let typed: String = typed.chars().take(64).collect();
-    let closeness = |name: &str| strsim::jaro_winkler(name, &typed);
-    let best = known.into_iter().max_by(|one, other| closeness(one).total_cmp(&closeness(other)));
-    match best.filter(|best| closeness(best) >= CLOSE) {
-        Some(best) => format!("; did you mean {best}?"),
-        None => String::new(),
-    }
-}
-
-/// The value of a treatment that there is: what its kind says, none or some.
-fn value_of(treatment: &Treatment) -> Result<&str, Wrong> {
+/// The value of a treatment; empty for kinds without one. Checks that the kind exists and whether it
+/// takes a value.
+fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     let name = treatment.name.as_str();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
-        let like = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
-        let why = format!("there is no such treatment{like}");
-        return Err((
-            why,
-            "`oscost treat list` lists all of them; hosts are `local`, `ssh:HOST`".to_owned(),
-        ));
+        let suggestion = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
+        let why = format!("there is no such treatment{suggestion}");
+        let hint = "`oscost treat list` lists all treatments; hosts are `local`, `ssh:HOST`";
+        return Err(InvalidValue::new(why, hint));
     };
     let value = match (treatment.value.as_deref(), kind.value) {
-        (Some(_), "") => return Err(("it takes no value".to_owned(), usage(name))),
+        (Some(_), "") => return Err(InvalidValue::new("it takes no value", usage(name))),
         (None, "") => "",
-        (None, _) => return Err(("it needs a value".to_owned(), usage(name))),
-        (Some(""), _) => return Err(("its value is empty".to_owned(), usage(name))),
+        (None, _) => return Err(InvalidValue::new("it needs a value", usage(name))),
+        (Some(""), _) => return Err(InvalidValue::new("its value is empty", usage(name))),
         (Some(value), _) => value,
     };
     if value.len() > MAX_VALUE_BYTES {
-        return Err((format!("a value has at most {MAX_VALUE_BYTES} bytes"), String::new()));
+        let why = format!("a value has at most {MAX_VALUE_BYTES} bytes");
+        return Err(InvalidValue::new(why, ""));
     }
     if value.chars().any(char::is_control) {
-        return Err(("its value has a control character".to_owned(), String::new()));
+        return Err(InvalidValue::new("its value has a control character", ""));
     }
     Ok(value)
 }
 
-/// How a kind is written.
+/// The syntax of a kind.
 fn usage(name: &str) -> String {
     match KINDS.iter().find(|kind| kind.name == name).map_or("", |kind| kind.value) {
         "" => format!("write `{name}` alone"),
@@ -199,9 +144,9 @@ fn usage(name: &str) -> String {
     }
 }
 
-/// Reads a treatment of any kind that needs no file.
-fn parse_one(name: &str, value: &str, treated: &mut TreatmentSet) -> Result<(), String> {
-    let TreatmentSet { applied, attached } = treated;
+/// Parses a treatment of a kind that needs no file.
+fn parse_one(name: &str, value: &str, parsed: &mut TreatmentSet) -> Result<(), String> {
+    let TreatmentSet { applied, attached } = parsed;
     match name {
         "seccomp-trace" => applied.push(AppliedTreatment::SeccompTrace),
         "seccomp-notify" => applied.push(AppliedTreatment::SeccompNotify),
@@ -209,17 +154,17 @@ fn parse_one(name: &str, value: &str, treated: &mut TreatmentSet) -> Result<(), 
         "sud" => applied.push(AppliedTreatment::Sud),
         "ebpf" => attached.push(values::ebpf(value)?),
         "ftrace" => attached.push(AttachedTreatment::Ftrace),
-        "ph" => attached.push(values::ph()?),
-        "trained" => values::trained(attached)?,
-        "respond" => values::respond(attached)?,
+        "ph" => attached.push(ph::ph()?),
+        "trained" => ph::trained(attached)?,
+        "respond" => ph::respond(attached)?,
         "clocksource" => attached.push(values::clocksource(value)?),
         "cgroup" => applied.push(AppliedTreatment::Cgroup { limits: cgroup::limits(value)? }),
         "nice" => applied.push(values::nice(value)?),
         "env" => applied.push(values::env(value)?),
         "antagonist" => attached.push(values::antagonist(value)?),
         "cmd" => applied.push(AppliedTreatment::Wrapper { command: command_line::split(value)? }),
-        // A test reads each kind of the table.
-        other => return Err(format!("`{other}` is in the table, and nowhere else")),
+        // A test parses each kind of the table.
+        other => return Err(format!("`{other}` is in the table, but cannot be parsed")),
     }
     Ok(())
 }

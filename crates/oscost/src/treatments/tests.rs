@@ -1,32 +1,32 @@
-//! Texts of places, read.
+//! Parsing the treatments of targets.
 
 use oscost_model::target::Target;
 use oscost_model::treatment::{AntagonistLoad, Limit};
 
 use super::*;
 
-fn read(text: &str) -> Result<TreatmentSet, TreatmentError> {
+fn parse(text: &str) -> Result<TreatmentSet, TreatmentError> {
     super::parse(&Target::parse(text).unwrap().treatments, Arch::X86_64)
 }
 
-fn told(text: &str) -> String {
-    read(text).unwrap_err().to_string()
+fn error(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
 }
 
 fn applied(text: &str) -> Vec<AppliedTreatment> {
-    let read = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    assert!(read.attached.is_empty(), "{text}");
-    read.applied
+    let parsed = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert!(parsed.attached.is_empty(), "{text}");
+    parsed.applied
 }
 
 fn attached(text: &str) -> Vec<AttachedTreatment> {
-    let read = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    assert!(read.applied.is_empty(), "{text}");
-    read.attached
+    let parsed = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert!(parsed.applied.is_empty(), "{text}");
+    parsed.attached
 }
 
 #[test]
-fn each_kind_is_read_as_its_line_says() {
+fn each_kind_of_the_table_is_parsed_with_its_mechanism() {
     let values = [
         ("seccomp", "=allow"),
         ("ebpf", "=count"),
@@ -42,26 +42,26 @@ fn each_kind_is_read_as_its_line_says() {
         assert_eq!(value.is_empty(), kind.value.is_empty(), "{}", kind.name);
         let before = kind.modifies().map(|it| format!("{it}+")).unwrap_or_default();
         let text = format!("{before}{}{value}", kind.name);
-        let read = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let study_method = match (&read.applied[..], &read.attached[..]) {
+        let parsed = parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let mechanism = match (&parsed.applied[..], &parsed.attached[..]) {
             ([one], []) if one.supports_twins() => Mechanism::Applied,
             ([_], []) => Mechanism::Wraps,
             ([], [_]) => Mechanism::Attached,
             other => panic!("{text}: {other:?}"),
         };
-        assert_eq!(study_method, kind.mechanism, "{text}");
+        assert_eq!(mechanism, kind.mechanism, "{text}");
         assert!(!kind.effect.ends_with('.') && kind.effect.len() <= 80, "{}", kind.name);
         if kind.value.is_empty() {
-            assert!(told(&format!("{text}=1")).contains("takes no value"), "{text}");
+            assert!(error(&format!("{text}=1")).contains("takes no value"), "{text}");
         } else {
-            assert!(told(kind.name).contains("needs a value"), "{text}");
-            assert!(told(&format!("{}=", kind.name)).contains("empty"), "{text}");
+            assert!(error(kind.name).contains("needs a value"), "{text}");
+            assert!(error(&format!("{}=", kind.name)).contains("empty"), "{text}");
         }
     }
 }
 
 #[test]
-fn values_come_to_what_they_say() {
+fn values_are_parsed() {
     assert_eq!(
         applied("nice=-20+ptrace"),
         [AppliedTreatment::Nice { increment: -20 }, AppliedTreatment::Ptrace]
@@ -94,30 +94,30 @@ fn values_come_to_what_they_say() {
 }
 
 #[test]
-fn what_is_no_treatment_is_refused_with_what_would_be_one() {
+fn an_invalid_treatment_is_refused_with_a_hint() {
     for (text, words) in [
         ("secomp=allow", "no such treatment; did you mean seccomp?\n  hint: `oscost treat list`"),
         ("wxyz", "there is no such treatment\n"),
         ("nice=20", "`20` is not an integer from -20 to 19\n  hint: write `nice=N`"),
         ("nice=1.5", "not an integer"),
-        ("ebpf=emtpy", "`emtpy` is no program; did you mean empty?"),
-        ("antagonist=cpu:here", "`here` is no CPU of a neighbour"),
-        ("antagonist=CPU", "`CPU` is no neighbour"),
+        ("ebpf=emtpy", "`emtpy` is not a program; did you mean empty?"),
+        ("antagonist=cpu:here", "`here` is not a CPU for a load"),
+        ("antagonist=CPU", "`CPU` is not a load"),
         ("cgroup=cpu:50", "`cpu:50` is not cpu:N%"),
         ("cgroup=cpu:0%", "is not cpu:N%"),
         ("cgroup=memory:1K", "is not memory:N"),
         ("cgroup=memory:-1M", "is not memory:N"),
         ("cgroup=memory:99999999999999G", "is not memory:N"),
         ("cgroup=pids:0", "is not pids:N"),
-        ("cgroup=cpu:5%,cpu:6%", "limited already"),
-        ("cgroup=own,cpu:5%", "`own` is no limit"),
+        ("cgroup=cpu:5%,cpu:6%", "repeats a limit"),
+        ("cgroup=own,cpu:5%", "`own` is not a limit"),
         ("cgroup=mem:1M", "did you mean memory?"),
         ("clocksource=../x", "a clock source's name"),
         ("env=A", "NAME=VALUE"),
         ("env=1A=b", "not a variable name"),
         ("env=TMPDIR=/", "`TMPDIR` is reserved for workers"),
         ("env==b", "not a variable name"),
-        ("cmd='a", "no end"),
+        ("cmd='a", "is not closed"),
         ("cmd=a\tb", "control character"),
         ("nice=1+nice=2", "already has `nice=1`"),
         ("ebpf=count+ebpf=count", "already has `ebpf=count`"),
@@ -125,10 +125,11 @@ fn what_is_no_treatment_is_refused_with_what_would_be_one() {
         ("seccomp=allow+seccomp=allow", "already has `seccomp=allow`"),
         ("env=A=1+env=A=2", "already has `env=A=1`"),
     ] {
-        let told = told(text);
-        assert!(told.starts_with("cannot treat with `") && told.contains(words), "{text}: {told}");
+        let error = error(text);
+        assert!(error.starts_with("cannot treat with `"), "{text}: {error}");
+        assert!(error.contains(words), "{text}: {error}");
     }
-    assert!(told(&format!("cmd={}", "a".repeat(5_000))).contains("at most 4096 bytes"));
+    assert!(error(&format!("cmd={}", "a".repeat(5_000))).contains("at most 4096 bytes"));
     let many: Vec<String> = (0..17).map(|index| format!("env=A{index}=")).collect();
-    assert!(told(&many.join("%2B").replace("%2B", "+")).contains("at most 16 treatments"));
+    assert!(error(&many.join("%2B").replace("%2B", "+")).contains("at most 16 treatments"));
 }

@@ -1,8 +1,8 @@
-//! Cache folders: what a workload works on, made once.
+//! Cache directories: the files that a workload works on, prepared once.
 //!
-//! A folder is filled under another name beside its place and renamed when all is done, so that
-//! whoever is killed in between leaves no half of it. One at a time fills or empties the folder of a
-//! workload: a lock on a file beside it, which the kernel takes back from whoever ends.
+//! A directory is filled under a temporary name and renamed when it is complete, so that a killed
+//! preparation leaves no partial one. Only one process at a time fills or deletes the directory of a
+//! workload: it holds a lock, which the kernel releases when the process ends.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -13,184 +13,199 @@ use std::process::Command;
 use oscost_model::point::Point;
 use thiserror::Error;
 
-use super::environment::{Missing, Placeholders, RunEnvironment};
-use super::{Prepare, Spec, quoting};
+use super::environment::RunEnvironment;
+use super::placeholders::Placeholders;
+use super::quoting;
+use super::requirements::Missing;
+use super::spec::{Prepare, Spec};
 
-/// Says in a prepared folder what it was filled by.
+/// A file in a prepared directory with the commands that filled it.
 const FILL_RECORD: &str = ".oscost-filled-by";
-/// More than the commands of the longest file have, once they are written as text.
+/// More than the commands of the largest workload file as text.
 const MAX_FILL_RECORD_BYTES: u64 = 1 << 20;
 
-/// Why a folder cannot be prepared or cleaned.
+/// Why a cache directory cannot be prepared or deleted.
 #[derive(Debug, Error)]
 pub enum CacheError {
-    /// The workload works on nothing that is made beforehand.
+    /// The workload has no preparation.
     #[error("{0} needs no preparation")]
     Nothing(String),
-    /// Something must be installed first.
+    /// A requirement must be installed first.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// Somebody else prepares or cleans it now.
-    #[error("another oscost prepares or cleans it now")]
+    /// Another process is preparing or deleting it.
+    #[error("another oscost is preparing or deleting it")]
     Locked,
-    /// A command went wrong.
-    #[error("`{command}` ended with {how}")]
+    /// A command failed.
+    #[error("`{command}` ended with {status}")]
     Command {
         /// The command, shortened.
         command: String,
-        /// Its exit status, in words.
-        how: String,
+        /// Its exit status.
+        status: String,
     },
-    /// A command could not be started, or a placeholder has no text.
+    /// A command could not be started, or a placeholder could not be replaced.
     #[error("{0}")]
     Start(String),
-    /// All commands went well, and what was to be there is not.
-    #[error("its commands have ended, and {0:?} is not there")]
-    Mark(String),
-    /// A file or a folder.
+    /// The commands succeeded without creating the marker file.
+    #[error("its commands succeeded, but did not create {0:?}")]
+    NoMarker(String),
+    /// A file operation failed.
     #[error("{0:?}: {1}")]
     File(PathBuf, #[source] io::Error),
 }
 
-/// What preparing did.
+/// The result of a preparation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepared {
-    /// It filled the folder.
+    /// It filled the directory.
     Now,
-    /// The folder was filled already, by the same commands.
+    /// The directory was filled before, by the same commands.
     Already,
 }
 
-/// What stands in the place of a cache folder.
+/// The state of a cache directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The folder, filled by the commands that the workload has.
+    /// It was filled by the commands of the workload.
     Ready,
-    /// Nothing, or nothing whole.
+    /// It does not exist, or is incomplete.
     Absent,
-    /// A folder that was filled by other commands: those of another version.
-    Other,
+    /// It was filled by other commands: those of another version.
+    Outdated,
 }
 
-/// Whether its cache folder is there.
-pub(super) fn state(spec: &Spec, here: &RunEnvironment) -> State {
+/// The state of the cache directory of a workload.
+pub(super) fn state(spec: &Spec, environment: &RunEnvironment) -> State {
     let Some(prepare) = &spec.prepare else { return State::Ready };
-    let folder = here.cache_of(spec);
-    let mut found = String::new();
+    let folder = environment.cache_of(spec);
+    let mut record = String::new();
     let read = File::open(folder.join(FILL_RECORD))
-        .and_then(|file| file.take(MAX_FILL_RECORD_BYTES).read_to_string(&mut found));
+        .and_then(|file| file.take(MAX_FILL_RECORD_BYTES).read_to_string(&mut record));
     match read {
-        Ok(_) if found != filled_by(prepare) => State::Other,
+        Ok(_) if record != fill_record(prepare) => State::Outdated,
         Ok(_) if folder.join(&prepare.marker_file).exists() => State::Ready,
         Ok(_) | Err(_) => State::Absent,
     }
 }
 
-/// The commands as text: two that are alike have filled a folder alike.
-fn filled_by(prepare: &Prepare) -> String {
+/// The commands as text: the same commands fill a directory the same way.
+fn fill_record(prepare: &Prepare) -> String {
     format!("{:?}\n", prepare.commands)
 }
 
-/// Fills the cache folder of a workload; what its commands write goes to `output`.
+/// Fills the cache directory of a workload; the output of its commands is passed on to `output`.
 pub fn prepare(
     spec: &Spec,
-    here: &RunEnvironment,
+    environment: &RunEnvironment,
     output: &mut dyn Write,
 ) -> Result<Prepared, CacheError> {
-    let wanted = spec.prepare.as_ref().ok_or_else(|| CacheError::Nothing(spec.id.clone()))?;
-    let missing = spec.lacking();
+    let prepare = spec.prepare.as_ref().ok_or_else(|| CacheError::Nothing(spec.id.clone()))?;
+    let missing = spec.missing_needs();
     if !missing.lacks.is_empty() {
         return Err(missing.into());
     }
-    let target = CachePaths::of(spec, here);
-    let lock = target.lock()?;
-    if state(spec, here) == State::Ready {
+    let paths = CachePaths::of(spec, environment);
+    let lock = paths.lock()?;
+    if state(spec, environment) == State::Ready {
         return Ok(Prepared::Already);
     }
-    // What a killed one has left.
-    remove(&target.staging)?;
-    DirBuilder::new().mode(0o700).create(&target.staging).map_err(at(&target.staging))?;
-    let done = fill(spec, wanted, here, (&target, &lock), output).and_then(|()| {
-        remove(&target.folder)?;
-        std::fs::rename(&target.staging, &target.folder).map_err(at(&target.folder))
+    // Left over by a killed preparation.
+    remove(&paths.staging)?;
+    DirBuilder::new().mode(0o700).create(&paths.staging).map_err(at(&paths.staging))?;
+    let preparation = Preparation { spec, prepare, environment, staging: &paths.staging, lock };
+    let filled = preparation.run(output).and_then(|()| {
+        remove(&paths.folder)?;
+        std::fs::rename(&paths.staging, &paths.folder).map_err(at(&paths.folder))
     });
-    if done.is_err() {
-        // The reason for the failure is what matters; the rest is tidying up.
-        let _ = remove(&target.staging);
+    if filled.is_err() {
+        // The error of the preparation is reported, not one of this.
+        let _ = remove(&paths.staging);
     }
-    done.map(|()| Prepared::Now)
+    filled.map(|()| Prepared::Now)
 }
 
-/// Removes the cache folder of a workload, and what a killed preparation has left; `false` where
-/// there was none.
-pub fn clean(spec: &Spec, here: &RunEnvironment) -> Result<bool, CacheError> {
-    let target = CachePaths::of(spec, here);
-    if !target.root.exists() {
+/// Deletes the cache directory of a workload and leftovers of a killed preparation; `false` if there
+/// was nothing.
+pub fn clean(spec: &Spec, environment: &RunEnvironment) -> Result<bool, CacheError> {
+    let paths = CachePaths::of(spec, environment);
+    if !paths.root.exists() {
         return Ok(false);
     }
-    let _lock = target.lock()?;
-    let left = remove(&target.staging)?;
-    Ok(remove(&target.folder)? || left)
+    let _lock = paths.lock()?;
+    let had_leftovers = remove(&paths.staging)?;
+    Ok(remove(&paths.folder)? || had_leftovers)
 }
 
-fn fill(
-    spec: &Spec,
-    wanted: &Prepare,
-    here: &RunEnvironment,
-    (target, lock): (&CachePaths, &Lock),
+/// A preparation under the lock.
+struct Preparation<'a> {
+    spec: &'a Spec,
+    prepare: &'a Prepare,
+    environment: &'a RunEnvironment,
+    staging: &'a Path,
+    lock: Lock,
+}
+
+impl Preparation<'_> {
+    /// Runs the commands in the staging directory.
+    fn run(&self, output: &mut dyn Write) -> Result<(), CacheError> {
+        let Self { spec, prepare, environment, staging, lock } = self;
+        let point = Point::none();
+        let placeholders =
+            Placeholders::new(spec, &point, environment).map_err(CacheError::Start)?;
+        let variables = placeholders.variables(&spec.variables);
+        for words in &prepare.commands {
+            let words = placeholders.command(words).map_err(CacheError::Start)?;
+            let [program, arguments @ ..] = &words[..] else { continue };
+            let mut command = Command::new(program);
+            command.args(arguments).envs(&variables).current_dir(staging);
+            // Standard input is the lock file, which is empty. The commands hold the lock too: if
+            // this process is killed, the directory is not deleted before the last command ends.
+            command.stdin(lock.0.try_clone().map_err(at(staging))?);
+            run_command(command, &quoting::command(&words), output)?;
+        }
+        if !staging.join(&prepare.marker_file).exists() {
+            return Err(CacheError::NoMarker(prepare.marker_file.clone()));
+        }
+        let record = staging.join(FILL_RECORD);
+        std::fs::write(&record, fill_record(prepare)).map_err(at(&record))
+    }
+}
+
+/// Runs a command to its end, and passes on its output as it arrives.
+fn run_command(
+    mut command: Command,
+    shown: &str,
     output: &mut dyn Write,
 ) -> Result<(), CacheError> {
-    let folder = &target.staging;
-    let point = Point::none();
-    let filler = Placeholders::of(spec, &point, here).map_err(CacheError::Start)?;
-    let variables = filler.variables(&spec.variables);
-    for words in &wanted.commands {
-        let words = filler.command(words).map_err(CacheError::Start)?;
-        let [program, rest @ ..] = &words[..] else { continue };
-        let mut command = Command::new(program);
-        command.args(rest).envs(&variables).current_dir(folder);
-        // The lock is an empty file, so that there is nothing to read. It is theirs too: where we
-        // are killed it is held until the last of them has ended, and nobody tidies up under them.
-        command.stdin(lock.0.try_clone().map_err(at(&target.lock))?);
-        run(command, &quoting::command(&words), output)?;
-    }
-    if !folder.join(&wanted.marker_file).exists() {
-        return Err(CacheError::Mark(wanted.marker_file.clone()));
-    }
-    let by = folder.join(FILL_RECORD);
-    std::fs::write(&by, filled_by(wanted)).map_err(at(&by))
-}
-
-/// Runs a command to its end, and passes on what it writes as it comes.
-fn run(mut command: Command, shown: &str, output: &mut dyn Write) -> Result<(), CacheError> {
-    let cannot = |error: io::Error| CacheError::Start(format!("cannot start `{shown}`: {error}"));
-    let (mut reader, writer) = io::pipe().map_err(cannot)?;
-    let both = writer.try_clone().map_err(cannot)?;
-    let mut child = command.stdout(writer).stderr(both).spawn().map_err(cannot)?;
-    // Our own ends of the pipe go with it: reading ends when the child's are closed.
+    let failed = |error: io::Error| CacheError::Start(format!("cannot start `{shown}`: {error}"));
+    let (mut reader, writer) = io::pipe().map_err(failed)?;
+    let stderr = writer.try_clone().map_err(failed)?;
+    let mut child = command.stdout(writer).stderr(stderr).spawn().map_err(failed)?;
+    // Closes our own writing ends of the pipe: reading ends when the child's are closed.
     drop(command);
     let mut bytes = [0; 4096];
-    let mut told = Ok(());
+    let mut written = Ok(());
     loop {
         match reader.read(&mut bytes) {
             Ok(0) => break,
-            // Who no longer listens does not stop the work.
-            Ok(read) if told.is_ok() => {
-                told = output.write_all(bytes.get(..read).unwrap_or_default());
+            // A closed output does not stop the preparation.
+            Ok(read) if written.is_ok() => {
+                written = output.write_all(bytes.get(..read).unwrap_or_default());
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }
-    let status = child.wait().map_err(cannot)?;
+    let status = child.wait().map_err(failed)?;
     match status.success() {
         true => Ok(()),
-        false => Err(CacheError::Command { command: shown.to_owned(), how: status.to_string() }),
+        false => Err(CacheError::Command { command: shown.to_owned(), status: status.to_string() }),
     }
 }
 
-/// Where a cache folder lies, and what stands beside it.
+/// The paths of a cache directory.
 struct CachePaths {
     root: PathBuf,
     folder: PathBuf,
@@ -199,20 +214,20 @@ struct CachePaths {
 }
 
 impl CachePaths {
-    fn of(spec: &Spec, here: &RunEnvironment) -> Self {
-        let folder = here.cache_of(spec);
+    fn of(spec: &Spec, environment: &RunEnvironment) -> Self {
+        let folder = environment.cache_of(spec);
         let root = folder.parent().unwrap_or(&folder).to_owned();
-        let beside = root.join(format!(".{}.new", spec.name()));
+        let staging = root.join(format!(".{}.new", spec.name()));
         let lock = root.join(format!(".{}.lock", spec.name()));
-        Self { root, folder, staging: beside, lock }
+        Self { root, folder, staging, lock }
     }
 
-    /// The lock file itself stays: a lock on one that was removed would lock nobody out.
+    /// Takes the lock. Its file is never removed: a lock on a removed file would exclude no one.
     fn lock(&self) -> Result<Lock, CacheError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
-        made.map_err(at(&self.root))?;
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
+        created.map_err(at(&self.root))?;
         let mut options = OpenOptions::new();
-        // A link in its place is not followed.
+        // A symbolic link in its place is not followed.
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.custom_flags(nix::libc::O_NOFOLLOW).open(&self.lock);
         let file = file.map_err(at(&self.lock))?;
@@ -224,13 +239,13 @@ impl CachePaths {
     }
 }
 
-/// A lock that is held until this goes.
+/// A lock, released on drop.
 struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Said, and not left to the closing of the file: a process that another thread starts now
-        // has a copy of it until it runs its program. It fails only where there was no lock.
+        // Explicit, since closing the file may not release it: a process that another thread is
+        // starting has a copy of the descriptor until it calls exec. It fails only without a lock.
         let _ = self.0.unlock();
     }
 }
@@ -239,15 +254,15 @@ fn at(path: &Path) -> impl Fn(io::Error) -> CacheError + '_ {
     move |error| CacheError::File(path.to_owned(), error)
 }
 
-/// Removes a folder with all that is in it, or a link alone; links in it are removed, and never
-/// followed. `false` where nothing is there.
+/// Removes a directory with its content, or a symbolic link; links are never followed. `false` if
+/// nothing exists there.
 fn remove(path: &Path) -> Result<bool, CacheError> {
-    let known = match std::fs::symlink_metadata(path) {
+    let metadata = match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        known => known.map_err(at(path))?,
+        metadata => metadata.map_err(at(path))?,
     };
-    let removed = match known.is_dir() {
-        // The standard library looks at each entry by the descriptor of its folder (CVE-2022-21658).
+    let removed = match metadata.is_dir() {
+        // The standard library opens each entry relative to its directory (CVE-2022-21658).
         true => std::fs::remove_dir_all(path),
         false => std::fs::remove_file(path),
     };

@@ -1,77 +1,49 @@
-//! A workload from words of the command line.
+//! Commands: their words checked, and the workload of one on the command line.
 
-use std::collections::BTreeMap;
+use oscost_model::program::FAMILY;
+use oscost_model::untrusted::{ParseError, is_control};
 
-use oscost_model::program::{FAMILY, ProgramLimits};
+use super::built_in::name_of;
+use super::spec::{Origin, Spec};
 
-use super::parser::{ParseError, defaults, words_of_a_command};
-use super::{Folder, Origin, Spec, is_built_in, quoting};
+/// The maximum number of words of a command: a list of files.
+pub(super) const MAX_WORDS: usize = 1_024;
+/// The maximum length of all words of a command: a script.
+pub(super) const MAX_COMMAND_BYTES: usize = 64 << 10;
 
-/// As long as names in tables may be.
-const MAX_NAME_CHARS: usize = 24;
-
-/// The workload that `oscost run -- WORDS` means. Its words are taken as they stand.
+/// The workload of `oscost run -- WORDS`. The words are literal.
 pub fn of_command(words: &[String]) -> Result<Spec, ParseError> {
-    words_of_a_command(words).map_err(|why| ParseError { line: 1, reason: why })?;
+    check_command(words).map_err(|reason| ParseError { line: 1, reason })?;
     let name = name_of(words.first().map_or("", String::as_str));
-    Ok(own(&format!("{FAMILY}/{name}"), Origin::CommandLine, words.to_vec()))
+    Ok(Spec::of_command(&format!("{FAMILY}/{name}"), Origin::CommandLine, words.to_vec()))
 }
 
-/// The workload of a person's own of which nothing is known but its command.
-pub(super) fn own(id: &str, origin: Origin, command: Vec<String>) -> Spec {
-    let shown = quoting::command(&command);
-    Spec {
-        id: id.to_owned(),
-        origin,
-        asks: format!("What does `{shown}` cost?"),
-        op: format!("`{shown}`, from before its process is made until its end is known"),
-        expected: "none was made".to_owned(),
-        source: match origin {
-            Origin::CommandLine => "the command line".to_owned(),
-            Origin::BuiltIn | Origin::File => "a file of the user's own".to_owned(),
-        },
-        explanation: String::new(),
-        rev: 1,
-        command,
-        variables: BTreeMap::new(),
-        folder: Folder::Here,
-        before: Vec::new(),
-        after: Vec::new(),
-        companion: None,
-        reads_output: false,
-        statuses: vec![0],
-        limits: ProgramLimits::default(),
-        trials: defaults::TRIALS,
-        min_trials: defaults::LEAST,
-        quick_trials: defaults::QUICK,
-        figures: Vec::new(),
-        primary: "real".to_owned(),
-        axes: Vec::new(),
-        needs: Vec::new(),
-        prepare: None,
+/// Checks the words of a command. The error is the reason why it is invalid.
+pub(super) fn check_command(words: &[String]) -> Result<(), String> {
+    match words.first() {
+        None => Err("a command has words".to_owned()),
+        Some(program) if program.is_empty() => {
+            Err("the program of a command has no name".to_owned())
+        }
+        Some(_) => check_words(words),
     }
 }
 
-/// A program's or a file's name as a benchmark may have it; never one that comes with oscost, with
-/// whose figures its own would be mixed.
-pub(super) fn name_of(path: &str) -> String {
-    let base = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let mut name = String::new();
-    for letter in base.chars() {
-        let letter = letter.to_ascii_lowercase();
-        match letter {
-            'a'..='z' | '0'..='9' => name.push(letter),
-            _ if name.is_empty() || name.ends_with('-') => {}
-            _ => name.push('-'),
-        }
-        if name.len() == MAX_NAME_CHARS {
-            break;
-        }
+/// Checks words that are part of a command. The error is the reason why they are invalid.
+pub(super) fn check_words(words: &[String]) -> Result<(), String> {
+    if words.len() > MAX_WORDS {
+        return Err(format!("a command has at most {MAX_WORDS} words"));
     }
-    let name = name.trim_end_matches('-');
-    match name {
-        "" => "command".to_owned(),
-        name if is_built_in(name) => format!("{name}-command"),
-        name => name.to_owned(),
+    if words.iter().map(String::len).sum::<usize>() > MAX_COMMAND_BYTES {
+        return Err(format!("a command has at most {} KiB", MAX_COMMAND_BYTES >> 10));
     }
+    match words.iter().any(|word| has_control(word)) {
+        true => Err("a word of a command has a control character".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Whether a text has control characters other than the white space of scripts.
+pub(super) fn has_control(text: &str) -> bool {
+    text.chars().any(|letter| is_control(letter) && !matches!(letter, '\n' | '\t'))
 }

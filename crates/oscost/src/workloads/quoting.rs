@@ -1,12 +1,12 @@
-//! Texts from outside, as they may be shown.
+//! Text of others for display.
 
 pub(super) use oscost_model::untrusted::display_text;
 use oscost_model::untrusted::truncate;
 
-/// Letters of a command that are shown: a line or two.
+/// The maximum length of a displayed command.
 const MAX_COMMAND_CHARS: usize = 120;
 
-/// A command in one line: words that have blanks or quotes stand in quotes.
+/// A command in one line; words with blanks or quotes are quoted.
 pub(super) fn command(words: &[String]) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./=+,:@%{}".contains(letter);
     let word = |word: &String| match !word.is_empty() && word.chars().all(plain) {
@@ -16,13 +16,13 @@ pub(super) fn command(words: &[String]) -> String {
     truncate(words.iter().map(word).collect::<Vec<_>>().join(" "), MAX_COMMAND_CHARS)
 }
 
-/// The last lines of what a program has written, escaped, in one line and bounded.
+/// The last lines of a program's output as one line of bounded length.
 pub(super) fn last_lines(output: &str) -> String {
-    const LINES: usize = 3;
-    const LETTERS: usize = 200;
+    const MAX_LINES: usize = 3;
+    const MAX_CHARS: usize = 200;
     let written = || output.lines().rev().filter(|line| !line.trim().is_empty());
     let mut lines: Vec<String> =
-        written().take(LINES).map(|line| display_text(line, LETTERS)).collect();
+        written().take(MAX_LINES).map(|line| display_text(line, MAX_CHARS)).collect();
     lines.reverse();
     lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,27 +1,29 @@
 use std::collections::BTreeSet;
 
 use oscost_model::case::Case;
+use oscost_model::point::Point;
+use oscost_model::unit::Unit;
 
 use super::*;
 
 #[test]
-fn every_workload_that_comes_with_oscost_can_be_read() {
-    for (name, text) in EMBEDDED {
-        let spec =
-            parser::built_in(text.as_bytes(), name).unwrap_or_else(|it| panic!("{name}: {it}"));
+fn every_built_in_workload_can_be_parsed() {
+    for (name, text) in built_in::FILES {
+        let spec = parser::parse_built_in(text.as_bytes(), name)
+            .unwrap_or_else(|it| panic!("{name}: {it}"));
         assert_eq!(
             (spec.id.as_str(), spec.origin),
             (&*format!("workload/{name}"), Origin::BuiltIn)
         );
         assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 100), "{name}");
-        for said in [&spec.asks, &spec.op, &spec.expected, &spec.source, &spec.explanation] {
-            assert!(!said.is_empty(), "{name}");
+        for text in [&spec.asks, &spec.op, &spec.expected, &spec.source, &spec.explanation] {
+            assert!(!text.is_empty(), "{name}");
         }
         let op = spec.op.to_lowercase();
         assert!(op.contains("not included") || op.contains("own clock"), "{name}");
         assert!(spec.expected != "none was made", "{name}");
-        // Each program that it starts itself is a need, with its package.
-        let told: BTreeSet<&str> = spec
+        // Each program that it starts is a need with a package.
+        let needed: BTreeSet<&str> = spec
             .needs
             .iter()
             .filter_map(|need| match (&need.item, &need.package) {
@@ -29,19 +31,20 @@ fn every_workload_that_comes_with_oscost_can_be_read() {
                 _ => None,
             })
             .collect();
-        let beside = spec.companion.iter().map(|beside| &beside.command);
-        for command in spec.before.iter().chain(&spec.after).chain(beside).chain([&spec.command]) {
-            assert!(told.contains(command[0].as_str()), "{name}: {command:?}");
+        let companion = spec.companion.iter().map(|companion| &companion.command);
+        for command in spec.before.iter().chain(&spec.after).chain(companion).chain([&spec.command])
+        {
+            assert!(needed.contains(command[0].as_str()), "{name}: {command:?}");
         }
         assert!(spec.min_trials >= 3 && spec.quick_trials >= 2, "{name}");
     }
-    assert_eq!(all().len(), EMBEDDED.len());
+    assert_eq!(all().len(), built_in::FILES.len());
     assert_eq!(find("workload/find"), find("find"));
     assert!(find("find").is_some() && find("no-such").is_none());
 }
 
 #[test]
-fn their_cases_are_names_that_read_back() {
+fn the_names_of_their_cases_can_be_parsed() {
     for spec in all() {
         let definition = spec.definition();
         let point = spec.default_point();
@@ -54,8 +57,8 @@ fn their_cases_are_names_that_read_back() {
 }
 
 #[test]
-fn find_is_run_as_the_study_ran_it() {
-    let here = RunEnvironment {
+fn find_runs_as_in_the_study() {
+    let environment = RunEnvironment {
         cpus: 2,
         start_folder: "/".into(),
         cache: "/no/such".into(),
@@ -63,7 +66,7 @@ fn find_is_run_as_the_study_ran_it() {
         skip_checks: false,
     };
     let find = find("find").unwrap();
-    let at = |over: &str| find.workload(&Point::none().with("over", over), &here).unwrap();
+    let at = |over: &str| find.workload(&Point::none().with("over", over), &environment).unwrap();
     assert_eq!(at("all").program.command, ["find", "/", "-print"]);
     assert_eq!(at("one-filesystem").program.command, ["find", "/", "-xdev", "-print"]);
     assert_eq!((at("all").trials, at("all").program.captures_output), (100, false));

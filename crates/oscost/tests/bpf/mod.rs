@@ -1,9 +1,10 @@
-//! Two judges of a call: the program that was compiled, and the profile that it was compiled from.
+//! The expected results of seccomp filters: an interpreter of compiled programs, and a direct
+//! evaluation of profiles.
 
 use oscost::treatments::seccomp::profile::{Action, Condition, Op, Profile};
 use oscost_model::call_names::Arch;
 
-/// A call, as a filter sees it (`struct seccomp_data`).
+/// A system call as a filter sees it (`struct seccomp_data`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) number: u32,
@@ -36,19 +37,19 @@ fn loaded(call: &Call, offset: u32) -> Result<u32, String> {
     }
 }
 
-/// What the program returns: an interpreter with the checks of the kernel's verifier, as far as
-/// they concern a path that is taken. Anything that the kernel would refuse is an error.
-pub(crate) fn returned(program: &[u64], call: &Call) -> Result<u32, String> {
+/// Interprets a program, with the checks of the kernel's verifier on the executed path. Whatever the
+/// kernel would refuse is an error.
+pub(crate) fn return_value(program: &[u64], call: &Call) -> Result<u32, String> {
     if program.is_empty() || program.len() > 4_096 {
         return Err(format!("{} instructions", program.len()));
     }
     let (mut at, mut a) = (0usize, 0u32);
     loop {
-        let Some(&packed) = program.get(at) else { return Err(format!("ran out at {at}")) };
+        let Some(&packed) = program.get(at) else { return Err(format!("no instruction at {at}")) };
         let k = packed as u32;
-        let [met, unmet] = [(packed >> 40) as u8, (packed >> 32) as u8];
+        let [jt, jf] = [(packed >> 40) as u8, (packed >> 32) as u8];
         at += 1;
-        let is_so = match packed >> 48 {
+        let condition = match packed >> 48 {
             0x20 => {
                 a = loaded(call, k)?;
                 continue;
@@ -67,7 +68,7 @@ pub(crate) fn returned(program: &[u64], call: &Call) -> Result<u32, String> {
             0x35 => a >= k,
             code => return Err(format!("the code {code:#x}")),
         };
-        at += usize::from(if is_so { met } else { unmet });
+        at += usize::from(if condition { jt } else { jf });
     }
 }
 
@@ -81,16 +82,17 @@ fn is_met(condition: &Condition, call: &Call) -> bool {
         Op::Le => argument <= value,
         Op::Gt => argument > value,
         Op::Ge => argument >= value,
-        Op::MaskedEq(wanted) => argument & value == wanted,
+        Op::MaskedEq(masked) => argument & value == masked,
     }
 }
 
-/// What the profile says, as its documentation puts it.
-pub(crate) fn wanted(profile: &Profile, arch: Arch, call: &Call) -> u32 {
+/// Evaluates a profile as its documentation describes.
+pub(crate) fn expected(profile: &Profile, arch: Arch, call: &Call) -> u32 {
     let is_x32 = arch == Arch::X86_64 && call.number >= 1 << 30;
     if call.arch != audit_arch(arch) || is_x32 {
-        let foreign = if profile.foreign { profile.default } else { Action::KillThread };
-        return foreign.returned();
+        let action =
+            if profile.other_abis_get_default { profile.default } else { Action::KillThread };
+        return action.return_value();
     }
     let name = arch.calls().find(|(number, _)| *number == call.number).map(|(_, name)| name);
     let rules: Vec<_> = profile
@@ -101,12 +103,12 @@ pub(crate) fn wanted(profile: &Profile, arch: Arch, call: &Call) -> u32 {
         .collect();
     let alone = rules.iter().find(|rule| rule.conditions.is_empty());
     let first = || rules.iter().find(|rule| rule.conditions.iter().all(|it| is_met(it, call)));
-    alone.or_else(first).map_or(profile.default, |rule| rule.action).returned()
+    alone.or_else(first).map_or(profile.default, |rule| rule.action).return_value()
 }
 
-/// Calls worth asking about: each that the profile names and its neighbours, with arguments at and
-/// beside each value that it compares with.
-pub(crate) fn calls(profile: &Profile, arch: Arch, most: usize) -> Vec<Call> {
+/// Calls to test a profile with: those that it names, with arguments at and next to each value that
+/// it compares with.
+pub(crate) fn calls(profile: &Profile, arch: Arch, max: usize) -> Vec<Call> {
     let native = audit_arch(arch);
     let numbers: std::collections::HashMap<&str, u32> =
         arch.calls().map(|(number, name)| (name, number)).collect();
@@ -117,20 +119,20 @@ pub(crate) fn calls(profile: &Profile, arch: Arch, most: usize) -> Vec<Call> {
         }
     }
     for rule in &profile.rules {
-        let named = rule.names.iter().filter_map(|name| numbers.get(name.as_str()));
-        for &number in named {
+        let numbers_of_rule = rule.names.iter().filter_map(|name| numbers.get(name.as_str()));
+        for &number in numbers_of_rule {
             let mut arguments = [0; 6];
             calls.push(Call { number, arch: native, arguments });
-            // One after the other is made to meet its condition, and missed by a little first.
+            // Each condition in turn is nearly met, then met.
             for Condition { argument, op, value } in &rule.conditions {
-                let hit = if let Op::MaskedEq(wanted) = op { wanted } else { value };
+                let hit = if let Op::MaskedEq(masked) = op { masked } else { value };
                 let near = [hit.wrapping_sub(1), hit.wrapping_add(1), hit ^ (1 << 32), !hit, *hit];
                 for value in near {
                     arguments[usize::from(*argument)] = value;
                     calls.push(Call { number, arch: native, arguments });
                 }
             }
-            if calls.len() > most {
+            if calls.len() > max {
                 return calls;
             }
         }

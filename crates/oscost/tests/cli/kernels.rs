@@ -206,11 +206,11 @@ fn a_failed_fetch_leaves_nothing() {
         assert_eq!(apt.files(), Vec::<String>::new(), "{script}");
     };
     fails("touch half.deb; echo 'E: Failed to fetch x 404 Not Found' >&2; exit 100", "404");
-    fails("echo \"E: Could not resolve 'mirror'\" >&2; exit 100", "is there a network?");
+    fails("echo \"E: Could not resolve 'mirror'\" >&2; exit 100", "check the network");
     fails("printf 'E: \\033[2J' >&2; exit 100", "\\u{1b}[2J");
     fails("touch half.deb; kill -9 $$", "signal: 9");
-    fails("exit 0", "the package is not there");
-    fails(&format!("echo junk > {PACKAGE}_1_amd64.deb"), "it is no kernel");
+    fails("exit 0", "did not write the package");
+    fails(&format!("echo junk > {PACKAGE}_1_amd64.deb"), "it is not a kernel");
     // What a killed one has left is removed by the next.
     fs::create_dir_all(apt.folder().join(".new/old")).unwrap();
     fails("exit 100", "apt ended with exit status: 100");
@@ -226,7 +226,7 @@ fn a_package_without_a_kernel_is_not_kept() {
     let log = r#"cp "$HOME/$3.deb" "./${3%=*}_${3#*=}_amd64.deb""#;
     apt.downloads(log);
     let ran = apt.kernels(&["fetch", PACKAGE]).exits(1).no_data();
-    ran.tells("there is no kernel in the package");
+    ran.tells("the package contains no kernel");
     assert_eq!(apt.files(), Vec::<String>::new());
 }
 
@@ -240,7 +240,7 @@ fn ctrl_c_ends_apt_and_leaves_nothing() {
     // One at a time, and nothing is waited for.
     let second = apt.kernels(&["delete", VERSION]);
     assert_eq!(second.code, Some(2));
-    apt.kernels(&["fetch", PACKAGE]).exits(1).tells("another oscost fetches");
+    apt.kernels(&["fetch", PACKAGE]).exits(1).tells("another oscost is downloading");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     Ran::of_child(child).exits(130).no_data();
     assert_eq!(apt.files(), Vec::<String>::new());
@@ -253,7 +253,7 @@ fn impossible_names_are_refused_without_starting_apt() {
     apt.program("apt-cache", "touch \"$HOME/asked\"");
     for name in ["-dbg", "--yes", "A", "../x", "x y", "x=1", "x:amd64", "*", "", "\u{1b}[2J"] {
         let ran = apt.kernels(&["fetch", "--", name]).exits(2).no_data();
-        ran.tells("it cannot be a package's name").tells("hint:");
+        ran.tells("it is not a package name").tells("hint:");
         apt.kernels(&["delete", "--", name]).exits(2).no_data();
     }
     apt.kernels(&["fetch", &"x".repeat(200)]).exits(2).no_data();
@@ -266,7 +266,7 @@ fn a_missing_apt_or_kernel_is_reported_with_a_hint() {
     let ran = apt.kernels(&["fetch", "6.1.0-none"]).exits(1).no_data();
     ran.tells("cannot fetch linux-image-6.1.0-none: apt has no package of that name");
     apt.program("apt-cache", "exit 0");
-    apt.kernels(&["fetch", VERSION]).exits(1).tells("`sudo apt-get update` fills them");
+    apt.kernels(&["fetch", VERSION]).exits(1).tells("`sudo apt-get update` updates them");
     apt.kernels(&["list", "--available"]).exits(0).no_data().tells("hint:");
     let empty: &Path = &apt.0.folder("tmp");
     for arguments in [&["fetch", VERSION][..], &["list", "--available"]] {

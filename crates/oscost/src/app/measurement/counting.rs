@@ -16,7 +16,7 @@ use crate::app::selection::programs::Effort;
 use crate::app::targets::connect::{ConnectOptions, reserve_this_machine};
 use crate::app::targets::resolve::{PreparedTarget, prepare};
 use crate::app::targets::vm::find_kernel;
-use crate::hosts::vm::{Emulator, Kernel, ScriptedVm, VmSpec, boot_timeout};
+use crate::hosts::vm::{Emulator, Kernel, ScriptedVm, VmSetup, VmSpec, boot_timeout};
 use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};
 use crate::plan::{self, SkippedRow};
 use crate::run::{InstructionCountRequest, Machines, count_instructions, machine_id};
@@ -227,13 +227,13 @@ impl<'a> EmulatedMachines<'a> {
 
 impl Machines for EmulatedMachines<'_> {
     fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError> {
-        let BootSpec { host, machine: wanted, kernel } = &self.boots[machine];
+        let BootSpec { host, machine: spec, kernel } = &self.boots[machine];
         let emulator = match &self.emulator {
             Ok(emulator) => emulator,
             Err(why) => return Err(Emulator::missing(host, why.clone())),
         };
-        let with = (emulator, self.worker);
-        let booted = ScriptedVm::start((host, wanted, kernel), with, orders, self.interrupt)?;
+        let setup = VmSetup { host, spec, kernel, emulator, worker: self.worker };
+        let booted = ScriptedVm::start(&setup, orders, self.interrupt)?;
         self.booted[machine] = Some(booted);
         Ok(())
     }

@@ -8,7 +8,7 @@ use oscost_model::untrusted::display_text;
 use super::vm::find_kernel;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
-use crate::hosts::vm::{Emulator, VmSession, VmSpec};
+use crate::hosts::vm::{Emulator, VmSession, VmSetup, VmSpec};
 use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
 use crate::run::{
     Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
@@ -90,8 +90,14 @@ pub(crate) fn connect<'a>(
             let host = host.to_string();
             let emulator = Emulator::find().map_err(|why| Emulator::missing(&host, why))?;
             let reserved = reserve_this_machine(options)?;
-            let at = (host.as_str(), &wanted, &kernel);
-            let session = VmSession::start(at, (&emulator, worker), interrupt)?;
+            let setup = VmSetup {
+                host: &host,
+                spec: &wanted,
+                kernel: &kernel,
+                emulator: &emulator,
+                worker,
+            };
+            let session = VmSession::start(&setup, interrupt)?;
             (Box::new(session), reserved)
         }
     };

@@ -1,4 +1,4 @@
-//! QEMU: finding it, its command line, and its end with the process that started it.
+//! QEMU: finding it, its command line, and the files of a machine.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,9 +15,8 @@ use super::{Accel, Kernel, VmSpec};
 use crate::hosts::session::printable;
 use crate::hosts::{HostError, WorkerBinary};
 
-/// The Debian package that contains it.
+/// The Debian package of QEMU.
 const PACKAGE: &str = "qemu-system-x86";
-/// Its name.
 const PROGRAM: &str = "qemu-system-x86_64";
 /// Kernel arguments of every machine: its console, few messages, and restart on panic, which ends
 /// the emulator.
@@ -27,15 +26,15 @@ const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1";
 /// which depend on the memory left at boot: a path lookup takes a dozen instructions more if names
 /// share a hash chain.
 const REPEATABLE_ARGUMENTS: &str = "nokaslr norandmaps randomize_kstack_offset=off \
-                                    random.trust_cpu=off \
-                          dhash_entries=1048576 ihash_entries=65536 mhash_entries=4096 \
-                          mphash_entries=4096 thash_entries=65536 uhash_entries=1024";
-/// One instruction is one nanosecond of the machine's time; when idle, its clock advances to the
-/// next timer at once.
+                                    random.trust_cpu=off dhash_entries=1048576 \
+                                    ihash_entries=65536 mhash_entries=4096 mphash_entries=4096 \
+                                    thash_entries=65536 uhash_entries=1024";
+/// One instruction takes one nanosecond of the machine's time; when the machine is idle, its clock
+/// advances to the next timer at once.
 const ICOUNT: &str = "shift=0,sleep=off";
 /// Record mode, with the recording discarded: in this mode the vCPU thread and the thread that
-/// advances the clock of an idle machine are synchronised. Otherwise the latter may read the clock
-/// before the last instructions are counted, and two long boots differ (QEMU 7.2).
+/// advances the clock of an idle machine are synchronised. In other modes the latter may read the
+/// clock before the last instructions are counted, and two long boots differ (QEMU 7.2).
 const RECORD_REPLAY: &str = "rr=record,rrfile=/dev/null";
 /// The number of lines of a machine's console that are shown.
 const MAX_CONSOLE_LINES: usize = 12;
@@ -43,7 +42,7 @@ const MAX_OUTPUT_BYTES: u64 = 16_384;
 /// The kernel's message when it panics.
 const PANIC: &str = "Kernel panic";
 
-/// An emulator.
+/// An installed QEMU.
 #[derive(Clone, Debug)]
 pub struct Emulator {
     program: OsString,
@@ -54,25 +53,57 @@ pub struct Emulator {
 impl Emulator {
     /// Finds QEMU: the program that `OSCOST_QEMU` names, or the system's.
     pub fn find() -> Result<Self, String> {
-        let named = std::env::var_os("OSCOST_QEMU").filter(|named| !named.is_empty());
-        let program = named.unwrap_or(PROGRAM.into());
-        let asked = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
-        let said = asked.map_err(|error| format!("{}: {error}", program.display()))?;
-        let said = printable(&String::from_utf8_lossy(&said.stdout));
+        let variable = std::env::var_os("OSCOST_QEMU").filter(|program| !program.is_empty());
+        let program = variable.unwrap_or(PROGRAM.into());
+        let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+        let text = printable(&String::from_utf8_lossy(&output.stdout));
         // Other programs print versions too, for instance of their licence.
-        let told = said.split_once("QEMU emulator version ").map(|(_, told)| told);
-        match told.and_then(|told| told.split_whitespace().next()) {
+        let version = text.split_once("QEMU emulator version ").map(|(_, version)| version);
+        match version.and_then(|version| version.split_whitespace().next()) {
             Some(number) => Ok(Self { program, version: format!("QEMU {number}") }),
             None => Err(format!("{} is not QEMU", program.display())),
         }
     }
 
-    /// The error for a missing emulator.
+    /// The error for a host whose emulator was not found.
     pub fn missing(host: &str, why: String) -> HostError {
         let hint =
             format!("`sudo apt-get install {PACKAGE}`; OSCOST_QEMU names one at another path");
         HostError::Unavailable { host: host.to_owned(), why, hint }
     }
+}
+
+/// A machine to boot.
+#[derive(Clone, Copy, Debug)]
+pub struct VmSetup<'a> {
+    /// The host as the user named it.
+    pub host: &'a str,
+    /// Its specification.
+    pub spec: &'a VmSpec,
+    /// The kernel to boot.
+    pub kernel: &'a Kernel,
+    /// The emulator that runs it.
+    pub emulator: &'a Emulator,
+    /// The program that is its first process.
+    pub worker: &'a WorkerBinary,
+}
+
+impl VmSetup<'_> {
+    /// The error for an emulator that cannot be started.
+    pub(super) fn cannot_start(&self, error: &std::io::Error) -> HostError {
+        let program = self.emulator.version.clone();
+        HostError::CannotStart { program, why: error.to_string() }
+    }
+}
+
+/// How a machine exchanges messages with the tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VmMode {
+    /// It has all its orders, counts instructions, and writes events to a file.
+    Scripted,
+    /// It takes orders and sends events through the emulator's pipes.
+    Interactive,
 }
 
 /// The files of a machine, for booting and for its output: files in memory (memfd_create(2)), which
@@ -89,17 +120,12 @@ pub(super) struct VmFiles {
 }
 
 impl VmFiles {
-    /// Creates the files of a machine with this kernel and worker; with its orders, if all are
-    /// known.
-    pub(super) fn create(
-        kernel: &Kernel,
-        program: &WorkerBinary,
-        orders: Option<&[u8]>,
-    ) -> std::io::Result<Self> {
-        let worker = std::fs::read(&program.path)?;
+    /// Creates the files of a machine; with its orders, if all are known.
+    pub(super) fn create(setup: &VmSetup<'_>, orders: Option<&[u8]>) -> std::io::Result<Self> {
+        let worker = std::fs::read(&setup.worker.path)?;
         Ok(Self {
-            kernel: in_memory(&kernel.image)?,
-            initrd: in_memory(&initrd(&worker, orders))?,
+            kernel: in_memory(&setup.kernel.image)?,
+            initrd: in_memory(&initrd(&worker, orders)?)?,
             console: in_memory(&[])?,
             events: in_memory(&[])?,
             errors: in_memory(&[])?,
@@ -110,8 +136,8 @@ impl VmFiles {
     pub(super) fn explain(&self, why: &str) -> String {
         match self.console_tail().as_str() {
             "" => format!("{why}; its console is empty"),
-            said if said.contains(PANIC) => format!("its kernel panicked: {said}"),
-            said => format!("{why}; the last lines of its console: {said}"),
+            text if text.contains(PANIC) => format!("its kernel panicked: {text}"),
+            text => format!("{why}; the last lines of its console: {text}"),
         }
     }
 
@@ -157,43 +183,38 @@ fn fd_path(file: &File) -> String {
 
 /// The command that boots a machine. It runs QEMU through a subcommand of the worker, so that QEMU
 /// is killed when the thread that started it ends.
-///
-/// `repeats` is set for a machine that has all its orders and counts instructions; any other takes
-/// orders and sends events through the child's pipes.
-pub(super) fn command(
-    (emulator, program): (&Emulator, &WorkerBinary),
-    (wanted, repeats): (&VmSpec, bool),
-    files: &VmFiles,
-) -> Command {
-    let mut command = Command::new(&program.path);
-    command.arg("die-with-parent").arg(std::process::id().to_string()).arg(&emulator.program);
-    let mut say = |words: &[&str]| {
-        command.args(words.iter().map(OsStr::new));
+pub(super) fn command(setup: &VmSetup<'_>, mode: VmMode, files: &VmFiles) -> Command {
+    let spec = setup.spec;
+    let mut command = Command::new(&setup.worker.path);
+    command.arg("die-with-parent").arg(std::process::id().to_string());
+    command.arg(&setup.emulator.program);
+    let mut add = |arguments: &[&str]| {
+        command.args(arguments.iter().map(OsStr::new));
     };
     // Only the devices named here; one CPU, since several that count instructions wait for each
     // other.
-    say(&["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-smp", "1"]);
-    say(&["-machine", "q35", "-accel", wanted.accel.text(), "-cpu", &wanted.cpu]);
-    say(&["-m", &wanted.mem_mib.to_string()]);
-    say(&["-kernel", &fd_path(&files.kernel), "-initrd", &fd_path(&files.initrd)]);
+    add(&["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-smp", "1"]);
+    add(&["-machine", "q35", "-accel", spec.accel.text(), "-cpu", &spec.cpu]);
+    add(&["-m", &spec.mem_mib.to_string()]);
+    add(&["-kernel", &fd_path(&files.kernel), "-initrd", &fd_path(&files.initrd)]);
     // An inspected machine has the same arguments as the one on which instructions are counted.
-    let known = if wanted.accel == Accel::Tcg {
+    let own_arguments = if spec.accel == Accel::Tcg {
         format!("{KERNEL_ARGUMENTS} {REPEATABLE_ARGUMENTS}")
     } else {
         KERNEL_ARGUMENTS.to_owned()
     };
-    let line = wanted.append.iter().fold(known, |line, words| format!("{line} {words}"));
-    say(&["-append", &line]);
-    say(&["-chardev", &format!("file,id=console,path={}", fd_path(&files.console))]);
-    say(&["-device", "isa-serial,chardev=console"]);
-    if repeats {
-        say(&["-icount", &format!("{ICOUNT},{RECORD_REPLAY}")]);
-        say(&["-rtc", "clock=vm,base=2024-01-01", "-seed", "1"]);
-        say(&["-chardev", &format!("file,id=events,path={}", fd_path(&files.events))]);
+    let line = spec.append.iter().fold(own_arguments, |line, words| format!("{line} {words}"));
+    add(&["-append", &line]);
+    add(&["-chardev", &format!("file,id=console,path={}", fd_path(&files.console))]);
+    add(&["-device", "isa-serial,chardev=console"]);
+    if mode == VmMode::Scripted {
+        add(&["-icount", &format!("{ICOUNT},{RECORD_REPLAY}")]);
+        add(&["-rtc", "clock=vm,base=2024-01-01", "-seed", "1"]);
+        add(&["-chardev", &format!("file,id=events,path={}", fd_path(&files.events))]);
     } else {
-        say(&["-chardev", "stdio,id=events,signal=off"]);
+        add(&["-chardev", "stdio,id=events,signal=off"]);
     }
-    say(&["-device", "isa-serial,chardev=events"]);
+    add(&["-device", "isa-serial,chardev=events"]);
     command
 }
 

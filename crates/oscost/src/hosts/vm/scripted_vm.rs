@@ -1,4 +1,4 @@
-//! A virtual machine that gets all its orders before it boots: it only sends events.
+//! A virtual machine that gets all its orders before it boots, and only sends events.
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::protocol::{Event, Hello, MAX_LINE_BYTES, Order};
 
-use super::emulator::{self, Emulator, VmFiles};
-use super::{KERNEL_REQUIREMENTS, Kernel, VmSpec};
+use super::KERNEL_REQUIREMENTS;
+use super::emulator::{self, VmFiles, VmMode, VmSetup};
 use crate::hosts::session::parse_event;
 use crate::hosts::{HostError, Interrupt, WorkerBinary};
 
@@ -30,32 +30,24 @@ pub struct ScriptedVm<'a> {
 impl<'a> ScriptedVm<'a> {
     /// Boots it. Each block of orders begins after the last event of the block before.
     pub fn start(
-        (host, wanted, kernel): (&str, &VmSpec, &Kernel),
-        (emulator, program): (&Emulator, &WorkerBinary),
+        setup: &VmSetup<'_>,
         orders: &[Vec<Order>],
         interrupt: &'a Interrupt,
     ) -> Result<Self, HostError> {
-        let cannot = |error: std::io::Error| HostError::CannotStart {
-            program: emulator.version.clone(),
-            why: error.to_string(),
-        };
-        let orders = script(orders).map_err(|error| cannot(error.into()))?;
-        let files = VmFiles::create(kernel, program, Some(&orders)).map_err(cannot)?;
-        let mut command = emulator::command((emulator, program), (wanted, true), &files);
-        let errors = files.errors.try_clone().map_err(cannot)?;
-        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = quiet.stderr(Stdio::from(errors)).spawn().map_err(cannot)?;
-        let host = host.to_owned();
+        let cannot_start = |error: std::io::Error| setup.cannot_start(&error);
+        let orders = script(orders).map_err(|error| cannot_start(error.into()))?;
+        let files = VmFiles::create(setup, Some(&orders)).map_err(cannot_start)?;
+        let mut command = emulator::command(setup, VmMode::Scripted, &files);
+        let errors = files.errors.try_clone().map_err(cannot_start)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::from(errors));
+        let child = command.spawn().map_err(cannot_start)?;
+        let host = setup.host.to_owned();
         Ok(Self { host, child, files, read: 0, unread: Vec::new(), interrupt })
     }
 
     /// Reads the hello of its supervisor, and checks that it is the expected one.
-    pub fn hello(
-        &mut self,
-        program: &WorkerBinary,
-        patience: Duration,
-    ) -> Result<Hello, HostError> {
-        match self.next(patience)? {
+    pub fn hello(&mut self, program: &WorkerBinary, timeout: Duration) -> Result<Hello, HostError> {
+        match self.next(timeout)? {
             Event::Hello(hello) => {
                 program.check_hello(&hello)?;
                 self.check_counter(&hello)?;
@@ -68,21 +60,25 @@ impl<'a> ScriptedVm<'a> {
     /// Checks that its processor has the instruction that reads the counter: some emulated ones are
     /// older (`cpu=Nehalem`), and each worker would be killed by SIGILL.
     fn check_counter(&self, hello: &Hello) -> Result<(), HostError> {
-        const READS: &str = "rdtscp";
+        const INSTRUCTION: &str = "rdtscp";
         match &hello.facts.cpu.flags {
-            Some(flags) if flags.iter().all(|flag| flag != READS) => Err(HostError::Unreachable {
-                host: self.host.clone(),
-                why: format!("its processor lacks `{READS}`, which reads the counter"),
-                hint: "choose another `cpu=`, or leave it out: the default `max` has all"
-                    .to_owned(),
-            }),
+            Some(flags) if flags.iter().all(|flag| flag != INSTRUCTION) => {
+                Err(HostError::Unreachable {
+                    host: self.host.clone(),
+                    why: format!(
+                        "its processor lacks `{INSTRUCTION}`, which reads the time stamp counter"
+                    ),
+                    hint: "choose another `cpu=`, or leave it out: the default `max` has it"
+                        .to_owned(),
+                })
+            }
             _ => Ok(()),
         }
     }
 
-    /// Sleeps until the next event. A machine that sends none within `patience` is killed.
-    pub fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        let until = Instant::now() + patience;
+    /// Sleeps until the next event. A machine that sends none within `timeout` is killed.
+    pub fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
+        let deadline = Instant::now() + timeout;
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
@@ -91,7 +87,7 @@ impl<'a> ScriptedVm<'a> {
             if self.unread.len() > MAX_LINE_BYTES {
                 return Err(HostError::InvalidMessage("a line that is too long".to_owned()));
             }
-            // Check first whether it has ended: its events are in the file by then.
+            // Checked before reading: when the emulator has ended, all events are in the file.
             let ended = self.child.try_wait().ok().flatten();
             if self.read_events()? {
                 continue;
@@ -99,9 +95,9 @@ impl<'a> ScriptedVm<'a> {
             if let Some(status) = ended {
                 return Err(self.ended_early(status));
             }
-            if Instant::now() >= until {
+            if Instant::now() >= deadline {
                 self.end();
-                let why = format!("no event within {patience:?}");
+                let why = format!("no event within {timeout:?}");
                 return Err(self.unreachable(&why));
             }
             self.wait()?;
@@ -129,10 +125,10 @@ impl<'a> ScriptedVm<'a> {
 
     /// The error for a machine that ended early.
     fn ended_early(&self, status: ExitStatus) -> HostError {
-        let words = self.files.emulator_stderr();
+        let stderr = self.files.emulator_stderr();
         match status.success() {
-            true => self.unreachable("the machine ended before it had done all its orders"),
-            false => self.unreachable(&format!("the emulator ended with {status}: {words}")),
+            true => self.unreachable("the machine ended before it had executed all its orders"),
+            false => self.unreachable(&format!("the emulator ended with {status}: {stderr}")),
         }
     }
 

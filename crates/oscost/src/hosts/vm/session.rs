@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use oscost_model::protocol::{Event, Hello, Order};
 
-use super::emulator::{self, Emulator, VmFiles};
-use super::{Accel, KERNEL_REQUIREMENTS, Kernel, VmSpec, boot_timeout};
+use super::emulator::{self, VmFiles, VmMode, VmSetup};
+use super::{Accel, KERNEL_REQUIREMENTS, boot_timeout};
 use crate::hosts::session::PipeSession;
-use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
+use crate::hosts::{HostError, Interrupt, Session};
 
 /// A supervisor in a virtual machine.
 pub struct VmSession<'a> {
@@ -19,42 +19,33 @@ pub struct VmSession<'a> {
 
 impl<'a> VmSession<'a> {
     /// Boots it, and waits for the hello of its supervisor.
-    pub fn start(
-        (host, wanted, kernel): (&str, &VmSpec, &Kernel),
-        (emulator, program): (&Emulator, &WorkerBinary),
-        interrupt: &'a Interrupt,
-    ) -> Result<Self, HostError> {
-        let no_kvm = |why: String| HostError::Unavailable {
-            host: host.to_owned(),
-            why,
-            hint: "leave out `accel=kvm` to count instructions in an emulator".to_owned(),
-        };
-        if wanted.accel == Accel::Kvm {
-            emulator::check_kvm().map_err(no_kvm)?;
+    pub fn start(setup: &VmSetup<'_>, interrupt: &'a Interrupt) -> Result<Self, HostError> {
+        if setup.spec.accel == Accel::Kvm {
+            emulator::check_kvm().map_err(|why| HostError::Unavailable {
+                host: setup.host.to_owned(),
+                why,
+                hint: "leave out `accel=kvm` to count instructions in an emulator".to_owned(),
+            })?;
         }
-        let cannot = |error: std::io::Error| HostError::CannotStart {
-            program: emulator.version.clone(),
-            why: error.to_string(),
-        };
-        let files = VmFiles::create(kernel, program, None).map_err(cannot)?;
-        let errors = files.errors.try_clone().map_err(cannot)?;
-        let mut command = emulator::command((emulator, program), (wanted, false), &files);
+        let cannot_start = |error: std::io::Error| setup.cannot_start(&error);
+        let files = VmFiles::create(setup, None).map_err(cannot_start)?;
+        let errors = files.errors.try_clone().map_err(cannot_start)?;
+        let mut command = emulator::command(setup, VmMode::Interactive, &files);
         command.stderr(Stdio::from(errors));
-        let mut talk = PipeSession::start(&mut command, interrupt).map_err(cannot)?;
-        let hello = talk.hello_within(program, boot_timeout());
-        match hello {
-            Ok(hello) => Ok(Self { pipes: talk, hello }),
+        let mut pipes = PipeSession::start(&mut command, interrupt).map_err(cannot_start)?;
+        match pipes.hello_within(setup.worker, boot_timeout()) {
+            Ok(hello) => Ok(Self { pipes, hello }),
             Err(error @ (HostError::SupervisorEnded(_) | HostError::TimedOut(_))) => {
-                talk.kill();
+                pipes.kill();
                 let why = files.explain(&format!("{error}: {}", files.emulator_stderr()));
                 Err(HostError::Unreachable {
-                    host: host.to_owned(),
+                    host: setup.host.to_owned(),
                     why,
                     hint: KERNEL_REQUIREMENTS.to_owned(),
                 })
             }
             Err(other) => {
-                talk.kill();
+                pipes.kill();
                 Err(other)
             }
         }
@@ -70,13 +61,13 @@ impl Session for VmSession<'_> {
         self.pipes.send(order)
     }
 
-    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
-        self.pipes.next_event(patience)
+    fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
+        self.pipes.next_event(timeout)
     }
 }
 
 impl Drop for VmSession<'_> {
-    /// Killing the emulator leaves nothing of the machine.
+    /// The machine has nothing to undo: it disappears with the emulator.
     fn drop(&mut self) {
         self.pipes.kill();
     }

@@ -1,13 +1,13 @@
-//! The text after `vm:`: a kernel and the machine to boot it on.
+//! The text after `vm:`: a kernel and the virtual machine to boot it on.
 
 use std::fmt;
 
 /// How a virtual machine is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
-    /// By an emulator, which counts instructions.
+    /// An emulator, which counts instructions.
     Tcg,
-    /// By the processor, which takes time.
+    /// The processor; time is measured.
     Kvm,
 }
 
@@ -30,18 +30,18 @@ pub struct VmSpec {
     pub mem_mib: u32,
     /// Its CPU model, as QEMU names it.
     pub cpu: String,
-    /// How it is executed.
+    /// Its accelerator.
     pub accel: Accel,
-    /// What is appended to the kernel's command line.
+    /// Arguments appended to the kernel's command line.
     pub append: Option<String>,
 }
 
 /// The default memory: enough for a kernel, a worker and the memory that cases touch.
 const DEFAULT_MEM_MIB: u32 = 512;
-/// With less even a small kernel has no memory for the worker.
+/// With less memory, even a small kernel has none left for the worker.
 const MIN_MEM_MIB: u32 = 128;
 const MAX_MEM_MIB: u32 = 64 << 10;
-/// A kernel accepts 2,047 bytes, of which some are used already.
+/// A kernel accepts 2,047 bytes, of which oscost uses some.
 const MAX_APPEND_BYTES: usize = 1_024;
 
 /// Why the text after `vm:` is invalid.
@@ -71,7 +71,9 @@ impl VmSpec {
         let mut parts = head.split(',');
         let kernel = parts.next().filter(|kernel| !kernel.is_empty() && !has_control(kernel));
         let kernel = kernel.ok_or_else(|| bad("it does not name a kernel".to_owned()))?.to_owned();
-        let (mut mem_mib, mut cpu, mut accel) = (DEFAULT_MEM_MIB, None, Accel::Tcg);
+        let mut mem_mib = DEFAULT_MEM_MIB;
+        let mut cpu = None;
+        let mut accel = Accel::Tcg;
         for part in parts {
             match part.split_once('=') {
                 Some(("mem", size)) => {
@@ -96,9 +98,9 @@ impl VmSpec {
                 return Err(bad(why));
             }
         }
-        // What an emulator offers depends only on the emulator.
-        let usual = if accel == Accel::Tcg { "max" } else { "host" };
-        let cpu = cpu.unwrap_or_else(|| usual.to_owned());
+        // The features of an emulated CPU depend only on the emulator.
+        let default_cpu = if accel == Accel::Tcg { "max" } else { "host" };
+        let cpu = cpu.unwrap_or_else(|| default_cpu.to_owned());
         let append = append.filter(|words| !words.is_empty()).map(str::to_owned);
         Ok(VmSpec { kernel, mem_mib, cpu, accel, append })
     }
@@ -118,11 +120,11 @@ fn mib(text: &str) -> Option<u32> {
     digits.parse::<u32>().ok().filter(|_| is_number)?.checked_mul(factor)
 }
 
-/// Whether a text can only be a CPU model to QEMU.
+/// Whether QEMU can parse a text only as a CPU model.
 fn is_model(text: &str) -> bool {
-    const LONGEST: usize = 64;
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (1..=LONGEST).contains(&text.len()) && text.bytes().all(good) && !text.starts_with('-')
+    const MAX_BYTES: usize = 64;
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=MAX_BYTES).contains(&text.len()) && text.bytes().all(is_allowed) && !text.starts_with('-')
 }
 
 #[cfg(test)]
@@ -161,8 +163,9 @@ mod tests {
             ("6.12,cpu=-x", "is unknown"),
             ("6.12,append=a\nb", "printable"),
         ] {
-            let told = VmSpec::parse(text).unwrap_err().to_string();
-            assert!(told.contains(why) && told.contains("vm:KERNEL[,mem=MIB]"), "{text}: {told}");
+            let error = VmSpec::parse(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.contains("vm:KERNEL[,mem=MIB]"), "{text}: {error}");
         }
         assert!(VmSpec::parse(&format!("6.12,append={}", "x".repeat(2_000))).is_err());
     }

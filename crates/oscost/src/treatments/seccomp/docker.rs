@@ -1,8 +1,8 @@
-//! The shape of Docker's default profile, for a container without further rights.
+//! A profile shaped like Docker's default profile, for a container without additional
+//! capabilities.
 //!
-//! It is made from what Docker's pages say of the calls that its profile blocks, not from its file:
-//! an allow-list of all calls but those, an errno for the rest, and a look at the arguments of a
-//! few.
+//! It is derived from Docker's documentation of the blocked system calls, not from its profile file:
+//! an allow list of all other calls, an errno for the rest, and argument checks for a few.
 
 use oscost_model::call_names::Arch;
 
@@ -11,11 +11,10 @@ use super::profile::{Action, Condition, Op, Profile, Rule};
 const EPERM: u16 = 1;
 const ENOSYS: u16 = 38;
 
-/// Calls that a container does not get, for reasons that the pages name: a right that it does not
-/// have (to administer, to trace others, to load code or time into the kernel), a way around the
-/// filter, or a call that nobody uses any more.
+/// Blocked system calls, for the documented reasons: they require a capability that the container
+/// lacks, bypass the filter, or are obsolete.
 const BLOCKED: &[&str] = &[
-    // The kernel itself: its modules, its successor, its log, its programs, its performance.
+    // The kernel: modules, kexec, log, BPF programs, performance events.
     "init_module",
     "finit_module",
     "delete_module",
@@ -37,7 +36,7 @@ const BLOCKED: &[&str] = &[
     "vhangup",
     "iopl",
     "ioperm",
-    // Mounts and names of the machine.
+    // Mounts, and the names of the machine.
     "mount",
     "umount",
     "umount2",
@@ -55,7 +54,7 @@ const BLOCKED: &[&str] = &[
     "sethostname",
     "setdomainname",
     "open_by_handle_at",
-    // Namespaces of others, or new ones.
+    // Namespaces.
     "setns",
     "unshare",
     // Other processes.
@@ -70,20 +69,20 @@ const BLOCKED: &[&str] = &[
     "get_mempolicy",
     "set_mempolicy",
     "set_mempolicy_home_node",
-    // Keys, which belong to no namespace.
+    // Keys, which have no namespace.
     "add_key",
     "keyctl",
     "request_key",
-    // The time of all.
+    // The system time.
     "settimeofday",
     "stime",
     "clock_settime",
     "clock_adjtime",
-    // A way to make calls that no filter sees.
+    // System calls that bypass the filter.
     "io_uring_setup",
     "io_uring_enter",
     "io_uring_register",
-    // Out of use.
+    // Obsolete.
     "nfsservctl",
     "uselib",
     "ustat",
@@ -103,18 +102,19 @@ const BLOCKED: &[&str] = &[
 
 /// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
 const NEW_NAMESPACES: u64 = 0x7e02_0000;
-/// PER_LINUX, PER_LINUX32, UNAME26, both of these, and the question what it is now.
+/// PER_LINUX, PER_LINUX32, UNAME26, both of these, and the query of the current one.
 const PERSONALITIES: [u64; 5] = [0x0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
-/// AF_VSOCK: a way to the machine below.
+/// AF_VSOCK: sockets to the hypervisor.
 const VSOCK: u64 = 40;
 
-/// The profile, for a processor: its calls in the order of their numbers.
+/// The profile for an architecture: its calls in the order of their numbers.
 pub fn profile(arch: Arch) -> Profile {
     let when = |op, value| vec![Condition { argument: 0, op, value }];
     let rules = arch.calls().filter(|(_, name)| !BLOCKED.contains(name)).flat_map(|(_, name)| {
         let (alternatives, action) = match name {
             "clone" => (vec![when(Op::MaskedEq(0), NEW_NAMESPACES)], Action::Allow),
-            // Its flags are in memory, where no filter sees them: C libraries then take clone.
+            // Its flags are in memory, where a filter cannot check them: C libraries fall back to
+            // clone.
             "clone3" => (vec![Vec::new()], Action::Errno(ENOSYS)),
             "personality" => {
                 (PERSONALITIES.iter().map(|value| when(Op::Eq, *value)).collect(), Action::Allow)
@@ -125,5 +125,5 @@ pub fn profile(arch: Arch) -> Profile {
         let rule = move |conditions| Rule { names: vec![name.to_owned()], conditions, action };
         alternatives.into_iter().map(rule)
     });
-    Profile { default: Action::Errno(EPERM), foreign: true, rules: rules.collect() }
+    Profile { default: Action::Errno(EPERM), other_abis_get_default: true, rules: rules.collect() }
 }

@@ -1,25 +1,25 @@
-//! Profiles: which rules there are, and what they say.
+//! Seccomp profiles as data.
 
-/// What becomes of a call.
+/// What the kernel does with a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is made.
+    /// It is executed.
     Allow,
-    /// It is made, and written to the kernel's log.
+    /// It is executed, and logged.
     Log,
-    /// It fails with this number.
+    /// It fails with this errno.
     Errno(u16),
-    /// Its thread gets SIGSYS.
+    /// The thread gets SIGSYS.
     Trap,
-    /// Its thread ends.
+    /// The thread is killed.
     KillThread,
-    /// Its process ends.
+    /// The process is killed.
     KillProcess,
 }
 
 impl Action {
-    /// What the filter returns for it (SECCOMP_RET_...).
-    pub fn returned(self) -> u32 {
+    /// The return value of the filter (SECCOMP_RET_...).
+    pub fn return_value(self) -> u32 {
         match self {
             Action::Allow => 0x7fff_0000,
             Action::Log => 0x7ffc_0000,
@@ -31,59 +31,59 @@ impl Action {
     }
 }
 
-/// How an argument is compared, as 64 bits without a sign.
+/// A comparison of an argument, as an unsigned 64-bit number, with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// It is the value.
+    /// Equal.
     Eq,
-    /// It is not the value.
+    /// Not equal.
     Ne,
-    /// It is below the value.
+    /// Less.
     Lt,
-    /// It is the value or below.
+    /// Less or equal.
     Le,
-    /// It is above the value.
+    /// Greater.
     Gt,
-    /// It is the value or above.
+    /// Greater or equal.
     Ge,
-    /// Its bits that the value has are these.
+    /// Equal to this number after masking with the value.
     MaskedEq(u64),
 }
 
 /// A condition on one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Which, from 0 to 5.
+    /// The index of the argument, from 0 to 5.
     pub argument: u8,
-    /// How it is compared.
+    /// The comparison.
     pub op: Op,
-    /// With what.
+    /// The value.
     pub value: u64,
 }
 
-/// What becomes of some calls if their arguments meet all conditions.
+/// The action for some calls if their arguments meet all conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The calls, by name.
     pub names: Vec<String>,
     /// The conditions.
     pub conditions: Vec<Condition>,
-    /// What becomes of them.
+    /// The action.
     pub action: Action,
 }
 
-/// A profile, as it applies to one kind of machine.
+/// A profile for one architecture.
 ///
-/// Of the rules for a call those count whose action differs from the default. If one of them has no
-/// condition, the first such decides alone; else the first whose conditions are met; else the
-/// default is done.
+/// Rules whose action is the default action have no effect. Of the other rules for a call, the first
+/// one without conditions decides, if there is one; otherwise the first one whose conditions are
+/// met; otherwise the default action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// What becomes of calls that no rule meets.
+    /// The action for calls that no rule matches.
     pub default: Action,
-    /// Whether calls by another table (32-bit ones, or those of x32) get the default too; else they
-    /// end their thread. No rule meets them.
-    pub foreign: bool,
+    /// The action for calls of another ABI (32-bit, or x32): the default action if set; otherwise the
+    /// thread is killed. No rule matches them.
+    pub other_abis_get_default: bool,
     /// The rules.
     pub rules: Vec<Rule>,
 }

@@ -33,10 +33,10 @@ fn the_last_match_of_a_pattern_is_the_figure() {
 fn what_does_not_match_says_what_was_written() {
     let why = read(r"fps (\d+)", "one\n\ntwo \u{1b}[31m\nthree\nfour\n").unwrap_err();
     assert!(why.starts_with("cannot read its figure it: nothing matches /fps"), "{why}");
-    assert!(why.ends_with("the last that it wrote: `two [31m`, `three`, `four`"), "{why}");
+    assert!(why.ends_with("its last lines: `two [31m`, `three`, `four`"), "{why}");
     assert!(read("(a)", "").unwrap_err().ends_with("it wrote nothing"));
     assert!(read("(a)", &"b".repeat(100_000)).unwrap_err().len() < 1_000);
-    assert!(read("(a)", "a").unwrap_err().ends_with("`a` is no number"));
+    assert!(read("(a)", "a").unwrap_err().ends_with("`a` is not a number"));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_line_costs_the_time_over_the_lines_of_the_warm_up() {
     assert_eq!(each(Unit::OpsPerSecond, &ran, Some(4)).unwrap()["it"], 2.0);
     let counted = ProgramResult { lines: Some(8), ..ran.clone() };
     assert_eq!(each(Unit::Seconds, &counted, None).unwrap()["it"], 0.25);
-    assert!(each(Unit::Seconds, &ran, Some(0)).unwrap_err().contains("written no line"));
+    assert!(each(Unit::Seconds, &ran, Some(0)).unwrap_err().contains("wrote no line"));
     assert!(each(Unit::Seconds, &ran, None).unwrap_err().contains("not counted"));
     let instant = ProgramResult { real_ns: 0, ..ran };
     assert!(each(Unit::OpsPerSecond, &instant, Some(4)).unwrap_err().contains("not a finite"));

@@ -3,6 +3,7 @@ use oscost_model::unit::Unit;
 use proptest::prelude::*;
 
 use super::*;
+use crate::workloads::command::MAX_WORDS;
 
 const SMALL: &str = r#"
 id = "workload/small"
@@ -60,7 +61,7 @@ commands = [["sh", "-c", "seq 9 > words"]]
 marker = "words"
 "#;
 
-/// Why a text is refused, in which `from` became `to`.
+/// The line and the reason of the error for `SMALL` with `from` replaced by `to`.
 fn refused(from: &str, to: &str) -> (usize, String) {
     assert!(SMALL.contains(from), "{from}");
     match parse(SMALL.replacen(from, to, 1).as_bytes(), "stem") {
@@ -70,7 +71,7 @@ fn refused(from: &str, to: &str) -> (usize, String) {
 }
 
 #[test]
-fn a_workload_is_read_as_it_was_written() {
+fn every_key_of_a_workload_is_parsed() {
     let spec = parse(SMALL.as_bytes(), "stem").unwrap();
     assert_eq!(
         (spec.id.as_str(), spec.name(), spec.origin),
@@ -95,7 +96,7 @@ fn a_workload_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_file_of_ones_own_needs_a_command_alone() {
+fn only_the_command_is_required() {
     let spec = parse(b"command = [\"ls\", \"a b\"]", "My List.v2").unwrap();
     assert_eq!(spec.id, "workload/my-list-v2");
     assert_eq!(spec.asks, "What does `ls 'a b'` cost?");
@@ -104,28 +105,25 @@ fn a_file_of_ones_own_needs_a_command_alone() {
     assert_eq!((spec.statuses.as_slice(), spec.primary.as_str()), (&[0][..], "real"));
     let few = parse(b"command = [\"ls\"]\ntrials = 2", "x").unwrap();
     assert_eq!((few.trials, few.min_trials, few.quick_trials), (2, 2, 2));
-    let read = "command = [\"ls\"]\nfigure = [{ name = \"n\", unit = \"B\", pattern = '(.)' }]";
-    assert!(parse(read.as_bytes(), "x").unwrap().reads_output);
+    let text = "command = [\"ls\"]\nfigure = [{ name = \"n\", unit = \"B\", pattern = '(.)' }]";
+    assert!(parse(text.as_bytes(), "x").unwrap().reads_output);
 }
 
 #[test]
-fn a_name_that_comes_with_oscost_is_not_given_twice() {
+fn the_name_of_a_built_in_workload_is_refused() {
     assert_eq!(parse(b"command = [\"ls\"]", "find").unwrap().id, "workload/find-command");
     let (line, why) = refused("workload/small", "workload/find");
-    assert_eq!(
-        (line, why.as_str()),
-        (2, "`workload/find` comes with oscost: give yours a name of its own")
-    );
-    assert!(built_in(b"id = \"workload/find\"\ncommand = [\"ls\"]", "find").is_ok());
+    assert_eq!((line, why.as_str()), (2, "`workload/find` comes with oscost; choose another name"));
+    assert!(parse_built_in(b"id = \"workload/find\"\ncommand = [\"ls\"]", "find").is_ok());
 }
 
 #[test]
-fn a_refusal_names_the_line_and_the_reason() {
+fn an_error_names_the_line_and_the_reason() {
     let long = "x".repeat(601);
     for (from, to, line, words) in [
         ("\"workload/small\"", "\"small\"", 2, "an id is workload/NAME"),
         ("\"workload/small\"", "\"workload/Small\"", 2, "an id is workload/NAME"),
-        ("What is small?", "Small", 3, "a question ends in `?`"),
+        ("What is small?", "Small", 3, "a question ends with `?`"),
         ("expected", "gess", 6, "unknown field `gess`"),
         ("\"made up\"", &format!("\"{long}\""), 7, "the source has more than 600 characters"),
         ("\"made up\"", "\"a\\u001b[31mb\"", 7, "the source has a control character"),
@@ -138,7 +136,7 @@ fn a_refusal_names_the_line_and_the_reason() {
             9,
             "sequence",
         ),
-        ("LC_ALL", "LC-ALL", 10, "`LC-ALL` is no variable's name"),
+        ("LC_ALL", "LC-ALL", 10, "`LC-ALL` is not a variable name"),
         ("\"cache\"", "\"there\"", 11, "unknown variant `there`"),
         ("[[\"rm\", \"-f\", \"out\"]]", "[[]]", 12, "a command has words"),
         ("\"none\"", "\"all\"", 14, "unknown variant `all`"),
@@ -147,42 +145,42 @@ fn a_refusal_names_the_line_and_the_reason() {
         ("seconds = 60", "seconds = 0", 16, "seconds: 1 to 86400"),
         ("file-mib = 8", "file-mib = 0", 16, "MiB of a file: 1 to"),
         ("trials = 20", "trials = 0", 17, "trials: 1 to 1000"),
-        ("min-trials = 5", "min-trials = 21", 18, "the fewest trials: 1 to 20"),
-        ("quick-trials = 4", "quick-trials = 0", 19, "quick trials: 1 to 20"),
-        ("primary = \"rate\"", "primary = \"user\"", 20, "`real`, or one of the figures"),
-        ("primary = \"rate\"", "primary = \"each\"", 20, "there at every point"),
-        ("\"PORT\"", "\"9\"", 24, "is no variable's name"),
+        ("min-trials = 5", "min-trials = 21", 18, "min-trials: 1 to 20"),
+        ("quick-trials = 4", "quick-trials = 0", 19, "quick-trials: 1 to 20"),
+        ("primary = \"rate\"", "primary = \"user\"", 20, "`real` or one of the figures"),
+        ("primary = \"rate\"", "primary = \"each\"", 20, "exist at every point"),
+        ("\"PORT\"", "\"9\"", 24, "is not a variable name"),
         ("name = \"rate\"", "name = \"system\"", 28, "a metric `system` already"),
-        ("name = \"rate\"", "name = \"Rate\"", 28, "a figure's name is lower-case"),
+        ("name = \"rate\"", "name = \"Rate\"", 28, "a figure's name consists of lower-case"),
         ("\"op/s\"", "\"furlong\"", 29, "unknown variant `furlong`"),
-        ("rate (\\d+)", "rate (\\d+", 30, "no regular expression: unclosed group"),
+        ("rate (\\d+)", "rate (\\d+", 30, "not a regular expression: unclosed group"),
         ("rate (\\d+)", "rate \\d+", 30, "one group for the number, not 0"),
         ("rate (\\d+)", "(r)ate (\\d+)", 30, "one group for the number, not 2"),
         ("rate (\\d+)", "(\\w{999})", 30, "too large once compiled"),
-        ("name = \"each\"", "name = \"rate\"", 33, "a figure stands twice"),
-        ("unit = \"s\"", "unit = \"B\"", 35, "told in s, ns/op or op/s"),
+        ("name = \"each\"", "name = \"rate\"", 33, "this figure is defined twice"),
+        ("unit = \"s\"", "unit = \"B\"", 35, "has the unit s, ns/op or op/s"),
         ("per = \"line\"\n", "\n", 33, "a pattern, or per = \"line\""),
-        ("mode = \"long\" }", "mode = \"wide\" }", 33, "`when` names points of the axes"),
-        ("name = \"mode\"", "name = \"cpus\"", 39, "`{cpus}` has a meaning already"),
-        ("name = \"mode\"", "name = \"how\"", 33, "`when` names points"),
+        ("mode = \"long\" }", "mode = \"wide\" }", 33, "`when` has points of the axes"),
+        ("name = \"mode\"", "name = \"cpus\"", 39, "`{cpus}` is a placeholder already"),
+        ("name = \"mode\"", "name = \"how\"", 33, "`when` has points"),
         ("sets = \"how\"", "sets = \"\"", 40, "what an axis sets is empty"),
-        ("[\"short\", \"long\"]", "[\"long\", \"long\"]", 41, "a point stands twice"),
-        ("[\"short\", \"long\"]", "[\"a=b\", \"long\"]", 41, "`a=b` is no point"),
-        ("[\"short\", \"long\"]", "[\"4Ki\", \"long\"]", 41, "`4Ki` is no point"),
-        ("default = [\"short\"]", "default = [\"wide\"]", 42, "one of the axis's points"),
-        ("short = [], ", "", 39, "words for all of its points, or none"),
-        ("short = []", "wide = []", 43, "`wide` is no point of its axis"),
-        ("\"{mode}\"", "\"{mod}\"", 39, "no word has `{mode}`"),
-        ("\"{mode}\"", "\"-{mode}\"", 39, "has words of its own, and stands alone"),
-        ("program = \"sort\"", "program = \"/bin/sort\"", 45, "a name alone"),
+        ("[\"short\", \"long\"]", "[\"long\", \"long\"]", 41, "a point is listed twice"),
+        ("[\"short\", \"long\"]", "[\"a=b\", \"long\"]", 41, "`a=b` is not a point"),
+        ("[\"short\", \"long\"]", "[\"4Ki\", \"long\"]", 41, "`4Ki` is not a point"),
+        ("default = [\"short\"]", "default = [\"wide\"]", 42, "one of the points of the axis"),
+        ("short = [], ", "", 39, "words for all its points, or for none"),
+        ("short = []", "wide = []", 43, "`wide` is not a point of its axis"),
+        ("\"{mode}\"", "\"{mod}\"", 39, "no word contains `{mode}`"),
+        ("\"{mode}\"", "\"-{mode}\"", 39, "must be a word of its own"),
+        ("program = \"sort\"", "program = \"/bin/sort\"", 45, "a name without a path"),
         ("program = \"sort\"\n", "\n", 45, "one of: program, file, glob"),
-        ("\"coreutils\"", "\"core utils; ls\"", 47, "no name of a package"),
-        ("\"/usr/src/linux-*.tar.xz\"", "\"linux-*\"", 49, "its whole path"),
-        ("\"/usr/src/linux-*.tar.xz\"", "\"/usr/*/linux\"", 49, "in the last part"),
+        ("\"coreutils\"", "\"core utils; ls\"", 47, "not a package name"),
+        ("\"/usr/src/linux-*.tar.xz\"", "\"linux-*\"", 49, "an absolute path"),
+        ("\"/usr/src/linux-*.tar.xz\"", "\"/usr/*/linux\"", 49, "in the last component"),
         ("[[\"sh\", \"-c\", \"seq 9 > words\"]]", "[]", 53, "a preparation has commands"),
-        ("seq 9 > words", "seq 9 > {cache}", 53, "has its name only later"),
-        ("marker = \"words\"", "marker = \"../words\"", 54, "within the cache folder"),
-        ("marker = \"words\"", "marker = \"/etc/passwd\"", 54, "within the cache folder"),
+        ("seq 9 > words", "seq 9 > {cache}", 53, "gets its name only afterwards"),
+        ("marker = \"words\"", "marker = \"../words\"", 54, "within the cache directory"),
+        ("marker = \"words\"", "marker = \"/etc/passwd\"", 54, "within the cache directory"),
     ] {
         let (at, why) = refused(from, to);
         assert!(why.contains(words), "{from} -> {to}: line {at}: {why}");
@@ -190,11 +188,11 @@ fn a_refusal_names_the_line_and_the_reason() {
     }
     let prepare = SMALL.find("[prepare]").unwrap();
     let without = parse(&SMALL.as_bytes()[..prepare], "x").unwrap_err();
-    assert_eq!((without.line, without.reason.contains("filled by [prepare]")), (9, true));
+    assert_eq!((without.line, without.reason.contains("requires [prepare]")), (9, true));
 }
 
 #[test]
-fn what_is_too_much_or_no_text_is_refused() {
+fn too_large_files_and_invalid_text_are_refused() {
     let refused = |bytes: &[u8]| parse(bytes, "x").unwrap_err();
     assert!(refused(&vec![b'#'; MAX_FILE_BYTES + 1]).reason.contains("64 KiB"));
     assert_eq!(
@@ -206,14 +204,14 @@ fn what_is_too_much_or_no_text_is_refused() {
     assert!(refused(words.as_bytes()).reason.contains("at most 1024 words"));
     let need = "[[need]]\nprogram = \"a\"\n".repeat(MAX_NEEDS + 1);
     let needs = refused(format!("command = [\"a\"]\n{need}").as_bytes());
-    assert!(needs.reason.contains("33 needs: 32 are read"));
+    assert!(needs.reason.contains("33 needs; at most 32"));
     let deep = "[".repeat(50_000);
     assert!(refused(format!("command = {deep}").as_bytes()).line >= 1);
 }
 
 proptest! {
     #[test]
-    fn whatever_stands_there_is_read_or_refused_in_one_line(
+    fn a_changed_file_is_parsed_or_refused_in_one_line(
         at in 0..SMALL.len(),
         length in 0usize..20,
         instead in "\\PC{0,12}|[\\x00-\\x7f]{0,12}",
@@ -231,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_are_read_or_refused(
+    fn arbitrary_bytes_are_parsed_or_refused(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         stem in "\\PC{0,40}",
     ) {
@@ -242,7 +240,7 @@ proptest! {
 }
 
 #[test]
-fn the_examples_of_the_manual_are_workloads() {
+fn the_examples_of_the_manual_can_be_parsed() {
     let manual = include_str!("../../../../../docs/reference/WORKLOADS.md");
     let examples: Vec<Spec> = manual
         .split("```toml\n")

@@ -1,19 +1,20 @@
-//! What an image says of itself: the setup header of the x86 boot protocol.
+//! The setup header of a kernel image (x86 boot protocol).
 //!
-//! The kernel's Documentation/arch/x86/boot.rst has its layout. An image that its header does not
-//! fit is refused here, in words: an emulator would stand at a black screen.
+//! The kernel's Documentation/arch/x86/boot.rst has its layout. An image that does not match its
+//! header is refused here with the reason: an emulator would hang with an empty screen.
 
-/// What a kernel is to be named by.
-pub(super) const KERNEL_HINT: &str = "name a bzImage, a Debian package of a kernel, or a version; `oscost kernels list` lists those here";
+/// The forms in which a kernel can be named.
+pub(super) const KERNEL_HINT: &str = "name a bzImage, a Debian package of a kernel, or a version; \
+                                      `oscost kernels list` lists those on this machine";
 
-/// How many sectors of 512 bytes the setup has behind the first one.
+/// Offset of the number of 512-byte sectors of the setup after the first one.
 const SETUP_SECTORS: usize = 0x1f1;
-/// How much follows the setup, in paragraphs of 16 bytes.
+/// Offset of the size of the code after the setup, in paragraphs of 16 bytes.
 const PARAGRAPHS: usize = 0x1f4;
 const BOOT_FLAG: usize = 0x1fe;
 const MAGIC: usize = 0x202;
 const PROTOCOL: usize = 0x206;
-/// Where the text with the release stands, counted from [`VERSION_BASE`].
+/// Offset of the offset of the version text, relative to [`VERSION_BASE`].
 const VERSION: usize = 0x20e;
 const VERSION_BASE: usize = 0x200;
 const LOAD_FLAGS: usize = 0x211;
@@ -24,37 +25,37 @@ const HAS_64_BIT_ENTRY: u16 = 1;
 const MIN_PROTOCOL: u16 = 0x206;
 /// Protocol 2.12 (Linux 3.8) says whether there is a 64-bit entry.
 const ENTRY_FLAG_PROTOCOL: u16 = 0x20c;
-/// `utsname.release` has 65 bytes, with the one that ends it.
+/// `utsname.release` has 65 bytes with its terminating zero.
 const MAX_RELEASE_BYTES: usize = 64;
-/// The text with the release and the build has some 120 bytes.
+/// The version text has some 120 bytes.
 const MAX_VERSION_BYTES: usize = 512;
-/// The header's end, and all of it that is read here.
+/// The end of the fields that are read here.
 const HEADER_BYTES: usize = 0x238;
-/// A setup has 255 sectors at most, so that this much of a file has all that is read of it.
+/// The setup has at most 255 sectors after the first: this many bytes of a file contain all of it.
 pub(super) const SETUP_BYTES: u64 = 256 * 512;
 
-/// What is wrong with an image.
+/// A reason why an image cannot be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flaw {
-    /// What.
+    /// The reason.
     pub(super) why: String,
     /// What to do about it.
     pub(super) hint: String,
 }
 
-/// What a kernel's header says.
+/// The contents of a kernel's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Its release, as `uname -r` says it.
+    /// Its release (`uname -r`).
     pub(super) release: String,
-    /// Which build of that release it is, where its text tells: of Debian the package's version.
+    /// The build of that release, if its version text has one: for Debian, the package's version.
     pub(super) build: Option<String>,
-    /// How much of the file its setup and its code take.
+    /// The size of its setup and its code.
     bytes: u64,
 }
 
 impl Header {
-    /// Reads the header at the beginning of an image; the setup must be there, the rest need not.
+    /// Reads the header from the beginning of an image, which must contain the whole setup.
     pub(super) fn read(image: &[u8]) -> Result<Header, Flaw> {
         let is_kernel = number(image, BOOT_FLAG) == Some(0xaa55)
             && image.get(MAGIC..).is_some_and(|it| it.starts_with(b"HdrS"));
@@ -62,22 +63,22 @@ impl Header {
             return Err(not_a_kernel(image));
         }
         if image.len() < HEADER_BYTES {
-            return Err(flaw("it is cut short within its header"));
+            return Err(flaw("it is truncated within its header"));
         }
         let protocol = number(image, PROTOCOL).unwrap_or(0);
         if protocol < MIN_PROTOCOL {
             let (major, minor) = (protocol >> 8, protocol & 0xff);
             return Err(flaw(format!(
-                "it speaks boot protocol {major}.{minor:02}, and 2.06 (Linux 2.6.22) is the oldest \
-                 that can be booted here"
+                "it has boot protocol {major}.{minor:02}; 2.06 (Linux 2.6.22) is the oldest that \
+                 oscost boots"
             )));
         }
         let entry = number(image, MORE_LOAD_FLAGS).unwrap_or(0);
         if protocol >= ENTRY_FLAG_PROTOCOL && entry & HAS_64_BIT_ENTRY == 0 {
-            return Err(flaw("it is a 32-bit kernel, and the worker is a 64-bit program"));
+            return Err(flaw("it is a 32-bit kernel, but the worker is a 64-bit program"));
         }
         if image[LOAD_FLAGS] & LOADED_HIGH == 0 {
-            return Err(flaw("it is a zImage, for the first megabyte of memory, and no bzImage"));
+            return Err(flaw("it is a zImage, which is loaded below 1 MiB, not a bzImage"));
         }
         // A header of 0 sectors means 4: the setup of Linux 1.3.
         let sectors = if image[SETUP_SECTORS] == 0 { 4 } else { usize::from(image[SETUP_SECTORS]) };
@@ -88,27 +89,28 @@ impl Header {
         let text = number(image, VERSION).filter(|&offset| offset != 0);
         let text = text.map(|offset| VERSION_BASE + usize::from(offset));
         let text = text.and_then(|start| image.get(start..setup.min(image.len())));
-        let Some((release, build)) = text.and_then(release_in) else {
-            return Err(flaw("its header names no release within its setup"));
+        let Some((release, build)) = text.and_then(parse_version) else {
+            return Err(flaw("its setup contains no release"));
         };
         Ok(Header { release, build, bytes: setup as u64 + paragraphs * 16 })
     }
 
-    /// Whether so many bytes are all of it. More may follow: a signature does.
-    pub(super) fn is_whole(&self, bytes: u64) -> Result<(), Flaw> {
+    /// Checks that a file of `bytes` bytes is complete. It may be longer: a signature follows the
+    /// code.
+    pub(super) fn check_size(&self, bytes: u64) -> Result<(), Flaw> {
         match bytes >= self.bytes {
             true => Ok(()),
             false => Err(flaw(format!(
-                "it is cut short: its header speaks of {} bytes, and there are {bytes}",
+                "it is truncated: its header names {} bytes, but it has {bytes}",
                 self.bytes
             ))),
         }
     }
 }
 
-/// The release, and the build, in a text such as `6.1.0-56-cloud-amd64 (somebody@somewhere) #1 SMP
-/// PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)`, which a zero byte ends.
-fn release_in(text: &[u8]) -> Option<(String, Option<String>)> {
+/// The release and the build in a zero-terminated text such as `6.1.0-56-cloud-amd64 (user@host) #1
+/// SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)`.
+fn parse_version(text: &[u8]) -> Option<(String, Option<String>)> {
     let text = text.get(..MAX_VERSION_BYTES).unwrap_or(text);
     let text = &text[..text.iter().position(|&byte| byte == 0)?];
     let text = str::from_utf8(text).ok()?;
@@ -124,7 +126,7 @@ fn release_in(text: &[u8]) -> Option<(String, Option<String>)> {
     Some((release.to_owned(), build))
 }
 
-/// What a file is that is no kernel for this machine, as far as its first bytes tell.
+/// Why a file is not a kernel for this machine, judged by its first bytes.
 fn not_a_kernel(image: &[u8]) -> Flaw {
     let is_at = |at: usize, magic: &[u8]| image.get(at..).is_some_and(|it| it.starts_with(magic));
     if image.is_empty() {
@@ -132,34 +134,35 @@ fn not_a_kernel(image: &[u8]) -> Flaw {
     }
     if is_at(0, b"\x7fELF") {
         return Flaw {
-            why: "it is an ELF file, as a vmlinux is, and a bzImage is wanted".to_owned(),
-            hint: "in a kernel's build folder the bzImage is arch/x86/boot/bzImage".to_owned(),
+            why: "it is an ELF file, such as a vmlinux; oscost needs a bzImage".to_owned(),
+            hint: "in the kernel's build directory, the bzImage is arch/x86/boot/bzImage"
+                .to_owned(),
         };
     }
     if is_at(56, b"ARM\x64") {
-        return flaw("it is a kernel for aarch64, and this machine is x86_64");
+        return flaw("it is a kernel for aarch64, but this machine is x86_64");
     }
-    let packed = [
+    let formats = [
         (&b"\x1f\x8b"[..], "gzip"),
         (b"\x28\xb5\x2f\xfd", "zstd"),
         (b"\xfd7zXZ\0", "xz"),
         (b"\x02\x21\x4c\x18", "lz4"),
         (b"BZh", "bzip2"),
     ];
-    if let Some((_, how)) = packed.iter().find(|(magic, _)| is_at(0, magic)) {
-        return flaw(format!("it is no kernel, but packed by {how}: an initrd, perhaps"));
+    if let Some((_, format)) = formats.iter().find(|(magic, _)| is_at(0, magic)) {
+        return flaw(format!("it is a {format} file, perhaps an initrd, not a kernel"));
     }
     if is_at(0, b"070701") || is_at(0, b"070702") {
-        return flaw("it is no kernel, but a cpio archive: an initrd, perhaps");
+        return flaw("it is a cpio archive, perhaps an initrd, not a kernel");
     }
-    flaw("it is no kernel: it has no boot sector with a kernel's header")
+    flaw("it is not a kernel: it has no boot sector with a kernel's header")
 }
 
 fn flaw(why: impl Into<String>) -> Flaw {
     Flaw { why: why.into(), hint: KERNEL_HINT.to_owned() }
 }
 
-/// 16 bits, little-endian as all of the header.
+/// A 16-bit number of the header, which is little-endian.
 fn number(image: &[u8], at: usize) -> Option<u16> {
     let bytes = image.get(at..at + 2)?;
     Some(u16::from_le_bytes([bytes[0], bytes[1]]))

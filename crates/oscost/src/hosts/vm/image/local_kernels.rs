@@ -1,41 +1,75 @@
-//! The kernels that are here: those that are installed, and those that were downloaded.
+//! The kernels on this machine: installed ones, and downloaded ones.
 
 use std::cmp::Ordering;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::header::{Header, SETUP_BYTES};
-use super::package::PREFIX;
-use super::{ImageError, Kernel, excerpt, read_kernel, unreadable_file, unusable_kernel};
+use super::debian_package::PREFIX;
+use super::error::{ImageError, excerpt, unreadable_file, unusable_kernel};
+use super::header::{Header, KERNEL_HINT, SETUP_BYTES};
+use super::kernel::{Kernel, read_kernel};
 
-/// How many kernels of a name's beginning are named in an error.
+/// The maximum number of kernels that an error lists.
 const MAX_LISTED: usize = 5;
 
-/// Where kernels lie.
+/// The places where kernels are looked up.
 #[derive(Clone, Debug)]
 pub struct LocalKernels {
-    /// The root of the system whose kernels are installed.
+    /// The root directory of the system with the installed kernels.
     pub(super) root: PathBuf,
-    /// The folder of downloaded packages, where the user has one.
+    /// The directory of downloaded packages; `None` if the user has no cache directory.
     pub(super) folder: Option<PathBuf>,
 }
 
-/// A kernel that is here.
+/// A kernel on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalKernel {
-    /// Its version, which is its name.
+    /// Its version, by which it is named.
     pub version: String,
-    /// Whether it was downloaded; else it is installed.
+    /// Whether it was downloaded; otherwise it is installed.
     pub is_downloaded: bool,
-    /// Which build of the version: of Debian the package's own version.
+    /// The build of the version: for Debian, the package's version.
     pub build: Option<String>,
     /// The image, or the package.
     pub file: PathBuf,
-    /// The file's bytes.
+    /// The size of the file.
     pub bytes: u64,
     /// Why it cannot be used, and what to do about it.
     pub flaw: Option<ImageError>,
+}
+
+/// A file name of a downloaded package: `PACKAGE_BUILD_ARCHITECTURE.deb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PackageFileName<'a> {
+    /// The package.
+    pub(super) package: &'a str,
+    /// The package's version.
+    pub(super) build: &'a str,
+}
+
+impl<'a> PackageFileName<'a> {
+    /// Parses the name of a kernel package's file.
+    pub(super) fn parse(name: &'a str) -> Option<Self> {
+        let mut parts = name.strip_suffix(".deb")?.split('_');
+        let (package, build) = (parts.next()?, parts.next()?);
+        (parts.next().is_some() && package.starts_with(PREFIX)).then_some(Self { package, build })
+    }
+}
+
+impl Kernel {
+    /// Finds and reads a kernel: `requested` is a file, the release of an installed or downloaded
+    /// kernel, or the beginning of one.
+    pub fn find(requested: &str) -> Result<Kernel, ImageError> {
+        if std::env::consts::ARCH != "x86_64" {
+            let why = format!(
+                "this oscost is built for {} and boots x86_64 kernels only",
+                std::env::consts::ARCH
+            );
+            return Err(unusable_kernel(requested, why, "run it on an x86_64 machine"));
+        }
+        LocalKernels::of_this_machine().kernel(requested)
+    }
 }
 
 impl LocalKernels {
@@ -44,113 +78,85 @@ impl LocalKernels {
         Self { root: PathBuf::from("/"), folder: folder() }
     }
 
-    /// The folder of downloaded packages; `None` where the user has no folder for caches.
+    /// The directory of downloaded packages; `None` if the user has no cache directory.
     pub fn download_folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// All kernels that are here, the newest first; of one that is installed and downloaded, both.
+    /// All kernels, the newest first; a kernel that is installed and downloaded is listed twice.
     pub fn list(&self) -> Vec<LocalKernel> {
-        let mut offers = self.installed_kernel();
-        offers.extend(self.downloaded());
-        offers.sort_by(|one, other| {
+        let mut kernels = self.installed();
+        kernels.extend(self.downloaded());
+        kernels.sort_by(|one, other| {
             newest_first(&one.version, &other.version)
                 .then(one.is_downloaded.cmp(&other.is_downloaded))
         });
-        offers
+        kernels
     }
 
-    /// Finds and reads the kernel of that name; see [`Kernel::find`].
-    pub(super) fn kernel(&self, named: &str) -> Result<Kernel, ImageError> {
-        if named.is_empty() {
-            return Err(unusable_kernel(named, "the name is empty", super::header::KERNEL_HINT));
+    /// Finds and reads a kernel; see [`Kernel::find`].
+    pub(super) fn kernel(&self, requested: &str) -> Result<Kernel, ImageError> {
+        if requested.is_empty() {
+            return Err(unusable_kernel(requested, "the name is empty", KERNEL_HINT));
         }
-        let path = Path::new(named);
-        if named.contains('/') || named.ends_with(".deb") || path.is_file() {
-            return read_kernel(named, path, None);
+        let path = Path::new(requested);
+        if requested.contains('/') || requested.ends_with(".deb") || path.is_file() {
+            return read_kernel(requested, path, None);
         }
-        let version = version_of(named);
-        let offers = self.list();
-        let exact = offers.iter().filter(|offer| offer.version == version);
-        // One that can be read goes before one that cannot.
-        if let Some(offer) = exact.min_by_key(|offer| offer.flaw.is_some()) {
-            return self.load(named, offer, None);
+        let version = version_of(requested);
+        let kernels = self.list();
+        let exact = kernels.iter().filter(|kernel| kernel.version == version);
+        // A usable one is preferred to one that cannot be read.
+        if let Some(kernel) = exact.min_by_key(|kernel| kernel.flaw.is_some()) {
+            return kernel.load(requested, None);
         }
         let matching: Vec<&LocalKernel> =
-            offers.iter().filter(|offer| begins_with(&offer.version, version)).collect();
+            kernels.iter().filter(|kernel| begins_with(&kernel.version, version)).collect();
         let Some(&first) = matching.first() else {
-            return Err(self.unknown_kernel(named, &offers));
+            return Err(unknown_kernel(requested, &kernels));
         };
-        let best = matching.iter().copied().find(|offer| offer.flaw.is_none()).unwrap_or(first);
+        let best = matching.iter().copied().find(|kernel| kernel.flaw.is_none()).unwrap_or(first);
         let mut versions: Vec<&str> = matching.iter().map(|it| it.version.as_str()).collect();
         versions.dedup();
-        let of = match versions.len() {
-            1 => "the only one of that name here".to_owned(),
-            all => format!("the newest of {all} of that name here that can be read"),
+        let choice = match versions.len() {
+            1 => "the only match".to_owned(),
+            all => format!("the newest usable one of {all} matches"),
         };
-        let note = format!("vm:{} is {}, {of}", excerpt(named), best.version);
-        self.load(named, best, Some(note))
+        let note = format!("vm:{} is {}, {choice}", excerpt(requested), best.version);
+        best.load(requested, Some(note))
     }
 
-    fn load(
-        &self,
-        named: &str,
-        offer: &LocalKernel,
-        note: Option<String>,
-    ) -> Result<Kernel, ImageError> {
-        match &offer.flaw {
-            // Said of what was typed, which may be the beginning of its name.
-            Some(flaw) => Err(unusable_kernel(named, flaw.why.clone(), flaw.hint.clone())),
-            None => read_kernel(named, &offer.file, note),
-        }
-    }
-
-    fn unknown_kernel(&self, named: &str, offers: &[LocalKernel]) -> ImageError {
-        let mut versions: Vec<&str> = offers.iter().map(|it| it.version.as_str()).collect();
-        versions.dedup();
-        let why = match versions.len() {
-            0 => "no kernel is installed or downloaded here".to_owned(),
-            all if all <= MAX_LISTED => {
-                format!("none of that name is here; there is {}", versions.join(", "))
-            }
-            all => format!("none of that name is among the {all} that are here"),
-        };
-        let hint = "`oscost kernels list` lists those that are here, `oscost kernels fetch` gets more; \
-                    a file has a `/` in its path";
-        unusable_kernel(named, why, hint)
-    }
-
-    /// The kernels that are installed: in /boot, and with their modules.
-    fn installed_kernel(&self) -> Vec<LocalKernel> {
-        let mut offers: Vec<LocalKernel> = Vec::new();
+    /// The installed kernels: in /boot, and next to their modules.
+    fn installed(&self) -> Vec<LocalKernel> {
+        let mut kernels: Vec<LocalKernel> = Vec::new();
         for name in names_in(&self.root.join("boot")) {
             let Some(version) = name.strip_prefix("vmlinuz-") else { continue };
             let file = self.root.join("boot").join(&name);
-            offers.extend(installed(version, file));
+            kernels.extend(LocalKernel::installed(version, file));
         }
         for folder in ["usr/lib/modules", "lib/modules"] {
             for version in names_in(&self.root.join(folder)) {
                 let file = self.root.join(folder).join(&version).join("vmlinuz");
-                // Many systems have the same image in both places; one that can be read is enough.
-                let known = offers.iter_mut().find(|offer| offer.version == version);
-                match (known, installed(&version, file)) {
-                    (Some(known), Some(offer)) if known.flaw.is_some() => *known = offer,
+                // Many systems have the same image in both places; one usable copy is enough.
+                let listed = kernels.iter_mut().find(|kernel| kernel.version == version);
+                match (listed, LocalKernel::installed(&version, file)) {
+                    (Some(listed), Some(kernel)) if listed.flaw.is_some() => *listed = kernel,
                     (Some(_), _) | (None, None) => {}
-                    (None, Some(offer)) => offers.push(offer),
+                    (None, Some(kernel)) => kernels.push(kernel),
                 }
             }
         }
-        offers
+        kernels
     }
 
-    /// The kernels in packages that were downloaded.
+    /// The kernels in downloaded packages.
     fn downloaded(&self) -> Vec<LocalKernel> {
         let Some(folder) = &self.folder else { return Vec::new() };
-        let offer = |name: String| {
-            let (package, build) = package_of(&name)?;
+        let kernel = |name: String| {
+            let PackageFileName { package, build } = PackageFileName::parse(&name)?;
             let version = version_of(package).to_owned();
             let file = folder.join(&name);
-            let about = std::fs::symlink_metadata(&file).ok().filter(|about| about.is_file())?;
+            let metadata = std::fs::symlink_metadata(&file).ok().filter(|it| it.is_file())?;
             let flaw =
                 File::open(&file).err().map(|error| unreadable_file(&version, &file, &error));
             let build = Some(build.to_owned());
@@ -159,15 +165,61 @@ impl LocalKernels {
                 is_downloaded: true,
                 build,
                 file,
-                bytes: about.len(),
+                bytes: metadata.len(),
                 flaw,
             })
         };
-        names_in(folder).into_iter().filter_map(offer).collect()
+        names_in(folder).into_iter().filter_map(kernel).collect()
     }
 }
 
-/// The folder of downloaded kernels: the XDG specification calls a relative path invalid.
+impl LocalKernel {
+    /// An installed kernel, with the build from its header; `None` if there is no such file.
+    fn installed(version: &str, file: PathBuf) -> Option<LocalKernel> {
+        let metadata = std::fs::metadata(&file).ok().filter(|it| it.is_file())?;
+        let bytes = metadata.len();
+        let mut setup = Vec::new();
+        let read = File::open(&file).and_then(|it| it.take(SETUP_BYTES).read_to_end(&mut setup));
+        let header = match read {
+            Err(error) => Err(unreadable_file(version, &file, &error)),
+            Ok(_) => Header::read(&setup)
+                .and_then(|header| header.check_size(bytes).map(|()| header))
+                .map_err(|flaw| unusable_kernel(version, flaw.why, flaw.hint)),
+        };
+        let (build, flaw) = match header {
+            Ok(header) => (header.build, None),
+            Err(flaw) => (None, Some(flaw)),
+        };
+        let version = version.to_owned();
+        Some(LocalKernel { version, is_downloaded: false, build, file, bytes, flaw })
+    }
+
+    /// Reads it.
+    fn load(&self, requested: &str, note: Option<String>) -> Result<Kernel, ImageError> {
+        match &self.flaw {
+            // The error names what the user typed, which may be the beginning of the version.
+            Some(flaw) => Err(unusable_kernel(requested, flaw.why.clone(), flaw.hint.clone())),
+            None => read_kernel(requested, &self.file, note),
+        }
+    }
+}
+
+fn unknown_kernel(requested: &str, kernels: &[LocalKernel]) -> ImageError {
+    let mut versions: Vec<&str> = kernels.iter().map(|it| it.version.as_str()).collect();
+    versions.dedup();
+    let why = match versions.len() {
+        0 => "no kernel is installed or downloaded on this machine".to_owned(),
+        all if all <= MAX_LISTED => {
+            format!("no kernel on this machine matches; there is {}", versions.join(", "))
+        }
+        all => format!("none of the {all} kernels on this machine matches"),
+    };
+    let hint = "`oscost kernels list` lists the kernels on this machine, `oscost kernels fetch` \
+                downloads more; a file has a `/` in its path";
+    unusable_kernel(requested, why, hint)
+}
+
+/// The directory of downloaded kernels. A relative path is invalid by the XDG specification.
 fn folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         let path = std::env::var_os(name).map(PathBuf::from)?;
@@ -177,58 +229,32 @@ fn folder() -> Option<PathBuf> {
     Some(cache.join("oscost/kernels"))
 }
 
-/// An installed kernel, with what its header says; `None` where there is no such file.
-fn installed(version: &str, file: PathBuf) -> Option<LocalKernel> {
-    let about = std::fs::metadata(&file).ok().filter(|about| about.is_file())?;
-    let mut setup = Vec::new();
-    let read = File::open(&file).and_then(|it| it.take(SETUP_BYTES).read_to_end(&mut setup));
-    let header = match read {
-        Err(error) => Err(unreadable_file(version, &file, &error)),
-        Ok(_) => Header::read(&setup)
-            .and_then(|header| header.is_whole(about.len()).map(|()| header))
-            .map_err(|flaw| unusable_kernel(version, flaw.why, flaw.hint)),
-    };
-    let (build, flaw) = match header {
-        Ok(header) => (header.build, None),
-        Err(flaw) => (None, Some(flaw)),
-    };
-    let version = version.to_owned();
-    Some(LocalKernel { version, is_downloaded: false, build, file, bytes: about.len(), flaw })
-}
-
-/// The names in a folder that can be typed behind `vm:`; none where it cannot be read.
+/// The names in a directory that can follow `vm:`; none if it cannot be read.
 fn names_in(folder: &Path) -> Vec<String> {
-    let may_be = |byte: u8| byte.is_ascii_alphanumeric() || b"+.~-_%".contains(&byte);
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+.~-_%".contains(&byte);
     let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let plain = |name: &String| {
-        name.len() <= 255 && !name.starts_with(['.', '-']) && name.bytes().all(may_be)
+    let can_be_typed = |name: &String| {
+        name.len() <= 255 && !name.starts_with(['.', '-']) && name.bytes().all(is_allowed)
     };
-    names.filter(plain).collect()
+    names.filter(can_be_typed).collect()
 }
 
-/// The package and its version, of a file as apt names it: `PACKAGE_VERSION_ARCHITECTURE.deb`.
-pub(super) fn package_of(file: &str) -> Option<(&str, &str)> {
-    let mut parts = file.strip_suffix(".deb")?.split('_');
-    let (package, build) = (parts.next()?, parts.next()?);
-    (parts.next().is_some() && package.starts_with(PREFIX)).then_some((package, build))
-}
-
-/// The version of a kernel in the name of its package, or what was typed instead of that.
+/// The kernel version in a package name; any other text is returned as it is.
 pub(super) fn version_of(name: &str) -> &str {
     let version = name.strip_prefix(PREFIX).unwrap_or(name);
     let version = version.strip_prefix("unsigned-").unwrap_or(version);
     version.strip_suffix("-unsigned").unwrap_or(version)
 }
 
-/// Whether a version is one that `beginning` means: 6.1 begins 6.1.0-56, and not 6.12.
+/// Whether a version begins with whole parts of another one: 6.1.0-56 with 6.1, but not 6.12.
 fn begins_with(version: &str, beginning: &str) -> bool {
     let rest = version.strip_prefix(beginning);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
 }
 
-/// The order of versions: by their numbers, then those that are built for virtual machines, which
-/// start in the least time, then the plain ones before those of a special kind.
+/// Orders versions: the higher numbers first, then those that are built for virtual machines, which
+/// boot fastest, then ordinary kernels before special ones.
 pub(super) fn newest_first(one: &str, other: &str) -> Ordering {
     let by_kind = |version: &str| (!version.contains("-cloud"), version.len());
     let (one_numbers, other_numbers) = (numbers(one), numbers(other));

@@ -1,0 +1,43 @@
+//! The files of the workloads that come with oscost, and the names of all workloads.
+
+/// The built-in workloads: their names and their files, those of the studies first.
+pub(super) const FILES: &[(&str, &str)] = &[
+    ("kernel-build", include_str!("../../../../workloads/kernel-build.toml")),
+    ("find", include_str!("../../../../workloads/find.toml")),
+    ("frames", include_str!("../../../../workloads/frames.toml")),
+    ("compile", include_str!("../../../../workloads/compile.toml")),
+    ("tar", include_str!("../../../../workloads/tar.toml")),
+    ("sqlite", include_str!("../../../../workloads/sqlite.toml")),
+    ("http", include_str!("../../../../workloads/http.toml")),
+];
+
+/// The longest name of a workload, which is a column of tables.
+pub(super) const MAX_NAME_CHARS: usize = 24;
+
+/// Whether a workload of that name comes with oscost. The figures of others must not be mixed with
+/// its figures.
+pub(super) fn is_built_in(name: &str) -> bool {
+    FILES.iter().any(|(file_name, _)| *file_name == name)
+}
+
+/// A benchmark name for a program or a file, by its path; never that of a built-in workload.
+pub(super) fn name_of(path: &str) -> String {
+    let base = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let mut name = String::new();
+    for letter in base.chars() {
+        let letter = letter.to_ascii_lowercase();
+        match letter {
+            'a'..='z' | '0'..='9' => name.push(letter),
+            _ if name.is_empty() || name.ends_with('-') => {}
+            _ => name.push('-'),
+        }
+        if name.len() == MAX_NAME_CHARS {
+            break;
+        }
+    }
+    match name.trim_end_matches('-') {
+        "" => "command".to_owned(),
+        name if is_built_in(name) => format!("{name}-command"),
+        name => name.to_owned(),
+    }
+}

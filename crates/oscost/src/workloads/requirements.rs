@@ -1,0 +1,165 @@
+//! What a workload requires, and what of it this machine lacks.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use wildmatch::WildMatch;
+
+use super::quoting::display_text;
+use super::spec::{Need, Origin, RequiredItem, Spec};
+
+/// Directories of programs that are not in every user's PATH: games, and administration.
+const EXTRA_PATH: [&str; 6] =
+    ["/usr/local/games", "/usr/games", "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin"];
+
+/// What a workload lacks on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// The missing items: `no program sqlite3`.
+    pub lacks: Vec<String>,
+    /// The Debian packages that contain them, as far as known.
+    pub packages: Vec<String>,
+    /// The command that fills its cache directory, if that is missing.
+    pub prepare: Option<String>,
+}
+
+impl Missing {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lacks.is_empty()
+    }
+
+    /// What to do about it; `None` if that is unknown.
+    pub fn hint(&self) -> Option<String> {
+        let install = (!self.packages.is_empty()).then(|| {
+            let packages = self.packages.join(" ");
+            format!("sudo apt-get install --no-install-recommends {packages}")
+        });
+        match (install, &self.prepare) {
+            (Some(install), Some(prepare)) => Some(format!("{install}, then {prepare}")),
+            (install, prepare) => install.or_else(|| prepare.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "there is {}", self.lacks.join(", "))?;
+        match self.hint() {
+            Some(hint) => write!(out, ": {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Missing {}
+
+impl Spec {
+    /// The requirements that this machine lacks, in the order of the file.
+    pub(super) fn missing_needs(&self) -> Missing {
+        let mut missing = Missing::default();
+        for need in self.needs.iter().filter(|need| !exists(&need.item)) {
+            missing.lacks.push(match &need.item {
+                RequiredItem::Program(name) => format!("no program {name}"),
+                RequiredItem::File(path) | RequiredItem::Glob(path) => format!("no file {path}"),
+            });
+            if let Some(package) = need.package.as_ref().filter(|it| !missing.packages.contains(it))
+            {
+                missing.packages.push(package.clone());
+            }
+        }
+        missing
+    }
+
+    /// Adds the program of a command if it is missing. Programs named by a path are not checked: the
+    /// commands before the trial may create them. With a PATH of its own, a workload finds others.
+    pub(super) fn check_program(&self, command: &[String], missing: &mut Missing) {
+        let Some(name) = command.first().filter(|name| !name.contains('/')) else { return };
+        let is_listed = |need: &Need| need.item == RequiredItem::Program(name.clone());
+        let own_path = self.variables.contains_key("PATH");
+        // Literal words are not replaced by a path outside of PATH.
+        let is_usable = |it: &ProgramLocation| {
+            self.origin != Origin::CommandLine || *it == ProgramLocation::OnPath
+        };
+        let is_found = find_program(name).is_some_and(|it| is_usable(&it));
+        if !own_path && !self.needs.iter().any(is_listed) && !is_found {
+            missing.lacks.push(format!("no program {}", display_text(name, 80)));
+        }
+    }
+}
+
+fn exists(item: &RequiredItem) -> bool {
+    match item {
+        RequiredItem::Program(name) => find_program(name).is_some(),
+        RequiredItem::File(path) => Path::new(path).exists(),
+        RequiredItem::Glob(path) => {
+            let (folder, pattern) = path.rsplit_once('/').unwrap_or(("", path));
+            let pattern = WildMatch::new(pattern);
+            let folder = if folder.is_empty() { "/" } else { folder };
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let mut names = entries.map(|entry| entry.file_name());
+            names.any(|name| pattern.matches(&name.to_string_lossy()))
+        }
+    }
+}
+
+/// The location of a program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ProgramLocation {
+    /// In a directory of PATH.
+    OnPath,
+    /// In another directory.
+    At(PathBuf),
+}
+
+/// Finds a program by its name.
+pub(super) fn find_program(name: &str) -> Option<ProgramLocation> {
+    find_program_in(std::env::var_os("PATH").as_deref(), name)
+}
+
+fn find_program_in(path: Option<&OsStr>, name: &str) -> Option<ProgramLocation> {
+    let is_executable = |path: &PathBuf| {
+        let metadata = std::fs::metadata(path);
+        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let mut folders = path.into_iter().flat_map(std::env::split_paths);
+    if folders.any(|folder| is_executable(&folder.join(name))) {
+        return Some(ProgramLocation::OnPath);
+    }
+    EXTRA_PATH
+        .iter()
+        .map(|folder| Path::new(folder).join(name))
+        .find(is_executable)
+        .map(ProgramLocation::At)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_files_of_one_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let glob = RequiredItem::Glob(format!("{}/source-*.tar", folder.path().display()));
+        assert!(!exists(&glob));
+        std::fs::write(folder.path().join("source-1.zip"), "").unwrap();
+        assert!(!exists(&glob));
+        std::fs::write(folder.path().join("source-1.tar"), "").unwrap();
+        assert!(exists(&glob));
+    }
+
+    #[test]
+    fn a_program_is_found_in_path_if_it_is_executable() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().as_os_str();
+        std::fs::write(folder.path().join("not-executable"), "").unwrap();
+        assert_eq!(find_program_in(Some(path), "not-executable"), None);
+        let program = folder.path().join("executable");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let found = find_program_in(Some(path), "executable");
+        assert_eq!(found, Some(ProgramLocation::OnPath));
+        assert_eq!(find_program_in(None, "executable"), None);
+    }
+}
