@@ -7,7 +7,7 @@ export OSCOST_WORKER := $(CURDIR)/target/release/oscost-worker
 EBPF = $(shell scripts/features.sh)
 FEATURES = oscost/fault-injection,$(EBPF)
 
-.PHONY: run build worker check test lint unit test-live bench asm-check docs book picture studies fuzz clean browser hosts ph readers vm
+.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz clean browser hosts ph readers vm
 
 run: build
 	target/release/oscost run
@@ -22,8 +22,8 @@ worker:
 	scripts/install.sh cc
 	scripts/worker.sh
 
-# Before a commit: format, lints, unit tests, import tables, documents.
-check: worker
+# Before a commit: format, lints, unit tests, import tables, documents. It needs no release build.
+check:
 	scripts/install.sh ph
 	scripts/check.sh
 
@@ -55,8 +55,12 @@ asm-check:
 studies: build
 	scripts/studies.sh
 
+# Rewrites the golden files and the generated pages, for review.
+golden: worker docs
+	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test cli
+	git diff --stat
 # docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md.
-docs: worker
+docs:
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages --test documents
 
 # The documentation as a site, in target/book.

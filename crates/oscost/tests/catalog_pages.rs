@@ -1,45 +1,34 @@
-//! docs/catalog is made from the definitions, and says what they say; the tables of columns in
-//! docs/reference/EXPORTS.md are made from the columns.
+//! docs/catalog is generated from the definitions, and the tables of columns in
+//! docs/reference/EXPORTS.md from the columns.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+#[path = "common/golden.rs"]
+mod golden;
 
 use std::fs;
 use std::path::Path;
 
+use golden::check_golden;
 use oscost::report;
 
-/// Rewrites the pages instead of comparing them.
-const UPDATE: &str = "UPDATE_GOLDEN";
-
 #[test]
-fn each_family_has_a_page_that_says_what_its_definitions_say_and_no_other_page_lies_there() {
+fn each_family_has_a_page_and_no_other_page_exists() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/catalog");
-    let update = std::env::var_os(UPDATE).is_some();
     let catalog = oscost_worker::benchmarks::data();
-    let mut wrong = Vec::new();
     for family in &catalog.families {
-        let path = folder.join(format!("{}.md", family.name));
         let page = report::catalog::page(&catalog, &family.name);
-        if update {
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(&path, &page).unwrap();
-        } else if fs::read_to_string(&path).ok().as_ref() != Some(&page) {
-            wrong.push(format!("{} is not what the definitions say", path.display()));
-        }
+        check_golden(&folder.join(format!("{}.md", family.name)), &page);
     }
-    for entry in fs::read_dir(&folder).into_iter().flatten() {
+    for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
-        let names = catalog.families.iter().map(|family| format!("{}.md", family.name));
-        let is_page = names.into_iter().any(|name| path.ends_with(name));
-        if !is_page && update {
-            fs::remove_file(&path).unwrap();
-        } else if !is_page {
-            wrong.push(format!("{} is the page of no family", path.display()));
-        }
+        let is_page = catalog.families.iter().any(|it| path.ends_with(format!("{}.md", it.name)));
+        assert!(is_page, "{} is not the page of a family", path.display());
     }
-    assert!(wrong.is_empty(), "{}; {UPDATE}=1 makes the pages anew", wrong.join("; "));
 }
 
 #[test]
-fn pages_fit_their_reader() {
+fn pages_have_every_benchmark_and_lines_of_at_most_80_columns() {
     let catalog = oscost_worker::benchmarks::data();
     for family in &catalog.families {
         let page = report::catalog::page(&catalog, &family.name);
@@ -52,7 +41,7 @@ fn pages_fit_their_reader() {
 }
 
 #[test]
-fn the_page_on_exports_says_what_every_column_means() {
+fn the_page_on_exports_describes_every_column() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/EXPORTS.md");
     let page = fs::read_to_string(&path).unwrap();
     let mut made = page.clone();
@@ -62,13 +51,5 @@ fn the_page_on_exports_says_what_every_column_means() {
         let (_, behind) = after.split_once("\n\n").unwrap();
         made = format!("{before}`{schema}`\n\n{table}\n{behind}");
     }
-    if std::env::var_os(UPDATE).is_some() {
-        fs::write(&path, &made).unwrap();
-    } else {
-        assert!(
-            page == made,
-            "{} is not what the columns say; {UPDATE}=1 makes it anew",
-            path.display()
-        );
-    }
+    check_golden(&path, &made);
 }

@@ -1,13 +1,17 @@
-//! The documentation is true to the program: links lead somewhere, commands are ones that the
-//! command line accepts, selectors name cases of the catalog, and every page is in the book.
+//! The documentation matches the program: links have targets, the command line accepts every
+//! command, selectors name cases of the catalog, and every page is in the book.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+#[path = "common/golden.rs"]
+mod golden;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
+use golden::check_golden;
 use oscost::plan;
 use oscost_model::definition::Extent;
 
@@ -27,7 +31,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The files below `folder` with one of `extensions`, without what is built or generated for tests.
+/// The files below `folder` with one of `extensions`, without build artefacts and test data.
 fn files(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     const SKIPPED: [&str; 5] = ["target", ".git", "golden", "corpus", "artifacts"];
     for entry in fs::read_dir(folder).unwrap() {
@@ -67,7 +71,7 @@ fn prose(text: &str) -> Vec<&str> {
 fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {
-        // What stands in backticks is no link.
+        // Text between backticks is not a link.
         let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
         for (start, _) in line.match_indices("](") {
             let rest = &line[start + 2..];
@@ -90,7 +94,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_link_of_the_documentation_leads_to_a_page_and_its_heading() {
+fn every_link_of_the_documentation_has_a_target() {
     let mut broken = Vec::new();
     for page in pages() {
         for link in links(&page.text) {
@@ -112,10 +116,10 @@ fn every_link_of_the_documentation_leads_to_a_page_and_its_heading() {
             }
         }
     }
-    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+    assert!(broken.is_empty(), "links without a target:\n{}", broken.join("\n"));
 }
 
-/// The words of a command of a shell, up to the end of what concerns `oscost`.
+/// The words of a shell command, up to the end of the `oscost` command.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -126,7 +130,7 @@ fn words(line: &str) -> Vec<String> {
             (None, '\'' | '"') => quote = Some(letter),
             // A pipe, a redirection, or another command.
             (None, '|' | '>' | '&' | ';') => break,
-            // Two blanks stand before what a command is for.
+            // Two blanks separate a command from its description.
             (None, ' ') if letters.peek() == Some(&' ') => break,
             (None, ' ') => words.push(String::new()),
             _ => words.last_mut().unwrap().push(letter),
@@ -136,7 +140,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The commands in the code blocks of a page that name no other language than a shell's.
+/// The commands in the code blocks of a page without a language, or with that of a shell.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut block = None;
@@ -161,7 +165,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Parses a command line as the program does; the first line of what is wrong with it.
+/// Parses a command line as the program does; returns the first line of the error.
 fn parse(words: &[String]) -> Result<(), String> {
     match oscost::cli::check(words.iter().map(Into::into)) {
         Err(error)
@@ -174,7 +178,7 @@ fn parse(words: &[String]) -> Result<(), String> {
 }
 
 #[test]
-fn every_command_of_the_documentation_is_one_that_the_command_line_accepts() {
+fn the_command_line_accepts_every_command_of_the_documentation() {
     let mut refused = Vec::new();
     let mut tested = 0;
     for page in pages() {
@@ -212,7 +216,7 @@ fn help_texts() -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_example_of_the_help_is_a_command_that_the_command_line_accepts() {
+fn the_command_line_accepts_every_example_of_its_help() {
     let mut refused = Vec::new();
     for (name, help) in help_texts() {
         let Some((_, examples)) = help.split_once("\nExamples:\n") else { continue };
@@ -236,11 +240,7 @@ fn the_page_of_the_command_line_is_the_help_of_the_program() {
         .map(|(name, help)| format!("\n## {name}\n\n```text\n{}\n```\n", help.trim()))
         .collect();
     let generated = format!("{prose}{MARK}{sections}");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, generated).unwrap();
-    } else {
-        assert!(page == generated, "docs/reference/CLI.md is not the help; `make docs` writes it");
-    }
+    check_golden(&path, &generated);
 }
 
 #[test]
@@ -265,10 +265,10 @@ fn every_selector_of_the_documentation_names_cases_of_the_catalog() {
             }
         }
     }
-    assert!(unknown.is_empty(), "selectors of no case:\n{}", unknown.join("\n"));
+    assert!(unknown.is_empty(), "selectors without a case:\n{}", unknown.join("\n"));
 }
 
-/// The lines of a diff's hunks that the files must have already, by file.
+/// The lines of a diff's hunks that must be in the files already, by file.
 fn context_of_hunks(text: &str) -> Vec<(String, Vec<String>)> {
     let mut hunks: Vec<(String, Vec<String>)> = Vec::new();
     let (mut in_diff, mut file) = (false, String::new());

@@ -1,7 +1,7 @@
 //! The columns of `comparisons`: a line for each pair of figures that was compared.
 
 use crate::report::view::export::rows::{
-    ASKED, BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_IS, REV, UNIT,
+    BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_METRIC, REQUESTED, REV, UNIT,
 };
 use crate::report::view::export::sheet::Column;
 use crate::report::view::export::sheet::Kind::{Float, Integer, Text, Truth};
@@ -23,18 +23,18 @@ pub(super) const COLUMNS: &[Column] = &[
     REV,
     POINT,
     METRIC,
-    PRIMARY_IS,
+    PRIMARY_METRIC,
     Column {
         name: "base_target",
         kind: Text,
-        means: "the target that was compared with",
+        means: "the target of the base",
         unknown: None,
         read: |line| line.base(|base| base.row.target.text.as_str()),
     },
     Column {
         name: "new_target",
         kind: Text,
-        means: "the target that was compared",
+        means: "the target of the new side",
         unknown: None,
         read: |line| line.new.row.target.text.as_str().into(),
     },
@@ -48,42 +48,42 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "new_runs",
         kind: Text,
-        means: "the same of what was compared; within one run, the same id",
+        means: "the ids of the runs of the new side; within one run, the same id",
         unknown: None,
         read: |line| line.new.ids().into(),
     },
     Column {
         name: "base_started",
         kind: Text,
-        means: "when the first run of the base that was named began: RFC 3339, UTC",
+        means: "when the first run of the base began: RFC 3339, UTC",
         unknown: None,
         read: |line| line.base(|base| base.run().map(|run| &run.started)),
     },
     Column {
         name: "new_started",
         kind: Text,
-        means: "the same of what was compared",
+        means: "the same of the new side",
         unknown: None,
         read: |line| line.new.run().map(|run| &run.started).into(),
     },
     Column {
         name: "base_label",
         kind: Text,
-        means: "the user's own words for that run",
-        unknown: Some("none were given"),
+        means: "the label of that run",
+        unknown: Some("there is none"),
         read: |line| line.base(|base| base.run().and_then(|run| run.label.as_deref())),
     },
     Column {
         name: "new_label",
         kind: Text,
-        means: "the same of what was compared",
-        unknown: Some("none were given"),
+        means: "the same of the new side",
+        unknown: Some("there is none"),
         read: |line| line.new.run().and_then(|run| run.label.as_deref()).into(),
     },
     Column {
         name: "cpu_model",
         kind: Text,
-        means: "the processor; two of them are not compared",
+        means: "the processor; different ones are not compared",
         unknown: UNREAD,
         read: |line| line.new.cpu_model().into(),
     },
@@ -97,7 +97,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "new_kernel",
         kind: Text,
-        means: "the same of what was compared",
+        means: "the same of the new side",
         unknown: UNREAD,
         read: |line| line.new.kernel().into(),
     },
@@ -111,15 +111,15 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "new_run_class",
         kind: Text,
-        means: "the same of what was compared",
+        means: "the same of the new side",
         unknown: Some("nothing was measured, or instructions are counted"),
         read: |line| line.new.run_class().into(),
     },
-    ASKED,
+    REQUESTED,
     Column {
         name: "control",
         kind: Truth,
-        means: "whether both sides are the same, as a control; leave these out of what you count",
+        means: "whether both sides are identical, as a control; leave these out of counts",
         unknown: None,
         read: |line| line.compared(|it| it.control),
     },
@@ -133,7 +133,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "pairs",
         kind: Integer,
-        means: "pairs that count",
+        means: "valid pairs",
         unknown: None,
         read: |line| line.compared(|it| it.pairs),
     },
@@ -149,8 +149,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "base_median",
         kind: Float,
-        means: "the figure of the base, in the line's unit; of several runs a side, of the first",
-        unknown: Some("it has none"),
+        means: "the figure of the base, in the line's unit; of several runs on a side, of the first",
+        unknown: Some("it was not measured"),
         read: |line| line.base(|base| base.median()),
     },
     Column {
@@ -170,8 +170,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "new_median",
         kind: Float,
-        means: "the figure of what was compared",
-        unknown: Some("it has none"),
+        means: "the figure of the new side",
+        unknown: Some("it was not measured"),
         read: |line| line.new.median().into(),
     },
     Column {
@@ -191,7 +191,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "ratio",
         kind: Float,
-        means: "**the ratio**, new over base: of the pairs, not of the two figures beside it",
+        means: "**the ratio**, new over base: of the pairs, not of the two figures of this line",
         unknown: None,
         read: |line| line.compared(|it| it.ratio.value),
     },
@@ -212,7 +212,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "added",
         kind: Float,
-        means: "new less base, in the line's unit",
+        means: "new minus base, in the line's unit",
         unknown: None,
         read: |line| line.compared(|it| it.added.value),
     },
@@ -233,14 +233,14 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "p",
         kind: Float,
-        means: "of a two-sided sign test; of exact counts 0 or 1",
+        means: "the p value of a two-sided sign test; of exact counts 0 or 1",
         unknown: None,
         read: |line| line.compared(|it| it.p),
     },
     Column {
         name: "q",
         kind: Float,
-        means: "the same among all rows that were compared (Benjamini and Hochberg)",
+        means: "the p value corrected over all compared rows (Benjamini and Hochberg)",
         unknown: None,
         read: |line| line.compared(|it| it.q),
     },
@@ -254,22 +254,22 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "mde_pct",
         kind: Float,
-        means: "the smallest effect that could have been seen, in %",
-        unknown: Some("nobody can tell"),
+        means: "the minimum detectable effect, in %",
+        unknown: Some("below six pairs, or of inexact counts"),
         read: |line| line.compared(|it| it.mde_pct),
     },
     Column {
         name: "ties",
         kind: Integer,
-        means: "pairs of batches that did not differ at all",
+        means: "pairs of batches with equal values",
         unknown: None,
         read: |line| line.compared(|it| it.ties),
     },
     Column {
         name: "monitor_events_per_op",
         kind: Float,
-        means: "how often an op woke its monitor, or made calls that a treatment could see",
-        unknown: Some("nobody knows"),
+        means: "how often an op woke its monitor; without such a count, its system calls that a treatment can observe",
+        unknown: Some("unknown"),
         read: |line| line.compared(|it| it.monitor_events_per_op),
     },
     Column {

@@ -1,4 +1,4 @@
-//! The columns of `rows`: a line for each figure of each case at each place.
+//! The columns of `rows`: a line for each figure of each case on each target.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::report::view::row::is_asked;
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.rows/1";
 
-/// When nothing is said of a figure.
+/// When a figure is empty.
 const NO_FIGURE: Option<&str> = Some("it was not measured");
-/// When there is no interval.
+/// When an interval is empty.
 const NO_INTERVAL: Option<&str> = Some("below six repetitions");
-/// When there are no quantiles.
+/// When quantiles are empty.
 const NO_SHOTS: Option<&str> = Some("modes U, B, T");
 
 pub(super) const CASE: Column = Column {
     name: "case",
     kind: Text,
-    means: "the case: `family/name:axis=value,...`, without the values that go unsaid",
+    means: "the case: `family/name:axis=value,...`, without implied values",
     unknown: None,
     read: |line| line.new.row.case.as_str().into(),
 };
@@ -45,45 +45,45 @@ pub(super) const FAMILY: Column = Column {
 pub(super) const REV: Column = Column {
     name: "rev",
     kind: Integer,
-    means: "the revision of its definition; two revisions are not the same benchmark",
+    means: "the revision of its definition; two revisions are different benchmarks",
     unknown: None,
     read: |line| line.new.row.rev.into(),
 };
 pub(super) const POINT: Column = Column {
     name: "point",
     kind: Text,
-    means: "its point, every axis with its value: `size=4096,peer_cpu=same`",
+    means: "the value of every axis: `size=4096,peer_cpu=same`",
     unknown: None,
     read: |line| {
         let axes = line.new.row.point.iter().map(|(axis, value)| format!("{axis}={value}"));
         axes.collect::<Vec<_>>().join(",").into()
     },
 };
-pub(super) const ASKED: Column = Column {
-    name: "asked",
+pub(super) const REQUESTED: Column = Column {
+    name: "requested",
     kind: Truth,
-    means: "whether it was asked for; reference cases and parts of floors are measured in any case",
+    means: "whether it was requested; reference cases and parts of floors are always measured",
     unknown: None,
     read: |line| is_asked(line.new.row).into(),
 };
 pub(super) const METRIC: Column = Column {
     name: "metric",
     kind: Text,
-    means: "`primary` for the case's own figure, or the name of a further one",
+    means: "`primary` for the case's figure, or the name of a further metric",
     unknown: None,
     read: |line| line.new.metric.into(),
 };
-pub(super) const PRIMARY_IS: Column = Column {
-    name: "primary_is",
+pub(super) const PRIMARY_METRIC: Column = Column {
+    name: "primary_metric",
     kind: Text,
-    means: "of a workload, the metric that its `primary` figure is",
-    unknown: Some("it has ops"),
+    means: "of a workload, the metric that is its `primary` figure",
+    unknown: Some("it is not a workload"),
     read: |line| line.new.row.primary_metric.as_deref().into(),
 };
 pub(super) const UNIT: Column = Column {
     name: "unit",
     kind: Text,
-    means: "the unit of every figure of the line that names none: `ns/op`, `B/s`, `s` and others",
+    means: "the unit of the line's figures whose column names none: `ns/op`, `B/s`, `s`, ...",
     unknown: None,
     read: |line| line.new.unit.text().into(),
 };
@@ -117,14 +117,14 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "label",
         kind: Text,
-        means: "the user's own words (`--label`)",
-        unknown: Some("none were given"),
+        means: "the label (`--label`)",
+        unknown: Some("there is none"),
         read: |line| line.new.run().and_then(|run| run.label.as_deref()).into(),
     },
     Column {
         name: "complete",
         kind: Truth,
-        means: "whether every row that was asked for came to its end",
+        means: "whether every requested row was completed",
         unknown: None,
         read: |line| line.new.run().map(|run| run.complete).into(),
     },
@@ -153,7 +153,7 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "run_flags",
         kind: Text,
         means: "the flags of the run, separated by spaces",
-        unknown: Some("nobody looked at the machine"),
+        unknown: Some("the machine was not probed"),
         read: |line| {
             let flags = line.new.conditions().map(|it| &it.flags);
             flags.map(|flags| spaced(flags.iter().map(String::as_str))).into()
@@ -167,7 +167,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "target",
         kind: Text,
-        means: "the target, as it is typed: `local`, `seccomp=docker+nice=5@ssh:db1`",
+        means: "the target as typed: `local`, `seccomp=docker+nice=5@ssh:db1`",
         unknown: None,
         read: |line| line.new.row.target.text.as_str().into(),
     },
@@ -189,14 +189,14 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "cpu",
         kind: Integer,
         means: "the CPU that the workers were pinned to",
-        unknown: Some("they were not"),
+        unknown: Some("they were not pinned"),
         read: |line| line.new.row.target.cpu.into(),
     },
     Column {
         name: "peer",
         kind: Text,
         means: "the machine of the other end, `m1`",
-        unknown: Some("the other end stands beside it, or there is none"),
+        unknown: Some("both ends are on one machine, or there is one end"),
         read: |line| line.new.row.target.peer.as_deref().into(),
     },
     Column {
@@ -210,10 +210,10 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "reason",
         kind: Text,
         means: "why it was not measured",
-        unknown: Some("it was"),
+        unknown: Some("it was measured"),
         read: |line| line.new.row.reason.as_deref().into(),
     },
-    ASKED,
+    REQUESTED,
     Column {
         name: "mode",
         kind: Text,
@@ -222,14 +222,14 @@ pub(super) const COLUMNS: &[Column] = &[
         read: |line| line.new.row.mode.map(|mode| mode.text()).into(),
     },
     METRIC,
-    PRIMARY_IS,
+    PRIMARY_METRIC,
     UNIT,
     BETTER,
     Column {
         name: "median",
         kind: Float,
-        means: "**the figure**: the median over repetition values; of a further metric of what \
-                has ops, the sum over all cells by the sum of their ops",
+        means: "**the figure**: the median over repetition values; of a further metric of a benchmark, \
+                the sum over all workers divided by the sum of their ops",
         unknown: NO_FIGURE,
         read: |line| line.new.median().into(),
     },
@@ -257,21 +257,21 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "raw_median",
         kind: Float,
-        means: "the median of what the clock showed, before anything was taken out",
+        means: "the median of what the clock showed, before anything was subtracted",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.raw_median),
     },
     Column {
         name: "overhead_clock",
         kind: Float,
-        means: "what the clock adds to an op of the shortest batch",
+        means: "the clock's share of an op in the shortest batch",
         unknown: Some("no op was timed"),
         read: |line| line.estimate(|it| it.overhead.clock),
     },
     Column {
         name: "overhead_loop",
         kind: Float,
-        means: "what the loop adds to an op",
+        means: "the loop's share of an op",
         unknown: Some("other modes than U and T"),
         read: |line| line.estimate(|it| it.overhead.loop_cost),
     },
@@ -292,8 +292,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "sd_within",
         kind: Float,
-        means: "the median standard deviation inside one",
-        unknown: Some("no cell has two clean groups"),
+        means: "the median standard deviation within a repetition",
+        unknown: Some("no worker has two undisturbed groups"),
         read: |line| line.estimate(|it| it.sd_within),
     },
     Column {
@@ -313,14 +313,14 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "repetitions",
         kind: Integer,
-        means: "cells with a value",
+        means: "workers with a value",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.repetitions),
     },
     Column {
         name: "samples",
         kind: Integer,
-        means: "batches in them, rejected ones left out",
+        means: "their batches, without rejected ones",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.samples),
     },
@@ -334,7 +334,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "converged",
         kind: Truth,
-        means: "whether the precision that was asked for was reached",
+        means: "whether the requested precision was reached",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.converged),
     },
@@ -397,7 +397,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "floor",
         kind: Float,
-        means: "the sum of the op's primitives, below which it cannot go",
+        means: "the sum of the op's primitives, which it cannot undercut",
         unknown: Some("it has none, or of a further metric"),
         read: |line| match line.new.metric {
             PRIMARY => line.new.row.floor.as_ref().and_then(|floor| floor.value).into(),
@@ -407,29 +407,29 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "calls_per_op",
         kind: Float,
-        means: "how often an op enters the kernel, as counted",
+        means: "system calls of an op, as counted",
         unknown: Some("not counted"),
         read: |line| line.new.row.calls.as_ref().map(|it| all(&it.per_op)).into(),
     },
     Column {
         name: "peer_calls_per_op",
         kind: Float,
-        means: "how often its peer does, per op of ours",
+        means: "system calls of its peer per op",
         unknown: Some("not counted"),
         read: |line| line.new.row.calls.as_ref().map(|it| all(&it.peer_per_op)).into(),
     },
     Column {
         name: "calls_expected",
         kind: Truth,
-        means: "whether its calls are what the definition says",
+        means: "whether its calls match the definition",
         unknown: Some("not counted"),
         read: |line| line.new.row.calls.as_ref().map(|it| it.expected).into(),
     },
     Column {
         name: "lost_pct",
         kind: Float,
-        means: "time that cells wanted and did not get, in %: the median over cells",
-        unknown: Some("not shown, or the op waits by itself"),
+        means: "time that workers were runnable but not running, in %: the median over workers",
+        unknown: Some("unknown, or the op itself waits"),
         read: |line| line.new.row.disturbed.lost_pct.into(),
     },
     Column {
@@ -449,7 +449,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "expected",
         kind: Text,
-        means: "the prediction that was written before measuring; empty for none",
+        means: "the expectation written before measuring; empty for none",
         unknown: None,
         read: |line| line.new.row.expected.as_str().into(),
     },

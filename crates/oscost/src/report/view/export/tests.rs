@@ -140,7 +140,7 @@ const HELD: &[(&str, &str)] = &[
     ("outcome", "row/outcome"),
     ("reason", "row/reason"),
     ("mode", "row/mode"),
-    ("primary_is", "row/primary"),
+    ("primary_metric", "row/primary"),
     ("unit", "row/unit"),
     ("better", "row/better"),
     ("median", "estimate/median"),
@@ -179,7 +179,7 @@ const WORKED_OUT: &[&str] = &[
     "family",
     "point",
     "treatments",
-    "asked",
+    "requested",
     "metric",
     "calls_per_op",
     "peer_calls_per_op",
@@ -234,7 +234,7 @@ fn what_is_worked_out_is_as_the_page_says() {
     let sheet = Sheet::rows(&record);
     assert_eq!(cell(&sheet, 0, "treatments"), "seccomp=docker+nice=5".into());
     assert_eq!(cell(&sheet, 0, "flags"), "REFERENCE DRIFT".into());
-    assert_eq!(cell(&sheet, 0, "asked"), Value::Truth(false));
+    assert_eq!(cell(&sheet, 0, "requested"), Value::Truth(false));
     assert_eq!(cell(&sheet, 0, "family"), "syscall".into());
     assert_eq!(cell(&sheet, 0, "point"), "via=raw".into());
     assert_eq!(cell(&sheet, 0, "calls_per_op"), Value::Float(2.5));
