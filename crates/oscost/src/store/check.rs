@@ -1,4 +1,4 @@
-//! What a record must be beyond its types, so that whoever reads it later need not be careful.
+//! Checks what a valid record must satisfy beyond its types, so that code that reads it later need not.
 
 use oscost_model::record::{Record, Row, RowOutcome};
 
@@ -6,25 +6,25 @@ use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 use super::limits::MAX_PREDICTIONS;
 
-/// A hundred rows make a bill, so this is a thousand bills in one record.
+/// The price list has at most a hundred rows, so these are a thousand price lists in one record.
 const MAX_ROWS: usize = 100_000;
 
-/// More than a run of a thousand bills has.
+/// More than a run of a thousand price lists has.
 const MAX_CURVES: usize = 10_000;
 
-/// Each of some curves is a pair with a few others.
+/// Each curve crosses a few others.
 const MAX_CROSSINGS: usize = 10 * MAX_CURVES;
 
-/// A curve is read by a person.
+/// A curve is read by a person, who does not need more points.
 const MAX_CURVE_POINTS: usize = 10_000;
 
-/// A label stands in one line of a list.
+/// A label is shown in one line of a list.
 const MAX_LABEL_BYTES: usize = 1 << 10;
 
 /// The longest kernel command line has 2 KiB on x86-64 and 4 KiB on any other machine.
 const MAX_TEXT_BYTES: usize = 4 << 10;
 
-/// Refuses a record that is not as a record must be.
+/// Refuses an invalid record.
 pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     refuse_unless(is_uuid(&record.id), "id", "is not a UUID in lower case")?;
     inspect(record, text_rule).map_err(|Fault { at, why }| ImportError::Bad { at, why })?;
@@ -39,7 +39,8 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     let why = format!("has {rows} rows, the maximum is {MAX_ROWS}");
     refuse_unless(rows <= MAX_ROWS, "results", &why)?;
     for (index, row) in record.results.iter().enumerate() {
-        check_row(row).map_err(|(at, why)| bad(&format!("results[{index}].{at}"), &why))?;
+        check_row(row)
+            .map_err(|RowFault { at, why }| bad(&format!("results[{index}].{at}"), &why))?;
     }
     let curves = record.curves.len();
     let why = format!("has {curves} curves, the maximum is {MAX_CURVES}");
@@ -65,21 +66,28 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     Ok(())
 }
 
-fn check_row(row: &Row) -> Result<(), (&'static str, String)> {
+/// An invalid part of a row.
+struct RowFault {
+    at: &'static str,
+    why: String,
+}
+
+fn check_row(row: &Row) -> Result<(), RowFault> {
     if row.outcome == RowOutcome::Measured && row.estimate.is_none() {
-        return Err(("estimate", "is missing, though the row was measured".to_owned()));
+        let why = "is missing, although the row was measured".to_owned();
+        return Err(RowFault { at: "estimate", why });
     }
-    let there = row.repetitions.len();
+    let present = row.repetitions.len();
     let counted = row.estimate.as_ref().map_or(0, |estimate| estimate.repetitions);
-    if counted as usize > there {
-        let why = format!("is {counted}, and there are {there} repetitions");
-        return Err(("estimate.repetitions", why));
+    if counted as usize > present {
+        let why = format!("is {counted}, and there are {present} repetitions");
+        return Err(RowFault { at: "estimate.repetitions", why });
     }
     Ok(())
 }
 
-fn refuse_unless(good: bool, at: &str, why: &str) -> Result<(), ImportError> {
-    if good { Ok(()) } else { Err(bad(at, why)) }
+fn refuse_unless(valid: bool, at: &str, why: &str) -> Result<(), ImportError> {
+    if valid { Ok(()) } else { Err(bad(at, why)) }
 }
 
 fn bad(at: &str, why: &str) -> ImportError {
@@ -92,18 +100,16 @@ fn text_rule(key: &str, text: &str) -> Result<(), String> {
         return Err(format!("has {} bytes, the maximum is {max_bytes}", text.len()));
     }
     match text.chars().find(|&c| is_dangerous(c)) {
-        Some(c) => Err(format!("holds the control character U+{:04X}", u32::from(c))),
+        Some(c) => Err(format!("has the control character U+{:04X}", u32::from(c))),
         None => Ok(()),
     }
 }
 
-/// Whether a character makes a terminal do more than show it, or shows other characters in another
-/// order than they stand in.
+/// Whether a character controls the terminal, or changes the order in which characters are shown.
 ///
-/// Such a text is refused, not repaired: repaired, it would be another record under the same id,
-/// shown as what its author measured. A line break or a tab is taken, for it stands in honest
-/// records, in a command that was measured or in what a program said when it failed, and it moves
-/// nothing but the next word.
+/// Such a text is refused, not repaired: a repaired record would be another one under the same id,
+/// shown as measured by its author. Line breaks and tabs are accepted: valid records have them in
+/// commands and in error messages of programs, and they only move the next word.
 pub(super) fn is_dangerous(c: char) -> bool {
     let reorders = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     (c.is_control() && c != '\n' && c != '\t') || reorders
@@ -118,10 +124,10 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-const NOT_UTC: &str = "is not a time as RFC 3339 writes it in UTC";
+const NOT_UTC: &str = "is not a time in UTC as in RFC 3339";
 
-/// Whether `text` has the shape of `2026-11-21T08:15:00Z`, with any fraction of the second. Runs
-/// are listed in the order of such texts.
+/// Whether `text` has the form of `2026-11-21T08:15:00Z`, with any fraction of the second. Runs are
+/// sorted by these texts.
 fn is_utc(text: &str) -> bool {
     let Some(time) = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")) else {
         return false;
@@ -130,11 +136,11 @@ fn is_utc(text: &str) -> bool {
         Some((seconds, fraction)) => (seconds, fraction),
         None => (time, "0"),
     };
-    let shape = b"0000-00-00T00:00:00";
-    seconds.len() == shape.len()
-        && seconds.bytes().zip(shape).all(|(byte, &like)| match like {
+    let form = b"0000-00-00T00:00:00";
+    seconds.len() == form.len()
+        && seconds.bytes().zip(form).all(|(byte, &expected)| match expected {
             b'0' => byte.is_ascii_digit(),
-            like => byte == like,
+            expected => byte == expected,
         })
         && (1..=9).contains(&fraction.len())
         && fraction.bytes().all(|byte| byte.is_ascii_digit())
@@ -145,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_uuid_in_lower_case_is_an_id() {
+    fn only_a_uuid_in_lower_case_is_accepted() {
         assert!(is_uuid("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b"));
         for text in [
             "",
@@ -161,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_time_in_utc_is_a_start() {
+    fn only_a_time_in_utc_is_accepted() {
         for text in [
             "2026-11-21T08:15:00Z",
             "2026-11-21T08:15:00.25Z",
@@ -184,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_break_lines_but_not_drive_a_terminal() {
+    fn a_text_may_have_line_breaks_but_not_control_a_terminal() {
         assert_eq!(text_rule("command", "sh -c 'a\n\tb' \u{e9}\u{4e2d}"), Ok(()));
         for c in ['\u{1b}', '\r', '\u{8}', '\0', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}'] {
             assert!(text_rule("command", &format!("a{c}b")).is_err(), "{c:?}");

@@ -55,13 +55,17 @@ pub enum Cause {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// No run has that id, or it was imported and cannot be appended to.
-    #[error("it has no such run")]
+    #[error("it has no such run, or the run was imported")]
     NoRun,
     /// No prediction has that number.
-    #[error("it has no prediction {0}")]
+    #[error("it has no prediction {0}\n  hint: `oscost predict list` shows their numbers")]
     NoPrediction(i64),
     /// The maximum number of predictions is reached.
-    #[error("it already has {} predictions, the maximum", MAX_PREDICTIONS)]
+    #[error(
+        "it already has {} predictions, the maximum\n  hint: `oscost predict delete NUMBER` removes \
+         one",
+        MAX_PREDICTIONS
+    )]
     TooManyPredictions,
     /// A run already has that id.
     #[error("it already has a run with that id")]
@@ -144,15 +148,15 @@ fn list_of_runs(words: &str, runs: &[Listing]) -> String {
     format!("; {words} {}", ids.join(", "))
 }
 
-/// A record from elsewhere was refused. Nothing of it was kept.
+/// A record from elsewhere was refused, and nothing of it was stored.
 ///
-/// Words of the record that stand in these texts are shortened and hold no control characters.
+/// Texts of the record that these errors quote are shortened, without control characters.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// It is larger than any record may be.
+    /// It is larger than the maximum.
     #[error("the record has {bytes} bytes, the maximum is {max_bytes}")]
     TooLarge {
-        /// Its length.
+        /// Its size.
         bytes: usize,
         /// The maximum.
         max_bytes: usize,
@@ -161,14 +165,16 @@ pub enum ImportError {
     #[error("the file is not a record: {0}")]
     NotARecord(String),
     /// It was written by a newer oscost.
-    #[error("the record is of the newer schema {found}, and this oscost reads {known}")]
+    #[error(
+        "the record has the newer schema {found}: this oscost reads {known}, a newer one reads both"
+    )]
     Newer {
         /// Its schema.
         found: String,
         /// The schema that this program reads.
         known: &'static str,
     },
-    /// It is JSON of another kind.
+    /// It is JSON with another schema.
     #[error("the file is not a record: its schema is {found}, not {known}")]
     OtherSchema {
         /// Its schema.
@@ -176,7 +182,7 @@ pub enum ImportError {
         /// The schema that this program reads.
         known: &'static str,
     },
-    /// A part of it is not as a record must be.
+    /// A part of it is invalid.
     #[error("the record's `{at}` {why}")]
     Bad {
         /// The part: `results[3].reason`.
@@ -184,8 +190,8 @@ pub enum ImportError {
         /// What is wrong with it.
         why: String,
     },
-    /// A run of that id is in the store.
-    #[error("run {id} is in the store already")]
+    /// The store has a run with that id.
+    #[error("run {id} is already in the store")]
     Exists {
         /// The id.
         id: String,

@@ -1,24 +1,23 @@
-//! A look at every number and text of a value, whatever its type.
+//! Checks every number and text of a value, whatever its type.
 //!
-//! It is a serializer that writes nothing. So a field that is added to the record tomorrow is
-//! looked at too, without anybody remembering to, and a record of millions of samples is looked
-//! at without a copy.
+//! It is a serializer that writes nothing. So fields that are added to the record later are checked
+//! without further code, and a record with millions of samples is checked without a copy.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde::ser;
 
-/// What may stand in a text. Given the key that the text stands under, or that of the list that
-/// it stands in; answers what is wrong with it.
+/// A rule for texts: given the key of a text, or that of its list, and the text; the error says what is
+/// wrong with it.
 pub(super) type TextRule = fn(key: &str, text: &str) -> Result<(), String>;
 
-/// The rule that takes every text.
+/// The rule that accepts every text.
 pub(super) fn any_text(_key: &str, _text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Something that may not stand in a value.
+/// An invalid part of a value.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
     /// Where: `results[3].reason`.
@@ -41,8 +40,8 @@ impl ser::Error for Fault {
     }
 }
 
-/// Looks at all of `value`; an error is the first number that is not finite, the first interval
-/// that ends before it begins, or the first text that `rule` does not take.
+/// Checks all of `value`. The error is the first number that is not finite, the first interval that
+/// ends before it begins, or the first text that `rule` refuses.
 pub(super) fn inspect<T: Serialize>(value: &T, rule: TextRule) -> Result<(), Fault> {
     value.serialize(&mut Inspector { rule, path: Vec::new(), low: f64::NEG_INFINITY })
 }
@@ -50,7 +49,7 @@ pub(super) fn inspect<T: Serialize>(value: &T, rule: TextRule) -> Result<(), Fau
 struct Inspector {
     rule: TextRule,
     path: Vec<Step>,
-    /// Where the interval that is being looked at begins.
+    /// The lower end of the interval that is being checked.
     low: f64,
 }
 
@@ -60,7 +59,7 @@ enum Step {
     Key(&'static str),
     /// Into a list.
     Index(usize),
-    /// Into a map, whose keys are not ours to repeat.
+    /// Into a map, whose keys are not quoted, since they are untrusted.
     Map,
 }
 
@@ -86,7 +85,7 @@ impl Inspector {
     }
 }
 
-/// A list that is being looked at.
+/// A list that is being checked.
 struct List<'a> {
     inspector: &'a mut Inspector,
     next: usize,
@@ -100,8 +99,8 @@ impl List<'_> {
     }
 }
 
-/// Kinds of value in which nothing can be wrong.
-macro_rules! harmless {
+/// Types whose values are always valid.
+macro_rules! always_valid {
     ($($name:ident($($kind:ty)?)),*) => {
         $(fn $name(self $(, _: $kind)?) -> Result<(), Fault> {
             Ok(())
@@ -120,7 +119,7 @@ impl<'a> ser::Serializer for &'a mut Inspector {
     type SerializeStruct = Self;
     type SerializeStructVariant = Self;
 
-    harmless!(
+    always_valid!(
         serialize_bool(bool),
         serialize_char(char),
         serialize_bytes(&[u8]),

@@ -1,75 +1,74 @@
 //! Samples as bytes: about ten each, where JSON takes 130.
 //!
-//! The first byte is the version. Then come the samples to the end of the bytes, each as what is
-//! new against the one before it (the first: against zeros): a byte that says which parts follow,
-//! and the parts. Neighbours are much alike, so most parts are left out, and a step is smaller
-//! than the number it leads to.
+//! The first byte is the version. Samples follow to the end of the bytes, each as the difference from
+//! the previous one (the first one from zeros): a byte that says which parts follow, and the parts.
+//! Neighbours are similar, so most parts are left out, and differences are smaller than the numbers.
 //!
-//! No length is written down, so none has to be believed: what unpacking allocates is bounded by
-//! the bytes that are really there. Numbers are little-endian in groups of seven bits, with the
-//! eighth bit set in all but the last byte (LEB128); a step's sign moves to its lowest bit.
+//! The format contains no lengths, so none has to be trusted: what unpacking allocates is bounded by
+//! the number of bytes. Numbers are little-endian in groups of seven bits, with the eighth bit set in
+//! all but the last byte (LEB128); the sign of a difference is its lowest bit.
 
 use oscost_model::worker::Sample;
 use thiserror::Error;
 
-/// The version of this page.
+/// The version of the format.
 const VERSION: u8 = 1;
 
-/// The bits of the byte that a sample begins with. Ticks always follow it; then, in this order, the
-/// parts whose bit is set.
+/// The bits of the first byte of a sample. It is followed by the ticks, then by the parts whose bits are
+/// set, in this order.
 mod part {
-    /// The step of `arm`.
+    /// The difference of `arm`.
     pub(super) const ARM: u8 = 1;
-    /// The step of `round`.
+    /// The difference of `round`.
     pub(super) const ROUND: u8 = 1 << 1;
-    /// The step of `batch`; without it the batch is the next one.
+    /// The difference of `batch` from the next one, which is the default.
     pub(super) const BATCH: u8 = 1 << 2;
-    /// The step of `n`.
+    /// The difference of `n`.
     pub(super) const N: u8 = 1 << 3;
-    /// Involuntary switches; without it there were none.
+    /// The involuntary switches; 0 by default.
     pub(super) const SWITCHES: u8 = 1 << 4;
-    /// Major faults; without it there were none.
+    /// The major faults; 0 by default.
     pub(super) const FAULTS: u8 = 1 << 5;
-    /// It migrated. Nothing follows for it.
+    /// Whether it migrated; it has no part.
     pub(super) const MIGRATED: u8 = 1 << 6;
-    /// The step of the CPU time, first of all parts; without it that is not known.
+    /// The difference of the CPU time, the first of all parts; unknown by default.
     pub(super) const CPU_TIME: u8 = 1 << 7;
 }
 
-/// Why bytes are no samples.
+/// Why bytes are not packed samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadSamples {
-    /// They were written by a newer oscost, or are something else.
-    #[error("samples are packed in version {0}, and this oscost knows version {VERSION}")]
+    /// They were written by a newer oscost, or are not samples.
+    #[error("the packed samples have version {0}, and this oscost reads version {VERSION}")]
     Version(u8),
     /// They end in the middle of a sample.
     #[error("packed samples end in the middle of one")]
     Short,
-    /// A number is one that packing never writes.
-    #[error("packed samples hold a number that packing never writes")]
-    Strange,
+    /// A number is out of range.
+    #[error("packed samples have a number that is out of range")]
+    OutOfRange,
 }
 
 /// Packs samples, in order.
 pub fn pack(samples: &[Sample]) -> Vec<u8> {
-    // Enough for most workers, so that the bytes are not moved while they grow.
+    // Enough for most workers, so that the buffer rarely has to grow.
     let mut out = Vec::with_capacity(1 + 12 * samples.len());
     out.push(VERSION);
     let mut last = Sample::default();
     for sample in samples {
         let head = out.len();
         out.push(if sample.migrated { part::MIGRATED } else { 0 });
-        push(&mut out, step(last.ticks as u64, sample.ticks as u64));
+        push(&mut out, difference(last.ticks as u64, sample.ticks as u64));
         if let Some(cpu_ns) = sample.cpu_ns {
             out[head] |= part::CPU_TIME;
-            push(&mut out, step(last.cpu_ns.unwrap_or(0), cpu_ns));
+            push(&mut out, difference(last.cpu_ns.unwrap_or(0), cpu_ns));
         }
         let next = last.batch.wrapping_add(1);
         for (bit, number) in [
-            (part::ARM, step(last.arm.into(), sample.arm.into())),
-            (part::ROUND, step(last.round.into(), sample.round.into())),
-            (part::BATCH, step(next.into(), sample.batch.into())),
-            (part::N, step(last.n, sample.n)),
+            (part::ARM, difference(last.arm.into(), sample.arm.into())),
+            (part::ROUND, difference(last.round.into(), sample.round.into())),
+            (part::BATCH, difference(next.into(), sample.batch.into())),
+            (part::N, difference(last.n, sample.n)),
             (part::SWITCHES, sample.involuntary_switches.into()),
             (part::FAULTS, sample.major_faults.into()),
         ] {
@@ -94,20 +93,20 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
     let mut last = Sample::default();
     while !rest.0.is_empty() {
         let head = rest.byte()?;
-        let ticks = stepped(last.ticks as u64, rest.number()?) as i64;
+        let ticks = add_difference(last.ticks as u64, rest.number()?) as i64;
         let cpu_ns = match head & part::CPU_TIME {
             0 => None,
-            _ => Some(stepped(last.cpu_ns.unwrap_or(0), rest.number()?)),
+            _ => Some(add_difference(last.cpu_ns.unwrap_or(0), rest.number()?)),
         };
         let mut number = |bit| if head & bit == 0 { Ok(0) } else { rest.number() };
         let next = last.batch.wrapping_add(1);
         last = Sample {
             ticks,
             cpu_ns,
-            arm: narrow(stepped(last.arm.into(), number(part::ARM)?))?,
-            round: narrow(stepped(last.round.into(), number(part::ROUND)?))?,
-            batch: narrow(stepped(next.into(), number(part::BATCH)?))?,
-            n: stepped(last.n, number(part::N)?),
+            arm: narrow(add_difference(last.arm.into(), number(part::ARM)?))?,
+            round: narrow(add_difference(last.round.into(), number(part::ROUND)?))?,
+            batch: narrow(add_difference(next.into(), number(part::BATCH)?))?,
+            n: add_difference(last.n, number(part::N)?),
             involuntary_switches: narrow(number(part::SWITCHES)?)?,
             major_faults: narrow(number(part::FAULTS)?)?,
             migrated: head & part::MIGRATED != 0,
@@ -117,21 +116,21 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
     Ok(samples)
 }
 
-/// The step from one number to another, small steps either way as small numbers. It wraps, so
-/// that there is one between any two.
-fn step(from: u64, to: u64) -> u64 {
-    let step = to.wrapping_sub(from) as i64;
-    ((step << 1) ^ (step >> 63)) as u64
+/// The wrapping difference between two numbers, with its sign in the lowest bit (zigzag), so that small
+/// differences in either direction are small numbers.
+fn difference(from: u64, to: u64) -> u64 {
+    let difference = to.wrapping_sub(from) as i64;
+    ((difference << 1) ^ (difference >> 63)) as u64
 }
 
-/// Where a step leads.
-fn stepped(from: u64, step: u64) -> u64 {
-    let step = (step >> 1) ^ (step & 1).wrapping_neg();
-    from.wrapping_add(step)
+/// The number with this difference from another.
+fn add_difference(from: u64, difference: u64) -> u64 {
+    let difference = (difference >> 1) ^ (difference & 1).wrapping_neg();
+    from.wrapping_add(difference)
 }
 
 fn narrow<T: TryFrom<u64>>(number: u64) -> Result<T, BadSamples> {
-    T::try_from(number).map_err(|_| BadSamples::Strange)
+    T::try_from(number).map_err(|_| BadSamples::OutOfRange)
 }
 
 fn push(out: &mut Vec<u8>, mut number: u64) {
@@ -142,7 +141,7 @@ fn push(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// The bytes that were not read yet.
+/// The bytes that are still to be read.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
@@ -159,14 +158,14 @@ impl Rest<'_> {
             let bits = u64::from(byte & 0x7f);
             // The tenth byte has room for one bit.
             if bits << shift >> shift != bits {
-                return Err(BadSamples::Strange);
+                return Err(BadSamples::OutOfRange);
             }
             number |= bits << shift;
             if byte & 0x80 == 0 {
                 return Ok(number);
             }
         }
-        Err(BadSamples::Strange)
+        Err(BadSamples::OutOfRange)
     }
 }
 
@@ -177,7 +176,7 @@ mod tests {
     use super::*;
 
     fn any_sample() -> impl Strategy<Value = Sample> {
-        // Small numbers, as in life, and any numbers.
+        // Mostly small numbers, as in real samples, and any numbers.
         let rare = || prop_oneof![3 => Just(0u32), 1 => any::<u32>()];
         let long = || prop_oneof![0..100_000u64, any::<u64>()];
         let target = (any::<u8>(), 0..5u32, rare());
@@ -204,7 +203,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_unpacking_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn unpacking_accepts_any_bytes_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut bytes = bytes;
             let _ = unpack(&bytes);
             bytes.insert(0, VERSION);
@@ -214,7 +213,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_gives_fewer_samples_or_an_error(
+        fn truncated_bytes_give_fewer_samples_or_an_error(
             samples in prop::collection::vec(any_sample(), 1..9),
             cut in any::<prop::sample::Index>(),
         ) {
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_every_range_survive_packing() {
+    fn extreme_values_survive_packing() {
         let high = Sample {
             arm: u8::MAX,
             round: u32::MAX,
@@ -262,14 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_samples_are_told_apart() {
+    fn invalid_bytes_are_refused_with_their_reason() {
         assert_eq!(unpack(&[]), Err(BadSamples::Short));
         assert_eq!(unpack(&[1]), Ok(vec![]));
         assert_eq!(unpack(&[2, 0, 0, 0]), Err(BadSamples::Version(2)));
         assert_eq!(unpack(&[1, part::CPU_TIME, 0]), Err(BadSamples::Short));
         let arm_300 = [1, part::ARM, 0, 0xd8, 0x04];
-        assert_eq!(unpack(&arm_300), Err(BadSamples::Strange));
+        assert_eq!(unpack(&arm_300), Err(BadSamples::OutOfRange));
         let eleven_bytes = [1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
-        assert_eq!(unpack(&eleven_bytes), Err(BadSamples::Strange));
+        assert_eq!(unpack(&eleven_bytes), Err(BadSamples::OutOfRange));
     }
 }

@@ -1,4 +1,4 @@
-//! What only shows from inside: a full disk, another process in the way, and what SQLite was told.
+//! What only tests inside the room can show: a full disk, another process, and the settings of SQLite.
 
 use std::time::Duration;
 
@@ -62,19 +62,19 @@ fn pragma(conn: &Connection, name: &str) -> i64 {
 }
 
 #[test]
-fn sqlite_is_told_what_a_store_needs() {
+fn the_database_has_the_settings_of_a_store() {
     let (_folder, store) = new_store();
     let mode: String =
         store.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
-    let told = ["synchronous", "foreign_keys", "auto_vacuum", "busy_timeout"]
+    let settings = ["synchronous", "foreign_keys", "auto_vacuum", "busy_timeout"]
         .map(|name| pragma(&store.conn, name));
-    assert_eq!(told, [1, 1, 2, 5_000]);
+    assert_eq!(settings, [1, 1, 2, 5_000]);
     assert_eq!(pragma(&store.conn, "user_version"), schema::VERSION);
 }
 
 #[test]
-fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
+fn a_full_disk_loses_only_the_entry_that_did_not_fit() {
     let (_folder, mut store) = new_store();
     store.begin(&started()).unwrap();
     store.conn.pragma_update(None, "max_page_count", 40).unwrap();
@@ -97,14 +97,14 @@ fn a_full_disk_costs_the_entry_that_met_it_and_nothing_else() {
     assert_eq!(workers(&store), expected);
     assert_eq!(store.list().unwrap()[0].workers, u64::from(kept));
 
-    // With space again, the same store goes on.
+    // With space again, the same store can be used.
     store.conn.pragma_update(None, "max_page_count", 1_000_000).unwrap();
     store.append(ID, &worker(0.5)).unwrap();
     assert_eq!(workers(&store).len(), kept as usize + 1);
 }
 
 #[test]
-fn a_full_disk_takes_no_half_of_a_new_run() {
+fn a_full_disk_stores_no_part_of_a_new_run() {
     let (_folder, mut store) = new_store();
     let pages = pragma(&store.conn, "page_count");
     store.conn.pragma_update(None, "max_page_count", pages).unwrap();
@@ -116,7 +116,7 @@ fn a_full_disk_takes_no_half_of_a_new_run() {
 }
 
 #[test]
-fn a_store_that_another_process_holds_too_long_is_said_to_be_locked() {
+fn a_store_locked_by_another_process_is_reported_as_locked() {
     let (folder, mut store) = new_store();
     store.begin(&started()).unwrap();
     let other = Connection::open(folder.path().join("store.db")).unwrap();
@@ -125,7 +125,7 @@ fn a_store_that_another_process_holds_too_long_is_said_to_be_locked() {
     let error = store.append(ID, &worker(0.0)).unwrap_err();
     assert!(matches!(error.cause, Cause::Locked), "{error}");
     assert!(error.to_string().contains("another process"), "{error}");
-    // Who only reads is not in its way.
+    // Reading does not need the lock.
     assert_eq!(store.list().unwrap().len(), 1);
     other.execute_batch("ROLLBACK").unwrap();
     store.append(ID, &worker(0.0)).unwrap();

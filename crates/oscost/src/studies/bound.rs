@@ -1,45 +1,48 @@
-//! What is predicted of a number (a value, a bound or a range), and whether it held.
+//! What is predicted of a cost (a value, a bound or a range), and whether it holds.
+//!
+//! A prediction holds, does not hold, or is undecided: where an interval lies on both sides of a bound,
+//! and without an interval.
 
 use std::fmt;
 
-/// A value holds where the cost is between so many times less and so many times more. Closer than
-/// a quarter, two runs of one case on one machine may disagree; much further, and any machine of
-/// the last ten years would bear it out. Who means more than that writes a range.
+/// A value holds if the cost differs from it by at most this factor. With less than a quarter, two
+/// runs of one case on one machine may disagree; with much more, the value would hold on any machine
+/// of the last ten years. A wider prediction is written as a range.
 pub const VALUE_TOLERANCE_FACTOR: f64 = 1.25;
 
-/// Numbers above this are no costs: in nanoseconds it is a quarter of an hour.
+/// The largest cost: in nanoseconds it is a quarter of an hour.
 const MAX_NUMBER: f64 = 1e12;
-/// Nor are those below this, but 0 itself as the lower end of a range.
+/// The smallest cost, except 0 as the lower end of a range.
 const MIN_NUMBER: f64 = 1e-6;
-/// A number takes so many characters.
+/// The maximum number of characters of a number.
 const MAX_NUMBER_CHARS: usize = 15;
 
-/// What is said of a number.
+/// A statement about a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// It is this, within a factor of [`VALUE_TOLERANCE_FACTOR`].
+    /// It has this value, within a factor of [`VALUE_TOLERANCE_FACTOR`].
     Value(f64),
     /// It is less than this.
     Below(f64),
     /// It is more than this.
     Above(f64),
-    /// It is between these, both of them included.
+    /// It is between these, inclusive.
     Range(f64, f64),
 }
 
 /// What became of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictionResult {
-    /// It was right.
+    /// It is right.
     Held,
-    /// It was wrong.
+    /// It is wrong.
     DidNotHold,
-    /// The figures cannot tell.
+    /// The figures cannot decide.
     Undecided,
 }
 
 impl PredictionResult {
-    /// As tables have it.
+    /// The result as it is shown.
     pub fn text(self) -> &'static str {
         match self {
             PredictionResult::Held => "held",
@@ -50,7 +53,7 @@ impl PredictionResult {
 }
 
 impl Bound {
-    /// Reads `120`, `~120`, `<25`, `>1` or `100..200`.
+    /// Parses `120`, `~120`, `<25`, `>1` or `100..200`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Some((low, high)) = text.split_once("..") {
@@ -72,21 +75,20 @@ impl Bound {
         }
     }
 
-    /// Whether it holds of a cost whose figure is `value` and whose interval is `interval`. Without
-    /// an interval nobody knows.
+    /// Whether it holds for a cost with this figure and interval. Without an interval it is undecided.
     pub fn judge(&self, value: f64, interval: Option<[f64; 2]>) -> PredictionResult {
         let Some([low, high]) = interval else { return PredictionResult::Undecided };
         if ![value, low, high].iter().all(|number| number.is_finite()) {
             return PredictionResult::Undecided;
         }
-        // The figure is part of what is held against it, wherever its interval lies.
+        // The figure counts even if it lies outside its interval.
         let (low, high) = (low.min(value), high.max(value));
         let (inside, outside) = match *self {
-            Bound::Below(most) => (high < most, low >= most),
-            Bound::Above(least) => (low > least, high <= least),
+            Bound::Below(max) => (high < max, low >= max),
+            Bound::Above(min) => (low > min, high <= min),
             Bound::Value(_) | Bound::Range(..) => {
-                let (least, most) = self.ends();
-                (low >= least && high <= most, high < least || low > most)
+                let (min, max) = self.ends();
+                (low >= min && high <= max, high < min || low > max)
             }
         };
         match (inside, outside) {
@@ -96,42 +98,42 @@ impl Bound {
         }
     }
 
-    /// The numbers between which it lies; of a value, those within which it holds.
+    /// The numbers between which the cost must lie.
     pub fn ends(&self) -> (f64, f64) {
         match *self {
             Bound::Value(value) => (value / VALUE_TOLERANCE_FACTOR, value * VALUE_TOLERANCE_FACTOR),
-            Bound::Below(most) => (0.0, most),
-            Bound::Above(least) => (least, f64::INFINITY),
-            Bound::Range(least, most) => (least, most),
+            Bound::Below(max) => (0.0, max),
+            Bound::Above(min) => (min, f64::INFINITY),
+            Bound::Range(min, max) => (min, max),
         }
     }
 
-    /// The same in units of which one has so many of its own.
+    /// The same in another unit, by the factor of the units.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         match *self {
             Bound::Value(value) => Bound::Value(value * factor),
-            Bound::Below(most) => Bound::Below(most * factor),
-            Bound::Above(least) => Bound::Above(least * factor),
-            Bound::Range(least, most) => Bound::Range(least * factor, most * factor),
+            Bound::Below(max) => Bound::Below(max * factor),
+            Bound::Above(min) => Bound::Above(min * factor),
+            Bound::Range(min, max) => Bound::Range(min * factor, max * factor),
         }
     }
 
-    /// The same in numbers of four digits: for what was computed.
+    /// The same in numbers of four digits, for computed bounds.
     #[must_use]
     pub fn rounded(&self) -> Self {
         match *self {
             Bound::Value(value) => Bound::Value(rounded(value)),
-            Bound::Below(most) => Bound::Below(rounded(most)),
-            Bound::Above(least) => Bound::Above(rounded(least)),
-            Bound::Range(least, most) => Bound::Range(rounded(least), rounded(most)),
+            Bound::Below(max) => Bound::Below(rounded(max)),
+            Bound::Above(min) => Bound::Above(rounded(min)),
+            Bound::Range(min, max) => Bound::Range(rounded(min), rounded(max)),
         }
     }
 
-    /// What is said of the sum of two numbers of which these are said.
+    /// The bound of the sum of two numbers with these bounds.
     #[must_use]
     pub fn sum(&self, other: &Self) -> Self {
-        // A value is taken for what it is: how far it may be off is a matter of the sum.
+        // A value is added without its tolerance, which is that of the sum.
         let exact = |bound: &Self| match *bound {
             Bound::Value(value) => (value, value),
             _ => bound.ends(),
@@ -145,53 +147,53 @@ impl Bound {
         }
     }
 
-    /// Whether no number is as both say.
+    /// Whether no number satisfies both.
     pub fn contradicts(&self, other: &Self) -> bool {
-        let ((low, high), (its_low, its_high)) = (self.ends(), other.ends());
-        high < its_low || its_high < low
+        let ((low, high), (other_low, other_high)) = (self.ends(), other.ends());
+        high < other_low || other_high < low
     }
 }
 
-/// As [`Bound::parse`] reads it.
+/// In the form that [`Bound::parse`] parses.
 impl fmt::Display for Bound {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Bound::Value(value) => write!(to, "{value}"),
-            Bound::Below(most) => write!(to, "<{most}"),
-            Bound::Above(least) => write!(to, ">{least}"),
-            Bound::Range(least, most) => write!(to, "{least}..{most}"),
+            Bound::Below(max) => write!(to, "<{max}"),
+            Bound::Above(min) => write!(to, ">{min}"),
+            Bound::Range(min, max) => write!(to, "{min}..{max}"),
         }
     }
 }
 
-/// A number that was computed, in the four digits of it that are shown.
+/// A computed number in the four digits that are shown.
 fn rounded(number: f64) -> f64 {
     format!("{number:.3e}").parse().unwrap_or(number)
 }
 
-/// A number that a person might mean: digits, and perhaps a point with more of them.
+/// Parses a number: digits, and optionally a point with more digits.
 fn number(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let read =
+    let parsed =
         (plain && text.len() <= MAX_NUMBER_CHARS).then(|| text.parse::<f64>().ok()).flatten();
-    let number = read.ok_or_else(|| format!("{} is no number", shown(text)))?;
+    let number = parsed.ok_or_else(|| format!("{} is not a number", shown(text)))?;
     match number == 0.0 || (MIN_NUMBER..=MAX_NUMBER).contains(&number) {
         true => Ok(number),
         false => {
-            Err(format!("{} is no cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}", shown(text)))
+            Err(format!("{} is not a cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}", shown(text)))
         }
     }
 }
 
 /// Text from outside as an error shows it.
 pub(super) fn shown(text: &str) -> String {
-    const LONGEST: usize = 40;
-    let start: String = text.chars().take(LONGEST).collect();
+    const MAX_CHARS: usize = 40;
+    let start: String = text.chars().take(MAX_CHARS).collect();
     format!("`{}`", start.escape_debug())
 }
 
-/// Whether a cost is less than another, by the intervals of both.
+/// Whether a cost is less than another, judged by the intervals of both.
 pub fn judge_order(one: Option<[f64; 2]>, other: Option<[f64; 2]>) -> PredictionResult {
     match (one, other) {
         (Some([_, high]), Some([low, _])) if high < low => PredictionResult::Held,
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_a_bound_and_a_range_are_read_and_written_back() {
+    fn a_value_a_bound_and_a_range_are_parsed_and_written_back() {
         for (text, bound, back) in [
             ("120", Bound::Value(120.0), "120"),
             ("~5", Bound::Value(5.0), "5"),
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_says_so() {
+    fn an_invalid_number_is_refused() {
         for text in [
             "",
             "ns",
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_holds_where_the_whole_interval_lies_on_its_side() {
+    fn a_bound_holds_if_the_whole_interval_lies_on_its_side() {
         let judge = |text: &str, low: f64, high: f64| {
             Bound::parse(text).unwrap().judge((low + high) / 2.0, Some([low, high]))
         };
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_decided_without_an_interval_or_by_one_that_leaves_its_figure_out() {
+    fn an_interval_that_is_missing_or_lacks_its_figure_decides_nothing() {
         let below = Bound::Below(25.0);
         assert_eq!(below.judge(1.0, None), PredictionResult::Undecided);
         assert_eq!(below.judge(f64::NAN, Some([1.0, 2.0])), PredictionResult::Undecided);
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_holds_where_the_intervals_lie_apart() {
+    fn an_order_holds_if_the_intervals_do_not_overlap() {
         let (low, high) = (Some([1.0, 2.0]), Some([3.0, 4.0]));
         assert_eq!(judge_order(low, high), PredictionResult::Held);
         assert_eq!(judge_order(high, low), PredictionResult::DidNotHold);
@@ -300,14 +302,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_said_is_held_by_its_own_middle_and_by_nothing_far_away(
+        fn a_range_holds_for_its_middle_and_not_for_a_number_outside(
             low in 1.0f64..1e6, more in 1.1f64..10.0
         ) {
             let range = Bound::Range(low, low * more);
             let middle = low * more.sqrt();
             prop_assert_eq!(range.judge(middle, Some([middle, middle])), PredictionResult::Held);
-            let far = low * more * 1.01;
-            prop_assert_eq!(range.judge(far, Some([far, far])), PredictionResult::DidNotHold);
+            let outside = low * more * 1.01;
+            prop_assert_eq!(range.judge(outside, Some([outside, outside])), PredictionResult::DidNotHold);
         }
     }
 }

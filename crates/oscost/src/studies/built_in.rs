@@ -3,7 +3,7 @@
 use super::parser;
 use super::study::Study;
 
-/// The studies that come with oscost: their names, and their files.
+/// The names of the built-in studies, and their files.
 const EMBEDDED: &[(&str, &str)] = &[
     ("sunos-1999", include_str!("../../../../studies/sunos-1999.toml")),
     ("ph-2000", include_str!("../../../../studies/ph-2000.toml")),
@@ -17,9 +17,9 @@ pub fn built_in_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED.iter().map(|(name, _)| *name)
 }
 
-/// The study of that name that comes with oscost. A test reads them all.
+/// The built-in study of that name. A test parses all of them.
 pub fn find_built_in(name: &str) -> Option<Study> {
-    let (_, text) = EMBEDDED.iter().find(|(its, _)| *its == name)?;
+    let (_, text) = EMBEDDED.iter().find(|(built_in, _)| *built_in == name)?;
     parser::parse(text.as_bytes()).ok()
 }
 
@@ -29,16 +29,16 @@ mod tests {
     use crate::studies::study::RequestedCase;
 
     #[test]
-    fn every_study_that_comes_with_oscost_can_be_read_and_has_cases_of_the_catalog() {
+    fn every_built_in_study_parses_and_measures_cases_of_the_catalog() {
         let catalog = oscost_worker::benchmarks::data();
         for name in built_in_names() {
-            let (_, text) = EMBEDDED.iter().find(|(its, _)| *its == name).unwrap();
+            let (_, text) = EMBEDDED.iter().find(|(built_in, _)| *built_in == name).unwrap();
             let study = parser::parse(text.as_bytes()).unwrap_or_else(|it| panic!("{name}: {it}"));
             assert_eq!(study.id, name);
             assert!(text.is_ascii());
             for RequestedCase { case, line, .. } in study.requested_cases() {
                 let parsed = oscost_model::case::Case::parse(case).unwrap();
-                // Those of programs are held against their files by the command line's tests.
+                // Those of programs are checked against their files by tests of the command line.
                 if parsed.benchmark.starts_with("workload/") {
                     continue;
                 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_ph_2000_stand_as_they_were_printed() {
+    fn the_tables_of_ph_2000_are_as_published() {
         let study = find_built_in("ph-2000").unwrap();
         let printed: Vec<Vec<&str>> = study
             .tables

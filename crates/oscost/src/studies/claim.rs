@@ -2,19 +2,19 @@
 
 use super::quantity::Quantity;
 
-/// Within so many per cent of each other, costs that are added are one constant. The five of study
-/// ph-2000 lie within 0.6 % of their mean. At 1 % the layout of five loops would decide, and at
-/// 20 % a monitor that looks at arguments would pass for one that does not.
+/// Added costs are the same constant if they differ from their mean by at most this. The five of study
+/// ph-2000 are within 0.6 % of their mean. With 1 % the code layout of five loops would decide, and
+/// with 20 % a monitor that reads arguments could not be distinguished from one that does not.
 pub const EQUAL_WITHIN_PCT: f64 = 5.0;
 
-/// Something that a study says.
+/// A claim of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The statement, in our words.
     pub statement: String,
-    /// Where it stands.
+    /// Its location in the publication.
     pub location: String,
-    /// The cases that it is said of.
+    /// The keys of the rows that it is about.
     pub cases: Vec<String>,
     /// When it holds.
     pub criterion: Criterion,
@@ -23,15 +23,15 @@ pub struct Claim {
 /// When a claim holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Criterion {
-    /// Of two places: all cases have the same added to them, within [`EQUAL_WITHIN_PCT`].
+    /// Of two targets: the new one adds the same to all cases, within [`EQUAL_WITHIN_PCT`].
     EqualAdded,
-    /// Of two places: of each case, new over base lies within these bounds.
+    /// Of two targets: for each case, the ratio of new to base is within these bounds.
     Ratio {
-        /// The lower one.
+        /// The lower bound.
         min: f64,
-        /// The upper one.
+        /// The upper bound.
         max: f64,
     },
-    /// Of one place: each of these lies within its bounds.
+    /// Of one target: each of these is within its bounds.
     Within(Vec<Quantity>),
 }

@@ -1,26 +1,26 @@
-//! How a study had its machine, and whether this one is so.
+//! The configuration of a study's machine, and whether this machine has the same.
 
 use oscost_model::record::{Machine, Record};
 
-/// Something that a study says of the machine that it measured on.
+/// A statement of a study about the machine on which it measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The same in our words.
+    /// The statement, in our words.
     pub text: String,
-    /// What is looked at here.
+    /// What is checked here.
     pub kind: ConditionKind,
 }
 
-/// What a condition asks of a machine.
+/// What a condition requires of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionKind {
-    /// Nothing but the shell of one user ran.
+    /// Only the shell of one user ran.
     SingleUser,
     /// The scheduler puts nothing else on the CPU.
     IsolatedCpu,
-    /// What is measured stays on one CPU.
+    /// The measured process stays on one CPU.
     Pinned,
-    /// Interrupts were off while it was timed.
+    /// Interrupts were disabled in timed code.
     InterruptsOff,
     /// The core's frequency is fixed.
     FixedFrequency,
@@ -28,7 +28,7 @@ pub enum ConditionKind {
     Alone,
     /// The measuring program was compiled without optimisation.
     Unoptimised,
-    /// Something that cannot be looked at.
+    /// Something that cannot be checked.
     Other,
 }
 
@@ -37,11 +37,11 @@ pub enum ConditionKind {
 pub enum Holds {
     /// It does.
     Yes,
-    /// It does not, and could be made to.
+    /// It does not, but could be configured to.
     No,
     /// It cannot hold here.
     Cannot,
-    /// This run cannot tell.
+    /// The record does not show it.
     Unknown,
 }
 
@@ -57,23 +57,23 @@ impl Holds {
     }
 }
 
-/// What was found of a condition.
+/// Whether a condition holds, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionResult {
     /// Whether it holds.
     pub holds: Holds,
-    /// Why, or what it takes.
+    /// Why, or how to make it hold.
     pub reason: String,
 }
 
-/// The run level of a machine in single-user mode, as `who -r` names it.
+/// The run levels of single-user mode, as `who -r` names them.
 const SINGLE_USER: [&str; 3] = ["S", "1", "rescue"];
 
 /// Whether a condition holds on the machine of a run.
 pub fn judge(condition: &Condition, record: &Record) -> ConditionResult {
     let found = |holds, why: &str| ConditionResult { holds, reason: why.to_owned() };
     let Some(machine) = record.machines.first() else {
-        return found(Holds::Unknown, "the run has met no machine");
+        return found(Holds::Unknown, "the record has no machine");
     };
     let cpu = record.results.iter().find_map(|row| row.target.cpu);
     match condition.kind {
@@ -88,35 +88,38 @@ pub fn judge(condition: &Condition, record: &Record) -> ConditionResult {
         },
         ConditionKind::InterruptsOff => found(
             Holds::Cannot,
-            "user code cannot switch them off; what an interrupt took is seen, and its batch left \
-             out of oscost's own figure",
+            "user code cannot disable them; oscost detects batches with an interrupt and leaves them \
+             out of its own figure",
         ),
         ConditionKind::FixedFrequency => fixed_frequency(machine),
         ConditionKind::Alone => found(
             Holds::Yes,
-            "oscost holds a lock of the machine; what else runs there, the first lines say",
+            "oscost holds a lock of the machine; the first lines say how noisy other programs make it",
         ),
         ConditionKind::Unoptimised => found(
             Holds::No,
-            "but in the rows with code=plain, which are loops and calls as a compiler writes them \
-             without optimisation; what stands around the others is optimised",
+            "only rows with code=plain are loops and calls as compiled without optimisation; the code \
+             around all others is optimised",
         ),
-        ConditionKind::Other => found(Holds::Unknown, "nothing that could be looked at"),
+        ConditionKind::Other => found(Holds::Unknown, "it cannot be checked"),
     }
 }
 
 fn single_user(machine: &Machine) -> ConditionResult {
-    let how = "`sudo systemctl rescue` on the console, or `single` on the kernel's command line";
+    let hint = "`sudo systemctl rescue` on the console, or `single` on the kernel's command line";
     match machine.os.run_level.as_deref() {
         Some(level) if SINGLE_USER.contains(&level) => {
             ConditionResult { holds: Holds::Yes, reason: format!("the run level is {level}") }
         }
-        Some(level) => {
-            ConditionResult { holds: Holds::No, reason: format!("the run level is {level}: {how}") }
-        }
+        Some(level) => ConditionResult {
+            holds: Holds::No,
+            reason: format!("the run level is {level}: {hint}"),
+        },
         None => ConditionResult {
             holds: Holds::Unknown,
-            reason: format!("no run level is recorded here, as in a container; else {how}"),
+            reason: format!(
+                "no run level is recorded, for example in a container; otherwise {hint}"
+            ),
         },
     }
 }
@@ -130,7 +133,7 @@ fn isolated(machine: &Machine, cpu: Option<u32>) -> ConditionResult {
         }
         (Some([first, ..]), _) => ConditionResult {
             holds: Holds::No,
-            reason: format!("CPU {first} is isolated, and was not measured: `--cpu {first}`"),
+            reason: format!("CPU {first} is isolated, but was not measured: `--cpu {first}`"),
         },
         (Some([]), _) => ConditionResult {
             holds: Holds::No,
@@ -152,11 +155,11 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
         (Some(_), None) if fixed => ConditionResult {
             holds: Holds::Unknown,
             reason:
-                "the governor is `performance`; whether the core boosts, this kernel does not say"
+                "the governor is `performance`; this kernel does not say whether the core boosts"
                     .to_owned(),
         },
         (Some(_), Some(false)) if fixed => {
-            let why = "the governor is `performance`, and nothing boosts".to_owned();
+            let why = "the governor is `performance`, and the core does not boost".to_owned();
             ConditionResult { holds: Holds::Yes, reason: why }
         }
         (Some(governor), boost) => {
@@ -169,7 +172,7 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
         }
         (None, _) => ConditionResult {
             holds: Holds::Unknown,
-            reason: "no governor shows here, as in a guest, whose host decides".to_owned(),
+            reason: "no governor is visible, for example in a guest, whose host decides".to_owned(),
         },
     }
 }
@@ -177,29 +180,29 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::studies::test_record::stored_record;
 
     fn record() -> Record {
-        let mut record: Record =
-            serde_json::from_str(include_str!("../../tests/store/run-1.json")).unwrap();
+        let mut record = stored_record();
         record.results[0].target.cpu = Some(1);
         record
     }
 
-    fn found(record: &Record, asks: ConditionKind) -> (Holds, String) {
+    fn found(record: &Record, kind: ConditionKind) -> (Holds, String) {
         let ConditionResult { holds, reason: why } =
-            judge(&Condition { text: "so".to_owned(), kind: asks }, record);
+            judge(&Condition { text: "any".to_owned(), kind }, record);
         (holds, why)
     }
 
     #[test]
-    fn a_condition_is_judged_by_the_machine_and_says_what_it_takes() {
+    fn a_condition_is_judged_by_the_machine_and_says_how_to_make_it_hold() {
         let mut record = record();
         let scheduling = &mut record.machines[0].scheduling;
         scheduling.isolated_cpus = Some(vec![]);
         scheduling.governor = Some("schedutil".to_owned());
         scheduling.boost = Some(true);
         record.machines[0].os.run_level = Some("5".to_owned());
-        for (asks, holds, words) in [
+        for (kind, holds, words) in [
             (ConditionKind::SingleUser, Holds::No, "systemctl rescue"),
             (ConditionKind::IsolatedCpu, Holds::No, "isolcpus=1"),
             (ConditionKind::Pinned, Holds::Yes, "CPU 1"),
@@ -207,20 +210,20 @@ mod tests {
             (ConditionKind::FixedFrequency, Holds::No, "performance"),
             (ConditionKind::Alone, Holds::Yes, "lock"),
             (ConditionKind::Unoptimised, Holds::No, "code=plain"),
-            (ConditionKind::Other, Holds::Unknown, "nothing"),
+            (ConditionKind::Other, Holds::Unknown, "cannot be checked"),
         ] {
-            let (said, why) = found(&record, asks);
-            assert!(said == holds && why.contains(words), "{asks:?}: {said:?}: {why}");
+            let (found, why) = found(&record, kind);
+            assert!(found == holds && why.contains(words), "{kind:?}: {found:?}: {why}");
         }
         let scheduling = &mut record.machines[0].scheduling;
         scheduling.isolated_cpus = Some(vec![1]);
         scheduling.governor = Some("performance".to_owned());
         scheduling.boost = Some(false);
         record.machines[0].os.run_level = Some("S".to_owned());
-        for asks in
+        for kind in
             [ConditionKind::SingleUser, ConditionKind::IsolatedCpu, ConditionKind::FixedFrequency]
         {
-            assert_eq!(found(&record, asks).0, Holds::Yes, "{asks:?}");
+            assert_eq!(found(&record, kind).0, Holds::Yes, "{kind:?}");
         }
         record.machines[0].scheduling.boost = None;
         assert_eq!(found(&record, ConditionKind::FixedFrequency).0, Holds::Unknown);
@@ -229,10 +232,10 @@ mod tests {
         let machine = &mut record.machines[0];
         (machine.scheduling.isolated_cpus, machine.scheduling.governor) = (None, None);
         machine.os.run_level = None;
-        for asks in
+        for kind in
             [ConditionKind::SingleUser, ConditionKind::IsolatedCpu, ConditionKind::FixedFrequency]
         {
-            assert_eq!(found(&record, asks).0, Holds::Unknown, "{asks:?}");
+            assert_eq!(found(&record, kind).0, Holds::Unknown, "{kind:?}");
         }
         record.machines.clear();
         assert_eq!(found(&record, ConditionKind::Alone).0, Holds::Unknown);

@@ -9,27 +9,27 @@ use super::claim::EQUAL_WITHIN_PCT;
 use super::rounds::IntervalEstimate;
 use super::verdict::{MIN_ROUNDS, Verdict, judge_bounds};
 
-/// What is added to some cases on average.
+/// The cost that is added to some cases on average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AddedCost {
     /// In nanoseconds: the median over rounds of the mean over cases.
     pub mean: IntervalEstimate,
-    /// Rounds in which all cases have both sides.
+    /// The number of rounds with all cases on both targets.
     pub rounds: usize,
 }
 
-/// What came of asking whether all cases have the same added to them.
+/// Whether the same is added to all cases.
 pub(super) struct EqualAddedResult {
     pub(super) verdict: Verdict,
     pub(super) added: Option<AddedCost>,
     pub(super) each: Vec<Option<IntervalEstimate>>,
 }
 
-/// Whether what is added to some cases, by round, is the same.
+/// Judges whether the costs added to some cases, given by round, are the same.
 ///
-/// Rounds drift: in each, a case is held against the mean of all cases of that round, and the
-/// median of these distances gets an interval. The intervals hold their truths all at once in 95 %
-/// of runs (Bonferroni), so that a constant is taken for none in at most 5 %.
+/// The machine drifts between rounds, so a case is compared with the mean of all cases of the same
+/// round, and the interval is that of the median of these differences. All intervals together contain
+/// the true values in 95 % of runs (Bonferroni), so a constant is refuted in at most 5 %.
 pub(super) fn equal_added(cases: &[BTreeMap<u32, f64>]) -> EqualAddedResult {
     let none = |verdict, added| EqualAddedResult { verdict, added, each: vec![None; cases.len()] };
     let undecided = |why: String| Verdict::Undecided(why);
@@ -50,27 +50,28 @@ pub(super) fn equal_added(cases: &[BTreeMap<u32, f64>]) -> EqualAddedResult {
     let added =
         AddedCost { mean: IntervalEstimate { value: mean, interval }, rounds: rounds.len() };
     if rounds.len() < MIN_ROUNDS {
-        let why = format!("{} rounds have all of its cases: it takes {MIN_ROUNDS}", rounds.len());
+        let why =
+            format!("{} rounds have all of its cases, and {MIN_ROUNDS} are needed", rounds.len());
         return none(undecided(why), Some(added));
     }
     if interval.is_none_or(|it| it.lo <= 0.0) {
-        let why = "nothing is surely added that could be the same".to_owned();
+        let why = "the interval of what is added on average reaches zero".to_owned();
         return none(undecided(why), Some(added));
     }
     let nominal = Nominal::FIXED.bonferroni(cases.len());
-    let spot = |case: usize| {
-        let apart = rounds.iter().zip(&means).map(|(round, of_round)| round[case] - of_round);
-        let apart: Vec<f64> = apart.map(|apart| apart / mean).collect();
-        let sorted = order::sorted(&apart);
+    let estimate = |case: usize| {
+        let differences = rounds.iter().zip(&means).map(|(round, of_round)| round[case] - of_round);
+        let differences: Vec<f64> = differences.map(|it| it / mean).collect();
+        let sorted = order::sorted(&differences);
         Some(IntervalEstimate {
             value: order::median(&sorted)?,
             interval: median_hs(&sorted, nominal),
         })
     };
-    let each: Vec<Option<IntervalEstimate>> = (0..cases.len()).map(spot).collect();
+    let each: Vec<Option<IntervalEstimate>> = (0..cases.len()).map(estimate).collect();
     let bound = EQUAL_WITHIN_PCT / 100.0;
-    let verdict = match each.iter().flatten().any(|spot| spot.interval.is_none()) {
-        true => undecided(format!("{} rounds bound too little: it takes more", rounds.len())),
+    let verdict = match each.iter().flatten().any(|it| it.interval.is_none()) {
+        true => undecided(format!("{} rounds are too few to bound all intervals", rounds.len())),
         false => judge_bounds(&each, Interval { lo: -bound, hi: bound }),
     };
     EqualAddedResult { verdict, added: Some(added), each }

@@ -1,11 +1,11 @@
-//! What stands in a column of a study's table, as a formula of what was measured: half of a round
-//! trip, how many times as dear as another row, the calls of a million ops.
+//! The formula of a column of a study's table: half of a round trip, the ratio to another row, the
+//! calls of a million ops.
 
 use oscost_model::untrusted::display_text;
 
-/// A formula nests no deeper: each bracket is a step down the stack of whoever reads it.
+/// The maximum depth of brackets: the parser and the evaluation recurse for each.
 const MAX_DEPTH: usize = 8;
-/// The longest one; papers divide by two.
+/// The maximum length of a formula; those of papers are short.
 const MAX_CHARS: usize = 120;
 
 /// A formula.
@@ -17,13 +17,13 @@ pub enum Formula {
     This,
     /// The figure of another row of the table, by its name.
     Row(String),
-    /// The system calls that an op of the row was counted to make.
+    /// The counted system calls of an op of the row.
     Calls,
-    /// Two formulas, joined.
+    /// Two formulas joined by an operator.
     Joined(Box<Formula>, Operator, Box<Formula>),
 }
 
-/// What joins two formulas.
+/// An operator between two formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `+`
@@ -36,7 +36,7 @@ pub enum Operator {
     Over,
 }
 
-/// What a formula is told of.
+/// The values of a formula's variables.
 pub trait Variables {
     /// The figure of the row itself.
     fn own_figure(&self) -> Option<f64>;
@@ -47,28 +47,28 @@ pub trait Variables {
 }
 
 impl Formula {
-    /// Reads one.
+    /// Parses a formula.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             format!(
-                "`{}` is no formula: {why}; such as `100 * this / \"row\"`",
+                "`{}` is not a formula: {why}; an example is `100 * this / \"row\"`",
                 display_text(text, 60)
             )
         };
         if text.len() > MAX_CHARS {
             return Err(wrong("it is too long"));
         }
-        let mut reader = Reader { rest: text.trim(), deep: 0 };
+        let mut reader = Reader { rest: text.trim(), depth: 0 };
         let formula = reader.sum().map_err(wrong)?;
         if !reader.rest.is_empty() {
-            return Err(wrong("it goes on where it could end"));
+            return Err(wrong("it continues after its end"));
         }
         formula.degree().map_err(wrong)?;
         Ok(formula)
     }
 
-    /// How often a figure stands in it as a factor: a time in nanoseconds has 1, a ratio 0. What is
-    /// added must have as many on both sides.
+    /// The number of figures that are its factors: 1 for a time in nanoseconds, 0 for a ratio. Both
+    /// operands of a sum must have the same degree.
     pub fn degree(&self) -> Result<i32, &'static str> {
         Ok(match self {
             Formula::Number(_) | Formula::Calls => 0,
@@ -87,12 +87,12 @@ impl Formula {
         })
     }
 
-    /// Whether it is the row's own figure, as it is.
+    /// Whether it is the row's own figure, unchanged.
     pub fn is_own_figure(&self) -> bool {
         *self == Formula::This
     }
 
-    /// Whether anything that was timed stands in it.
+    /// Whether it contains a figure that was timed.
     pub fn has_figures(&self) -> bool {
         match self {
             Formula::This | Formula::Row(_) => true,
@@ -101,11 +101,11 @@ impl Formula {
         }
     }
 
-    /// How many calls an op makes, where it comes to `value`, and nothing but calls stand in it: of
-    /// a million calls and the thirty of a start-up one. `None` where that is not known.
+    /// The number of calls of an op for which its value is `value`, if it contains only calls: one, for
+    /// a million calls and the thirty of a start-up. `None` if that is not known.
     pub fn calls_of(&self, value: f64) -> Option<f64> {
-        struct Made(f64);
-        impl Variables for Made {
+        struct CallCount(f64);
+        impl Variables for CallCount {
             fn own_figure(&self) -> Option<f64> {
                 None
             }
@@ -116,15 +116,15 @@ impl Formula {
                 Some(self.0)
             }
         }
-        let [none, one, two] = [0.0, 1.0, 2.0].map(|calls| self.value(&Made(calls)));
+        let [none, one, two] = [0.0, 1.0, 2.0].map(|calls| self.value(&CallCount(calls)));
         let (none, each) = (none?, one? - none?);
-        // Only where each call adds the same.
+        // Only if each call adds the same.
         let is_line = (two? - none - 2.0 * each).abs() <= 1e-9 * each.abs();
         (is_line && each != 0.0).then(|| (value - none) / each)
     }
 
-    /// What the row's own figure is multiplied by, where nothing else is done with it: of a total of
-    /// a million ops a million.
+    /// The factor of the row's own figure, if it is only multiplied: a million for the total of a
+    /// million ops.
     pub fn own_figure_factor(&self) -> Option<f64> {
         struct One;
         impl Variables for One {
@@ -141,7 +141,7 @@ impl Formula {
         (self.degree() == Ok(1)).then(|| self.value(&One)).flatten()
     }
 
-    /// The rows that it names.
+    /// The names of the rows that it refers to.
     pub fn rows(&self) -> Vec<&str> {
         match self {
             Formula::Row(name) => vec![name],
@@ -150,15 +150,15 @@ impl Formula {
         }
     }
 
-    /// What it comes to; `None` where something in it is not known, or the result is no number.
-    pub fn value(&self, known: &dyn Variables) -> Option<f64> {
+    /// Its value; `None` if a variable is not known or the result is not finite.
+    pub fn value(&self, variables: &dyn Variables) -> Option<f64> {
         let value = match self {
             Formula::Number(number) => *number,
-            Formula::This => known.own_figure()?,
-            Formula::Row(name) => known.row(name)?,
-            Formula::Calls => known.calls()?,
+            Formula::This => variables.own_figure()?,
+            Formula::Row(name) => variables.row(name)?,
+            Formula::Calls => variables.calls()?,
             Formula::Joined(left, operator, right) => {
-                let (left, right) = (left.value(known)?, right.value(known)?);
+                let (left, right) = (left.value(variables)?, right.value(variables)?);
                 match operator {
                     Operator::Plus => left + right,
                     Operator::Minus => left - right,
@@ -173,11 +173,11 @@ impl Formula {
 
 struct Reader<'a> {
     rest: &'a str,
-    deep: usize,
+    depth: usize,
 }
 
 impl Reader<'_> {
-    /// Whether one of these stands next; it is passed over.
+    /// Consumes one of these signs, if it is next.
     fn accept<T: Copy>(&mut self, signs: &[(char, T)]) -> Option<T> {
         let (sign, what) = signs.iter().find(|(sign, _)| self.rest.starts_with(*sign))?;
         self.rest = self.rest[sign.len_utf8()..].trim_start();
@@ -202,35 +202,33 @@ impl Reader<'_> {
 
     fn atom(&mut self) -> Result<Formula, &'static str> {
         if self.accept(&[('(', ())]).is_some() {
-            self.deep += 1;
-            if self.deep > MAX_DEPTH {
-                return Err("it has brackets in brackets in brackets");
+            self.depth += 1;
+            if self.depth > MAX_DEPTH {
+                return Err("its brackets are nested too deeply");
             }
             let inside = self.sum()?;
-            self.deep -= 1;
-            self.accept(&[(')', ())]).ok_or("a bracket stays open")?;
+            self.depth -= 1;
+            self.accept(&[(')', ())]).ok_or("a bracket is not closed")?;
             return Ok(inside);
         }
         if self.accept(&[('"', ())]).is_some() {
-            let (name, rest) = self.rest.split_once('"').ok_or("a name stays open")?;
+            let (name, rest) =
+                self.rest.split_once('"').ok_or("the quotes of a name are not closed")?;
             self.rest = rest.trim_start();
             return Ok(Formula::Row(name.to_owned()));
         }
-        let end = |is: fn(char) -> bool, text: &str| {
-            text.find(|letter| !is(letter)).unwrap_or(text.len())
-        };
-        let word = &self.rest[..end(|letter| letter.is_ascii_alphabetic(), self.rest)];
+        let end = |is: fn(char) -> bool, text: &str| text.find(|c| !is(c)).unwrap_or(text.len());
+        let word = &self.rest[..end(|c| c.is_ascii_alphabetic(), self.rest)];
         if !word.is_empty() {
             self.rest = self.rest[word.len()..].trim_start();
             return match word {
                 "this" => Ok(Formula::This),
                 "calls" => Ok(Formula::Calls),
-                _ => Err("a word in it is neither `this` nor `calls`, nor a name in quotes"),
+                _ => Err("a word is none of `this`, `calls` and a name in quotes"),
             };
         }
-        let digits =
-            &self.rest[..end(|letter| letter.is_ascii_digit() || letter == '.', self.rest)];
-        let number = digits.parse().map_err(|_| "a number or a name is missing in it")?;
+        let digits = &self.rest[..end(|c| c.is_ascii_digit() || c == '.', self.rest)];
+        let number = digits.parse().map_err(|_| "a number or a name is missing")?;
         self.rest = self.rest[digits.len()..].trim_start();
         Ok(Formula::Number(number))
     }

@@ -24,6 +24,8 @@ pub mod quantity;
 mod rounds;
 pub mod single_target;
 pub mod study;
+#[cfg(test)]
+mod test_record;
 pub mod two_targets;
 pub mod unit;
 pub mod verdict;

@@ -1,4 +1,4 @@
-//! The parser of study files (TOML), whose format docs/reference/STUDY-FILES.md describes.
+//! Parses study files (TOML), whose format docs/reference/STUDY-FILES.md describes.
 //!
 //! Study files are untrusted: their size, their number of rows and the length of their texts are
 //! limited, unknown keys are rejected, and errors name the line.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::bound::{Bound, shown};
 use super::unit::ClockRates;
 
-/// What an estimate is told in.
+/// The unit of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Nanoseconds.
@@ -16,14 +16,14 @@ pub enum TimeUnit {
     Milliseconds,
     /// Seconds.
     Seconds,
-    /// Cycles of the core, as many a second as it runs at.
+    /// Cycles of the core, at its frequency.
     Cycles,
-    /// Ticks of the processor's counter, which runs at a rate of its own.
+    /// Ticks of the processor's counter, which has a rate of its own.
     Ticks,
 }
 
 impl TimeUnit {
-    /// As it is written.
+    /// The unit as it is written.
     pub fn text(self) -> &'static str {
         match self {
             TimeUnit::Nanoseconds => "ns",
@@ -47,18 +47,18 @@ impl TimeUnit {
         })
     }
 
-    /// How many nanoseconds one has on a machine of these beats; or why that cannot be told.
-    pub fn ns(self, beats: &ClockRates) -> Result<f64, String> {
-        let tick_ns = || beats.ticks_per_ns.map(|rate| 1.0 / rate).ok_or_else(no_counter);
+    /// Its length in nanoseconds on a machine with these clock rates, or why that is not known.
+    pub fn ns(self, rates: &ClockRates) -> Result<f64, String> {
+        let tick_ns = || rates.ticks_per_ns.map(|rate| 1.0 / rate).ok_or_else(no_counter);
         match self {
             TimeUnit::Nanoseconds => Ok(1.0),
             TimeUnit::Microseconds => Ok(1e3),
             TimeUnit::Milliseconds => Ok(1e6),
             TimeUnit::Seconds => Ok(1e9),
             TimeUnit::Ticks => tick_ns(),
-            TimeUnit::Cycles => beats.core_ghz.map(|ghz| 1.0 / ghz).ok_or_else(|| {
-                "how many ns a cycle has is not known: neither the probe nor \
-                 timer/ticks-per-cycle told in this run"
+            TimeUnit::Cycles => rates.core_ghz.map(|ghz| 1.0 / ghz).ok_or_else(|| {
+                "the length of a cycle in ns is not known: this run has neither a probe of it nor \
+                 timer/ticks-per-cycle"
                     .to_owned()
             }),
         }
@@ -66,20 +66,20 @@ impl TimeUnit {
 }
 
 fn no_counter() -> String {
-    "how many ns a tick has is not known: the processor's counter was not the clock".to_owned()
+    "the length of a tick in ns is not known: the processor's counter was not the clock".to_owned()
 }
 
-/// A cost as somebody expects it: what is said of it, and in which unit.
+/// A predicted cost: a bound and its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// What is said.
+    /// The bound.
     pub bound: Bound,
     /// Its unit.
     pub unit: TimeUnit,
 }
 
 impl Estimate {
-    /// Reads `120 ns`, `<25 cycles`, `>1us`, `100..200 ticks`.
+    /// Parses `120 ns`, `<25 cycles`, `>1us`, `100..200 ticks`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -90,9 +90,9 @@ impl Estimate {
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }
 
-    /// What it says in nanoseconds, on a machine of these beats; or why that cannot be told.
-    pub fn in_ns(&self, beats: &ClockRates) -> Result<Bound, String> {
-        Ok(self.bound.scaled(self.unit.ns(beats)?))
+    /// Its bound in nanoseconds on a machine with these clock rates, or why that is not known.
+    pub fn in_ns(&self, rates: &ClockRates) -> Result<Bound, String> {
+        Ok(self.bound.scaled(self.unit.ns(rates)?))
     }
 }
 
@@ -102,51 +102,51 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// A cost as somebody expects it, split into what the hardware takes and what the software does.
+/// A predicted cost, whole or in the parts of hardware and software.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PredictedCost {
-    /// All of it, where that was said.
+    /// The whole, if it was predicted.
     pub whole: Option<Estimate>,
-    /// What the hardware takes.
+    /// The hardware's part.
     pub hardware: Option<Estimate>,
-    /// What the software does.
+    /// The software's part.
     pub software: Option<Estimate>,
 }
 
 impl PredictedCost {
-    /// All of it in nanoseconds: as it was said, or as its two parts add up.
-    pub fn in_ns(&self, beats: &ClockRates) -> Result<Bound, String> {
-        match (self.whole, self.parts_ns(beats)) {
-            (Some(whole), _) => whole.in_ns(beats),
+    /// The whole in nanoseconds: as predicted, or as the sum of both parts.
+    pub fn in_ns(&self, rates: &ClockRates) -> Result<Bound, String> {
+        match (self.whole, self.parts_ns(rates)) {
+            (Some(whole), _) => whole.in_ns(rates),
             (None, Some(sum)) => sum,
             (None, None) => {
-                Err("neither the whole nor both of its parts were predicted".to_owned())
+                Err("the prediction has neither the whole nor both of its parts".to_owned())
             }
         }
     }
 
-    fn parts_ns(&self, beats: &ClockRates) -> Option<Result<Bound, String>> {
+    fn parts_ns(&self, rates: &ClockRates) -> Option<Result<Bound, String>> {
         let add =
-            |one: &Estimate, other: &Estimate| Ok(one.in_ns(beats)?.sum(&other.in_ns(beats)?));
+            |one: &Estimate, other: &Estimate| Ok(one.in_ns(rates)?.sum(&other.in_ns(rates)?));
         Some(add(self.hardware.as_ref()?, self.software.as_ref()?))
     }
 
-    /// All of it as it is written: in the unit of its parts where they have one.
-    pub fn text(&self, beats: &ClockRates) -> Result<String, String> {
+    /// The whole as text, in the unit of its parts if they have the same.
+    pub fn text(&self, rates: &ClockRates) -> Result<String, String> {
         match (self.whole, self.hardware, self.software) {
             (Some(whole), ..) => Ok(whole.to_string()),
             (None, Some(one), Some(other)) if one.unit == other.unit => {
                 let bound = one.bound.sum(&other.bound).rounded();
                 Ok(Estimate { bound, unit: one.unit }.to_string())
             }
-            _ => Ok(format!("{} ns", self.in_ns(beats)?.rounded())),
+            _ => Ok(format!("{} ns", self.in_ns(rates)?.rounded())),
         }
     }
 
-    /// What is wrong with it by itself, where whole and parts contradict each other.
-    pub fn contradiction(&self, beats: &ClockRates) -> Option<String> {
-        let whole = self.whole?.in_ns(beats).ok()?.rounded();
-        if let Some(Ok(sum)) = self.parts_ns(beats) {
+    /// The contradiction between the whole and its parts, if there is one.
+    pub fn contradiction(&self, rates: &ClockRates) -> Option<String> {
+        let whole = self.whole?.in_ns(rates).ok()?.rounded();
+        if let Some(Ok(sum)) = self.parts_ns(rates) {
             let (sum, differs) = (sum.rounded(), sum.contradicts(&whole));
             return differs
                 .then(|| format!("its parts add up to {sum} ns, the whole is {whole} ns"));
@@ -156,9 +156,9 @@ impl PredictedCost {
             (_, Some(part)) => ("software", part),
             _ => return None,
         };
-        let part = part.in_ns(beats).ok()?.rounded();
+        let part = part.in_ns(rates).ok()?.rounded();
         let more = part.ends().0 > whole.ends().1;
-        more.then(|| format!("its part of the {name} is {part} ns, the whole {whole} ns"))
+        more.then(|| format!("the {name}'s part is {part} ns, the whole {whole} ns"))
     }
 }
 
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_estimate_has_a_unit_and_ticks_are_no_cycles() {
-        let ns = |text: &str, beats: &ClockRates| Estimate::parse(text).unwrap().in_ns(beats);
+    fn an_estimate_has_a_unit_and_ticks_differ_from_cycles() {
+        let ns = |text: &str, rates: &ClockRates| Estimate::parse(text).unwrap().in_ns(rates);
         let here = ClockRates { ticks_per_ns: Some(2.5), core_ghz: Some(5.0) };
         assert_eq!(ns("120 ns", &here), Ok(Bound::Value(120.0)));
         assert_eq!(ns("~5us", &here), Ok(Bound::Value(5_000.0)));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_where_the_whole_is_not_said_and_are_held_against_it_where_it_is() {
+    fn parts_add_up_to_the_whole_or_contradict_it() {
         let some = |text: &str| Some(Estimate::parse(text).unwrap());
         let here = ClockRates { ticks_per_ns: Some(2.0), core_ghz: Some(2.0) };
         let of = |whole: Option<Estimate>, hardware: &str, software: &str| PredictedCost {
@@ -215,16 +215,16 @@ mod tests {
         let twice = of(some("50 ns"), "20 ns", "80 ns").contradiction(&here);
         assert_eq!(twice.unwrap(), "its parts add up to 100 ns, the whole is 50 ns");
         let more = of(some("<50 ns"), "", "80 ns").contradiction(&here);
-        assert_eq!(more.unwrap(), "its part of the software is 80 ns, the whole <50 ns");
+        assert_eq!(more.unwrap(), "the software's part is 80 ns, the whole <50 ns");
         assert_eq!(of(some("<50 ns"), "30 ns", "").contradiction(&here), None);
-        // What cannot be told in ns contradicts nothing.
+        // What cannot be converted to ns contradicts nothing.
         let unknown = of(some("1 cycle"), "20 ns", "80 ns").contradiction(&ClockRates::default());
         assert_eq!(unknown, None);
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_a_parser_panic_and_what_is_read_is_written_so_that_it_can_be_read(
+        fn any_text_is_refused_or_parsed_and_written_back(
             text in "[<>~]?[0-9]{1,6}(\\.[0-9]{1,3})?(\\.\\.)?[0-9]{0,6} ?(ns|us|cycles)?|.{0,20}"
         ) {
             if let Ok(estimate) = Estimate::parse(&text) {

@@ -1,33 +1,33 @@
-//! Printed figures: they stay as they were printed, and are numbers all the same.
+//! Published figures: the text as published, and its numbers.
 
 use oscost_model::untrusted::display_text;
 
 use super::bound::Bound;
 
-/// A published figure: to the letter, and as numbers.
+/// A published figure: its text and its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
-    /// As it was printed: the figure, and perhaps something in brackets.
+    /// The text as published: the figure, optionally followed by something in brackets.
     pub text: String,
-    /// Its lower end; of a single figure the figure.
+    /// The lower end of a range, or the figure itself.
     pub low: f64,
-    /// Its upper end.
+    /// The upper end of a range, or the figure itself.
     pub high: f64,
-    /// Whether it is a bound or a guess: `<`, `>` or `~` stands before it.
+    /// Whether it is a bound or approximate: preceded by `<`, `>` or `~`.
     pub is_bound: bool,
-    /// How many digits stand behind its point.
+    /// The number of its decimals.
     pub decimals: usize,
-    /// How many digits stand behind that of its deviation; `None` if none was printed.
+    /// The number of decimals of its deviation; `None` if none was published.
     pub deviation_decimals: Option<usize>,
 }
 
 impl Published {
-    /// The figure, where it is one figure.
+    /// The figure; `None` for a range or a bound.
     pub fn single(&self) -> Option<f64> {
         (self.low == self.high && !self.is_bound).then_some(self.low)
     }
 
-    /// What it says where it was predicted: a bound, a range, or a value.
+    /// Its meaning as a prediction: a bound, a range, or a value.
     pub fn bound(&self) -> Bound {
         match self.text.chars().next() {
             Some('<') => Bound::Below(self.high),
@@ -37,63 +37,68 @@ impl Published {
         }
     }
 
-    /// Reads a figure: `1.1577 (0.00025)`, `1,888.95`, `4-6`, `<25 (10.4 ns)`, `15.9x`. `-` is none.
-    /// It has at most so many letters.
-    pub fn parse(text: &str, longest: usize) -> Result<Option<Self>, String> {
+    /// Parses a figure of at most `max_chars` characters: `1.1577 (0.00025)`, `1,888.95`, `4-6`,
+    /// `<25 (10.4 ns)`, `15.9x`; `None` for `-`.
+    pub fn parse(text: &str, max_chars: usize) -> Result<Option<Self>, String> {
         if text == "-" {
             return Ok(None);
         }
         let why = || {
             let forms = "1.23, 1,234.5, 1.23 (0.04), 4-6, <5, 2.5x, or -";
-            format!("`{}` is no figure: {forms}", display_text(text, 30))
+            format!("`{}` is not a figure: {forms}", display_text(text, 30))
         };
-        if text.len() > longest {
-            return Err(format!("a figure has at most {longest} letters"));
+        if text.len() > max_chars {
+            return Err(format!("a figure has at most {max_chars} characters"));
         }
         if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return Err(why());
         }
-        let (figure, behind) = match text.split_once(" (") {
+        let (figure, brackets) = match text.split_once(" (") {
             Some((figure, rest)) => (figure, Some(rest.strip_suffix(')').ok_or_else(why)?)),
             None => (text, None),
         };
         let unbound = figure.trim_start_matches(['<', '>', '~']);
         let is_bound = unbound.len() < figure.len();
         let end = unbound
-            .find(|letter: char| !matches!(letter, '0'..='9' | '.' | ',' | '-'))
+            .find(|c: char| !matches!(c, '0'..='9' | '.' | ',' | '-'))
             .unwrap_or(unbound.len());
         let (digits, unit) = unbound.trim_start().split_at_checked(end).ok_or_else(why)?;
-        let is_unit =
-            |letter: char| letter.is_ascii_alphabetic() || matches!(letter, ' ' | '/' | '%');
+        let is_unit = |c: char| c.is_ascii_alphabetic() || matches!(c, ' ' | '/' | '%');
         if figure.len() - unbound.len() > 1 || !unit.chars().all(is_unit) {
             return Err(why());
         }
         let (low, high) = digits.split_once('-').unwrap_or((digits, digits));
-        let ((low, decimals), (high, _)) =
+        let (Number { value: low, decimals }, Number { value: high, .. }) =
             (number(low).ok_or_else(why)?, number(high).ok_or_else(why)?);
         if !(0.0 < low && low <= high) {
             return Err(why());
         }
-        let deviation_decimals = behind.and_then(number).map(|(_, decimals)| decimals);
+        let deviation_decimals = brackets.and_then(number).map(|it| it.decimals);
         let text = text.to_owned();
         Ok(Some(Self { text, low, high, is_bound, decimals, deviation_decimals }))
     }
 }
 
-/// A number of digits with at most one point, a comma between thousands, and how many digits stand
-/// behind the point.
-fn number(text: &str) -> Option<(f64, usize)> {
-    let (whole, behind) = text.split_once('.').unwrap_or((text, "0"));
+/// A number, and how many decimals it has.
+struct Number {
+    value: f64,
+    decimals: usize,
+}
+
+/// Parses digits with at most one point, and with commas between thousands.
+fn number(text: &str) -> Option<Number> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = whole.split(',');
     let first = groups.next()?;
-    let parted = whole.contains(',');
+    let has_groups = whole.contains(',');
     let grouped = digits(first)
-        && (!parted || first.len() <= 3)
+        && (!has_groups || first.len() <= 3)
         && groups.all(|group| group.len() == 3 && digits(group));
-    let decimals = if text.contains('.') { behind.len() } else { 0 };
+    let decimals = if text.contains('.') { fraction.len() } else { 0 };
     let value = text.replace(',', "");
-    (grouped && digits(behind)).then(|| Some((value.parse().ok()?, decimals))).flatten()
+    let is_number = grouped && digits(fraction);
+    is_number.then(|| Some(Number { value: value.parse().ok()?, decimals })).flatten()
 }
 
 #[cfg(test)]
@@ -107,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_papers_print_is_read() {
+    fn figures_of_papers_are_parsed() {
         for (text, single, decimals, deviation) in [
             ("00.618", Some(0.618), 3, None),
             ("1.1577 (0.00025)", Some(1.1577), 4, Some(5)),
@@ -135,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_predicted_is_a_bound_a_range_or_a_value() {
-        let said = ["<25 (10.4 ns)", ">25", "4-6", "5 (2.0 ns)"].map(|text| read(text).bound());
-        let wanted =
+    fn a_prediction_is_a_bound_a_range_or_a_value() {
+        let bounds = ["<25 (10.4 ns)", ">25", "4-6", "5 (2.0 ns)"].map(|text| read(text).bound());
+        let expected =
             [Bound::Below(25.0), Bound::Above(25.0), Bound::Range(4.0, 6.0), Bound::Value(5.0)];
-        assert_eq!(said, wanted);
+        assert_eq!(bounds, expected);
     }
 
     #[test]
-    fn what_is_no_figure_is_refused() {
+    fn an_invalid_figure_is_refused() {
         for text in [
             "",
             "0.6.18",
@@ -161,22 +166,24 @@ mod tests {
         ] {
             assert!(Published::parse(text, 24).is_err(), "{text:?}");
         }
-        assert!(Published::parse("1234567890 (12345.6)", 18).unwrap_err().contains("18 letters"));
+        assert!(
+            Published::parse("1234567890 (12345.6)", 18).unwrap_err().contains("18 characters")
+        );
     }
 
     proptest! {
         #[test]
-        fn a_figure_stays_as_it_was_printed(whole in 1u32..100_000, behind in 0u32..1_000) {
-            let text = format!("{whole}.{behind:03} (00.{behind:03})");
+        fn a_figure_keeps_its_text(whole in 1u32..100_000, fraction in 0u32..1_000) {
+            let text = format!("{whole}.{fraction:03} (00.{fraction:03})");
             let published = read(&text);
             prop_assert_eq!(&published.text, &text);
             prop_assert_eq!((published.decimals, published.deviation_decimals), (3, Some(3)));
-            let number = format!("{whole}.{behind:03}").parse::<f64>().unwrap();
+            let number = format!("{whole}.{fraction:03}").parse::<f64>().unwrap();
             prop_assert_eq!(published.single(), Some(number));
         }
 
         #[test]
-        fn whatever_stands_there_is_read_or_refused(text in "\\PC{0,24}|[-0-9.,<>~x()% ]{0,24}") {
+        fn any_text_is_parsed_or_refused(text in "\\PC{0,24}|[-0-9.,<>~x()% ]{0,24}") {
             if let Ok(Some(it)) = Published::parse(&text, 24) {
                 prop_assert!(it.low > 0.0 && it.low <= it.high && it.high.is_finite());
             }

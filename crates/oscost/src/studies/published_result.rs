@@ -1,4 +1,4 @@
-//! What the figures that a study published say of its own claims.
+//! What the figures of a study say of its own claims.
 
 use super::claim::{Claim, Criterion};
 use super::quantity::Quantity;
@@ -8,11 +8,11 @@ use super::unit::UnitKind;
 /// What the study's own figures say of its claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PublishedResult {
-    /// What was added on average, in nanoseconds, and by what share the furthest case differed.
+    /// What was added on average, and the largest difference from that.
     EqualAdded {
         /// The mean over the cases.
         mean_ns: f64,
-        /// The largest distance from it, as a share of it.
+        /// The largest difference of a case from it, as a share of it.
         furthest: f64,
     },
     /// The smallest and the largest ratio.
@@ -22,7 +22,7 @@ pub enum PublishedResult {
         /// The largest.
         max: f64,
     },
-    /// What each quantity came to; `None` where the study gives no figures for it.
+    /// The value of each quantity; `None` if the study gives no figures for it.
     Within(Vec<Option<f64>>),
 }
 
@@ -42,7 +42,7 @@ pub(super) fn published_result(study: &Study, claim: &Claim) -> Option<Published
         .map(|case| {
             let row = study.row(case)?;
             let [base, new] = &row.published[..] else { return None };
-            // A ratio of rates has no unit either.
+            // The unit of a rate cancels out in a ratio.
             let factor = row.unit.size(study.clock_rates).unwrap_or(1.0);
             Some([base.as_ref()?.single()? * factor, new.as_ref()?.single()? * factor])
         })
@@ -52,8 +52,8 @@ pub(super) fn published_result(study: &Study, claim: &Claim) -> Option<Published
         Criterion::EqualAdded => {
             let added: Vec<f64> = figures.iter().map(|[base, new]| new - base).collect();
             let mean_ns = added.iter().sum::<f64>() / added.len() as f64;
-            let apart = added.iter().map(|added| (added - mean_ns).abs() / mean_ns.abs());
-            PublishedResult::EqualAdded { mean_ns, furthest: apart.fold(0.0, f64::max) }
+            let differences = added.iter().map(|added| (added - mean_ns).abs() / mean_ns.abs());
+            PublishedResult::EqualAdded { mean_ns, furthest: differences.fold(0.0, f64::max) }
         }
         Criterion::Ratio { .. } | Criterion::Within(_) => {
             let ratios = figures.iter().map(|[base, new]| new / base);
@@ -63,8 +63,8 @@ pub(super) fn published_result(study: &Study, claim: &Claim) -> Option<Published
     })
 }
 
-/// The figure that was printed of a row, in the plainest unit of its kind; `None` where the column
-/// that it stands in is another one's formula, and of ranges and bounds.
+/// The published figure of a row, in the base unit of its kind; `None` if its column is computed from
+/// other rows, and for ranges and bounds.
 fn published(study: &Study, key: &str) -> Option<f64> {
     first_matching_column(study, key, |column, figure| {
         let own =
@@ -73,13 +73,13 @@ fn published(study: &Study, key: &str) -> Option<f64> {
     })
 }
 
-/// The calls of an op that were printed of a row, or follow from what was.
+/// The calls of an op of a row, as published or computed from what was published.
 fn published_calls(study: &Study, key: &str) -> Option<f64> {
     first_matching_column(study, key, |column, figure| column.formula.calls_of(figure))
 }
 
-/// What the first column makes of the figure that was printed in it. A case may stand in several
-/// tables; the first that has such a column has it.
+/// The value that `of` has for the first column that it accepts. A case may be in several tables, and
+/// the first with such a column decides.
 fn first_matching_column(
     study: &Study,
     key: &str,

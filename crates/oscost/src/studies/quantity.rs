@@ -1,23 +1,22 @@
-//! What a claim measures: one number, made of the figures of some rows, and the bounds that it is to
-//! lie in.
+//! The quantities of a claim: numbers computed from the figures of some rows, and their bounds.
 
 use super::unit::{ClockRates, TableUnit};
 use oscost_stats::interval::Interval;
 
-/// One number, and its bounds.
+/// A number, and its bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What it is, in words.
+    /// Its name.
     pub name: String,
-    /// How it is made.
+    /// How it is computed.
     pub measure: Measure,
-    /// The least that it may be; `None` for no such bound.
+    /// The lower bound, if there is one.
     pub min: Option<f64>,
-    /// The most that it may be.
+    /// The upper bound, if there is one.
     pub max: Option<f64>,
 }
 
-/// How a number is made of figures; rows by the names that claims have for them.
+/// How a number is computed from figures; rows are named by their keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measure {
     /// The figure of the first row over that of the second.
@@ -26,27 +25,28 @@ pub enum Measure {
     Spread(Vec<String>),
     /// The smallest figure of the second rows over the largest of the first.
     Gap(Vec<String>, Vec<String>),
-    /// How far the first row's figure lies from the mean of all, in per cent of that.
+    /// The difference of the first row's figure from the mean of all, in per cent of that mean.
     FromMean(Vec<String>),
-    /// The exponent of the figure over the number: the slope of the line through their logarithms.
+    /// The exponent with which the figure grows with the number: the slope of the regression line of
+    /// their logarithms.
     Exponent(Vec<(u64, String)>),
-    /// What the figure grows by for so many steps of the number: the slope of the line through them.
+    /// The growth of the figure for some steps of the number: the slope of the regression line.
     Slope {
         /// The rows, each with its number.
         points: Vec<(u64, String)>,
-        /// Steps.
+        /// The steps of the number.
         per: u64,
-        /// What it is told in.
+        /// The unit of the result.
         unit: TableUnit,
     },
-    /// The smallest number whose figure reaches [`NEAR_LARGEST`] of the largest: beyond it the curve
-    /// may fall, as where messages outgrow a cache, and has nothing left to gain.
+    /// The smallest number whose figure reaches [`NEAR_LARGEST`] of the largest: above it there is
+    /// nothing left to gain, and the curve may even fall, for example where messages outgrow a cache.
     Saturation(Vec<(u64, String)>),
-    /// System calls of an op, as they were counted.
+    /// The counted system calls of an op.
     Calls(String),
 }
 
-/// Which of some ratios tells.
+/// Which of several ratios is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extreme {
     /// The largest.
@@ -55,12 +55,13 @@ pub enum Extreme {
     Smallest,
 }
 
-/// A rate has reached its largest when no more than a tenth is missing: twice the noise of rates on
-/// a shared machine, and less than the steps of a curve that still grows by its points of four.
+/// A rate has reached its largest value when at most a tenth is missing: twice the noise of rates on
+/// a shared machine, and less than the steps of a curve that still grows between points a factor of
+/// four apart.
 pub const NEAR_LARGEST: f64 = 0.9;
 
 impl Measure {
-    /// The rows that it is made of.
+    /// The keys of the rows from which it is computed.
     pub fn keys(&self) -> Vec<&str> {
         match self {
             Measure::Ratio(of, over) => vec![of, over],
@@ -75,29 +76,33 @@ impl Measure {
         }
     }
 
-    /// The same of the rows that have figures, where it asks for no certain ones: what a rate
-    /// reaches is told by the points that there are, three at least.
+    /// The same measure of those rows that have figures, if it can be computed from some of its rows:
+    /// the saturation of a rate needs at least three points.
     #[must_use]
-    pub fn restricted_to(&self, have: impl Fn(&str) -> bool) -> Measure {
-        const FEWEST: usize = 3;
+    pub fn restricted_to(&self, has_figure: impl Fn(&str) -> bool) -> Measure {
+        const MIN_POINTS: usize = 3;
         match self {
             Measure::Saturation(points) => {
-                let those = points.iter().filter(|(_, key)| have(key)).cloned();
-                let those: Vec<(u64, String)> = those.collect();
-                if those.len() < FEWEST { self.clone() } else { Measure::Saturation(those) }
+                let measured = points.iter().filter(|(_, key)| has_figure(key)).cloned();
+                let measured: Vec<(u64, String)> = measured.collect();
+                if measured.len() < MIN_POINTS {
+                    self.clone()
+                } else {
+                    Measure::Saturation(measured)
+                }
             }
             other => other.clone(),
         }
     }
 
-    /// Whether it is a number of system calls, which are counted and not timed.
+    /// Whether it is a number of system calls, which are counted, not timed.
     pub fn is_count(&self) -> bool {
         matches!(self, Measure::Calls(_))
     }
 
-    /// The ratios that it is the largest or the smallest of. An extreme of noisy figures lies beyond
-    /// that of the truths, however many rounds there are: so each of these is held against the
-    /// bounds by itself.
+    /// The ratios of which it is the largest or the smallest. The extreme of noisy figures exceeds the
+    /// extreme of the true values, however many rounds there are: so each of these ratios is compared
+    /// with the bounds by itself.
     pub fn ratios(&self) -> Option<(Extreme, Vec<Measure>)> {
         let ratio = |of: &String, over: &String| Measure::Ratio(of.clone(), over.clone());
         match self {
@@ -114,10 +119,10 @@ impl Measure {
         }
     }
 
-    /// What it comes to, given the figures of rows in the plainest unit of their kind (of counts,
-    /// their calls), on a machine of these beats. `None` where one is missing, or is not above
-    /// nothing where it is a part of a ratio or has a logarithm: a difference may come out so.
-    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, beats: ClockRates) -> Option<f64> {
+    /// Its value, given the figures of rows in the base unit of their kind (or their counts of calls),
+    /// on a machine with these clock rates. `None` if a figure is missing, or is not positive where it
+    /// is part of a ratio or has a logarithm, which may happen to differences.
+    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, rates: ClockRates) -> Option<f64> {
         let above_0 = |key: &String| of(key).filter(|figure| *figure > 0.0);
         let all = |keys: &[String]| -> Option<Vec<f64>> { keys.iter().map(above_0).collect() };
         let curve = |points: &[(u64, String)]| -> Option<Vec<(f64, f64)>> {
@@ -142,7 +147,7 @@ impl Measure {
                 slope(&logarithms.collect::<Vec<_>>())?
             }
             Measure::Slope { points, per, unit } => {
-                slope(&curve(points)?)? * *per as f64 / unit.size(beats)?
+                slope(&curve(points)?)? * *per as f64 / unit.size(rates)?
             }
             Measure::Saturation(points) => {
                 let figures = curve(points)?;
@@ -161,7 +166,7 @@ impl Quantity {
         self.min.is_none_or(|least| least <= it.lo) && self.max.is_none_or(|most| it.hi <= most)
     }
 
-    /// Whether all of an interval lies outside of them.
+    /// Whether all of an interval lies outside the bounds.
     pub fn fails(&self, it: &Interval) -> bool {
         self.min.is_some_and(|least| it.hi < least) || self.max.is_some_and(|most| most < it.lo)
     }
@@ -175,7 +180,7 @@ fn largest(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The slope of the line of least squares; `None` where all points lie above one another.
+/// The slope of the least-squares line; `None` if all points have the same x.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
@@ -190,7 +195,7 @@ mod tests {
     use super::*;
 
     fn value(measure: &Measure, figures: &[(&str, f64)]) -> Option<f64> {
-        let of = |key: &str| figures.iter().find(|(its, _)| *its == key).map(|(_, value)| *value);
+        let of = |key: &str| figures.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
         measure.value(&of, ClockRates { core_ghz: Some(2.0), ticks_per_ns: None })
     }
 
@@ -203,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_measure_is_what_its_words_say() {
+    fn each_measure_is_computed_as_documented() {
         let figures = [("a", 1.0), ("b", 2.0), ("c", 6.0), ("d", 60.0)];
         let cases = [
             (Measure::Ratio("c".into(), "b".into()), 3.0),
@@ -215,9 +220,9 @@ mod tests {
             (Measure::Saturation(curve(&[(4, "a"), (16, "c"), (64, "c")])), 16.0),
             (Measure::Calls("a".into()), 1.0),
         ];
-        for (measure, wanted) in cases {
+        for (measure, expected) in cases {
             let found = value(&measure, &figures).unwrap();
-            assert!((found - wanted).abs() < 1e-9, "{measure:?}: {found}");
+            assert!((found - expected).abs() < 1e-9, "{measure:?}: {found}");
         }
         let points = curve(&[(0, "a"), (1, "b")]);
         let slope = Measure::Slope { points, per: 4, unit: TableUnit::Cycles };
@@ -227,22 +232,22 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_falls_off_at_the_end_has_reached_its_largest_all_the_same() {
+    fn a_rate_that_falls_at_the_end_is_saturated_at_its_peak() {
         let figures = [("a", 1.0), ("b", 10.0), ("c", 8.0)];
         let saturation = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c")]));
         assert_eq!(value(&saturation, &figures), Some(2.0));
     }
 
     #[test]
-    fn an_extreme_is_told_by_its_ratios_and_nothing_below_nothing_by_any() {
+    fn extremes_consist_of_ratios_and_ratios_of_positive_figures() {
         let three = Measure::Spread(keys(&["a", "b", "c"]));
         let (extreme, ratios) = three.ratios().unwrap();
         assert_eq!((extreme, ratios.len()), (Extreme::Largest, 6));
         let (extreme, ratios) = Measure::Gap(keys(&["a"]), keys(&["b", "c"])).ratios().unwrap();
         assert_eq!(extreme, Extreme::Smallest);
-        let wanted =
+        let expected =
             [Measure::Ratio("b".into(), "a".into()), Measure::Ratio("c".into(), "a".into())];
-        assert_eq!(ratios, wanted);
+        assert_eq!(ratios, expected);
         let figures = [("a", -1.0), ("b", -2.0), ("c", 3.0)];
         for measure in [
             three,
@@ -256,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_told_by_the_points_that_there_are() {
+    fn a_saturation_is_computed_from_the_measured_points() {
         let four = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
         let without = |gone: &'static str| four.restricted_to(move |key| !gone.contains(key));
         assert_eq!(without("d").keys(), ["a", "b", "c"]);
@@ -266,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_held_or_left_by_the_whole_interval() {
+    fn a_bound_holds_or_fails_for_the_whole_interval() {
         let quantity = Quantity {
             name: "it".into(),
             measure: Measure::Calls("a".into()),

@@ -1,8 +1,8 @@
-//! What rows of a run came to, round by round.
+//! The figures of the rows of a run, by round.
 //!
-//! Workers of one round follow each other, and the machine drifts from round to round: so what is made
-//! of several rows (a ratio, a slope) is made in each round that has them all, and the median of
-//! these gets the interval.
+//! The workers of a round run in succession, and the machine drifts from round to round. So what is
+//! computed from several rows (a ratio, a slope) is computed in each round that has them all, and the
+//! interval is that of the median of these values.
 
 use std::collections::BTreeMap;
 
@@ -18,23 +18,23 @@ use oscost_stats::order;
 pub struct IntervalEstimate {
     /// The figure.
     pub value: f64,
-    /// Its interval; `None` where there is too little for one.
+    /// Its interval; `None` if there are too few values for one.
     pub interval: Option<Interval>,
 }
 
-/// The figure of a row, by its name; `None` where there is none.
+/// The figure of a row, by its key; `None` if there is none.
 pub(super) type Figures<'a> = dyn Fn(&str) -> Option<f64> + 'a;
 
-/// The figures of some rows, by round, each in the plainest unit of its kind.
+/// The figures of some rows by round, each in the base unit of its kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds(BTreeMap<String, BTreeMap<u32, f64>>);
 
 impl Rounds {
-    /// Adds a row, by the name that claims and formulas have for it. Of a metric that stands beside
-    /// a program's own figure no round is known: it is left out.
+    /// Adds a row by its key. A program's metrics other than its own figure are left out, since the
+    /// record does not have them by round.
     pub(super) fn add(&mut self, row: &TableRow, measured: &Row) {
-        let beside = row.metric.is_some() && row.metric != measured.primary_metric;
-        if measured.outcome != RowOutcome::Measured || beside {
+        let is_other_metric = row.metric.is_some() && row.metric != measured.primary_metric;
+        if measured.outcome != RowOutcome::Measured || is_other_metric {
             return;
         }
         let (key, row) = (row.key(), measured);
@@ -44,14 +44,14 @@ impl Rounds {
         self.0.insert(key, values.collect());
     }
 
-    /// Whether a row has figures at all.
+    /// Whether a row has any figure.
     pub(super) fn has(&self, key: &str) -> bool {
         self.0.get(key).is_some_and(|rounds| !rounds.is_empty())
     }
 
-    /// What `of` comes to, given the figures of these rows in one round: in each round that has them
-    /// all, in the order of the rounds. `None` where it comes to nothing in one of these: what is
-    /// left would be chosen by what came out.
+    /// The values of `of` in each round that has figures of all these rows, in the order of the rounds.
+    /// `None` if `of` has no value in one of them: the rounds that are left would be selected by their
+    /// result.
     pub(super) fn values_by_round(
         &self,
         keys: &[&str],
@@ -67,7 +67,7 @@ impl Rounds {
         first.keys().filter_map(in_round).collect()
     }
 
-    /// The median of that over the rounds, with its interval.
+    /// The median of these values, with its interval.
     pub(super) fn estimate(
         &self,
         keys: &[&str],

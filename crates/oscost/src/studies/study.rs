@@ -8,105 +8,106 @@ use super::formula::Formula;
 use super::published::Published;
 use super::unit::{ClockRates, TableUnit};
 
-/// Why a row of two machines is not measured on one: the reason that its row in the record has.
-pub const NO_PEER: &str = "the other end is on another machine: name it by --peer ssh:HOST";
+/// The reason in the record for a row that needs a second machine.
+pub const NO_PEER: &str = "the peer is on another machine: name that with --peer ssh:HOST";
 
 /// A study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// Its name.
+    /// The name by which it is measured.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// Who made it.
+    /// Its authors.
     pub authors: Vec<String>,
-    /// When it was published.
+    /// The year of its publication.
     pub year: u16,
     /// Where it was published.
     pub source: String,
     /// The machine and the system of its figures.
     pub measured_on: String,
-    /// How fast that machine's core was, and its counter, where that is stated.
+    /// The clock rates of that machine, if they are stated.
     pub clock_rates: ClockRates,
-    /// How long it takes to measure it again.
+    /// The time that it takes to measure it again.
     pub expected_duration: Option<ExpectedDuration>,
-    /// How its figures came about.
+    /// How its figures were obtained.
     pub protocol: Protocol,
-    /// What is compared with, and what is compared; `None` where all was measured at one place.
+    /// The base and what is compared with it; `None` if everything was measured on one target.
     pub columns: Option<[Column; 2]>,
-    /// How it had its machine.
+    /// The configuration of its machine.
     pub conditions: Vec<Condition>,
     /// Its tables.
     pub tables: Vec<Table>,
-    /// What it claims.
+    /// Its claims.
     pub claims: Vec<Claim>,
 }
 
-/// How long it takes to measure a study again on a small machine, in seconds.
+/// The time that it takes to measure a study again on a small machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpectedDuration {
-    /// As it is.
+    /// Without options.
     pub seconds: u32,
     /// With `--quick`.
     pub quick_seconds: u32,
 }
 
-/// How the figures of a study came about, and what stands beside them.
+/// How the figures of a study were obtained, and how they are measured here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
-    /// Of two places: the runs whose mean and deviation are printed. Of programs: their trials.
+    /// Of two targets: the number of runs whose mean and deviation were published. Of programs: the
+    /// number of their trials.
     pub runs: usize,
-    /// Of one place: how its rows are timed, where nothing else is said of them; `None` where the
-    /// study says nothing that could be done again.
+    /// Of one target: the default method of its rows; `None` if the study does not describe one that
+    /// could be repeated.
     pub study_method: Option<StudyMethod>,
-    /// What the study did.
+    /// The method of the study, in words.
     pub original: String,
-    /// What is done here.
+    /// The method here, in words.
     pub replication: String,
 }
 
-/// A place whose figures stand in a column.
+/// A target with a column of figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// As it is printed.
+    /// Its heading, as published.
     pub name: String,
-    /// The place that it is measured at.
+    /// The target on which it is measured.
     pub target: String,
 }
 
 /// A table of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// As it is referred to.
+    /// The name by which the study refers to it.
     pub name: String,
-    /// What stands above it.
+    /// Its caption.
     pub title: String,
-    /// What its figures are counted in.
+    /// The unit of its figures.
     pub unit: TableUnit,
-    /// Of one place: what stands in its columns; one at least.
+    /// Of one target: its columns, at least one.
     pub figures: Vec<Figure>,
-    /// Its rows, those of its series behind the others.
+    /// Its rows; those of its series follow the others.
     pub rows: Vec<TableRow>,
     /// Its curves.
     pub series: Vec<Series>,
-    /// What there is to say of all of them.
+    /// Notes on all of its rows.
     pub notes: Vec<Note>,
 }
 
-/// What stands in a column of a table.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// As it is printed above it; empty where the table has one column.
+    /// Its heading; empty if the table has one column.
     pub name: String,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: TableUnit,
-    /// How it comes of the figure of its row.
+    /// How it is computed from the figure of a row.
     pub formula: Formula,
 }
 
 impl Figure {
-    /// The column as it is in a row: where the table has no columns of its own, a row may be counted
-    /// in another unit.
+    /// The column as it is in a row: if the table has no columns of its own, a row may have another
+    /// unit.
     pub fn in_row(&self, row: &TableRow) -> Figure {
         let unit = if self.name.is_empty() { row.unit } else { self.unit };
         Figure { unit, ..self.clone() }
@@ -116,20 +117,20 @@ impl Figure {
 /// A curve of a study's figure: rows that differ in one number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// As it is named.
+    /// Its name.
     pub name: String,
     /// The number in which its rows differ.
     pub axis: String,
     /// Its values, ascending.
     pub values: Vec<u64>,
-    /// Where its rows begin among those of the table.
+    /// The index of its first row among those of the table.
     pub first: usize,
-    /// What the study states of it in words.
+    /// The study's statement about it.
     pub given: Option<String>,
 }
 
 impl Series {
-    /// Where its rows stand among those of the table.
+    /// The indices of its rows among those of the table.
     pub fn rows(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.values.len()
     }
@@ -138,47 +139,47 @@ impl Series {
 /// A row of a study's table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableRow {
-    /// As it is printed.
+    /// Its name, as published.
     pub name: String,
     /// The case that measures it, or why there is none.
     pub subject: Subject,
-    /// The metric of a program that it is; `None` for the case's own figure.
+    /// The metric of a program; `None` for the case's own figure.
     pub metric: Option<String>,
-    /// Whether its other end is on another machine.
+    /// Whether its peer is on another machine.
     pub peer: bool,
-    /// What its figures are counted in.
+    /// The unit of its figures.
     pub unit: TableUnit,
-    /// Of how many runs they are, or a program's trials.
+    /// The number of their runs, or of a program's trials.
     pub runs: usize,
-    /// How it is timed in the study's own manner.
+    /// The study's method of timing it.
     pub study_method: Option<StudyMethod>,
-    /// Where it stands in the study's file, from 1.
+    /// Its line in the study's file, from 1.
     pub line: usize,
-    /// What was published, a figure a column.
+    /// The published figures, one for each column.
     pub published: Vec<Option<Published>>,
-    /// What the study had expected.
+    /// What the study had predicted.
     pub predicted: Option<PublishedPrediction>,
-    /// What there is to say of it.
+    /// Notes on it.
     pub notes: Vec<Note>,
 }
 
-/// What a row is of.
+/// What a row measures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A case, in full.
     Case(String),
-    /// Nothing that can be measured: why.
+    /// Nothing that can be measured here, and why.
     Unmeasurable(String),
 }
 
-/// What a study had expected of a row, as it was printed.
+/// A study's prediction of a row, as published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedPrediction {
-    /// Of the hardware.
+    /// The hardware's part.
     pub hardware: Option<Published>,
-    /// Of the software.
+    /// The software's part.
     pub software: Option<Published>,
-    /// In all.
+    /// The whole.
     pub total: Option<Published>,
 }
 
@@ -191,8 +192,8 @@ impl TableRow {
         }
     }
 
-    /// What a claim calls it: its case, behind a blank its metric if it has one, and `peer` if its
-    /// other end is on another machine.
+    /// The key by which claims refer to it: its case, then its metric if it has one, then `peer` if its
+    /// peer is on another machine.
     pub fn key(&self) -> String {
         let case = self.case().unwrap_or_default();
         let metric = self.metric.as_ref().map(|metric| format!(" {metric}")).unwrap_or_default();
@@ -201,34 +202,34 @@ impl TableRow {
     }
 }
 
-/// Something that there is to say of a row.
+/// A note on a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// When it is so.
+    /// When it is shown.
     pub when: NoteCondition,
-    /// What it says.
+    /// The note.
     pub text: String,
 }
 
 /// When a note is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteCondition {
-    /// With each run.
+    /// With every run.
     Always,
-    /// Where the run's own count saw its ops make no system call.
+    /// If the run counted no system call in its ops.
     NoCalls,
 }
 
-/// A case that a study wants.
+/// A case that a study measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RequestedCase<'a> {
     /// The case, in full.
     pub case: &'a str,
-    /// Where it stands in the study's file, from 1.
+    /// Its line in the study's file, from 1.
     pub line: usize,
-    /// The manner that it is timed in as well.
+    /// The study's method, by which it is timed as well.
     pub study_method: Option<StudyMethod>,
-    /// Whether its other end is on another machine.
+    /// Whether its peer is on another machine.
     pub peer: bool,
 }
 
@@ -238,8 +239,8 @@ impl Study {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// The cases of all rows, each once for each place of its other end; the first row that has one
-    /// says how it is timed.
+    /// The cases of all rows, each at most once without and once with a remote peer, by the method of the
+    /// first row that has one.
     pub fn requested_cases(&self) -> Vec<RequestedCase<'_>> {
         let mut found: Vec<RequestedCase<'_>> = Vec::new();
         for row in self.rows() {
@@ -256,7 +257,7 @@ impl Study {
         found
     }
 
-    /// The first row that a claim calls so.
+    /// The first row with this key.
     pub fn row(&self, key: &str) -> Option<&TableRow> {
         self.rows().find(|row| row.case().is_some() && row.key() == key)
     }

@@ -1,5 +1,5 @@
-//! A run of two places laid beside a study: for each row of its tables what was measured, by the study's own
-//! statistic and by oscost's.
+//! Joins a run of two targets with a study: for each row of its tables what was measured, by the
+//! study's statistic and by oscost's.
 
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -9,14 +9,14 @@ use super::study::{Column, NoteCondition, Study, Table, TableRow};
 use super::unit::ClockRates;
 use oscost_stats::moments;
 
-/// A run beside a study.
+/// A run joined with its study.
 #[derive(Clone, Debug)]
 pub struct TwoTargetComparison<'a> {
     /// The study.
     pub study: &'a Study,
-    /// What it compares with what.
+    /// The columns that it compares.
     pub columns: &'a [Column; 2],
-    /// The places of its columns in this run; `None` where the run has no row of them.
+    /// The targets of its columns in this run; `None` if the run has no row of one.
     pub targets: [Option<&'a str>; 2],
     /// Its tables.
     pub tables: Vec<TwoTargetTable<'a>>,
@@ -24,7 +24,7 @@ pub struct TwoTargetComparison<'a> {
     pub claims: Vec<JudgedClaim<'a>>,
 }
 
-/// A table of a study, and what this run has of it.
+/// A table of a study, joined with the run.
 #[derive(Clone, Debug)]
 pub struct TwoTargetTable<'a> {
     /// The table.
@@ -33,23 +33,23 @@ pub struct TwoTargetTable<'a> {
     pub rows: Vec<TwoTargetRow<'a>>,
 }
 
-/// A row of a study's table, and what this run has of it.
+/// A row of a study's table, joined with the run.
 #[derive(Clone, Debug)]
 pub struct TwoTargetRow<'a> {
     /// The row.
     pub row: &'a TableRow,
-    /// The run's rows of its case: what is compared with, and what is compared.
+    /// The run's rows of its case: base and new.
     pub sides: [Option<&'a Row>; 2],
-    /// By the study's own statistic, in the table's unit.
+    /// The figures by the study's statistic, in the table's unit.
     pub statistics: [Option<RunStatistic>; 2],
-    /// How the two were compared.
+    /// Their comparison.
     pub comparison: Option<&'a Comparison>,
-    /// What there is to say of it in this run.
+    /// Notes on it that apply to this run.
     pub notes: Vec<String>,
 }
 
 impl TwoTargetRow<'_> {
-    /// What oscost says of one side, in the run's unit.
+    /// oscost's estimate of one side, and its unit.
     pub fn estimate(&self, side: usize) -> Option<(&Estimate, Unit)> {
         let row = self.sides[side]?;
         match &self.row.metric {
@@ -59,18 +59,18 @@ impl TwoTargetRow<'_> {
     }
 }
 
-/// What was measured, by a study's own statistic, in the unit of its table.
+/// What was measured, by a study's statistic, in the unit of its table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunStatistic {
     /// The mean over runs.
     pub mean: f64,
-    /// Their standard deviation; `None` of one run.
+    /// Their standard deviation; `None` for one run.
     pub deviation: Option<f64>,
-    /// Of how many runs: fewer than the study's where workers were lost, or the run was cut short.
+    /// The number of runs: fewer than the study's if workers failed or the run was cut short.
     pub runs: usize,
 }
 
-/// Lays a run beside a study; `None` where that is of one place.
+/// Joins a run with a study; `None` if the study has one target.
 pub fn compare_two_targets<'a>(
     study: &'a Study,
     record: &'a Record,
@@ -86,15 +86,17 @@ pub fn compare_two_targets<'a>(
         .collect();
     let rows = || tables.iter().flat_map(|table| &table.rows);
     let target = |side: usize| {
-        let mut its = rows().filter_map(|row| row.sides[side]);
-        its.next().map(|row| row.target.text.as_str())
+        let mut measured = rows().filter_map(|row| row.sides[side]);
+        measured.next().map(|row| row.target.text.as_str())
     };
     let void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
     let claims = study.claims.iter().map(|claim| {
         let of_case = |case: &String| -> CaseRows<'_> {
-            rows()
-                .find(|row| row.row.key() == *case)
-                .map_or(([None; 2], None), |row| (row.sides, row.comparison))
+            let row = rows().find(|row| row.row.key() == *case);
+            row.map_or_else(CaseRows::default, |row| CaseRows {
+                sides: row.sides,
+                comparison: row.comparison,
+            })
         };
         let cases: Vec<CaseRows<'_>> = claim.cases.iter().map(of_case).collect();
         judge(study, claim, &cases, void)
@@ -104,11 +106,11 @@ pub fn compare_two_targets<'a>(
 }
 
 fn join_row<'a>(row: &'a TableRow, record: &'a Record) -> TwoTargetRow<'a> {
-    // Places side by side have the same cases, and those of what is compared with come first: so it
-    // is known which is which even where both places are one.
-    let mut its =
+    // Both targets have the same cases, and the rows of the base come first: that identifies them even
+    // if both targets are the same.
+    let mut of_case =
         record.results.iter().enumerate().filter(|(_, it)| Some(it.case.as_str()) == row.case());
-    let (base, new) = (its.next(), its.next());
+    let (base, new) = (of_case.next(), of_case.next());
     let indices = [base, new].map(|it| it.map(|(at, _)| at as u32));
     let sides = [base, new].map(|it| it.map(|(_, row)| row));
     let primary = sides[0].and_then(|row| row.primary_metric.as_deref());
@@ -118,15 +120,15 @@ fn join_row<'a>(row: &'a TableRow, record: &'a Record) -> TwoTargetRow<'a> {
         !it.control && it.metric == metric && [Some(it.base), Some(it.new)] == indices
     };
     let comparison = record.comparisons.iter().find(of_both);
-    let here = sides.map(|side| run_statistic(side?, row));
+    let statistics = sides.map(|side| run_statistic(side?, row));
     let notes = notes(row, sides);
-    TwoTargetRow { row, sides, statistics: here, comparison, notes }
+    TwoTargetRow { row, sides, statistics, comparison, notes }
 }
 
-/// What there is to say of a row in this run.
+/// The notes on a row that apply to a run.
 pub(super) fn notes(row: &TableRow, [base, new]: [Option<&Row>; 2]) -> Vec<String> {
-    let unseen = base.and_then(|base| no_calls_evidence(base, new));
-    let notes = row.notes.iter().filter_map(|note| match (note.when, unseen.as_deref()) {
+    let no_calls = base.and_then(|base| no_calls_evidence(base, new));
+    let notes = row.notes.iter().filter_map(|note| match (note.when, no_calls.as_deref()) {
         (NoteCondition::Always, _) => Some(note.text.clone()),
         (NoteCondition::NoCalls, Some(counted)) => Some(format!("{} ({counted})", note.text)),
         (NoteCondition::NoCalls, None) => None,
@@ -134,28 +136,28 @@ pub(super) fn notes(row: &TableRow, [base, new]: [Option<&Row>; 2]) -> Vec<Strin
     notes.collect()
 }
 
-/// A row by the statistic of a study: over its first repetitions, as many as the study had runs. Of
-/// a metric beside its figure, over all of them.
+/// A row by the statistic of a study: over as many of its first repetitions as the study had runs, but
+/// over all of them for another metric than its figure.
 fn run_statistic(of: &Row, row: &TableRow) -> Option<RunStatistic> {
     if of.outcome != RowOutcome::Measured {
         return None;
     }
     if let Some(metric) = &row.metric {
         let metric = of.metrics.get(metric)?;
-        let one = row.unit.conversion_from(metric.unit, ClockRates::default())?;
+        let factor = row.unit.conversion_from(metric.unit, ClockRates::default())?;
         let estimate = &metric.estimate;
         return Some(RunStatistic {
-            mean: estimate.mean * one,
-            deviation: estimate.sd.map(|sd| sd * one),
+            mean: estimate.mean * factor,
+            deviation: estimate.sd.map(|sd| sd * factor),
             runs: estimate.repetitions as usize,
         });
     }
-    let one = row.unit.conversion_from(of.unit, ClockRates::default())?;
+    let factor = row.unit.conversion_from(of.unit, ClockRates::default())?;
     let mut workers: Vec<(u32, f64)> =
         of.repetitions.iter().filter_map(|worker| Some((worker.round, worker.value?))).collect();
     workers.sort_by_key(|(round, _)| *round);
     let values: Vec<f64> =
-        workers.into_iter().take(row.runs).map(|(_, value)| value * one).collect();
+        workers.into_iter().take(row.runs).map(|(_, value)| value * factor).collect();
     Some(RunStatistic {
         mean: moments::mean(&values)?,
         deviation: moments::standard_deviation(&values),
@@ -163,19 +165,20 @@ fn run_statistic(of: &Row, row: &TableRow) -> Option<RunStatistic> {
     })
 }
 
-/// Where the ops of a row were counted and made no call: how that is known, in words; and what the
-/// monitor of the other place saw of them.
+/// For a row whose ops were counted and made no call: how that is known, and how many calls the monitor
+/// on the other target observed.
 fn no_calls_evidence(base: &Row, new: Option<&Row>) -> Option<String> {
     let calls = base.calls.as_ref().filter(|calls| calls.counted_ops > 0)?;
     let made: f64 = calls.per_op.values().chain(calls.peer_per_op.values()).sum();
     let vdso = match calls.vdso {
-        Some(true) => ", code of the vDSO seen",
+        Some(true) => ", code of the vDSO executed",
         Some(false) | None => "",
     };
     let monitor = new.and_then(|row| row.monitor.as_ref());
-    let saw =
-        monitor.map(|it| format!("; the monitor saw {}", it.observed_calls)).unwrap_or_default();
-    (made == 0.0).then(|| format!("counted here: no call in {} ops{vdso}{saw}", calls.counted_ops))
+    let observed = monitor.map(|it| format!("; the monitor observed {}", it.observed_calls));
+    let observed = observed.unwrap_or_default();
+    (made == 0.0)
+        .then(|| format!("counted here: no call in {} ops{vdso}{observed}", calls.counted_ops))
 }
 
 #[cfg(test)]

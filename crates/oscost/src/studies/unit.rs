@@ -1,9 +1,9 @@
-//! Units of printed tables, and how a measured figure becomes one of them.
+//! Units of published tables, and how measured figures are converted to them.
 
 use oscost_model::record::Record;
 use oscost_model::unit::Unit;
 
-/// A unit that tables are printed in.
+/// A unit of published tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableUnit {
     /// Nanoseconds.
@@ -14,47 +14,47 @@ pub enum TableUnit {
     Milliseconds,
     /// Seconds.
     Seconds,
-    /// Cycles of the core; here by an estimate of its frequency.
+    /// Cycles of the core; here computed from an estimate of its frequency.
     Cycles,
-    /// Ticks of the time stamp counter, which are no cycles.
+    /// Ticks of the time stamp counter, which differ from cycles.
     Ticks,
-    /// Millions of bytes in a second.
+    /// Millions of bytes per second.
     MegabytesPerSecond,
-    /// Frames in a second.
+    /// Frames per second.
     FramesPerSecond,
-    /// How many times as much.
+    /// A ratio.
     Times,
-    /// Of a hundred.
+    /// Per cent.
     PerCent,
     /// System calls.
     Calls,
 }
 
-/// What a figure is one of: only figures of one kind become each other.
+/// The kind of a figure: only figures of the same kind can be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
-    /// A time; all of them in nanoseconds.
+    /// A time, in nanoseconds.
     Time,
-    /// A rate of bytes; all of them in bytes per second.
+    /// A rate, in bytes per second.
     Rate,
-    /// Frames in a second.
+    /// Frames per second.
     Frames,
     /// A number without a unit.
     Plain,
 }
 
-/// How long a cycle and a tick are on some machine, where that is known.
+/// The rates of a machine's clocks, if they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockRates {
-    /// Cycles of the core in a nanosecond.
+    /// The frequency of the core: cycles per nanosecond.
     pub core_ghz: Option<f64>,
-    /// Ticks of the counter in a nanosecond.
+    /// Ticks of the counter per nanosecond.
     pub ticks_per_ns: Option<f64>,
 }
 
 impl ClockRates {
-    /// Those of the machine that a run was measured on: the frequency of the core that its workers
-    /// were pinned to, as a chain of multiplications showed it before the run.
+    /// The rates of the machine of a run: the frequency of the core to which its workers were pinned
+    /// is an estimate by a chain of multiplications before the run.
     pub fn of(record: &Record) -> Self {
         let machine = record.machines.first();
         let cpu = record.results.iter().find_map(|row| row.target.cpu);
@@ -69,7 +69,7 @@ impl ClockRates {
 }
 
 impl TableUnit {
-    /// Its name, as files and tables have it.
+    /// Its name, as in files and tables.
     pub fn text(self) -> &'static str {
         match self {
             TableUnit::Nanoseconds => "ns",
@@ -86,7 +86,7 @@ impl TableUnit {
         }
     }
 
-    /// What its figures are.
+    /// The kind of its figures.
     pub fn kind(self) -> UnitKind {
         match self {
             TableUnit::Nanoseconds
@@ -101,8 +101,8 @@ impl TableUnit {
         }
     }
 
-    /// How much one of it is in the plainest unit of its kind; `None` where the machine's beat that
-    /// it is told in is not known.
+    /// Its size in the base unit of its kind; `None` if it is a cycle or a tick of a machine with an
+    /// unknown rate.
     pub fn size(self, beats: ClockRates) -> Option<f64> {
         match self {
             TableUnit::Nanoseconds => Some(1.0),
@@ -119,7 +119,7 @@ impl TableUnit {
         }
     }
 
-    /// How many of it a figure of one in a run's unit is; `None` where they count other things.
+    /// The factor from a run's unit to this one; `None` if they are of different kinds.
     pub fn conversion_from(self, unit: Unit, beats: ClockRates) -> Option<f64> {
         let (kind, size) = base_unit(unit);
         (kind == self.kind()).then_some(())?;
@@ -127,7 +127,7 @@ impl TableUnit {
     }
 }
 
-/// What a run's unit counts, and how much one of it is in the plainest unit of that kind.
+/// A run's unit in terms of the base unit of its kind.
 pub fn base_unit(unit: Unit) -> (UnitKind, f64) {
     match unit {
         Unit::NsPerOp => (UnitKind::Time, 1.0),
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_becomes_one_of_its_own_kind_alone() {
+    fn figures_are_converted_only_within_their_kind() {
         let beats = ClockRates { core_ghz: Some(4.0), ticks_per_ns: Some(2.5) };
         let one = |unit: TableUnit, of| unit.conversion_from(of, beats);
         assert_eq!(one(TableUnit::Microseconds, Unit::Seconds), Some(1e6));

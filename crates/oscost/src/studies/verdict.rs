@@ -1,25 +1,25 @@
-//! What becomes of a claim: it holds, it does not hold, or the run cannot decide, and why.
+//! The verdict on a claim: it holds, it does not hold, or the run cannot decide, and why.
 
 use oscost_stats::interval::Interval;
 
 use super::rounds::IntervalEstimate;
 
-/// The fewest rounds of which anything is said: below, no interval of 95 % is bounded.
+/// The minimum number of rounds: fewer have no bounded interval of 95 %.
 pub(super) const MIN_ROUNDS: usize = 6;
 
-/// What becomes of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It surely holds.
+    /// It holds, by the whole interval.
     Holds,
-    /// It surely does not.
+    /// It does not hold, by the whole interval.
     DoesNotHold,
-    /// This run cannot tell, and why.
+    /// This run cannot decide, and why.
     Undecided(String),
 }
 
 impl Verdict {
-    /// The verdict in words.
+    /// The verdict as it is shown.
     pub fn text(&self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -29,7 +29,7 @@ impl Verdict {
     }
 }
 
-/// Whether all of these lie within some bounds: surely, surely not, or nobody can tell.
+/// Whether all of these lie within bounds, by their whole intervals.
 pub(super) fn judge_bounds(each: &[Option<IntervalEstimate>], bounds: Interval) -> Verdict {
     let intervals: Option<Vec<Interval>> =
         each.iter().map(|spot| spot.and_then(|spot| spot.interval)).collect();
@@ -45,7 +45,7 @@ pub(super) fn judge_bounds(each: &[Option<IntervalEstimate>], bounds: Interval) 
     } else if intervals.iter().all(inside) {
         Verdict::Holds
     } else {
-        Verdict::Undecided("intervals reach across the bounds: more rounds would tell".to_owned())
+        Verdict::Undecided("intervals reach across the bounds: more rounds would decide".to_owned())
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_inside_of_bounds_hold_and_one_outside_does_not() {
+    fn intervals_inside_the_bounds_hold_and_one_outside_does_not() {
         let spot = |lo: f64, hi: f64| {
             let interval = Some(Interval { lo, hi });
             Some(IntervalEstimate { value: f64::midpoint(lo, hi), interval })

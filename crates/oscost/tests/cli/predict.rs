@@ -1,4 +1,4 @@
-//! `oscost predict`: what is said before a run, and what becomes of it.
+//! `oscost predict`: predictions before a run, and their results.
 
 use std::fs;
 
@@ -77,8 +77,8 @@ fn a_record_has_the_earlier_predictions_of_its_cases_only() {
     };
     let made = one["made_at"].as_str().unwrap();
     assert!(made < record["started"].as_str().unwrap() && made.ends_with('Z'), "{made}");
-    let said = |key: &str| one[key].as_str();
-    assert_eq!([said("case"), said("estimate")], [Some(RAW), Some("<0.12 us")]);
+    let text = |key: &str| one[key].as_str();
+    assert_eq!([text("case"), text("estimate")], [Some(RAW), Some("<0.12 us")]);
     let nothing = ["hardware", "software", "below"].map(|key| one[key].is_null());
     assert_eq!(nothing, [true; 3]);
     // What is not kept knows predictions all the same; a record needs none of them to be judged.
@@ -123,7 +123,7 @@ fn cycles_need_an_estimate_of_the_core_in_the_same_run() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "<1000 cycles"]);
     let ran = sandbox.fake("cycles", &[RAW]).exits(0);
-    for words in ["undecided: how many ns a cycle has is not known", "1 undecided."] {
+    for words in ["undecided: the length of a cycle in ns is not known", "1 undecided."] {
         assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
     }
     let ran = sandbox.fake("cycles", &[RAW, "timer/ticks-per-cycle"]).exits(0);
@@ -172,7 +172,7 @@ fn invalid_estimates_and_cases_are_refused() {
     refused(&[RAW, "200..100 ns"], &["ends before it begins"]);
     refused(&[RAW, "1e9 ns"], &["has no unit"]);
     refused(&[RAW, "1\u{1b}[2J ns"], &["`1\\u{1b}[2J ns` has no unit"]);
-    refused(&[RAW, "1.2.3 ns"], &["`1.2.3` is no number"]);
+    refused(&[RAW, "1.2.3 ns"], &["`1.2.3` is not a number"]);
     refused(&[RAW, "9 ns", "--hardware", "soon"], &["--hardware", "has no unit"]);
     refused(&[RAW, "9 ns", "--below", PAIR], &["cannot be used with"]);
     refused(&[RAW, "--below", RAW], &["cannot cost less than itself"]);

@@ -58,7 +58,7 @@ fn an_exported_and_imported_run_is_the_same_run() {
     let exported: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let samples = &row(&exported, "syscall/getppid:via=raw")["repetitions"][0]["samples"];
     assert_eq!(samples.as_array().unwrap().len(), 21, "an export holds every raw batch");
-    sandbox.oscost(&["runs", "import", file]).exits(1).tells("is in the store already");
+    sandbox.oscost(&["runs", "import", file]).exits(1).tells("is already in the store");
 
     sandbox.oscost(&["runs", "delete", "last"]).exits(0).tells(&format!("deleted {id}"));
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");

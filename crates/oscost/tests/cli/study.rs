@@ -1,4 +1,5 @@
-//! `oscost ab --study`: a study's tables beside this machine's, its claims, files of the user's.
+//! Studies: their tables side by side with this machine's figures, their claims, and files of the
+//! user.
 
 use std::fs;
 
@@ -8,18 +9,18 @@ use crate::ab::{fits, fits_width};
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::golden::golden;
 
-/// A study at a fake place: its base there, and what is compared with it there, too.
+/// Measures a study with both targets on a fake host.
 fn study(sandbox: &Sandbox, study: &str, new: &str, arguments: &[&str]) -> Ran {
     let file = scenario_file("study");
     let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
     let new = format!("{new}@{host}");
     let targets = ["--seed", "1", "--base", &host, "--new", &new];
     let all = [&["ab", "--study", study][..], &targets, arguments].concat();
-    // A path of this machine would stand in the heading, as long as it is.
+    // The heading names the target, whose length must not depend on the folder.
     Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
 }
 
-/// The same without how many seconds pairs lay apart: on a slow machine they are others.
+/// The text without the time over which pairs were spread, which depends on the machine.
 fn timeless(text: &str) -> String {
     let mut parts = text.split("pairs over");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -55,16 +56,16 @@ fn a_missing_monitor_leaves_dashes_and_a_reason() {
     let ran = study(&sandbox, "ph-2000", "ftrace", &["--quick"]).exits(0);
     fits(&ran.stdout);
     golden("study-refused.txt", &timeless(&ran.stdout));
-    // What is compared with is measured all the same, as often as the study did; of any other
-    // comparison it would be measured for nothing.
+    // The base is measured as often as in the study even without the other target, since the study
+    // published its figures.
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let results = record["results"].as_array().unwrap();
     let getpid = results.iter().filter(|row| row["case"] == "syscall/getpid:via=raw");
-    let told: Vec<(&Value, u64)> = getpid
+    let outcomes: Vec<(&Value, u64)> = getpid
         .map(|row| (&row["outcome"], row["estimate"]["repetitions"].as_u64().unwrap_or(0)))
         .collect();
-    let [(one, runs), (other, none)] = told[..] else { panic!("{told:?}") };
-    assert!(one == "measured" && runs >= 10 && other == "skipped" && none == 0, "{told:?}");
+    let [(one, runs), (other, none)] = outcomes[..] else { panic!("{outcomes:?}") };
+    assert!(one == "measured" && runs >= 10 && other == "skipped" && none == 0, "{outcomes:?}");
     assert_eq!(record["comparisons"].as_array().unwrap().len(), 0);
 }
 
@@ -81,8 +82,8 @@ fn a_study_passes_its_gate_and_writes_its_record() {
 
 const MINE: &str = r#"
 id = "mine"
-title = "What nobody asked"
-authors = ["A. Nobody"]
+title = "An unasked question"
+authors = ["A. Author"]
 year = 2026
 source = "a desk"
 measured-on = "this machine"
@@ -91,12 +92,12 @@ column = [{ name = "before", target = "local" }, { name = "after", target = "sud
 
 [[table]]
 name = "Table A"
-title = "Doors"
+title = "Calls"
 unit = "ns"
 row = [{ name = "getpid as all call it", case = "syscall/getpid:via=raw" }]
 
 [[claim]]
-text = "nothing becomes dearer"
+text = "nothing becomes more expensive"
 location = "page 1"
 kind = "ratio"
 min = 0.99
@@ -114,14 +115,14 @@ fn a_study_may_be_a_file_of_the_user() {
     fits_width(&ran.stdout);
     let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        shown.contains("Study mine, published in 2026: What nobody asked. A. Nobody. a desk."),
+        shown.contains("Study mine, published in 2026: An unasked question. A. Author. a desk."),
         "{shown}"
     );
     assert!(shown.contains("after is sud@fake:study.json (of the study: sud)"), "{shown}");
     assert!(shown.contains("here: holds"), "{shown}");
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     assert_eq!(record["settings"]["study"], path);
-    // The file may be another one by now: its run is shown as any other.
+    // The file may have changed since: its run is shown like any other.
     let again = sandbox.oscost(&["runs", "show", "last"]).exits(0);
     assert!(again.stdout.contains("twins"), "{}", again.stdout);
     assert!(!again.stdout.contains("Table A"), "{}", again.stdout);
@@ -138,8 +139,8 @@ fn what_is_not_a_study_is_refused_with_a_hint() {
     let unknown = file("unknown.toml", &MINE.replace("year = 2026", "yaer = 2026"));
     let nothing = file("nothing.toml", &MINE.replace("syscall/getpid:via=raw", "no/such"));
     let open = file("open.toml", &MINE.replace("getpid:via=raw", "getpid"));
-    let turned = file("turned.toml", &MINE.replace("What", "\\u202eWhat"));
-    let target = file("place.toml", &MINE.replace("\"sud\"", "\"sudd\""));
+    let turned = file("turned.toml", &MINE.replace("An unasked", "\\u202eAn unasked"));
+    let target = file("target.toml", &MINE.replace("\"sud\"", "\"sudd\""));
     let missing = sandbox.file("missing.toml");
     for (arguments, words) in [
         (
@@ -171,11 +172,11 @@ fn what_is_not_a_study_is_refused_with_a_hint() {
     }
 }
 
-/// A study of one place: columns by formula, a prediction, a curve, a row that nothing measures.
+/// A study of one target: columns by formula, a prediction, a curve, a row without a case.
 const ALONE: &str = r#"
 id = "alone"
-title = "Doors and pipes"
-authors = ["A. Nobody", "B. Nobody"]
+title = "Calls and pipes"
+authors = ["A. Author", "B. Author"]
 year = 1999
 source = "a desk"
 measured-on = "a machine of 300 MHz"
@@ -210,7 +211,7 @@ unit = "ns"
 [[table.column]]
 name = "slowdown"
 unit = "x"
-figure = 'this / "door"'
+figure = 'this / "null call"'
 
 [[table.column]]
 name = "lines"
@@ -218,7 +219,7 @@ unit = "calls"
 figure = "calls * 1000000 + 30"
 
 [[table.row]]
-name = "door"
+name = "null call"
 case = "syscall/getppid:via=raw"
 published = ["1,867.89", "1x", "1000030"]
 
@@ -262,7 +263,7 @@ case = "socket/round-trip:by=tcp,size={},peer_cpu=other"
 peer = true
 
 [[claim]]
-text = "getpid is dearer than the door"
+text = "getpid costs more than the null call"
 location = "section 1"
 kind = "order"
 cases = ["syscall/getppid:via=raw", "syscall/getpid:via=raw"]
@@ -290,12 +291,11 @@ series = ["far"]
 max = 1.5
 "#;
 
-/// The study of one place in a file beside the scenario that it is measured at, so that no path of
-/// this machine stands in what is shown.
+/// Runs oscost with the study of one target in a file, given as ALONE.
 fn alone(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     let path = sandbox.file("alone.toml");
     fs::write(&path, ALONE).unwrap();
-    // By a name that is the same wherever the test runs, since it is printed.
+    // A relative path, since it is printed.
     let arguments: Vec<&str> =
         arguments.iter().map(|word| if *word == "ALONE" { "./alone.toml" } else { word }).collect();
     Ran::of(sandbox.command(&arguments).current_dir(path.parent().unwrap()))
@@ -312,7 +312,7 @@ fn a_study_of_one_target_is_shown_side_by_side_with_this_machine() {
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let asked = record["results"].as_array().unwrap();
     let far = asked.iter().filter(|row| row["outcome"] == "skipped").count();
-    assert_eq!(far, 2, "what wants another machine is there with its reason");
+    assert_eq!(far, 2, "rows that need another machine are skipped with the reason");
 }
 
 #[test]

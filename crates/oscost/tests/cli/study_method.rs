@@ -1,4 +1,4 @@
-//! `oscost run --study`: rows by oscost's method and in the manner of the study.
+//! `oscost run --study`: rows by oscost's method and by that of the study.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::common::{Ran, Sandbox, rows, scenario_file};
 
 const STUDY: &str = r#"
 id = "mine"
-title = "What nobody asked"
+title = "An unasked question"
 authors = ["A. Nobody"]
 year = 2026
 source = "a desk"
@@ -27,7 +27,7 @@ row = [
 ]
 "#;
 
-/// The keys of a manner: what is timed, how many, what is said of them, and the clock's cost.
+/// The keys of a method: what is timed, how often, its statistic, and the clock's cost.
 fn keys_of(words: &str) -> String {
     let words: Vec<&str> = words.split(' ').collect();
     let [timed, iterations, statistic, clock] = words[..] else { panic!("{words:?}") };
@@ -43,7 +43,7 @@ fn file(sandbox: &Sandbox, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A study of its own at the fake place.
+/// Measures a study of its own on the fake host.
 fn measured(sandbox: &Sandbox, text: &str, arguments: &[&str]) -> Ran {
     let path = file(sandbox, text);
     sandbox.fake("study", &[&["--study", &path], arguments].concat())
@@ -80,7 +80,7 @@ fn each_row_of_a_study_has_a_figure_by_its_study_method_even_in_a_quick_run() {
                 "{study_method}"
             );
             assert_eq!(study_method["reason"], Value::Null);
-            // What is timed in that manner is no repetition of the row.
+            // Samples of the study's method are not repetitions of the row.
             let most = if arguments.contains(&"--quick") { 6 } else { 80 };
             let repetitions = row["repetitions"].as_array().unwrap();
             assert!(repetitions.len() <= most || row["case"] == "syscall/getppid:via=raw");
@@ -120,7 +120,7 @@ fn rows_between_machines_are_skipped_without_a_peer_and_local_rows_are_measured(
         asked(&record).into_iter().filter(|row| row["benchmark"] == "socket/round-trip").collect();
     let [near, far] = trips[..] else { panic!("{trips:#?}") };
     assert_eq!((&near["outcome"], &far["outcome"]), (&"measured".into(), &"skipped".into()));
-    assert_eq!(far["reason"], "the other end is on another machine: name it by --peer ssh:HOST");
+    assert_eq!(far["reason"], "the peer is on another machine: name that with --peer ssh:HOST");
     assert_eq!(far["study_method"]["value"], Value::Null);
     assert!(far["study_method"]["reason"].as_str().unwrap().contains("--peer ssh:HOST"), "{far}");
     assert_eq!((&near["target"]["peer"], &far["target"]["peer"]), (&Value::Null, &Value::Null));
@@ -181,7 +181,7 @@ fn a_study_of_one_target_is_compared_if_two_are_named() {
         .map(|it| it["case"].as_str().unwrap())
         .collect();
     assert!(cases.contains(&"syscall/getpid:via=raw"), "{cases:?}");
-    assert!(asked(&record).is_empty(), "what is compared is timed in oscost's own manner");
+    assert!(asked(&record).is_empty(), "compared rows are timed by oscost's own method only");
 }
 
 #[test]

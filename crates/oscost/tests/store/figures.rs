@@ -1,4 +1,4 @@
-//! Figures beside the runs that they follow from: what a history reads.
+//! The figures of runs, which a history reads.
 
 use oscost::store::{Cause, Figure, MachineState, Store, Summary};
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
@@ -34,7 +34,7 @@ fn figure(case: &str, median: f64) -> Figure {
 
 /// Everything that a summary can have, and all that it can be without.
 pub(crate) fn summary() -> Summary {
-    let stand = MachineState {
+    let state = MachineState {
         machine: "arch x86_64, cpus 2".to_owned(),
         kernel: "flavour amd64".to_owned(),
         release: Some("6.1.0-22-amd64".to_owned()),
@@ -69,7 +69,7 @@ pub(crate) fn summary() -> Summary {
         peer: Some("ssh:db1".to_owned()),
         clock_drifted: true,
         machine_states: vec![
-            stand,
+            state,
             MachineState { machine: "cpus 4".to_owned(), ..MachineState::default() },
         ],
         figures: vec![figure("syscall/getppid:via=raw", 122.1), bare],
@@ -97,7 +97,7 @@ fn end(store: &mut Store, id: &str) {
 }
 
 #[test]
-fn figures_come_back_by_run_the_oldest_first_and_only_those_that_are_wanted() {
+fn figures_are_read_by_run_the_oldest_first_for_the_requested_cases() {
     let other = Summary { figures: vec![figure("timer/nothing", 0.4)], ..summary() };
     let (_folder, store) = with(&[summary(), other.clone()]);
     let kept = store.figures(RULES, &|_| true).unwrap();
@@ -111,7 +111,7 @@ fn figures_come_back_by_run_the_oldest_first_and_only_those_that_are_wanted() {
 }
 
 #[test]
-fn a_run_waits_for_its_figures_from_its_end_on_and_takes_new_ones_for_old() {
+fn an_ended_run_is_listed_until_it_is_summarised_and_can_be_summarised_again() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     begin(&mut store, &id(2), 2);
@@ -128,7 +128,7 @@ fn a_run_waits_for_its_figures_from_its_end_on_and_takes_new_ones_for_old() {
 }
 
 #[test]
-fn a_deleted_run_takes_its_figures_along() {
+fn a_run_is_deleted_with_its_figures() {
     let (folder, mut store) = with(&[summary(), summary()]);
     store.delete(&id(1)).unwrap();
     assert_eq!(store.figures(RULES, &|_| true).unwrap().len(), 1);
@@ -145,7 +145,7 @@ fn count(folder: &tempfile::TempDir, table: &str) -> i64 {
 }
 
 #[test]
-fn figures_of_other_rules_are_forgotten_with_their_words_and_so_are_those_that_are_replaced() {
+fn outdated_and_replaced_figures_are_deleted_with_their_texts() {
     let other = Summary { rules: RULES + 1, tool: "0.2.0".to_owned(), ..summary() };
     let (folder, mut store) = with(&[summary(), other]);
     let words = count(&folder, "text");
@@ -158,7 +158,7 @@ fn figures_of_other_rules_are_forgotten_with_their_words_and_so_are_those_that_a
 }
 
 #[test]
-fn a_word_that_a_newer_oscost_has_for_a_unit_costs_that_figure_and_no_other() {
+fn an_unknown_unit_of_a_newer_oscost_loses_only_that_figure() {
     let (folder, store) = with(&[summary()]);
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
     conn.execute("UPDATE text SET value = 'furlong' WHERE value = 'B/s'", []).unwrap();
@@ -168,7 +168,7 @@ fn a_word_that_a_newer_oscost_has_for_a_unit_costs_that_figure_and_no_other() {
 }
 
 #[test]
-fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
+fn a_figure_that_is_not_finite_is_refused_and_earlier_ones_stay() {
     let (_folder, mut store) = with(&[summary()]);
     let mut bad = summary();
     bad.figures[1].median = f64::NAN;
@@ -179,7 +179,7 @@ fn a_figure_that_is_no_number_is_refused_and_those_before_stay() {
 }
 
 #[test]
-fn a_run_of_a_hundred_rows_takes_fewer_than_two_hundred_bytes_a_sample() {
+fn figures_of_a_run_of_a_hundred_rows_take_fewer_than_two_hundred_bytes_each() {
     const ROWS: u32 = 100;
     const CELLS: u32 = 15;
     let (folder, mut store) = new_store();
@@ -216,7 +216,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn every_figure_comes_back_to_its_last_bit(
+    fn every_figure_is_read_back_exactly(
         numbers in prop::collection::vec(prop_oneof![0.0..1e3, prop::num::f64::NORMAL], 30),
     ) {
         let figures = numbers.chunks(3).map(|it| Figure {

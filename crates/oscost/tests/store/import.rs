@@ -1,4 +1,4 @@
-//! Records from elsewhere: the good one is taken, and each bad one is refused for its own reason.
+//! Records from elsewhere: a valid one is imported, and each invalid one is refused with its reason.
 
 use std::fs;
 
@@ -42,16 +42,16 @@ fn an_imported_record_is_listed_loaded_and_deleted_like_any_run() {
 }
 
 #[test]
-fn a_record_that_is_there_already_is_refused() {
+fn a_record_that_is_already_stored_is_refused() {
     let (_folder, mut store) = new_store();
     store.import(&with("/label", json!("first"))).unwrap();
     let error = store.import(&with("/label", json!("second"))).unwrap_err();
-    assert_eq!(error.to_string(), format!("run {} is in the store already", id(1)));
+    assert_eq!(error.to_string(), format!("run {} is already in the store", id(1)));
     assert_eq!(store.list().unwrap()[0].label.as_deref(), Some("first"));
 }
 
 #[test]
-fn keys_that_are_not_known_are_ignored() {
+fn unknown_keys_are_ignored() {
     let mut value = serde_json::to_value(record()).unwrap();
     value["colour"] = json!({"deep": ["\u{1b}[31m"]});
     value["results"][0]["estimate"]["mood"] = json!(1);
@@ -59,7 +59,7 @@ fn keys_that_are_not_known_are_ignored() {
 }
 
 #[test]
-fn a_record_that_ends_early_or_goes_on_is_refused() {
+fn a_truncated_or_extended_record_is_refused() {
     let whole = with("/label", json!("x"));
     for end in (0..whole.len()).step_by(97) {
         refused(&whole[..end], "not a record");
@@ -72,7 +72,7 @@ fn a_record_that_ends_early_or_goes_on_is_refused() {
 }
 
 #[test]
-fn a_record_of_another_schema_is_refused_and_a_newer_one_called_newer() {
+fn a_record_of_another_schema_is_refused_and_a_newer_one_reported_as_newer() {
     refused(&with("/schema", json!("oscost.run/2")), "newer schema oscost.run/2");
     refused(br#"{"schema":"oscost.run/12","all":"is different"}"#, "newer schema");
     for other in ["oscost.run/0", "oscost.run/x", "sunos.run/2", "oscost.run", ""] {
@@ -83,7 +83,7 @@ fn a_record_of_another_schema_is_refused_and_a_newer_one_called_newer() {
 }
 
 #[test]
-fn a_record_that_is_too_long_is_refused_unread() {
+fn a_record_that_is_too_large_is_refused_unread() {
     let error = refused(&vec![b' '; MAX_IMPORT_BYTES + 1], "the maximum is 67108864");
     assert!(matches!(error, ImportError::TooLarge { .. }));
     let mut padded = with("/label", json!("x"));
@@ -92,7 +92,7 @@ fn a_record_that_is_too_long_is_refused_unread() {
 }
 
 #[test]
-fn what_is_not_a_finite_number_is_refused() {
+fn a_number_that_is_not_finite_is_refused() {
     let text = String::from_utf8(with("/comparisons/0/p", json!(0.123))).unwrap();
     for not_a_number in ["NaN", "Infinity", "-Infinity", "1e999", "\"NaN\"", "null", "0x1p3"] {
         refused(text.replace("0.123", not_a_number).as_bytes(), "not a record");
@@ -100,7 +100,7 @@ fn what_is_not_a_finite_number_is_refused() {
 }
 
 #[test]
-fn texts_that_are_overlong_or_drive_a_terminal_are_refused_wherever_they_stand() {
+fn texts_that_are_too_long_or_control_a_terminal_are_refused_everywhere() {
     for (pointer, at) in [
         ("/label", "label"),
         ("/command/1", "command[1]"),
@@ -111,9 +111,9 @@ fn texts_that_are_overlong_or_drive_a_terminal_are_refused_wherever_they_stand()
         ("/results/0/point/via", "results[0].point{}"),
         ("/comparisons/0/verdict", "comparisons[0].verdict"),
     ] {
-        let words = format!("the record's `{at}` holds the control character U+001B");
+        let words = format!("the record's `{at}` has the control character U+001B");
         refused(&with(pointer, json!("red: \u{1b}[31m")), &words);
-        let words = format!("the record's `{at}` is 4097 bytes long");
+        let words = format!("the record's `{at}` has 4097 bytes");
         refused(&with(pointer, json!("x".repeat(4_097))), &words);
     }
     refused(&with("/results/0/calls/per_op", json!({"\u{9b}2J": 1.0})), "U+009B");
@@ -123,7 +123,7 @@ fn texts_that_are_overlong_or_drive_a_terminal_are_refused_wherever_they_stand()
 }
 
 #[test]
-fn an_error_repeats_little_of_a_record_and_nothing_that_drives_a_terminal() {
+fn an_error_quotes_little_of_a_record_and_no_control_characters() {
     let nasty = "\u{1b}[2J\n\t\u{202e}".repeat(1_000);
     for bytes in [with("/schema", json!(nasty)), with("/results/0/outcome", json!(nasty))] {
         let text = validate(&bytes).unwrap_err().to_string();
@@ -132,7 +132,7 @@ fn an_error_repeats_little_of_a_record_and_nothing_that_drives_a_terminal() {
 }
 
 #[test]
-fn ids_times_and_indices_that_lead_nowhere_are_refused() {
+fn invalid_ids_times_and_indices_are_refused() {
     refused(&with("/id", json!("last")), "`id` is not a UUID");
     refused(&with("/started", json!("yesterday")), "`started` is not a time");
     refused(&with("/ended", json!("2026-11-21")), "`ended` is not a time");

@@ -1,6 +1,6 @@
 //! `kill -9` at any moment: what an append has answered for is there.
 //!
-//! The child is this test program again, told by its environment where to write. It says on its
+//! The child is this test program again, started with the path to write in its environment. It reports on its
 //! standard error which worker it has just stored; libtest keeps its own words off that.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use super::journal;
 
 const STORE: &str = "OSCOST_TEST_STORE";
 const RUN: &str = "OSCOST_TEST_RUN";
-const CELLS: &str = "OSCOST_TEST_CELLS";
+const WORKERS: &str = "OSCOST_TEST_CELLS";
 
 /// 20 KiB packed, so that SQLite moves its log into the database every few hundred workers.
 const SAMPLES: u32 = 2_000;
@@ -29,7 +29,7 @@ fn start_child(store: &Path, run: &str, workers: u32) -> Child {
         .args(["kill::child_stores_workers", "--exact", "--ignored", "--nocapture"])
         .env(STORE, store)
         .env(RUN, run)
-        .env(CELLS, workers.to_string())
+        .env(WORKERS, workers.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -42,7 +42,7 @@ fn start_child(store: &Path, run: &str, workers: u32) -> Child {
 fn child_stores_workers() {
     let Some(path) = std::env::var_os(STORE) else { return };
     let run = std::env::var(RUN).unwrap();
-    let workers: u32 = std::env::var(CELLS).unwrap().parse().unwrap();
+    let workers: u32 = std::env::var(WORKERS).unwrap().parse().unwrap();
     let mut store = Store::open(Path::new(&path)).unwrap();
     store.begin(&RunHeader { id: run.clone(), ..started() }).unwrap();
     for row in 0..workers {
@@ -59,7 +59,7 @@ fn answered(child: &mut Child, mut enough: impl FnMut(&mut Child, u32)) -> Optio
     while let Some(line) = lines.next() {
         let Ok(row) = line.parse() else {
             let rest: Vec<String> = lines.collect();
-            panic!("the child says: {line}\n{}", rest.join("\n"));
+            panic!("the child printed: {line}\n{}", rest.join("\n"));
         };
         last = Some(row);
         enough(child, row);
@@ -98,7 +98,7 @@ fn check_database(path: &Path) {
 }
 
 #[test]
-fn after_kill_9_every_worker_that_was_answered_for_is_there() {
+fn after_kill_9_every_confirmed_worker_is_stored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let mut seed = Seed::new(9);
@@ -121,7 +121,7 @@ fn after_kill_9_every_worker_that_was_answered_for_is_there() {
 }
 
 #[test]
-fn after_kill_9_while_a_store_is_made_it_can_be_opened() {
+fn after_kill_9_during_its_creation_a_store_can_be_opened() {
     let folder = tempfile::tempdir().unwrap();
     let mut seed = Seed::new(10);
     let mut states = BTreeSet::new();
@@ -136,11 +136,11 @@ fn after_kill_9_while_a_store_is_made_it_can_be_opened() {
         check(&Store::open(&path).unwrap(), &id(0), answered);
         check_database(&path);
     }
-    println!("seen (exists, answered): {states:?}");
+    println!("states (exists, answered): {states:?}");
 }
 
 #[test]
-fn four_processes_may_make_the_same_store_at_once() {
+fn four_processes_may_create_the_same_store_at_once() {
     let folder = tempfile::tempdir().unwrap();
     for attempt in 0..5 {
         let path = folder.path().join(format!("{attempt}/store.db"));

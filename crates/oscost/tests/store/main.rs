@@ -1,7 +1,7 @@
-//! The store as a caller sees it: what goes in comes out, also after a kill, also in a later
-//! version, and what does not belong in is refused in words that help.
+//! The store as its callers use it: what is stored is read back, also after a kill and by a later
+//! version, and invalid data is refused with a helpful message.
 
-#![expect(clippy::unwrap_used, reason = "a helper that cannot go on fails its test")]
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
 mod examples;
 mod figures;
@@ -50,7 +50,7 @@ fn journal(store: &Store, id: &str) -> Vec<Entry> {
 }
 
 #[test]
-fn every_kind_of_entry_comes_back_as_it_was_also_for_the_next_process() {
+fn every_kind_of_entry_is_read_back_unchanged_also_by_another_process() {
     let (folder, mut store) = new_store();
     let id = keep(&mut store, &entries());
     assert_eq!(journal(&store, &id), entries());
@@ -60,7 +60,7 @@ fn every_kind_of_entry_comes_back_as_it_was_also_for_the_next_process() {
 }
 
 #[test]
-fn two_journals_that_grow_at_once_stay_apart_and_in_order() {
+fn two_journals_that_grow_at_once_stay_separate_and_in_order() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     begin(&mut store, &id(2), 2);
@@ -94,7 +94,7 @@ fn a_list_has_the_newest_run_first_and_follows_the_journals() {
 }
 
 #[test]
-fn a_run_is_found_by_its_id_by_a_beginning_of_it_and_as_the_last() {
+fn a_run_is_found_by_its_id_by_a_prefix_and_as_the_last() {
     let (_folder, mut store) = new_store();
     begin(&mut store, "aaaa0000-0000-7000-8000-000000000000", 1);
     begin(&mut store, "aaab0000-0000-7000-8000-000000000000", 3);
@@ -111,7 +111,7 @@ fn a_run_is_found_by_its_id_by_a_beginning_of_it_and_as_the_last() {
 }
 
 #[test]
-fn a_beginning_of_several_ids_names_the_newest_five() {
+fn an_ambiguous_prefix_names_the_newest_five_runs() {
     let (_folder, mut store) = new_store();
     for number in 1..=7 {
         begin(&mut store, &id(number), number);
@@ -128,7 +128,7 @@ fn a_beginning_of_several_ids_names_the_newest_five() {
 }
 
 #[test]
-fn an_unknown_run_names_what_there_is() {
+fn an_unknown_run_names_the_newest_runs() {
     let (_folder, mut store) = new_store();
     assert_eq!(
         store.find("last").unwrap_err().to_string(),
@@ -146,7 +146,7 @@ fn an_unknown_run_names_what_there_is() {
 }
 
 #[test]
-fn a_run_begins_once_and_takes_entries_only_after_that() {
+fn a_run_begins_once_and_accepts_entries_only_after_that() {
     let (_folder, mut store) = new_store();
     let error = store.append(&id(1), &worker(0, 1)).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");
@@ -162,7 +162,7 @@ fn a_run_begins_once_and_takes_entries_only_after_that() {
 }
 
 #[test]
-fn an_entry_that_json_cannot_hold_is_refused_and_its_journal_stays_readable() {
+fn an_entry_that_json_cannot_represent_is_refused_and_the_journal_stays_readable() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     for wrong in [f64::NAN, f64::INFINITY] {
@@ -180,7 +180,7 @@ fn an_entry_that_json_cannot_hold_is_refused_and_its_journal_stays_readable() {
 }
 
 #[test]
-fn a_deleted_run_is_gone_and_its_space_is_given_back() {
+fn the_space_of_a_deleted_run_is_returned() {
     let (folder, mut store) = new_store();
     let bytes = || {
         let files = std::fs::read_dir(folder.path()).unwrap();
@@ -281,7 +281,7 @@ proptest! {
     /// Needs serde_json's feature `float_roundtrip`: without it a number that was read can differ
     /// from the one that was written in its last bit, and a replay from the run.
     #[test]
-    fn every_number_comes_back_to_its_last_bit(
+    fn every_number_is_read_back_exactly(
         numbers in prop::collection::vec(prop_oneof![0.0..1e3, prop::num::f64::NORMAL], 50),
     ) {
         let (_folder, mut store) = new_store();
@@ -300,7 +300,7 @@ proptest! {
 }
 
 #[test]
-fn a_worker_without_samples_is_not_a_lost_one() {
+fn a_worker_without_samples_is_not_a_failed_one() {
     let (_folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     store.append(&id(1), &worker(0, 0)).unwrap();

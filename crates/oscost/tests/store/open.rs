@@ -29,7 +29,7 @@ fn a_new_store_and_its_folders_are_private() {
 }
 
 #[test]
-fn a_store_of_another_version_is_refused_and_left_as_it_is() {
+fn a_store_of_another_version_is_refused_and_not_changed() {
     let (folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     drop(store);
@@ -51,7 +51,7 @@ fn a_store_of_another_version_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_file_that_is_not_a_database_is_refused_and_left_as_it_is() {
+fn a_file_that_is_not_a_database_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let letter = "Dear Joe, this is a letter and not a database. ".repeat(40);
@@ -65,7 +65,7 @@ fn a_file_that_is_not_a_database_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn the_database_of_another_program_is_refused_and_left_as_it_is() {
+fn the_database_of_another_program_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     for (name, sql) in [
         ("tables", "CREATE TABLE bookmark (url TEXT)"),
@@ -97,7 +97,7 @@ fn a_path_below_a_file_is_refused() {
 }
 
 /// Whether modes bind this user; they do not bind root.
-fn modes_bind(folder: &Path) -> bool {
+fn permissions_apply(folder: &Path) -> bool {
     let probe = folder.join("probe");
     fs::create_dir(&probe).unwrap();
     fs::set_permissions(&probe, Permissions::from_mode(0o500)).unwrap();
@@ -105,9 +105,9 @@ fn modes_bind(folder: &Path) -> bool {
 }
 
 #[test]
-fn a_folder_or_file_that_may_not_be_written_is_refused_as_such() {
+fn a_folder_or_file_without_write_permission_is_refused_with_that_reason() {
     let (folder, mut store) = new_store();
-    if !modes_bind(folder.path()) {
+    if !permissions_apply(folder.path()) {
         println!("skipped: modes do not bind this user");
         return;
     }

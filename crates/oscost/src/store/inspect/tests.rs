@@ -1,4 +1,4 @@
-//! What the look finds, on types that stand for all shapes of a record.
+//! What the check finds, on types like all those of a record.
 
 use std::collections::BTreeMap;
 
@@ -36,13 +36,13 @@ fn fault(at: &str, why: &str) -> Result<(), Fault> {
 }
 
 #[test]
-fn a_value_without_fault_passes() {
+fn a_valid_value_passes() {
     assert_eq!(inspect(&good(), no_bell), Ok(()));
     assert_eq!(inspect(&json!({"a": [1, 2.5, null, "b", {"c": true}]}), no_bell), Ok(()));
 }
 
 #[test]
-fn a_number_that_is_not_finite_is_found_and_named() {
+fn a_number_that_is_not_finite_is_named() {
     for (number, why) in [(f64::NAN, "is NaN"), (f64::NEG_INFINITY, "is -inf")] {
         let wrong = Outer { pair: Some([0.0, number]), ..good() };
         assert_eq!(inspect(&wrong, any_text), fault("pair[1]", why));
@@ -52,7 +52,7 @@ fn a_number_that_is_not_finite_is_found_and_named() {
 }
 
 #[test]
-fn an_interval_that_ends_before_it_begins_is_found_wherever_it_stands() {
+fn an_interval_that_ends_before_it_begins_is_found_at_any_depth() {
     #[derive(Serialize)]
     struct With {
         ci95: Option<[f64; 2]>,
@@ -66,7 +66,7 @@ fn an_interval_that_ends_before_it_begins_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn every_text_is_shown_to_the_rule_and_map_keys_are_too() {
+fn every_text_and_every_map_key_is_checked_by_the_rule() {
     let bell = || "\u{7}".to_owned();
     let wrong = Outer { inner: vec![Inner::Named { text: bell() }], ..good() };
     assert_eq!(inspect(&wrong, no_bell), fault("inner[0].text", "rings, under `text`"));

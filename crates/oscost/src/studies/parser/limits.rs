@@ -1,6 +1,6 @@
 //! Limits of what several parts of a study may hold.
 
-/// As many as the figures and tables of a long paper.
+/// As many as a long paper has figures and tables.
 pub(super) const MAX_TABLES: usize = 24;
 /// Rows of all tables: a run measures a case for each of them.
 pub(super) const MAX_ROWS: usize = 200;
@@ -16,7 +16,7 @@ pub(super) const MAX_CASE_CHARS: usize = 200;
 pub(super) const MAX_FIGURE_CHARS: usize = 18;
 /// A study of a single target has one column of published figures.
 pub(super) const MAX_SINGLE_FIGURE_CHARS: usize = 24;
-/// Fewer have no deviation; with more, a run would take hours.
+/// One run has no deviation, and with more than 100 a run would take hours.
 pub(super) const RUNS: std::ops::RangeInclusive<usize> = 2..=100;
 /// Default trials of a program.
 pub(super) const DEFAULT_RUNS: usize = 10;

@@ -30,7 +30,7 @@ published = ["00.618", "-"]
 [[table.row]]
 name = "second"
 case = "process/shell"
-note = [{ text = "always" }, { when = "no-calls", text = "seldom" }]
+note = [{ text = "always" }, { when = "no-calls", text = "rarely" }]
 
 [[claim]]
 text = "both pay the same"
@@ -39,7 +39,7 @@ kind = "equal-added"
 cases = ["syscall/getpid:via=raw", "process/shell"]
 "#;
 
-/// Why a text is refused, in which `from` became `to`.
+/// The error for the text with `from` replaced by `to`.
 fn refused(from: &str, to: &str) -> (usize, String) {
     assert!(SMALL.contains(from), "{from}");
     match parse(SMALL.replacen(from, to, 1).as_bytes()) {
@@ -49,7 +49,7 @@ fn refused(from: &str, to: &str) -> (usize, String) {
 }
 
 #[test]
-fn a_study_is_read_as_it_was_printed() {
+fn a_study_is_parsed_as_published() {
     let study = parse(SMALL.as_bytes()).unwrap();
     assert_eq!(study.title, "A title of two lines");
     let [first, second] = &study.tables[0].rows[..] else { panic!("{study:?}") };
@@ -63,12 +63,12 @@ fn a_study_is_read_as_it_was_printed() {
     let when: Vec<NoteCondition> = second.notes.iter().map(|note| note.when).collect();
     assert_eq!(when, [NoteCondition::Always, NoteCondition::NoCalls]);
     assert_eq!(study.claims[0].criterion, Criterion::EqualAdded);
-    let cases: Vec<&str> = study.requested_cases().iter().map(|wanted| wanted.case).collect();
+    let cases: Vec<&str> = study.requested_cases().iter().map(|requested| requested.case).collect();
     assert_eq!(cases, ["syscall/getpid:via=raw", "process/shell"]);
 }
 
 #[test]
-fn a_refusal_names_the_line_and_the_reason() {
+fn an_error_names_the_line_and_the_reason() {
     let long = "x".repeat(401);
     for (from, to, line, words) in [
         ("year = 2001", "year = \"soon\"", 6, "invalid type"),
@@ -86,11 +86,11 @@ fn a_refusal_names_the_line_and_the_reason() {
         ("unit = \"us\"", "unit = \"min\"", 15, "unknown variant `min`"),
         ("syscall/getpid", "getpid", 19, "`getpid:via=raw` is not a case"),
         ("\"-\"", "\"-\", \"1\"", 20, "a figure for each column"),
-        ("\"00.618\"", "\"0.6.18\"", 20, "`0.6.18` is no figure"),
-        ("\"00.618\"", "\"-0.6\"", 20, "`-0.6` is no figure"),
-        ("\"00.618\"", "\"1.0 (0.1\"", 20, "is no figure"),
-        ("\"00.618\"", "\"0.000\"", 20, "is no figure"),
-        ("\"00.618\"", "\"1234567890 (12345.6)\"", 20, "at most 18 letters"),
+        ("\"00.618\"", "\"0.6.18\"", 20, "`0.6.18` is not a figure"),
+        ("\"00.618\"", "\"-0.6\"", 20, "`-0.6` is not a figure"),
+        ("\"00.618\"", "\"1.0 (0.1\"", 20, "is not a figure"),
+        ("\"00.618\"", "\"0.000\"", 20, "is not a figure"),
+        ("\"00.618\"", "\"1234567890 (12345.6)\"", 20, "at most 18 characters"),
         ("no-calls", "sometimes", 25, "unknown variant `sometimes`"),
         ("equal-added", "greater", 30, "unknown variant `greater`"),
         ("kind = \"equal-added\"", "kind = \"ratio\"", 30, "0 < min < max"),
@@ -112,7 +112,7 @@ fn a_refusal_names_the_line_and_the_reason() {
 }
 
 #[test]
-fn what_is_too_much_or_no_text_is_refused() {
+fn a_file_that_is_too_large_or_not_text_is_refused() {
     let refused = |bytes: &[u8]| parse(bytes).unwrap_err();
     assert!(refused(&vec![b'#'; MAX_FILE_BYTES + 1]).reason.contains("256 KiB"));
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_is_too_much_or_no_text_is_refused() {
 
 proptest! {
     #[test]
-    fn whatever_stands_there_is_read_or_refused_in_one_line(
+    fn any_text_is_parsed_or_refused_in_one_line(
         at in 0..SMALL.len(),
         length in 0usize..20,
         instead in "\\PC{0,12}|[\\x00-\\x7f]{0,12}",
@@ -147,10 +147,10 @@ proptest! {
     }
 }
 
-/// A study of one place, with one of each thing that may stand in one.
+/// A study of one target, with one of everything that it may have.
 const ALONE: &str = r#"
 id = "alone"
-title = "One place"
+title = "One target"
 authors = ["A"]
 year = 2001
 source = "somewhere"
@@ -168,7 +168,7 @@ statistic = "mean"
 overhead = "subtracted"
 
 [[condition]]
-text = "nobody else was there"
+text = "single-user mode"
 kind = "single-user"
 
 [[table]]
@@ -220,7 +220,7 @@ max = 0.2
 "#;
 
 #[test]
-fn a_study_of_one_place_is_read_with_its_study_methods_columns_and_curves() {
+fn a_study_of_one_target_is_parsed_with_its_methods_columns_and_curves() {
     use oscost_model::study_method::{ClockCost, Statistic, TimingScope};
     let study = parse(ALONE.as_bytes()).unwrap();
     assert!(study.columns.is_none() && study.clock_rates.core_ghz == Some(2.4));
@@ -241,18 +241,18 @@ fn a_study_of_one_place_is_read_with_its_study_methods_columns_and_curves() {
     assert_eq!(curve.rows[1].key(), "socket/round-trip:by=tcp,size=64,peer_cpu=other peer");
     assert!(curve.rows.iter().all(|row| row.peer && row.study_method.is_none()));
     assert_eq!(curve.rows[0].published[0].as_ref().map(|it| (it.low, it.high)), Some((4.0, 6.0)));
-    let wanted: Vec<bool> = study.requested_cases().iter().map(|wanted| wanted.peer).collect();
-    assert_eq!(wanted, [false, true, true]);
+    let peers: Vec<bool> = study.requested_cases().iter().map(|requested| requested.peer).collect();
+    assert_eq!(peers, [false, true, true]);
 }
 
 #[test]
-fn what_a_study_of_one_place_may_not_say_is_refused_with_its_line() {
+fn an_invalid_study_of_one_target_is_refused_with_its_line() {
     for (from, to, line, words) in [
         ("core-ghz = 2.4", "core-ghz = -1.0", 8, "core-ghz must be 0.0001 to 100"),
         ("iterations = 1000", "iterations = 0", 15, "iterations must be 1 to 100000000"),
         ("overhead = \"subtracted\"\n", "", 17, "a study method needs timed"),
         ("\"single-user\"", "\"full-moon\"", 22, "unknown variant `full-moon`"),
-        ("'this / \"pipe\"'", "'this / '", 36, "is no formula"),
+        ("'this / \"pipe\"'", "'this / '", 36, "is not a formula"),
         ("'this / \"pipe\"'", "'this * 2'", 36, "does not give a figure in x"),
         ("'this / \"pipe\"'", "'this / \"none\"'", 25, "refers to the row `none`"),
         (
@@ -289,7 +289,7 @@ fn what_a_study_of_one_place_may_not_say_is_refused_with_its_line() {
 }
 
 #[test]
-fn each_kind_of_claim_is_read_and_asks_for_what_it_needs() {
+fn each_kind_of_claim_is_parsed_and_requires_its_keys() {
     let with = |claim: &str| {
         let at = ALONE.find("[[claim]]").unwrap();
         parse(

@@ -1,16 +1,16 @@
 use oscost_model::protocol::CpuProbe;
-use oscost_model::record::Repetition;
 use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
 
 use super::*;
 use crate::studies::parser;
 use crate::studies::published_result::PublishedResult;
+use crate::studies::test_record::{measured_row, stored_record};
 use crate::studies::verdict::Verdict;
 
-/// Two rows of one loop, a column made of each, and what is said of them.
+/// Two rows of one loop, columns computed from each, and claims on them.
 const SMALL: &str = r#"
 id = "small"
-title = "Doors"
+title = "Calls"
 authors = ["A"]
 year = 2001
 source = "somewhere"
@@ -82,7 +82,7 @@ case = "socket/round-trip:by=tcp,size={},peer_cpu=other"
 peer = true
 
 [[claim]]
-text = "a call is dearer"
+text = "a call costs more than a function"
 location = "page 1"
 kind = "order"
 cases = ["syscall/function", "syscall/getpid:via=raw"]
@@ -115,12 +115,10 @@ fn study() -> Study {
     parser::parse(SMALL.as_bytes()).unwrap()
 }
 
-/// A record that somebody keeps, without its rows, on a core of 4 GHz.
+/// A stored record without comparisons, on a core of 4 GHz.
 fn record() -> Record {
-    let mut record: Record =
-        serde_json::from_str(include_str!("../../../tests/store/run-1.json")).unwrap();
+    let mut record = stored_record();
     record.comparisons.clear();
-    record.results.truncate(1);
     record.results[0].target.cpu = Some(0);
     let probe = &mut record.conditions[0].probe;
     let one: CpuProbe = probe[0].clone();
@@ -128,16 +126,9 @@ fn record() -> Record {
     record
 }
 
-/// A measured row: repetitions of these values, and what came of the study's manner.
+/// A measured row with repetitions of these values, and the figure by the study's method.
 fn row(record: &Record, case: &str, values: &[f64], by: Option<f64>) -> Row {
-    let mut row = record.results[0].clone();
-    row.case = case.to_owned();
-    let one = row.repetitions[0].clone();
-    row.repetitions = values
-        .iter()
-        .zip(0..)
-        .map(|(&value, round)| Repetition { round, value: Some(value), ..one.clone() })
-        .collect();
+    let mut row = measured_row(record, case, values);
     let estimate = row.estimate.as_mut().unwrap();
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -157,7 +148,7 @@ fn row(record: &Record, case: &str, values: &[f64], by: Option<f64>) -> Row {
     row
 }
 
-/// Values around a cost that differ from round to round.
+/// Values around a cost that differ between rounds.
 fn around(cost: f64) -> Vec<f64> {
     (0..12).map(|round| cost * (1.0 + 0.01 * f64::from(round % 5 - 2))).collect()
 }
@@ -178,20 +169,20 @@ fn close(one: f64, other: f64) -> bool {
 }
 
 #[test]
-fn each_column_has_what_was_printed_and_what_its_formula_makes_of_the_run() {
+fn each_column_has_the_published_figure_and_its_formula_of_the_run() {
     let (study, record) = (study(), measured());
-    let beside = compare_single_target(&study, &record);
-    let [time, slowdown, lines] = &beside.tables[0].rows[1].cells[..] else { panic!() };
-    let here = |worker: &ColumnResult<'_>| worker.by_study_statistic.unwrap().value;
+    let comparison = compare_single_target(&study, &record);
+    let [time, slowdown, lines] = &comparison.tables[0].rows[1].cells[..] else { panic!() };
+    let here = |cell: &ColumnResult<'_>| cell.by_study_statistic.unwrap().value;
     assert!(close(here(time), 0.12), "{time:?}");
     assert!(close(here(slowdown), 48.0) && close(here(lines), 1_000_030.0));
-    // oscost's own: of its own repetitions, not of the study's manner.
-    let own = |worker: &ColumnResult<'_>| worker.estimate.unwrap();
+    // oscost's own estimate is of its own repetitions, not by the study's method.
+    let own = |cell: &ColumnResult<'_>| cell.estimate.unwrap();
     assert!(close(own(time).value, 0.1) && close(own(time).interval.unwrap().lo, 0.099));
     assert!(close(own(slowdown).value, 50.0), "{slowdown:?}");
     let [least, most] = time.published_ratio.unwrap();
     assert!(close(least, 0.2 / 0.12) && least == most);
-    // Half the cycles in a nanosecond then.
+    // The study's core had half the cycles per nanosecond.
     assert!(close(time.published_ratio_in_cycles.unwrap()[0], 0.2 / 0.12 / 2.0));
     assert_eq!((slowdown.published_ratio, lines.published_ratio_in_cycles), (None, None));
     let by = time.by_study_statistic.unwrap().by.unwrap();
@@ -199,29 +190,29 @@ fn each_column_has_what_was_printed_and_what_its_formula_makes_of_the_run() {
 }
 
 #[test]
-fn a_range_in_cycles_is_laid_beside_cycles_of_this_core() {
+fn a_range_in_cycles_is_compared_with_cycles_of_this_core() {
     let (study, record) = (study(), measured());
-    let beside = compare_single_target(&study, &record);
-    let worker = &beside.tables[1].rows[0].cells[0];
+    let comparison = compare_single_target(&study, &record);
+    let cell = &comparison.tables[1].rows[0].cells[0];
     assert!(close(
-        worker.estimate.unwrap().value,
+        cell.estimate.unwrap().value,
         4.0 * record.results[2].estimate.as_ref().unwrap().median
     ));
-    let [least, most] = worker.published_ratio_in_cycles.unwrap();
-    let here = worker.by_study_statistic.unwrap().value;
-    assert!(close(least, 400.0 / here) && close(most, 600.0 / here), "{worker:?}");
+    let [least, most] = cell.published_ratio_in_cycles.unwrap();
+    let here = cell.by_study_statistic.unwrap().value;
+    assert!(close(least, 400.0 / here) && close(most, 600.0 / here), "{cell:?}");
 }
 
 #[test]
-fn a_prediction_is_judged_by_what_was_printed_and_by_what_was_measured() {
+fn a_prediction_is_judged_by_the_published_and_by_the_measured_figure() {
     let (study, record) = (study(), measured());
-    let beside = compare_single_target(&study, &record);
-    let expected = beside.tables[0].rows[1].expected.unwrap();
+    let comparison = compare_single_target(&study, &record);
+    let expected = comparison.tables[0].rows[1].expected.unwrap();
     assert_eq!(
         (expected.published_result, expected.measured_result),
         (PredictionResult::DidNotHold, PredictionResult::Held)
     );
-    assert!(beside.tables[0].rows[0].expected.is_none());
+    assert!(comparison.tables[0].rows[0].expected.is_none());
 }
 
 #[test]
@@ -233,11 +224,11 @@ fn claims_are_judged_round_by_round_and_calls_by_their_count() {
     assert_eq!(verdicts(&record), [Verdict::Holds, Verdict::Holds, Verdict::Holds]);
     let then = &compare_single_target(&study, &record).claims[0].published;
     assert_eq!(*then, Some(PublishedResult::Within(vec![Some(100.0)])));
-    // All of these change what is true of the rows, and not how they are found.
+    // These change the figures of the rows, so that all claims fail.
     record.results[3] = row(&record, &record.results[3].case.clone(), &around(190.0), None);
     record.results[1].calls.as_mut().unwrap().per_op.clear();
-    let cheap = row(&record, "syscall/function", &around(300.0), Some(300.0));
-    record.results[0] = cheap;
+    let slow = row(&record, "syscall/function", &around(300.0), Some(300.0));
+    record.results[0] = slow;
     assert_eq!(verdicts(&record), vec![Verdict::DoesNotHold; 3]);
     record.results[1].calls = None;
     record.results[0].repetitions.truncate(5);
@@ -247,32 +238,32 @@ fn claims_are_judged_round_by_round_and_calls_by_their_count() {
 }
 
 #[test]
-fn a_row_with_its_other_end_elsewhere_is_another_row() {
+fn a_row_with_a_remote_peer_is_another_row() {
     let (study, mut record) = (study(), measured());
-    let near = row(&record, "socket/round-trip:by=tcp,size=4,peer_cpu=other", &around(50.0), None);
-    let mut far = row(&record, &near.case, &around(500.0), None);
-    far.target.peer = Some("m1".to_owned());
-    record.results.extend([near, far]);
-    let beside = compare_single_target(&study, &record);
-    let found = beside.tables[1].rows[2].measured.unwrap();
+    let local = row(&record, "socket/round-trip:by=tcp,size=4,peer_cpu=other", &around(50.0), None);
+    let mut remote = row(&record, &local.case, &around(500.0), None);
+    remote.target.peer = Some("m1".to_owned());
+    record.results.extend([local, remote]);
+    let comparison = compare_single_target(&study, &record);
+    let found = comparison.tables[1].rows[2].measured.unwrap();
     assert_eq!(found.target.peer.as_deref(), Some("m1"));
-    assert!(beside.tables[1].rows[3].measured.is_none());
+    assert!(comparison.tables[1].rows[3].measured.is_none());
 }
 
 #[test]
-fn a_core_of_unknown_speed_has_no_cycles_and_a_lost_study_method_no_figure() {
+fn a_core_of_unknown_frequency_has_no_cycles_and_a_failed_method_no_figure() {
     let (study, mut record) = (study(), measured());
     record.conditions[0].probe[0].core_cycles_per_ns = None;
     let study_method = record.results[1].study_method.as_mut().unwrap();
-    (study_method.value, study_method.reason) = (None, Some("it was lost".to_owned()));
-    let beside = compare_single_target(&study, &record);
-    let worker = &beside.tables[1].rows[0].cells[0];
+    (study_method.value, study_method.reason) = (None, Some("it failed".to_owned()));
+    let comparison = compare_single_target(&study, &record);
+    let cell = &comparison.tables[1].rows[0].cells[0];
     assert!(
-        worker.by_study_statistic.is_none()
-            && worker.estimate.is_none()
-            && worker.published_ratio.is_none()
+        cell.by_study_statistic.is_none()
+            && cell.estimate.is_none()
+            && cell.published_ratio.is_none()
     );
-    let time = &beside.tables[0].rows[1].cells[0];
+    let time = &comparison.tables[0].rows[1].cells[0];
     assert!(
         time.by_study_statistic.is_none()
             && time.estimate.is_some()
@@ -281,33 +272,33 @@ fn a_core_of_unknown_speed_has_no_cycles_and_a_lost_study_method_no_figure() {
 }
 
 #[test]
-fn a_row_in_another_unit_than_its_table_is_told_in_its_own() {
+fn a_row_with_a_unit_of_its_own_is_shown_in_it() {
     let row = "[[table.row]]\nname = \"in ms\"\ncase = \"process/shell\"\nunit = \"ms\"\n\
                statistic = \"none\"\npublished = [\"2\"]\n\n[[table.series]]";
     let study = parser::parse(SMALL.replacen("[[table.series]]", row, 1).as_bytes()).unwrap();
     let mut record = measured();
     record.results.push(row_of(&record, "process/shell", 1e6));
-    let beside = compare_single_target(&study, &record);
-    let worker = &beside.tables[1].rows[0].cells[0];
-    assert!(close(worker.estimate.unwrap().value, 1.0), "{worker:?}");
-    assert!(close(worker.published_ratio.unwrap()[0], 2.0));
+    let comparison = compare_single_target(&study, &record);
+    let cell = &comparison.tables[1].rows[0].cells[0];
+    assert!(close(cell.estimate.unwrap().value, 1.0), "{cell:?}");
+    assert!(close(cell.published_ratio.unwrap()[0], 2.0));
 }
 
-/// A row of some cost, of which nothing else matters.
+/// A row with this cost.
 fn row_of(record: &Record, case: &str, cost: f64) -> Row {
     row(record, case, &around(cost), None)
 }
 
 #[test]
-fn what_is_extreme_by_noise_alone_is_no_verdict() {
+fn an_extreme_by_noise_alone_is_undecided() {
     let text = SMALL
         .replace("values = [4, 64]\ncase = \"pipe", "values = [4, 16, 64]\ncase = \"pipe")
         .replace("published = [\"400-600\", \"-\"]\n", "")
         .replace("max = 1.5", "max = 1.1");
     let study = parser::parse(text.as_bytes()).unwrap();
     let mut record = measured();
-    // Three alike, each with noise of its own: in every round the dearest is a fifth above the
-    // cheapest, and none is dearer than another.
+    // Three equal costs, each with its own noise: in every round the largest is a fifth above the
+    // smallest, but none costs more than another.
     let noise = [[0.9, 1.0, 1.1], [1.1, 0.9, 1.0], [1.0, 1.1, 0.9]];
     let of =
         |noise: [f64; 3]| -> Vec<f64> { (0..15).map(|round| 100.0 * noise[round % 3]).collect() };
@@ -321,7 +312,7 @@ fn what_is_extreme_by_noise_alone_is_no_verdict() {
 }
 
 #[test]
-fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
+fn other_metrics_of_a_program_have_no_figures_by_round() {
     let mut record = measured();
     record.results[0].primary_metric = Some("real".to_owned());
     let study = study();
@@ -335,11 +326,11 @@ fn a_metric_beside_a_program_s_own_figure_is_known_in_no_round() {
     assert_eq!(known("syscall/function user"), Some(0));
     assert_eq!(known("syscall/function real"), Some(12));
     let gone = rounds.values_by_round(&["syscall/function real"], &|_| None);
-    assert_eq!(gone, None, "what comes to nothing in a round is told by none");
+    assert_eq!(gone, None, "a value that is missing in one round is not computed from the others");
 }
 
 #[test]
-fn a_case_of_two_rows_has_the_clock_in_the_one_and_not_in_the_other() {
+fn two_rows_of_one_case_may_differ_in_the_clock_s_cost() {
     let each = StudyMethod { timed: TimingScope::Each, ..STUDY_METHOD };
     let by = |study_method| StudyMethodFigure {
         method: study_method,
@@ -350,12 +341,13 @@ fn a_case_of_two_rows_has_the_clock_in_the_one_and_not_in_the_other() {
         reason: None,
     };
     let without = StudyMethod { clock: ClockCost::Subtracted, ..each };
-    let apart = |study_method: &StudyMethod, by| clock_correction(study_method, &by, Some(20.0));
-    assert_eq!(apart(&each, by(each)), Some(0.0));
-    assert_eq!(apart(&without, by(each)), Some(-20.0));
-    assert_eq!(apart(&each, by(without)), Some(20.0));
+    let correction =
+        |study_method: &StudyMethod, by| clock_correction(study_method, &by, Some(20.0));
+    assert_eq!(correction(&each, by(each)), Some(0.0));
+    assert_eq!(correction(&without, by(each)), Some(-20.0));
+    assert_eq!(correction(&each, by(without)), Some(20.0));
     let together = StudyMethod { clock: ClockCost::Subtracted, ..STUDY_METHOD };
-    assert_eq!(apart(&together, by(STUDY_METHOD)), Some(-2.0), "once in ten ops");
-    assert_eq!(apart(&STUDY_METHOD, by(each)), None);
+    assert_eq!(correction(&together, by(STUDY_METHOD)), Some(-2.0), "once in ten ops");
+    assert_eq!(correction(&STUDY_METHOD, by(each)), None);
     assert_eq!(clock_correction(&without, &by(each), None), None);
 }
