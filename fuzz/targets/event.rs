@@ -1,6 +1,6 @@
-//! A line that the tool reads, perhaps from another machine: what it takes for an event, it must
-//! take for the same event when that is written again. And the supervisor, which passes on by their
-//! heads the lines that a worker may say, must take it for one about the same job.
+//! A line that the tool reads, perhaps from another machine: an event that it accepts must read as
+//! the same event after it was written again. And the supervisor, which forwards a worker's lines by
+//! their heads, must assign it to the same job.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ fuzz_target!(|line: &[u8]| {
         let again = serde_json::to_vec(&event).expect("an event can be written");
         assert_eq!(serde_json::from_slice::<Event>(&again).expect("and read again"), event);
         let head = serde_json::from_slice::<EventHead>(line).ok().map(|head| head.id);
-        let worker_says_it = !matches!(event, Event::Hello(_) | Event::TimedOut { .. });
-        assert_eq!(head, event.id().filter(|_| worker_says_it));
+        let from_worker = !matches!(event, Event::Hello(_) | Event::TimedOut { .. });
+        assert_eq!(head, event.id().filter(|_| from_worker));
     }
 });

@@ -1,6 +1,5 @@
-//! What firmware and kernel hand over in formats of their own: the table of hardware, and the
-//! packed configuration. Whatever they hold, what comes out is bounded, and no text of the table but
-//! the names of its types gets out.
+//! The SMBIOS table of the firmware and the gzipped configuration of the kernel: whatever they
+//! contain, the result is bounded, and of the table's texts only the names of memory types are kept.
 
 #![no_main]
 
@@ -12,8 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
     let modules = found.modules.unwrap_or_default();
     assert!(modules.len() <= found.slots.unwrap_or(0) as usize);
     assert!(found.channels.is_none_or(|channels| channels <= found.slots.unwrap_or(0)));
-    let told = |kind: &String| kind.len() <= 8 && kind.is_ascii();
-    assert!(modules.iter().all(|module| module.count > 0 && module.kind.iter().all(told)));
-    const MOST: usize = 1 << 16;
-    assert!(gzip::decompress(bytes, MOST).is_none_or(|plain| plain.len() <= MOST));
+    let is_short_name = |kind: &String| kind.len() <= 8 && kind.is_ascii();
+    assert!(modules.iter().all(|module| module.count > 0 && module.kind.iter().all(is_short_name)));
+    const MAX_BYTES: usize = 1 << 16;
+    assert!(gzip::decompress(bytes, MAX_BYTES).is_none_or(|plain| plain.len() <= MAX_BYTES));
 });

@@ -1,5 +1,5 @@
-//! A line that the supervisor reads: what it takes for an order, it must take for the same order
-//! when that is written again.
+//! A line that the supervisor reads: an order that it accepts must read as the same order after it
+//! was written again.
 
 #![no_main]
 

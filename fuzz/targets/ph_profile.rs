@@ -1,11 +1,11 @@
-//! A profile of pH from a stranger: it is refused in one line, or it is the only text of itself.
+//! An untrusted profile of pH: it is refused in one line, or writing it again gives the same bytes.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use oscost::ph::profile_file::{Refusal, read, read_all, sealed, write, write_all};
 
-fn is_told(refusal: &Refusal) {
+fn check_message(refusal: &Refusal) {
     let words = refusal.to_string();
     assert!(words.len() < 400 && !words.contains(char::is_control), "{words:?}");
     assert!(refusal.line > 0, "{words}");
@@ -14,18 +14,18 @@ fn is_told(refusal: &Refusal) {
 fuzz_target!(|bytes: &[u8]| {
     match read_all(bytes) {
         Ok(profiles) => assert_eq!(write_all(&profiles).unwrap_or_default().as_bytes(), bytes),
-        Err(refusal) => is_told(&refusal),
+        Err(refusal) => check_message(&refusal),
     }
     match read(bytes) {
         Ok(profile) => assert_eq!(write(&profile).as_bytes(), bytes),
-        Err(refusal) => is_told(&refusal),
+        Err(refusal) => check_message(&refusal),
     }
-    // No accident hits the right last line: what stands above it is tried with that, too.
+    // Random bytes never have the right checksum in the last line: add it.
     let Ok(text) = str::from_utf8(bytes) else { return };
     let body = text.rsplit_once("end ").map_or(text, |(body, _)| body);
     let text = sealed(body.to_owned());
     match read(text.as_bytes()) {
         Ok(profile) => assert_eq!(write(&profile), text),
-        Err(refusal) => is_told(&refusal),
+        Err(refusal) => check_message(&refusal),
     }
 });

@@ -1,4 +1,4 @@
-//! A record from a stranger: it is refused, or it is good for ever.
+//! An untrusted record: it is refused, or it reads as the same record after it was written again.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(validate(&again).expect("and read again"), record);
             let estimates = record.results.iter().filter_map(|row| row.estimate.as_ref());
             let mut intervals = estimates.filter_map(|it| it.ci95);
-            assert!(intervals.all(|[low, high]| low <= high), "who draws one relies on it");
+            assert!(intervals.all(|[low, high]| low <= high), "charts rely on it");
         }
         Err(error) => {
             let text = error.to_string();

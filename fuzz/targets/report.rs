@@ -1,5 +1,5 @@
-//! A record from a stranger, written in every format: whatever it holds, each is made, and no text of
-//! it becomes a tag.
+//! An untrusted record, written in every format: whatever it contains, each is written, and none of
+//! its texts becomes a tag.
 
 #![no_main]
 

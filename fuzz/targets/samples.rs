@@ -1,4 +1,4 @@
-//! Packed samples, as a damaged store may hold them.
+//! Packed samples, as a damaged store may contain them.
 
 #![no_main]
 

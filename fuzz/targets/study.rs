@@ -1,5 +1,5 @@
-//! A study from a stranger: it is refused in one line that names a line of it, or all of it is
-//! within bounds.
+//! An untrusted study file: it is refused in one message that names one of its lines, or everything
+//! in it is within bounds.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A workload from a stranger: it is refused in one line that names a line of it, or all of it is
-//! within bounds, and can be laid out for a machine; and its patterns read whatever a program says.
+//! An untrusted workload file: it is refused in one message that names one of its lines, or everything
+//! in it is within bounds and can be resolved for a machine; its patterns read any output.
 
 #![no_main]
 

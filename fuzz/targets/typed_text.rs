@@ -1,4 +1,4 @@
-//! What a user types: places, cases, values and estimates read back from how they are shown.
+//! Text that a user types: targets, cases, values and estimates, each read back as it is printed.
 
 #![no_main]
 
