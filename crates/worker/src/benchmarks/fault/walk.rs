@@ -2,6 +2,8 @@
 
 use std::fs::File;
 
+use crate::kernel::event::process_state::ProcessState;
+use crate::kernel::ipc::context_switch::sched_yield;
 use crate::kernel::memory::blocks::ScrambledOrder;
 use crate::kernel::memory::region::{
     Access, HUGE_BYTES, HugePagesDisabled, PAGE_BYTES, PageKind, Region, free_range, unnamed_file,
@@ -90,6 +92,18 @@ fn check_child_alive(child: Option<u32>) -> Result<(), Errno> {
     }
 }
 
+/// Waits until the child sleeps: otherwise it would still run during the first batch, and its calls
+/// would be counted as the op's.
+fn wait_until_asleep(child: Option<u32>) -> Result<(), Errno> {
+    let Some(pid) = child else { return Ok(()) };
+    let state = ProcessState::open(pid)?;
+    while !state.is_asleep()? {
+        check_child_alive(child)?;
+        sched_yield()?;
+    }
+    Ok(())
+}
+
 /// The walk. A piece is what one fault maps: one page, or several.
 struct Walk {
     source: Source,
@@ -142,7 +156,9 @@ impl Walk {
                     }
                     process::pause_forever()
                 })?);
-                if !*lives {
+                if *lives {
+                    wait_until_asleep(*child)?;
+                } else {
                     end_child(child)?;
                 }
                 // The fork has made the stack and heap of this process copy-on-write too: executing
