@@ -6,7 +6,7 @@ use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
-use super::clock_rate::rate;
+use super::clock_rate::{ClockRate, clock_rate};
 use super::comparison::interleaved::{Control, Interleaved};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::curve::{Curves, curves};
@@ -16,7 +16,7 @@ use super::row_state::{RowState, RunContext, WorkerEntry};
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 
-/// Reads a journal entry by entry; gives the record at any time.
+/// Assembles a record from the entries of a journal; the record is available at any time.
 #[derive(Clone, Debug, Default)]
 pub struct Assembler {
     started: Option<RunHeader>,
@@ -29,8 +29,8 @@ pub struct Assembler {
     ended: Option<(String, bool)>,
 }
 
-/// What was seen of a machine. The first one measures; another is that of a peer, on which nothing
-/// is timed, or of another boot.
+/// What the journal contains about a machine. The first one measures; another is that of a peer, on
+/// which nothing is timed, or another boot.
 #[derive(Clone, Debug, Default)]
 struct MachineState {
     machine: Option<Machine>,
@@ -46,18 +46,17 @@ impl MachineState {
         self.machine.as_ref().is_some_and(|machine| machine.id == id)
     }
 
-    /// The machine, with the line of its clock.
+    /// The machine, with its clock.
     fn machine(&self) -> Option<Machine> {
         Some(Machine { clock: self.clock(), ..self.machine.clone()? })
     }
 
-    /// The clock's line of the machine.
     fn clock(&self) -> Option<Clock> {
-        let (clock, rate_error_ppm, _) = rate(&self.calibrations)?;
+        let ClockRate { clock, error_ppm, .. } = clock_rate(&self.calibrations)?;
         Some(Clock {
             source: clock.kind.text().to_owned(),
             ticks_per_ns: clock.ticks_per_ns,
-            rate_error_ppm,
+            rate_error_ppm: error_ppm,
             q_ns: clock.ns(clock.quantum_ticks),
             c_in_ns: clock.ns(clock.inside_ticks),
             c_tot_ns: clock.ns(clock.pair_ticks),
@@ -65,21 +64,21 @@ impl MachineState {
         })
     }
 
-    /// How quiet it was while these rows, which are all of it, were measured.
+    /// Its conditions while its rows, which are these, were measured.
     fn conditions(&self, rows: &[&RowState]) -> Conditions {
         let id = self.machine.as_ref().map_or("m0", |machine| &machine.id);
-        let rate = rate(&self.calibrations);
-        let clock = rate.as_ref().map(|(clock, ..)| clock);
-        let mut known = conditions(id, rows, clock, &self.probe, self.cpu, &self.tracers);
-        if rate.as_ref().is_some_and(|(_, _, moved)| *moved) {
-            known.flags.push("CLOCK_DRIFTED".to_owned());
+        let rate = clock_rate(&self.calibrations);
+        let clock = rate.as_ref().map(|rate| &rate.clock);
+        let mut conditions = conditions(id, rows, clock, &self.probe, self.cpu, &self.tracers);
+        if rate.as_ref().is_some_and(|rate| rate.has_drifted) {
+            conditions.flags.push("CLOCK_DRIFTED".to_owned());
         }
-        known
+        conditions
     }
 }
 
 impl Assembler {
-    /// A journal from its first entry to its last.
+    /// Assembles a whole journal.
     pub fn read(entries: &[Entry]) -> Self {
         let mut assembler = Self::default();
         for entry in entries {
@@ -88,7 +87,7 @@ impl Assembler {
         assembler
     }
 
-    /// Takes in the next entry. An entry about a row that was never planned changes nothing.
+    /// Adds the next entry. An entry about a row that was never planned is ignored.
     pub fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Started(started) => self.started = Some((**started).clone()),
@@ -105,15 +104,15 @@ impl Assembler {
                 }
             }
             Entry::CpuChosen { machine, probe, cpu } => {
-                let seen = self.machine_state_mut(machine);
-                seen.probe.clone_from(probe);
-                seen.cpu = *cpu;
+                let state = self.machine_state_mut(machine);
+                state.probe.clone_from(probe);
+                state.cpu = *cpu;
             }
-            Entry::Calibrated { machine, calibration, sync, rejected_clocks } => {
-                let seen = self.machine_state_mut(machine);
-                seen.calibrations.push((*calibration, *sync));
-                if seen.calibrations.len() == 1 {
-                    seen.rejected_clocks.clone_from(rejected_clocks);
+            Entry::Calibrated { machine, calibration, sync, passed_over } => {
+                let state = self.machine_state_mut(machine);
+                state.calibrations.push((*calibration, *sync));
+                if state.calibrations.len() == 1 {
+                    state.passed_over.clone_from(passed_over);
                 }
             }
             Entry::Planned { rows, timers } => {
@@ -124,8 +123,8 @@ impl Assembler {
                 self.rows.extend(rows.iter().cloned().map(RowState::new));
             }
             Entry::Paired { pairs } => {
-                let known = |it: &&Pairing| (it.base.max(it.new) as usize) < self.rows.len();
-                self.pairings = pairs.iter().filter(known).copied().collect();
+                let is_planned = |it: &&Pairing| (it.base.max(it.new) as usize) < self.rows.len();
+                self.pairings = pairs.iter().filter(is_planned).copied().collect();
             }
             Entry::Control { row, design, phase: Phase::Round(_), at_s, samples } => {
                 let (row, design, at_s, samples) = (*row, *design, *at_s, samples.clone());
@@ -147,7 +146,7 @@ impl Assembler {
         }
     }
 
-    /// The rows that were planned so far.
+    /// The rows planned so far.
     pub fn planned(&self) -> Vec<PlannedRow> {
         self.rows.iter().map(|row| row.planned.clone()).collect()
     }
@@ -158,34 +157,35 @@ impl Assembler {
         let nominal = Nominal::from_run_level(started.settings.nominal);
         let mut conditions = Vec::new();
         let mut rows: Vec<Option<Row>> = vec![None; self.rows.len()];
-        for seen in std::iter::once(&self.own).chain(&self.others) {
-            let is_own = std::ptr::eq(seen, &self.own);
-            let at: Vec<usize> = (0..self.rows.len())
-                .filter(|&at| {
-                    std::ptr::eq(self.machine_state(&self.rows[at].planned.target.machine), seen)
-                })
-                .collect();
-            let states: Vec<&RowState> = at.iter().map(|&at| &self.rows[at]).collect();
-            let known = match &seen.machine {
-                Some(machine) if !is_own && states.is_empty() => {
-                    peer_conditions(&machine.id, &seen.probe, seen.cpu, &seen.tracers)
-                }
-                _ => seen.conditions(&states),
+        for of_machine in std::iter::once(&self.own).chain(&self.others) {
+            let is_own = std::ptr::eq(of_machine, &self.own);
+            let is_measured_there = |row: &usize| {
+                let machine = &self.rows[*row].planned.target.machine;
+                std::ptr::eq(self.machine_state(machine), of_machine)
             };
-            let rate = rate(&seen.calibrations);
-            let clock = rate.as_ref().map(|(clock, ..)| clock);
+            let indices: Vec<usize> = (0..self.rows.len()).filter(is_measured_there).collect();
+            let states: Vec<&RowState> = indices.iter().map(|&row| &self.rows[row]).collect();
+            let MachineState { probe, cpu, tracers, .. } = of_machine;
+            let conditions_there = match &of_machine.machine {
+                Some(machine) if !is_own && states.is_empty() => {
+                    peer_conditions(&machine.id, probe, *cpu, tracers)
+                }
+                _ => of_machine.conditions(&states),
+            };
+            let rate = clock_rate(&of_machine.calibrations);
+            let clock = rate.as_ref().map(|rate| &rate.clock);
             let shared = RunContext {
                 clock,
                 nominal,
                 keep_samples: samples,
-                very_noisy: is_very_noisy(&known),
+                very_noisy: is_very_noisy(&conditions_there),
             };
-            for (at, state) in at.into_iter().zip(states) {
+            for (index, state) in indices.into_iter().zip(states) {
                 let mut row = state.row(shared);
-                row.target.cpu = seen.cpu;
-                rows[at] = Some(row);
+                row.target.cpu = *cpu;
+                rows[index] = Some(row);
             }
-            conditions.extend(seen.machine.is_some().then_some(known));
+            conditions.extend(of_machine.machine.is_some().then_some(conditions_there));
         }
         let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
         let machine = self.own.machine.as_ref();
@@ -201,14 +201,13 @@ impl Assembler {
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
         let halves = half_round_trips(&rows);
         let steps = wait_steps(&rows, started.settings.seed);
-        let comparisons = rate(&self.own.calibrations).map(|(clock, ..)| {
-            let (versus, controls) = (&self.pairings[..], &self.controls[..]);
-            let states = &self.rows[..];
-            Interleaved { states, rows: &rows, pairings: versus, controls, clock: &clock }
-                .comparisons()
+        let comparisons = clock_rate(&self.own.calibrations).map(|rate| {
+            let (pairings, controls) = (&self.pairings[..], &self.controls[..]);
+            let (states, clock) = (&self.rows[..], &rate.clock);
+            Interleaved { states, rows: &rows, pairings, controls, clock }.comparisons()
         });
-        let seen = std::iter::once(&self.own).chain(&self.others);
-        let machines = seen.filter_map(MachineState::machine).collect();
+        let machines = std::iter::once(&self.own).chain(&self.others);
+        let machines = machines.filter_map(MachineState::machine).collect();
         Some(Record {
             schema: SCHEMA.to_owned(),
             id: started.id.clone(),
@@ -231,14 +230,14 @@ impl Assembler {
         })
     }
 
-    /// What was seen of a machine; of one that nobody met, of the first.
+    /// The state of a machine; of the first one if the id is unknown.
     fn machine_state(&self, id: &str) -> &MachineState {
         self.others.iter().find(|it| it.has_id(id)).unwrap_or(&self.own)
     }
 
     fn machine_state_mut(&mut self, id: &str) -> &mut MachineState {
         match self.others.iter().position(|it| it.has_id(id)) {
-            Some(at) => &mut self.others[at],
+            Some(index) => &mut self.others[index],
             None => &mut self.own,
         }
     }
@@ -255,11 +254,9 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
             state.workers.push(WorkerEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
-        Entry::NotCounted { reason: why, .. } => state.not_counted = Some(why.clone()),
-        Entry::MonitorReported {
-            observed_calls: copy, profile_state: profile, anomalies, ..
-        } => {
-            state.add_monitor_report(*copy, profile.as_deref(), *anomalies);
+        Entry::NotCounted { reason, .. } => state.not_counted = Some(reason.clone()),
+        Entry::MonitorReported { observed_calls, profile_state, anomalies, .. } => {
+            state.add_monitor_report(*observed_calls, profile_state.as_deref(), *anomalies);
         }
         Entry::Abandoned { outcome, reason, .. } => {
             state.given_up = Some((*outcome, reason.clone()));
@@ -277,8 +274,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_s_machine_stands_beside_the_measured_one_with_what_its_probe_saw() {
-        let met = |id: &str| Entry::MachineDescribed {
+    fn the_conditions_of_a_peers_machine_come_from_its_probe() {
+        let described = |id: &str| Entry::MachineDescribed {
             machine: Box::new(Machine::new(id, Facts::default(), vec![])),
             tracers: vec![],
         };
@@ -297,7 +294,8 @@ mod tests {
             cpu: Some(3),
         };
         let mut assembler = Assembler { started: Some(started()), ..Assembler::default() };
-        for entry in [met("m0"), met("m1"), surveyed("m0", 0), surveyed("m1", 500_000)] {
+        for entry in [described("m0"), described("m1"), surveyed("m0", 0), surveyed("m1", 500_000)]
+        {
             assembler.apply(&entry);
         }
         let record = assembler.record(false).unwrap();

@@ -8,20 +8,20 @@ use super::worker::WorkerValue;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{moments, order};
 
-/// What is said of a case, and what the flags need to know.
+/// The estimate of a case, and what its flags depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseEstimate {
-    /// What is said.
+    /// The estimate.
     pub estimate: Estimate,
-    /// The interval that it stands in.
+    /// Its interval; `None` if there are too few values.
     pub interval: Option<Interval>,
     /// The values of its workers, ascending.
     pub values: Vec<f64>,
-    /// Half the width of the interval as a fraction of what it is judged by.
+    /// See [`relative_half_width`].
     pub relative_half_width: Option<f64>,
 }
 
-/// Estimates a case from its workers; `None` when none of them has a value.
+/// Estimates a case from its workers; `None` if none of them has a value.
 pub fn estimate(
     workers: &[WorkerValue],
     plan: &BatchPlan,
@@ -40,13 +40,13 @@ pub fn estimate(
     if is_injected(InjectedFault::MinimumAsEstimate) {
         median = values[0];
     }
-    let middle = |of: &dyn Fn(&WorkerValue) -> Option<f64>| {
+    let median_of = |of: &dyn Fn(&WorkerValue) -> Option<f64>| {
         order::median(&order::sorted(
             &valid.iter().filter_map(|&worker| of(worker)).collect::<Vec<_>>(),
         ))
     };
-    let raw_median = middle(&|worker| worker.raw).unwrap_or(median);
-    let clock = middle(&|worker| worker.clock_ns).filter(|_| plan.mode != Mode::T);
+    let raw_median = median_of(&|worker| worker.raw).unwrap_or(median);
+    let clock = median_of(&|worker| worker.clock_ns).filter(|_| plan.mode != Mode::T);
     let relative = relative_half_width(median, raw_median, interval);
     let estimate = Estimate {
         exact: false,
@@ -61,17 +61,18 @@ pub fn estimate(
         },
         mean: values.iter().sum::<f64>() / values.len() as f64,
         sd: moments::standard_deviation(&values),
-        sd_within: middle(&|worker| worker.sd),
+        sd_within: median_of(&|worker| worker.sd),
         min: values[0],
         p10: order::quantile(&values, 0.1).unwrap_or(values[0]),
         repetitions: values.len() as u32,
         samples: valid.iter().map(|worker| worker.samples as u64).sum(),
-        ops_per_sample: middle(&|worker| Some(worker.ops_per_sample as f64)).unwrap_or(0.0) as u64,
+        ops_per_sample: median_of(&|worker| Some(worker.ops_per_sample as f64)).unwrap_or(0.0)
+            as u64,
         half_width_pct: interval
             .filter(|_| median != 0.0)
             .map(|interval| 100.0 * interval.half_width() / median.abs()),
         converged: false,
-        // A pass that is worth many ops says nothing of how single ones are spread.
+        // Quantiles of single ops are unknown if a shot consists of many ops.
         quantiles: (plan.mode.is_single_shot()
             && valid.iter().all(|worker| worker.ops_per_sample <= 1))
         .then(|| quantiles(&batches()))
@@ -81,8 +82,8 @@ pub fn estimate(
 }
 
 impl CaseEstimate {
-    /// The same of instructions that were counted in so many workers: it is exact where each of them,
-    /// and two at least, brought the same to the last bit. Then nothing about it is left to chance.
+    /// The estimate of an instruction count: exact if at least two workers counted, and all of them
+    /// counted the same. It then has no sampling error.
     pub(super) fn with_exact_count(mut self, workers: usize) -> Self {
         let &[first, ref others @ ..] = self.values.as_slice() else { return self };
         let all_agree = others.iter().all(|value| *value == first);
@@ -91,7 +92,7 @@ impl CaseEstimate {
         }
         self.interval = Some(Interval { lo: first, hi: first });
         self.relative_half_width = Some(0.0);
-        // Of one number the mean and the quantiles are that number, and no rounded sum of it.
+        // Not computed, since the mean of equal numbers may be rounded.
         self.estimate = Estimate {
             exact: true,
             median: first,
@@ -110,36 +111,36 @@ impl CaseEstimate {
 
 /// Half the width of an interval as a fraction of the median.
 ///
-/// A median that is smaller than its own uncertainty (an op of no cost) is no measure for a width:
-/// there the width is taken against what the clock showed, loop included. Where all values are one,
-/// as of what is counted, there is no width, whatever the value is.
+/// A median that is smaller than its own uncertainty (an op without a cost) is no scale for a width:
+/// the width is then relative to what the clock showed, including the loop. If all values are equal,
+/// as with counts, the width is 0 whatever the value is.
 pub fn relative_half_width(median: f64, raw: f64, interval: Option<Interval>) -> Option<f64> {
     let half = interval?.half_width();
     if half == 0.0 {
         return Some(0.0);
     }
-    let measure = if below_detection(median, half) { raw.abs() } else { median.abs() };
-    (measure > 0.0).then(|| half / measure)
+    let scale = if below_detection(median, half) { raw.abs() } else { median.abs() };
+    (scale > 0.0).then(|| half / scale)
 }
 
-/// Whether a figure cannot be told from nothing: below twice its uncertainty.
+/// Whether a figure cannot be distinguished from 0: it is below twice its uncertainty.
 pub(super) fn below_detection(median: f64, half_width: f64) -> bool {
     median.abs() < 2.0 * half_width
 }
 
-/// Quantiles over single shots, those that their number allows.
+/// Those quantiles over single shots that their number allows.
 fn quantiles(shots: &[f64]) -> Option<Quantiles> {
     let sorted = order::sorted(shots);
-    let at = |p: f64| {
+    let quantile = |p: f64| {
         order::quantile_reportable(sorted.len(), p).then(|| order::quantile(&sorted, p)).flatten()
     };
     Some(Quantiles {
         of: "op".to_owned(),
         n: sorted.len() as u64,
         p50: order::median(&sorted)?,
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
+        p90: quantile(0.9),
+        p99: quantile(0.99),
+        p999: quantile(0.999),
         max: *sorted.last()?,
     })
 }

@@ -2,39 +2,49 @@
 
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
 
-/// A clock whose rate changes by more than this within a run was moved to another machine, or lies.
+/// If a clock's rate changes by more than this within a run, the machine was migrated, or the clock
+/// is unreliable.
 const MAX_RATE_CHANGE_PPM: f64 = 10.0;
 
-/// The clock's rate over the whole run, the bound on its error in parts per million, and whether
-/// its calibrations contradict each other.
-///
-/// The long baseline from the first calibration to the last gives the rate; the short ones at
-/// either end must agree with it. A counter that jumped meanwhile (a live migration, a suspend)
-/// leaves the short rates alone and spoils the long one: then the first short rate is used. A clock
-/// of instructions has no rate: a tick is one, whatever time it pretends to be.
-pub(super) fn rate(
-    calibrations: &[(Calibration, ClockSync)],
-) -> Option<(Calibration, Option<f64>, bool)> {
-    let (first, begun) = calibrations.first()?;
-    if counts_instructions(first) {
-        return Some((*first, None, false));
-    }
-    let Some((last, ended)) = calibrations.get(1..).and_then(<[_]>::last) else {
-        return Some((*first, None, false));
-    };
-    let Some(long) = begun.ticks_per_ns(ended) else {
-        return Some((*first, None, true));
-    };
-    let error_ppm = 1e6 * begun.rate_error(ended);
-    let apart = |short: f64| 1e6 * (short / long - 1.0).abs();
-    let allowed = MAX_RATE_CHANGE_PPM + error_ppm;
-    if apart(first.ticks_per_ns) > allowed || apart(last.ticks_per_ns) > allowed {
-        return Some((*first, None, true));
-    }
-    Some((Calibration { ticks_per_ns: long, ..*first }, Some(error_ppm), false))
+/// The rate of a clock over a whole run.
+pub(super) struct ClockRate {
+    /// The clock, with that rate.
+    pub(super) clock: Calibration,
+    /// The bound on the error of the rate; `None` if unknown.
+    pub(super) error_ppm: Option<f64>,
+    /// Whether its calibrations contradict each other.
+    pub(super) has_drifted: bool,
 }
 
-/// Whether a tick of the clock is an instruction, and no time.
+/// The rate of a clock, from its calibrations; `None` if there are none.
+///
+/// The long baseline from the first calibration to the last gives the rate; the short ones at both
+/// ends must agree with it. A jump of the counter in between (a live migration, a suspend) affects
+/// only the long baseline: the first short rate is then used. A clock that counts instructions has
+/// no rate: a tick is an instruction.
+pub(super) fn clock_rate(calibrations: &[(Calibration, ClockSync)]) -> Option<ClockRate> {
+    let (first, begun) = calibrations.first()?;
+    let of_first = |has_drifted| ClockRate { clock: *first, error_ppm: None, has_drifted };
+    if counts_instructions(first) {
+        return Some(of_first(false));
+    }
+    let Some((last, ended)) = calibrations.get(1..).and_then(<[_]>::last) else {
+        return Some(of_first(false));
+    };
+    let Some(long) = begun.ticks_per_ns(ended) else {
+        return Some(of_first(true));
+    };
+    let error_ppm = 1e6 * begun.rate_error(ended);
+    let deviation_ppm = |short: f64| 1e6 * (short / long - 1.0).abs();
+    let allowed = MAX_RATE_CHANGE_PPM + error_ppm;
+    if [first, last].iter().any(|it| deviation_ppm(it.ticks_per_ns) > allowed) {
+        return Some(of_first(true));
+    }
+    let clock = Calibration { ticks_per_ns: long, ..*first };
+    Some(ClockRate { clock, error_ppm: Some(error_ppm), has_drifted: false })
+}
+
+/// Whether the clock counts instructions instead of time.
 pub(super) fn counts_instructions(clock: &Calibration) -> bool {
     clock.kind == ClockKind::Instructions
 }
@@ -63,17 +73,17 @@ mod tests {
             (calibration(2.500_001), sync(0, 0)),
             (calibration(2.499_999), sync(2_000_000_000, 5_000_000_000)),
         ];
-        let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
-        assert_eq!((clock.ticks_per_ns, moved), (2.5, false));
+        let ClockRate { clock, error_ppm, has_drifted } = clock_rate(&calibrations).unwrap();
+        assert_eq!((clock.ticks_per_ns, has_drifted), (2.5, false));
         assert!(error_ppm.unwrap() < 0.1);
     }
 
     #[test]
-    fn instructions_have_no_rate_whatever_time_passed_meanwhile() {
+    fn a_count_of_instructions_has_no_rate() {
         let counted = Calibration { kind: ClockKind::Instructions, ..calibration(1.0) };
         let calibrations = [(counted, sync(0, 0)), (counted, sync(2_000_000_000, 3_000_000_007))];
-        let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
-        assert_eq!((clock.ticks_per_ns, error_ppm, moved), (1.0, None, false));
+        let ClockRate { clock, error_ppm, has_drifted } = clock_rate(&calibrations).unwrap();
+        assert_eq!((clock.ticks_per_ns, error_ppm, has_drifted), (1.0, None, false));
     }
 
     #[test]
@@ -81,7 +91,7 @@ mod tests {
         let jumped = 5_000_000_000 + 2_500_000_000;
         let calibrations =
             [(calibration(2.5), sync(0, 0)), (calibration(2.5), sync(2_000_000_000, jumped))];
-        let (clock, error_ppm, moved) = rate(&calibrations).unwrap();
-        assert_eq!((clock.ticks_per_ns, error_ppm, moved), (2.5, None, true));
+        let ClockRate { clock, error_ppm, has_drifted } = clock_rate(&calibrations).unwrap();
+        assert_eq!((clock.ticks_per_ns, error_ppm, has_drifted), (2.5, None, true));
     }
 }

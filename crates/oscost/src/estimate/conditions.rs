@@ -1,4 +1,4 @@
-//! How quiet a machine was while it was measured.
+//! The conditions of a machine while it was measured: how noisy it was.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,13 @@ use super::clock_rate::counts_instructions;
 use super::row_state::RowState;
 use oscost_stats::order;
 
-/// Reference cases further apart than this before and after: something was attached, or the machine changed.
+/// A larger difference of a reference case before and after the run means that something was attached,
+/// or that the machine changed.
 const MAX_REFERENCE_DRIFT_PCT: f64 = 3.0;
 /// A tick of `/proc/stat`, in nanoseconds.
 const USER_HZ_TICK_NS: f64 = 10_000_000.0;
 
-/// What is known of a machine's quiet, from all of its workers.
+/// The conditions of a machine, from all of its workers.
 pub(super) fn conditions(
     machine: &str,
     rows: &[&RowState],
@@ -30,7 +31,7 @@ pub(super) fn conditions(
     let counts = clock.is_some_and(counts_instructions);
     let disturbances: Vec<(Disturbance, bool)> = rows
         .iter()
-        // Where instructions are counted a lost moment moves no figure, and time is made up.
+        // Lost time does not affect a count of instructions, and a counted clock shows no time.
         .filter(|_| !counts)
         .flat_map(|row| row.workers.iter().map(|worker| (worker, row.sleeps())))
         .filter_map(|(worker, switches)| match &worker.outcome {
@@ -38,12 +39,12 @@ pub(super) fn conditions(
             WorkerOutcome::Trial(_) | WorkerOutcome::Lost { .. } => None,
         })
         .collect();
-    // Of the time of those workers that can tell.
+    // The share of the time of those workers that report it.
     let share = |of: &dyn Fn(&(Disturbance, bool)) -> Option<f64>| {
-        let told =
+        let reported =
             disturbances.iter().filter_map(|worker| Some((of(worker)?, worker.0.wall_ns as f64)));
         let (part, wall) =
-            told.fold((0.0, 0.0), |sum, worker| (sum.0 + worker.0, sum.1 + worker.1));
+            reported.fold((0.0, 0.0), |sum, worker| (sum.0 + worker.0, sum.1 + worker.1));
         (wall > 0.0).then(|| 100.0 * part / wall)
     };
     let lost_pct =
@@ -51,12 +52,12 @@ pub(super) fn conditions(
     let steal_pct = share(&|(d, _)| d.steal_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS));
     let reference_cases = reference_cases(rows, clock);
     let mut flags = Vec::new();
-    let moved = reference_cases.before.iter().any(|(case, before)| {
+    let has_drifted = reference_cases.before.iter().any(|(case, before)| {
         let after = reference_cases.after.get(case);
         after.is_some_and(|after| 100.0 * (after / before - 1.0).abs() > MAX_REFERENCE_DRIFT_PCT)
     });
-    // What is counted does not wander: where two workers differ, the row says so.
-    if moved && !counts {
+    // Counts do not drift; a difference between two workers is flagged in their row.
+    if has_drifted && !counts {
         flags.push("REFERENCE_DRIFT".to_owned());
     }
     if disturbances.iter().any(|(d, _)| d.throttled_periods.is_some_and(|periods| periods > 0)) {
@@ -84,34 +85,35 @@ pub(super) fn conditions(
     }
 }
 
-/// What is known of a peer's machine, on which nothing was timed: what the probe saw.
+/// The conditions of a peer's machine, on which nothing was timed: those during its probe.
 pub(super) fn peer_conditions(
     machine: &str,
     probe: &[CpuProbe],
     cpu: Option<u32>,
     tracers: &[String],
 ) -> Conditions {
-    let mut known = conditions(machine, &[], None, probe, cpu, tracers);
+    let mut conditions = conditions(machine, &[], None, probe, cpu, tracers);
     let own = probe.iter().find(|probe| Some(probe.cpu) == cpu);
-    known.class = own.map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()).text().to_owned());
-    known
+    conditions.class = own.map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()).text().to_owned());
+    conditions
 }
 
-/// `clean`, `noisy` or `very_noisy`, by the share of the time that workers did not get.
+/// The noise class, by the share of the time that workers did not get.
 fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> {
     Some(NoiseClass::of_lost_pct(lost_pct? + steal_pct.unwrap_or(0.0)).text())
 }
 
-/// The reference cases' raw medians in the first and in the last third of the run: their own workers before
-/// and after, and those of the rounds nearby, so that one odd process does not speak for a third.
+/// The reference cases' raw medians in the first and in the last third of the run: of the workers
+/// before and after the rounds, and of those in the adjacent third of the rounds, so that the median
+/// does not depend on one unusual process.
 fn reference_cases(rows: &[&RowState], clock: Option<&Calibration>) -> ReferenceCases {
-    let mut sides = [BTreeMap::new(), BTreeMap::new()];
+    let mut medians = [BTreeMap::new(), BTreeMap::new()];
     for row in rows.iter().filter(|row| row.planned.is_reference) {
-        let last = row.workers.iter().filter_map(|worker| match worker.phase {
+        let numbers = row.workers.iter().filter_map(|worker| match worker.phase {
             Phase::Round(round) => Some(round),
             _ => None,
         });
-        let rounds = last.max().map_or(0, |last| last + 1);
+        let rounds = numbers.max().map_or(0, |last| last + 1);
         let early = |phase| {
             matches!(phase, Phase::Before)
                 || matches!(phase, Phase::Round(round) if round < rounds / 3)
@@ -120,25 +122,24 @@ fn reference_cases(rows: &[&RowState], clock: Option<&Calibration>) -> Reference
             matches!(phase, Phase::After)
                 || matches!(phase, Phase::Round(round) if round >= rounds - rounds / 3)
         };
-        let sides_of: [&dyn Fn(Phase) -> bool; 2] = [&early, &late];
-        for (side, of) in sides.iter_mut().zip(sides_of) {
-            let values = row.values(clock, of);
+        let thirds: [&dyn Fn(Phase) -> bool; 2] = [&early, &late];
+        for (medians, is_in_third) in medians.iter_mut().zip(thirds) {
+            let workers = row.evaluated_workers(clock, is_in_third);
+            let values = workers.iter().filter_map(|worker| worker.value());
             let raw: Vec<f64> = values
-                .iter()
-                .filter_map(|(_, read)| read.as_ref())
-                .filter(|(value, _)| value.value.is_some())
-                .filter_map(|(value, _)| value.raw)
+                .filter(|value| value.value.is_some())
+                .filter_map(|value| value.raw)
                 .collect();
             if let Some(median) = order::median(&order::sorted(&raw)) {
-                side.insert(row.planned.case.to_string(), median);
+                medians.insert(row.planned.case.to_string(), median);
             }
         }
     }
-    let [before, after] = sides;
+    let [before, after] = medians;
     ReferenceCases { before, after }
 }
 
-/// Whether a class is the worst one.
+/// Whether the machine was very noisy.
 pub(super) fn is_very_noisy(conditions: &Conditions) -> bool {
     conditions.class.as_deref() == Some(NoiseClass::VeryNoisy.text())
 }

@@ -1,8 +1,8 @@
-//! Curves: what the rows of one benchmark that differ in one number alone say together.
+//! Curves: rows of one benchmark that differ in one number alone.
 //!
-//! A break is a place where pieces of a curve do not continue each other (docs/explanation/METHOD.md, section
-//! 8). It is named only after a constant that lies inside its interval; where a fixed and a
-//! marginal cost account for the same points no worse, there is no break to name.
+//! At a break, the segments of a curve do not continue each other (docs/explanation/METHOD.md,
+//! section 8). It is explained only by a constant inside its interval; if a fixed and a marginal
+//! cost fit the same points as well, there is no break.
 
 mod capacity;
 mod constants;
@@ -21,7 +21,7 @@ use oscost_model::record::{Machine, Row};
 use oscost_model::unit::{Better, Unit};
 
 use self::crossings::CurveSide;
-use self::shape::{CAPACITY, Shape};
+use self::shape::{CAPACITY, CurveLaw, Shape};
 use super::uncertainty::MIN_RELATIVE_SD;
 use oscost_stats::interval::Interval;
 use oscost_stats::scaling::{
@@ -29,34 +29,34 @@ use oscost_stats::scaling::{
 };
 use oscost_stats::segments::{LogPoint, Segments, penalty, raise_small_uncertainties, segments};
 
-/// With fewer points than these there is nothing to see that the table does not show ...
+/// A curve of fewer points shows nothing that the table does not show ...
 const MIN_POINTS: usize = 5;
-/// ... nor where the largest is not so many times the smallest.
+/// ... and so does one whose largest number is less than this many times its smallest.
 const MIN_SPAN: u64 = 10;
 /// The quantile at which the interval of a point ends, in standard deviations.
 const INTERVAL_SDS: f64 = 1.96;
-/// A rate stays with the largest one while its interval reaches to this share below that.
+/// A rate is saturated while its interval reaches to this share below the largest rate.
 const SATURATION_MARGIN: f64 = 0.05;
-/// Points keep to a law from which they are away by no more than so many of their deviations, as a
-/// mean of squares: one is what chance does, and what no law says has to fit in, too.
+/// Points follow a law if the root mean square of their distances from it is at most this many
+/// standard deviations: noise alone gives one, and no law is exact.
 const MAX_LAW_DEVIATION: f64 = 2.0;
-/// So many sizes place a break better ...
+/// This many sizes locate a break better ...
 const REFINEMENT_SIZES: u32 = 8;
-/// ... unless its ends lie closer than this, as a ratio: a half-octave is as narrow as sizes get.
+/// ... unless the ratio of its ends is less than this: half an octave is as narrow as sizes get.
 const MIN_BREAK_RATIO: f64 = 1.5;
-/// The axis whose numbers are bytes, whatever the op moves.
+/// The axis whose numbers are bytes, whatever the op transfers.
 const BYTES: &str = "size";
 
-/// What the rows of a run say together.
+/// The curves of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
-    /// Those that differ in one number alone.
+    /// The curves.
     pub curves: Vec<Curve>,
-    /// Pairs of these that differ in one word alone.
+    /// The crossings of pairs of curves that differ in one word.
     pub crossings: Vec<Crossing>,
 }
 
-/// The curves among the rows of a run, in the order of its rows. All chance comes from `seed`.
+/// The curves of the rows of a run, in the order of the rows. `seed` determines all resampling.
 pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64) -> Curves {
     let families = curve_rows(rows);
     let (mut curves, shapes): (Vec<Curve>, Vec<Shape>) =
@@ -75,19 +75,19 @@ struct CurveRows<'a> {
     rows: Vec<(u64, &'a Row)>,
 }
 
-/// Rows that were asked for and differ in one axis alone, where these are enough for a curve.
+/// Requested rows that differ on one axis alone, if there are enough for a curve.
 fn curve_rows<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<CurveRows<'a>> {
     let mut found: Vec<CurveRows<'a>> = Vec::new();
-    let beside = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
-    // A law weighs its points by their spread, which counts have none of.
-    let counted = |row: &Row| row.unit == Unit::InstructionsPerOp;
-    let asked = |row: &Row| !row.flags.iter().any(beside) && !counted(row);
-    for &(definition, row) in rows.iter().filter(|(_, row)| asked(row)) {
+    let is_unrequested = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
+    // A law weighs points by their spread, and counts have none.
+    let is_count = |row: &Row| row.unit == Unit::InstructionsPerOp;
+    let is_point = |row: &Row| !row.flags.iter().any(is_unrequested) && !is_count(row);
+    for &(definition, row) in rows.iter().filter(|(_, row)| is_point(row)) {
         let whole = definition.with_implied(&row.point);
         for axis in &definition.axes {
             let axis = axis.name.as_str();
             let Some(&Value::Number(value)) = whole.get(axis) else { continue };
-            // A ratio to nothing is none: such a point stands in the table alone.
+            // 0 has no logarithm: such a point is in the table alone.
             if value == 0 {
                 continue;
             }
@@ -127,40 +127,42 @@ impl CurveRows<'_> {
             self.rows.iter().map(|(value, row)| point(*value, row)).collect();
         let sizes = self.sizes();
         let in_bytes = self.axis == BYTES || self.axis == self.definition.bytes_axis;
-        let pieces = segments(&spots(&sizes));
-        // A law is told of sizes of one curve: the same chance for each of them.
+        let pieces = segments(&log_points(&sizes));
         let law = fit_scaling(&sizes, RESAMPLES, seed);
-        let holds = law.as_ref().zip(pieces.as_ref()).is_some_and(|(law, pieces)| {
-            // No break is explained away by a law that leaves more than it does. Where there is
-            // none, a straight line leaves a little less than any law: its slope is free.
-            let near = if pieces.breaks.is_empty() { BIC_MARGIN } else { 0.0 };
-            law.chi_square + penalty(sizes.len()) <= pieces.cost + near
+        let law_holds = law.as_ref().zip(pieces.as_ref()).is_some_and(|(law, pieces)| {
+            // A law must fit as well as the segments. Without breaks, it may fit slightly worse: the
+            // slope of a segment is a free parameter.
+            let tolerance = if pieces.breaks.is_empty() { BIC_MARGIN } else { 0.0 };
+            law.chi_square + penalty(sizes.len()) <= pieces.cost + tolerance
         });
-        // Pieces may do no better and the points still keep to no law.
-        let kept = |law: &&Scaling| {
-            holds && law.chi_square <= sizes.len() as f64 * MAX_LAW_DEVIATION * MAX_LAW_DEVIATION
+        // Even if segments fit no better, the points may not follow the law.
+        let is_followed = |law: &&Scaling| {
+            law_holds
+                && law.chi_square <= sizes.len() as f64 * MAX_LAW_DEVIATION * MAX_LAW_DEVIATION
         };
-        let lawful = law.as_ref().filter(kept).map(|law| (law.law, law.runner_up.is_none()));
-        let known = || constants::constants(self.channels(), machine);
+        let followed_law = law
+            .as_ref()
+            .filter(is_followed)
+            .map(|law| CurveLaw { law: law.law, is_only_one: law.runner_up.is_none() });
+        let constants = || constants::constants(self.channels(), machine);
         let breaks = pieces.map(|Segments { breaks, .. }| {
-            let breaks = breaks.iter().filter(|_| !holds);
+            let breaks = breaks.iter().filter(|_| !law_holds);
             let value = |at: usize| sizes[at].n as u64;
             breaks
                 .map(|it| {
                     let at = it.position.exp().round() as u64;
                     let interval = [value(it.last_before), value(it.first_after)];
-                    let of = if in_bytes { known() } else { vec![] };
-                    let named = constants::constants_in(&of, at, interval);
+                    let constants = if in_bytes { constants() } else { vec![] };
                     curve::Break {
                         position: at,
                         interval,
-                        constants: named,
+                        constants: constants::constants_in(&constants, at, interval),
                         refinement_values: self.refinement_sizes(interval),
                     }
                 })
                 .collect::<Vec<_>>()
         });
-        let scaling = law.map(|law| scaling_record(&law, &sizes, holds));
+        let scaling = law.map(|law| scaling_record(&law, &sizes, law_holds));
         let saturation = saturation(&points, row.better);
         let bends = breaks.as_ref().map(|breaks| bend_intervals(breaks, scaling.as_ref(), &points));
         let mut curve = Curve {
@@ -181,21 +183,22 @@ impl CurveRows<'_> {
         };
         let refined = self.rows.iter().any(|(_, row)| row.flags.iter().any(|it| it == "ADDED"));
         curve.sentences = sentences::curve_sentences(&curve, sizes.len(), in_bytes, refined);
-        let asked = match self.definition.with_implied(&self.rest).get(CAPACITY) {
+        let requested = match self.definition.with_implied(&self.rest).get(CAPACITY) {
             Some(&Value::Number(bytes)) => Some(bytes),
             _ => None,
         };
-        let seen = self.channels().find_map(|channel| channel.capacity_bytes);
-        (curve, Shape { capacity: seen.or(asked), bends, sizes, law: lawful })
+        let reported = self.channels().find_map(|channel| channel.capacity_bytes);
+        let capacity = reported.or(requested);
+        (curve, Shape { capacity, bends, sizes, law: followed_law })
     }
 
-    /// What its axis counts one of.
+    /// What its axis counts.
     fn item(&self) -> &str {
-        let of = self.definition.axis(self.axis).map_or("", |axis| axis.item.as_str());
-        match of {
+        let item = self.definition.axis(self.axis).map_or("", |axis| axis.item.as_str());
+        match item {
             "" if self.axis == BYTES || self.axis == self.definition.bytes_axis => "byte",
             "" => self.axis,
-            of => of,
+            item => item,
         }
     }
 
@@ -204,9 +207,10 @@ impl CurveRows<'_> {
         CurveSide {
             definition: self.definition,
             axis: self.axis,
-            of: self.item(),
+            item: self.item(),
             rest: &self.rest,
-            target: (&target.text, target.peer.as_deref()),
+            target: &target.text,
+            peer: target.peer.as_deref(),
             sizes: &shape.sizes,
             law: shape.law,
         }
@@ -216,11 +220,11 @@ impl CurveRows<'_> {
         self.rows.iter().filter_map(|(_, row)| row.channel.as_ref())
     }
 
-    /// Sizes inside the interval of a break, in equal ratios, where the axis takes any number.
+    /// Sizes inside the interval of a break, in equal ratios, if the axis takes any number.
     fn refinement_sizes(&self, [first, last]: [u64; 2]) -> Vec<u64> {
-        let any = self.definition.axis(self.axis).is_some_and(|axis| axis.range.is_some());
+        let takes_any = self.definition.axis(self.axis).is_some_and(|axis| axis.range.is_some());
         let ratio = last as f64 / first as f64;
-        if !any || ratio < MIN_BREAK_RATIO {
+        if !takes_any || ratio < MIN_BREAK_RATIO {
             return Vec::new();
         }
         let steps =
@@ -232,12 +236,12 @@ impl CurveRows<'_> {
         sizes
     }
 
-    /// The points that have a logarithm and an interval, as costs in ns: a rate of bytes is the
-    /// time of as many bytes as an op moves, other rates are the time of an op.
+    /// The points with a logarithm and an interval, as costs in ns: a rate of bytes becomes the time
+    /// for the bytes that an op transfers, other rates the time of an op.
     fn sizes(&self) -> Vec<SizeCost> {
-        let moved = self.axis == self.definition.bytes_axis;
+        let is_transfer_size = self.axis == self.definition.bytes_axis;
         let cost = |value: u64, figure: f64, unit: Unit| match unit {
-            Unit::BytesPerSecond if moved => 1e9 * value as f64 / figure,
+            Unit::BytesPerSecond if is_transfer_size => 1e9 * value as f64 / figure,
             Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => 1e9 / figure,
             Unit::Seconds => 1e9 * figure,
             _ => figure,
@@ -245,12 +249,12 @@ impl CurveRows<'_> {
         let size = |(value, row): &(u64, &Row)| {
             let estimate = row.estimate.as_ref()?;
             let [low, high] = estimate.ci95?;
-            let sound = low > 0.0 && low <= estimate.median && estimate.median <= high;
+            let is_valid = low > 0.0 && low <= estimate.median && estimate.median <= high;
             let sd = (high / low).ln() / (2.0 * INTERVAL_SDS);
             let cost = |figure: f64| cost(*value, figure, row.unit);
             let figure = cost(estimate.median);
             let values = row.repetitions.iter().filter_map(|repetition| repetition.value);
-            (sound && figure.is_finite() && sd.is_finite()).then(|| SizeCost {
+            (is_valid && figure.is_finite() && sd.is_finite()).then(|| SizeCost {
                 n: *value as f64,
                 figure,
                 sd: sd.max(MIN_RELATIVE_SD),
@@ -258,9 +262,9 @@ impl CurveRows<'_> {
             })
         };
         let mut sizes: Vec<SizeCost> = self.rows.iter().filter_map(size).collect();
-        let steady = raise_small_uncertainties(&spots(&sizes));
-        for (size, spot) in sizes.iter_mut().zip(steady) {
-            size.sd = spot.sd;
+        let points = raise_small_uncertainties(&log_points(&sizes));
+        for (size, point) in sizes.iter_mut().zip(points) {
+            size.sd = point.sd;
         }
         sizes
     }
@@ -276,28 +280,28 @@ fn point(value: u64, row: &Row) -> CurvePoint {
     }
 }
 
-fn spots(sizes: &[SizeCost]) -> Vec<LogPoint> {
+fn log_points(sizes: &[SizeCost]) -> Vec<LogPoint> {
     sizes.iter().map(|it| LogPoint { x: it.n.ln(), y: it.figure.ln(), sd: it.sd }).collect()
 }
 
-/// A law as the record tells it.
+/// A law in the record.
 fn scaling_record(law: &Scaling, sizes: &[SizeCost], holds: bool) -> curve::Scaling {
-    let known = |it: ValueWithInterval| {
+    let bounded = |it: ValueWithInterval| {
         let Interval { lo, hi } = it.interval;
         curve::BoundedValue { value: it.value, ci95: [lo, hi] }
     };
     curve::Scaling {
         model: law.law.text().to_owned(),
-        alternative_model: law.runner_up.map(|second| second.text().to_owned()),
-        fixed_cost: known(law.fixed),
-        marginal_cost: law.marginal.map(known),
-        crossover: law.crossover.map(known),
-        exponent: last_exponent(sizes).map(known),
-        fits: holds,
+        second: law.runner_up.map(|second| second.text().to_owned()),
+        a: bounded(law.fixed),
+        b: law.marginal.map(bounded),
+        crossover: law.crossover.map(bounded),
+        exponent: last_exponent(sizes).map(bounded),
+        holds,
     }
 }
 
-/// Where a curve bends: at its breaks, or where its growing part becomes the larger one.
+/// Where a curve bends: at its breaks, or where the growing part of its cost exceeds the fixed one.
 fn bend_intervals(
     breaks: &[curve::Break],
     scaling: Option<&curve::Scaling>,
@@ -310,22 +314,20 @@ fn bend_intervals(
     breaks.iter().map(|it| it.interval).chain(smooth).collect()
 }
 
-/// The smallest value from which on a rate stays with the largest one: no interval behind it ends
-/// more than a twentieth below that. `None` where only the last point does, where a point is
-/// missing, and of costs.
+/// The smallest value from which on a rate is saturated: all intervals from there on reach to a
+/// twentieth below the largest rate. `None` if only the last point is, if an interval is missing, and
+/// for costs.
 fn saturation(points: &[CurvePoint], better: Better) -> Option<Saturation> {
     if better != Better::Higher {
         return None;
     }
-    let whole: Vec<(u64, f64, f64)> = points
-        .iter()
-        .filter(|point| point.figure.is_some())
-        .map(|point| Some((point.value, point.figure?, point.ci95?[1])))
-        .collect::<Option<_>>()?;
-    let largest = whole.iter().map(|it| it.1).fold(f64::NEG_INFINITY, f64::max);
-    let stays = |it: &&(u64, f64, f64)| it.2 >= largest * (1.0 - SATURATION_MARGIN);
-    let from = whole.iter().rev().take_while(stays).map(|it| it.0);
-    let values: BTreeSet<u64> = from.collect();
+    let measured = points.iter().filter(|point| point.figure.is_some());
+    let largest = measured.clone().filter_map(|it| it.figure).fold(f64::NEG_INFINITY, f64::max);
+    let upper_ends: Vec<(u64, f64)> =
+        measured.map(|it| Some((it.value, it.ci95?[1]))).collect::<Option<_>>()?;
+    let is_saturated = |it: &&(u64, f64)| it.1 >= largest * (1.0 - SATURATION_MARGIN);
+    let values: BTreeSet<u64> =
+        upper_ends.iter().rev().take_while(is_saturated).map(|it| it.0).collect();
     let from = *values.first()?;
     (values.len() >= 2 && largest > 0.0).then_some(Saturation { from, figure: largest })
 }

@@ -1,32 +1,32 @@
-//! Whether half of a round trip is one way: said of the rows of one run.
+//! Whether the one-way time is half of the round trip, from the rows of one run.
 //!
-//! A study that cannot time one way halves the round trip. Where a family has both (`round-trip`,
-//! and `one-way` at an axis `way` with the points `there` and `back`), the assumption gets a
-//! verdict for each place on the other axes (docs/explanation/METHOD.md, section 4).
+//! A study that cannot time one way halves the round trip. If a family has both (`round-trip`, and
+//! `one-way` with an axis `way` and the points `there` and `back`), the assumption gets a verdict at
+//! each point of the other axes (docs/explanation/METHOD.md, section 4).
 
 use oscost_model::one_way::{Equivalence, Figure, HalfRoundTrip, OneWay};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;
 
-/// How far half of a round trip may be from one way and still stand for it: 3 %.
+/// Half of a round trip and the one-way time are equivalent within this factor.
 const MARGIN: f64 = 1.03;
 
-/// Half the width of a normal interval of 90 % as a part of that of 95 %: two one-sided tests at
-/// 5 % are an interval of 90 %.
+/// The ratio of the widths of normal intervals of 90 % and 95 %: two one-sided tests at 5 % correspond
+/// to an interval of 90 %.
 const WIDTH_90_OF_95: f64 = 1.645 / 1.960;
 
-/// What holds for both ways.
-fn verdict(ways: [Equivalence; 2], unclaimable: bool) -> Equivalence {
+/// The verdict on both ways together.
+fn verdict(ways: [Equivalence; 2], too_noisy: bool) -> Equivalence {
     match ways {
-        _ if unclaimable => Equivalence::Inconclusive,
+        _ if too_noisy => Equivalence::Inconclusive,
         ways if ways.contains(&Equivalence::Different) => Equivalence::Different,
         [Equivalence::Equivalent, Equivalence::Equivalent] => Equivalence::Equivalent,
         _ => Equivalence::Inconclusive,
     }
 }
 
-/// Every round trip of which both ways are in the run too.
+/// Each round trip of which both ways are in the run too.
 pub fn half_round_trips<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<HalfRoundTrip> {
     let rows: Vec<&Row> = rows.into_iter().collect();
     rows.iter().filter_map(|row| compare_half(row, &rows)).collect()
@@ -44,21 +44,13 @@ fn compare_half(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
         })
     };
     let (there, back) = (at_way("there")?, at_way("back")?);
-    let trip_of = figure(trip)?;
-    let [low, high] = trip_of.ci95;
-    let half = Figure { median: trip_of.median / 2.0, ci95: [low / 2.0, high / 2.0] };
-    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "UNRELIABLE");
-    let unclaimable = [trip, there, back].into_iter().any(is_unclaimable);
-    let (there, back) = (one_way(figure(there)?, half)?, one_way(figure(back)?, half)?);
-    let verdict = verdict([there.verdict, back.verdict], unclaimable);
-    Some(HalfRoundTrip {
-        case: trip.case.clone(),
-        half,
-        outbound: there,
-        inbound: back,
-        unreliable: unclaimable,
-        verdict,
-    })
+    let whole = figure(trip)?;
+    let half = Figure { median: whole.median / 2.0, ci95: whole.ci95.map(|end| end / 2.0) };
+    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+    let too_noisy = [trip, there, back].into_iter().any(is_unclaimable);
+    let (outbound, inbound) = (one_way(figure(there)?, half)?, one_way(figure(back)?, half)?);
+    let verdict = verdict([outbound.verdict, inbound.verdict], too_noisy);
+    Some(HalfRoundTrip { case: trip.case.clone(), half, outbound, inbound, too_noisy, verdict })
 }
 
 fn without_way(point: &Point) -> Point {
@@ -67,14 +59,14 @@ fn without_way(point: &Point) -> Point {
 }
 
 fn figure(row: &Row) -> Option<Figure> {
-    // Both ways of a trip are parted by time, and not by what was done meanwhile.
+    // Only times of the two ways add up to the time of the round trip.
     let is_time = row.unit == Unit::NsPerOp && row.outcome == RowOutcome::Measured;
     let measured = row.estimate.as_ref().filter(|_| is_time)?;
     Some(Figure { median: measured.median, ci95: measured.ci95? })
 }
 
-/// A figure as a multiple of another, both independent: the distances of the ends add as squares,
-/// on a scale of ratios. `None` where a figure is no duration.
+/// The ratio of two independent figures: the distances of the ends are added in quadrature on a
+/// logarithmic scale. `None` if a figure is not a duration.
 fn ratio(of: Figure, to: Figure) -> Option<Figure> {
     let all = [of.median, of.ci95[0], of.ci95[1], to.median, to.ci95[0], to.ci95[1]];
     if all.iter().any(|value| !value.is_finite() || *value <= 0.0) {
@@ -91,7 +83,7 @@ fn one_way(figure: Figure, half: Figure) -> Option<OneWay> {
     Some(OneWay { figure, ratio, verdict: equivalence(ratio) })
 }
 
-/// Equivalent: the interval of 90 % lies within the margin. Different: that of 95 % lies beyond it.
+/// Equivalent: the interval of 90 % is within the margin. Different: that of 95 % is beyond it.
 fn equivalence(ratio: Figure) -> Equivalence {
     let [low, high] = ratio.ci95.map(f64::ln);
     let (middle, margin) = (ratio.median.ln(), MARGIN.ln());
@@ -108,24 +100,24 @@ fn equivalence(ratio: Figure) -> Equivalence {
 mod tests {
     use super::*;
 
-    fn of(median: f64, half_width: f64) -> Figure {
+    fn within(median: f64, half_width: f64) -> Figure {
         Figure { median, ci95: [median - half_width, median + half_width] }
     }
 
     #[test]
     fn a_narrow_ratio_within_the_margin_is_equivalent_and_one_beyond_it_is_different() {
         let judged = |figure, half| one_way(figure, half).unwrap().verdict;
-        assert_eq!(judged(of(100.0, 1.0), of(100.0, 1.0)), Equivalence::Equivalent);
-        assert_eq!(judged(of(101.5, 0.5), of(100.0, 0.5)), Equivalence::Equivalent);
-        assert_eq!(judged(of(110.0, 2.0), of(100.0, 2.0)), Equivalence::Different);
-        assert_eq!(judged(of(90.0, 2.0), of(100.0, 2.0)), Equivalence::Different);
+        assert_eq!(judged(within(100.0, 1.0), within(100.0, 1.0)), Equivalence::Equivalent);
+        assert_eq!(judged(within(101.5, 0.5), within(100.0, 0.5)), Equivalence::Equivalent);
+        assert_eq!(judged(within(110.0, 2.0), within(100.0, 2.0)), Equivalence::Different);
+        assert_eq!(judged(within(90.0, 2.0), within(100.0, 2.0)), Equivalence::Different);
     }
 
     #[test]
-    fn wide_intervals_and_those_that_lie_across_the_margin_say_nothing() {
+    fn wide_intervals_and_those_across_the_margin_are_inconclusive() {
         let judged = |figure, half| one_way(figure, half).unwrap().verdict;
-        assert_eq!(judged(of(100.0, 10.0), of(100.0, 1.0)), Equivalence::Inconclusive);
-        assert_eq!(judged(of(103.0, 0.5), of(100.0, 0.5)), Equivalence::Inconclusive);
+        assert_eq!(judged(within(100.0, 10.0), within(100.0, 1.0)), Equivalence::Inconclusive);
+        assert_eq!(judged(within(103.0, 0.5), within(100.0, 0.5)), Equivalence::Inconclusive);
     }
 
     #[test]
@@ -142,20 +134,20 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_of_two_figures_is_as_unsure_as_both_together() {
-        let both = ratio(of(100.0, 3.0), of(100.0, 4.0)).unwrap();
+    fn a_ratio_has_the_uncertainty_of_both_figures() {
+        let both = ratio(within(100.0, 3.0), within(100.0, 4.0)).unwrap();
         assert!((both.ci95[0] - 0.951).abs() < 0.002, "{both:?}");
         assert!((both.ci95[1] - 1.052).abs() < 0.002, "{both:?}");
-        assert_eq!(ratio(of(1.0, 2.0), of(1.0, 0.1)), None);
+        assert_eq!(ratio(within(1.0, 2.0), within(1.0, 0.1)), None);
     }
 
     #[test]
-    fn both_ways_must_be_equivalent_and_one_that_is_not_refutes_it() {
+    fn both_ways_must_be_equivalent() {
         use Equivalence::{Different, Equivalent, Inconclusive};
-        let said = |there, back, unclaimable| verdict([there, back], unclaimable);
-        assert_eq!(said(Equivalent, Equivalent, false), Equivalent);
-        assert_eq!(said(Equivalent, Inconclusive, false), Inconclusive);
-        assert_eq!(said(Inconclusive, Different, false), Different);
-        assert_eq!(said(Different, Different, true), Inconclusive);
+        let verdict = |there, back, too_noisy| verdict([there, back], too_noisy);
+        assert_eq!(verdict(Equivalent, Equivalent, false), Equivalent);
+        assert_eq!(verdict(Equivalent, Inconclusive, false), Inconclusive);
+        assert_eq!(verdict(Inconclusive, Different, false), Different);
+        assert_eq!(verdict(Different, Different, true), Inconclusive);
     }
 }

@@ -1,4 +1,5 @@
-//! Further metrics of a row: what the kernel charged its workers for an op.
+//! Further metrics of a row: the kernel's accounting of its workers per op, throughput, and the
+//! latencies of requests.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::case::CaseEstimate;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::{moments, order};
 
-/// The name of the metric that tells how often an op waits.
+/// The name of the metric that shows how often an op waits.
 pub(super) const VOLUNTARY_SWITCHES: &str = "voluntary-switches";
 
 /// Name, unit and count of a metric.
@@ -26,11 +27,11 @@ const METRICS: [UsageMetric; 6] = [
     ("involuntary-switches", Unit::TimesPerOp, |usage| usage.involuntary_switches),
 ];
 
-/// The metrics of a row, from the accounts of its workers; none where no worker has one.
+/// The metrics of a row, from the accounting of its workers; none if no worker has any.
 ///
-/// The figure is pooled, sum over sum: the kernel shares CPU time out between user and system by
-/// what its tick met, and a worker lives for a tick or two. A median over workers would be all of the
-/// time or none of it, and an interval would be one of ticks.
+/// The figure is pooled, sum over sum: the kernel splits CPU time into user and system time by what
+/// its ticks interrupt, and a worker lives for a tick or two. A median over workers would be all of
+/// the time or none of it.
 pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
     let accounts: Vec<&Usage> = accounts.iter().filter(|account| account.ops > 0).collect();
     if accounts.is_empty() {
@@ -43,8 +44,8 @@ pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
     METRICS.iter().map(metric).collect()
 }
 
-/// Bytes in a second, of a row whose ops move so many each: its figures the other way round. Where
-/// a value may be nothing, there is no rate.
+/// Bytes per second of a row whose ops transfer this many bytes: the inverse of its figures. `None`
+/// if a value may be 0.
 pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<(String, Metric)> {
     let CaseEstimate { estimate, values, .. } = case;
     let lowest = estimate.ci95.map_or(estimate.median, |[low, _]| low).min(*values.first()?);
@@ -70,13 +71,13 @@ pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<
     Some(("throughput".to_owned(), Metric { unit, better: unit.better(), estimate }))
 }
 
-/// The names of the metrics that tell how long requests took.
+/// The name of the metric for the median duration of a request.
 pub const REQUEST_P50: &str = "request-p50";
-/// The 99th percentile.
+/// The same for the 99th percentile.
 pub const REQUEST_P99: &str = "request-p99";
 
-/// How long requests took, from what each worker saw of its own: the median over workers of their
-/// medians, and of their 99th percentiles.
+/// The durations of requests: the median over workers of their medians, and of their 99th
+/// percentiles.
 pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> Vec<(String, Metric)> {
     let of = |name: &str, quantile: fn(&Requests) -> Option<u64>| {
         let values = workers.iter().map(|worker| quantile(worker).map(|ns| ns as f64));
@@ -90,7 +91,7 @@ pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> Vec<(String, M
     p50.into_iter().chain(of(REQUEST_P99, |requests| requests.p99_ns)).collect()
 }
 
-/// What is said of values that nothing was subtracted from; `None` of none.
+/// The estimate of values that nothing was subtracted from; `None` if there are none.
 pub(super) fn estimate_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
     let values = order::sorted(values);
     let median = order::median(&values)?;

@@ -1,4 +1,4 @@
-//! One row of the record: all that happened to a case, and the flags that it earned.
+//! A row of the record, from its state.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,32 @@ use oscost_model::record::{
     Calls, DisturbanceSummary, FileSummary, Metric, Repetition, Row, RowOutcome,
 };
 use oscost_model::unit::Unit;
-use oscost_model::worker::{Disturbance, Mode, Sample, Usage};
+use oscost_model::worker::{Mode, Sample, Usage};
 
 use super::case::estimate;
 use super::flags::median_of;
 use super::metrics::{metrics, requests, throughput};
-use super::row_state::{RowState, RunContext, WorkerEntry, first_arm};
+use super::row_state::{EvaluatedWorker, RowState, RunContext, first_arm};
 use super::worker::WorkerValue;
 use super::{study_method, trials};
 use oscost_stats::order;
 
 impl RowState {
-    /// The row, without its floor, its class and its multiples: those hang on other rows.
+    /// The row, without its floor, class and multiples, which depend on other rows.
     pub(super) fn row(&self, shared: RunContext<'_>) -> Row {
         if let Some(workload) = &self.planned.workload {
             return trials::row(self, workload, shared);
         }
-        let workers = self.values(shared.clock, |phase| matches!(phase, Phase::Round(_)));
-        let values: Vec<WorkerValue> = workers
-            .iter()
-            .filter_map(|(_, read)| read.as_ref().map(|(value, _)| value.clone()))
-            .collect();
+        let workers =
+            self.evaluated_workers(shared.clock, |phase| matches!(phase, Phase::Round(_)));
+        let values: Vec<WorkerValue> =
+            workers.iter().filter_map(EvaluatedWorker::value).cloned().collect();
         let case = self.plan.as_ref().and_then(|plan| estimate(&values, plan, shared.nominal));
         let case = match shared.counts_instructions() {
             true => case.map(|case| case.with_exact_count(workers.len())),
             false => case,
         };
-        let (outcome, reason) = self.outcome(case.is_some(), &workers);
+        let (outcome, reason) = self.outcome(case.is_some(), !workers.is_empty());
         let case = case.filter(|_| outcome == RowOutcome::Measured);
         let calls = self.calls();
         let flags = self.flags(case.as_ref(), &values, calls.as_ref(), shared);
@@ -48,9 +47,10 @@ impl RowState {
         {
             metrics.extend(throughput(case, definition.unit, bytes));
         }
-        let asked = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.channel?.requests);
-        metrics.extend(requests(&asked.collect::<Vec<_>>(), shared.nominal));
-        // What such a machine calls time is a count of instructions, too.
+        let request_stats =
+            workers.iter().filter_map(|worker| worker.disturbance()?.channel?.requests);
+        metrics.extend(requests(&request_stats.collect::<Vec<_>>(), shared.nominal));
+        // On such a machine, times are counts of instructions too.
         metrics.retain(|_, metric| !(shared.counts_instructions() && metric.unit == Unit::NsPerOp));
         Row {
             case: self.planned.case.to_string(),
@@ -66,9 +66,7 @@ impl RowState {
             disturbed: self.disturbed(&values, &workers),
             repetitions: workers
                 .iter()
-                .map(|(entry, read)| {
-                    repetition(entry, read.as_ref(), (shared.keep_samples, self.sleeps()))
-                })
+                .map(|worker| repetition(worker, shared.keep_samples, self.sleeps()))
                 .collect(),
             estimate: case.map(|case| {
                 let converged = match shared.counts_instructions() {
@@ -92,16 +90,16 @@ impl RowState {
         }
     }
 
-    /// What became of the row, and why it has no estimate.
-    pub(super) fn outcome<T>(
+    /// The outcome of the row, and why it has no estimate.
+    pub(super) fn outcome(
         &self,
-        estimated: bool,
-        workers: &[(&WorkerEntry, T)],
+        has_estimate: bool,
+        has_workers: bool,
     ) -> (RowOutcome, Option<String>) {
         match &self.given_up {
             Some((outcome, reason)) => (*outcome, Some(reason.clone())),
-            None if estimated => (RowOutcome::Measured, None),
-            None if workers.is_empty() => {
+            None if has_estimate => (RowOutcome::Measured, None),
+            None if !has_workers => {
                 let reason = "the run ended before its first repetition".to_owned();
                 (RowOutcome::Skipped, Some(reason))
             }
@@ -112,36 +110,33 @@ impl RowState {
         }
     }
 
-    /// The file that its workers worked on, as all of them saw it.
-    fn file<T>(&self, workers: &[(&WorkerEntry, Option<(T, Disturbance)>)]) -> Option<FileSummary> {
-        let seen = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.file);
-        let seen = seen.reduce(FileObservation::merged_with)?;
-        let (system, behind) = file_system(seen.filesystem);
+    /// The file that its workers worked on, as all of them reported it.
+    fn file(&self, workers: &[EvaluatedWorker<'_>]) -> Option<FileSummary> {
+        let files = workers.iter().filter_map(|worker| worker.disturbance()?.file);
+        let file = files.reduce(FileObservation::merged_with)?;
+        let (filesystem, backing) = file_system(file.filesystem);
         Some(FileSummary {
-            filesystem: system,
-            backing: behind.text().to_owned(),
-            cold: seen.cold,
-            pages: seen.pages,
-            checks: seen.checks,
-            cached: [seen.min_cached, seen.max_cached],
+            filesystem,
+            backing: backing.text().to_owned(),
+            cold: file.cold,
+            pages: file.pages,
+            checks: file.checks,
+            cached: [file.min_cached, file.max_cached],
         })
     }
 
-    /// The channel that its ops went through, as all its workers saw it.
-    fn channel<T>(
-        &self,
-        workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
-    ) -> Option<ChannelObservation> {
-        let seen = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.channel);
-        seen.reduce(ChannelObservation::merged_with)
+    /// The channel of its ops, as all its workers reported it.
+    fn channel(&self, workers: &[EvaluatedWorker<'_>]) -> Option<ChannelObservation> {
+        let channels = workers.iter().filter_map(|worker| worker.disturbance()?.channel);
+        channels.reduce(ChannelObservation::merged_with)
     }
 
     fn calls(&self) -> Option<Calls> {
         let (definition, point) = (&self.planned.definition, &self.planned.case.point);
         let count = self.count.as_ref()?;
         let count = count.clone().grouped_by(definition.ops_per_message(point));
-        // A rule may hold at what goes unsaid, too.
-        let surprises = count.unexpected(&self.rules(), &definition.with_implied(point));
+        // The condition of a rule may name implied values.
+        let unexpected = count.unexpected(&self.rules(), &definition.with_implied(point));
         let ops = count.ops.max(1) as f64;
         let each = |times: Option<u64>| times.map(|times| times as f64 / ops);
         let per_op = |calls: &BTreeMap<String, u64>| {
@@ -152,8 +147,8 @@ impl RowState {
             peer_per_op: per_op(&count.peer),
             counted_ops: count.ops,
             by: count.by.clone(),
-            expected: surprises.is_empty(),
-            unexpected: surprises,
+            expected: unexpected.is_empty(),
+            unexpected,
             vdso: count.vdso,
             instructions_per_op: count.instructions,
             tasks_per_op: each(count.tasks),
@@ -162,35 +157,32 @@ impl RowState {
         })
     }
 
-    /// The rules of its calls. What another machine's peer calls nobody can count here.
+    /// The rules of its calls. The calls of a remote peer cannot be counted here.
     fn rules(&self) -> Vec<CallRule> {
         let rules = self.planned.definition.calls.iter().cloned();
         if self.planned.target.peer.is_none() {
             return rules.collect();
         }
-        let near = rules.filter(|rule| rule.caller != Caller::Peer);
-        near.map(|rule| CallRule { caller: Caller::Own, ..rule }).collect()
+        let own = rules.filter(|rule| rule.caller != Caller::Peer);
+        own.map(|rule| CallRule { caller: Caller::Own, ..rule }).collect()
     }
 
-    /// What the kernel charged the workers for an op; where messages move bytes, for a message. Of
-    /// other transfers the account is of bytes, which are no ops.
-    fn metrics<T>(
-        &self,
-        workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
-    ) -> BTreeMap<String, Metric> {
+    /// The kernel's accounting of the workers per op, or per message if an op is a byte of one. There
+    /// is none for other transfers, whose ops are bytes.
+    fn metrics(&self, workers: &[EvaluatedWorker<'_>]) -> BTreeMap<String, Metric> {
         let each = self.planned.definition.ops_per_message(&self.planned.case.point);
         if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T && each == 1) {
             return BTreeMap::new();
         }
-        let accounts = workers.iter().filter_map(|(_, read)| read.as_ref()?.1.usage);
+        let accounts = workers.iter().filter_map(|worker| worker.disturbance()?.usage);
         let accounts = accounts.map(|account| Usage { ops: account.ops / each, ..account });
         metrics(&accounts.collect::<Vec<_>>())
     }
 
-    fn disturbed<T>(
+    fn disturbed(
         &self,
         values: &[WorkerValue],
-        workers: &[(&WorkerEntry, Option<(T, Disturbance)>)],
+        workers: &[EvaluatedWorker<'_>],
     ) -> DisturbanceSummary {
         let mut rejected: BTreeMap<String, u32> = BTreeMap::new();
         for (by, times) in values.iter().flat_map(|value| &value.rejected) {
@@ -201,9 +193,7 @@ impl RowState {
         let all = f64::from(hit) + clean as f64;
         let lost: Vec<f64> = workers
             .iter()
-            .filter_map(|(_, read)| {
-                read.as_ref().and_then(|(_, disturbance)| disturbance.lost_pct(self.sleeps()))
-            })
+            .filter_map(|worker| worker.disturbance()?.lost_pct(self.sleeps()))
             .collect();
         DisturbanceSummary {
             lost_repetitions: (workers.len() - values.iter().filter(|v| v.value.is_some()).count())
@@ -217,11 +207,8 @@ impl RowState {
     }
 }
 
-fn repetition(
-    entry: &WorkerEntry,
-    read: Option<&(WorkerValue, Disturbance)>,
-    (with_samples, switches): (bool, bool),
-) -> Repetition {
+fn repetition(worker: &EvaluatedWorker<'_>, with_samples: bool, sleeps: bool) -> Repetition {
+    let entry = worker.entry;
     let round = match entry.phase {
         Phase::Round(round) | Phase::Rehearsal(round) => round,
         Phase::Before | Phase::After | Phase::StudyMethod(_) => 0,
@@ -231,7 +218,7 @@ fn repetition(
         WorkerOutcome::Trial(_) => (&[], None),
         WorkerOutcome::Lost { reason, .. } => (&[], Some(reason.clone())),
     };
-    let value = read.map(|(value, _)| value);
+    let value = worker.value();
     let too_few = || {
         let value = value.filter(|value| value.value.is_none())?;
         let hit: u32 = value.rejected.values().sum();
@@ -245,7 +232,7 @@ fn repetition(
         value_all: value.and_then(|value| value.value_all),
         batches: value.map_or(0, |value| value.batches as u32),
         rejected: value.map(|value| value.rejected.clone()).unwrap_or_default(),
-        lost_pct: read.and_then(|(_, disturbance)| disturbance.lost_pct(switches)),
+        lost_pct: worker.disturbance().and_then(|it| it.lost_pct(sleeps)),
         reason: lost.or_else(too_few),
         samples: with_samples.then(|| samples.to_vec()),
     }

@@ -10,14 +10,14 @@ use super::clock_rate::counts_instructions;
 use super::worker::{SampleContext, WorkerValue, worker_value};
 use oscost_stats::interval::Nominal;
 
-/// What the journal has said of a row so far.
+/// What the journal contains about a row so far.
 #[derive(Clone, Debug)]
 pub(super) struct RowState {
     pub(super) planned: PlannedRow,
     pub(super) plan: Option<BatchPlan>,
     pub(super) workers: Vec<WorkerEntry>,
-    /// Its experiments in the manner of a study, by their numbers: they are kept apart, so that
-    /// nothing of the row's own hangs on them.
+    /// Its experiments with a study's method, by number. They are separate, since no figure of the
+    /// row depends on them.
     pub(super) experiments: Vec<(u32, WorkerOutcome)>,
     pub(super) count: Option<CallCount>,
     pub(super) not_counted: Option<String>,
@@ -26,31 +26,54 @@ pub(super) struct RowState {
     pub(super) converged: Option<bool>,
 }
 
-/// A worker that came back.
+/// A worker and its outcome.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerEntry {
     pub(super) phase: Phase,
     pub(super) at_s: f64,
-    /// Which of the comparisons it was measured for.
+    /// The set of a comparison that it was measured for.
     pub(super) set: u32,
     pub(super) outcome: WorkerOutcome,
 }
 
-/// What every row of a run shares.
+/// A worker and what it measured.
+pub(super) struct EvaluatedWorker<'a> {
+    pub(super) entry: &'a WorkerEntry,
+    /// `None` if it was lost.
+    pub(super) measured: Option<MeasuredWorker>,
+}
+
+/// The value of a worker, and what disturbed it.
+pub(super) struct MeasuredWorker {
+    pub(super) value: WorkerValue,
+    pub(super) disturbance: Disturbance,
+}
+
+impl EvaluatedWorker<'_> {
+    pub(super) fn value(&self) -> Option<&WorkerValue> {
+        self.measured.as_ref().map(|measured| &measured.value)
+    }
+
+    pub(super) fn disturbance(&self) -> Option<&Disturbance> {
+        self.measured.as_ref().map(|measured| &measured.disturbance)
+    }
+}
+
+/// What all rows of a run share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunContext<'a> {
-    /// The clock, its rate over the whole run.
+    /// The clock, with its rate over the whole run.
     pub(super) clock: Option<&'a Calibration>,
     /// The level of the intervals.
     pub(super) nominal: Nominal,
-    /// Whether raw samples go into the record.
+    /// Whether the record contains raw samples.
     pub(super) keep_samples: bool,
-    /// Whether too much time was lost for absolute figures of single shots to mean anything.
+    /// Whether so much time was lost that absolute figures of single shots are meaningless.
     pub(super) very_noisy: bool,
 }
 
 impl RunContext<'_> {
-    /// Whether instructions are counted, and no time is measured.
+    /// Whether instructions are counted instead of time.
     pub(super) fn counts_instructions(&self) -> bool {
         self.clock.is_some_and(counts_instructions)
     }
@@ -71,69 +94,69 @@ impl RowState {
         }
     }
 
-    /// A monitor that it was under tells what it saw.
+    /// Adds a report of the monitor that observed it.
     pub(super) fn add_monitor_report(
         &mut self,
-        copy: Option<u64>,
+        observed_calls: Option<u64>,
         profile: Option<&str>,
         anomalies: u64,
     ) {
-        let nothing =
+        let empty =
             || MonitorSummary { profile_states: Vec::new(), observed_calls: 0, anomalies: 0 };
-        let it = self.monitor.get_or_insert_with(nothing);
-        it.observed_calls += copy.unwrap_or(0);
+        let it = self.monitor.get_or_insert_with(empty);
+        it.observed_calls += observed_calls.unwrap_or(0);
         it.anomalies += anomalies;
-        if let Some(new) =
+        if let Some(state) =
             profile.filter(|state| it.profile_states.iter().all(|known| known != state))
         {
-            it.profile_states.push(new.to_owned());
+            it.profile_states.push(state.to_owned());
         }
     }
 
-    /// How its samples are to be read.
+    /// The context in which its samples are read.
     pub(super) fn sample_context<'a>(
         &self,
         plan: &'a BatchPlan,
         clock: &'a Calibration,
     ) -> SampleContext<'a> {
-        let how = SampleContext::new(&self.planned.definition, plan, clock);
-        SampleContext { switches: self.sleeps(), ..how }
+        let context = SampleContext::new(&self.planned.definition, plan, clock);
+        SampleContext { switches: self.sleeps(), ..context }
     }
 
-    /// The values of the workers of those phases, with what disturbed them. Where instructions are
-    /// counted no time is known, and so none that was lost.
-    pub(super) fn values(
+    /// The workers of these phases. If instructions are counted, no time is known, so none is lost.
+    pub(super) fn evaluated_workers(
         &self,
         clock: Option<&Calibration>,
-        of: impl Fn(Phase) -> bool,
-    ) -> Vec<(&WorkerEntry, Option<(WorkerValue, Disturbance)>)> {
-        let reading = self.plan.as_ref().zip(clock);
-        let reading = reading.map(|(plan, clock)| self.sample_context(plan, clock));
-        let read = |entry: &WorkerEntry| match (&entry.outcome, reading) {
-            (WorkerOutcome::Sampled { samples, disturbance, .. }, Some(how)) => {
-                let disturbance = match counts_instructions(how.clock) {
+        is_included: impl Fn(Phase) -> bool,
+    ) -> Vec<EvaluatedWorker<'_>> {
+        let context = self.plan.as_ref().zip(clock);
+        let context = context.map(|(plan, clock)| self.sample_context(plan, clock));
+        let measured = |entry: &WorkerEntry| match (&entry.outcome, context) {
+            (WorkerOutcome::Sampled { samples, disturbance, .. }, Some(context)) => {
+                let disturbance = match counts_instructions(context.clock) {
                     true => Disturbance { wall_ns: 0, ..**disturbance },
                     false => **disturbance,
                 };
-                Some((worker_value(samples, first_arm(samples), how), disturbance))
+                let value = worker_value(samples, first_arm(samples), context);
+                Some(MeasuredWorker { value, disturbance })
             }
             _ => None,
         };
         self.workers
             .iter()
-            .filter(|entry| of(entry.phase))
-            .map(|entry| (entry, read(entry)))
+            .filter(|entry| is_included(entry.phase))
+            .map(|entry| EvaluatedWorker { entry, measured: measured(entry) })
             .collect()
     }
 
-    /// Whether its ops sleep by themselves.
+    /// Whether its ops sleep.
     pub(super) fn sleeps(&self) -> bool {
         let own = self.planned.definition.sleeps(self.plan.as_ref().map(|plan| plan.mode));
         self.planned.monitored || own
     }
 }
 
-/// Which arm of its worker the samples are of: a row has those of one.
+/// The arm of its worker that the samples belong to: a row has samples of one arm.
 pub(super) fn first_arm(samples: &[Sample]) -> u8 {
     samples.first().map_or(0, |sample| sample.arm)
 }

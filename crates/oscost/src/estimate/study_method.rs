@@ -1,4 +1,4 @@
-//! What a row comes to in the manner of the study that measured it: its statistic, its way with
+//! The figure of a row by the method of the study that measured it: its statistic, its treatment of
 //! the clock, and nothing rejected (docs/explanation/METHOD.md, section 14).
 
 use std::collections::BTreeMap;
@@ -15,54 +15,54 @@ use super::row_state::RowState;
 use super::worker::in_unit;
 use oscost_stats::moments;
 
-/// How the samples of experiments are read.
+/// Reads the samples of experiments.
 #[derive(Clone, Copy, Debug)]
 struct MethodReader<'a> {
     study_method: StudyMethod,
     clock: &'a Calibration,
     unit: Unit,
-    /// Whether the op brings its figure itself.
-    found: bool,
+    /// Whether the op returns its figure.
+    is_returned: bool,
 }
 
-/// A row in the manner of its study; `None` where it has none.
+/// The figure of a row by the method of its study; `None` if it has none.
 pub(super) fn study_method_figure(
     state: &RowState,
     clock: Option<&Calibration>,
 ) -> Option<StudyMethodFigure> {
     let study_method = state.planned.study_method?;
-    let said = samples_of(state).and_then(|experiments| {
+    let figure = samples_of(state).and_then(|experiments| {
         let clock = clock.ok_or_else(|| "no clock was calibrated".to_owned())?;
-        let found = state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::F);
+        let is_returned = state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::F);
         let unit = state.planned.definition.unit;
-        MethodReader { study_method, clock, unit, found }.figure(&experiments)
+        MethodReader { study_method, clock, unit, is_returned }.figure(&experiments)
     });
-    let nothing = |reason| StudyMethodFigure {
-        method: study_method,
+    let without_value = |reason| StudyMethodFigure {
+        study_method,
         iterations: 0,
         experiments: 0,
         value: None,
         deviation: None,
         reason: Some(reason),
     };
-    Some(said.unwrap_or_else(nothing))
+    Some(figure.unwrap_or_else(without_value))
 }
 
-/// The samples of each experiment, or why there are none that can be read.
+/// The samples of each experiment, or why there are none.
 fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     if state.planned.workload.is_some() {
-        return Err("a program is run as a whole: its trials are what a study has".to_owned());
+        return Err("a program is run as a whole: its trials are the figures of a study".to_owned());
     }
     if let Some((outcome, reason)) = &state.given_up {
         return Err(format!("the row is {}: {reason}", outcome.text()));
     }
     if state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::T) {
-        return Err("a rate is a slope over sizes: none of its ops is timed alone".to_owned());
+        return Err("a rate is a slope over sizes: no op is timed alone".to_owned());
     }
     let mut found: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
     let mut lost = None;
     for (number, outcome) in &state.experiments {
-        // One that is forgiven is done again, and then it is not the last word.
+        // A lost experiment may have been repeated: only the last outcome counts.
         lost = match outcome {
             WorkerOutcome::Sampled { samples, .. } => {
                 found.entry(*number).or_default().extend(samples);
@@ -78,7 +78,7 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     found.retain(|_, samples| samples.iter().any(|sample| sample.n > 0));
     match found.is_empty() {
         true if state.experiments.is_empty() => Err("the run ended before it".to_owned()),
-        true => Err("none of its ops came to an end that counts".to_owned()),
+        true => Err("no op was completed".to_owned()),
         false => Ok(found.into_values().collect()),
     }
 }
@@ -86,9 +86,8 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
 impl MethodReader<'_> {
     fn figure(&self, experiments: &[Vec<Sample>]) -> Result<StudyMethodFigure, String> {
         let StudyMethod { timed, statistic, .. } = self.study_method;
-        let unit = |ns: f64| {
-            in_unit(ns, self.unit).ok_or_else(|| "its time is not above nothing".to_owned())
-        };
+        let unit =
+            |ns: f64| in_unit(ns, self.unit).ok_or_else(|| "its time is not above 0".to_owned());
         let ops = |samples: &[Sample]| samples.iter().map(|sample| sample.n).sum::<u64>();
         let means: Vec<f64> = experiments.iter().map(|samples| self.mean_ns(samples)).collect();
         let (value, deviation) = match (statistic, timed) {
@@ -124,36 +123,36 @@ impl MethodReader<'_> {
         })
     }
 
-    /// What one op of a window took, nothing rejected.
+    /// The time of one op in a window.
     fn op_ns(&self, sample: &Sample) -> f64 {
-        if self.found {
+        if self.is_returned {
             return sample.ticks as f64 / 1_000.0;
         }
-        let taken_out = match self.study_method.clock {
+        let subtracted_ticks = match self.study_method.clock {
             ClockCost::Included => 0.0,
             ClockCost::Subtracted => self.clock.inside_ticks,
         };
-        self.clock.ns(sample.ticks as f64 - taken_out) / sample.n.max(1) as f64
+        self.clock.ns(sample.ticks as f64 - subtracted_ticks) / sample.n.max(1) as f64
     }
 
     /// The mean over the ops of an experiment.
     fn mean_ns(&self, samples: &[Sample]) -> f64 {
-        if self.found || self.study_method.timed == TimingScope::Each {
+        if self.is_returned || self.study_method.timed == TimingScope::Each {
             return mean(&samples.iter().map(|sample| self.op_ns(sample)).collect::<Vec<_>>());
         }
-        // A loop of a study has the clock in it once, however many windows it is cut into here.
-        let in_it = match self.study_method.clock {
+        // A study reads the clock once per loop, however many windows the loop is split into here.
+        let included = match self.study_method.clock {
             ClockCost::Included => 1.0,
             ClockCost::Subtracted => 0.0,
         };
         let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
         let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
-        let taken_out = (samples.len() as f64 - in_it) * self.clock.inside_ticks;
-        self.clock.ns(ticks - taken_out) / ops
+        let subtracted_ticks = (samples.len() as f64 - included) * self.clock.inside_ticks;
+        self.clock.ns(ticks - subtracted_ticks) / ops
     }
 }
 
-/// The mean of what is never nothing here: an experiment without samples is none.
+/// The mean of at least one value, since experiments without samples are dropped.
 fn mean(values: &[f64]) -> f64 {
     moments::mean(values).unwrap_or(f64::NAN)
 }
@@ -177,20 +176,20 @@ mod tests {
     }
 
     fn window(n: u64, ticks: i64) -> Sample {
-        // What the kernel's account says counts for nothing here.
+        // Disturbances are ignored by the method of a study.
         Sample { n, ticks, involuntary_switches: 1, migrated: true, ..Sample::default() }
     }
 
-    fn said(
+    fn value_and_deviation(
         study_method: StudyMethod,
         unit: Unit,
         experiments: &[Vec<Sample>],
     ) -> (Option<f64>, Option<f64>) {
-        let said = MethodReader { study_method, clock: &CLOCK, unit, found: false }
+        let figure = MethodReader { study_method, clock: &CLOCK, unit, is_returned: false }
             .figure(experiments)
             .unwrap();
-        assert_eq!((said.reason, said.method), (None, study_method));
-        (said.value, said.deviation)
+        assert_eq!((figure.reason, figure.study_method), (None, study_method));
+        (figure.value, figure.deviation)
     }
 
     /// Shots of 100, 100 and 10,000 ns; then of 100, 200 and 300 ns.
@@ -200,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_has_all_its_interruptions_in_it_and_a_minimum_has_none() {
+    fn a_mean_includes_interruptions_and_a_minimum_does_not() {
         let of = |statistic| study_method(TimingScope::Each, statistic, ClockCost::Included);
-        let in_ns = |statistic| said(of(statistic), Unit::NsPerOp, &shots());
+        let in_ns = |statistic| value_and_deviation(of(statistic), Unit::NsPerOp, &shots());
         assert_eq!(in_ns(Statistic::Mean), (Some(1_800.0), None));
         assert_eq!(in_ns(Statistic::Minimum), (Some(100.0), None));
         let (mean, deviation) = in_ns(Statistic::MeanAndDeviation);
-        // Experiments of 3,400 and 200 ns: by one less than there are.
+        // Experiments of 3,400 and 200 ns, with one degree of freedom.
         assert_eq!(mean, Some(1_800.0));
         assert!((deviation.unwrap() - 3_200.0 / 2f64.sqrt()).abs() < 1e-9, "{deviation:?}");
     }
@@ -214,61 +213,76 @@ mod tests {
     #[test]
     fn one_experiment_has_no_deviation() {
         let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation, ClockCost::Included);
-        assert_eq!(said(of, Unit::NsPerOp, &shots()[1..]), (Some(200.0), None));
+        assert_eq!(value_and_deviation(of, Unit::NsPerOp, &shots()[1..]), (Some(200.0), None));
     }
 
     #[test]
-    fn the_clock_is_taken_out_of_each_window_or_of_none() {
+    fn the_clock_is_subtracted_from_each_window_or_from_none() {
         let of = |timed, clock| {
-            said(study_method(timed, Statistic::Mean, clock), Unit::NsPerOp, &shots()[1..]).0
+            value_and_deviation(
+                study_method(timed, Statistic::Mean, clock),
+                Unit::NsPerOp,
+                &shots()[1..],
+            )
+            .0
         };
         assert_eq!(of(TimingScope::Each, ClockCost::Included), Some(200.0));
         assert_eq!(of(TimingScope::Each, ClockCost::Subtracted), Some(180.0));
-        // Three windows stand for one loop, which has the clock in it once.
+        // Three windows are one loop, which includes the clock once.
         let in_loop = of(TimingScope::Together, ClockCost::Included).unwrap();
         assert!((in_loop - (600.0 - 2.0 * 20.0) / 3.0).abs() < 1e-9, "{in_loop}");
         assert_eq!(of(TimingScope::Together, ClockCost::Subtracted), Some(180.0));
     }
 
     #[test]
-    fn a_loop_is_its_total_over_its_ops() {
+    fn the_figure_of_a_loop_is_its_total_over_its_ops() {
         let loops = vec![vec![window(100, 20_000)], vec![window(300, 120_000)]];
         let of = |statistic| study_method(TimingScope::Together, statistic, ClockCost::Included);
-        assert_eq!(said(of(Statistic::Mean), Unit::NsPerOp, &loops).0, Some(175.0));
-        assert_eq!(said(of(Statistic::Minimum), Unit::NsPerOp, &loops).0, Some(100.0));
-        assert_eq!(said(of(Statistic::MeanAndDeviation), Unit::NsPerOp, &loops).0, Some(150.0));
+        assert_eq!(value_and_deviation(of(Statistic::Mean), Unit::NsPerOp, &loops).0, Some(175.0));
+        assert_eq!(
+            value_and_deviation(of(Statistic::Minimum), Unit::NsPerOp, &loops).0,
+            Some(100.0)
+        );
+        assert_eq!(
+            value_and_deviation(of(Statistic::MeanAndDeviation), Unit::NsPerOp, &loops).0,
+            Some(150.0)
+        );
         let read = MethodReader {
             study_method: of(Statistic::Mean),
             clock: &CLOCK,
             unit: Unit::NsPerOp,
-            found: false,
+            is_returned: false,
         };
-        let said = read.figure(&loops).unwrap();
-        assert_eq!((said.iterations, said.experiments), (100, 2));
+        let figure = read.figure(&loops).unwrap();
+        assert_eq!((figure.iterations, figure.experiments), (100, 2));
     }
 
     #[test]
-    fn a_rate_is_that_of_the_mean_time_and_none_of_no_time() {
+    fn a_rate_is_that_of_the_mean_time_and_needs_a_positive_time() {
         let loops = vec![vec![window(100, 20_000)]];
         let of = study_method(TimingScope::Together, Statistic::Mean, ClockCost::Included);
-        assert_eq!(said(of, Unit::BytesPerSecond, &loops).0, Some(1e7));
+        assert_eq!(value_and_deviation(of, Unit::BytesPerSecond, &loops).0, Some(1e7));
         let read = MethodReader {
             study_method: of,
             clock: &CLOCK,
             unit: Unit::BytesPerSecond,
-            found: false,
+            is_returned: false,
         };
         assert!(read.figure(&[vec![window(100, -1)]]).is_err());
-        let below = said(of, Unit::NsPerOp, &[vec![window(100, -200)]]).0;
+        let below = value_and_deviation(of, Unit::NsPerOp, &[vec![window(100, -200)]]).0;
         assert_eq!(below, Some(-1.0), "nothing is clamped");
     }
 
     #[test]
-    fn a_figure_that_is_found_has_no_clock_in_it() {
-        let found = vec![vec![window(1, 1_500), window(1, 2_500)]];
+    fn a_returned_figure_does_not_include_the_clock() {
+        let samples = vec![vec![window(1, 1_500), window(1, 2_500)]];
         let of = study_method(TimingScope::Each, Statistic::Mean, ClockCost::Subtracted);
-        let read =
-            MethodReader { study_method: of, clock: &CLOCK, unit: Unit::NsPerOp, found: true };
-        assert_eq!(read.figure(&found).unwrap().value, Some(2.0));
+        let read = MethodReader {
+            study_method: of,
+            clock: &CLOCK,
+            unit: Unit::NsPerOp,
+            is_returned: true,
+        };
+        assert_eq!(read.figure(&samples).unwrap().value, Some(2.0));
     }
 }

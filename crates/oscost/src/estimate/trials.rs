@@ -1,4 +1,4 @@
-//! Rows whose subject is a program: each trial is a repetition, and brings several metrics at once.
+//! Rows whose subject is a program: each trial is a repetition with several metrics.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(MetricValue
     first.iter().map(of).collect()
 }
 
-/// The trials that count, each with its worker; `None` where it was lost.
+/// The trials of the rounds, each with its worker; `None` for a lost one.
 pub(super) fn counted_trials(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
     let rounds = state.workers.iter().filter(|worker| matches!(worker.phase, Phase::Round(_)));
-    let of = rounds.map(|worker| match &worker.outcome {
+    let trials = rounds.map(|worker| match &worker.outcome {
         WorkerOutcome::Trial(trial) => (worker, Some(trial.as_ref())),
         WorkerOutcome::Sampled { .. } | WorkerOutcome::Lost { .. } => (worker, None),
     });
-    of.collect()
+    trials.collect()
 }
 
 /// The row of a workload.
@@ -46,7 +46,7 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: RunContext<'_>)
         })
         .collect();
     let primary = found.get(&workload.primary).map(|metric| metric.estimate.clone());
-    let (outcome, reason) = state.outcome(primary.is_some(), &workers);
+    let (outcome, reason) = state.outcome(primary.is_some(), !workers.is_empty());
     let estimate = primary.filter(|_| outcome == RowOutcome::Measured);
     let definition = &state.planned.definition;
     let lost = workers.iter().filter(|(_, trial)| trial.is_none()).count();
@@ -97,7 +97,7 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: RunContext<'_>)
     }
 }
 
-/// The calls of one run; a program has no definition that they could be held against.
+/// The calls of one run; they are not verified, since a program has no definition.
 fn calls(count: &CallCount) -> Calls {
     let each = |calls: &BTreeMap<String, u64>| {
         calls.iter().map(|(call, &times)| (call.clone(), times as f64)).collect()

@@ -106,7 +106,7 @@ fn incomparable_runs_are_refused_with_a_reason() {
         (at("/mode"), json!("S"), "timed in another mode: B and S"),
         (at("/unit"), json!("B/s"), "another unit: ns/op and B/s"),
         (at("/outcome"), json!("skipped"), "not measured in the new: skipped"),
-        (at("/flags"), json!(["BELOW_DETECTION"]), "cannot be told from nothing"),
+        (at("/flags"), json!(["BELOW_DETECTION"]), "cannot be distinguished from 0"),
         (at("/case"), json!("syscall/new"), "not measured in the base"),
         (at("/target/text"), json!("ssh:db1"), "another target: `local`"),
         ("/tool/worker/link".to_owned(), json!("dynamic"), "other linkage of the worker: fake"),

@@ -302,7 +302,7 @@ fn below_six_repetitions_there_is_no_interval_and_no_break() {
     scenario.more.insert("interrupted_after_workers", json!(15 + 3 * 12));
     let ran = scenario.run(&Sandbox::new(), &["made/latency:by=pipe"]).exits(130);
     is_plain(&ran.stdout);
-    let words = "no break is looked for: that takes 8 points with intervals";
+    let words = "no search for breaks: that takes 8 points with intervals";
     assert!(ran.stdout.contains(words), "{}", ran.stdout);
     assert!(!ran.stdout.contains("] :"), "{}", ran.stdout);
 }

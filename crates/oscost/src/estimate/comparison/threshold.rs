@@ -1,24 +1,24 @@
-//! How much slower is too much, and what is.
+//! The threshold above which a slowdown is reported as a failure.
 
 use std::fmt;
 
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
-/// How much slower is too much.
+/// The largest accepted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// So many per cent of the base.
+    /// A percentage of the base.
     PerCent(f64),
-    /// So many instructions: of times it says nothing.
+    /// A number of instructions; it does not apply to times.
     Instructions(f64),
 }
 
 impl Threshold {
     /// Reads `5`, `5%` or `10insn`.
     pub fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str, most: f64| {
-            text.trim_end().parse::<f64>().ok().filter(|it| (0.0..=most).contains(it))
+        let number = |text: &str, max: f64| {
+            text.trim_end().parse::<f64>().ok().filter(|it| (0.0..=max).contains(it))
         };
         match text.strip_suffix("insn") {
             Some(count) => number(count, 1e15).map(Self::Instructions),
@@ -26,7 +26,7 @@ impl Threshold {
         }
     }
 
-    /// Whether a comparison can be held against it.
+    /// Whether it applies to a comparison.
     pub fn applies_to(self, it: &Comparison) -> bool {
         match self {
             Threshold::PerCent(_) => true,
@@ -34,15 +34,15 @@ impl Threshold {
         }
     }
 
-    /// Whether a comparison is surely slower than the base's row, and by more than that.
+    /// Whether the verdict of a comparison is `slower`, by more than the threshold.
     pub fn is_exceeded(self, it: &Comparison, base: &Row) -> bool {
         if it.verdict != "slower" || !self.applies_to(it) {
             return false;
         }
         let median = base.estimate.as_ref().map(|estimate| estimate.median);
         match (self, it.added.unit, median) {
-            (Threshold::Instructions(most), ..) => it.added.value > most,
-            // In whole numbers: five of a hundred are five per cent, and not a bit more.
+            (Threshold::Instructions(max), ..) => it.added.value > max,
+            // In whole numbers, so that 105 of 100 is not above 5 % by rounding.
             (Threshold::PerCent(pct), Unit::InstructionsPerOp, Some(median)) => {
                 100.0 * it.added.value > pct * median
             }
@@ -57,15 +57,15 @@ impl Threshold {
         }
     }
 
-    /// Whether a change of so much would have shown in a comparison.
+    /// Whether a comparison would have detected a change of this size.
     pub fn would_detect(self, it: &Comparison) -> bool {
-        let claimable = !it.flags.iter().any(|flag| flag == "UNRELIABLE");
-        let seen = it.mde_pct.is_some_and(|at| match self {
+        let claimable = !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+        let is_detectable = it.mde_pct.is_some_and(|at| match self {
             Threshold::PerCent(pct) => at <= pct,
-            // Any instruction shows in what is exact, and none surely in what is not.
+            // An exact count shows each instruction; others may miss some.
             Threshold::Instructions(_) => at == 0.0,
         });
-        claimable && self.applies_to(it) && seen
+        claimable && self.applies_to(it) && is_detectable
     }
 }
 
@@ -103,9 +103,9 @@ mod tests {
         ] {
             assert_eq!(Threshold::parse(text), expected, "{text}");
         }
-        let told = [Threshold::PerCent(5.0), Threshold::PerCent(0.1)].map(|it| it.to_string());
-        assert_eq!(told, ["5 %", "0.1 %"]);
-        let told = [0.0, 1.0, 10.0].map(|it| Threshold::Instructions(it).to_string());
-        assert_eq!(told, ["0 instructions", "1 instruction", "10 instructions"]);
+        let texts = [Threshold::PerCent(5.0), Threshold::PerCent(0.1)].map(|it| it.to_string());
+        assert_eq!(texts, ["5 %", "0.1 %"]);
+        let texts = [0.0, 1.0, 10.0].map(|it| Threshold::Instructions(it).to_string());
+        assert_eq!(texts, ["0 instructions", "1 instruction", "10 instructions"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers in the sentences of curves.
 
-/// Bytes as they are typed: whole ones below 10 Ki, or in three digits.
+/// Bytes as they are typed on the command line, in three digits if not whole.
 pub(super) fn bytes(value: f64) -> String {
     let scaled = |factor: f64, unit: &str| {
         let shown = value / factor;
@@ -24,7 +24,7 @@ pub(super) fn count(value: f64) -> String {
     format!("{value:.0}")
 }
 
-/// A time in three digits; the unit fits, and what no unit fits has an exponent.
+/// A time in three digits with a fitting unit; if no unit fits, with an exponent.
 pub(super) fn time(ns: f64) -> String {
     if ns < 1e-4 {
         return format!("{ns:.1e} ns");
@@ -33,7 +33,7 @@ pub(super) fn time(ns: f64) -> String {
     format!("{} {name}", three_digits(ns / factor))
 }
 
-/// The unit that fits a time: its nanoseconds and its name.
+/// The unit that fits a time: its length in nanoseconds and its name.
 pub(super) fn scale(ns: f64) -> (f64, &'static str) {
     match ns {
         _ if ns >= 1e9 => (1e9, "s"),
@@ -59,10 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_are_told_in_three_digits() {
-        let told = [4.0, 1_024.0, 77_935.0, 102_400.0, 3e6, 2_147_483_648.0].map(bytes);
-        assert_eq!(told, ["4", "1Ki", "76.1Ki", "100Ki", "2.86Mi", "2Gi"]);
-        let told = [0.000_002_9, 0.021_8, 0.2, 4_476.0, 3.2e7, 1e9].map(time);
-        assert_eq!(told, ["2.9e-6 ns", "21.8 ps", "0.20 ns", "4.48 us", "32.0 ms", "1.00 s"]);
+    fn sizes_and_times_have_three_digits() {
+        let texts = [4.0, 1_024.0, 77_935.0, 102_400.0, 3e6, 2_147_483_648.0].map(bytes);
+        assert_eq!(texts, ["4", "1Ki", "76.1Ki", "100Ki", "2.86Mi", "2Gi"]);
+        let texts = [0.000_002_9, 0.021_8, 0.2, 4_476.0, 3.2e7, 1e9].map(time);
+        assert_eq!(texts, ["2.9e-6 ns", "21.8 ps", "0.20 ns", "4.48 us", "32.0 ms", "1.00 s"]);
     }
 }

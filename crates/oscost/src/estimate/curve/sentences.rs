@@ -1,4 +1,4 @@
-//! What is said of a curve, in sentences.
+//! Sentences about a curve and about a crossing.
 
 use oscost_model::crossing::{AddedCostPerItem, Crossing};
 use oscost_model::curve::{BoundedValue, Break, Curve, Scaling};
@@ -6,15 +6,14 @@ use oscost_model::unit::Better;
 
 use super::number_format::{bytes, count, scale, three_digits, time};
 use oscost_stats::scaling::MIN_SIZES;
-use oscost_stats::segments::MIN_SEGMENT_POINTS as A_PIECE;
+use oscost_stats::segments::MIN_SEGMENT_POINTS;
 
-/// More constants than these are told as their number.
+/// Further constants are given as their number.
 const MAX_CONSTANTS: usize = 3;
-/// With fewer points than these more sizes would show more.
-const MIN_POINTS_FOR_TWO_BREAKS: usize = 3 * A_PIECE;
+/// The minimum number of points that can show two breaks.
+const MIN_POINTS_FOR_TWO_BREAKS: usize = 3 * MIN_SEGMENT_POINTS;
 
-/// The sentences of a curve of which `usable` points have an interval and a logarithm, and that
-/// may have been refined already.
+/// The sentences about a curve of which `usable` points have an interval and a logarithm.
 pub(super) fn curve_sentences(
     curve: &Curve,
     usable: usize,
@@ -22,45 +21,46 @@ pub(super) fn curve_sentences(
     refined: bool,
 ) -> Vec<String> {
     let size = |value: f64| if in_bytes { bytes(value) } else { count(value) };
-    let there = curve.points.len();
-    let mut said = Vec::new();
+    let points = curve.points.len();
+    let mut sentences = Vec::new();
     if let Some(breaks) = &curve.breaks {
         let law = curve.scaling.as_ref().filter(|law| law.fits);
         match (&breaks[..], law) {
-            ([], Some(law)) => said.push(law_sentence(law, &size)),
-            ([], None) => said.push("no break".to_owned()),
-            (breaks, _) => said.extend(breaks.iter().map(|it| break_sentence(it, &size))),
+            ([], Some(law)) => sentences.push(law_sentence(law, &size)),
+            ([], None) => sentences.push("no break".to_owned()),
+            (breaks, _) => sentences.extend(breaks.iter().map(|it| break_sentence(it, &size))),
         }
     }
     if let Some(saturation) = &curve.saturation {
-        said.push(format!("saturates from {}", size(saturation.from as f64)));
+        sentences.push(format!("saturates from {}", size(saturation.from as f64)));
     } else if curve.better == Better::Higher {
-        said.extend(peak_sentence(curve, &size));
+        sentences.extend(peak_sentence(curve, &size));
     }
     let missing = curve.points.iter().filter(|point| point.figure.is_none()).count();
     if missing > 0 {
-        said.push(format!("{missing} of {there} points not measured"));
+        sentences.push(format!("{missing} of {points} points not measured"));
     }
     let bare = curve.points.iter().filter(|it| it.figure.is_some() && it.ci95.is_none()).count();
     if bare > 0 {
         let s = if bare == 1 { "" } else { "s" };
-        said.push(format!("{bare} point{s} without an interval, and so without a say in breaks"));
+        sentences.push(format!("{bare} point{s} without an interval, not used for breaks"));
     }
-    let nothing = there - missing - bare - usable;
-    if nothing > 0 {
-        let s = if nothing == 1 { "" } else { "s" };
-        said.push(format!("{nothing} point{s} that may be nothing: no ratio to it has a meaning"));
+    let maybe_zero = points - missing - bare - usable;
+    if maybe_zero > 0 {
+        let s = if maybe_zero == 1 { "" } else { "s" };
+        sentences.push(format!("{maybe_zero} point{s} that may be 0, not used for breaks"));
     }
     let breaks = curve.breaks.as_deref().unwrap_or_default();
     if usable < MIN_SIZES {
-        said.push(format!("no break is looked for: that takes {MIN_SIZES} points with intervals"));
+        sentences
+            .push(format!("no search for breaks: that takes {MIN_SIZES} points with intervals"));
     } else if usable < MIN_POINTS_FOR_TWO_BREAKS {
-        said.push(format!("{usable} points, {A_PIECE} to a piece, show one break at most"));
+        sentences.push(format!("{usable} points show one break at most, since a segment has {MIN_SEGMENT_POINTS} or more"));
     }
     if breaks.iter().any(|it| !it.refinement_values.is_empty()) && !refined {
-        said.push("`--refine` measures eight more sizes around each break".to_owned());
+        sentences.push("`--refine` measures eight more sizes around each break".to_owned());
     }
-    said
+    sentences
 }
 
 /// A break and what may explain it.
@@ -79,7 +79,7 @@ fn break_sentence(it: &Break, size: &dyn Fn(f64) -> String) -> String {
     }
 }
 
-/// A law that accounts for the whole curve.
+/// A law that fits the whole curve.
 fn law_sentence(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
     let Some(b) = &law.marginal_cost else {
         return format!("no break: {} at every size", time(law.fixed_cost.value));
@@ -96,35 +96,38 @@ fn law_sentence(law: &Scaling, size: &dyn Fn(f64) -> String) -> String {
     let law_text = format!("no break: {fixed}{} x {model}{or}", time(b.value));
     match &law.crossover {
         Some(BoundedValue { value, .. }) => {
-            format!("{law_text}; the growing part is the larger from {} on", size(*value))
+            format!(
+                "{law_text}; the growing part is larger than the fixed one from {} on",
+                size(*value)
+            )
         }
         None => law_text,
     }
 }
 
-/// Which of two curves is cheaper, from where on, and how much more a further one costs. `often`:
-/// they cross more than once.
-pub(super) fn crossing_sentence(it: &Crossing, often: bool) -> String {
-    let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
-    let told = it.added_cost.as_ref().and_then(|more| difference_sentence(more, it));
-    let sure = it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some();
-    match (told, sure) {
-        (Some(more), _) => format!("{more}; {}", cheaper_sentence(it, often, false)),
-        (None, true) => cheaper_sentence(it, often, true),
+/// Which of two curves is cheaper, from which number on, and how much more a further item costs.
+/// `alternates`: they cross more than once.
+pub(super) fn crossing_sentence(it: &Crossing, alternates: bool) -> String {
+    let Crossing { costlier, cheaper, item, .. } = it;
+    let difference = it.added_cost.as_ref().and_then(|more| difference_sentence(more, it));
+    let is_known = it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some();
+    match (difference, is_known) {
+        (Some(more), _) => format!("{more}; {}", cheaper_sentence(it, alternates, false)),
+        (None, true) => cheaper_sentence(it, alternates, true),
         (None, false) => format!(
-            "{dear} and {cheap}: neither which is cheaper can be told, nor for which of them a \
-             further {of} costs more"
+            "{costlier} and {cheaper}: the measurements show neither which is cheaper nor with which \
+             a further {item} costs more"
         ),
     }
 }
 
-/// How much more a further one costs on one of two curves; `None` where that may be nothing.
+/// How much more a further item costs on one of two curves; `None` if the difference may be 0.
 fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
-    let Crossing { costlier: dear, cheaper: cheap, item: of, range: numbers, .. } = it;
+    let Crossing { costlier, cheaper, item, numbers, .. } = it;
     let [low, high] = more.ci95;
     let (one, other, value, ends) = match more.value < 0.0 {
-        true => (cheap, dear, -more.value, [-high, -low]),
-        false => (dear, cheap, more.value, [low, high]),
+        true => (cheaper, costlier, -more.value, [-high, -low]),
+        false => (costlier, cheaper, more.value, [low, high]),
     };
     if ends[0] <= 0.0 {
         return None;
@@ -141,42 +144,42 @@ fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String>
     let ends = ends.map(digits);
     let value = digits(value);
     Some(format!(
-        "{one} costs {value} {name} [{}..{}] more for each {of} than {other}{average}",
+        "{one} costs {value} {name} [{}..{}] more for each {item} than {other}{average}",
         ends[0], ends[1]
     ))
 }
 
-/// Which of two curves is the cheaper one, and where; where it is `alone` the other one is named.
-fn cheaper_sentence(it: &Crossing, often: bool, alone: bool) -> String {
-    let Crossing { costlier: dear, cheaper: cheap, item: of, .. } = it;
-    let [first, last] = it.range.map(|number| axis_number(it, number as f64));
+/// Which of two curves is the cheaper one, and where. `names_other`: whether it names the other one.
+fn cheaper_sentence(it: &Crossing, alternates: bool, names_other: bool) -> String {
+    let Crossing { costlier, cheaper, item, .. } = it;
+    let [first, last] = it.numbers.map(|number| axis_number(it, number as f64));
     let number = |number: u64| axis_number(it, number as f64);
-    let than = if alone { format!(" than {dear}") } else { String::new() };
+    let than = if names_other { format!(" than {costlier}") } else { String::new() };
     let at = it.crossover.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {
         let [value, low, high] = [*value, *low, *high].map(|at| axis_number(it, at.round()));
-        let of = if *of == it.axis { String::new() } else { format!(" {of}s") };
-        format!("{value} [{low}..{high}]{of}")
+        let items = if *item == it.axis { String::new() } else { format!(" {item}s") };
+        format!("{value} [{low}..{high}]{items}")
     });
     match (it.costlier_wins_until, it.cheaper_wins_from, at) {
-        (None, None, _) => "which of the two is cheaper cannot be told".to_owned(),
+        (None, None, _) => "the measurements do not show which of the two is cheaper".to_owned(),
         (Some(until), None, _) => {
-            let than = if alone { format!(" than {cheap}") } else { String::new() };
+            let than = if names_other { format!(" than {cheaper}") } else { String::new() };
             let until = number(until);
-            format!("at {until} {dear} is cheaper{than}, beyond that it cannot be told")
+            format!("{costlier} is cheaper{than} at {until}, unknown beyond that")
         }
         (_, Some(from), at) if from == it.range[0] => {
             let at = at.map(|at| format!(" (by their laws from {at} on)")).unwrap_or_default();
-            format!("{cheap} is cheaper{than} at every number from {first} to {last}{at}")
+            format!("{cheaper} is cheaper{than} at every number from {first} to {last}{at}")
         }
-        (_, Some(_), Some(at)) => format!("from {at} on {cheap} is cheaper{than}"),
+        (_, Some(_), Some(at)) => format!("from {at} on {cheaper} is cheaper{than}"),
         (Some(until), Some(from), None) => {
-            let often = if often { "; they cross more than once" } else { "" };
+            let again = if alternates { "; they cross more than once" } else { "" };
             let (until, from) = (number(until), number(from));
-            format!("at {until} {dear} still is cheaper, from {from} on {cheap} is{often}")
+            format!("{costlier} is cheaper at {until}, {cheaper} from {from} on{again}")
         }
         (None, Some(from), None) => {
             let from = number(from);
-            format!("from {from} on {cheap} is cheaper{than}, below that it cannot be told")
+            format!("from {from} on {cheaper} is cheaper{than}, unknown below that")
         }
     }
 }
@@ -186,11 +189,11 @@ fn axis_number(it: &Crossing, number: f64) -> String {
     if it.item == "byte" { bytes(number) } else { count(number) }
 }
 
-/// Where a rate is largest that does not stay there.
+/// Where a rate that does not saturate is largest.
 fn peak_sentence(curve: &Curve, size: &dyn Fn(f64) -> String) -> Option<String> {
     let measured: Vec<(u64, f64)> =
         curve.points.iter().filter_map(|it| Some((it.value, it.figure?))).collect();
-    // Without intervals nothing is said of what is as large as what.
+    // Without intervals, rates cannot be compared.
     if curve.points.iter().any(|it| it.figure.is_some() && it.ci95.is_none()) {
         return None;
     }

@@ -1,19 +1,27 @@
-//! The shape of a curve, as judgements over several curves need it.
+//! The shape of a curve, from which several curves are judged.
 
 use oscost_stats::scaling::{Law, SizeCost};
 
-/// The axis by which a channel is made to hold more or less.
+/// The axis that sets the capacity of a channel.
 pub(super) const CAPACITY: &str = "capacity";
 
-/// What judgements of several curves need of each.
+/// The shape of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
-    /// What the channel held, as the system told, or as it was asked for.
+    /// The channel's capacity: the reported one, or the requested one.
     pub(super) capacity: Option<u64>,
-    /// Where the curve bends, each with its ends; `None` where that could not be asked.
+    /// The intervals in which the curve bends; `None` if it has too few points.
     pub(super) bends: Option<Vec<[u64; 2]>>,
     /// Its points as costs.
     pub(super) sizes: Vec<SizeCost>,
-    /// The law that accounts for all of them, and whether no other one does.
-    pub(super) law: Option<(Law, bool)>,
+    /// The law that fits all of them.
+    pub(super) law: Option<CurveLaw>,
+}
+
+/// The law that fits a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CurveLaw {
+    pub(super) law: Law,
+    /// Whether no other law fits as well.
+    pub(super) is_only_one: bool,
 }

@@ -1,11 +1,11 @@
 use super::*;
 
-/// A way, and what it costs at a size.
-type Way = (&'static str, fn(f64) -> f64);
+/// A mechanism and its cost at a size.
+type Mechanism = (&'static str, fn(f64) -> f64);
 
-/// Costs of several ways over the same sizes.
-fn ways(definition: &Definition, costs: &[Way]) -> Vec<Row> {
-    let of = |(by, cost): &Way| -> Vec<Row> {
+/// Costs of several mechanisms over the same sizes.
+fn mechanisms(definition: &Definition, costs: &[Mechanism]) -> Vec<Row> {
+    let of = |(by, cost): &Mechanism| -> Vec<Row> {
         let at = |&size: &u64| {
             row(definition, Point::none().with("size", size).with("by", *by), cost(size as f64))
         };
@@ -20,9 +20,9 @@ fn crossed(definition: &Definition, rows: &[Row]) -> Vec<Crossing> {
 }
 
 #[test]
-fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
+fn a_crossing_reports_which_is_cheaper_from_which_size_on_and_the_cost_of_a_further_byte() {
     let costs = definition(Unit::NsPerOp);
-    let rows = ways(&costs, &[("map", |_| 9_000.0), ("copy", |n| 5_000.0 + 0.2 * n)]);
+    let rows = mechanisms(&costs, &[("map", |_| 9_000.0), ("copy", |n| 5_000.0 + 0.2 * n)]);
     let [found] = &crossed(&costs, &rows)[..] else { panic!("no pair") };
     assert_eq!((found.costlier.as_str(), found.cheaper.as_str()), ("copy", "map"));
     assert_eq!((found.differing_axis.as_str(), found.item.as_str()), ("by", "byte"));
@@ -36,9 +36,9 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
         found.sentence.starts_with("copy costs 0.20 ns [0.20..0.20] more for each byte than map")
     );
     assert!(found.sentence.ends_with("bytes on map is cheaper"), "{}", found.sentence);
-    // Of the rate of the same bytes all of this is the same.
+    // The same holds for the rate of the same bytes.
     let rates = definition(Unit::BytesPerSecond);
-    let rows = ways(
+    let rows = mechanisms(
         &rates,
         &[("map", |n| 1e9 * n / 9_000.0), ("copy", |n| 1e9 * n / (5_000.0 + 0.2 * n))],
     );
@@ -50,9 +50,9 @@ fn two_ways_say_which_is_cheaper_from_where_on_and_what_a_further_byte_costs() {
 }
 
 #[test]
-fn a_curve_that_breaks_has_no_law_and_its_crossing_lies_between_points() {
+fn a_curve_with_a_break_has_no_law_and_its_crossing_is_between_points() {
     let costs = definition(Unit::NsPerOp);
-    let rows = ways(
+    let rows = mechanisms(
         &costs,
         &[
             ("map", |_| 9_000.0),
@@ -66,24 +66,24 @@ fn a_curve_that_breaks_has_no_law_and_its_crossing_lies_between_points() {
     );
     assert_eq!(found.added_cost.as_ref().unwrap().by, "ends");
     assert!(found.sentence.contains("(between 4 and 512Ki, on average)"), "{}", found.sentence);
-    assert!(found.sentence.ends_with("at 1Ki copy still is cheaper, from 4Ki on map is"));
+    assert!(found.sentence.ends_with("copy is cheaper at 1Ki, map from 4Ki on"));
 }
 
 #[test]
-fn what_crosses_often_or_not_surely_says_so() {
+fn several_or_uncertain_crossings_are_reported() {
     let costs = definition(Unit::NsPerOp);
     let of = |cost: fn(f64) -> f64| {
-        let found = crossed(&costs, &ways(&costs, &[("map", |_| 9_000.0), ("copy", cost)]));
+        let found = crossed(&costs, &mechanisms(&costs, &[("map", |_| 9_000.0), ("copy", cost)]));
         found[0].sentence.clone()
     };
     let often = of(|n| if n == 256.0 { 5_000.0 } else { 12_000.0 });
-    assert!(often.ends_with("from 1Ki on map is; they cross more than once"), "{often}");
+    assert!(often.ends_with("map from 1Ki on; they cross more than once"), "{often}");
     let tie = of(|_| 9_100.0);
-    let neither = "copy and map: neither which is cheaper can be told, nor for which of them a \
+    let neither = "copy and map: the measurements show neither which is cheaper nor with which a \
                    further byte costs more";
     assert_eq!(tie, neither);
     let late = of(|n| 9_000.0 * if n > 65_536.0 { 2.0 } else { 1.0 });
-    assert!(late.ends_with("from 256Ki on map is cheaper, below that it cannot be told"), "{late}");
+    assert!(late.ends_with("from 256Ki on map is cheaper, unknown below that"), "{late}");
     let always = of(|_| 18_000.0);
     assert!(
         always.starts_with("map is cheaper than copy at every number from 4 to 512Ki"),
@@ -92,39 +92,39 @@ fn what_crosses_often_or_not_surely_says_so() {
 }
 
 #[test]
-fn many_curves_are_laid_beside_the_cheapest_alone_and_circumstances_beside_none() {
+fn many_curves_are_compared_with_the_cheapest_alone_and_circumstances_are_not_compared() {
     let costs = definition(Unit::NsPerOp);
-    let five: [Way; 5] = [
+    let five: [Mechanism; 5] = [
         ("a", |_| 1_000.0),
         ("b", |_| 2_000.0),
         ("c", |_| 3_000.0),
         ("d", |_| 4_000.0),
         ("e", |_| 5_000.0),
     ];
-    assert_eq!(crossed(&costs, &ways(&costs, &five)).len(), 10);
+    assert_eq!(crossed(&costs, &mechanisms(&costs, &five)).len(), 10);
     let mut six = five.to_vec();
     six.push(("f", |_| 500.0));
-    let found = crossed(&costs, &ways(&costs, &six));
+    let found = crossed(&costs, &mechanisms(&costs, &six));
     assert!(found.len() == 5 && found.iter().all(|it| it.cheaper == "f"), "{found:#?}");
-    // Two words of a later axis are no pair where words of an earlier one are.
+    // Words of a later axis are not compared if words of an earlier one are.
     let mut both = definition(Unit::NsPerOp);
     both.axes.push(Axis { name: "peer_cpu".into(), range: None, ..both.axes[1].clone() });
     let mut rows = Vec::new();
     for cpu in ["same", "other"] {
-        for mut row in ways(&both, &five[..2]) {
+        for mut row in mechanisms(&both, &five[..2]) {
             row.point = row.point.with("peer_cpu", cpu);
             rows.push(row);
         }
     }
     let found = crossed(&both, &rows);
-    let told: Vec<(&str, String)> =
-        found.iter().map(|it| (it.differing_axis.as_str(), it.point.to_string())).collect();
-    assert_eq!(told, [("by", "peer_cpu=same".into()), ("by", "peer_cpu=other".into())]);
+    let keys: Vec<(&str, String)> =
+        found.iter().map(|it| (it.between.as_str(), it.point.to_string())).collect();
+    assert_eq!(keys, [("by", "peer_cpu=same".into()), ("by", "peer_cpu=other".into())]);
     let alone: Vec<Row> =
         rows.into_iter().filter(|row| row.point.get("by") == Some(&Value::from("a"))).collect();
-    assert_eq!(crossed(&both, &alone)[0].differing_axis, "peer_cpu");
-    // Two places are no pair.
-    let mut apart = ways(&costs, &five[..2]);
+    assert_eq!(crossed(&both, &alone)[0].between, "peer_cpu");
+    // Curves of two targets are not compared.
+    let mut apart = mechanisms(&costs, &five[..2]);
     apart[9..].iter_mut().for_each(|row| row.target.text = "ssh:there".into());
     assert_eq!(crossed(&costs, &apart), []);
 }
