@@ -26,8 +26,8 @@ pub const WINDOW_POINTS: usize = 60;
 /// The minimum number of points for a significant change. With nine points the clearest change has
 /// p = 2/126, since there are 126 ways to choose four of them; with ten it is 2/252, below 1 %.
 pub const MIN_POINTS: usize = 10;
-/// The minimum number of points of a segment, and so the minimum distance of two changes: of two
-/// points one cannot tell which is the outlier.
+/// The minimum number of points of a segment, and so the minimum distance of two changes: with two
+/// points it is unknown which is the outlier.
 pub const MIN_SEGMENT_POINTS: usize = 3;
 /// Permutations of a full window of a single series: with 199 the smallest p is 0.005, half of
 /// [`MAX_P`].

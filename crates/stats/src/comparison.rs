@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_detectable_difference_follows_its_formula() {
         assert!((detectable_difference(0.02, 16) - 3.5 * 0.02 / 4.0).abs() < 1e-4);
-        assert_eq!(sample_size(0.02, 0.01), 50.0, "(3.51 x 2)^2, and there is no part of a pair");
+        assert_eq!(sample_size(0.02, 0.01), 50.0, "(3.51 x 2)^2, rounded up to a whole pair");
     }
 
     #[test]

@@ -223,7 +223,7 @@ fn last_crossing(costlier: &Fit, cheaper: &Fit, [first, last]: [f64; 2]) -> Opti
 mod tests {
     use super::*;
 
-    /// Half decades from 10 to 10,000, of which nothing is uncertain but a share of itself.
+    /// Half decades from 10 to 10,000, with a small relative uncertainty.
     fn exact(cost: impl Fn(f64) -> f64) -> Vec<SizeCost> {
         let ns = [10.0, 32.0, 100.0, 316.0, 1_000.0, 3_162.0, 10_000.0];
         let size =
@@ -250,7 +250,10 @@ mod tests {
         let (dear, cheap) = (fits(Law::Linear, &poll), fits(Law::Constant, &epoll));
         let at = dear.crossover(&cheap, found.numbers).unwrap();
         assert!((at.value - 200.0).abs() < 0.2, "{at:?}");
-        assert!(cheap.crossover(&dear, found.numbers).is_none(), "the other way they never do");
+        assert!(
+            cheap.crossover(&dear, found.numbers).is_none(),
+            "there is none in the other direction"
+        );
     }
 
     #[test]
@@ -261,7 +264,7 @@ mod tests {
             dear.crossover(&LawFits::new(Law::Constant, &exact(|_| 500.0), CHANCE), numbers)
         };
         assert!((of(490.0).unwrap().value - 5.0).abs() < 0.01);
-        assert_eq!(of(496.0), None, "at 2, where nobody looked");
+        assert_eq!(of(496.0), None, "at 2, outside the measured range");
         assert_eq!(of(600.0), None, "never");
     }
 

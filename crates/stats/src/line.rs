@@ -36,7 +36,7 @@ pub fn slope_of_counts(mut points: impl Iterator<Item = (u64, i64)>) -> Option<f
         let x = i128::from(x) - i128::from(first_x);
         let y = i128::from(y) - i128::from(first_y);
         (count, sum_x, sum_y) = (count + 1, sum_x + x, sum_y + y);
-        // No batch reaches this, but a file may contain any number.
+        // No batch is this large, but a file may contain any number.
         sum_xx = x.checked_mul(x)?.checked_add(sum_xx)?;
         sum_xy = x.checked_mul(y)?.checked_add(sum_xy)?;
     }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_needs_two_distinct_targets() {
+    fn a_line_needs_two_distinct_x() {
         assert_eq!(slope([].into_iter()), None);
         assert_eq!(slope([(3.0, 1.0)].into_iter()), None);
         assert_eq!(slope([(0.1, 1.0), (0.1, 2.0), (0.1, 9.0)].into_iter()), None);

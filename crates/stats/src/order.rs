@@ -22,7 +22,7 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
 /// values. [`quantile_reportable`] tells whether there are enough values to report it.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
-    debug_assert!((0.0..=1.0).contains(&p), "a share lies between 0 and 1");
+    debug_assert!((0.0..=1.0).contains(&p), "a share is between 0 and 1");
     let last = sorted.len().checked_sub(1)?;
     let position = last as f64 * p;
     let below = position.floor() as usize;
@@ -76,7 +76,7 @@ mod tests {
             assert!(quantile_reportable(enough, p), "p = {p}, n = {enough}");
             assert!(!quantile_reportable(enough - 1, p), "p = {p}, n = {}", enough - 1);
         }
-        assert!(!quantile_reportable(1_000_000, 1.0), "nothing bounds the largest value there is");
+        assert!(!quantile_reportable(1_000_000, 1.0), "the largest possible value is unbounded");
     }
 
     proptest! {

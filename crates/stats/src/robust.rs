@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_robust_sd_of_a_normal_sample_is_its_standard_deviation() {
-        // The 999 quantiles of a distribution stand for a sample without luck: a logistic curve
+        // The 999 quantiles of a distribution are a sample without sampling error: a logistic curve
         // with the quartiles of the standard normal distribution has its robust sd, 1.
         let upper_quartile = 0.674_489_750_196_081_7;
         let values: Vec<f64> = (1..1000)

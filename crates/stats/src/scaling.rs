@@ -271,14 +271,14 @@ impl Fit {
         Self { law, fixed, marginal: marginal / unit, bic }
     }
 
-    /// What it says of a size.
+    /// The fitted cost of a size.
     pub(super) fn at(&self, n: f64) -> f64 {
         self.fixed + self.marginal * self.law.value_at(n)
     }
 }
 
-/// The intervals of a law's costs: repetitions are drawn anew, size by size, with replacement, and
-/// the law is fitted to their medians.
+/// The bootstrap intervals of a law's costs: the repetitions of each size are resampled with
+/// replacement, and the law is fitted to their medians.
 struct ResampledCosts {
     fixed: Interval,
     marginal: Interval,
@@ -354,7 +354,7 @@ mod tests {
 
     use super::*;
 
-    /// Sizes from 1 to 1024, each twice the one before, of which nothing is uncertain.
+    /// Sizes from 1 to 1024, each twice the one before, without uncertainty.
     fn exact(cost: impl Fn(f64) -> f64) -> Vec<SizeCost> {
         (0..=10)
             .map(|power| f64::from(1 << power))

@@ -11,7 +11,7 @@ pub const MIN_SEGMENT_POINTS: usize = 4;
 /// The reduction of the sum of squares that justifies a further segment, in units of ln n. With
 /// 2 ln n one straight curve in four seems to bend, with 4 ln n one in a hundred (test S16).
 pub const PENALTY_PER_LOG_POINTS: f64 = 4.0;
-/// A break may lie wherever the sum of squares exceeds the minimum by at most this: the 95 % quantile
+/// A break may be wherever the sum of squares exceeds the minimum by at most this: the 95 % quantile
 /// of the likelihood ratio of a break position (Hansen 2000).
 const POSITION_LIKELIHOOD_RATIO: f64 = 7.35;
 
@@ -29,14 +29,14 @@ pub struct LogPoint {
 /// A break between two segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Break {
-    /// The index of the first point behind it.
+    /// The index of the first point after it.
     pub first: usize,
     /// Its position on the scale of `x`: the intersection of both lines if it lies between the two
     /// adjacent points, otherwise the midpoint of these.
     pub position: f64,
     /// The last point before it, with 95 % confidence.
     pub last_before: usize,
-    /// The first point behind it, with 95 % confidence.
+    /// The first point after it, with 95 % confidence.
     pub first_after: usize,
 }
 
@@ -56,19 +56,19 @@ pub struct Segments {
 /// too small an uncertainty pulls a line onto itself and causes a spurious break: with their own
 /// intervals 5 to 13 % of straight curves seemed to bend, with this rule at most 1.4 % (test S16).
 #[must_use]
-pub fn raise_small_uncertainties(spots: &[LogPoint]) -> Vec<LogPoint> {
-    let mut sds: Vec<f64> = spots.iter().map(|spot| spot.sd).collect();
+pub fn raise_small_uncertainties(points: &[LogPoint]) -> Vec<LogPoint> {
+    let mut sds: Vec<f64> = points.iter().map(|point| point.sd).collect();
     sds.sort_unstable_by(f64::total_cmp);
     let usual = sds.get(sds.len() / 2).copied().unwrap_or(0.0);
-    spots.iter().map(|spot| LogPoint { sd: spot.sd.max(usual), ..*spot }).collect()
+    points.iter().map(|point| LogPoint { sd: point.sd.max(usual), ..*point }).collect()
 }
 
 /// The optimal segmentation of a curve with the default penalty.
 ///
 /// `None` with fewer than two segments' points, if `x` is not strictly ascending, or for numbers that
 /// are not finite.
-pub fn segments(spots: &[LogPoint]) -> Option<Segments> {
-    with_penalty(spots, penalty(spots.len()))
+pub fn segments(points: &[LogPoint]) -> Option<Segments> {
+    with_penalty(points, penalty(points.len()))
 }
 
 /// The default penalty of a segment of a curve of `n` points.
@@ -77,12 +77,13 @@ pub fn penalty(n: usize) -> f64 {
 }
 
 /// The optimal segmentation with a given penalty per segment; see [`segments`].
-pub fn with_penalty(spots: &[LogPoint], penalty: f64) -> Option<Segments> {
-    let n = spots.len();
-    let sound = |spot: &LogPoint| spot.x.is_finite() && spot.y.is_finite() && spot.sd.is_normal();
+pub fn with_penalty(points: &[LogPoint], penalty: f64) -> Option<Segments> {
+    let n = points.len();
+    let sound =
+        |point: &LogPoint| point.x.is_finite() && point.y.is_finite() && point.sd.is_normal();
     let usable = n >= 2 * MIN_SEGMENT_POINTS
-        && spots.iter().all(|spot| sound(spot) && spot.sd > 0.0)
-        && spots.windows(2).all(|pair| pair[0].x < pair[1].x);
+        && points.iter().all(|point| sound(point) && point.sd > 0.0)
+        && points.windows(2).all(|pair| pair[0].x < pair[1].x);
     if !usable {
         return None;
     }
@@ -95,8 +96,8 @@ pub fn with_penalty(spots: &[LogPoint], penalty: f64) -> Option<Segments> {
             continue;
         }
         let mut line = Line::default();
-        for (at, spot) in spots.iter().enumerate().skip(start) {
-            line.add(spot);
+        for (at, point) in points.iter().enumerate().skip(start) {
+            line.add(point);
             let cost = before + line.residual_squares() + penalty;
             if at + 1 >= start + MIN_SEGMENT_POINTS && cost < best[at + 1].0 {
                 best[at + 1] = (cost, start);
@@ -111,7 +112,7 @@ pub fn with_penalty(spots: &[LogPoint], penalty: f64) -> Option<Segments> {
     }
     starts.reverse();
     let bounds: Vec<usize> = [0].into_iter().chain(starts).chain([n]).collect();
-    let breaks = bounds.windows(3).map(|of| locate_break(spots, of[0]..of[2], of[1])).collect();
+    let breaks = bounds.windows(3).map(|of| locate_break(points, of[0]..of[2], of[1])).collect();
     Some(Segments { breaks, cost: best[n].0 })
 }
 
@@ -120,10 +121,10 @@ pub fn with_penalty(spots: &[LogPoint], penalty: f64) -> Option<Segments> {
 /// The number of segments is decided with at least four points in each. The position is refined with
 /// at least two: nine points with four on each side would leave two positions only, and a break
 /// elsewhere would be assigned to one of them with false confidence.
-fn locate_break(spots: &[LogPoint], range: Range<usize>, found: usize) -> Break {
+fn locate_break(points: &[LogPoint], range: Range<usize>, found: usize) -> Break {
     let squares = |from: usize, to: usize| {
         let mut line = Line::default();
-        spots[from..to].iter().for_each(|spot| line.add(spot));
+        points[from..to].iter().for_each(|point| line.add(point));
         line
     };
     let costs: Vec<(usize, f64)> = (range.start + 2..=range.end - 2)
@@ -141,7 +142,7 @@ fn locate_break(spots: &[LogPoint], range: Range<usize>, found: usize) -> Break 
         || costs.iter().filter(|(_, cost)| *cost <= min_cost + POSITION_LIKELIHOOD_RATIO);
     let earliest = candidates().map(|&(at, _)| at).min().unwrap_or(first);
     let latest = candidates().map(|&(at, _)| at).max().unwrap_or(first);
-    let (left, right) = (spots[first - 1].x, spots[first].x);
+    let (left, right) = (points[first - 1].x, points[first].x);
     let crossing = squares(range.start, first).intersection(&squares(first, range.end));
     let position = crossing.filter(|x| (left..=right).contains(x)).unwrap_or((left + right) / 2.0);
     // A break next to the limit of two points may lie beyond it, which was not tested.
@@ -162,15 +163,15 @@ struct Line {
 }
 
 impl Line {
-    fn add(&mut self, spot: &LogPoint) {
-        let weight = spot.sd.powi(-2);
+    fn add(&mut self, point: &LogPoint) {
+        let weight = point.sd.powi(-2);
         self.weight += weight;
-        let (dx, dy) = (spot.x - self.mean_x, spot.y - self.mean_y);
+        let (dx, dy) = (point.x - self.mean_x, point.y - self.mean_y);
         self.mean_x += dx * weight / self.weight;
         self.mean_y += dy * weight / self.weight;
-        self.xx += weight * dx * (spot.x - self.mean_x);
-        self.xy += weight * dx * (spot.y - self.mean_y);
-        self.yy += weight * dy * (spot.y - self.mean_y);
+        self.xx += weight * dx * (point.x - self.mean_x);
+        self.xy += weight * dx * (point.y - self.mean_y);
+        self.yy += weight * dy * (point.y - self.mean_y);
     }
 
     fn slope(&self) -> Option<f64> {
@@ -199,11 +200,11 @@ mod tests {
 
     #[test]
     fn no_uncertainty_is_below_the_median() {
-        let spot = |sd| LogPoint { x: 0.0, y: 0.0, sd };
-        let sds = |spots: &[LogPoint]| {
-            raise_small_uncertainties(spots).iter().map(|it| it.sd).collect::<Vec<_>>()
+        let point = |sd| LogPoint { x: 0.0, y: 0.0, sd };
+        let sds = |points: &[LogPoint]| {
+            raise_small_uncertainties(points).iter().map(|it| it.sd).collect::<Vec<_>>()
         };
-        assert_eq!(sds(&[spot(0.001), spot(0.02), spot(0.3)]), [0.02, 0.02, 0.3]);
+        assert_eq!(sds(&[point(0.001), point(0.02), point(0.3)]), [0.02, 0.02, 0.3]);
         assert_eq!(sds(&[]), Vec::<f64>::new());
     }
 
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_lies_between_its_two_points_and_a_bend_where_the_lines_meet() {
+    fn a_jump_is_between_its_two_points_and_a_bend_at_the_intersection_of_the_lines() {
         let jump = segments(&curve(|x| if x < 8.0 { 1.0 } else { 1.2 }, 20)).unwrap();
         assert_eq!(
             jump.breaks,
@@ -253,7 +254,7 @@ mod tests {
                 "{found:?}"
             );
         }
-        // Whether only the last point stands apart, or the last two, four parameters cannot tell.
+        // Four parameters cannot distinguish whether the last point or the last two are off the line.
         let edge = segments(&curve(|x| if x < 7.0 { 0.0 } else { 0.5 }, 9)).unwrap().breaks[0];
         assert_eq!((edge.last_before, edge.first_after), (6, 8));
     }
@@ -264,12 +265,12 @@ mod tests {
         assert_eq!(segments(&curve(|x| x, 7)), None, "seven points make one segment");
         let good = curve(|x| x, 12);
         for spoil in [
-            |spot: &mut LogPoint| spot.y = f64::NAN,
-            |spot: &mut LogPoint| spot.y = f64::NEG_INFINITY,
-            |spot: &mut LogPoint| spot.sd = 0.0,
-            |spot: &mut LogPoint| spot.sd = -1.0,
-            |spot: &mut LogPoint| spot.sd = f64::INFINITY,
-            |spot: &mut LogPoint| spot.x = 0.0,
+            |point: &mut LogPoint| point.y = f64::NAN,
+            |point: &mut LogPoint| point.y = f64::NEG_INFINITY,
+            |point: &mut LogPoint| point.sd = 0.0,
+            |point: &mut LogPoint| point.sd = -1.0,
+            |point: &mut LogPoint| point.sd = f64::INFINITY,
+            |point: &mut LogPoint| point.x = 0.0,
         ] {
             let mut bad = good.clone();
             spoil(&mut bad[5]);
@@ -281,20 +282,20 @@ mod tests {
         #[test]
         fn no_segmentation_is_cheaper(heights in prop::collection::vec(-0.1..0.1f64, 8..16)) {
             /// The least cost by trying every way.
-            fn by_exhaustive_search(spots: &[LogPoint], penalty: f64) -> f64 {
+            fn by_exhaustive_search(points: &[LogPoint], penalty: f64) -> f64 {
                 let mut line = Line::default();
-                spots.iter().for_each(|spot| line.add(spot));
+                points.iter().for_each(|point| line.add(point));
                 let whole = line.residual_squares() + penalty;
-                let last = spots.len().saturating_sub(MIN_SEGMENT_POINTS);
+                let last = points.len().saturating_sub(MIN_SEGMENT_POINTS);
                 (MIN_SEGMENT_POINTS..=last)
                     .map(|cut| {
-                        by_exhaustive_search(&spots[..cut], penalty) + by_exhaustive_search(&spots[cut..], penalty)
+                        by_exhaustive_search(&points[..cut], penalty) + by_exhaustive_search(&points[cut..], penalty)
                     })
                     .fold(whole, f64::min)
             }
-            let spots = curve(|x| heights[x as usize], heights.len());
-            let found = segments(&spots).unwrap();
-            let best = by_exhaustive_search(&spots, penalty(spots.len()));
+            let points = curve(|x| heights[x as usize], heights.len());
+            let found = segments(&points).unwrap();
+            let best = by_exhaustive_search(&points, penalty(points.len()));
             prop_assert!((found.cost - best).abs() < 1e-6 * best, "{} {best}", found.cost);
         }
 
@@ -305,16 +306,16 @@ mod tests {
             along in -9.0..9.0f64,
             tilt in -2.0..2.0f64,
         ) {
-            let spots = curve(|x| heights[x as usize], heights.len());
-            let moved: Vec<LogPoint> = spots
+            let points = curve(|x| heights[x as usize], heights.len());
+            let moved: Vec<LogPoint> = points
                 .iter()
-                .map(|spot| LogPoint { x: spot.x + along, y: spot.y + up + tilt * spot.x, ..*spot })
+                .map(|point| LogPoint { x: point.x + along, y: point.y + up + tilt * point.x, ..*point })
                 .collect();
-            let firsts = |spots: &[LogPoint]| {
-                let found = segments(spots).unwrap().breaks;
+            let firsts = |points: &[LogPoint]| {
+                let found = segments(points).unwrap().breaks;
                 found.iter().map(|it| it.first).collect::<Vec<_>>()
             };
-            prop_assert_eq!(firsts(&spots), firsts(&moved));
+            prop_assert_eq!(firsts(&points), firsts(&moved));
         }
     }
 }

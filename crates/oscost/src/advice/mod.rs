@@ -45,8 +45,8 @@ pub fn machine_notes(facts: &Facts) -> Vec<String> {
         (matches!(scheduling.clocksource.as_deref(), Some("hpet" | "acpi_pm")), CLOCKSOURCE),
         (facts.security.seccomp_filters.is_some_and(|filters| filters > 0), SECCOMP),
     ];
-    let said = judged.into_iter().filter(|(holds, _)| *holds);
-    said.map(|(_, (what, does))| format!("{what}: {does}")).collect()
+    let notes = judged.into_iter().filter(|(holds, _)| *holds);
+    notes.map(|(_, (what, effect))| format!("{what}: {effect}")).collect()
 }
 
 #[cfg(test)]

@@ -53,12 +53,12 @@ pub struct ComparisonRows {
 /// the cost of a treatment on them is a row too.
 pub fn comparison_rows(
     catalog: &Catalog,
-    asked: &[Case],
+    requested: &[Case],
     base: &ComparedTarget,
     news: &[ComparedTarget],
 ) -> ComparisonRows {
     let mut sides = ComparisonRows { rows: Vec::new(), treatments: Vec::new(), sets: Vec::new() };
-    let mut of_base = rows(catalog, asked.to_vec(), &base.target);
+    let mut of_base = rows(catalog, requested.to_vec(), &base.target);
     // The primitives of floors are not compared.
     of_base.retain(|row| row.requested || row.is_reference);
     let cases = of_base.len();
@@ -128,13 +128,13 @@ pub fn design(base: &ComparedTarget, new: &ComparedTarget) -> Design {
 }
 
 /// Whether another process may alternate with the measured one on its CPU.
-pub fn has_monitor(treated: &TreatmentSet) -> bool {
+pub fn has_monitor(treatments: &TreatmentSet) -> bool {
     let same_cpu =
         |it: &AttachedTreatment| matches!(it, AttachedTreatment::Antagonist { same_cpu: true, .. });
     // A wrapper may be a tracer.
     let other =
         |it: &AppliedTreatment| it.has_monitor() || matches!(it, AppliedTreatment::Wrapper { .. });
-    treated.applied.iter().any(other) || treated.attached.iter().any(same_cpu)
+    treatments.applied.iter().any(other) || treatments.attached.iter().any(same_cpu)
 }
 
 #[cfg(test)]
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn every_case_is_compared_with_its_base_once_per_target() {
         let catalog = oscost_worker::benchmarks::data();
-        let asked: Vec<Case> = ["syscall/getppid:via=libc", "syscall/write"]
+        let requested: Vec<Case> = ["syscall/getppid:via=libc", "syscall/write"]
             .into_iter()
             .filter_map(Case::parse)
             .collect();
@@ -199,16 +199,16 @@ mod tests {
             side("nice=1", vec![AppliedTreatment::Nice { increment: 1 }], vec![]),
             side("env=A=b", vec![variable()], vec![]),
         ];
-        let ComparisonRows { rows, treatments: treated, sets } =
-            comparison_rows(&catalog, &asked, &base, &news);
+        let ComparisonRows { rows, treatments, sets } =
+            comparison_rows(&catalog, &requested, &base, &news);
         let cases = rows.len() / 6;
-        assert!(cases > asked.len(), "reference cases are among them");
-        assert_eq!(treated.len(), rows.len());
+        assert!(cases > requested.len(), "reference cases are among them");
+        assert_eq!(treatments.len(), rows.len());
         for (number, new) in news.iter().enumerate() {
             for case in 0..cases {
                 let row = (number + 1) * cases + case;
                 assert_eq!(rows[row].case, rows[case].case);
-                assert_eq!(treated[row], new.treatments);
+                assert_eq!(treatments[row], new.treatments);
                 let with = sets.iter().filter(|set| set.news.contains(&row)).collect::<Vec<_>>();
                 assert!(matches!(&with[..], [set] if set.base == case), "{with:?}");
             }
@@ -229,10 +229,10 @@ mod tests {
         let side = |applied| side("x", applied, vec![]);
         for id in BENCHMARKS_WITHOUT_TWINS {
             assert!(catalog.get(id).is_some(), "{id}");
-            let asked = [Case::new(id, Default::default())];
+            let requested = [Case::new(id, Default::default())];
             let sides = comparison_rows(
                 &catalog,
-                &asked,
+                &requested,
                 &side(vec![]),
                 &[side(vec![AppliedTreatment::Sud])],
             );

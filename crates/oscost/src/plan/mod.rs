@@ -32,35 +32,35 @@ pub const REFERENCE_CASES: [&str; 3] =
 
 /// The rows of a run: the requested cases in the catalog's order, then the reference cases that are
 /// not among them, and the primitives of their floors.
-pub fn rows(catalog: &Catalog, asked: Vec<Case>, target: &TargetInfo) -> Vec<PlannedRow> {
+pub fn rows(catalog: &Catalog, requested: Vec<Case>, target: &TargetInfo) -> Vec<PlannedRow> {
     let reference_cases = REFERENCE_CASES.iter().filter_map(|text| Case::parse(text));
-    let floors = asked.iter().flat_map(|case| primitives(catalog, case));
-    let mut unasked: Vec<Case> = Vec::new();
+    let floors = requested.iter().flat_map(|case| primitives(catalog, case));
+    let mut unrequested: Vec<Case> = Vec::new();
     for case in reference_cases.chain(floors) {
-        if !asked.contains(&case) && !unasked.contains(&case) {
-            unasked.push(case);
+        if !requested.contains(&case) && !unrequested.contains(&case) {
+            unrequested.push(case);
         }
     }
-    let row = |case: Case, asked: bool| {
+    let row = |case: Case, requested: bool| {
         let definition = catalog.get(&case.benchmark)?.clone();
-        let reference_case = REFERENCE_CASES.contains(&case.to_string().as_str());
+        let is_reference = REFERENCE_CASES.contains(&case.to_string().as_str());
         Some(PlannedRow {
             case,
             definition,
             target: target.clone(),
-            requested: asked,
-            is_reference: reference_case,
+            requested,
+            is_reference,
             is_refinement: false,
             monitored: false,
             workload: None,
             study_method: None,
         })
     };
-    asked
+    requested
         .into_iter()
         .map(|case| (case, true))
-        .chain(unasked.into_iter().map(|case| (case, false)))
-        .filter_map(|(case, asked)| row(case, asked))
+        .chain(unrequested.into_iter().map(|case| (case, false)))
+        .filter_map(|(case, requested)| row(case, requested))
         .collect()
 }
 
@@ -84,9 +84,9 @@ fn primitives(catalog: &Catalog, case: &Case) -> Vec<Case> {
 
 /// The timers of the timer survey, if all of its cases were requested; a part of it is not a
 /// survey.
-pub fn survey_timers(catalog: &Catalog, asked: &[Case]) -> Vec<Timer> {
+pub fn survey_timers(catalog: &Catalog, requested: &[Case]) -> Vec<Timer> {
     let survey = catalog.survey_cases();
-    if survey.iter().all(|case| asked.contains(case)) { catalog.timers.clone() } else { vec![] }
+    if survey.iter().all(|case| requested.contains(case)) { catalog.timers.clone() } else { vec![] }
 }
 
 /// Random orders, from the run's seed.
@@ -121,11 +121,11 @@ mod tests {
     #[test]
     fn the_primitives_of_floors_are_measured_once() {
         let catalog = oscost_worker::benchmarks::data();
-        let asked: Vec<Case> = ["syscall/stat:via=raw", "syscall/open-close:via=raw"]
+        let requested: Vec<Case> = ["syscall/stat:via=raw", "syscall/open-close:via=raw"]
             .iter()
             .filter_map(|text| Case::parse(text))
             .collect();
-        let here = TargetInfo {
+        let target = TargetInfo {
             text: "local".into(),
             host: "local".into(),
             treatments: vec![],
@@ -133,24 +133,24 @@ mod tests {
             cpu: None,
             peer: None,
         };
-        let rows = rows(&catalog, asked, &here);
-        let told: Vec<(String, bool, bool)> = rows
+        let rows = rows(&catalog, requested, &target);
+        let keys: Vec<(String, bool, bool)> = rows
             .iter()
             .map(|row| (row.case.to_string(), row.requested, row.is_reference))
             .collect();
-        let beside = |name: &str| told.iter().filter(|row| row.0 == name).collect::<Vec<_>>();
-        assert_eq!(told[0], ("syscall/stat:via=raw".to_owned(), true, false));
-        assert_eq!(beside("syscall/invalid"), [&("syscall/invalid".to_owned(), false, false)]);
-        assert_eq!(told.len(), 2 + REFERENCE_CASES.len() + 1);
+        let rows_of = |name: &str| keys.iter().filter(|row| row.0 == name).collect::<Vec<_>>();
+        assert_eq!(keys[0], ("syscall/stat:via=raw".to_owned(), true, false));
+        assert_eq!(rows_of("syscall/invalid"), [&("syscall/invalid".to_owned(), false, false)]);
+        assert_eq!(keys.len(), 2 + REFERENCE_CASES.len() + 1);
     }
 
     #[test]
     fn a_part_of_the_survey_is_not_a_survey() {
         let catalog = oscost_worker::benchmarks::data();
-        let mut asked = catalog.survey_cases();
-        assert_eq!(survey_timers(&catalog, &asked), catalog.timers);
-        asked.pop();
-        assert_eq!(survey_timers(&catalog, &asked), []);
+        let mut requested = catalog.survey_cases();
+        assert_eq!(survey_timers(&catalog, &requested), catalog.timers);
+        requested.pop();
+        assert_eq!(survey_timers(&catalog, &requested), []);
         assert_eq!(survey_timers(&catalog, &[]), []);
     }
 

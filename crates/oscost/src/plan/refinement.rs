@@ -113,10 +113,10 @@ mod tests {
         });
         let whole: Vec<PlannedRow> = rows.iter().flatten().cloned().collect();
         let added = refinement_rows(&whole, &[curve(&rows[1], &[6, 9, 16, 9])]);
-        let told: Vec<String> = added.iter().map(|row| row.case.to_string()).collect();
-        let wanted =
+        let cases: Vec<String> = added.iter().map(|row| row.case.to_string()).collect();
+        let expected =
             ["6", "9"].map(|size| format!("pipe/throughput:by=pipe,size={size},peer_cpu=other"));
-        assert_eq!(told, wanted);
+        assert_eq!(cases, expected);
         assert!(added.iter().all(|row| row.requested && row.is_refinement && !row.is_reference));
         assert_eq!(refinement_rows(&whole, &[curve(&rows[0], &[])]), []);
     }

@@ -13,10 +13,10 @@ const OTHER: &str = "other";
 
 /// The requested cases with a peer on another machine, each once: its CPU is then always another
 /// one. The second value says whether that changed any case.
-pub fn with_remote_peer(catalog: &Catalog, asked: Vec<Case>) -> (Vec<Case>, bool) {
+pub fn with_remote_peer(catalog: &Catalog, requested: Vec<Case>) -> (Vec<Case>, bool) {
     let mut cases: Vec<Case> = Vec::new();
     let mut changed = false;
-    for case in asked {
+    for case in requested {
         let definition =
             catalog.get(&case.benchmark).filter(|definition| definition.peer_may_be_remote);
         let case = match definition {
@@ -58,11 +58,11 @@ pub fn mark_remote_peer(rows: &mut [PlannedRow], peer: &str) {
 /// one ([`local_only_reason`]).
 pub fn remote_peer_rows(
     catalog: &Catalog,
-    asked: Vec<Case>,
+    requested: Vec<Case>,
     target: &TargetInfo,
     peer: Option<&str>,
 ) -> Vec<PlannedRow> {
-    let (cases, _) = with_remote_peer(catalog, asked);
+    let (cases, _) = with_remote_peer(catalog, requested);
     let row = |case: Case| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let there = peer.filter(|_| definition.peer_may_be_remote).map(str::to_owned);
@@ -105,18 +105,23 @@ mod tests {
 
     use super::*;
 
-    fn catalog(id: &str, reaches: bool, offered: &[&str], unsaid: Option<&str>) -> Catalog {
+    fn catalog(
+        id: &str,
+        peer_may_be_remote: bool,
+        offered: &[&str],
+        implied: Option<&str>,
+    ) -> Catalog {
         let mut catalog = oscost_worker::benchmarks::data();
         let mut definition = catalog.get("timer/nothing").unwrap().clone();
         let points: Vec<Value> = offered.iter().map(|&word| Value::from(word)).collect();
         definition.id = id.to_owned();
-        definition.peer_may_be_remote = reaches;
+        definition.peer_may_be_remote = peer_may_be_remote;
         definition.axes = vec![Axis {
             name: PEER_CPU.into(),
             sets: "where".into(),
             default_points: points.clone(),
             points,
-            implied: unsaid.map(Value::from),
+            implied: implied.map(Value::from),
             price_list_points: vec![],
             thorough_points: vec![],
             range: None,
@@ -127,21 +132,21 @@ mod tests {
     }
 
     fn cases(catalog: &Catalog, names: &[&str]) -> (Vec<String>, bool) {
-        let asked = names.iter().map(|name| Case::parse(name).unwrap()).collect();
-        let (cases, changed) = with_remote_peer(catalog, asked);
+        let requested = names.iter().map(|name| Case::parse(name).unwrap()).collect();
+        let (cases, changed) = with_remote_peer(catalog, requested);
         (cases.iter().map(Case::to_string).collect(), changed)
     }
 
     #[test]
     fn a_remote_peer_is_on_another_cpu_and_each_case_is_listed_once() {
-        let far = catalog("s/t", true, &["same", "other"], None);
+        let remote = catalog("s/t", true, &["same", "other"], None);
         let both = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
-        assert_eq!(cases(&far, &both), (vec!["s/t:peer_cpu=other".to_owned()], true));
-        assert_eq!(cases(&far, &both[1..]), (vec!["s/t:peer_cpu=other".to_owned()], false));
-        let near = catalog("s/t", false, &["same", "other"], None);
-        assert_eq!(cases(&near, &both).0.len(), 2);
-        let unsaid = catalog("s/t", true, &["same", "other"], Some("same"));
-        assert_eq!(cases(&unsaid, &["s/t"]), (vec!["s/t:peer_cpu=other".to_owned()], true));
+        assert_eq!(cases(&remote, &both), (vec!["s/t:peer_cpu=other".to_owned()], true));
+        assert_eq!(cases(&remote, &both[1..]), (vec!["s/t:peer_cpu=other".to_owned()], false));
+        let local = catalog("s/t", false, &["same", "other"], None);
+        assert_eq!(cases(&local, &both).0.len(), 2);
+        let implied = catalog("s/t", true, &["same", "other"], Some("same"));
+        assert_eq!(cases(&implied, &["s/t"]), (vec!["s/t:peer_cpu=other".to_owned()], true));
     }
 
     #[test]
@@ -154,24 +159,24 @@ mod tests {
             cpu: None,
             peer: None,
         };
-        let told = |reaches, peer| {
-            let catalog = catalog("s/t", reaches, &["same", "other"], None);
-            let asked = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
-            let asked = asked.iter().map(|name| Case::parse(name).unwrap()).collect();
-            let rows = remote_peer_rows(&catalog, asked, &target, peer);
-            let told = rows.into_iter().map(|row| (row.case.to_string(), row.target.peer));
-            told.collect::<Vec<_>>()
+        let keys = |peer_may_be_remote, peer| {
+            let catalog = catalog("s/t", peer_may_be_remote, &["same", "other"], None);
+            let requested = ["s/t:peer_cpu=same", "s/t:peer_cpu=other"];
+            let requested = requested.iter().map(|name| Case::parse(name).unwrap()).collect();
+            let rows = remote_peer_rows(&catalog, requested, &target, peer);
+            let keys = rows.into_iter().map(|row| (row.case.to_string(), row.target.peer));
+            keys.collect::<Vec<_>>()
         };
         let other = "s/t:peer_cpu=other".to_owned();
-        assert_eq!(told(true, Some("m1")), [(other.clone(), Some("m1".to_owned()))]);
-        assert_eq!(told(true, None), [(other.clone(), None)]);
-        assert_eq!(told(false, Some("m1")).iter().filter(|row| row.1.is_some()).count(), 0);
+        assert_eq!(keys(true, Some("m1")), [(other.clone(), Some("m1".to_owned()))]);
+        assert_eq!(keys(true, None), [(other.clone(), None)]);
+        assert_eq!(keys(false, Some("m1")).iter().filter(|row| row.1.is_some()).count(), 0);
     }
 
     #[test]
     fn a_local_only_row_says_why_and_what_to_do() {
-        let row = |id: &str, reaches| {
-            let catalog = catalog(id, reaches, &["other"], None);
+        let row = |id: &str, peer_may_be_remote| {
+            let catalog = catalog(id, peer_may_be_remote, &["other"], None);
             let mut rows = [PlannedRow {
                 case: Case::new(id, Point::none().with(PEER_CPU, OTHER)),
                 definition: catalog.benchmarks[0].clone(),

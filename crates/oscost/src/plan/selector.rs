@@ -86,17 +86,17 @@ pub fn select(
     selectors: &[String],
     extent: Extent,
 ) -> Result<Vec<Case>, SelectorError> {
-    let mut wanted = Vec::new();
+    let mut selected = Vec::new();
     for text in selectors {
-        wanted.extend(select_one(catalog, text, extent)?);
+        selected.extend(select_one(catalog, text, extent)?);
     }
     let in_price_list = |definition: &&Definition| selectors.is_empty() && definition.in_price_list;
     for definition in catalog.benchmarks.iter().filter(in_price_list) {
-        wanted.extend(cases(definition, &[], Extent::PriceList)?);
+        selected.extend(cases(definition, &[], Extent::PriceList)?);
     }
     let mut ordered: Vec<Case> = Vec::new();
     for definition in &catalog.benchmarks {
-        for case in wanted.iter().filter(|case| case.benchmark == definition.id) {
+        for case in selected.iter().filter(|case| case.benchmark == definition.id) {
             if !ordered.contains(case) {
                 ordered.push(case.clone());
             }
@@ -107,7 +107,7 @@ pub fn select(
 
 fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
     let (name, axes) = text.split_once(':').unwrap_or((text, ""));
-    let asked = assignments(axes)?;
+    let requested = assignments(axes)?;
     let is_glob = name.contains(['*', '?']);
     let pattern = WildMatch::new(name);
     let named: Vec<&Definition> = catalog
@@ -129,8 +129,9 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
         _ => named,
     };
     // A family or a glob selects those of its benchmarks that have the axes.
-    let has_all =
-        |definition: &&&Definition| asked.iter().all(|(axis, _)| definition.axis(axis).is_some());
+    let has_all = |definition: &&&Definition| {
+        requested.iter().all(|(axis, _)| definition.axis(axis).is_some())
+    };
     let fitting: Vec<&Definition> = match named.iter().filter(has_all).copied().collect::<Vec<_>>()
     {
         none if none.is_empty() => named,
@@ -138,10 +139,10 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
     };
     let mut found = Vec::new();
     for definition in fitting {
-        found.extend(cases(definition, &asked, extent)?);
+        found.extend(cases(definition, &requested, extent)?);
     }
     // A whole family includes its survey, which goes beyond the default points.
-    if asked.is_empty() {
+    if requested.is_empty() {
         let family = |case: &Case| case.benchmark.split_once('/').is_some_and(|(of, _)| of == name);
         found.extend(catalog.survey_cases().into_iter().filter(family));
     }
@@ -187,10 +188,10 @@ fn assignments(axes: &str) -> Result<Vec<(&str, Vec<&str>)>, SelectorError> {
 /// `extent`.
 fn cases(
     definition: &Definition,
-    asked: &[(&str, Vec<&str>)],
+    requested: &[(&str, Vec<&str>)],
     extent: Extent,
 ) -> Result<Vec<Case>, SelectorError> {
-    for (axis, _) in asked {
+    for (axis, _) in requested {
         if definition.axis(axis).is_none() {
             return Err(SelectorError::UnknownAxis {
                 benchmark: definition.id.clone(),
@@ -201,7 +202,7 @@ fn cases(
     }
     let mut points = vec![Point::none()];
     for axis in &definition.axes {
-        let values = match asked.iter().find(|(name, _)| *name == axis.name) {
+        let values = match requested.iter().find(|(name, _)| *name == axis.name) {
             None => axis.default_points_for(extent).to_vec(),
             Some((_, words)) if words == &["*"] => axis.points.clone(),
             Some((_, words)) => words
@@ -244,9 +245,9 @@ pub(super) fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
     let families = catalog.families.iter().map(|family| family.name.as_str());
     // The family may be missing or wrong: `syscall/times`.
     let short = |id: &str| id.split_once('/').map_or(id, |(_, short)| short).to_owned();
-    let asked = short(name);
+    let requested = short(name);
     let likeness =
-        |id: &str| strsim::jaro_winkler(id, name).max(strsim::jaro_winkler(&short(id), &asked));
+        |id: &str| strsim::jaro_winkler(id, name).max(strsim::jaro_winkler(&short(id), &requested));
     let mut found: Vec<(f64, &str)> =
         families.chain(ids).map(|id| (likeness(id), id)).filter(|(how, _)| *how > ALIKE).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -338,8 +339,8 @@ mod tests {
         let (usual, thorough) = (rereads(Extent::Default), rereads(Extent::Thorough));
         assert!(usual.len() < thorough.len() && usual.iter().all(|case| case.contains("=64,")));
         assert!(thorough.iter().all(|case| case.contains("limit_mib=512,")), "{thorough:?}");
-        let asked = ["file/reread:limit_mib=64,share_pct=50".to_owned()];
-        assert_eq!(select(&catalog(), &asked, Extent::Thorough).unwrap().len(), 1);
+        let requested = ["file/reread:limit_mib=64,share_pct=50".to_owned()];
+        assert_eq!(select(&catalog(), &requested, Extent::Thorough).unwrap().len(), 1);
     }
 
     #[test]

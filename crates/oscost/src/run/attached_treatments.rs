@@ -23,30 +23,30 @@ impl Run<'_> {
     /// Attaches the treatments of this phase; returns the job, if there is any.
     pub(super) fn attach_for_run(
         &mut self,
-        when: AttachPhase,
+        phase: AttachPhase,
     ) -> Result<Result<Option<u64>, JobFailure>, RunError> {
         let Some(row) = self.rows.first() else { return Ok(Ok(None)) };
-        let is_then = |attached: &&AttachedTreatment| {
+        let is_due = |attached: &&AttachedTreatment| {
             let is_clock = matches!(attached, AttachedTreatment::Clocksource { .. });
-            is_clock == (when == AttachPhase::BeforeClocks)
+            is_clock == (phase == AttachPhase::BeforeClocks)
         };
-        let then: Vec<AttachedTreatment> =
-            row.treatments.attached.iter().filter(is_then).cloned().collect();
-        self.attach(&then)
+        let due: Vec<AttachedTreatment> =
+            row.treatments.attached.iter().filter(is_due).cloned().collect();
+        self.attach(&due)
     }
 
     /// Detaches them, and verifies the monitor's report.
-    pub(super) fn detach_after_run(&mut self, standing: Option<u64>) -> Result<(), RunError> {
-        let Some(id) = standing.filter(|id| self.workers.attached.contains(id)) else {
+    pub(super) fn detach_after_run(&mut self, job: Option<u64>) -> Result<(), RunError> {
+        let Some(id) = job.filter(|id| self.workers.attached.contains(id)) else {
             return Ok(());
         };
-        let said = self.workers.detach(id)?;
+        let report = self.workers.detach(id)?;
         let rows: Vec<usize> =
             (0..self.rows.len()).filter(|&row| !self.rows[row].given_up).collect();
         let timed: Vec<_> = rows.iter().map(|&row| (row, self.rows[row].timed_ops)).collect();
-        match self.verify_timed_rows(&timed, std::slice::from_ref(&said)) {
-            Ok(()) => self.verify_counted_rows(&rows, &said),
-            Err(ended) => rows.into_iter().for_each(|row| self.give_up(row, ended.clone())),
+        match self.verify_timed_rows(&timed, std::slice::from_ref(&report)) {
+            Ok(()) => self.verify_counted_rows(&rows, &report),
+            Err(failure) => rows.into_iter().for_each(|row| self.give_up(row, failure.clone())),
         }
         Ok(())
     }
@@ -70,22 +70,22 @@ impl Run<'_> {
         &mut self,
         row: usize,
         ops: fn(&T) -> u64,
-        does: impl FnOnce(&mut Self) -> Result<Result<T, JobFailure>, RunError>,
+        measure: impl FnOnce(&mut Self) -> Result<Result<T, JobFailure>, RunError>,
     ) -> Result<Result<T, JobFailure>, RunError> {
         let attached = self.rows[row].treatments.attached.clone();
         match self.attach(&attached)? {
             Ok(job) => {
-                let done = does(self)?;
-                let said = self.detach(job)?;
-                if let Some(why) = self.workers.early_detachment.take() {
-                    return Ok(Err(why));
+                let done = measure(self)?;
+                let report = self.detach(job)?;
+                if let Some(failure) = self.workers.early_detachment.take() {
+                    return Ok(Err(failure));
                 }
-                Ok(done.and_then(|brought| {
-                    self.verify_timed_rows(&[(row, ops(&brought))], &[said])?;
-                    Ok(brought)
+                Ok(done.and_then(|result| {
+                    self.verify_timed_rows(&[(row, ops(&result))], &[report])?;
+                    Ok(result)
                 }))
             }
-            Err(why) => Ok(Err(why)),
+            Err(failure) => Ok(Err(failure)),
         }
     }
 

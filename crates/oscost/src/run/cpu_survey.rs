@@ -26,19 +26,19 @@ const WORKER_GRACE_MS: u64 = 5_000;
 impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best usable clock there.
     pub(super) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
-        let ladder = usable_clocks(self.workers.session().hello());
-        let mut rejected_clocks: Vec<String> = self
+        let clocks = usable_clocks(self.workers.session().hello());
+        let mut passed_over: Vec<String> = self
             .workers
             .session()
             .hello()
             .clocks
             .iter()
             .filter_map(|verdict| {
-                let why = verdict.unusable_reason.as_ref()?;
-                Some(format!("{}: {why}", verdict.kind.text()))
+                let reason = verdict.unusable_reason.as_ref()?;
+                Some(format!("{}: {reason}", verdict.kind.text()))
             })
             .collect();
-        let clock = ladder.first().copied().unwrap_or(ClockKind::Syscall);
+        let clock = clocks.first().copied().unwrap_or(ClockKind::Syscall);
         if let Some(cpu) = request.peer_cpu {
             // Checked now: a worker that cannot pin its peer would fail its case.
             if self.probe(&[cpu], clock)?.is_empty() {
@@ -56,9 +56,9 @@ impl Run<'_> {
         }
         let quietest = quietest(&probe);
         let Some(quietest) = quietest else {
-            let asked =
+            let requested =
                 request.requested_cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-            return Err(RunError::NoCpu(asked));
+            return Err(RunError::NoCpu(requested));
         };
         let cpu = pinned.then_some(quietest.cpu);
         if let Some(taken) = request.peer_cpu.filter(|taken| Some(*taken) == cpu) {
@@ -67,7 +67,7 @@ impl Run<'_> {
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
         self.emit(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
-        for kind in ladder {
+        for kind in clocks {
             match self.workers.calibrate(self.cpu, kind)? {
                 Ok((calibration, sync)) => {
                     self.clock = Some(calibration);
@@ -75,7 +75,7 @@ impl Run<'_> {
                     self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
                     return Ok(());
                 }
-                Err(ended) => rejected_clocks.push(format!("{}: {}", kind.text(), ended.reason)),
+                Err(failure) => passed_over.push(format!("{}: {}", kind.text(), failure.reason)),
             }
         }
         Err(RunError::NoClock(rejected_clocks.join("; ")))
@@ -85,30 +85,30 @@ impl Run<'_> {
     pub(super) fn survey_peer_cpus(
         &mut self,
         machine: &str,
-        asked: Option<u32>,
+        requested: Option<u32>,
     ) -> Result<(), RunError> {
-        let Some(far) = self.workers.far() else { return Ok(()) };
-        let hello = far.session.hello();
+        let Some(peer) = self.workers.peer_servers() else { return Ok(()) };
+        let hello = peer.session.hello();
         let clock = usable_clocks(hello).first().copied().unwrap_or(ClockKind::Syscall);
-        let cpus = probe_candidates(hello, asked, None);
-        let mut there = Workers::new(&mut *far.session);
+        let cpus = probe_candidates(hello, requested, None);
+        let mut there = Workers::new(&mut *peer.session);
         let no_cpu = |failure: JobFailure| RunError::NoCpu(failure.reason);
         let mut probe = there.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
         let pinned = !probe.is_empty();
-        if !pinned && asked.is_none() {
+        if !pinned && requested.is_none() {
             probe = there.probe(&[], clock, SPIN)?.map_err(no_cpu)?;
         }
-        if let (false, Some(cpu)) = (pinned, asked) {
+        if let (false, Some(cpu)) = (pinned, requested) {
             return Err(RunError::NoPeerCpu(format!("CPU {cpu} of the peer's machine")));
         }
         let cpu = quietest(&probe).filter(|_| pinned).map(|probe| probe.cpu);
-        far.cpu = cpu;
+        peer.cpu = cpu;
         self.emit(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
         Ok(())
     }
 
     fn probe(&mut self, cpus: &[u32], clock: ClockKind) -> Result<Vec<CpuProbe>, RunError> {
-        self.workers.probe(cpus, clock, SPIN)?.map_err(|ended| RunError::NoCpu(ended.reason))
+        self.workers.probe(cpus, clock, SPIN)?.map_err(|failure| RunError::NoCpu(failure.reason))
     }
 
     /// Calibrates the same clock again: the long baseline between the two gives its rate.
@@ -162,8 +162,8 @@ impl Run<'_> {
 }
 
 /// The CPUs to probe: the requested one, or the last few available ones without that of a peer.
-fn probe_candidates(hello: &Hello, asked: Option<u32>, taken: Option<u32>) -> Vec<u32> {
-    if let Some(cpu) = asked {
+fn probe_candidates(hello: &Hello, requested: Option<u32>, taken: Option<u32>) -> Vec<u32> {
+    if let Some(cpu) = requested {
         return vec![cpu];
     }
     let allowed = hello.facts.cpu.allowed_cpus.clone().filter(|cpus| !cpus.is_empty());

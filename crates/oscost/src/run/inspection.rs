@@ -39,17 +39,18 @@ pub struct MachineInspection {
 pub fn inspect_machine(
     session: &mut dyn Session,
     spin: Duration,
-    except: &[u32],
+    excluded_pids: &[u32],
 ) -> Result<MachineInspection, RunError> {
     let (clock, cpus) = clock_and_cpus(session);
     let mut workers = Workers::new(session);
     let no_cpu = |failure: JobFailure| RunError::NoCpu(failure.reason);
     let (mut probe, mut activity) =
-        workers.watched_probe(&cpus, clock, spin, except)?.map_err(no_cpu)?;
+        workers.watched_probe(&cpus, clock, spin, excluded_pids)?.map_err(no_cpu)?;
     let pinned = !probe.is_empty();
     if !pinned {
         // A sandbox may refuse sched_setaffinity(2).
-        (probe, activity) = workers.watched_probe(&[], clock, spin, except)?.map_err(no_cpu)?;
+        (probe, activity) =
+            workers.watched_probe(&[], clock, spin, excluded_pids)?.map_err(no_cpu)?;
     }
     let quietest = quietest(&probe).map(|probe| probe.cpu);
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };

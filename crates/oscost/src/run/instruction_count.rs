@@ -22,14 +22,14 @@ use crate::hosts::HostError;
 use crate::plan::SkippedRow;
 
 /// The time limit of a worker in the machine's own time, which counts instructions: a hundred times
-/// what most cells need, and half a minute of emulation.
+/// what most workers need, and half a minute of emulation.
 const WORKER_TIMEOUT_MS: u64 = 10_000;
 /// The time limit of a counted worker: tracing takes time in proportion to the calls.
 const COUNT_TIMEOUT_MS: u64 = 3_000;
 /// The longest wait for an event: an emulator on a busy host is up to ten times slower than on an
 /// idle one.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(300);
-/// All cells have the same seed: otherwise their stacks and environments would differ, and with
+/// All workers have the same seed: otherwise their stacks and environments would differ, and with
 /// them the pages that their ops touch.
 const SEED: u64 = 1;
 /// The only CPU of such a machine.
@@ -77,26 +77,26 @@ pub struct InstructionCountRequest {
 pub fn count_instructions(
     machines: &mut dyn Machines,
     request: InstructionCountRequest,
-    listener: &mut dyn Observer,
+    observer: &mut dyn Observer,
 ) -> Result<RunEnd, RunError> {
-    listener.observe(&Entry::Started(Box::new(request.header.clone())));
+    observer.observe(&Entry::Started(Box::new(request.header.clone())));
     let count = request.machines.len();
     let states = vec![RowState::default(); request.rows.len()];
-    let mut run = Run { request, listener, started_at: Instant::now(), states };
+    let mut run = Run { request, observer, started_at: Instant::now(), states };
     let mut complete = true;
     let mut finish = RunEnd::Completed;
     let mut booted = 0;
-    let mut untold = None;
+    let mut unreported = None;
     for machine in 0..count {
-        let mut refused = None;
+        let mut boot_error = None;
         while booted < count.min(machine + run.request.max_concurrent) {
             if let Err(error) = machines.boot(booted, &run.orders(booted)) {
-                refused = Some(error);
+                boot_error = Some(error);
                 break;
             }
             booted += 1;
         }
-        let done = match refused.filter(|_| booted <= machine) {
+        let done = match boot_error.filter(|_| booted <= machine) {
             Some(error) => run.describe_machine(machine, Err(error)),
             None => {
                 let hello = machines.hello(machine);
@@ -115,7 +115,7 @@ pub fn count_instructions(
             Err(error) => {
                 complete = false;
                 if !run.record_machine_failure(machine, &error) {
-                    untold = Some(error);
+                    unreported = Some(error);
                 }
                 // A machine that was never booted is not waited for.
                 booted = booted.max(machine + 1);
@@ -125,7 +125,7 @@ pub fn count_instructions(
     run.settle();
     let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
     run.emit(Entry::Ended { at, complete });
-    match untold {
+    match unreported {
         Some(error) if finish == RunEnd::Completed => Err(RunError::Host(error)),
         _ => Ok(finish),
     }
@@ -150,23 +150,24 @@ enum Job {
 
 struct Run<'a> {
     request: InstructionCountRequest,
-    listener: &'a mut dyn Observer,
+    observer: &'a mut dyn Observer,
     started_at: Instant,
     states: Vec<RowState>,
 }
 
 impl Run<'_> {
     fn emit(&mut self, entry: Entry) {
-        self.listener.observe(&entry);
+        self.observer.observe(&entry);
     }
 
     /// The rows that can be measured on a machine.
     fn measurable_rows(&self, machine: usize) -> Vec<usize> {
         let id = machine_id(machine);
-        let lacks = |row: &usize| self.request.skipped.iter().any(|skipped| skipped.row == *row);
+        let is_skipped =
+            |row: &usize| self.request.skipped.iter().any(|skipped| skipped.row == *row);
         let rows = 0..self.request.rows.len();
         rows.filter(|&row| self.request.rows[row].target.machine == id)
-            .filter(|row| !lacks(row))
+            .filter(|row| !is_skipped(row))
             .collect()
     }
 
@@ -247,7 +248,7 @@ impl Run<'_> {
         number: usize,
         hello: Result<Hello, HostError>,
     ) -> Result<(), HostError> {
-        let (facts, lost) = match hello {
+        let (facts, result) = match hello {
             Ok(hello) => (hello.facts, Ok(())),
             Err(error) => (Facts::default(), Err(error)),
         };
@@ -256,7 +257,7 @@ impl Run<'_> {
         // Notes on machines concern noise, which does not change a count.
         let machine = Machine { vm, ..Machine::new(&machine_id(number), facts, Vec::new()) };
         self.emit(Entry::MachineDescribed { machine: Box::new(machine), tracers });
-        if lost.is_ok() {
+        if result.is_ok() {
             let (machine, probe) = (machine_id(number), Vec::new());
             self.emit(Entry::CpuChosen { machine, probe, cpu: Some(CPU) });
         }
@@ -271,7 +272,7 @@ impl Run<'_> {
                 self.give_up(row, RowOutcome::Skipped, reason);
             }
         }
-        lost
+        result
     }
 
     /// Collects all events of a machine.
@@ -356,8 +357,8 @@ impl Run<'_> {
             return false;
         }
         let counted: i64 = samples.iter().map(|sample| sample.ticks).sum();
-        let ran: Option<u64> = samples.iter().map(|sample| sample.cpu_ns).sum();
-        ran.is_some_and(|ran| (ran as f64) < SLACK * counted as f64)
+        let ran_ns: Option<u64> = samples.iter().map(|sample| sample.cpu_ns).sum();
+        ran_ns.is_some_and(|ran_ns| (ran_ns as f64) < SLACK * counted as f64)
     }
 
     fn give_up(&mut self, row: usize, outcome: RowOutcome, reason: String) {
@@ -379,8 +380,9 @@ impl Run<'_> {
         for &row in &none {
             self.give_up(row, outcome, error.to_string());
         }
-        let asked = |rows: &[usize]| rows.iter().any(|&row| self.request.rows[row].requested);
-        asked(&none) || !asked(&some)
+        let has_requested =
+            |rows: &[usize]| rows.iter().any(|&row| self.request.rows[row].requested);
+        has_requested(&none) || !has_requested(&some)
     }
 
     /// Settles every row that was measured.
@@ -406,8 +408,10 @@ fn answer(
     loop {
         let event = machines.next(number, until.saturating_duration_since(Instant::now()))?;
         match event.id() {
-            Some(of) if of == id && !matches!(event, Event::Ready { .. }) => return Ok(event),
-            Some(of) if of > id => {
+            Some(answered) if answered == id && !matches!(event, Event::Ready { .. }) => {
+                return Ok(event);
+            }
+            Some(answered) if answered > id => {
                 *early = Some(event);
                 return Ok(no_answer(id));
             }
@@ -418,8 +422,8 @@ fn answer(
 
 /// The event for a job without an answer.
 fn no_answer(id: u64) -> Event {
-    let why = "the machine continued without an answer".to_owned();
-    Event::Failed { id, at_op: None, reason: why, errno: None, arm: None }
+    let reason = "the machine continued without an answer".to_owned();
+    Event::Failed { id, at_op: None, reason, errno: None, arm: None }
 }
 
 /// The id of a machine.

@@ -77,7 +77,7 @@ pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<()
         ];
         match poll(&mut fds, PollTimeout::NONE) {
             Ok(_) if fds[1].any().unwrap_or(false) => return Err(HostError::Interrupted),
-            // Nothing is ever sent: an event means the end of the monitor_process.
+            // Nothing is ever sent: an event means that the holder has ended.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
             Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),
@@ -90,14 +90,14 @@ const LOCK_JOB_ID: u64 = u64::MAX;
 /// Another run may take hours.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(24 * 3_600);
 
-/// Who holds the lock of a session's machine, as reported by its supervisor.
+/// The holder of the lock of a session's machine, as reported by its supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// This session, until it ends.
     Acquired,
     /// Another process, described here.
     HeldByOther(String),
-    /// Nobody: there is no lock, for this reason.
+    /// No process: there is no lock, for this reason.
     Unavailable(String),
 }
 
@@ -114,7 +114,7 @@ pub fn wait_for_claim(session: &mut dyn Session) -> Result<Claim, HostError> {
         match receive_claim(session, MAX_LOCK_WAIT)? {
             // Another waiter acquired it first.
             Claim::HeldByOther(_) => {}
-            done => return Ok(done),
+            claim => return Ok(claim),
         }
     }
 }
@@ -123,10 +123,8 @@ fn receive_claim(session: &mut dyn Session, patience: Duration) -> Result<Claim,
     loop {
         match session.next(patience)? {
             Event::Ready { id: LOCK_JOB_ID, .. } => return Ok(Claim::Acquired),
-            Event::Busy { id: LOCK_JOB_ID, holder: by } => return Ok(Claim::HeldByOther(by)),
-            Event::Failed { id: LOCK_JOB_ID, reason: why, .. } => {
-                return Ok(Claim::Unavailable(why));
-            }
+            Event::Busy { id: LOCK_JOB_ID, holder } => return Ok(Claim::HeldByOther(holder)),
+            Event::Failed { id: LOCK_JOB_ID, reason, .. } => return Ok(Claim::Unavailable(reason)),
             _ => {}
         }
     }
@@ -147,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_run_learns_the_holder_and_acquires_the_lock_next() {
+    fn a_second_run_gets_the_holder_and_acquires_the_lock_next() {
         let name = format!("oscost.test.{}", std::process::id());
         let first = MachineLock::acquire_named(name.as_bytes()).unwrap();
         let Err(LockError::HeldBy(holder, stream)) = MachineLock::acquire_named(name.as_bytes())

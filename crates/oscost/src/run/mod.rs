@@ -78,19 +78,19 @@ pub fn run_with_peer(
     });
     let mut rows: Vec<RowRun> =
         request.rows.iter().cloned().map(|planned| RowRun::new(planned, request.profile)).collect();
-    for (row, treated) in rows.iter_mut().zip(&request.treatments) {
-        row.treatments = treated.clone();
+    for (row, treatments) in rows.iter_mut().zip(&request.treatments) {
+        row.treatments = treatments.clone();
     }
-    let far = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
+    let servers = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
         observer.observe(&Entry::MachineDescribed { machine: Box::new(machine.clone()), tracers });
         (PeerServers::new(session, bind), machine.id, cpu)
     });
-    let (far, peer) = match far {
-        Some((far, machine, cpu)) => (Some(far), Some((machine, cpu))),
+    let (servers, peer) = match servers {
+        Some((servers, machine, cpu)) => (Some(servers), Some((machine, cpu))),
         None => (None, None),
     };
     let mut run = Run {
-        workers: Workers::new(session).with_peer(far),
+        workers: Workers::new(session).with_peer(servers),
         requested_cpu: request.requested_cpu,
         peer_cpu: request.peer_cpu,
         observer,
@@ -104,24 +104,24 @@ pub fn run_with_peer(
         pairs_missing: false,
         rows,
     };
-    let finish = match run.measure_all(&request, &machine, peer) {
+    let end = match run.measure_all(&request, &machine, peer) {
         Ok(()) => RunEnd::Completed,
         Err(RunError::Host(HostError::Interrupted)) => RunEnd::Interrupted,
         Err(error) => {
-            run.finish(false);
+            run.end(false);
             return Err(error);
         }
     };
     // Rows cut short by Ctrl-C or by the budget have not reached their precision goal.
-    let alone = run.workers.far().is_some_and(|far| far.gone().is_some());
+    let lost_peer = run.workers.peer_servers().is_some_and(|servers| servers.failed().is_some());
     let settled = !run.pairs_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
-    run.finish(finish == RunEnd::Completed && settled && !alone);
-    Ok(finish)
+    run.end(end == RunEnd::Completed && settled && !lost_peer);
+    Ok(end)
 }
 
 impl Run<'_> {
-    fn finish(&mut self, complete: bool) {
+    fn end(&mut self, complete: bool) {
         let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
         self.emit(Entry::Ended { at, complete });
     }
@@ -132,8 +132,9 @@ impl Run<'_> {
         machine: &str,
         peer: Option<(String, Option<u32>)>,
     ) -> Result<(), RunError> {
-        let alone = request.comparison.is_none();
-        let clocks = if alone { self.attach_for_run(AttachPhase::BeforeClocks)? } else { Ok(None) };
+        let is_plain = request.comparison.is_none();
+        let clocks =
+            if is_plain { self.attach_for_run(AttachPhase::BeforeClocks)? } else { Ok(None) };
         self.survey_cpus(request, machine)?;
         if let Some((machine, cpu)) = &peer {
             self.survey_peer_cpus(machine, *cpu)?;
@@ -142,16 +143,16 @@ impl Run<'_> {
         for SkippedRow { row, reason } in request.skipped.iter().cloned() {
             self.give_up(row, JobFailure::new(RowOutcome::Skipped, reason));
         }
-        if let Some(contest) = &request.comparison {
-            self.measure_comparison(contest, request.trials)?;
+        if let Some(comparison) = &request.comparison {
+            self.measure_comparison(comparison, request.trials)?;
             return self.calibrate_again(machine);
         }
-        let others = match &clocks {
+        let after_clocks = match &clocks {
             Ok(_) => self.attach_for_run(AttachPhase::AfterClocks)?,
-            Err(ended) => Err(ended.clone()),
+            Err(failure) => Err(failure.clone()),
         };
-        if let Err(ended) = &others {
-            self.give_up_all(ended);
+        if let Err(failure) = &after_clocks {
+            self.give_up_all(failure);
         }
         let deadline = self.deadline;
         if request.refine {
@@ -168,7 +169,7 @@ impl Run<'_> {
         self.measure_by_study_methods(request.profile)?;
         self.trials(None, request.trials)?;
         self.reference_cases(Phase::After)?;
-        self.detach_after_run(others.ok().flatten())?;
+        self.detach_after_run(after_clocks.ok().flatten())?;
         self.calibrate_again(machine)?;
         self.detach_after_run(clocks.ok().flatten())
     }

@@ -24,39 +24,37 @@ pub(super) fn has_reporting_monitor(attached: &[AttachedTreatment]) -> bool {
 }
 
 /// The report of the monitor, or why there is none.
-fn report_of(said: &MonitorResult) -> Result<&MonitorReport, String> {
-    match said {
-        Ok(Some(monitor_report)) => Ok(monitor_report),
+fn report_of(result: &MonitorResult) -> Result<&MonitorReport, String> {
+    match result {
+        Ok(Some(report)) => Ok(report),
         Ok(None) => Err("the monitor did not report".to_owned()),
-        Err(why) => Err(format!("the monitor did not report: {why}")),
+        Err(reason) => Err(format!("the monitor did not report: {reason}")),
     }
 }
 
 /// The calls of the counted process that it observed, if they are all of its calls.
-fn verify_counted_ops(
-    count: Option<&CallCount>,
-    monitor_report: &MonitorReport,
-) -> Result<u64, String> {
-    let known = count.and_then(|count| Some((count.counted_pid?, count.own.values().sum::<u64>())));
-    let Some((copy, made)) = known else {
-        let why = "its calls could not be counted, so the monitor cannot be verified";
-        return Err(why.to_owned());
+fn verify_counted_ops(count: Option<&CallCount>, report: &MonitorReport) -> Result<u64, String> {
+    let counted =
+        count.and_then(|count| Some((count.counted_pid?, count.own.values().sum::<u64>())));
+    let Some((pid, made)) = counted else {
+        let reason = "its calls could not be counted, so the monitor cannot be verified";
+        return Err(reason.to_owned());
     };
-    match monitor_report.calls_of_pid(copy) {
-        Some(seen) if seen == made => Ok(seen),
-        Some(seen) => {
-            Err(format!("the monitor observed {seen} calls in the counted ops, which made {made}"))
-        }
+    match report.calls_of_pid(pid) {
+        Some(observed) if observed == made => Ok(observed),
+        Some(observed) => Err(format!(
+            "the monitor observed {observed} calls in the counted ops, which made {made}"
+        )),
         None => Err("the monitor did not observe the counted ops".to_owned()),
     }
 }
 
 /// Checks that it observed at least as many calls as the timed ops made.
-fn verify_timed_ops(made: f64, seen: u64) -> Result<(), String> {
-    match seen as f64 >= made {
+fn verify_timed_ops(made: f64, observed: u64) -> Result<(), String> {
+    match observed as f64 >= made {
         true => Ok(()),
         false => Err(format!(
-            "the monitor observed {seen} calls of all processes, but the timed ops alone made \
+            "the monitor observed {observed} calls of all processes, but the timed ops alone made \
              {made:.0}"
         )),
     }
@@ -77,7 +75,7 @@ impl Run<'_> {
 
     /// Verifies the counted calls of these rows against the report of the monitor that observed
     /// them.
-    pub(super) fn verify_counted_rows(&mut self, rows: &[usize], said: &MonitorResult) {
+    pub(super) fn verify_counted_rows(&mut self, rows: &[usize], result: &MonitorResult) {
         for &row in rows {
             let it = &self.rows[row];
             let is_program = it.planned.workload.is_some();
@@ -85,9 +83,11 @@ impl Run<'_> {
                 continue;
             }
             let count = it.count.as_ref();
-            match report_of(said).and_then(|words| Ok((verify_counted_ops(count, words)?, words))) {
-                Ok((seen, words)) => self.emit_monitor_report(row, Some(seen), words),
-                Err(why) => self.give_up(row, void_row(&why)),
+            match report_of(result)
+                .and_then(|report| Ok((verify_counted_ops(count, report)?, report)))
+            {
+                Ok((observed, report)) => self.emit_monitor_report(row, Some(observed), report),
+                Err(reason) => self.give_up(row, void_row(&reason)),
             }
         }
     }
@@ -97,7 +97,7 @@ impl Run<'_> {
     pub(super) fn verify_timed_rows(
         &mut self,
         timed: &[(usize, u64)],
-        said: &[MonitorResult],
+        results: &[MonitorResult],
     ) -> Result<(), JobFailure> {
         let watched = |row: usize| has_reporting_monitor(&self.rows[row].treatments.attached);
         let timed: Vec<_> = timed.iter().copied().filter(|(row, _)| watched(*row)).collect();
@@ -109,21 +109,26 @@ impl Run<'_> {
             entries * ops as f64
         };
         let made = timed.iter().map(calls).sum();
-        let heard = said.iter().map(report_of).collect::<Result<Vec<_>, _>>();
-        let heard = heard.map_err(|why| void_row(&why))?;
-        verify_timed_ops(made, heard.iter().map(|words| words.calls).sum())
-            .map_err(|why| void_row(&why))?;
+        let reports = results.iter().map(report_of).collect::<Result<Vec<_>, _>>();
+        let reports = reports.map_err(|reason| void_row(&reason))?;
+        verify_timed_ops(made, reports.iter().map(|report| report.calls).sum())
+            .map_err(|reason| void_row(&reason))?;
         for (row, _) in timed {
-            heard.iter().for_each(|words| self.emit_monitor_report(row, None, words));
+            reports.iter().for_each(|report| self.emit_monitor_report(row, None, report));
         }
         Ok(())
     }
 
-    fn emit_monitor_report(&mut self, row: usize, copy: Option<u64>, words: &MonitorReport) {
-        let (profile, anomalies) = (words.profile_state.clone(), words.anomalies);
+    fn emit_monitor_report(
+        &mut self,
+        row: usize,
+        observed_calls: Option<u64>,
+        report: &MonitorReport,
+    ) {
+        let (profile, anomalies) = (report.profile_state.clone(), report.anomalies);
         self.emit(Entry::MonitorReported {
             row: row as u32,
-            observed_calls: copy,
+            observed_calls,
             profile_state: profile,
             anomalies,
         });
@@ -134,31 +139,34 @@ impl Run<'_> {
 mod tests {
     use super::*;
 
-    fn count(copy: u32, calls: u64) -> CallCount {
+    fn count(pid: u32, calls: u64) -> CallCount {
         let own = [("getppid".to_owned(), calls)].into();
-        CallCount { ops: 23, own, counted_pid: Some(copy), ..CallCount::default() }
+        CallCount { ops: 23, own, counted_pid: Some(pid), ..CallCount::default() }
     }
 
     #[test]
     fn each_call_of_the_counted_process_must_be_observed() {
-        let mut words = MonitorReport::default();
-        words.add_marked(7, 20);
-        words.add_marked(7, 3);
-        assert_eq!(verify_counted_ops(Some(&count(7, 23)), &words), Ok(23));
+        let mut report = MonitorReport::default();
+        report.add_marked(7, 20);
+        report.add_marked(7, 3);
+        assert_eq!(verify_counted_ops(Some(&count(7, 23)), &report), Ok(23));
         for made in [22, 24] {
-            let why = verify_counted_ops(Some(&count(7, made)), &words).unwrap_err();
-            assert!(why.contains("observed 23 calls") && why.contains(&made.to_string()), "{why}");
+            let reason = verify_counted_ops(Some(&count(7, made)), &report).unwrap_err();
+            assert!(
+                reason.contains("observed 23 calls") && reason.contains(&made.to_string()),
+                "{reason}"
+            );
         }
-        assert!(verify_counted_ops(Some(&count(8, 23)), &words).is_err(), "another process");
-        assert!(verify_counted_ops(None, &words).is_err(), "not counted");
+        assert!(verify_counted_ops(Some(&count(8, 23)), &report).is_err(), "another process");
+        assert!(verify_counted_ops(None, &report).is_err(), "not counted");
     }
 
     #[test]
     fn an_op_without_calls_is_observed_by_its_marks() {
-        let mut words = MonitorReport::default();
-        assert!(verify_counted_ops(Some(&count(7, 0)), &words).is_err());
-        words.add_marked(7, 0);
-        assert_eq!(verify_counted_ops(Some(&count(7, 0)), &words), Ok(0));
+        let mut report = MonitorReport::default();
+        assert!(verify_counted_ops(Some(&count(7, 0)), &report).is_err());
+        report.add_marked(7, 0);
+        assert_eq!(verify_counted_ops(Some(&count(7, 0)), &report), Ok(0));
     }
 
     #[test]

@@ -31,8 +31,8 @@ impl Run<'_> {
             }
             let spec = self
                 .worker_spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
-            let other = self.rows[row].peer_location();
-            match self.workers.pilot(spec, other)? {
+            let peer = self.rows[row].peer_location();
+            match self.workers.pilot(spec, peer)? {
                 Ok(plan) => {
                     self.rows[row].progress.set_plan(&plan);
                     self.emit(Entry::Piloted { row: row as u32, plan });
@@ -53,9 +53,9 @@ impl Run<'_> {
     /// wait for the same timeout.
     pub(super) fn give_up_remote_rows(&mut self, reason: &str) {
         for row in 0..self.rows.len() {
-            let is_next = self.rows[row].peer_location() == PeerLocation::RemoteMachine
+            let is_pending = self.rows[row].peer_location() == PeerLocation::RemoteMachine
                 && !self.rows[row].given_up;
-            if is_next && self.rows[row].progress.plan().is_none() {
+            if is_pending && self.rows[row].progress.plan().is_none() {
                 let reason = format!("not attempted, since another case failed: {reason}");
                 self.give_up(row, JobFailure::new(RowOutcome::Failed, reason));
             }
@@ -70,8 +70,8 @@ impl Run<'_> {
             }
             let ops = counted_ops(&self.rows[row].planned);
             let spec = self.worker_spec(row, Task::Count { warm_ops: WARM_OPS, ops });
-            let other = self.rows[row].peer_location();
-            let entry = match self.workers.count(spec, other)? {
+            let peer = self.rows[row].peer_location();
+            let entry = match self.workers.count(spec, peer)? {
                 Ok(count) => {
                     self.rows[row].count = Some(count.clone());
                     Entry::Counted { row: row as u32, count }

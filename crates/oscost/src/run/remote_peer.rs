@@ -56,14 +56,14 @@ impl<'a> PeerServers<'a> {
     }
 
     /// The failure of the session, if it has failed.
-    pub(super) fn gone(&self) -> Option<JobFailure> {
+    pub(super) fn failed(&self) -> Option<JobFailure> {
         self.failure.clone().map(failed_job)
     }
 
     /// Starts a server for the worker of this spec.
     pub(super) fn serve(&mut self, spec: &WorkerSpec) -> JobResult<Server> {
-        if let Some(gone) = self.gone() {
-            return Ok(Err(gone));
+        if let Some(failed) = self.failed() {
+            return Ok(Err(failed));
         }
         let token = match token() {
             Ok(token) => token,
@@ -79,9 +79,9 @@ impl<'a> PeerServers<'a> {
             timeout_ms: spec.timeout_ms + SERVER_GRACE_MS,
             ..spec.clone()
         };
-        let said =
+        let reply =
             self.request(&Order::Serve { id, spec: Box::new(spec) }, id, 2 * SUPERVISOR_GRACE);
-        Ok(match self.check_session(said)? {
+        Ok(match self.check_session(reply)? {
             Ok(Event::Ready { addr: Some(addr), .. }) if self.is_bound_address(&addr) => {
                 Ok(Server { id, end: RemoteEnd { addr, token } })
             }
@@ -91,7 +91,7 @@ impl<'a> PeerServers<'a> {
                 Err(failed_job(format!("the peer listens on an unexpected address: {addr:?}")))
             }
             Ok(other) => Err(peer_failure(other)),
-            Err(gone) => Err(gone),
+            Err(failed) => Err(failed),
         })
     }
 
@@ -103,7 +103,7 @@ impl<'a> PeerServers<'a> {
     /// Waits for the end of a server whose worker succeeded; returns the number of unauthorised
     /// connections.
     pub(super) fn finish(&mut self, server: &Server) -> JobResult<u64> {
-        let said = match self.next_event(server.id, SUPERVISOR_GRACE) {
+        let reply = match self.next_event(server.id, SUPERVISOR_GRACE) {
             // This server hangs; the next order shows whether the session does too.
             Err(HostError::TimedOut(patience)) => {
                 // If this fails, the next order reports it.
@@ -113,26 +113,26 @@ impl<'a> PeerServers<'a> {
             }
             other => other,
         };
-        Ok(match self.check_session(said)? {
-            Ok(Event::Served { unauthorised_connections: strangers, .. }) => Ok(strangers),
+        Ok(match self.check_session(reply)? {
+            Ok(Event::Served { unauthorised_connections: unauthorised, .. }) => Ok(unauthorised),
             Ok(other) => Err(peer_failure(other)),
-            Err(gone) => Err(gone),
+            Err(failed) => Err(failed),
         })
     }
 
     /// Stops a server whose worker failed; returns the failure that the server or its session
     /// reports.
     pub(super) fn stop(&mut self, server: &Server) -> Result<Option<String>, HostError> {
-        let asked = self.session.send(&Order::Stop { id: server.id });
-        let said = asked.and_then(|()| self.next_event(server.id, STOP_TIMEOUT));
-        let said = match said {
+        let sent = self.session.send(&Order::Stop { id: server.id });
+        let reply = sent.and_then(|()| self.next_event(server.id, STOP_TIMEOUT));
+        let reply = match reply {
             Err(HostError::TimedOut(_)) => return Ok(None),
             other => other,
         };
-        Ok(match self.check_session(said)? {
+        Ok(match self.check_session(reply)? {
             Ok(Event::Served { .. } | Event::Ready { .. }) => None,
             Ok(other) => Some(peer_failure(other).reason),
-            Err(gone) => Some(gone.reason),
+            Err(failed) => Some(failed.reason),
         })
     }
 
@@ -152,8 +152,8 @@ impl<'a> PeerServers<'a> {
     }
 
     /// A failed session fails the rows that need it, not the run; an interrupt ends the run.
-    fn check_session(&mut self, said: Result<Event, HostError>) -> JobResult<Event> {
-        match said {
+    fn check_session(&mut self, reply: Result<Event, HostError>) -> JobResult<Event> {
+        match reply {
             Ok(event) => Ok(Ok(event)),
             Err(HostError::Interrupted) => Err(HostError::Interrupted),
             Err(error) => {
@@ -170,8 +170,8 @@ fn failed_job(reason: String) -> JobFailure {
 
 /// The failure of a server.
 fn peer_failure(event: Event) -> JobFailure {
-    let told = job_failure(event);
-    JobFailure { reason: format!("the peer: {}", told.reason), ..told }
+    let failure = job_failure(event);
+    JobFailure { reason: format!("the peer: {}", failure.reason), ..failure }
 }
 
 /// 128 random bits in hexadecimal.

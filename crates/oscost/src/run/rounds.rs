@@ -45,17 +45,17 @@ impl Run<'_> {
 
     /// Measures the additional rows that the observer returns.
     pub(super) fn refine(&mut self, request: &Request) -> Result<(), RunError> {
-        let more = self.observer.additional_rows();
-        if more.is_empty() {
+        let additional = self.observer.additional_rows();
+        if additional.is_empty() {
             return Ok(());
         }
         let first = self.rows.len();
-        self.emit(Entry::RowsAdded { rows: more.clone() });
-        let treated =
+        self.emit(Entry::RowsAdded { rows: additional.clone() });
+        let treatments =
             self.rows.first().map_or_else(TreatmentSet::default, |row| row.treatments.clone());
-        self.rows.extend(more.into_iter().map(|planned| {
+        self.rows.extend(additional.into_iter().map(|planned| {
             let row = RowRun::new(planned, request.profile);
-            RowRun { treatments: treated.clone(), ..row }
+            RowRun { treatments: treatments.clone(), ..row }
         }));
         self.prepare(first)?;
         self.measure_until_settled(first, request)
@@ -84,19 +84,19 @@ impl Run<'_> {
         let is_real = matches!(phase(0), Phase::Round(_));
         // Rows added later continue the numbering: a number identifies one round of the whole run.
         let mut round = if is_real { self.rounds_done } else { 0 };
-        let common = round + ROUNDS_FOR_ALL_ROWS;
+        let adaptive_from = round + ROUNDS_FOR_ALL_ROWS;
         while self.rows.iter().any(|row| !row.is_settled()) && !self.time_is_up() {
-            let mut wanted: Vec<usize> =
+            let mut rows: Vec<usize> =
                 (0..self.rows.len()).filter(|&row| self.rows[row].needs_worker()).collect();
-            if round >= common && self.deadline.is_some() {
-                wanted = self.least_precise_rows(wanted);
+            if round >= adaptive_from && self.deadline.is_some() {
+                rows = self.least_precise_rows(rows);
             }
-            self.order.shuffle(&mut wanted);
+            self.order.shuffle(&mut rows);
             if is_injected(InjectedFault::BackToBack) {
-                wanted.sort_unstable();
-                wanted.truncate(1);
+                rows.sort_unstable();
+                rows.truncate(1);
             }
-            for row in wanted {
+            for row in rows {
                 if self.time_is_up() {
                     break;
                 }
@@ -119,10 +119,10 @@ impl Run<'_> {
 
     /// The half of the unsettled rows that is furthest from its goal; reference cases are always
     /// included.
-    pub(super) fn least_precise_rows(&self, wanted: Vec<usize>) -> Vec<usize> {
+    pub(super) fn least_precise_rows(&self, rows: Vec<usize>) -> Vec<usize> {
         let need = |&row: &usize| self.rows[row].progress.goal_distance();
         let (mut rows, settled): (Vec<usize>, Vec<usize>) =
-            wanted.into_iter().partition(|&row| !self.rows[row].is_settled());
+            rows.into_iter().partition(|&row| !self.rows[row].is_settled());
         rows.sort_by(|one, other| need(other).total_cmp(&need(one)));
         let passed_over = rows.split_off(rows.len().div_ceil(2));
         rows.extend(passed_over.into_iter().filter(|&row| self.rows[row].planned.is_reference));
@@ -134,9 +134,9 @@ impl Run<'_> {
     pub(super) fn measure_worker(&mut self, row: usize, phase: Phase) -> Result<(), RunError> {
         let Some(plan) = self.rows[row].progress.plan().cloned() else { return Ok(()) };
         let spec = self.worker_spec(row, Task::Measure(plan.clone()));
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let outcome = self.workers.measure(spec, self.rows[row].peer_location())?;
-        let took = begun.elapsed();
+        let took = started_at.elapsed();
         self.check_early_detachment();
         if self.rows[row].given_up {
             return Ok(());

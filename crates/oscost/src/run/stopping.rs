@@ -76,15 +76,15 @@ impl Profile {
 
     /// The goal of a row that is timed in `mode`.
     fn goal(self, mode: Option<Mode>) -> Goal {
-        let wider = if mode == Some(Mode::C) { COLD_GOAL_FACTOR } else { 1.0 };
-        let most_repetitions = match self {
+        let factor = if mode == Some(Mode::C) { COLD_GOAL_FACTOR } else { 1.0 };
+        let max_repetitions = match self {
             Profile::Quick => QUICK_REPETITIONS,
             Profile::Default { .. } => MAX_REPETITIONS,
             Profile::Thorough { .. } => MAX_THOROUGH_REPETITIONS,
         };
         // Without a goal no width is narrow enough to stop early.
-        let relative_half_width = self.precision_pct().map_or(0.0, |pct| wider * pct / 100.0);
-        Goal { relative_half_width, max_repetitions: most_repetitions }
+        let relative_half_width = self.precision_pct().map_or(0.0, |pct| factor * pct / 100.0);
+        Goal { relative_half_width, max_repetitions }
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) struct RowProgress {
 impl RowProgress {
     pub(super) fn new(profile: Profile) -> Self {
         let stopping = AdaptiveStopping::new(profile.goal(None));
-        let until = match profile {
+        let target_repetitions = match profile {
             Profile::Quick => QUICK_REPETITIONS,
             Profile::Default { .. } => stopping.first_look(),
             Profile::Thorough { .. } => THOROUGH_FIRST_PHASE,
@@ -125,7 +125,7 @@ impl RowProgress {
             plan: None,
             values,
             attempts: 0,
-            target_repetitions: until,
+            target_repetitions,
             stopping,
             settled: false,
         }
@@ -171,12 +171,13 @@ impl RowProgress {
 
     /// Whether the precision goal is reached; a run without a goal only needs its repetitions.
     pub(super) fn converged(&self) -> bool {
-        let narrow = || self.width().is_some_and(|width| width <= self.goal().relative_half_width);
+        let is_narrow =
+            || self.width().is_some_and(|width| width <= self.goal().relative_half_width);
         match self.profile {
             Profile::Quick => self.values() >= QUICK_REPETITIONS,
             // One narrow interval is often luck: a row that was cut short has not converged.
-            Profile::Default { .. } => self.settled && narrow(),
-            Profile::Thorough { .. } => narrow(),
+            Profile::Default { .. } => self.settled && is_narrow(),
+            Profile::Thorough { .. } => is_narrow(),
         }
     }
 
@@ -193,9 +194,9 @@ impl RowProgress {
     ) -> Progress {
         let Some(plan) = &self.plan else { return Progress::Continue };
         self.attempts += 1;
-        let how = SampleContext::new(&row.definition, plan, clock);
-        let how = SampleContext { switches: row.monitored || how.switches, ..how };
-        self.values.push(worker_value(samples, 0, how));
+        let context = SampleContext::new(&row.definition, plan, clock);
+        let context = SampleContext { switches: row.monitored || context.switches, ..context };
+        self.values.push(worker_value(samples, 0, context));
         if self.settled {
             return Progress::Continue; // A reference case is measured until the end of the run.
         }

@@ -31,7 +31,7 @@ struct TrialSet {
     done: u32,
     trial_count: u32,
     /// When its first round was over.
-    begun: Option<Instant>,
+    started_at: Option<Instant>,
     /// When its next round is due; `None` for immediately.
     due: Option<Instant>,
 }
@@ -40,22 +40,22 @@ impl TrialSet {
     /// When its next round is due, so that the last one is [`MIN_PAIR_SPAN`] after the first.
     fn next_due(&self) -> Option<Instant> {
         let rounds = self.trial_count.saturating_sub(1).max(1);
-        Some(self.begun? + MIN_PAIR_SPAN * self.done.min(rounds) / rounds)
+        Some(self.started_at? + MIN_PAIR_SPAN * self.done.min(rounds) / rounds)
     }
 }
 
 /// The warm-up succeeded and the first trial failed: leftovers of the warm-up may be the cause.
-fn explain_first_failure(ended: JobFailure) -> JobFailure {
-    match ended.outcome {
-        RowOutcome::Failed if !ended.is_final => JobFailure {
+fn explain_first_failure(failure: JobFailure) -> JobFailure {
+    match failure.outcome {
+        RowOutcome::Failed if !failure.is_final => JobFailure {
             reason: format!(
                 "{}; the warm-up succeeded: if leftovers of one run affect the next, `--prepare \
                  COMMAND` (`before` in a file) runs before each",
-                ended.reason
+                failure.reason
             ),
-            ..ended
+            ..failure
         },
-        _ => ended,
+        _ => failure,
     }
 }
 
@@ -68,38 +68,38 @@ impl Run<'_> {
     /// Runs the trials of all programs: each row alone, or compared rows side by side.
     pub(super) fn trials(
         &mut self,
-        contest: Option<&ComparisonPlan>,
-        time: TrialBudget,
+        comparison: Option<&ComparisonPlan>,
+        budget: TrialBudget,
     ) -> Result<(), RunError> {
-        let mut all = self.trial_sets(contest);
+        let mut sets = self.trial_sets(comparison);
         let deadline = self.deadline;
-        self.deadline = time.run_limit.map(|until| self.started_at + until);
-        let share = time.time_budget / u32::try_from(all.len()).unwrap_or(1).max(1);
-        self.warm_up_all(&all)?;
-        if time.count_calls {
-            self.count_programs(&all)?;
+        self.deadline = budget.run_limit.map(|until| self.started_at + until);
+        let share = budget.time_budget / u32::try_from(sets.len()).unwrap_or(1).max(1);
+        self.warm_up_all(&sets)?;
+        if budget.count_calls {
+            self.count_programs(&sets)?;
         }
-        while self.retain_measurable(&mut all, contest) {
-            self.order.shuffle(&mut all);
-            for set in &mut all {
+        while self.retain_measurable(&mut sets, comparison) {
+            self.order.shuffle(&mut sets);
+            for set in &mut sets {
                 if self.time_is_up() && set.done > 0 || set.due > Some(Instant::now()) {
                     continue;
                 }
-                let begun = Instant::now();
+                let started_at = Instant::now();
                 self.round_of_trials(set)?;
                 if set.done == 0 {
-                    set.trial_count = self.wanted(set.rows[0], share, begun.elapsed());
+                    set.trial_count = self.trials_within(set.rows[0], share, started_at.elapsed());
                     // The first pair lies before this, the last one behind the end.
-                    set.begun = Some(Instant::now());
+                    set.started_at = Some(Instant::now());
                 }
                 set.done += 1;
-                set.due = set.next_due().filter(|_| contest.is_some() && time.spread);
+                set.due = set.next_due().filter(|_| comparison.is_some() && budget.spread);
             }
-            if self.time_is_up() && all.iter().all(|set| set.done > 0) {
-                self.pairs_missing |= all.iter().any(|set| set.done < set.trial_count);
+            if self.time_is_up() && sets.iter().all(|set| set.done > 0) {
+                self.pairs_missing |= sets.iter().any(|set| set.done < set.trial_count);
                 break;
             }
-            let unfinished = all.iter().filter(|set| set.done < set.trial_count);
+            let unfinished = sets.iter().filter(|set| set.done < set.trial_count);
             if let Some(Some(due)) = unfinished.map(|set| set.due).min() {
                 self.sleep_until(due)?;
             }
@@ -110,36 +110,40 @@ impl Run<'_> {
 
     /// Removes rows that were given up, and sets that are done or have nothing left to compare;
     /// returns whether any is left.
-    fn retain_measurable(&self, all: &mut Vec<TrialSet>, contest: Option<&ComparisonPlan>) -> bool {
-        all.retain_mut(|set| {
+    fn retain_measurable(
+        &self,
+        sets: &mut Vec<TrialSet>,
+        comparison: Option<&ComparisonPlan>,
+    ) -> bool {
+        sets.retain_mut(|set| {
             let base = set.rows.first().copied();
             set.rows.retain(|&row| !self.rows[row].given_up);
-            let has_partner = match contest {
-                Some(contest) => {
+            let has_partner = match comparison {
+                Some(comparison) => {
                     set.rows.first().copied() == base
-                        && (set.rows.len() > 1 || contest.measure_lone_bases)
+                        && (set.rows.len() > 1 || comparison.measure_lone_bases)
                 }
                 None => !set.rows.is_empty(),
             };
             has_partner && base.is_some() && (set.done == 0 || set.done < set.trial_count)
         });
-        !all.is_empty()
+        !sets.is_empty()
     }
 
     /// The sets of trials.
-    fn trial_sets(&self, contest: Option<&ComparisonPlan>) -> Vec<TrialSet> {
+    fn trial_sets(&self, comparison: Option<&ComparisonPlan>) -> Vec<TrialSet> {
         let trials = |number: usize, rows: Vec<usize>, attaches| TrialSet {
             number: number as u32,
             attaches,
             rows,
             done: 0,
             trial_count: 0,
-            begun: None,
+            started_at: None,
             due: None,
         };
-        match contest {
-            Some(contest) => {
-                let of_programs = contest.sets.iter().enumerate();
+        match comparison {
+            Some(comparison) => {
+                let of_programs = comparison.sets.iter().enumerate();
                 let of_programs = of_programs.filter(|(_, set)| self.is_program(set.base));
                 let rows = of_programs.map(|(number, set)| {
                     let rows = std::iter::once(set.base).chain(set.news.iter().copied());
@@ -155,7 +159,7 @@ impl Run<'_> {
     }
 
     /// How many rounds fit into that time, if the first one took this long.
-    fn wanted(&self, row: usize, within: Duration, first: Duration) -> u32 {
+    fn trials_within(&self, row: usize, within: Duration, first: Duration) -> u32 {
         let Some(workload) = &self.rows[row].planned.workload else { return 0 };
         let fit = within.as_secs_f64() / first.as_secs_f64().max(1e-3);
         (fit as u32).clamp(workload.min_trials, workload.trials.max(workload.min_trials))
@@ -163,17 +167,17 @@ impl Run<'_> {
 
     /// Runs one untimed trial of each row: it warms the caches, and a program that cannot run fails
     /// before anything is timed.
-    fn warm_up_all(&mut self, all: &[TrialSet]) -> Result<(), RunError> {
-        let mut warm: Vec<usize> = Vec::new();
-        for set in all {
+    fn warm_up_all(&mut self, sets: &[TrialSet]) -> Result<(), RunError> {
+        let mut done: Vec<usize> = Vec::new();
+        for set in sets {
             for &row in &set.rows {
-                if warm.contains(&row) || self.rows[row].given_up {
+                if done.contains(&row) || self.rows[row].given_up {
                     continue;
                 }
-                warm.push(row);
+                done.push(row);
                 match self.trial(row, set.attaches, true)? {
-                    Ok(ran) => self.rows[row].warm_lines = ran.lines,
-                    Err(ended) => self.give_up(row, ended),
+                    Ok(result) => self.rows[row].warm_lines = result.lines,
+                    Err(failure) => self.give_up(row, failure),
                 }
             }
         }
@@ -182,9 +186,9 @@ impl Run<'_> {
 
     /// Runs each program once under a tracer, which counts its system calls. Treatments make no
     /// calls in the program, so only the base's program is counted.
-    fn count_programs(&mut self, all: &[TrialSet]) -> Result<(), RunError> {
+    fn count_programs(&mut self, sets: &[TrialSet]) -> Result<(), RunError> {
         let mut counted: Vec<usize> = Vec::new();
-        for &row in all.iter().flat_map(|set| set.rows.first()) {
+        for &row in sets.iter().flat_map(|set| set.rows.first()) {
             if counted.contains(&row) || self.rows[row].given_up {
                 continue;
             }
@@ -195,7 +199,7 @@ impl Run<'_> {
             let spec = WorkerSpec { treatments: Vec::new(), ..spec };
             let entry = match self.workers.count(spec, PeerLocation::SameMachine)? {
                 Ok(count) => Entry::Counted { row: row as u32, count },
-                Err(ended) => Entry::NotCounted { row: row as u32, reason: ended.reason },
+                Err(failure) => Entry::NotCounted { row: row as u32, reason: failure.reason },
             };
             self.emit(entry);
         }
@@ -218,20 +222,20 @@ impl Run<'_> {
         let mut order = set.rows.clone();
         self.order.shuffle(&mut order);
         for row in order {
-            let read =
-                self.trial(row, set.attaches, false)?.and_then(|ran| self.read_trial(row, ran));
-            let read = read.map_err(|ended| match self.rows[row].lost_workers == set.done {
-                true => explain_first_failure(ended),
-                false => ended,
+            let result = self.trial(row, set.attaches, false)?;
+            let trial = result.and_then(|result| self.read_trial(row, result));
+            let trial = trial.map_err(|failure| match self.rows[row].lost_workers == set.done {
+                true => explain_first_failure(failure),
+                false => failure,
             });
-            let outcome = match &read {
+            let outcome = match &trial {
                 Ok(trial) => WorkerOutcome::Trial(Box::new(trial.clone())),
                 Err(JobFailure { outcome, reason, .. }) => {
                     WorkerOutcome::Lost { outcome: *outcome, reason: reason.clone() }
                 }
             };
             self.emit_worker(row, Phase::Round(set.done), set.number, outcome);
-            if let Err(failure) = read {
+            if let Err(failure) = trial {
                 self.count_lost_worker(row, failure);
             }
         }
@@ -240,13 +244,13 @@ impl Run<'_> {
 
     /// Reads the figures from a trial's output. If a figure is missing, the program or the
     /// expression is wrong: another trial would not help.
-    fn read_trial(&self, row: usize, ran: ProgramResult) -> Result<Trial, JobFailure> {
+    fn read_trial(&self, row: usize, result: ProgramResult) -> Result<Trial, JobFailure> {
         let Some(workload) = &self.rows[row].planned.workload else {
             return Ok(Trial::default());
         };
-        let figures = workloads::figures(workload, &ran, self.rows[row].warm_lines);
+        let figures = workloads::figures(workload, &result, self.rows[row].warm_lines);
         let figures = figures.map_err(|reason| JobFailure::new(RowOutcome::Failed, reason))?;
-        Ok(Trial { real_ns: ran.real_ns, usage: ran.usage, figures })
+        Ok(Trial { real_ns: result.real_ns, usage: result.usage, figures })
     }
 
     /// Runs a row's program once, with its treatments attached.
@@ -254,15 +258,15 @@ impl Run<'_> {
         &mut self,
         row: usize,
         attaches: bool,
-        warms: bool,
+        is_warm_up: bool,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
-        let Some(spec) = self.program_spec(row, Task::Run { warm_up: warms }) else {
+        let Some(spec) = self.program_spec(row, Task::Run { warm_up: is_warm_up }) else {
             return Ok(Err(JobFailure::new(RowOutcome::Failed, "it has no program")));
         };
         if !attaches {
-            let ran = self.workers.run_program(spec)?;
+            let result = self.workers.run_program(spec)?;
             self.check_early_detachment();
-            return Ok(ran);
+            return Ok(result);
         }
         self.with_attached(row, |_| 0, |run| Ok(run.workers.run_program(spec)?))
     }
@@ -274,22 +278,22 @@ mod tests {
 
     #[test]
     fn rounds_are_spread_from_the_first_to_the_last() {
-        let begun = Instant::now();
-        let set = |done, wanted| TrialSet {
+        let started_at = Instant::now();
+        let set = |done, trial_count| TrialSet {
             number: 0,
             attaches: true,
             rows: vec![0, 1],
             done,
-            trial_count: wanted,
-            begun: Some(begun),
+            trial_count,
+            started_at: Some(started_at),
             due: None,
         };
-        let due = |done, wanted| set(done, wanted).next_due().map(|due| due - begun);
+        let due = |done, trial_count| set(done, trial_count).next_due().map(|due| due - started_at);
         assert_eq!(due(1, 10), Some(MIN_PAIR_SPAN / 9));
         assert_eq!(due(9, 10), Some(MIN_PAIR_SPAN));
         assert_eq!(due(10, 10), Some(MIN_PAIR_SPAN), "nothing is due after the last one");
         assert_eq!(due(1, 1), Some(MIN_PAIR_SPAN));
-        assert_eq!(TrialSet { begun: None, ..set(0, 0) }.next_due(), None);
+        assert_eq!(TrialSet { started_at: None, ..set(0, 0) }.next_due(), None);
     }
 
     #[test]

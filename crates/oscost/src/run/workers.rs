@@ -22,7 +22,7 @@ pub(super) struct Measurement {
     /// The disturbance of the worker.
     pub(super) disturbance: Disturbance,
     /// How often an op woke the monitor, per arm.
-    pub(super) seen: Vec<Option<f64>>,
+    pub(super) monitor_wakeups_per_op: Vec<Option<f64>>,
     /// The speculation control state of each arm.
     pub(super) speculation: Vec<Option<String>>,
 }
@@ -35,7 +35,12 @@ impl Measurement {
         Self {
             samples,
             disturbance: self.disturbance,
-            seen: self.seen.get(at).into_iter().copied().collect(),
+            monitor_wakeups_per_op: self
+                .monitor_wakeups_per_op
+                .get(at)
+                .into_iter()
+                .copied()
+                .collect(),
             speculation: self.speculation.get(at).into_iter().cloned().collect(),
         }
     }
@@ -50,7 +55,7 @@ impl Measurement {
         WorkerOutcome::Sampled {
             samples: self.samples,
             disturbance: Box::new(self.disturbance),
-            monitor_wakeups_per_op: self.seen.first().copied().flatten(),
+            monitor_wakeups_per_op: self.monitor_wakeups_per_op.first().copied().flatten(),
             speculation: self.speculation.into_iter().next().flatten(),
         }
     }
@@ -64,7 +69,7 @@ pub(super) struct Workers<'a> {
     session: &'a mut dyn Session,
     last_id: u64,
     /// The servers on the machine of a remote peer.
-    far: Option<PeerServers<'a>>,
+    peer_servers: Option<PeerServers<'a>>,
     /// The jobs with treatments attached to the system.
     pub(super) attached: Vec<u64>,
     /// The failure of an attached job that ended early.
@@ -82,17 +87,23 @@ pub(super) enum PeerLocation {
 
 impl<'a> Workers<'a> {
     pub(super) fn new(session: &'a mut dyn Session) -> Self {
-        Self { session, last_id: 0, far: None, attached: Vec::new(), early_detachment: None }
+        Self {
+            session,
+            last_id: 0,
+            peer_servers: None,
+            attached: Vec::new(),
+            early_detachment: None,
+        }
     }
 
     /// The same, with a remote peer.
-    pub(super) fn with_peer(self, far: Option<PeerServers<'a>>) -> Self {
-        Self { far, ..self }
+    pub(super) fn with_peer(self, peer_servers: Option<PeerServers<'a>>) -> Self {
+        Self { peer_servers, ..self }
     }
 
     /// The servers on the machine of a remote peer.
-    pub(super) fn far(&mut self) -> Option<&mut PeerServers<'a>> {
-        self.far.as_mut()
+    pub(super) fn peer_servers(&mut self) -> Option<&mut PeerServers<'a>> {
+        self.peer_servers.as_mut()
     }
 
     pub(super) fn session(&self) -> &dyn Session {
@@ -121,8 +132,8 @@ impl<'a> Workers<'a> {
             if event.id() == Some(id) {
                 return Ok(event);
             }
-            if let Some(off) = event.id().filter(|id| self.attached.contains(id)) {
-                self.attached.retain(|id| *id != off);
+            if let Some(attached) = event.id().filter(|id| self.attached.contains(id)) {
+                self.attached.retain(|id| *id != attached);
                 self.early_detachment = Some(job_failure(event));
             }
         }
@@ -132,14 +143,14 @@ impl<'a> Workers<'a> {
     fn run_worker(&mut self, spec: WorkerSpec, groups: u32) -> Result<Event, HostError> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
-        let stops = matches!(spec.task, Task::Measure(_));
+        let is_measurement = matches!(spec.task, Task::Measure(_));
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         match self.next(id, patience)? {
             Event::Ready { .. } => {}
             other => return Ok(other),
         }
         self.session.send(&Order::Go { id, batches: groups, arm: 0 })?;
-        if stops {
+        if is_measurement {
             self.session.send(&Order::Stop { id })?;
         }
         self.next(id, patience)
@@ -150,37 +161,41 @@ impl<'a> Workers<'a> {
     fn with_peer_server(
         &mut self,
         spec: WorkerSpec,
-        other: PeerLocation,
-        does: impl FnOnce(&mut Self, WorkerSpec) -> Result<Event, HostError>,
+        peer: PeerLocation,
+        run: impl FnOnce(&mut Self, WorkerSpec) -> Result<Event, HostError>,
     ) -> JobResult<(Event, u64)> {
-        let Some(far) = self.far.as_mut().filter(|_| other == PeerLocation::RemoteMachine) else {
-            return Ok(Ok((does(self, spec)?, 0)));
+        let Some(peer_servers) =
+            self.peer_servers.as_mut().filter(|_| peer == PeerLocation::RemoteMachine)
+        else {
+            return Ok(Ok((run(self, spec)?, 0)));
         };
-        let server = match far.serve(&spec)? {
+        let server = match peer_servers.serve(&spec)? {
             Ok(server) => server,
             Err(ended) => return Ok(Err(ended)),
         };
-        let event = does(self, WorkerSpec { remote_end: Some(server.end.clone()), ..spec })?;
-        let Some(far) = &mut self.far else { return Ok(Ok((event, 0))) };
+        let event = run(self, WorkerSpec { remote_end: Some(server.end.clone()), ..spec })?;
+        let Some(peer_servers) = &mut self.peer_servers else { return Ok(Ok((event, 0))) };
         let done =
             matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
         if done {
-            return Ok(far.finish(&server)?.map(|strangers| (event, strangers)));
+            return Ok(peer_servers.finish(&server)?.map(|unauthorised| (event, unauthorised)));
         }
-        let mut why = job_failure(event);
-        let theirs = far.stop(&server)?;
+        let mut failure = job_failure(event);
+        let server_failure = peer_servers.stop(&server)?;
         // A skipped worker and its server name the same missing requirement.
-        if let Some(theirs) = theirs.filter(|_| why.outcome != RowOutcome::Skipped) {
-            why.reason = format!("{}; {theirs}", why.reason);
+        if let Some(server_failure) =
+            server_failure.filter(|_| failure.outcome != RowOutcome::Skipped)
+        {
+            failure.reason = format!("{}; {server_failure}", failure.reason);
         }
-        Ok(Err(why))
+        Ok(Err(failure))
     }
 
     /// Runs the pilot of a case.
-    pub(super) fn pilot(&mut self, spec: WorkerSpec, other: PeerLocation) -> JobResult<BatchPlan> {
-        let said =
-            self.with_peer_server(spec, other, |workers, spec| workers.run_worker(spec, 1))?;
-        Ok(said.and_then(|(event, _)| match event {
+    pub(super) fn pilot(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<BatchPlan> {
+        let result =
+            self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, 1))?;
+        Ok(result.and_then(|(event, _)| match event {
             Event::Piloted { plan, .. } => Ok(plan),
             other => Err(job_failure(other)),
         }))
@@ -190,28 +205,35 @@ impl<'a> Workers<'a> {
     pub(super) fn measure(
         &mut self,
         spec: WorkerSpec,
-        other: PeerLocation,
+        peer: PeerLocation,
     ) -> JobResult<Measurement> {
         let groups = match &spec.task {
             Task::Measure(plan) => plan.groups,
             _ => 1,
         };
-        let said =
-            self.with_peer_server(spec, other, |workers, spec| workers.run_worker(spec, groups))?;
-        Ok(said.and_then(|(event, strangers)| match event {
+        let result =
+            self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, groups))?;
+        Ok(result.and_then(|(event, unauthorised)| match event {
             Event::Sampled {
                 samples,
                 mut disturbance,
-                monitor_wakeups_per_op: seen,
+                monitor_wakeups_per_op,
                 speculation,
                 ..
             } => {
-                if let (PeerLocation::RemoteMachine, Some(far)) = (other, &self.far) {
+                if let (PeerLocation::RemoteMachine, Some(peer_servers)) =
+                    (peer, &self.peer_servers)
+                {
                     let channel = disturbance.channel.get_or_insert_default();
-                    channel.unauthorised_connections += strangers;
-                    channel.peer_cpu = channel.peer_cpu.or(far.cpu);
+                    channel.unauthorised_connections += unauthorised;
+                    channel.peer_cpu = channel.peer_cpu.or(peer_servers.cpu);
                 }
-                Ok(Measurement { samples, disturbance: *disturbance, seen, speculation })
+                Ok(Measurement {
+                    samples,
+                    disturbance: *disturbance,
+                    monitor_wakeups_per_op,
+                    speculation,
+                })
             }
             other => Err(job_failure(other)),
         }))
@@ -229,14 +251,14 @@ impl<'a> Workers<'a> {
     }
 
     /// Counts the calls of a case.
-    pub(super) fn count(&mut self, spec: WorkerSpec, other: PeerLocation) -> JobResult<CallCount> {
-        let said = self.with_peer_server(spec, other, |workers, spec| {
+    pub(super) fn count(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<CallCount> {
+        let result = self.with_peer_server(spec, peer, |workers, spec| {
             let id = workers.id();
             let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
             workers.session.send(&Order::Count { id, spec: Box::new(spec) })?;
             workers.next(id, patience)
         })?;
-        Ok(said.and_then(|(event, _)| match event {
+        Ok(result.and_then(|(event, _)| match event {
             Event::Counted { count, .. } => Ok(*count),
             other => Err(job_failure(other)),
         }))
@@ -266,10 +288,10 @@ impl<'a> Workers<'a> {
         cpus: &[u32],
         clock: ClockKind,
         spin: Duration,
-        except: &[u32],
+        excluded_pids: &[u32],
     ) -> JobResult<ProbeWithActivity> {
         let id = self.id();
-        self.session.send(&Order::Watch { id, excluded_pids: except.to_vec() })?;
+        self.session.send(&Order::Watch { id, excluded_pids: excluded_pids.to_vec() })?;
         match self.next(id, SUPERVISOR_GRACE)? {
             Event::Ready { .. } => {}
             // It reports at once, or why it cannot observe: the probe is useful alone.
@@ -279,8 +301,8 @@ impl<'a> Workers<'a> {
         }
         let probe = self.probe(cpus, clock, spin)?;
         self.session.send(&Order::Stop { id })?;
-        let watch = activity_of(self.next(id, SUPERVISOR_GRACE)?);
-        Ok(probe.map(|probe| (probe, watch)))
+        let activity = activity_of(self.next(id, SUPERVISOR_GRACE)?);
+        Ok(probe.map(|probe| (probe, activity)))
     }
 
     /// Calibrates a clock.
@@ -301,7 +323,7 @@ impl<'a> Workers<'a> {
 /// The activity in an event.
 fn activity_of(event: Event) -> Result<SystemActivity, String> {
     match event {
-        Event::Watched { activity: watch, .. } => Ok(*watch),
-        other => Err(job_failure(other).reason),
+        Event::Watched { activity, .. } => Ok(*activity),
+        peer => Err(job_failure(peer).reason),
     }
 }

@@ -209,7 +209,11 @@ fn counts_are_compared_only_for_one_emulator_and_one_worker() {
         ("/machines/0/vm/emulator", "QEMU 10.0.2".into(), "another emulator: QEMU 7.2.22 and"),
         ("/machines/0/vm/cpu", "qemu64".into(), "another CPU: max and qemu64"),
         ("/machines/0/vm/mem_mib", 256.into(), "another machine: 512 MiB of memory and 256"),
-        ("/machines/0/vm", serde_json::Value::Null, "one side does not record how its machine was booted"),
+        (
+            "/machines/0/vm",
+            serde_json::Value::Null,
+            "one side does not record how its machine was booted",
+        ),
         ("/tool/worker/hash", "dead".into(), "another build of the worker"),
         ("/results/0/unit", "ns/op".into(), "another unit: insn/op and ns/op"),
     ] {

@@ -1,5 +1,4 @@
-//! Journals of runs in machines that are made up and count instructions: one boot, or two that are
-//! compared.
+//! Journals of runs on simulated machines that count instructions: one boot, or two that are compared.
 
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
@@ -11,12 +10,12 @@ use oscost_model::record::{Machine, RowOutcome, Settings, TargetInfo, Tool, Vm, 
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
-/// A kernel that is booted, and what its calls take.
+/// A booted kernel and the instructions of its calls.
 #[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) release: &'static str,
     pub(crate) append: Option<&'static str>,
-    /// Instructions of an op, by benchmark: of each of its workers, or none of one that was lost.
+    /// Instructions of an op by benchmark, for each of its workers; `None` for a lost one.
     pub(crate) costs: Vec<(&'static str, Vec<Option<i64>>)>,
 }
 
@@ -25,7 +24,7 @@ pub(crate) fn exactly(cost: i64) -> Vec<Option<i64>> {
     vec![Some(cost); 3]
 }
 
-/// A kernel of that release whose calls take so much, exactly.
+/// A kernel of this release whose calls take exactly these numbers of instructions.
 pub(crate) fn kernel(release: &'static str, costs: &[(&'static str, i64)]) -> Kernel {
     let costs = costs.iter().map(|&(case, cost)| (case, exactly(cost))).collect();
     Kernel { release, append: None, costs }
@@ -60,7 +59,7 @@ impl Kernel {
     fn row(&self, benchmark: &str, id: &str) -> PlannedRow {
         let definition = Definition {
             id: benchmark.to_owned(),
-            asks: "What does it take?".to_owned(),
+            asks: "How many instructions does it take?".to_owned(),
             op: String::new(),
             expected: String::new(),
             unit: Unit::InstructionsPerOp,
@@ -93,7 +92,7 @@ impl Kernel {
     }
 }
 
-/// What a worker brings whose op takes so many instructions, its clock and its loop some more.
+/// The outcome of a worker whose op takes this many instructions, its clock and loop some more.
 fn worker(cost: Option<i64>) -> WorkerOutcome {
     let Some(cost) = cost else {
         let reason = "it was killed".to_owned();
@@ -109,7 +108,7 @@ fn worker(cost: Option<i64>) -> WorkerOutcome {
             ..Sample::default()
         })
     };
-    // What a guest takes for time is made of instructions, and is told by nobody.
+    // The guest's time is derived from instructions, and is not reported.
     let usage = Usage { ops: 700, user_ns: 70_000, system_ns: 7_000, ..Usage::default() };
     let disturbance = Disturbance {
         wall_ns: 1_000_000,
@@ -162,7 +161,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
         let machine = Box::new(kernel.machine(id));
         entries.push(Entry::MachineDescribed { machine, tracers: vec![] });
     }
-    // Begun and ended: what passed between is no rate of anything.
+    // Calibrated at the start and at the end: the time in between gives no rate.
     for (kernel, id) in (0i64..).zip(&ids).cycle().take(2 * ids.len()) {
         let calibration = Calibration {
             kind: ClockKind::Instructions,

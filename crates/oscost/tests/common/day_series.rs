@@ -1,4 +1,4 @@
-//! Many days of a machine that is made up, with a step that is known to be there.
+//! Many days of a simulated machine, with a known step.
 
 use std::fs;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::Sandbox;
 
 const ASKED: &[&str] = &["timer/clock-gettime", "syscall/getppid", "--json", "-", "--no-store"];
-/// The case that steps.
+/// The case with the step.
 pub(crate) const CASE: &str = "syscall/getppid:via=libc";
-/// The first run behind the step, counted from 0.
+/// The index of the first run after the step.
 pub(crate) const STEP: usize = 25;
-/// All runs that belong together.
+/// The number of runs of the series.
 pub(crate) const RUNS: usize = 40;
 
-/// A record of the made-up machine, as if it had been measured here, in peace.
+/// A record of the simulated machine, as if it had been measured here and quiet.
 pub(crate) fn record(sandbox: &Sandbox) -> Value {
     let mut record = sandbox.fake("measured", ASKED).exits(0).json();
     for row in record["results"].as_array_mut().unwrap() {
@@ -27,8 +27,8 @@ pub(crate) fn record(sandbox: &Sandbox) -> Value {
     record
 }
 
-/// The record as that of a day: every figure wanders by some thousandths, the case steps by 6 %
-/// where the kernel is updated.
+/// The record of a day: each figure varies by a few thousandths, and the case steps by 6 % with the
+/// kernel's update.
 pub(crate) fn of_day(record: &Value, day: usize) -> Value {
     let mut record = record.clone();
     let (month, date) = (9 + day / 30, 1 + day % 30);
@@ -55,7 +55,7 @@ pub(crate) fn import(sandbox: &Sandbox, record: &Value) {
     sandbox.oscost(&["runs", "import", path.to_str().unwrap()]).exits(0);
 }
 
-/// A store with some days of the made-up machine, each of them changed.
+/// A store with some days of the simulated machine, each of them changed.
 pub(crate) fn changed_days(days: usize, change: impl Fn(usize, &mut Value)) -> Sandbox {
     let sandbox = Sandbox::new();
     let record = record(&sandbox);
@@ -67,7 +67,7 @@ pub(crate) fn changed_days(days: usize, change: impl Fn(usize, &mut Value)) -> S
     sandbox
 }
 
-/// A store with forty days of the made-up machine, and three runs that do not belong to them.
+/// A store with forty days of the simulated machine, and three runs of other machines.
 pub(crate) fn forty_days() -> Sandbox {
     let sandbox = Sandbox::new();
     let record = record(&sandbox);

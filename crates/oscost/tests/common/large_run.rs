@@ -1,5 +1,5 @@
-//! A made-up run of as many rows as somebody wants, with all that runs have: curves, floors,
-//! classes, flags, what was not measured, and raw batches. The same is made each time.
+//! A synthetic run of any number of rows with everything that runs contain: curves, floors, classes,
+//! flags, unmeasured rows, and raw batches. It is deterministic.
 
 use oscost_model::curve::{BoundedValue, Break, Curve, CurvePoint, Scaling};
 use oscost_model::point::Point;
@@ -8,15 +8,15 @@ use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
-/// Workers of a row.
+/// The number of workers of a row.
 const REPETITIONS: u32 = 12;
-/// Sizes in a curve.
+/// The number of sizes in a curve.
 const SIZES: u32 = 7;
 /// The other axis of each benchmark.
 const WAYS: [&str; 3] = ["raw", "libc", "ring"];
 
-/// A run of the benchmarks, by id and unit, each with its share of so many rows; each worker keeps so
-/// many raw batches.
+/// A run of these benchmarks, by id and unit, which share this number of rows; each worker has this
+/// number of raw batches.
 pub(crate) fn run(benchmarks: &[(&str, Unit)], rows: usize, batches: u32) -> Record {
     let of_one = include_str!("../store/run-1.json");
     let mut record: Record = serde_json::from_str(of_one).unwrap();
@@ -26,7 +26,7 @@ pub(crate) fn run(benchmarks: &[(&str, Unit)], rows: usize, batches: u32) -> Rec
     record.results.clear();
     for (at, (benchmark, unit)) in benchmarks.iter().enumerate() {
         let share = rows / benchmarks.len() + usize::from(at < rows % benchmarks.len());
-        // The costs of an operating system lie between a nanosecond and a millisecond.
+        // The costs of an operating system are between a nanosecond and a millisecond.
         let cost = 10f64.powf(6.0 * seed.unit());
         for nth in 0..share {
             let (way, step) = (nth / SIZES as usize, nth as u32 % SIZES);
@@ -40,8 +40,8 @@ pub(crate) fn run(benchmarks: &[(&str, Unit)], rows: usize, batches: u32) -> Rec
                 ..plain.clone()
             };
             let figure = cost * (1.0 + size as f64 / 4_096.0) * (0.8 + 0.4 * seed.unit());
-            measured(&mut row, figure, batches, &mut seed);
-            marked(&mut row, record.results.len());
+            add_repetitions(&mut row, figure, batches, &mut seed);
+            add_floor_or_flag(&mut row, record.results.len());
             record.results.push(row);
         }
     }
@@ -49,8 +49,8 @@ pub(crate) fn run(benchmarks: &[(&str, Unit)], rows: usize, batches: u32) -> Rec
     record
 }
 
-/// Gives a row its repetitions, and what is said of them.
-fn measured(row: &mut Row, figure: f64, batches: u32, seed: &mut Seed) {
+/// Gives a row its repetitions and their estimate.
+fn add_repetitions(row: &mut Row, figure: f64, batches: u32, seed: &mut Seed) {
     // The sum of twelve is nearly normal.
     let mut noise = || (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
     let sample = |round: u32, batch: u32, value: f64| Sample {
@@ -104,8 +104,8 @@ fn measured(row: &mut Row, figure: f64, batches: u32, seed: &mut Seed) {
     row.flags.clear();
 }
 
-/// Gives some rows a floor, a flag, or a reason to be without a figure.
-fn marked(row: &mut Row, at: usize) {
+/// Gives some rows a floor, a flag, or a reason for having no figure.
+fn add_floor_or_flag(row: &mut Row, at: usize) {
     let median = row.estimate.as_ref().map(|it| it.median);
     let below = median.filter(|_| at.is_multiple_of(3)).map(|median| median * 0.6);
     row.floor = below.map(|below| Floor {
@@ -128,7 +128,7 @@ fn marked(row: &mut Row, at: usize) {
     }
 }
 
-/// The curves of rows that follow each other and differ in their size alone.
+/// The curves of consecutive rows that differ in their size alone.
 fn curves(rows: &[Row]) -> Vec<Curve> {
     let way = |row: &Row| row.point.get("way").cloned();
     let alike = |one: &Row, other: &Row| one.benchmark == other.benchmark && way(one) == way(other);

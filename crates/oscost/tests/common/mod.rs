@@ -1,5 +1,4 @@
-//! The tool under test: every test has its own folders, so that what is left behind can be looked
-//! for.
+//! The tool under test: each test has its own directories, so that leftovers can be found.
 
 pub(crate) mod day_series;
 
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Nothing takes so long unless it hangs; real runs wait for each other, too.
+/// Longer than any command takes that does not hang; real runs also wait for each other.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The worker under test: the static program that `make` builds.
@@ -23,8 +22,9 @@ pub(crate) fn worker() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/oscost-worker");
     let named = std::env::var_os("OSCOST_WORKER").map_or(built, PathBuf::from);
     let found = named.canonicalize();
-    found
-        .unwrap_or_else(|_| panic!("{} is not there: `make test` builds it first", named.display()))
+    found.unwrap_or_else(|_| {
+        panic!("{} does not exist: `make test` builds it first", named.display())
+    })
 }
 
 /// The tool under test.
@@ -32,7 +32,7 @@ pub(crate) fn tool() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_oscost"))
 }
 
-/// Folders of a test's own: `data` for the store, `tmp` for workers, `files` for the rest.
+/// The directories of a test: `data` for the store, `tmp` for workers, `files` for the rest.
 pub(crate) struct Sandbox(TempDir);
 
 impl Sandbox {
@@ -52,7 +52,7 @@ impl Sandbox {
         self.folder("files").join(name)
     }
 
-    /// The tool with nothing in its environment but what it must know.
+    /// The tool with only the necessary environment variables.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(tool());
         command
@@ -67,20 +67,20 @@ impl Sandbox {
         command
     }
 
-    /// The tool as somebody who is not root, in a world-readable folder where that needs one.
+    /// The tool as a user other than root, in a world-readable directory if necessary.
     pub(crate) fn ordinary(&self, arguments: &[&str]) -> Command {
-        /// Nobody, on most systems: what counts is that it is not root.
+        /// `nobody` on most systems; any user other than root will do.
         const NOBODY: u32 = 65_534;
         let command = self.command(arguments);
         if !nix::unistd::geteuid().is_root() {
             return command;
         }
-        // The programs and folders must be theirs to use.
+        // That user must be able to use the programs and directories.
         let files = self.folder("files");
         for (from, name) in [(tool(), "oscost"), (worker(), "oscost-worker")] {
-            // SingleTargetComparison it and renamed: a program that runs cannot be written to. And by another process:
-            // what is open for writing here is so, for a moment, in what other tests start, and a
-            // program that somebody could write to cannot be run (ETXTBSY).
+            // Copied under another name and renamed, since a running program cannot be written to. By
+            // another process, since a file open for writing here is inherited for a moment by the
+            // processes that other tests start, and such a program cannot be executed (ETXTBSY).
             let copied = Command::new("cp").arg(from).arg(files.join("new")).status().unwrap();
             assert!(copied.success());
             fs::set_permissions(files.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -112,13 +112,14 @@ impl Sandbox {
         Ran::of(self.command(arguments).env("OSCOST_WORKER", worker))
     }
 
-    /// Runs the tool at a fake place.
+    /// Runs the tool on a fake target.
     pub(crate) fn fake(&self, scenario: &str, arguments: &[&str]) -> Ran {
         let target = format!("fake:{}", scenario_file(scenario).display());
         self.oscost(&[&["run", "--seed", "1", "--at", &target], arguments].concat())
     }
 
-    /// Processes of this test: those that were given its folder, and the workers that stand in it.
+    /// The processes of this test: those with its directory in their arguments, and the workers whose
+    /// working directory it is.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let tmp = self.folder("tmp");
         let mark = format!("TMPDIR={}", tmp.display()).into_bytes();
@@ -142,7 +143,7 @@ impl Sandbox {
     }
 }
 
-/// How a command ended, and what it said.
+/// The exit status and output of a command.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -156,8 +157,8 @@ impl Ran {
         Self::of_child(child)
     }
 
-    /// Waits for the end of a command, and ends it when it takes too long. Its two pipes are read
-    /// at once, since either may fill; one that was taken away is empty.
+    /// Waits for the end of a command, and kills it if it takes too long. Both pipes are read
+    /// concurrently, since either may fill up; one that was taken is empty.
     pub(crate) fn of_child(mut child: Child) -> Self {
         let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
         let begun = Instant::now();
@@ -177,33 +178,33 @@ impl Ran {
         Self { code: status.code(), stdout, stderr }
     }
 
-    /// It ended with this status, or the test shows what it said instead.
+    /// Asserts its exit status.
     pub(crate) fn exits(self, code: i32) -> Self {
-        let said = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
-        assert_eq!(self.code, Some(code), "{}", said());
+        let output = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(self.code, Some(code), "{}", output());
         self
     }
 
-    /// It said nothing where the data goes.
+    /// Asserts that standard output is empty.
     pub(crate) fn no_data(self) -> Self {
         assert_eq!(self.stdout, "");
         self
     }
 
-    /// The words are among what it said to the person.
+    /// Asserts that standard error contains these words.
     pub(crate) fn tells(self, words: &str) -> Self {
         assert!(self.stderr.contains(words), "`{words}` is not in:\n{}", self.stderr);
         self
     }
 
-    /// What it printed is one JSON document and nothing else.
+    /// Its standard output as one JSON document.
     pub(crate) fn json(&self) -> Value {
         let read = serde_json::from_str(&self.stdout);
         read.unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.stdout, self.stderr))
     }
 }
 
-/// Reads all that comes through a pipe, beside whatever else happens.
+/// Reads a pipe to its end in a thread.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut text = String::new();
@@ -214,17 +215,17 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     })
 }
 
-/// A file of what a fake place answers.
+/// The scenario file of a fake target.
 pub(crate) fn scenario_file(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
     folder.join(format!("{name}.json"))
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begun.elapsed() < PATIENCE, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -240,7 +241,7 @@ pub(crate) fn row<'a>(record: &'a Value, case: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no row is {case}"))
 }
 
-/// Whether a row bears a mark.
+/// Whether a row has a flag.
 pub(crate) fn has_flag(row: &Value, flag: &str) -> bool {
     row["flags"].as_array().unwrap().iter().any(|it| it == flag)
 }

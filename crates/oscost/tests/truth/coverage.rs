@@ -1,9 +1,9 @@
-//! The statistics against known truth: how often an interval holds the median that it is an
-//! interval for. Each test is a row of docs/explanation/METHOD.md, section 10; a test named control does it
-//! wrong on purpose, and shows that the row would notice.
+//! The statistics with known true values: how often an interval contains the true median. Each test is
+//! a row of docs/explanation/METHOD.md, section 10; a test named `control` uses a wrong method on
+//! purpose, which shows that the row would detect it.
 //!
-//! Seeds are fixed, so a test passes always or never. The counts are so large that even another
-//! seed would pass: four standard errors fit between what is measured and what is accepted.
+//! Seeds are fixed, so a test passes always or never. The counts are so large that other seeds would
+//! pass too: the results are four standard errors from the accepted limits.
 
 use oscost_stats::interval::{Interval, Nominal, median_exact, median_hs};
 use oscost_stats::order::{median, sorted};
@@ -16,7 +16,7 @@ use crate::shapes::{Shape, Source, UNDISTURBED};
 /// The standard error of a coverage near 95 % is then 0.15 points.
 const RUNS: u32 = 20_000;
 
-/// The share of simulated runs, in percent, whose interval holds `truth`.
+/// The share of simulated runs, in per cent, whose interval contains `truth`.
 fn coverage(runs: u32, truth: f64, mut run: impl FnMut() -> Interval) -> f64 {
     let hits = (0..runs).filter(|_| run().contains(truth)).count();
     100.0 * hits as f64 / f64::from(runs)
@@ -69,7 +69,7 @@ fn s3_exact_interval_has_the_ranks_of_the_binomial_tables() {
 }
 
 #[test]
-fn s3_hs_interval_lies_within_one_rank_of_the_exact_one_where_powers_of_two_underflow() {
+fn s3_hs_interval_is_within_one_rank_of_the_exact_one_even_if_powers_of_two_underflow() {
     for (n, lo, hi) in EXACT_RANKS {
         let found = median_hs(&ranks(n), Nominal::FIXED).unwrap();
         assert!((lo..=lo + 1.0).contains(&found.lo), "n = {n}: {found:?}");
@@ -77,15 +77,15 @@ fn s3_hs_interval_lies_within_one_rank_of_the_exact_one_where_powers_of_two_unde
     }
 }
 
-/// Batches of one case in all, however many repetitions share them.
+/// The total number of batches of a case, however many repetitions share them.
 const BATCHES: usize = 300;
 /// The spread of the logarithm of batches within a repetition.
-const EQUIVALENCE: f64 = 0.01;
+const WITHIN_SD: f64 = 0.01;
 
-/// The batches of one repetition: they share what the layout of its process makes of the cost.
+/// The batches of one repetition: they share the effect of its process's layout on the cost.
 fn repetition(batches: usize, between: f64, source: &mut Source) -> Vec<f64> {
     let level = UNDISTURBED * source.lognormal(between);
-    (0..batches).map(|_| level * source.lognormal(EQUIVALENCE)).collect()
+    (0..batches).map(|_| level * source.lognormal(WITHIN_SD)).collect()
 }
 
 /// Fewer runs here, since each draws 300 batches; the standard error is 0.24 points.
@@ -110,7 +110,7 @@ fn s4_repetition_medians_cover_whatever_the_spread_between_repetitions() {
 }
 
 #[test]
-fn s4_control_pooled_batches_of_ten_repetitions_claim_far_too_much() {
+fn s4_control_pooled_batches_of_ten_repetitions_cover_far_too_little() {
     let mut source = Source::seeded(4);
     let covered = coverage(HIERARCHY_RUNS, UNDISTURBED, || {
         let pooled: Vec<f64> =
@@ -121,14 +121,14 @@ fn s4_control_pooled_batches_of_ten_repetitions_claim_far_too_much() {
     assert!(covered < 80.0, "{covered:.1} %");
 }
 
-/// Half-widths of an ordinary run, of a thorough one, and of one that asks for more still.
+/// The precision goals of an ordinary run, of a thorough one, and of a more precise one.
 const GOALS: [Goal; 3] = [
     Goal { relative_half_width: 0.02, max_repetitions: 400 },
     Goal { relative_half_width: 0.01, max_repetitions: 400 },
     Goal { relative_half_width: 0.005, max_repetitions: 400 },
 ];
 
-/// What a rule sees of these values, and the interval that it sees it by.
+/// The interim look of a rule at these values, and their interval.
 fn look(values: &[f64], nominal: Nominal) -> (Look, Interval) {
     let ordered = sorted(values);
     let interval = median_hs(&ordered, nominal).expect("ten values or more");
@@ -174,9 +174,9 @@ fn s6_adaptive_stopping_covers_five_shapes_at_three_goals() {
 }
 
 #[test]
-fn s6_control_stopping_at_the_first_narrow_look_claims_too_much() {
-    // The goal in the middle: ten lognormal values are always narrow enough for the first one,
-    // and a rule that always stops at the same count has nothing to choose.
+fn s6_control_stopping_at_the_first_narrow_look_covers_too_little() {
+    // The second goal: for the first one, ten lognormal values are always narrow enough, and a rule
+    // that always stops at the same count has no bias.
     let goal = GOALS[1];
     let impatient = |stopping: &mut AdaptiveStopping, look: Look| match look.relative_half_width {
         Some(now) if now <= goal.relative_half_width => Decision::Stop { converged: true },
@@ -191,7 +191,7 @@ fn s6_control_stopping_at_the_first_narrow_look_claims_too_much() {
 }
 
 #[test]
-fn s6_a_fresh_second_phase_of_a_fixed_count_needs_no_allowance_for_looking() {
+fn s6_a_new_second_phase_of_a_fixed_count_needs_no_allowance_for_interim_looks() {
     for shape in Shape::ALL {
         for goal in GOALS {
             let mut source = Source::seeded(6);

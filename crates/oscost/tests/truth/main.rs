@@ -1,12 +1,12 @@
-//! The method on known truth: each test is a row of docs/explanation/METHOD.md, section 10, on numbers that are
-//! drawn, or on a machine that is made up behind the session that the real run speaks to.
+//! Tests of the method with known true values: each is a row of docs/explanation/METHOD.md, section
+//! 10, on random numbers, or on a simulated machine behind the session of a real run.
 //!
-//! One program: these tests compute and measure nothing, so they keep all CPUs busy side by side.
+//! They are one program and run in parallel on all CPUs, since they compute and measure nothing.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test may panic, and says what it found"
+    reason = "a test may panic, and prints its results"
 )]
 
 mod classes;

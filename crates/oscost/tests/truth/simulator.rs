@@ -1,10 +1,11 @@
-//! The method on known truth: the real pipeline on a machine that is made up (docs/explanation/METHOD.md,
-//! section 10; S2 to S4 and S6 of the statistics alone are in `coverage.rs`).
+//! The method with known true values: the real pipeline on a simulated machine
+//! (docs/explanation/METHOD.md, section 10; S2 to S4 and S6 of the statistics alone are in
+//! `coverage.rs`).
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::sim::{Subject0, checks, measure_one};
+use crate::sim::{SimulatedSubject, checks, measure_one};
 use oscost_model::worker::{BatchPlan, Mode};
 use oscost_worker::bench::{OpError, Shape, Work};
 use oscost_worker::engine::calibrate;
@@ -13,41 +14,41 @@ use oscost_worker::engine::pilot::pilot;
 use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 use oscost_worker::kernel::Errno;
 
-fn green(verdict: checks::Verdict) {
-    match verdict {
+fn passes(result: checks::CheckResult) {
+    match result {
         Ok(found) => println!("{found}"),
         Err(found) => panic!("{found}"),
     }
 }
 
 #[test]
-fn s1_the_pipeline_is_unbiased_and_its_intervals_hold_on_a_contended_machine() {
-    green(checks::s1_pipeline());
+fn s1_the_pipeline_is_unbiased_and_its_intervals_cover_on_a_contended_machine() {
+    passes(checks::s1_pipeline());
 }
 
 #[test]
-fn s1_an_op_of_no_cost_is_as_often_below_zero_as_above() {
-    green(checks::s1_nothing());
+fn s1_an_op_without_a_cost_is_as_often_below_zero_as_above() {
+    passes(checks::s1_nothing());
 }
 
 #[test]
 fn s1_every_mode_finds_the_truth() {
-    green(checks::s1_modes());
+    passes(checks::s1_modes());
 }
 
 #[test]
-fn s1_a_cold_start_is_warmed_away() {
-    green(checks::s1_cold_start());
+fn s1_a_cold_start_does_not_bias_the_estimate() {
+    passes(checks::s1_cold_start());
 }
 
 #[test]
 fn s4_six_processes_cover_however_much_they_differ() {
-    green(checks::s4_hierarchy());
+    passes(checks::s4_hierarchy());
 }
 
 #[test]
 fn s5_autocorrelated_batches_do_not_narrow_the_interval() {
-    green(checks::s5_autocorrelation());
+    passes(checks::s5_autocorrelation());
 }
 
 #[test]
@@ -58,42 +59,42 @@ fn s5_control_an_interval_over_raw_batches_covers_too_little() {
 
 #[test]
 fn s6_stopping_at_two_narrow_looks_keeps_the_coverage() {
-    green(checks::s6_stopping());
+    passes(checks::s6_stopping());
 }
 
 #[test]
 fn s13_rejection_by_covariate_is_unbiased() {
-    green(checks::s13_rejection());
+    passes(checks::s13_rejection());
 }
 
 #[test]
-fn s13_a_real_slow_path_stays_in_the_quantiles() {
-    green(checks::s13_slow_path());
+fn s13_a_real_slow_path_remains_in_the_quantiles() {
+    passes(checks::s13_slow_path());
 }
 
 #[test]
 fn s14_contamination_is_rejected_or_the_row_is_unmeasurable() {
-    green(checks::s14_contamination());
+    passes(checks::s14_contamination());
 }
 
 #[test]
 fn s19_a_coarse_clock_is_unbiased_or_flagged() {
-    green(checks::s19_quantum_sweep());
+    passes(checks::s19_quantum_sweep());
 }
 
 #[test]
-fn s20_ill_counters_are_refused_flagged_or_seen_through() {
-    green(checks::s20_pathologies());
+fn s20_faulty_counters_are_refused_flagged_or_measured_correctly() {
+    passes(checks::s20_pathologies());
 }
 
 #[test]
-fn s20_on_bad_days_the_next_clock_is_taken_and_the_record_says_why() {
-    green(checks::s20_bad_days());
+fn s20_the_next_clock_replaces_an_unusable_one_and_the_record_says_why() {
+    passes(checks::s20_unusable_clocks());
 }
 
 #[test]
-fn equal_cases_on_a_drifting_machine_do_not_seem_to_differ() {
-    green(checks::spread_repetitions());
+fn equal_cases_on_a_drifting_machine_do_not_differ() {
+    passes(checks::spread_repetitions());
 }
 
 #[test]
@@ -110,40 +111,44 @@ fn a_loop_that_belongs_to_the_op_is_never_unrolled() {
 }
 
 #[test]
-fn a_batch_has_no_more_ops_than_its_work_allows_and_says_when_it_is_too_short() {
-    for (op_ns, most, mode, coarse) in [
+fn a_batch_has_no_more_ops_than_its_work_allows_and_is_flagged_if_it_is_too_short() {
+    for (op_ns, max_ops, mode, coarse) in [
         (600.0, u64::MAX, Mode::B, false),
         (600.0, 256, Mode::B, false),
-        // 36 ops of 600 ns are 1000 times the clock's part all the same; 9 are not.
+        // 36 ops of 600 ns are still 1000 times the clock's overhead; 9 are not.
         (600.0, 40, Mode::B, false),
         (600.0, 10, Mode::B, true),
         (20.0, 1_000, Mode::U, false),
         (20.0, 64, Mode::U, true),
         (80_000.0, 1, Mode::S, false),
     ] {
-        let told = Rc::new(Cell::new(0));
-        let seen = Rc::clone(&told);
+        let prepared = Rc::new(Cell::new(0));
+        let max_prepared = Rc::clone(&prepared);
         let machine = SimulatedMachine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
         let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
         let mut work =
-            machine.work(Shape::Repeat).with_max_batch_ops(most).with_preparation(move |ops| {
-                seen.set(seen.get().max(ops));
+            machine.work(Shape::Repeat).with_max_batch_ops(max_ops).with_preparation(move |ops| {
+                max_prepared.set(max_prepared.get().max(ops));
                 Ok(())
             });
         let mut collector = machine.collector();
         let plan = pilot(&mut collector, &mut work, &clock, 0.0).unwrap();
-        assert_eq!((plan.mode, plan.coarse_clock), (mode, coarse), "{op_ns} ns, {most}: {plan:?}");
-        let mut cut = BatchJitter::new(7);
+        assert_eq!(
+            (plan.mode, plan.coarse_clock),
+            (mode, coarse),
+            "{op_ns} ns, {max_ops}: {plan:?}"
+        );
+        let mut jitter = BatchJitter::new(7);
         for round in 0..50 {
             let tag = SampleTag { arm: 0, round, batch: 0 };
-            collector.time_group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
+            collector.time_group(&mut work, &plan, &mut jitter, tag, &mut |_| ()).unwrap();
         }
-        assert!(told.get() <= most, "{op_ns} ns: {} ops, not {most}", told.get());
+        assert!(prepared.get() <= max_ops, "{op_ns} ns: {} ops, not {max_ops}", prepared.get());
     }
 }
 
 #[test]
-fn what_is_too_much_for_a_batch_is_refused() {
+fn a_batch_with_too_many_ops_is_refused() {
     let machine = SimulatedMachine::new(&Truth::QUIET, 1, 1e9);
     let mut work = machine.work(Shape::Repeat).with_max_batch_ops(10);
     assert_eq!(work.prepare(10), Ok(()));
@@ -151,7 +156,7 @@ fn what_is_too_much_for_a_batch_is_refused() {
 }
 
 #[test]
-fn before_each_cold_shot_stands_one_eviction_and_no_op() {
+fn each_cold_shot_is_preceded_by_one_eviction() {
     let (evicted, done) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let (evictions, ops_so_far) = (Rc::clone(&evicted), Rc::clone(&done));
     let evict = move || {
@@ -177,10 +182,10 @@ fn before_each_cold_shot_stands_one_eviction_and_no_op() {
     };
     let mut collector = machine.collector();
     collector.warm_up(&mut work, &plan).unwrap();
-    let mut cut = BatchJitter::new(7);
+    let mut jitter = BatchJitter::new(7);
     for round in 0..plan.groups {
         let tag = SampleTag { arm: 0, round, batch: round };
-        collector.time_group(&mut work, &plan, &mut cut, tag, &mut |_| ()).unwrap();
+        collector.time_group(&mut work, &plan, &mut jitter, tag, &mut |_| ()).unwrap();
     }
     assert_eq!((evicted.get(), done.get()), (21, 21));
 }
@@ -188,8 +193,8 @@ fn before_each_cold_shot_stands_one_eviction_and_no_op() {
 #[test]
 fn a_cold_row_stops_at_a_goal_five_times_as_wide() {
     let truth = Truth { op_ns: 3_000.0, between_sd: 0.06, ..Truth::QUIET };
-    let warm = measure_one(&Subject0::op(truth.clone()), checks::DEFAULT, 3);
-    let cold = Subject0 { shape: Shape::Cold, ..Subject0::op(truth) };
+    let warm = measure_one(&SimulatedSubject::op(truth.clone()), checks::DEFAULT, 3);
+    let cold = SimulatedSubject { shape: Shape::Cold, ..SimulatedSubject::op(truth) };
     let cold = measure_one(&cold, checks::DEFAULT, 3);
     let (warm, cold) = (warm.estimate.unwrap(), cold.estimate.unwrap());
     assert!(cold.converged && cold.repetitions < warm.repetitions, "{cold:?}\n{warm:?}");

@@ -15,7 +15,9 @@ use oscost_model::worker::{BatchPlan, Task};
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::simulator::Truth;
 
-use super::sim::{SimSession, Subject0, measure_as, measure_as_in};
+use super::sim::{
+    SimSession, SimulatedSubject, measure_with_study_method, measure_with_study_method_in,
+};
 
 fn study_method(timed: TimingScope, statistic: Statistic) -> StudyMethod {
     StudyMethod { timed, iterations: 500, experiments: 10, statistic, clock: ClockCost::Included }
@@ -25,8 +27,8 @@ fn by(record: &Record) -> &StudyMethodFigure {
     record.results[0].study_method.as_ref().unwrap()
 }
 
-fn value(subject: &Subject0, study_method: StudyMethod) -> f64 {
-    let record = measure_as(subject, Some(study_method), 3);
+fn value(subject: &SimulatedSubject, study_method: StudyMethod) -> f64 {
+    let record = measure_with_study_method(subject, Some(study_method), 3);
     let by = by(&record);
     by.value.unwrap_or_else(|| panic!("{by:?}"))
 }
@@ -34,23 +36,27 @@ fn value(subject: &Subject0, study_method: StudyMethod) -> f64 {
 #[test]
 fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
     let truth = Truth { op_ns: 20_000.0, contaminated: 0.1, ..Truth::QUIET };
-    let subject = Subject0::op(truth);
+    let subject = SimulatedSubject::op(truth);
     let mean = value(&subject, study_method(TimingScope::Each, Statistic::Mean));
     assert!((200_000.0..800_000.0).contains(&mean), "a tenth is away for 4 ms: {mean}");
     let minimum = value(&subject, study_method(TimingScope::Each, Statistic::Minimum));
     assert!((18_000.0..20_500.0).contains(&minimum), "{minimum}");
-    let record = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
+    let record = measure_with_study_method(
+        &subject,
+        Some(study_method(TimingScope::Each, Statistic::Mean)),
+        3,
+    );
     let own = record.results[0].estimate.as_ref().unwrap().median;
     assert!((19_000.0..21_000.0).contains(&own), "{own}");
 }
 
 #[test]
 fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows() {
-    let subject = Subject0::op(Truth::QUIET);
+    let subject = SimulatedSubject::op(Truth::QUIET);
     for statistic in [Statistic::Mean, Statistic::MeanAndDeviation, Statistic::Minimum] {
         let included = study_method(TimingScope::Each, statistic);
         let subtracted = StudyMethod { clock: ClockCost::Subtracted, ..included };
-        let record = measure_as(&subject, Some(included), 3);
+        let record = measure_with_study_method(&subject, Some(included), 3);
         let inside_ns = record.machines[0].clock.as_ref().unwrap().c_in_ns;
         let difference = by(&record).value.unwrap() - value(&subject, subtracted);
         assert!((difference - inside_ns).abs() < 1e-6, "{difference}, not {inside_ns}");
@@ -62,7 +68,7 @@ fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows
 fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
     let truth = Truth { between_sd: 0.0, ..Truth::QUIET };
     let of = study_method(TimingScope::Together, Statistic::Mean);
-    let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
+    let record = measure_with_study_method(&SimulatedSubject::op(truth.clone()), Some(of), 3);
     assert_eq!((by(&record).iterations, by(&record).experiments), (500, 10));
     let wanted = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
     let ratio = by(&record).value.unwrap() / wanted;
@@ -75,7 +81,7 @@ fn experiments_are_processes_and_differ_as_those_do() {
     for timed in [TimingScope::Each, TimingScope::Together] {
         let of =
             StudyMethod { experiments: 20, ..study_method(timed, Statistic::MeanAndDeviation) };
-        let record = measure_as(&Subject0::op(truth.clone()), Some(of), 3);
+        let record = measure_with_study_method(&SimulatedSubject::op(truth.clone()), Some(of), 3);
         let by = by(&record);
         let share = by.deviation.unwrap() / by.value.unwrap();
         assert!((0.02..0.08).contains(&share), "{timed:?}: {share}");
@@ -85,9 +91,13 @@ fn experiments_are_processes_and_differ_as_those_do() {
 #[test]
 fn nothing_of_a_row_hangs_on_its_study_method() {
     let truth = Truth { contaminated: 0.2, op_ns: 20_000.0, ..Truth::QUIET };
-    let subject = Subject0::op(truth);
-    let with = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
-    let without = measure_as(&subject, None, 3);
+    let subject = SimulatedSubject::op(truth);
+    let with = measure_with_study_method(
+        &subject,
+        Some(study_method(TimingScope::Each, Statistic::Mean)),
+        3,
+    );
+    let without = measure_with_study_method(&subject, None, 3);
     let (row, other) = (&with.results[0], &without.results[0]);
     assert!(row.study_method.is_some() && other.study_method.is_none());
     let figures = |record: &Record| {
@@ -105,8 +115,12 @@ fn nothing_of_a_row_hangs_on_its_study_method() {
 #[test]
 fn a_rate_has_no_study_method_and_says_why() {
     let truth = Truth { op_ns: 0.25, loop_ns: 0.0, call_ns: 2_000.0, ..Truth::QUIET };
-    let subject = Subject0 { truth, shape: Shape::Transfer, unit: Unit::BytesPerSecond };
-    let record = measure_as(&subject, Some(study_method(TimingScope::Each, Statistic::Mean)), 3);
+    let subject = SimulatedSubject { truth, shape: Shape::Transfer, unit: Unit::BytesPerSecond };
+    let record = measure_with_study_method(
+        &subject,
+        Some(study_method(TimingScope::Each, Statistic::Mean)),
+        3,
+    );
     assert_eq!(record.results[0].outcome, RowOutcome::Measured);
     let by = by(&record);
     assert_eq!((by.value, by.experiments), (None, 0));
@@ -147,10 +161,10 @@ impl Session for Failing {
 }
 
 fn failing(of: StudyMethod, refuses: Refuses) -> Record {
-    let subject = Subject0::op(Truth { between_sd: 0.0, ..Truth::QUIET });
+    let subject = SimulatedSubject::op(Truth { between_sd: 0.0, ..Truth::QUIET });
     let inner = SimSession::new(vec![subject.clone()]);
     let mut session = Failing { inner, refuses, failed: VecDeque::new() };
-    measure_as_in(&mut session, &subject, Some(of), 3)
+    measure_with_study_method_in(&mut session, &subject, Some(of), 3)
 }
 
 #[test]

@@ -310,11 +310,14 @@ pub(super) fn device_interrupts(observations: &Observations<'_>) -> RuleResult {
     if devices.is_empty() {
         return RuleResult::unknown("where device interrupts go (not in /proc/irq)");
     }
-    let goes = |cpus: &Option<Vec<u32>>| cpus.as_ref().is_some_and(|it| it.contains(&chosen.cpu));
+    let may_use =
+        |cpus: &Option<Vec<u32>>| cpus.as_ref().is_some_and(|it| it.contains(&chosen.cpu));
     let here: Vec<_> = devices
         .iter()
         // Older kernels report only where an interrupt may go.
-        .filter(|it| if it.effective.is_some() { goes(&it.effective) } else { goes(&it.allowed) })
+        .filter(
+            |it| if it.effective.is_some() { may_use(&it.effective) } else { may_use(&it.allowed) },
+        )
         .collect();
     let cpu = observations.cpu_name();
     if here.is_empty() {

@@ -16,7 +16,7 @@ const MAX_WAITING_WORKERS: usize = 12;
 /// A toggled worker waiting for its next `go`.
 struct ToggledWorker {
     id: u64,
-    ready: PlannedSet,
+    planned: PlannedSet,
 }
 
 impl Run<'_> {
@@ -25,21 +25,22 @@ impl Run<'_> {
     /// workers, so it is alone.
     pub(super) fn toggle_groups(&self, sets: &[&PlannedSet]) -> Vec<Vec<PlannedSet>> {
         let mut groups: Vec<Vec<PlannedSet>> = Vec::new();
-        let target = |ready: &PlannedSet| &self.rows[ready.set.news[0]].treatments;
-        let base = |ready: &PlannedSet| &self.rows[ready.set.base].treatments;
-        let quiet = |ready: &PlannedSet| !self.rows[ready.set.base].planned.definition.switches;
-        for &ready in sets {
+        let target = |planned: &PlannedSet| &self.rows[planned.set.news[0]].treatments;
+        let base = |planned: &PlannedSet| &self.rows[planned.set.base].treatments;
+        let is_single_process =
+            |planned: &PlannedSet| !self.rows[planned.set.base].planned.definition.switches;
+        for &planned in sets {
             let fits = |group: &&mut Vec<PlannedSet>| {
                 let first = &group[0];
                 group.len() < MAX_WAITING_WORKERS
-                    && quiet(ready)
-                    && quiet(first)
-                    && target(first) == target(ready)
-                    && base(first) == base(ready)
+                    && is_single_process(planned)
+                    && is_single_process(first)
+                    && target(first) == target(planned)
+                    && base(first) == base(planned)
             };
             match groups.iter_mut().find(fits) {
-                Some(group) => group.push(ready.clone()),
-                None => groups.push(vec![ready.clone()]),
+                Some(group) => group.push(planned.clone()),
+                None => groups.push(vec![planned.clone()]),
             }
         }
         groups
@@ -55,37 +56,41 @@ impl Run<'_> {
         let new = group[0].set.news[0];
         let attached = self.rows[new].treatments.attached.clone();
         let mut waiting = Vec::new();
-        for ready in group {
-            if let Some(id) = self.start_toggled(ready, round)? {
-                waiting.push(ToggledWorker { id, ready: ready.clone() });
+        for planned in group {
+            if let Some(id) = self.start_toggled(planned, round)? {
+                waiting.push(ToggledWorker { id, planned: planned.clone() });
             }
         }
         let mut lost = Vec::new();
         let done = self.alternate(&mut waiting, &mut lost, &attached)?;
-        for (row, ready, ended) in lost {
-            self.emit_lost(row, &ready, round, ended);
+        for (row, planned, failure) in lost {
+            self.emit_lost(row, &planned, round, failure);
         }
-        let mut came = Vec::new();
-        for ToggledWorker { id, ready } in waiting {
-            came.push((self.stop_toggled(id)?, ready));
+        let mut results = Vec::new();
+        for ToggledWorker { id, planned } in waiting {
+            results.push((self.stop_toggled(id)?, planned));
         }
-        let done = done.and_then(|said| {
-            let timed = came.iter().filter_map(|(brought, ready)| {
-                Some((new_row(ready), brought.as_ref().ok()?.for_arm(1).ops()))
+        let done = done.and_then(|reports| {
+            let timed = results.iter().filter_map(|(result, planned)| {
+                Some((new_row(planned), result.as_ref().ok()?.for_arm(1).ops()))
             });
-            self.verify_timed_rows(&timed.collect::<Vec<_>>(), &said)
+            self.verify_timed_rows(&timed.collect::<Vec<_>>(), &reports)
         });
-        for (brought, ready) in came {
-            let base = ready.set.base;
-            match (brought, &done) {
-                (Ok(brought), Ok(())) => {
-                    for (arm, row) in [(0, base), (1, new_row(&ready))] {
-                        self.emit_samples(row, &ready, round, brought.for_arm(arm));
+        for (result, planned) in results {
+            let base = planned.set.base;
+            match (result, &done) {
+                (Ok(result), Ok(())) => {
+                    for (arm, row) in [(0, base), (1, new_row(&planned))] {
+                        self.emit_samples(row, &planned, round, result.for_arm(arm));
                     }
                 }
-                (Err(ended), Ok(())) => self.emit_lost(new_row(&ready), &ready, round, ended),
+                (Err(failure), Ok(())) => {
+                    self.emit_lost(new_row(&planned), &planned, round, failure)
+                }
                 // The treatment could not be attached, or its monitor missed calls.
-                (_, Err(why)) => self.emit_lost(new_row(&ready), &ready, round, why.clone()),
+                (_, Err(failure)) => {
+                    self.emit_lost(new_row(&planned), &planned, round, failure.clone())
+                }
             }
         }
         Ok(())
@@ -99,12 +104,12 @@ impl Run<'_> {
         lost: &mut Vec<(usize, PlannedSet, JobFailure)>,
         attached: &[AttachedTreatment],
     ) -> Result<Result<Vec<MonitorResult>, JobFailure>, RunError> {
-        let mut said = Vec::new();
-        let mut turns = [0u8, 1, 1, 0];
+        let mut reports = Vec::new();
+        let mut phases = [0u8, 1, 1, 0];
         let mut first = [0u8, 1];
         self.order.shuffle(&mut first);
-        turns.iter_mut().for_each(|arm| *arm = first[usize::from(*arm)]);
-        for half in turns.chunk_by(|one, other| one == other) {
+        phases.iter_mut().for_each(|arm| *arm = first[usize::from(*arm)]);
+        for half in phases.chunk_by(|one, other| one == other) {
             let job = match half[0] {
                 // A control also has a job, without treatments: it takes the same time.
                 1 => self.workers.attach(attached.to_vec(), self.cpu, self.peer_cpu)?.map(Some),
@@ -112,35 +117,35 @@ impl Run<'_> {
             };
             let job = match job {
                 Ok(job) => job,
-                Err(why) => return Ok(Err(why)),
+                Err(failure) => return Ok(Err(failure)),
             };
             for &arm in half {
-                let mut at = 0;
-                while at < waiting.len() {
-                    let groups = (waiting[at].ready.plan.groups / 2).max(1);
-                    match self.go_toggled(waiting[at].id, groups, arm)? {
-                        Ok(()) => at += 1,
-                        Err(ended) => {
-                            let ToggledWorker { ready, .. } = waiting.remove(at);
-                            let row = if arm == 1 { new_row(&ready) } else { ready.set.base };
-                            lost.push((row, ready, ended));
+                let mut index = 0;
+                while index < waiting.len() {
+                    let groups = (waiting[index].planned.plan.groups / 2).max(1);
+                    match self.go_toggled(waiting[index].id, groups, arm)? {
+                        Ok(()) => index += 1,
+                        Err(failure) => {
+                            let ToggledWorker { planned, .. } = waiting.remove(index);
+                            let row = if arm == 1 { new_row(&planned) } else { planned.set.base };
+                            lost.push((row, planned, failure));
                         }
                     }
                 }
             }
             if half[0] == 1 {
-                said.push(self.detach(job)?);
+                reports.push(self.detach(job)?);
             }
-            if let Some(why) = self.workers.early_detachment.take() {
-                return Ok(Err(why));
+            if let Some(failure) = self.workers.early_detachment.take() {
+                return Ok(Err(failure));
             }
         }
-        Ok(Ok(said))
+        Ok(Ok(reports))
     }
 
     /// Starts a toggled worker; `None` if it failed, which is emitted.
-    fn start_toggled(&mut self, ready: &PlannedSet, round: u32) -> Result<Option<u64>, RunError> {
-        let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
+    fn start_toggled(&mut self, planned: &PlannedSet, round: u32) -> Result<Option<u64>, RunError> {
+        let spec = self.worker_spec(planned.set.base, Task::Measure(planned.plan.clone()));
         let spec = WorkerSpec {
             toggled: true,
             timeout_ms: MAX_WAITING_WORKERS as u64 * spec.timeout_ms,
@@ -148,8 +153,8 @@ impl Run<'_> {
         };
         match self.workers.start(spec)? {
             Ok(id) => Ok(Some(id)),
-            Err(ended) => {
-                self.emit_lost(ready.set.base, ready, round, ended);
+            Err(failure) => {
+                self.emit_lost(planned.set.base, planned, round, failure);
                 Ok(None)
             }
         }
@@ -171,24 +176,24 @@ impl Run<'_> {
     /// Measures a control: a toggled worker without treatments.
     pub(super) fn control_by_toggling(
         &mut self,
-        ready: &PlannedSet,
+        planned: &PlannedSet,
         round: u32,
     ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
-        let Some(id) = self.start_toggled(ready, round)? else {
+        let Some(id) = self.start_toggled(planned, round)? else {
             return Ok(Ok(Vec::new()));
         };
-        let mut waiting = vec![ToggledWorker { id, ready: ready.clone() }];
+        let mut waiting = vec![ToggledWorker { id, planned: planned.clone() }];
         let mut lost = Vec::new();
         // Attaching nothing cannot fail.
         let _ = self.alternate(&mut waiting, &mut lost, &[])?;
         match lost.pop() {
-            Some((_, _, ended)) => Ok(Err(ended)),
-            None => Ok(self.stop_toggled(id)?.map(|brought| brought.samples)),
+            Some((_, _, failure)) => Ok(Err(failure)),
+            None => Ok(self.stop_toggled(id)?.map(|result| result.samples)),
         }
     }
 }
 
 /// The new row of a toggled set.
-fn new_row(ready: &PlannedSet) -> usize {
-    ready.set.news[0]
+fn new_row(planned: &PlannedSet) -> usize {
+    planned.set.news[0]
 }

@@ -20,34 +20,34 @@ pub(super) fn shared_plan<'a>(
     news: impl Iterator<Item = &'a BatchPlan>,
     clock: &Calibration,
 ) -> BatchPlan {
-    let copies = f64::from(base.unroll_factors.iter().max().copied().unwrap_or(1));
+    let base_factor = f64::from(base.unroll_factors.iter().max().copied().unwrap_or(1));
     // The cost of an iteration of the base's loop in that plan.
-    let turn_ns = |plan: &BatchPlan| {
-        let theirs = f64::from(plan.unroll_factors.iter().max().copied().unwrap_or(1));
-        plan.batch_ns / (plan.iterations.max(1) as f64 * theirs) * copies
+    let iteration_ns = |plan: &BatchPlan| {
+        let factor = f64::from(plan.unroll_factors.iter().max().copied().unwrap_or(1));
+        plan.batch_ns / (plan.iterations.max(1) as f64 * factor) * base_factor
     };
-    let costs: Vec<f64> = std::iter::once(base).chain(news).map(turn_ns).collect();
+    let costs: Vec<f64> = std::iter::once(base).chain(news).map(iteration_ns).collect();
     let slowest = costs.iter().copied().fold(0.0, f64::max);
     let fastest = costs.iter().copied().fold(f64::INFINITY, f64::min);
     // A transfer must fill its channel: with fewer iterations the sender would never wait.
-    let in_fills = base.mode == Mode::T || base.batch_ns > MAX_CALIBRATED_BATCH_NS;
-    let repeats = matches!(base.mode, Mode::U | Mode::B) && !in_fills;
-    let turns = if repeats && slowest > 0.0 {
+    let fills_channel = base.mode == Mode::T || base.batch_ns > MAX_CALIBRATED_BATCH_NS;
+    let repeats = matches!(base.mode, Mode::U | Mode::B) && !fills_channel;
+    let iterations = if repeats && slowest > 0.0 {
         // The clock's resolution and read overhead are then a thousandth of a batch.
-        let long = 1_000.0 * clock.ns(clock.quantum_ticks.max(clock.inside_ticks));
+        let min_batch_ns = 1_000.0 * clock.ns(clock.quantum_ticks.max(clock.inside_ticks));
         let for_the_slowest = base.batch_ns / slowest;
-        let for_the_fastest = long / fastest;
-        let turns = for_the_slowest.max(for_the_fastest).ceil() as u64;
-        turns.clamp(1, base.iterations.max(1))
+        let for_the_fastest = min_batch_ns / fastest;
+        let iterations = for_the_slowest.max(for_the_fastest).ceil() as u64;
+        iterations.clamp(1, base.iterations.max(1))
     } else {
         base.iterations
     };
     let group_ns: f64 = {
         let all: f64 = base.unroll_factors.iter().map(|&it| f64::from(it)).sum();
-        turns as f64 * slowest * all / copies
+        iterations as f64 * slowest * all / base_factor
     };
     let fit = (MAX_ARM_NS / group_ns.max(1.0)) as u32;
     // Odd, so that the median is one of the values.
     let groups = DEFAULT_GROUPS.min(fit.max(MIN_GROUPS)).min(base.groups.max(MIN_GROUPS)) | 1;
-    BatchPlan { iterations: turns, groups, batch_ns: turns as f64 * slowest, ..base.clone() }
+    BatchPlan { iterations, groups, batch_ns: iterations as f64 * slowest, ..base.clone() }
 }

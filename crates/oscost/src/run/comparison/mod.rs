@@ -42,15 +42,15 @@ impl Run<'_> {
     /// Measures a comparison, with the reference cases before and after.
     pub(super) fn measure_comparison(
         &mut self,
-        contest: &ComparisonPlan,
+        comparison: &ComparisonPlan,
         time: TrialBudget,
     ) -> Result<(), RunError> {
-        self.emit(Entry::Paired { pairs: contest.pairings() });
+        self.emit(Entry::Paired { pairs: comparison.pairings() });
         self.pilot_targets()?;
-        let ready = self.shared_plans(contest);
+        let planned = self.shared_plans(comparison);
         self.reference_cases(Phase::Before)?;
-        self.pair_rounds(ready, contest.pairs)?;
-        self.trials(Some(contest), time)?;
+        self.pair_rounds(planned, comparison.pairs)?;
+        self.trials(Some(comparison), time)?;
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
                 self.emit(Entry::RowFinished { row: row as u32, converged: true });
@@ -78,19 +78,19 @@ impl Run<'_> {
                 Ok(job) => {
                     self.pilot(&rows)?;
                     self.count(&rows)?;
-                    let said = self.detach(job)?;
-                    self.verify_counted_rows(&rows, &said);
+                    let report = self.detach(job)?;
+                    self.verify_counted_rows(&rows, &report);
                 }
-                Err(why) => rows.into_iter().for_each(|row| self.give_up(row, why.clone())),
+                Err(failure) => rows.into_iter().for_each(|row| self.give_up(row, failure.clone())),
             }
         }
         Ok(())
     }
 
     /// The batch plan of each set; rows whose base cannot be measured are given up.
-    fn shared_plans(&mut self, contest: &ComparisonPlan) -> Vec<PlannedSet> {
-        let mut ready = Vec::new();
-        for (number, set) in contest.sets.iter().enumerate() {
+    fn shared_plans(&mut self, comparison: &ComparisonPlan) -> Vec<PlannedSet> {
+        let mut planned = Vec::new();
+        for (number, set) in comparison.sets.iter().enumerate() {
             if self.is_program(set.base) {
                 continue; // Programs have trials and no pilot.
             }
@@ -106,7 +106,7 @@ impl Run<'_> {
             };
             set.news.retain(|&row| !self.rows[row].given_up);
             let plans = set.news.iter().filter_map(|&row| self.rows[row].progress.plan());
-            if set.news.is_empty() && contest.measure_lone_bases {
+            if set.news.is_empty() && comparison.measure_lone_bases {
                 set.design = Design::Pairs;
             } else if set.news.is_empty() {
                 continue;
@@ -117,9 +117,9 @@ impl Run<'_> {
                 self.rows[row].progress.set_plan(&plan);
                 self.emit(Entry::Piloted { row: row as u32, plan: plan.clone() });
             }
-            ready.push(PlannedSet { number: number as u32, set, plan });
+            planned.push(PlannedSet { number: number as u32, set, plan });
         }
-        ready
+        planned
     }
 
     /// Runs rounds, each with one pair of every set and one of each control.
@@ -127,23 +127,23 @@ impl Run<'_> {
         if sets.is_empty() {
             return Ok(());
         }
-        let mut begun = Instant::now();
+        let mut started_at = Instant::now();
         let mut rounds = count.min;
         let mut round = 0;
         while round < rounds && !(self.time_is_up() && round > 0) {
-            let before = Instant::now();
+            let round_start = Instant::now();
             self.order.shuffle(&mut sets);
             self.pair_round(&sets, round)?;
             if round == 0 {
-                rounds = count.rounds(before.elapsed());
+                rounds = count.rounds(round_start.elapsed());
                 // The first pair of each row is before this, the last one after the end.
-                begun = Instant::now();
+                started_at = Instant::now();
             }
             round += 1;
             if count.spread && round < rounds {
-                self.sleep_until(begun + MIN_PAIR_SPAN * round / (rounds - 1).max(1))?;
+                self.sleep_until(started_at + MIN_PAIR_SPAN * round / (rounds - 1).max(1))?;
             }
-            sets.retain(|ready| self.is_wanted(&ready.set));
+            sets.retain(|planned| self.is_wanted(&planned.set));
         }
         self.pairs_missing = round < rounds;
         Ok(())
@@ -156,15 +156,15 @@ impl Run<'_> {
     }
 
     fn pair_round(&mut self, sets: &[PlannedSet], round: u32) -> Result<(), RunError> {
-        let of = |design: Design| sets.iter().filter(move |ready| ready.set.design == design);
-        for ready in of(Design::Twins) {
+        let of = |design: Design| sets.iter().filter(move |planned| planned.set.design == design);
+        for planned in of(Design::Twins) {
             if !(self.time_is_up() && round > 0) {
-                self.measure_twins(ready, round)?;
+                self.measure_twins(planned, round)?;
             }
         }
-        for ready in of(Design::Pairs) {
+        for planned in of(Design::Pairs) {
             if !(self.time_is_up() && round > 0) {
-                self.measure_pair(ready, round)?;
+                self.measure_pair(planned, round)?;
             }
         }
         let toggled: Vec<&PlannedSet> = of(Design::Toggle).collect();
@@ -176,40 +176,40 @@ impl Run<'_> {
         // The control rotates over the rows from round to round.
         for design in [Design::Twins, Design::Pairs, Design::Toggle] {
             let mut all: Vec<&PlannedSet> =
-                of(design).filter(|ready| !ready.set.news.is_empty()).collect();
-            all.sort_by_key(|ready| ready.number);
-            if let Some(&ready) = all.get(round as usize % all.len().max(1)) {
-                self.control(ready, round)?;
+                of(design).filter(|planned| !planned.set.news.is_empty()).collect();
+            all.sort_by_key(|planned| planned.number);
+            if let Some(&planned) = all.get(round as usize % all.len().max(1)) {
+                self.control(planned, round)?;
             }
         }
         Ok(())
     }
 
     /// Measures the arms of a set as fork twins in one worker.
-    fn measure_twins(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
-        let rows: Vec<usize> = std::iter::once(ready.set.base)
-            .chain(ready.set.news.iter().copied())
+    fn measure_twins(&mut self, planned: &PlannedSet, round: u32) -> Result<(), RunError> {
+        let rows: Vec<usize> = std::iter::once(planned.set.base)
+            .chain(planned.set.news.iter().copied())
             .filter(|&row| !self.rows[row].given_up)
             .collect();
         let applied = rows.iter().map(|&row| self.rows[row].treatments.applied.clone()).collect();
-        let spec = self.spec_of_arms(ready, rows.len() as u8);
+        let spec = self.spec_of_arms(planned, rows.len() as u8);
         let spec = WorkerSpec { treatments: applied, ..spec };
-        match self
-            .with_attached(ready.set.base, Measurement::ops, |run| run.measure_arms(spec, ready))?
-        {
-            Ok(brought) => {
+        match self.with_attached(planned.set.base, Measurement::ops, |run| {
+            run.measure_arms(spec, planned)
+        })? {
+            Ok(measurement) => {
                 for (arm, row) in rows.into_iter().enumerate() {
-                    self.emit_samples(row, ready, round, brought.for_arm(arm as u8));
+                    self.emit_samples(row, planned, round, measurement.for_arm(arm as u8));
                 }
             }
-            Err(ended) => {
-                let arm = ended.arm.and_then(|arm| rows.get(usize::from(arm)).copied());
+            Err(failure) => {
+                let arm = failure.arm.and_then(|arm| rows.get(usize::from(arm)).copied());
                 match arm {
-                    Some(row) => self.emit_lost(row, ready, round, ended),
+                    Some(row) => self.emit_lost(row, planned, round, failure),
                     // The base could be measured alone: a treatment is the likelier cause.
                     None => {
-                        for &row in &ready.set.news {
-                            self.emit_lost(row, ready, round, ended.clone());
+                        for &row in &planned.set.news {
+                            self.emit_lost(row, planned, round, failure.clone());
                         }
                     }
                 }
@@ -227,41 +227,43 @@ impl Run<'_> {
     }
 
     /// Measures two workers one after the other, in random order.
-    fn measure_pair(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
-        let mut order = vec![ready.set.base];
-        order.extend(&ready.set.news);
+    fn measure_pair(&mut self, planned: &PlannedSet, round: u32) -> Result<(), RunError> {
+        let mut order = vec![planned.set.base];
+        order.extend(&planned.set.news);
         self.order.shuffle(&mut order);
-        let forked = self.needs_fork(&ready.set);
+        let forked = self.needs_fork(&planned.set);
         // The same numbers of ops, and the same layout: only the target differs.
         let seed = self.order.worker_seed();
         for row in order {
-            let task = Task::Measure(ready.plan.clone());
+            let task = Task::Measure(planned.plan.clone());
             let spec = WorkerSpec { seed, forked, ..self.worker_spec(row, task) };
-            match self.with_attached(row, Measurement::ops, |run| run.measure_arms(spec, ready))? {
-                Ok(brought) => self.emit_samples(row, ready, round, brought),
-                Err(ended) => self.emit_lost(row, ready, round, ended),
+            match self
+                .with_attached(row, Measurement::ops, |run| run.measure_arms(spec, planned))?
+            {
+                Ok(measurement) => self.emit_samples(row, planned, round, measurement),
+                Err(failure) => self.emit_lost(row, planned, round, failure),
             }
         }
         Ok(())
     }
 
     /// Measures a control: a pair of arms that do not differ.
-    fn control(&mut self, ready: &PlannedSet, round: u32) -> Result<(), RunError> {
-        let (row, design) = (ready.set.base, ready.set.design);
+    fn control(&mut self, planned: &PlannedSet, round: u32) -> Result<(), RunError> {
+        let (row, design) = (planned.set.base, planned.set.design);
         if self.rows[row].given_up {
             return Ok(());
         }
         let samples = match design {
             Design::Twins => {
                 let base = self.rows[row].treatments.applied.clone();
-                let spec = self.spec_of_arms(ready, CONTROL_ARMS);
+                let spec = self.spec_of_arms(planned, CONTROL_ARMS);
                 let spec = WorkerSpec { treatments: vec![base.clone(), base], ..spec };
-                let brought =
-                    self.with_attached(row, Measurement::ops, |run| run.measure_arms(spec, ready))?;
-                brought.map(|brought| brought.samples)
+                let measurement = self
+                    .with_attached(row, Measurement::ops, |run| run.measure_arms(spec, planned))?;
+                measurement.map(|measurement| measurement.samples)
             }
-            Design::Pairs => self.control_by_pairs(ready)?,
-            Design::Toggle => self.control_by_toggling(ready, round)?,
+            Design::Pairs => self.control_by_pairs(planned)?,
+            Design::Toggle => self.control_by_toggling(planned, round)?,
             // Nothing drifts between boots that a control could show.
             Design::Boots => return Ok(()),
         };
@@ -275,7 +277,7 @@ impl Run<'_> {
 
     fn control_by_pairs(
         &mut self,
-        ready: &PlannedSet,
+        planned: &PlannedSet,
     ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
         let mut samples = Vec::new();
         // Which of the two counts as the new one is random, as in a real pair.
@@ -283,22 +285,22 @@ impl Run<'_> {
         self.order.shuffle(&mut arms);
         let seed = self.order.worker_seed();
         for arm in arms {
-            let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
-            let spec = WorkerSpec { seed, forked: self.needs_fork(&ready.set), ..spec };
-            match self.with_attached(ready.set.base, Measurement::ops, |run| {
-                run.measure_arms(spec, ready)
+            let spec = self.worker_spec(planned.set.base, Task::Measure(planned.plan.clone()));
+            let spec = WorkerSpec { seed, forked: self.needs_fork(&planned.set), ..spec };
+            match self.with_attached(planned.set.base, Measurement::ops, |run| {
+                run.measure_arms(spec, planned)
             })? {
-                Ok(brought) => samples
-                    .extend(brought.samples.into_iter().map(|sample| Sample { arm, ..sample })),
-                Err(ended) => return Ok(Err(ended)),
+                Ok(measurement) => samples
+                    .extend(measurement.samples.into_iter().map(|sample| Sample { arm, ..sample })),
+                Err(failure) => return Ok(Err(failure)),
             }
         }
         Ok(Ok(samples))
     }
 
     /// The specification of a worker with several arms.
-    fn spec_of_arms(&mut self, ready: &PlannedSet, arms: u8) -> WorkerSpec {
-        let spec = self.worker_spec(ready.set.base, Task::Measure(ready.plan.clone()));
+    fn spec_of_arms(&mut self, planned: &PlannedSet, arms: u8) -> WorkerSpec {
+        let spec = self.worker_spec(planned.set.base, Task::Measure(planned.plan.clone()));
         let timeout_ms = u64::from(arms) * spec.timeout_ms;
         WorkerSpec { arms, timeout_ms, ..spec }
     }
@@ -306,38 +308,44 @@ impl Run<'_> {
     fn measure_arms(
         &mut self,
         spec: WorkerSpec,
-        ready: &PlannedSet,
+        planned: &PlannedSet,
     ) -> Result<Result<Measurement, JobFailure>, RunError> {
-        let other = self.rows[ready.set.base].peer_location();
-        Ok(self.workers.measure(spec, other)?)
+        let peer = self.rows[planned.set.base].peer_location();
+        Ok(self.workers.measure(spec, peer)?)
     }
 
     /// Emits the samples of one arm of a pair.
-    fn emit_samples(&mut self, row: usize, ready: &PlannedSet, round: u32, brought: Measurement) {
+    fn emit_samples(
+        &mut self,
+        row: usize,
+        planned: &PlannedSet,
+        round: u32,
+        measurement: Measurement,
+    ) {
         let ns = |sample: &Sample| {
             self.clock.as_ref().map_or(0.0, |clock| clock.ns(sample.ticks as f64))
         };
         // The accounting of a worker covers all its arms: the lost time of one arm is unknown.
-        let disturbance = match ready.set.design {
-            Design::Pairs | Design::Boots => brought.disturbance,
+        let disturbance = match planned.set.design {
+            Design::Pairs | Design::Boots => measurement.disturbance,
             Design::Twins | Design::Toggle => Disturbance {
-                wall_ns: brought.samples.iter().map(ns).sum::<f64>() as u64,
+                wall_ns: measurement.samples.iter().map(ns).sum::<f64>() as u64,
                 cpu_ns: 0,
                 run_delay_ns: None,
                 usage: None,
-                ..brought.disturbance
+                ..measurement.disturbance
             },
         };
-        let outcome = Measurement { disturbance, ..brought }.outcome();
-        self.emit_worker(row, Phase::Round(round), ready.number, outcome);
+        let outcome = Measurement { disturbance, ..measurement }.outcome();
+        self.emit_worker(row, Phase::Round(round), planned.number, outcome);
     }
 
     /// Emits that an arm of a pair is lost; at the second loss its row is given up.
-    fn emit_lost(&mut self, row: usize, ready: &PlannedSet, round: u32, ended: JobFailure) {
-        let JobFailure { outcome, reason, .. } = ended.clone();
+    fn emit_lost(&mut self, row: usize, planned: &PlannedSet, round: u32, failure: JobFailure) {
+        let JobFailure { outcome, reason, .. } = failure.clone();
         let lost = WorkerOutcome::Lost { outcome, reason };
-        self.emit_worker(row, Phase::Round(round), ready.number, lost);
-        self.count_lost_worker(row, ended);
+        self.emit_worker(row, Phase::Round(round), planned.number, lost);
+        self.count_lost_worker(row, failure);
     }
 
     /// Sleeps until that time, or until Ctrl-C.

@@ -12,7 +12,7 @@ use crate::run::monitor_verification::MonitorResult;
 use crate::run::workers::{Measurement, Workers};
 
 /// The supervisor ends a toggled worker that takes too long; this limit is longer.
-const MAX_TURN: Duration = Duration::from_secs(120);
+const PHASE_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Workers<'_> {
     /// Starts a worker that waits for `go`.
@@ -34,7 +34,7 @@ impl Workers<'_> {
         arm: u8,
     ) -> Result<Result<(), JobFailure>, HostError> {
         self.send(&Order::Go { id, batches, arm })?;
-        Ok(match self.next(id, MAX_TURN)? {
+        Ok(match self.next(id, PHASE_TIMEOUT)? {
             Event::BatchesDone { .. } => Ok(()),
             other => Err(job_failure(other)),
         })
@@ -43,14 +43,15 @@ impl Workers<'_> {
     /// Ends a toggled worker.
     pub(super) fn stop(&mut self, id: u64) -> Result<Result<Measurement, JobFailure>, HostError> {
         self.send(&Order::Stop { id })?;
-        Ok(match self.next(id, MAX_TURN)? {
+        Ok(match self.next(id, PHASE_TIMEOUT)? {
             Event::Sampled {
+                samples, disturbance, monitor_wakeups_per_op, speculation, ..
+            } => Ok(Measurement {
                 samples,
-                disturbance,
-                monitor_wakeups_per_op: seen,
+                disturbance: *disturbance,
+                monitor_wakeups_per_op,
                 speculation,
-                ..
-            } => Ok(Measurement { samples, disturbance: *disturbance, seen, speculation }),
+            }),
             other => Err(job_failure(other)),
         })
     }
@@ -88,8 +89,8 @@ impl Workers<'_> {
     }
 
     /// Sleeps for this long, or until Ctrl-C. Late events are dropped.
-    pub(in crate::run) fn sleep(&mut self, long: Duration) -> Result<(), HostError> {
-        let until = Instant::now() + long;
+    pub(in crate::run) fn sleep(&mut self, duration: Duration) -> Result<(), HostError> {
+        let until = Instant::now() + duration;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -1,6 +1,6 @@
-//! The checks of a comparison on known truth, S7 to S12 of docs/explanation/METHOD.md, section 10, each as a
-//! function that says what it found: the tests of `comparison.rs` want them green, the tests of
-//! `fault_injection.rs` want a sinner's red.
+//! Checks of comparisons with known true effects, S7 to S12 of docs/explanation/METHOD.md, section 10,
+//! each a function that returns its result: they must pass in the tests of `comparison.rs`, and fail
+//! with an injected fault in those of `fault_injection.rs`.
 //!
 //! Seeds are fixed, so a check passes always or never.
 
@@ -12,8 +12,8 @@ use oscost_stats::order::{median, sorted};
 
 use crate::shapes::Source;
 
-/// Green, or why not.
-pub(crate) type Found = Result<String, String>;
+/// The result of a check: what it found, as an error if it failed.
+pub(crate) type CheckResult = Result<String, String>;
 
 /// The margin of 1 %, as a logarithm.
 const MARGIN: f64 = 0.009_950_330_853_168_1;
@@ -22,7 +22,7 @@ const SPREAD_S: f64 = 600.0;
 /// The standard error of a share near 5 % is then 0.34 points, near 80 % 0.63.
 const RUNS: u32 = 4_000;
 
-fn accept(name: &str, good: bool, found: &str) -> Found {
+fn accept(name: &str, good: bool, found: &str) -> CheckResult {
     let text = format!("{name}: {found}");
     if good { Ok(text) } else { Err(text) }
 }
@@ -32,37 +32,38 @@ fn normal(source: &mut Source) -> f64 {
     source.lognormal(1.0).ln()
 }
 
-/// The share of runs in which something is so, in per cent.
-fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
-    100.0 * (0..runs).filter(|_| is_so()).count() as f64 / f64::from(runs)
+/// The share of runs for which a condition holds, in per cent.
+fn share(runs: u32, mut holds: impl FnMut() -> bool) -> f64 {
+    100.0 * (0..runs).filter(|_| holds()).count() as f64 / f64::from(runs)
 }
 
-/// How a machine wanders: the deviation of a slow drift, and of shifts from one level to another.
+/// The drift of a machine: the standard deviations of a slow drift and of sudden shifts of the level.
 #[derive(Clone, Copy, Debug)]
-struct Wandering {
+struct MachineDrift {
     drift: f64,
     shift: f64,
 }
 
-/// The logarithms of the costs of one thing, run after run: 2 % from run to run, and the machine.
-fn run_after_run(count: usize, wandering: Wandering, source: &mut Source) -> Vec<f64> {
-    const HANGS_ON: f64 = 0.97;
-    let fresh = wandering.drift * (1.0f64 - HANGS_ON * HANGS_ON).sqrt();
-    let mut drift = wandering.drift * normal(source);
+/// The logarithms of the costs of one case in consecutive runs: 2 % between runs, and the machine's
+/// drift.
+fn consecutive_runs(count: usize, machine: MachineDrift, source: &mut Source) -> Vec<f64> {
+    const PERSISTENCE: f64 = 0.97;
+    let fresh = machine.drift * (1.0f64 - PERSISTENCE * PERSISTENCE).sqrt();
+    let mut drift = machine.drift * normal(source);
     let mut level = 0.0;
     (0..count)
         .map(|_| {
-            drift = HANGS_ON * drift + fresh * normal(source);
-            // A new level after some twenty runs.
+            drift = PERSISTENCE * drift + fresh * normal(source);
+            // A new level after about twenty runs.
             if source.lognormal(1.0) > 5.2 {
-                level = wandering.shift * normal(source);
+                level = machine.shift * normal(source);
             }
             drift + level + 0.02 * normal(source)
         })
         .collect()
 }
 
-/// What is said of runs of one thing that are called base and new as `sides` has it.
+/// The effect found in runs of one case that belong to these sides.
 fn judged(sides: &[Side], costs: &[f64]) -> EffectEstimate {
     let pairs = neighbours(sides);
     let values: Vec<[f64; 2]> =
@@ -70,40 +71,40 @@ fn judged(sides: &[Side], costs: &[f64]) -> EffectEstimate {
     paired_effect(&values, SPREAD_S, MARGIN)
 }
 
-fn excludes_nothing(it: &EffectEstimate) -> bool {
+fn excludes_zero(it: &EffectEstimate) -> bool {
     it.interval.is_some_and(|interval| !interval.contains(0.0))
 }
 
-const WANDERING: [Wandering; 4] = [
-    Wandering { drift: 0.0, shift: 0.0 },
-    Wandering { drift: 0.01, shift: 0.0 },
-    Wandering { drift: 0.03, shift: 0.03 },
-    Wandering { drift: 0.05, shift: 0.05 },
+const DRIFTS: [MachineDrift; 4] = [
+    MachineDrift { drift: 0.0, shift: 0.0 },
+    MachineDrift { drift: 0.01, shift: 0.0 },
+    MachineDrift { drift: 0.03, shift: 0.03 },
+    MachineDrift { drift: 0.05, shift: 0.05 },
 ];
 
-/// S7: thirty runs a side of one thing, in turns and one side after the other.
-pub(crate) fn s7_pairs() -> Found {
+/// S7: thirty runs of one case on each side, alternating and one side after the other.
+pub(crate) fn s7_pairs() -> CheckResult {
     use Side::{Base, New};
-    let turns: Vec<Side> = [Base, New, New, Base].into_iter().cycle().take(60).collect();
-    let in_a_row = [[Base; 30], [New; 30]].concat();
+    let alternating: Vec<Side> = [Base, New, New, Base].into_iter().cycle().take(60).collect();
+    let consecutive = [[Base; 30], [New; 30]].concat();
     let (mut good, mut found) = (true, String::new());
-    for (name, sides) in [("in turns", turns), ("in a row", in_a_row)] {
-        for wandering in WANDERING {
+    for (name, sides) in [("alternating", alternating), ("consecutive", consecutive)] {
+        for machine in DRIFTS {
             let mut source = Source::seeded(7);
             let alarms = share(RUNS, || {
-                let costs = run_after_run(sides.len(), wandering, &mut source);
-                excludes_nothing(&judged(&sides, &costs))
+                let costs = consecutive_runs(sides.len(), machine, &mut source);
+                excludes_zero(&judged(&sides, &costs))
             });
             good &= alarms <= 6.0;
-            found.push_str(&format!("{name}, {wandering:?}: {alarms:.1} %; "));
+            found.push_str(&format!("{name}, {machine:?}: {alarms:.1} %; "));
         }
     }
     accept("S7 pairs", good, &found)
 }
 
-/// S7: two runs of one thing, forty rows each, on a machine that is 2.5 % another in each run, with
-/// each row 2.5 % more.
-pub(crate) fn s7_apart() -> Found {
+/// S7: two runs of the same forty rows, on a machine that differs by 2.5 % between runs, with another
+/// 2.5 % for each row.
+pub(crate) fn s7_separate_runs() -> CheckResult {
     const ROWS: usize = 40;
     let (mut good, mut found) = (true, String::new());
     for repetitions in [6, 15, 40] {
@@ -114,7 +115,7 @@ pub(crate) fn s7_apart() -> Found {
                 let own: [f64; 2] = std::array::from_fn(|_| 0.01 * normal(&mut source));
                 (machines[1] + own[1] - machines[0] - own[0]).abs()
             });
-            let moved = reference_cases.fold(0.0, f64::max);
+            let drift = reference_cases.fold(0.0, f64::max);
             let rows: Vec<EffectEstimate> = (0..ROWS)
                 .map(|_| {
                     let [base, new] = machines.map(|machine| {
@@ -122,20 +123,20 @@ pub(crate) fn s7_apart() -> Found {
                         let values = (0..repetitions).map(|_| row + 0.04 * normal(&mut source));
                         values.collect::<Vec<f64>>()
                     });
-                    unpaired_effect(&base, &new, [Nominal::FIXED; 2], moved).unwrap()
+                    unpaired_effect(&base, &new, [Nominal::FIXED; 2], drift).unwrap()
                 })
                 .collect();
-            let said = verdicts(&rows, &[MARGIN; ROWS]);
-            said.iter().any(|it| it.verdict != Verdict::Inconclusive)
+            let judged = verdicts(&rows, &[MARGIN; ROWS]);
+            judged.iter().any(|it| it.verdict != Verdict::Inconclusive)
         });
         good &= alarms <= 5.0;
         found.push_str(&format!("{repetitions} repetitions: {alarms:.1} % of comparisons alarm; "));
     }
-    accept("S7 apart", good, &found)
+    accept("S7 separate runs", good, &found)
 }
 
-/// Two runs of which one row of forty became half as dear again: it is found, and nothing else.
-pub(crate) fn apart_power() -> Found {
+/// Two runs in which one row of forty costs half as much again: that row alone is found.
+pub(crate) fn separate_runs_power() -> CheckResult {
     const ROWS: usize = 40;
     let mut source = Source::seeded(71);
     let (mut others, runs) = (0, 500);
@@ -151,12 +152,12 @@ pub(crate) fn apart_power() -> Found {
                 unpaired_effect(&base, &new, [Nominal::FIXED; 2], 0.02).unwrap()
             })
             .collect();
-        let said = verdicts(&rows, &[MARGIN; ROWS]);
-        others += said[1..].iter().filter(|it| it.verdict != Verdict::Inconclusive).count();
-        said[0].verdict == Verdict::Larger
+        let judged = verdicts(&rows, &[MARGIN; ROWS]);
+        others += judged[1..].iter().filter(|it| it.verdict != Verdict::Inconclusive).count();
+        judged[0].verdict == Verdict::Larger
     });
     let found = format!("found in {power:.1} %, {others} other rows in {runs} comparisons");
-    accept("apart, +50 %", power >= 95.0 && others <= 10, &found)
+    accept("separate runs, +50 %", power >= 95.0 && others <= 10, &found)
 }
 
 /// Pairs of a real effect, a twentieth of them disturbed, on a machine that drifts by 10 %.
@@ -171,7 +172,7 @@ fn pairs(effect: f64, sd: f64, count: usize, source: &mut Source) -> Vec<[f64; 2
         .collect()
 }
 
-fn effect_found(sd: f64, count: usize, least_power: f64, seed: u64, name: &str) -> Found {
+fn effect_found(sd: f64, count: usize, min_power: f64, seed: u64, name: &str) -> CheckResult {
     let effect = 1.05f64.ln();
     let mut source = Source::seeded(seed);
     let (mut held, mut wrong) = (0, 0);
@@ -179,26 +180,25 @@ fn effect_found(sd: f64, count: usize, least_power: f64, seed: u64, name: &str) 
         let it = paired_effect(&pairs(effect, sd, count, &mut source), SPREAD_S, MARGIN);
         held += u32::from(it.interval.is_some_and(|interval| interval.contains(effect)));
         wrong += u32::from(it.interval.is_some_and(|interval| interval.hi < 0.0));
-        excludes_nothing(&it)
+        excludes_zero(&it)
     });
     let coverage = 100.0 * f64::from(held) / f64::from(RUNS);
     let found = format!("power {power:.1} %, coverage {coverage:.1} %, {wrong} of the wrong sign");
-    accept(name, power >= least_power && coverage >= 93.0 && wrong == 0, &found)
+    accept(name, power >= min_power && coverage >= 93.0 && wrong == 0, &found)
 }
 
-/// S8: +5 %, pairs that spread by 2 %, sixteen of them.
-pub(crate) fn s8_five_per_cent() -> Found {
+/// S8: +5 %, sixteen pairs with a spread of 2 %.
+pub(crate) fn s8_five_per_cent() -> CheckResult {
     effect_found(0.02, 16, 99.0, 8, "S8")
 }
 
-/// S9: +5 %, pairs that spread by 5 %, thirty of them.
-pub(crate) fn s9_five_per_cent_in_noise() -> Found {
+/// S9: +5 %, thirty pairs with a spread of 5 %.
+pub(crate) fn s9_five_per_cent_in_noise() -> CheckResult {
     effect_found(0.05, 30, 95.0, 9, "S9")
 }
 
-/// S10: what differs by the 3 % of the bound is seldom called equivalent, what does not differ
-/// nearly always.
-pub(crate) fn s10_equivalence() -> Found {
+/// S10: a difference of 3 %, the bound, is seldom called equivalent, no difference nearly always.
+pub(crate) fn s10_equivalence() -> CheckResult {
     let called = |effect: f64, sd: f64, count: usize| {
         let mut source = Source::seeded(10);
         share(RUNS, || {
@@ -215,8 +215,8 @@ pub(crate) fn s10_equivalence() -> Found {
     accept("S10", good, &format!("falsely {falsely:.1?} %, rightly {rightly:.1} %"))
 }
 
-/// S11: a hundred rows, of which none or five differ.
-pub(crate) fn s11_many_rows() -> Found {
+/// S11: a hundred rows, none or five of which differ.
+pub(crate) fn s11_many_rows() -> CheckResult {
     const ROWS: usize = 100;
     let (mut good, mut found) = (true, String::new());
     for differ in [0, 5] {
@@ -230,8 +230,8 @@ pub(crate) fn s11_many_rows() -> Found {
                     paired_effect(&pairs(effect, 0.02, 30, &mut source), SPREAD_S, MARGIN)
                 })
                 .collect();
-            let said = verdicts(&rows, &[MARGIN; ROWS]);
-            let is_found: Vec<bool> = said.iter().map(|it| it.q <= 0.05).collect();
+            let judged = verdicts(&rows, &[MARGIN; ROWS]);
+            let is_found: Vec<bool> = judged.iter().map(|it| it.q <= 0.05).collect();
             let [right, wrong] = [&is_found[..differ], &is_found[differ..]]
                 .map(|rows| rows.iter().filter(|&&found| found).count());
             hits += right;
@@ -251,22 +251,22 @@ pub(crate) fn s11_many_rows() -> Found {
     accept("S11", good, &found)
 }
 
-/// S12: an effect as large as the smallest that is said to show does show in four of five.
-pub(crate) fn s12_smallest_effect() -> Found {
+/// S12: the smallest detectable effect is detected in four of five comparisons.
+pub(crate) fn s12_smallest_effect() -> CheckResult {
     let (mut good, mut found) = (true, String::new());
     for (sd, count) in [(0.005, 16), (0.02, 20), (0.02, 60), (0.05, 30)] {
         let mut source = Source::seeded(12);
         let values = |effect: f64, source: &mut Source| -> Vec<[f64; 2]> {
             (0..count).map(|_| [1.0, (effect + sd * normal(source)).exp()]).collect()
         };
-        let printed: Vec<f64> = (0..1_000)
+        let detectable: Vec<f64> = (0..1_000)
             .map(|_| {
                 paired_effect(&values(0.0, &mut source), SPREAD_S, MARGIN).min_detectable.unwrap()
             })
             .collect();
-        let effect = median(&sorted(&printed)).unwrap();
+        let effect = median(&sorted(&detectable)).unwrap();
         let power = share(RUNS, || {
-            excludes_nothing(&paired_effect(&values(effect, &mut source), SPREAD_S, MARGIN))
+            excludes_zero(&paired_effect(&values(effect, &mut source), SPREAD_S, MARGIN))
         });
         good &= (74.0..=86.0).contains(&power);
         found.push_str(&format!("{count} pairs of sd {sd}: {power:.1} %; "));

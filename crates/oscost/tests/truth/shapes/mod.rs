@@ -1,16 +1,16 @@
-//! Five shapes that the values of a case take, each with its true median.
+//! Five distributions of the values of a case, each with its true median.
 //!
-//! Ours to choose, since only the median is estimated: a symmetric one, three with one-sided
-//! disturbance of growing violence, and one with two levels. All lie near 124, the cost of
-//! getppid(2) in nanoseconds, and spread by a few percent.
+//! Only the median is estimated, so any shape may be used: a symmetric one, three with one-sided
+//! disturbance of increasing strength, and one with two levels. All are near 124, the cost of
+//! getppid(2) in nanoseconds, with a spread of a few per cent.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The cost that nothing has disturbed.
+/// The undisturbed cost.
 pub(crate) const UNDISTURBED: f64 = 124.0;
 
-/// A stream of random numbers that a seed decides.
+/// A stream of random numbers, determined by a seed.
 pub(crate) struct Source(Xoshiro256PlusPlus);
 
 impl Source {
@@ -39,7 +39,7 @@ impl Source {
     }
 }
 
-/// A shape; the numbers behind each are in [`Shape::draw`].
+/// The shape of a distribution; [`Shape::draw`] has its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
     Lognormal,
@@ -49,7 +49,7 @@ pub(crate) enum Shape {
     ParetoTail,
 }
 
-/// The spread of the logarithm of values between which nothing but small noise differs.
+/// The spread of the logarithm of values that differ by small noise alone.
 const SMALL_NOISE: f64 = 0.01;
 /// The tail of [`Shape::ParetoTail`]: below 2, so its variance is infinite.
 const TAIL_INDEX: f64 = 1.5;
@@ -71,7 +71,7 @@ impl Shape {
             // A preempted repetition costs from a third more to several times as much.
             Self::TenthContaminated if source.uniform() <= 0.1 => 1.3 + source.exponential(),
             Self::TenthContaminated => source.lognormal(SMALL_NOISE),
-            // Two memory layouts, three in ten a tenth dearer.
+            // Two memory layouts, of which the one with probability 0.3 costs a tenth more.
             Self::Bimodal if source.uniform() <= 0.3 => 1.1 * source.lognormal(SMALL_NOISE),
             Self::Bimodal => source.lognormal(SMALL_NOISE),
             Self::ParetoTail => 1.0 + 0.02 * (source.uniform().powf(-1.0 / TAIL_INDEX) - 1.0),
@@ -84,8 +84,8 @@ impl Shape {
         let relative = match self {
             Self::Lognormal => 1.0,
             Self::FloorAndExponential => 1.0 + 0.03 * 2f64.ln(),
-            // The upper part lies at least nine deviations above the lower one, so the median is
-            // a quantile of the lower one: 5/9 and 5/7, here in normal deviations.
+            // The upper part is at least nine standard deviations above the lower one, so the median
+            // is a quantile of the lower one: 5/9 and 5/7, here in standard deviations.
             Self::TenthContaminated => (SMALL_NOISE * 0.139_710_298_881_862_1).exp(),
             Self::Bimodal => (SMALL_NOISE * 0.565_948_821_932_863_1).exp(),
             Self::ParetoTail => 1.0 + 0.02 * (2f64.powf(1.0 / TAIL_INDEX) - 1.0),
@@ -95,7 +95,7 @@ impl Shape {
 }
 
 #[test]
-fn half_of_the_draws_of_each_shape_lie_below_its_median() {
+fn half_of_the_draws_of_each_shape_are_below_its_median() {
     for shape in Shape::ALL {
         let mut source = Source::seeded(1);
         let draws = 200_000;

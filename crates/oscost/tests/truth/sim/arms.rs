@@ -1,5 +1,5 @@
-//! Arms side by side on a made-up machine: fork twins, toggled workers and pairs of workers come from
-//! the real run, what they cost from the truth.
+//! Arms side by side on a simulated machine: fork twins, toggled workers and pairs of workers are those
+//! of the real run, their costs are the known true ones.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -18,55 +18,55 @@ use oscost_model::worker::{BatchPlan, Sample, Task, WorkerSpec};
 use oscost_worker::engine::collect::{BatchJitter, SampleTag};
 use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 
-use super::{SimSession, Subject0, request, row};
+use super::{SimSession, SimulatedSubject, request, row};
 
-/// What is true of arms side by side.
+/// The true properties of arms side by side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arms {
     /// Log standard deviation between the arms of a worker.
     pub(crate) pair_sd: f64,
-    /// What is compared costs so much more.
+    /// The added cost of the treated side, as a share.
     pub(crate) effect: f64,
-    /// Whatever stands second costs so much more, treated or not.
+    /// The added cost of the second arm, treated or not, as a share.
     pub(crate) bias: f64,
-    /// All costs grow by this share in a second.
+    /// All costs grow by this share per second.
     pub(crate) drift_per_s: f64,
-    /// Whoever is treated may not speculate.
-    pub(crate) forbids: bool,
+    /// Whether the treated side runs with mitigated speculation.
+    pub(crate) mitigated: bool,
 }
 
-/// The treatment that costs what the truth says, done to a process.
+/// The treatment with the true cost, applied to a process.
 fn applied() -> TreatmentSet {
     TreatmentSet { applied: vec![AppliedTreatment::Sud], attached: vec![] }
 }
 
-/// The same, done to the system.
+/// The same, attached to the system.
 fn attached() -> TreatmentSet {
     TreatmentSet { applied: vec![], attached: vec![AttachedTreatment::Ftrace] }
 }
 
-/// A session with a machine on which arms can stand side by side.
+/// A session with a machine on which arms are measured side by side.
 struct SideBySide {
     inner: SimSession,
     arms: Arms,
     is_attached: bool,
-    /// Two workers of one seed are two processes for all that.
+    /// The number of workers so far: two workers with the same seed are two processes.
     number: u64,
-    workers: BTreeMap<u64, Waiting>,
+    workers: BTreeMap<u64, WaitingWorker>,
     attaching: Option<u64>,
     events: VecDeque<Event>,
 }
 
-/// A worker that is toggled.
-struct Waiting {
+/// A worker worker for its next `go`.
+struct WaitingWorker {
     spec: WorkerSpec,
-    cuts: [BatchJitter; 2],
+    jitters: [BatchJitter; 2],
     rounds: [u32; 2],
     samples: Vec<Sample>,
 }
 
 impl SideBySide {
-    /// What an arm of a worker costs, as a factor.
+    /// The cost of an arm of a worker, as a factor.
     fn factor(&self, spec: &WorkerSpec, arm: u8, is_treated: bool) -> f64 {
         let between_sd = self.inner.subject(spec).truth.between_sd;
         let process = (between_sd * normal(spec.seed)).exp();
@@ -83,7 +83,7 @@ impl SideBySide {
         spec: &WorkerSpec,
         factor: f64,
         tag: SampleTag,
-        cut: &mut BatchJitter,
+        jitter: &mut BatchJitter,
     ) -> Vec<Sample> {
         let Task::Measure(plan) = &spec.task else { panic!("only measuring has groups") };
         let subject = self.inner.subject(spec).clone();
@@ -98,18 +98,18 @@ impl SideBySide {
         let mut work = machine.work(subject.shape);
         let mut samples = Vec::new();
         let mut keep = |sample| samples.push(sample);
-        machine.collector().time_group(&mut work, plan, cut, tag, &mut keep).unwrap();
+        machine.collector().time_group(&mut work, plan, jitter, tag, &mut keep).unwrap();
         self.inner.now_ns = machine.now_ns();
         samples
     }
 
-    /// What the arms' status would say.
+    /// The speculation control state of the arms.
     fn speculation(&self, spec: &WorkerSpec) -> Vec<Option<String>> {
-        let word = |applied: &Vec<AppliedTreatment>| match self.arms.forbids && !applied.is_empty()
-        {
-            true => "thread force mitigated",
-            false => "thread vulnerable",
-        };
+        let word =
+            |applied: &Vec<AppliedTreatment>| match self.arms.mitigated && !applied.is_empty() {
+                true => "thread force mitigated",
+                false => "thread vulnerable",
+            };
         spec.treatments.iter().map(|applied| Some(word(applied).to_owned())).collect()
     }
 
@@ -118,41 +118,41 @@ impl SideBySide {
         plan
     }
 
-    /// A worker with all its arms, in turns that change from round to round.
-    fn whole(&mut self, spec: &WorkerSpec) -> Vec<Sample> {
+    /// Measures all arms of a worker, in an order that rotates from round to round.
+    fn measure_arms(&mut self, spec: &WorkerSpec) -> Vec<Sample> {
         let treated =
             |arm: u8| spec.treatments.get(usize::from(arm)).is_some_and(|list| !list.is_empty());
-        let mut cuts: Vec<BatchJitter> =
+        let mut jitters: Vec<BatchJitter> =
             (0..spec.arms).map(|_| BatchJitter::new(spec.seed)).collect();
         let mut samples = Vec::new();
         for round in 0..Self::plan(spec).groups {
             let mut order: Vec<u8> = (0..spec.arms).collect();
-            let turn = round as usize % order.len();
-            order.rotate_left(turn);
+            let offset = round as usize % order.len();
+            order.rotate_left(offset);
             for arm in order {
                 let is_treated = treated(arm) || self.is_attached;
                 let factor = self.factor(spec, arm, is_treated);
                 let tag = SampleTag { arm, round, batch: 0 };
-                samples.extend(self.group(spec, factor, tag, &mut cuts[usize::from(arm)]));
+                samples.extend(self.group(spec, factor, tag, &mut jitters[usize::from(arm)]));
             }
         }
         samples
     }
 
-    fn turn(&mut self, id: u64, groups: u32, arm: u8) -> Event {
-        let mut waiting = self.workers.remove(&id).unwrap();
+    fn measure_groups(&mut self, id: u64, groups: u32, arm: u8) -> Event {
+        let mut worker = self.workers.remove(&id).unwrap();
         let at = usize::from(arm);
         for _ in 0..groups {
-            // One process: it has no arms of its own.
+            // Both sides are one process, so the factor is that of arm 0.
             let bias = if arm == 1 { 1.0 + self.arms.bias } else { 1.0 };
-            let factor = self.factor(&waiting.spec, 0, self.is_attached) * bias;
-            let tag = SampleTag { arm, round: waiting.rounds[at], batch: 0 };
-            let spec = waiting.spec.clone();
-            let found = self.group(&spec, factor, tag, &mut waiting.cuts[at]);
-            waiting.samples.extend(found);
-            waiting.rounds[at] += 1;
+            let factor = self.factor(&worker.spec, 0, self.is_attached) * bias;
+            let tag = SampleTag { arm, round: worker.rounds[at], batch: 0 };
+            let spec = worker.spec.clone();
+            let found = self.group(&spec, factor, tag, &mut worker.jitters[at]);
+            worker.samples.extend(found);
+            worker.rounds[at] += 1;
         }
-        self.workers.insert(id, waiting);
+        self.workers.insert(id, worker);
         Event::BatchesDone { id }
     }
 }
@@ -165,24 +165,28 @@ impl Session for SideBySide {
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let answer = match order {
             Order::Measure { id, spec } if matches!(spec.task, Task::Measure(_)) => {
-                let cuts = [BatchJitter::new(spec.seed), BatchJitter::new(spec.seed)];
-                let waiting =
-                    Waiting { spec: (**spec).clone(), cuts, rounds: [0; 2], samples: Vec::new() };
-                self.workers.insert(*id, waiting);
+                let jitters = [BatchJitter::new(spec.seed), BatchJitter::new(spec.seed)];
+                let worker = WaitingWorker {
+                    spec: (**spec).clone(),
+                    jitters,
+                    rounds: [0; 2],
+                    samples: Vec::new(),
+                };
+                self.workers.insert(*id, worker);
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
             Order::Go { id, batches, arm } if self.workers.contains_key(id) => {
                 let toggled = self.workers[id].spec.toggled;
-                toggled.then(|| self.turn(*id, *batches, *arm))
+                toggled.then(|| self.measure_groups(*id, *batches, *arm))
             }
             Order::Stop { id } if self.workers.contains_key(id) => {
-                let waiting = self.workers.remove(id).unwrap();
+                let worker = self.workers.remove(id).unwrap();
                 self.inner.now_ns += 1e6;
                 self.number += 1;
-                let speculation = self.speculation(&waiting.spec);
-                let samples = match waiting.spec.toggled {
-                    true => waiting.samples,
-                    false => self.whole(&waiting.spec),
+                let speculation = self.speculation(&worker.spec);
+                let samples = match worker.spec.toggled {
+                    true => worker.samples,
+                    false => self.measure_arms(&worker.spec),
                 };
                 let disturbance = Box::default();
                 Some(Event::Sampled {
@@ -195,7 +199,7 @@ impl Session for SideBySide {
                 })
             }
             Order::Attach { id, treatments, .. } => {
-                // Of a control nothing is attached.
+                // For a control nothing is attached.
                 (self.is_attached, self.attaching) = (!treatments.is_empty(), Some(*id));
                 Some(Event::Ready { id: *id, pid: 1, addr: None })
             }
@@ -224,7 +228,7 @@ fn normal(seed: u64) -> f64 {
     radius * (std::f64::consts::TAU * seed.unit()).cos()
 }
 
-/// So many rows, each compared with itself under a treatment; what the run says of them.
+/// The comparisons of a run with this many rows, each compared with itself under a treatment.
 pub(crate) fn compare(
     rows: usize,
     design: Design,
@@ -232,7 +236,7 @@ pub(crate) fn compare(
     pairs: u32,
     seed: u64,
 ) -> Vec<Comparison> {
-    let subject = Subject0::op(Truth::QUIET);
+    let subject = SimulatedSubject::op(Truth::QUIET);
     let session = SimSession::new(vec![subject.clone(); rows]);
     let target = |text: &str| TargetInfo { text: text.into(), ..super::target() };
     let of_target = |text: &str| -> Vec<PlannedRow> {
@@ -249,9 +253,9 @@ pub(crate) fn compare(
         sets: sets.collect(),
     };
     let pairs = PairCount { min: pairs, max: pairs, spread: false, time_budget: Duration::ZERO };
-    let contest = Some(ComparisonPlan { sets, pairs, measure_lone_bases: false });
+    let comparison = Some(ComparisonPlan { sets, pairs, measure_lone_bases: false });
     let request =
-        Request { rows, treatments: treated, comparison: contest, ..request(Profile::Quick, seed) };
+        Request { rows, treatments: treated, comparison, ..request(Profile::Quick, seed) };
     let mut session = SideBySide {
         inner: session,
         arms,

@@ -1,5 +1,5 @@
-//! A machine that is made up, behind the session that the run speaks to: calibration, pilot,
-//! warm-up, batches, rejection, rounds, stopping and estimates are the real ones.
+//! A simulated machine behind the session of a run: calibration, pilot, warm-up, batches, rejection,
+//! rounds, stopping and estimates are the real ones.
 
 #![expect(dead_code, reason = "each test program uses its own part of this")]
 
@@ -31,23 +31,23 @@ use oscost_worker::engine::collect::{BatchJitter, SampleTag};
 use oscost_worker::engine::pilot::pilot;
 use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 
-/// A benchmark of the made-up machine.
+/// A benchmark of the simulated machine.
 #[derive(Clone)]
-pub(crate) struct Subject0 {
+pub(crate) struct SimulatedSubject {
     pub(crate) truth: Truth,
     pub(crate) shape: Shape,
     pub(crate) unit: Unit,
 }
 
-impl Subject0 {
+impl SimulatedSubject {
     pub(crate) fn op(truth: Truth) -> Self {
         Self { truth, shape: Shape::Repeat, unit: Unit::NsPerOp }
     }
 }
 
-/// A session with the made-up machine.
+/// A session with the simulated machine.
 pub(crate) struct SimSession {
-    subjects: Vec<Subject0>,
+    subjects: Vec<SimulatedSubject>,
     hello: Hello,
     now_ns: f64,
     calibration: Option<(ClockKind, Calibration)>,
@@ -56,7 +56,7 @@ pub(crate) struct SimSession {
 }
 
 impl SimSession {
-    pub(crate) fn new(subjects: Vec<Subject0>) -> Self {
+    pub(crate) fn new(subjects: Vec<SimulatedSubject>) -> Self {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0]);
         let hello = Hello {
@@ -72,9 +72,13 @@ impl SimSession {
         Self::with(hello, subjects)
     }
 
-    /// A machine whose supervisor has looked at its clocks, as a real one does: the counter may be
-    /// ill, and the kernel may use another clocksource; the other clocks are sound, or not there.
-    pub(crate) fn judged(subjects: Vec<Subject0>, clocksource: &str, vdso: Option<&str>) -> Self {
+    /// A machine whose supervisor has checked its clocks like a real one: the counter may be faulty,
+    /// and the kernel may use another clocksource; the other clocks are good or missing.
+    pub(crate) fn with_checked_clocks(
+        subjects: Vec<SimulatedSubject>,
+        clocksource: &str,
+        vdso: Option<&str>,
+    ) -> Self {
         let machine = SimulatedMachine::new(&subjects[0].truth, 1, 1e9);
         let tsc = counter_problem(&mut machine.clock(), Some(clocksource));
         let verdict = |(kind, why)| ClockVerdict { kind, unusable_reason: why };
@@ -89,7 +93,7 @@ impl SimSession {
         session
     }
 
-    fn with(hello: Hello, subjects: Vec<Subject0>) -> Self {
+    fn with(hello: Hello, subjects: Vec<SimulatedSubject>) -> Self {
         Self {
             subjects,
             hello,
@@ -100,17 +104,17 @@ impl SimSession {
         }
     }
 
-    fn subject(&self, spec: &WorkerSpec) -> &Subject0 {
+    fn subject(&self, spec: &WorkerSpec) -> &SimulatedSubject {
         let Subject::Case(case) = &spec.subject else { panic!("a program") };
         let index: usize = case.benchmark.trim_start_matches("sim/op-").parse().unwrap();
         &self.subjects[index]
     }
 
-    /// A fresh process, some milliseconds after the last one.
+    /// A new process, one millisecond after the last one.
     fn process(&mut self, spec: &WorkerSpec) -> (SimulatedMachine, Shape) {
         self.now_ns += 1e6;
         let subject = self.subject(spec).clone();
-        let truth = seen_by(spec.clock.kind, &subject.truth);
+        let truth = truth_for_clock(spec.clock.kind, &subject.truth);
         (SimulatedMachine::new(&truth, spec.seed, self.now_ns), subject.shape)
     }
 
@@ -126,7 +130,7 @@ impl SimSession {
 
     fn stop(&mut self, id: u64) -> Event {
         let spec = self.running.remove(&id).unwrap();
-        let Task::Measure(plan) = &spec.task else { panic!("stopped what was not measured") };
+        let Task::Measure(plan) = &spec.task else { panic!("stopped a job that does not measure") };
         let (machine, shape) = self.process(&spec);
         let mut work = machine.work(shape);
         let mut collector = machine.collector();
@@ -142,24 +146,23 @@ impl SimSession {
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
         let disturbance = Box::new(disturbance);
-        let (seen, speculation) = (vec![], vec![]);
         Event::Sampled {
             id,
             samples,
             disturbance,
-            monitor_wakeups_per_op: seen,
-            speculation,
+            monitor_wakeups_per_op: vec![],
+            speculation: vec![],
             plan: None,
         }
     }
 
-    /// The clock as the harness itself finds it; once, unless the truth is that it changes.
+    /// The calibration of the clock by the worker's code; computed once, unless the clock is faulty.
     fn calibrate(&mut self, kind: ClockKind) -> (Calibration, ClockSync) {
-        let truth = seen_by(kind, &self.subjects[0].truth);
+        let truth = truth_for_clock(kind, &self.subjects[0].truth);
         let machine = SimulatedMachine::new(&truth, 1, self.now_ns);
         let mut clock = machine.clock();
-        let healthy = truth.pathology.is_none();
-        let answer = match self.calibration.filter(|(of, _)| healthy && *of == kind) {
+        let is_healthy = truth.pathology.is_none();
+        let answer = match self.calibration.filter(|(of, _)| is_healthy && *of == kind) {
             Some((_, known)) => (known, calibrate::sync(&mut clock)),
             None => {
                 let (found, sync) = calibrate::calibrate(&mut clock).unwrap();
@@ -226,8 +229,8 @@ impl Session for SimSession {
     }
 }
 
-/// The machine as a clock shows it: only the counter can be ill.
-fn seen_by(kind: ClockKind, truth: &Truth) -> Truth {
+/// The machine as a clock shows it: only the counter can be faulty.
+fn truth_for_clock(kind: ClockKind, truth: &Truth) -> Truth {
     match kind {
         ClockKind::Tsc => truth.clone(),
         _ => Truth { pathology: None, ..truth.clone() },
@@ -237,7 +240,7 @@ fn seen_by(kind: ClockKind, truth: &Truth) -> Truth {
 fn definition(index: usize, unit: Unit) -> Definition {
     Definition {
         id: format!("sim/op-{index}"),
-        asks: "What is true?".into(),
+        asks: "What is the true value?".into(),
         op: String::new(),
         expected: String::new(),
         unit,
@@ -269,8 +272,8 @@ fn target() -> TargetInfo {
     }
 }
 
-/// The row of a benchmark of the made-up machine.
-fn row(index: usize, subject: &Subject0) -> PlannedRow {
+/// The row of a benchmark of the simulated machine.
+fn row(index: usize, subject: &SimulatedSubject) -> PlannedRow {
     PlannedRow {
         case: Case::new(format!("sim/op-{index}"), Point::none()),
         definition: definition(index, subject.unit),
@@ -325,24 +328,29 @@ fn request(profile: Profile, seed: u64) -> Request {
     }
 }
 
-/// A whole run on the made-up machine, and its record.
-pub(crate) fn measure(subjects: &[Subject0], profile: Profile, seed: u64) -> Record {
+/// The record of a whole run on the simulated machine.
+pub(crate) fn measure(subjects: &[SimulatedSubject], profile: Profile, seed: u64) -> Record {
     measure_in(SimSession::new(subjects.to_vec()), profile, seed)
 }
 
-/// The record of one subject that is timed in the manner of a study as well.
-pub(crate) fn measure_as(
-    subject: &Subject0,
+/// The record of one subject that is also measured by the method of a study.
+pub(crate) fn measure_with_study_method(
+    subject: &SimulatedSubject,
     study_method: Option<StudyMethod>,
     seed: u64,
 ) -> Record {
-    measure_as_in(&mut SimSession::new(vec![subject.clone()]), subject, study_method, seed)
+    measure_with_study_method_in(
+        &mut SimSession::new(vec![subject.clone()]),
+        subject,
+        study_method,
+        seed,
+    )
 }
 
 /// The same in any session.
-pub(crate) fn measure_as_in(
+pub(crate) fn measure_with_study_method_in(
     session: &mut dyn Session,
-    subject: &Subject0,
+    subject: &SimulatedSubject,
     study_method: Option<StudyMethod>,
     seed: u64,
 ) -> Record {
@@ -353,7 +361,7 @@ pub(crate) fn measure_as_in(
     assembler.record(false).unwrap()
 }
 
-/// The same in a session of its own kind.
+/// The same in a given session.
 pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
     let subjects = session.subjects.clone();
     let rows = subjects.iter().enumerate().map(|(index, subject)| row(index, subject)).collect();
@@ -364,6 +372,6 @@ pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -
 }
 
 /// The only row of a run of one subject.
-pub(crate) fn measure_one(subject: &Subject0, profile: Profile, seed: u64) -> Row {
+pub(crate) fn measure_one(subject: &SimulatedSubject, profile: Profile, seed: u64) -> Row {
     measure(std::slice::from_ref(subject), profile, seed).results.remove(0)
 }

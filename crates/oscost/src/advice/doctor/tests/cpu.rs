@@ -156,7 +156,7 @@ fn a_steered_clock_is_reported_with_its_figures() {
     let found = daemon.found("time-daemon");
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop systemd-timesyncd"));
     assert!(found.what.starts_with("systemd-timesyncd is steering the clock"));
-    // It runs, and does nothing at present.
+    // It runs, and does not steer the clock at present.
     let idle = World::quiet().but(|world| world.watch().daemons = vec!["chronyd".into()]);
     assert!(idle.is_fine("time-daemon"));
 }

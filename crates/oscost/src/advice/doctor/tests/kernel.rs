@@ -48,7 +48,7 @@ fn filters_on_this_process_bias_every_call() {
     };
     assert!(with(Some(0), Some(0)).is_fine("seccomp"));
     assert!(with(Some(3), Some(2)).found("seccomp").what.ends_with("(3 of them)"));
-    // Before Linux 5.9 only the mode is told.
+    // Before Linux 5.9 only the mode is reported.
     assert!(with(None, Some(2)).found("seccomp").what.ends_with("(1 of them)"));
     assert!(with(None, Some(0)).is_fine("seccomp"));
     assert!(with(None, None).is_unknown("seccomp"));
@@ -88,7 +88,7 @@ fn a_debugging_kernel_biases_and_one_with_harmless_options_does_not() {
     let found = with(&["KASAN", "PROVE_LOCKING"], "quiet").found("debug-options");
     assert!(found.what.ends_with("CONFIG_KASAN and CONFIG_PROVE_LOCKING"), "{}", found.what);
     assert_eq!(found.weight, Weight::Biases);
-    // The last word on the command line holds.
+    // The last argument on the command line takes effect.
     let booted = with(&[], "page_poison=0 page_poison=1").found("debug-options");
     assert!(booted.what.ends_with("page_poison=1"), "{}", booted.what);
     assert!(with(&[], "page_poison=1 page_poison=0").is_fine("debug-options"));

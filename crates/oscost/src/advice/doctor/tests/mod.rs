@@ -1,4 +1,4 @@
-//! Every rule on made-up machines, on both sides of each threshold.
+//! Each rule on simulated machines, on both sides of each threshold.
 
 mod cpu;
 mod kernel;
@@ -15,7 +15,7 @@ use oscost_model::watch::{
 use super::finding::{Finding, RuleResult, Weight};
 use super::{Observations, RULES};
 
-/// A machine, and a look at it.
+/// A machine and the observations of it.
 #[derive(Clone, Debug)]
 struct World {
     facts: Facts,
@@ -29,8 +29,8 @@ struct World {
 const SPIN_NS: u64 = 1_000_000_000;
 
 impl World {
-    /// A quiet machine of its own with two CPUs, on which every rule finds that all is well, or has
-    /// nothing to say.
+    /// A quiet physical machine with two CPUs, on which each rule's result is that all is fine, or
+    /// that it does not apply.
     fn quiet() -> World {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// A machine that tells nothing.
+    /// A machine without readable facts.
     fn unknown() -> World {
         World {
             facts: Facts::default(),
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// The same with something changed.
+    /// The same machine with a change.
     fn but(mut self, change: impl FnOnce(&mut World)) -> World {
         change(&mut self);
         self
@@ -124,7 +124,7 @@ impl World {
         self.watch.as_mut().unwrap()
     }
 
-    fn seen(&self) -> Observations<'_> {
+    fn observations(&self) -> Observations<'_> {
         Observations {
             facts: &self.facts,
             clocks: &self.clocks,
@@ -135,13 +135,13 @@ impl World {
         }
     }
 
-    /// What one rule says.
+    /// The result of one rule.
     fn result(&self, rule: &str) -> RuleResult {
         let (_, judge) = RULES.iter().find(|(name, _)| *name == rule).expect("no such rule");
-        judge(&self.seen())
+        judge(&self.observations())
     }
 
-    /// What it found.
+    /// The finding of a rule.
     fn found(&self, rule: &str) -> Finding {
         match self.result(rule) {
             RuleResult::Found(finding) => finding,
@@ -149,7 +149,7 @@ impl World {
         }
     }
 
-    /// How bad it is, if it found anything.
+    /// The weight of its finding, if there is one.
     fn weight(&self, rule: &str) -> Option<Weight> {
         match self.result(rule) {
             RuleResult::Found(finding) => Some(finding.weight),
@@ -166,7 +166,7 @@ impl World {
     }
 }
 
-/// An interrupt of a device.
+/// A device interrupt.
 fn device(
     irq: &str,
     times: [u64; 2],

@@ -1,4 +1,4 @@
-//! Who takes the CPU.
+//! What takes CPU time from the measured process.
 
 use oscost_model::facts::{Bound, CgroupVersion};
 use oscost_model::watch::{ProcessActivity, ProcessKind};
@@ -121,7 +121,7 @@ fn kernel_threads_and_exited_children_have_no_stop_command() {
     let kernel = took(ProcessKind::Kernel);
     assert_eq!(kernel.command, None);
     assert!(kernel.what.contains("kernel thread `x` 50 %"), "{}", kernel.what);
-    // AdaptiveStopping their parent might stop the shell that asks.
+    // Stopping their parent might stop the user's own shell.
     let children = took(ProcessKind::Children);
     assert_eq!(children.command.as_deref(), Some("ps -o pid,pcpu,args --ppid 5"));
     assert!(children.what.contains("exited children of `x` (5)"), "{}", children.what);
@@ -181,7 +181,7 @@ fn device_interrupts_on_the_measuring_cpu_are_named_and_moved() {
     assert!(found.what.contains("1 of 2 device interrupts go to CPU 1: 36 (device-36) 26"));
     let moves = "for i in 36; do echo 0 | sudo tee /proc/irq/$i/smp_affinity_list; done";
     assert_eq!(found.command.as_deref(), Some(moves));
-    // Where the kernel does not tell where it goes, it may come.
+    // If the kernel does not report its CPUs, the interrupt may occur here.
     assert_eq!(with(1, None).weight("device-interrupts"), Some(Weight::Note));
     let balanced = with(26, Some(vec![1])).but(|world| {
         world.watch().daemons = vec!["irqbalance".into()];

@@ -9,8 +9,8 @@ use super::super::wording::{join_names, time};
 use super::super::{Diagnosis, examine};
 use super::*;
 
-/// Machines on which much is wrong.
-fn bad_days() -> Vec<World> {
+/// Machines with many problems.
+fn problematic_machines() -> Vec<World> {
     let contended = World::quiet().but(|world| {
         world.facts.virtualization = Some("kvm".into());
         world.facts.os.init = Some("init".into());
@@ -45,13 +45,13 @@ fn bad_days() -> Vec<World> {
 
 fn worlds() -> Vec<World> {
     let mut worlds = vec![World::quiet(), World::unknown()];
-    worlds.extend(bad_days());
+    worlds.extend(problematic_machines());
     worlds
 }
 
 #[test]
 fn a_quiet_machine_has_no_findings_and_nothing_unknown() {
-    let diagnosis = examine(&World::quiet().seen());
+    let diagnosis = examine(&World::quiet().observations());
     assert_eq!(diagnosis.findings, []);
     assert_eq!(diagnosis.unknown, Vec::<String>::new());
     assert_eq!(diagnosis.class, Some(NoiseClass::Quiet));
@@ -60,18 +60,18 @@ fn a_quiet_machine_has_no_findings_and_nothing_unknown() {
 
 #[test]
 fn a_machine_without_facts_has_no_findings() {
-    let diagnosis = examine(&World::unknown().seen());
+    let diagnosis = examine(&World::unknown().observations());
     assert_eq!(diagnosis.findings, []);
     assert_eq!(diagnosis.class, None);
-    // Nobody was hindered from counting, and no debugger was seen.
+    // Counting works, and no debugger is attached.
     assert_eq!(diagnosis.fine, ["tracers (BPF and perf are not visible)", "counting"]);
     assert!(diagnosis.unknown.len() > 15, "{:?}", diagnosis.unknown);
 }
 
 #[test]
 fn findings_are_sorted_by_weight_then_by_the_order_of_the_rules() {
-    for world in bad_days() {
-        let diagnosis = examine(&world.seen());
+    for world in problematic_machines() {
+        let diagnosis = examine(&world.observations());
         assert!(diagnosis.findings.len() > 5, "{:?}", diagnosis.findings);
         let target = |rule| RULES.iter().position(|(name, _)| *name == rule);
         let keys: Vec<_> =
@@ -85,17 +85,17 @@ fn every_rule_has_a_unique_name_and_one_result() {
     let names: BTreeSet<&str> = RULES.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), RULES.len());
     for world in worlds() {
-        let Diagnosis { findings, fine, unknown: unseen, .. } = examine(&world.seen());
-        assert!(findings.len() + fine.len() + unseen.len() <= RULES.len());
+        let Diagnosis { findings, fine, unknown, .. } = examine(&world.observations());
+        assert!(findings.len() + fine.len() + unknown.len() <= RULES.len());
         let found: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
         assert_eq!(found.len(), findings.len(), "a rule found two things");
-        // A subject that is fine is not found, nor hidden: they bear their rules' names.
+        // A condition has one result; the results have the names of their rules.
         let subject =
             |diagnosis: &str| diagnosis.split(" (").next().unwrap_or(diagnosis).replace(' ', "-");
         for diagnosis in fine.iter().map(|diagnosis| subject(diagnosis)) {
             assert!(!found.contains(diagnosis.as_str()), "`{diagnosis}` is fine and found");
             assert!(
-                !unseen.iter().any(|it| subject(it) == diagnosis),
+                !unknown.iter().any(|it| subject(it) == diagnosis),
                 "`{diagnosis}` is fine and hidden"
             );
         }
@@ -104,8 +104,8 @@ fn every_rule_has_a_unique_name_and_one_result() {
 
 #[test]
 fn every_finding_has_a_condition_an_effect_and_a_fix() {
-    for world in bad_days() {
-        for finding in examine(&world.seen()).findings {
+    for world in problematic_machines() {
+        for finding in examine(&world.observations()).findings {
             assert!(!finding.what.is_empty() && !finding.effect.is_empty(), "{finding:?}");
             assert!(finding.fix.is_some() || finding.command.is_some(), "{finding:?}");
             let texts = [Some(&finding.what), Some(&finding.effect), finding.fix.as_ref()];
@@ -119,9 +119,13 @@ fn every_finding_has_a_condition_an_effect_and_a_fix() {
 
 #[test]
 fn commands_for_root_do_not_use_sudo() {
-    for mut world in bad_days() {
+    for mut world in problematic_machines() {
         let commands = |world: &World| -> Vec<String> {
-            examine(&world.seen()).findings.into_iter().filter_map(|it| it.command).collect()
+            examine(&world.observations())
+                .findings
+                .into_iter()
+                .filter_map(|it| it.command)
+                .collect()
         };
         assert!(commands(&world).iter().any(|command| command.contains("sudo ")));
         world.facts.security.is_root = Some(true);
@@ -136,7 +140,7 @@ fn the_class_is_that_of_the_cpu_that_a_run_would_use() {
             world.probe[0].lost_ns = SPIN_NS / 2;
             world.probe[1].lost_ns = lost_ns;
         });
-        examine(&world.seen()).class
+        examine(&world.observations()).class
     };
     assert_eq!(class(SPIN_NS / 100 - 1), Some(NoiseClass::Quiet));
     assert_eq!(class(SPIN_NS / 100), Some(NoiseClass::Noisy));
