@@ -1,72 +1,70 @@
-//! The history of a case: its series of figures, the changes found in it, and what was updated
-//! meanwhile, as plain data.
+//! The history of a case: its series of figures, the changes found in it, and the updates of the
+//! system in between, as plain data.
 
 use oscost_model::unit::{Better, Unit};
 use serde::Serialize;
 
-/// What was asked about, and what was found.
+/// The history of the requested cases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// Whether cases were named; otherwise it is of all that the store has.
+    /// Whether cases were named; otherwise it contains all cases of the store.
     pub named: bool,
-    /// The place that was asked about.
+    /// The requested target.
     pub target: String,
-    /// Changes are looked for among so many of the newest runs of a series.
+    /// The number of newest runs of a series that are searched for changes.
     pub window: usize,
     /// The series, by case.
     pub series: Vec<Series>,
-    /// Runs without any figure here, by the reason why: nobody knows what cases they are of.
+    /// Runs without any figure here, by reason; their cases are unknown.
     pub without_figures: Vec<LeftOut>,
-    /// Runs that are left out of one of the series at least, by the reason why.
+    /// Runs that are left out of at least one series, by reason.
     pub left_out: Vec<LeftOut>,
-    /// Other places that there are figures of.
+    /// Other targets with figures.
     pub other_targets: Vec<String>,
 }
 
-/// A case at a place, run by run, on machines and kernels of one class.
+/// A case on a target, run by run, on machines and kernels of one class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// The case.
     pub case: String,
-    /// The place.
+    /// The target.
     pub target: String,
-    /// Whether its other end stands on a machine of its own.
+    /// Whether its peer is on another machine.
     pub peer: bool,
-    /// How that end was reached, where the records tell.
-    pub peer_host: Option<String>,
-    /// What its figures are counted in.
+    /// How that machine was reached, if the records contain it.
+    pub peer_at: Option<String>,
+    /// The unit of its figures.
     pub unit: Unit,
     /// Which direction is better.
     pub better: Better,
     /// The revision of the benchmark.
     pub rev: u32,
-    /// The class of the machines, in words; of both ends' where there are two.
+    /// The class of the machines as text; of both, if the peer has its own.
     pub machine_class: String,
-    /// The class of their kernels, in words.
+    /// The class of their kernels as text.
     pub kernel_class: String,
     /// The runs, the oldest first.
     pub points: Vec<Point>,
     /// How many runs of the series are older than these.
-    pub older_runs: usize,
-    /// How often chance parts the runs as far as their farthest two parts are; `null` where they are
-    /// too few to ask.
+    pub older: usize,
+    /// The p value of the first split; `null` if there are too few runs for a test.
     pub p: Option<f64>,
-    /// What that is worth among all series that were asked about at once.
+    /// The p value corrected for all series of the request.
     pub q: Option<f64>,
-    /// Whether a change would have been found had this series been asked about alone.
-    pub rejected_by_correction: bool,
-    /// The share of how far a run strays that the next one shares, where that is so much that it was
-    /// taken out before chance was asked.
-    pub autocorrelation: Option<f64>,
+    /// Whether a change would have been found without that correction.
+    pub missed: bool,
+    /// The autocorrelation, if it was so large that it was removed before the test.
+    pub together: Option<f64>,
     /// The changes, in order.
     pub changes: Vec<Change>,
-    /// Where the newest runs lie elsewhere than those before; it is provisional.
-    pub recent_shift: Option<RecentShift>,
-    /// What was updated between two runs, in order.
-    pub updates: Vec<Update>,
-    /// Runs that have the case and are not among the points, by the reason why.
+    /// A provisional shift of the newest runs against those before.
+    pub newest: Option<Newest>,
+    /// The updates between two runs, in order.
+    pub marks: Vec<Mark>,
+    /// Runs that contain the case and are not among the points, by reason.
     pub left_out: Vec<LeftOut>,
-    /// Other places that the case was measured at.
+    /// Other targets on which the case was measured.
     pub other_targets: Vec<String>,
 }
 
@@ -81,30 +79,22 @@ pub struct Point {
     pub median: f64,
     /// Its interval.
     pub interval: Option<[f64; 2]>,
-    /// How quiet the machine was: `clean` or `noisy`.
+    /// The noise class of the machine.
     pub class: Option<String>,
-    /// Whether the run came as a record from elsewhere.
+    /// Whether the run was imported.
     pub imported: bool,
 }
 
-impl Point {
-    /// Half of its interval, as a share of its figure.
-    pub fn relative_half_width(&self) -> Option<f64> {
-        let interval = self.interval.filter(|[low, high]| low <= high);
-        interval.map(|[low, high]| (high - low) / 2.0 / self.median.abs())
-    }
-}
-
-/// A place from which on the figure is another one.
+/// A change of the figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// The first point behind it, counted from 0.
+    /// The index of the first point after it.
     pub point: usize,
     /// The last run before it.
     pub before: String,
-    /// The first run behind it.
-    pub after: String,
-    /// The median from the change before it on, in the unit of the series.
+    /// The first run after it.
+    pub behind: String,
+    /// The median since the previous change, in the unit of the series.
     pub from: f64,
     /// The median up to the next one.
     pub to: f64,
@@ -112,18 +102,18 @@ pub struct Change {
     pub ratio: f64,
     /// The ratio's interval of 95 %; `null` with fewer than six runs on a side.
     pub ci95: Option<[f64; 2]>,
-    /// How often chance parts the part that it was found in as far.
+    /// The p value of the split at which it was found.
     pub p: f64,
-    /// What the p of the whole series is worth among all that were asked about.
+    /// The corrected p value of the whole series.
     pub q: f64,
 }
 
-/// The newest runs lie elsewhere than those before them.
+/// A shift of the newest runs against those before them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RecentShift {
-    /// How many are the newest.
+pub struct Newest {
+    /// The number of newest runs.
     pub runs: usize,
-    /// How many they are held against.
+    /// The number of runs that they are compared with.
     pub before: usize,
     /// The median of those, in the unit of the series.
     pub from: f64,
@@ -133,22 +123,22 @@ pub struct RecentShift {
     pub ratio: f64,
 }
 
-/// Something that is another one from a run on.
+/// An update between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Update {
-    /// The first point with it, counted from 0.
+pub struct Mark {
+    /// The index of the first point after it.
     pub point: usize,
     /// What was updated.
-    pub part: UpdatedPart,
-    /// Whether that is the machine of the other end.
+    pub what: Updated,
+    /// Whether it is the peer's machine.
     pub peer: bool,
-    /// What it was.
+    /// The value before.
     pub from: String,
-    /// What it is.
+    /// The value after.
     pub to: String,
 }
 
-/// What can be updated without leaving a series.
+/// What can be updated within a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdatedPart {
@@ -158,19 +148,19 @@ pub enum UpdatedPart {
     Image,
     /// The processor's microcode.
     Microcode,
-    /// What the kernel was told at its start.
+    /// The kernel's command line.
     CommandLine,
-    /// What the kernel does against faults of the processor.
+    /// The kernel's mitigations of processor vulnerabilities.
     Mitigations,
     /// The security modules.
     Modules,
-    /// What is attached to the system.
+    /// The tracers attached to the system.
     Tracers,
-    /// The clock that is read.
+    /// The clock of the runs.
     Clock,
-    /// The mode of timing, of those that the cost alone chooses between.
+    /// The mode of timing, if it is one of those that depend on the cost alone.
     Mode,
-    /// The CPU that cells are pinned to, where it stays the same for some runs on either side.
+    /// The CPU that workers are pinned to, if it is the same for some runs before and after.
     Cpu,
     /// The version of oscost.
     Oscost,
@@ -178,24 +168,24 @@ pub enum UpdatedPart {
     Worker,
 }
 
-impl UpdatedPart {
-    /// All that is watched.
-    pub const ALL: [UpdatedPart; 12] = [
-        UpdatedPart::Kernel,
-        UpdatedPart::Image,
-        UpdatedPart::CommandLine,
-        UpdatedPart::Mitigations,
-        UpdatedPart::Modules,
-        UpdatedPart::Tracers,
-        UpdatedPart::Microcode,
-        UpdatedPart::Clock,
-        UpdatedPart::Mode,
-        UpdatedPart::Cpu,
-        UpdatedPart::Oscost,
-        UpdatedPart::Worker,
+impl Updated {
+    /// All of them.
+    pub const ALL: [Updated; 12] = [
+        Updated::Kernel,
+        Updated::Image,
+        Updated::CommandLine,
+        Updated::Mitigations,
+        Updated::Modules,
+        Updated::Tracers,
+        Updated::Microcode,
+        Updated::Clock,
+        Updated::Mode,
+        Updated::Cpu,
+        Updated::Oscost,
+        Updated::Worker,
     ];
 
-    /// What it is called.
+    /// Its name.
     pub fn text(self) -> &'static str {
         match self {
             UpdatedPart::Kernel => "kernel",
@@ -217,8 +207,8 @@ impl UpdatedPart {
 /// Runs that are not in a series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Why not.
+    /// The reason.
     pub why: String,
-    /// How many.
+    /// Their number.
     pub runs: usize,
 }

@@ -1,6 +1,6 @@
-//! S18: classes and cost groups on known truth (docs/explanation/METHOD.md, section 7). The costs are made up,
-//! with noise of 2 % between processes, and so is the evidence; journal, estimates, intervals,
-//! classes and groups are the real ones.
+//! S18: classes and cost groups with known true values (docs/explanation/METHOD.md, section 7). The
+//! costs, with noise of 2 % between processes, and the counts are synthetic; journal, estimates,
+//! intervals, classes and groups are the real ones.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 use oscost_stats::groups::{Cost, Groups, group_costs};
 use oscost_stats::interval::Interval;
 
-/// Runs that are made up.
+/// The number of synthetic runs.
 const RUNS: u64 = 200;
 /// Repetitions of each row, as in a default run that converges early.
-const CELLS: u32 = 15;
-/// The bare door.
-const DOOR_NS: f64 = 120.0;
+const WORKERS: u32 = 15;
+/// The cost of the null call.
+const NULL_CALL_NS: f64 = 120.0;
 
-/// An op: what it costs, and what is seen of it.
+/// An op: its cost and its counts.
 #[derive(Clone)]
 struct Op {
     id: Option<&'static str>,
@@ -48,7 +48,7 @@ fn op(ns: f64, entries: u64) -> Op {
     let count = CallCount {
         ops: OPS,
         own,
-        by: "made up".into(),
+        by: "simulated".into(),
         tasks: Some(0),
         faults: Some(0),
         bytes: Some(0),
@@ -60,8 +60,8 @@ fn op(ns: f64, entries: u64) -> Op {
 }
 
 impl Op {
-    fn seen(mut self, look: impl FnOnce(&mut CallCount)) -> Self {
-        look(&mut self.count);
+    fn with_count(mut self, change: impl FnOnce(&mut CallCount)) -> Self {
+        change(&mut self.count);
         self
     }
 
@@ -75,7 +75,7 @@ impl Op {
         };
         Definition {
             id: id.into(),
-            asks: "What is true?".into(),
+            asks: "What is the true value?".into(),
             op: String::new(),
             expected: String::new(),
             unit: Unit::NsPerOp,
@@ -131,12 +131,12 @@ fn worker(row: u32, round: u32, op: &Op, ns: f64) -> Entry {
     Entry::Worker { row, phase: Phase::Round(round), at_s: 0.0, set: 0, outcome }
 }
 
-/// A standard normal deviate: the sum of twelve uniform ones, near enough here.
+/// An approximately standard normal number: the sum of twelve uniform ones.
 fn normal(seed: &mut Seed) -> f64 {
     (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0
 }
 
-/// The record of a run of these ops and of the bare door, which comes first.
+/// The record of a run of the null call and these ops.
 fn run(ops: &[Op], seed: u64) -> Record {
     Assembler::read(&journal(ops, seed)).record(false).unwrap()
 }
@@ -144,20 +144,20 @@ fn run(ops: &[Op], seed: u64) -> Record {
 fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     let mut random = Seed::new(seed);
     let target = TargetInfo {
-        text: "made-up".into(),
-        host: "made-up".into(),
+        text: "simulated".into(),
+        host: "simulated".into(),
         treatments: vec![],
         machine: "m0".into(),
         cpu: None,
         peer: None,
     };
-    let door = op(DOOR_NS, 1);
+    let door = op(NULL_CALL_NS, 1);
     let all: Vec<&Op> = [&door].into_iter().chain(ops).collect();
     let rows = all.iter().enumerate().map(|(index, op)| {
         let (id, point) = match index {
             0 => ("syscall/getppid".to_owned(), Point::none().with("via", "raw")),
             index => {
-                let id = op.id.map_or(format!("made-up/op-{index}"), str::to_owned);
+                let id = op.id.map_or(format!("simulated/op-{index}"), str::to_owned);
                 (id, Point::none())
             }
         };
@@ -197,7 +197,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     };
     let mut entries = vec![
         Entry::Started(Box::new(RunHeader {
-            id: "made-up".into(),
+            id: "simulated".into(),
             started_at: String::new(),
             label: None,
             command: vec![],
@@ -224,7 +224,7 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
     for (row, op) in (0..).zip(&all) {
         entries.push(Entry::Piloted { row, plan: PLAN });
         entries.push(Entry::Counted { row, count: op.count.clone() });
-        for round in 0..CELLS {
+        for round in 0..WORKERS {
             let ns = op.ns * (0.02 * normal(&mut random)).exp();
             entries.push(worker(row, round, op, ns));
         }
@@ -236,24 +236,27 @@ fn has(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
-/// Ops away from every boundary, with their classes: who does the work, and how much.
+/// Ops away from all boundaries, with their classes.
 fn clear() -> Vec<(Op, &'static str)> {
     let waits = Op { voluntary_switches: 1, ..op(2_000.0, 2) };
     vec![
         (op(1.1, 0), "user"),
         (op(23.0, 0), "user"),
-        (op(5_000.0, 0).seen(|it| it.instructions = Some(20_000.0)), "user"),
-        (op(2.5, 0).seen(|it| it.vdso = Some(true)), "vdso"),
-        (op(23.0, 0).seen(|it| it.vdso = Some(true)), "vdso"),
+        (op(5_000.0, 0).with_count(|it| it.instructions = Some(20_000.0)), "user"),
+        (op(2.5, 0).with_count(|it| it.vdso = Some(true)), "vdso"),
+        (op(23.0, 0).with_count(|it| it.vdso = Some(true)), "vdso"),
         (op(130.0, 1), "light"),
-        (op(130.0, 1).seen(|it| it.vdso = Some(true)), "light"),
-        (op(3.0 * DOOR_NS * 0.9, 2), "light"),
-        (op(3.0 * DOOR_NS * 1.1, 1), "heavy"),
-        (op(140.0, 1).seen(|it| it.faults = Some(OPS)), "heavy"),
-        (op(160.0, 1).seen(|it| it.bytes = Some(OPS * 8_192)), "heavy"),
-        (op(90_000.0, 4).seen(|it| it.tasks = Some(OPS)), "heavy"),
+        (op(130.0, 1).with_count(|it| it.vdso = Some(true)), "light"),
+        (op(3.0 * NULL_CALL_NS * 0.9, 2), "light"),
+        (op(3.0 * NULL_CALL_NS * 1.1, 1), "heavy"),
+        (op(140.0, 1).with_count(|it| it.faults = Some(OPS)), "heavy"),
+        (op(160.0, 1).with_count(|it| it.bytes = Some(OPS * 8_192)), "heavy"),
+        (op(90_000.0, 4).with_count(|it| it.tasks = Some(OPS)), "heavy"),
         (waits, "blocking"),
-        (Op { voluntary_switches: 1, ..op(150_000.0, 2) }.seen(|it| it.tasks = Some(OPS)), "heavy"),
+        (
+            Op { voluntary_switches: 1, ..op(150_000.0, 2) }.with_count(|it| it.tasks = Some(OPS)),
+            "heavy",
+        ),
     ]
 }
 
@@ -267,39 +270,39 @@ fn s18_classes_are_right_in_all_runs_away_from_the_boundary() {
             assert!(!has(row, "CLASS_BORDERLINE"), "seed {seed}: {row:#?}");
             assert!(!has(row, "CLASS_UNEXPECTED"), "seed {seed}: {row:#?}");
         }
-        assert_eq!(record.results[0].class.as_deref(), Some("light"), "the door itself");
+        assert_eq!(record.results[0].class.as_deref(), Some("light"), "the null call itself");
     }
 }
 
 #[test]
-fn s18_three_doors_are_light_or_heavy_and_say_so() {
-    let at_the_boundary = [op(3.0 * DOOR_NS, 1)];
+fn s18_three_null_calls_are_light_or_heavy_and_borderline() {
+    let at_the_boundary = [op(3.0 * NULL_CALL_NS, 1)];
     let rows: Vec<Row> =
         (0..RUNS).map(|seed| run(&at_the_boundary, seed).results.remove(1)).collect();
-    let told = rows.iter().filter(|row| has(row, "CLASS_BORDERLINE")).count();
-    assert!(told as u64 >= RUNS * 95 / 100, "{told} of {RUNS}");
+    let found = rows.iter().filter(|row| has(row, "CLASS_BORDERLINE")).count();
+    assert!(found as u64 >= RUNS * 95 / 100, "{found} of {RUNS}");
     let heavy = rows.iter().filter(|row| row.class.as_deref() == Some("heavy")).count() as u64;
-    assert!((RUNS / 4..=RUNS * 3 / 4).contains(&heavy), "it falls to either side: {heavy}");
+    assert!((RUNS / 4..=RUNS * 3 / 4).contains(&heavy), "it is on either side: {heavy}");
 }
 
 #[test]
-fn s18_what_contradicts_itself_is_a_finding_in_all_runs() {
-    let fallen_back = Op { entries: 0, ..op(168.0, 1).seen(|it| it.vdso = Some(true)) };
+fn s18_contradictions_are_flagged_in_all_runs() {
+    let fallen_back = Op { entries: 0, ..op(168.0, 1).with_count(|it| it.vdso = Some(true)) };
     let findings = [
-        op(168.0, 0).seen(|it| it.vdso = Some(true)),
-        op(4_000.0, 0).seen(|it| it.instructions = Some(8.0)),
+        op(168.0, 0).with_count(|it| it.vdso = Some(true)),
+        op(4_000.0, 0).with_count(|it| it.instructions = Some(8.0)),
         fallen_back,
     ];
     for seed in 0..RUNS / 4 {
         for (row, class) in run(&findings, seed).results[1..].iter().zip(["vdso", "user", "light"])
         {
             assert!(has(row, "CLASS_UNEXPECTED"), "seed {seed}: {row:#?}");
-            assert_eq!(row.class.as_deref(), Some(class), "what was seen stands");
+            assert_eq!(row.class.as_deref(), Some(class), "the class follows from the counts");
         }
     }
 }
 
-/// The cost groups of the rows of a run, the door among them.
+/// The cost groups of the rows of a run, including the null call.
 fn grouped(record: &Record) -> Groups {
     let costs: Vec<Cost> = record
         .results
@@ -317,7 +320,7 @@ fn grouped(record: &Record) -> Groups {
 fn s18_cost_groups_are_right_in_all_runs_away_from_boundaries() {
     let ns = [1.1, 1.3, 23.0, 24.0, 130.0, 165.0, 1_000.0, 1_100.0, 2_050.0, 60_000.0];
     let ops: Vec<Op> = ns.iter().map(|&ns| op(ns, 1)).collect();
-    // The door, of 120 ns, stands first.
+    // The null call of 120 ns comes first.
     let expected = [2, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5];
     for seed in 0..RUNS / 4 {
         let Groups { assignments: of, borderline, .. } = grouped(&run(&ops, seed));
@@ -327,31 +330,30 @@ fn s18_cost_groups_are_right_in_all_runs_away_from_boundaries() {
 
 #[test]
 fn s18_a_cost_at_a_boundary_of_groups_is_borderline() {
-    // A gap of 1.5 between it and the others, which are eight and hold together: the dearest of
-    // eight equal costs comes out 1 % too dear.
+    // A gap of 1.5 to eight equal costs, the largest of which is measured 1 % too high.
     let ops: Vec<Op> =
-        [DOOR_NS; 7].into_iter().chain([1.515 * DOOR_NS]).map(|ns| op(ns, 1)).collect();
-    let told = (0..RUNS / 4).filter(|&seed| {
+        [NULL_CALL_NS; 7].into_iter().chain([1.515 * NULL_CALL_NS]).map(|ns| op(ns, 1)).collect();
+    let found = (0..RUNS / 4).filter(|&seed| {
         let Groups { borderline, .. } = grouped(&run(&ops, seed));
         borderline.iter().any(|it| it.item == 8)
     });
-    let told = told.count() as u64;
-    assert!(told >= RUNS / 4 * 90 / 100, "{told} of {}", RUNS / 4);
+    let found = found.count() as u64;
+    assert!(found >= RUNS / 4 * 90 / 100, "{found} of {}", RUNS / 4);
 }
 
 #[test]
-fn s18_control_costs_alone_do_not_tell_the_vdso_from_a_function() {
-    let ops = [op(23.0, 0), op(23.0, 0).seen(|it| it.vdso = Some(true))];
+fn s18_control_costs_alone_do_not_distinguish_the_vdso_from_a_function() {
+    let ops = [op(23.0, 0), op(23.0, 0).with_count(|it| it.vdso = Some(true))];
     let record = run(&ops, 1);
     let Groups { assignments: of, .. } = grouped(&record);
-    assert_eq!(of[1], of[2], "by their cost they are one");
-    assert_ne!(record.results[1].class, record.results[2].class, "by what was seen they are two");
+    assert_eq!(of[1], of[2], "their costs are equal");
+    assert_ne!(record.results[1].class, record.results[2].class, "their counts differ");
 }
 
 #[test]
 fn a_row_whose_calls_were_not_counted_has_no_class() {
-    let record = run(&[op(23.0, 0).seen(|it| it.vdso = None)], 1);
-    assert_eq!(record.results[1].class, None, "user or vdso: nobody saw");
+    let record = run(&[op(23.0, 0).with_count(|it| it.vdso = None)], 1);
+    assert_eq!(record.results[1].class, None, "user or vdso: unknown");
     let mut entries = journal(&[op(23.0, 0), op(130.0, 1)], 1);
     entries.retain(|entry| !matches!(entry, Entry::Counted { .. }));
     let record = Assembler::read(&entries).record(false).unwrap();
@@ -359,18 +361,18 @@ fn a_row_whose_calls_were_not_counted_has_no_class() {
 }
 
 #[test]
-fn costs_are_told_in_empty_functions_and_bare_doors_or_in_what_stands_for_them() {
+fn costs_are_multiples_of_an_empty_function_and_of_a_null_call_or_its_replacement() {
     let pair = op(2_040.0, 2);
     let function = Op { id: Some("syscall/function"), ..op(2.0, 0) };
     let invalid = Op { id: Some("syscall/invalid"), ..op(102.0, 1) };
     let record = run(&[pair.clone(), function, invalid], 1);
-    let told = &record.results[1].multiples;
-    assert_eq!(told.keys().collect::<Vec<_>>(), ["syscall/function", "syscall/invalid"]);
-    assert!((980.0..1_060.0).contains(&told["syscall/function"]), "{told:?}");
-    assert!((19.0..21.0).contains(&told["syscall/invalid"]), "{told:?}");
-    assert_eq!(record.results[3].multiples["syscall/invalid"], 1.0, "the door is one door");
-    // Neither was measured: the door of the classes stands in for one, and nothing for the other.
-    let told = &run(&[pair], 1).results[1].multiples;
-    assert_eq!(told.keys().collect::<Vec<_>>(), ["syscall/getppid:via=raw"]);
-    assert!((16.0..18.0).contains(&told["syscall/getppid:via=raw"]), "{told:?}");
+    let found = &record.results[1].multiples;
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["syscall/function", "syscall/invalid"]);
+    assert!((980.0..1_060.0).contains(&found["syscall/function"]), "{found:?}");
+    assert!((19.0..21.0).contains(&found["syscall/invalid"]), "{found:?}");
+    assert_eq!(record.results[3].multiples["syscall/invalid"], 1.0, "its own multiple");
+    // Neither was measured: the null call replaces one of them, and nothing the other.
+    let found = &run(&[pair], 1).results[1].multiples;
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["syscall/getppid:via=raw"]);
+    assert!((16.0..18.0).contains(&found["syscall/getppid:via=raw"]), "{found:?}");
 }

@@ -12,14 +12,14 @@ use oscost_stats::stopping::{
 };
 
 use crate::shapes::{Shape, Source, UNDISTURBED};
+use crate::share::share;
 
 /// The standard error of a coverage near 95 % is then 0.15 points.
 const RUNS: u32 = 20_000;
 
 /// The share of simulated runs, in per cent, whose interval contains `truth`.
 fn coverage(runs: u32, truth: f64, mut run: impl FnMut() -> Interval) -> f64 {
-    let hits = (0..runs).filter(|_| run().contains(truth)).count();
-    100.0 * hits as f64 / f64::from(runs)
+    share(runs, || run().contains(truth))
 }
 
 fn draws(shape: Shape, count: usize, source: &mut Source) -> Vec<f64> {

@@ -1,5 +1,5 @@
-//! Which of two curves is cheaper, against known truth: S15 of docs/explanation/METHOD.md, section 10, for
-//! pairs of curves. A test named control does it wrong on purpose.
+//! Which of two curves is cheaper, with known true costs: S15 of docs/explanation/METHOD.md, section 10,
+//! for pairs of curves. A test named `control` uses a wrong method on purpose.
 
 use oscost_stats::crossing::{
     CurveOrder, LawFits, Resampling, compare_curves, fitted_slope, secant_slope,
@@ -10,21 +10,16 @@ use oscost_stats::scaling::{Law, SizeCost, fit_scaling};
 use oscost_stats::segments::{LogPoint, raise_small_uncertainties};
 
 use crate::shapes::Source;
+use crate::share::share;
 
 /// The noise of a point.
 const NOISE: f64 = 0.02;
 /// The numbers of family `event`.
 const NUMBERS: [f64; 10] = [10.0, 18.0, 32.0, 56.0, 100.0, 180.0, 320.0, 560.0, 1_000.0, 1_800.0];
-/// What is drawn anew in a test.
-const CHANCE: Resampling = Resampling { resamples: 200, extra_log_sd: 0.0, seed: 1 };
+/// The resampling of the tests.
+const RESAMPLING: Resampling = Resampling { resamples: 200, extra_log_sd: 0.0, seed: 1 };
 
-/// The share of pairs, in per cent, of which something is so.
-fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
-    let hits = (0..runs).filter(|_| is_so()).count();
-    100.0 * hits as f64 / f64::from(runs)
-}
-
-/// A curve whose noise is known only from so many repetitions of each point, as the tool sees it.
+/// A curve whose noise is known only from the repetitions of each point, as in a run.
 fn curve(cost: impl Fn(f64) -> f64, by: usize, source: &mut Source) -> Vec<SizeCost> {
     let between = NOISE * (by as f64).sqrt() / 1.2533;
     let mut sizes = NUMBERS.map(|n| {
@@ -46,7 +41,7 @@ fn poll(n: f64) -> f64 {
 }
 
 #[test]
-fn s15_select_and_poll_are_linear_and_epoll_is_constant_and_each_is_judged_so() {
+fn s15_linear_and_constant_curves_are_recognised_and_compared() {
     let mut source = Source::seeded(15);
     let (mut laws, mut judged) = (0, 0);
     let (mut more, mut ends, mut at) = (0, 0, 0);
@@ -54,7 +49,7 @@ fn s15_select_and_poll_are_linear_and_epoll_is_constant_and_each_is_judged_so() 
     for _ in 0..RUNS {
         let select = curve(|n| 310.0 + 9.0 * n, 15, &mut source);
         let poll = curve(poll, 15, &mut source);
-        // Dearer than poll up to 76 descriptors: they cross among the numbers.
+        // Costlier than poll up to 76 descriptors: they cross within the numbers.
         let epoll = curve(|_| 2_000.0, 15, &mut source);
         let law = |sizes: &[SizeCost]| fit_scaling(sizes, 100, 1).map(|found| found.law);
         laws += u32::from(
@@ -68,7 +63,7 @@ fn s15_select_and_poll_are_linear_and_epoll_is_constant_and_each_is_judged_so() 
                 == (Some(56.0), Some(100.0), false)
         });
         judged += u32::from(all && crossed);
-        let seeds = [1, 2].map(|seed| Resampling { seed, ..CHANCE });
+        let seeds = [1, 2].map(|seed| Resampling { seed, ..RESAMPLING });
         let line = |sizes: &[SizeCost], at: usize| fitted_slope(sizes, seeds[at]).expect("a line");
         more += u32::from(
             line(&poll, 0).difference(&line(&epoll, 1)).estimate().interval.contains(21.0),
@@ -86,13 +81,13 @@ fn s15_select_and_poll_are_linear_and_epoll_is_constant_and_each_is_judged_so() 
     }
     let [laws, judged, more, ends, at] =
         [laws, judged, more, ends, at].map(|times| 100.0 * f64::from(times) / f64::from(RUNS));
-    println!("laws {laws:.1} %, judged {judged:.1} %");
-    println!("held: more {more:.1} %, by the ends {ends:.1} %, where they meet {at:.1} %");
+    println!("laws {laws:.1} %, compared {judged:.1} %");
+    println!("covered: added cost {more:.1} %, by the ends {ends:.1} %, crossover {at:.1} %");
     assert!(laws >= 97.0 && judged >= 97.0, "{laws:.1} %, {judged:.1} %");
     assert!(more >= 92.0 && ends >= 92.0 && at >= 92.0, "{more:.1} %, {ends:.1} %, {at:.1} %");
 }
 
-/// Whether anything is claimed of two curves.
+/// Whether one of two curves is called cheaper.
 fn claims(found: Option<CurveOrder>) -> bool {
     found.is_some_and(|it| it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some())
 }
@@ -105,34 +100,37 @@ fn s15_of_two_equal_curves_neither_is_called_cheaper() {
             let one = curve(poll, repetitions, &mut source);
             claims(compare_curves(&one, &curve(poll, repetitions, &mut source)))
         });
-        println!("{repetitions} repetitions: {wrong:.2} % of equal pairs are told apart");
+        println!("{repetitions} repetitions: {wrong:.2} % of equal pairs are distinguished");
         assert!(wrong <= 1.0, "{repetitions} repetitions: {wrong:.2} %");
     }
 }
 
 #[test]
-fn s15_a_difference_of_one_per_cent_is_hardly_ever_claimed_and_never_the_wrong_way() {
+fn s15_a_difference_of_one_per_cent_is_hardly_ever_claimed_and_never_in_the_wrong_direction() {
     let mut source = Source::seeded(17);
     let mut against = 0;
     let claimed = share(4_000, || {
-        let dear = curve(|n| 1.01 * poll(n), 15, &mut source);
-        let cheap = curve(poll, 15, &mut source);
-        // Whichever comes out dearer at the end is laid beside the other, as in a run.
-        let swapped = dear[9].figure < cheap[9].figure;
-        let found =
-            if swapped { compare_curves(&cheap, &dear) } else { compare_curves(&dear, &cheap) };
+        let costlier = curve(|n| 1.01 * poll(n), 15, &mut source);
+        let cheaper = curve(poll, 15, &mut source);
+        // The one that is measured as costlier at the last size comes first, as in a run.
+        let swapped = costlier[9].figure < cheaper[9].figure;
+        let found = if swapped {
+            compare_curves(&cheaper, &costlier)
+        } else {
+            compare_curves(&costlier, &cheaper)
+        };
         against += u32::from(found.is_some_and(|it| {
             if swapped { it.cheaper_wins_from.is_some() } else { it.costlier_wins_until.is_some() }
         }));
         claims(found)
     });
-    println!("1 % apart: claimed {claimed:.2} %, the wrong way {against} of 4000");
+    println!("1 % apart: claimed {claimed:.2} %, in the wrong direction {against} of 4000");
     assert!(claimed <= 2.0, "{claimed:.2} %");
     assert!(against <= 4, "{against}");
 }
 
 #[test]
-fn s15_control_by_the_points_alone_at_two_deviations_every_fourth_equal_pair_is_told_apart() {
+fn s15_control_points_compared_alone_at_two_deviations_distinguish_every_fourth_equal_pair() {
     let mut source = Source::seeded(16);
     let wrong = share(1_000, || {
         let one = curve(poll, 15, &mut source);
@@ -146,16 +144,17 @@ fn s15_control_by_the_points_alone_at_two_deviations_every_fourth_equal_pair_is_
 }
 
 #[test]
-fn s15_a_marginal_cost_that_two_curves_share_is_not_told_apart_more_often_than_promised() {
+fn s15_equal_marginal_costs_are_distinguished_no_more_often_than_stated() {
     let mut source = Source::seeded(18);
     let wrong = share(2_000, || {
         let one = curve(poll, 15, &mut source);
         let other = curve(|n| 800.0 + 21.0 * n, 15, &mut source);
         let line = |sizes: &[SizeCost], seed| {
-            fitted_slope(sizes, Resampling { seed, extra_log_sd: 0.01, ..CHANCE }).expect("a line")
+            fitted_slope(sizes, Resampling { seed, extra_log_sd: 0.01, ..RESAMPLING })
+                .expect("a line")
         };
         !line(&one, 1).difference(&line(&other, 2)).estimate().interval.contains(0.0)
     });
-    println!("equal marginal costs told apart: {wrong:.1} %");
+    println!("equal marginal costs distinguished: {wrong:.1} %");
     assert!(wrong <= 5.0, "{wrong:.1} %");
 }

@@ -1,5 +1,6 @@
-//! Breaks and laws of growth against known truth: S15 and S16 of docs/explanation/METHOD.md, section 10. A test
-//! named control does it wrong on purpose, and shows that the row would notice.
+//! Breaks and laws of growth with known true curves: S15 and S16 of docs/explanation/METHOD.md, section
+//! 10. A test named `control` uses a wrong method on purpose, which shows that the row would detect
+//! it.
 
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order::{median, sorted};
@@ -9,6 +10,7 @@ use oscost_stats::segments::{
 };
 
 use crate::shapes::Source;
+use crate::share::share;
 
 /// The noise of a point.
 const NOISE: f64 = 0.02;
@@ -17,13 +19,7 @@ const STEP: f64 = std::f64::consts::LN_2 / 2.0;
 /// 37 of them: more than five decades.
 const SIZES: usize = 37;
 
-/// The share of curves, in per cent, of which something is so.
-fn share(runs: u32, mut is_so: impl FnMut() -> bool) -> f64 {
-    let hits = (0..runs).filter(|_| is_so()).count();
-    100.0 * hits as f64 / f64::from(runs)
-}
-
-/// A curve in steps of one, whose noise is known.
+/// A curve in steps of one with known noise.
 fn curve(height: impl Fn(f64) -> f64, source: &mut Source) -> Vec<LogPoint> {
     (0..SIZES)
         .map(|at| LogPoint {
@@ -34,7 +30,7 @@ fn curve(height: impl Fn(f64) -> f64, source: &mut Source) -> Vec<LogPoint> {
         .collect()
 }
 
-/// A straight line on scales of ratios.
+/// A straight line on logarithmic scales.
 fn straight(at: f64) -> f64 {
     5.0 + 0.4 * STEP * at
 }
@@ -62,13 +58,13 @@ fn s16_control_at_half_the_penalty_every_sixth_straight_curve_bends() {
     assert!(wrong > 15.0, "{wrong:.1} %");
 }
 
-/// Whether a break was found, so many steps from the truth at most.
+/// Whether a break was found within this many steps of the true one.
 fn near(found: Option<Segments>, truth: f64, steps: f64) -> bool {
     let found = found.map_or(Vec::new(), |found| found.breaks);
     found.iter().any(|it| (it.position / STEP - truth).abs() <= steps)
 }
 
-/// Whether the interval of the break nearest to the truth holds it.
+/// Whether the interval of the break nearest to the true one contains it.
 fn held(found: &Segments, truth: f64) -> bool {
     found.breaks.iter().any(|it| (it.last_before as f64..=it.first_after as f64).contains(&truth))
 }
@@ -105,9 +101,9 @@ fn s16_a_slope_that_changes_by_a_tenth_is_found_within_three_steps() {
     assert!(inside >= 93.0, "{inside:.1} %");
 }
 
-/// A size of which so many repetitions were measured, as the record has it.
+/// A size with its repetitions, as in a record.
 fn sized(n: f64, truth: f64, repetitions: usize, source: &mut Source) -> SizeCost {
-    // The median of so many values is as uncertain as one figure of the noise.
+    // The median of these values is as uncertain as one value with the given noise.
     let between = NOISE * (repetitions as f64).sqrt() / 1.2533;
     let repetitions: Vec<f64> =
         (0..repetitions).map(|_| truth * source.lognormal(between)).collect();
@@ -118,7 +114,7 @@ fn sized(n: f64, truth: f64, repetitions: usize, source: &mut Source) -> SizeCos
     SizeCost { n, figure, sd, repetitions }
 }
 
-/// A curve whose noise is known only from so many repetitions of each point.
+/// A curve whose noise is known only from the repetitions of each point.
 fn measured(
     height: impl Fn(f64) -> f64,
     n: usize,
@@ -133,7 +129,7 @@ fn measured(
 }
 
 #[test]
-fn s16_intervals_of_few_repetitions_make_no_more_false_breaks() {
+fn s16_intervals_of_few_repetitions_cause_no_more_false_breaks() {
     for (n, repetitions) in [(9, 6), (9, 15), (9, 30), (37, 6), (37, 15), (37, 30)] {
         let mut source = Source::seeded(17);
         let wrong = share(CURVES, || {
@@ -146,18 +142,18 @@ fn s16_intervals_of_few_repetitions_make_no_more_false_breaks() {
 }
 
 #[test]
-fn s16_control_intervals_taken_at_their_word_make_many() {
+fn s16_control_uncertainties_that_are_not_raised_cause_many_false_breaks() {
     let mut source = Source::seeded(17);
     let wrong = share(CURVES, || {
         let spots = measured(straight, SIZES, 10, &mut source);
         segments(&spots).is_some_and(|found| !found.breaks.is_empty())
     });
-    println!("as each point claims: {wrong:.1} % false");
+    println!("with the uncertainty of each point: {wrong:.1} % false");
     assert!(wrong > 5.0, "{wrong:.1} %");
 }
 
 #[test]
-fn s16_a_jump_is_found_by_intervals_of_fifteen_repetitions_too() {
+fn s16_a_jump_is_also_found_with_intervals_of_fifteen_repetitions() {
     let mut source = Source::seeded(18);
     let jump = |at: f64| straight(at) + if at > 18.5 { 1.15f64.ln() } else { 0.0 };
     let found = share(CURVES, || {
@@ -171,13 +167,13 @@ fn s16_a_jump_is_found_by_intervals_of_fifteen_repetitions_too() {
     assert!(found >= 95.0, "{found:.1} %");
 }
 
-/// Sizes from 1 to 1024 in half octaves, each of ten repetitions.
+/// Sizes from 1 to 1024 in half octaves, with ten repetitions each.
 fn sizes(cost: Cost, source: &mut Source) -> Vec<SizeCost> {
     let ns = (0..=20).map(|at| (f64::from(at) * STEP).exp().round());
     ns.map(|n| sized(n, cost(n), 10, source)).collect()
 }
 
-/// A cost by its fixed part, its marginal part and its law.
+/// A cost: its fixed part, its marginal part and its law.
 type Truth = (f64, f64, Law);
 /// The same as a function of the size.
 type Cost = fn(f64) -> f64;
@@ -193,7 +189,7 @@ const SHAPES: [(Truth, Cost); 7] = [
 ];
 
 #[test]
-fn s15_seven_laws_are_told_apart_and_their_costs_lie_in_their_intervals() {
+fn s15_seven_laws_are_distinguished_and_their_intervals_cover_their_costs() {
     const RUNS: u32 = 1_000;
     for ((fixed, marginal, law), cost) in SHAPES {
         let mut source = Source::seeded(15);
@@ -215,7 +211,7 @@ fn s15_seven_laws_are_told_apart_and_their_costs_lie_in_their_intervals() {
     }
 }
 
-/// The law of least absolute squares through the origin: what is often done.
+/// The law by least squares through the origin, a common method.
 fn without_an_intercept(sizes: &[SizeCost]) -> Law {
     let left = |law: &Law| {
         let of = |n: f64| if *law == Law::Constant { 1.0 } else { law.value_at(n) };
@@ -228,21 +224,21 @@ fn without_an_intercept(sizes: &[SizeCost]) -> Law {
 }
 
 #[test]
-fn s15_control_without_an_intercept_a_fixed_cost_makes_another_law() {
+fn s15_control_without_an_intercept_a_fixed_cost_gives_another_law() {
     for (at, wrong) in [(2, Law::Log), (4, Law::Constant)] {
         let ((_, _, law), cost) = SHAPES[at];
         let mut source = Source::seeded(15);
         let right = share(1_000, || without_an_intercept(&sizes(cost, &mut source)) == law);
         println!("{} without an intercept: {right:.1} % right", law.text());
         assert!(right <= 1.0, "{right:.1} %");
-        let said = without_an_intercept(&sizes(cost, &mut source));
-        assert_eq!(said, wrong, "{}", law.text());
+        let found = without_an_intercept(&sizes(cost, &mut source));
+        assert_eq!(found, wrong, "{}", law.text());
     }
 }
 
 #[test]
-fn s15_laws_that_cannot_be_told_apart_are_both_named() {
-    // From 1 Ki to 256 Ki the logarithm itself grows by less than twofold.
+fn s15_laws_that_cannot_be_distinguished_are_both_named() {
+    // From 1 Ki to 256 Ki the logarithm itself grows by a factor of less than two.
     let mut source = Source::seeded(15);
     let cost = |n: f64| 90_000.0 + 2.0 * n;
     let named = share(300, || {

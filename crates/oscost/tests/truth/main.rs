@@ -18,6 +18,7 @@ mod curves;
 #[cfg(feature = "fault-injection")]
 mod fault_injection;
 mod shapes;
+mod share;
 mod side_by_side;
 mod sim;
 mod simulator;

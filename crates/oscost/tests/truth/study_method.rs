@@ -1,4 +1,4 @@
-//! In the manner of a study: what its statistic shows of a known truth, and what it leaves alone.
+//! Study methods with known true values: their figures, and that they do not affect the row.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,22 +23,22 @@ fn study_method(timed: TimingScope, statistic: Statistic) -> StudyMethod {
     StudyMethod { timed, iterations: 500, experiments: 10, statistic, clock: ClockCost::Included }
 }
 
-fn by(record: &Record) -> &StudyMethodFigure {
+fn figure(record: &Record) -> &StudyMethodFigure {
     record.results[0].study_method.as_ref().unwrap()
 }
 
 fn value(subject: &SimulatedSubject, study_method: StudyMethod) -> f64 {
     let record = measure_with_study_method(subject, Some(study_method), 3);
-    let by = by(&record);
-    by.value.unwrap_or_else(|| panic!("{by:?}"))
+    let found = figure(&record);
+    found.value.unwrap_or_else(|| panic!("{found:?}"))
 }
 
 #[test]
-fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
+fn interruptions_raise_the_mean_of_a_study_but_not_its_minimum_or_the_row() {
     let truth = Truth { op_ns: 20_000.0, contaminated: 0.1, ..Truth::QUIET };
     let subject = SimulatedSubject::op(truth);
     let mean = value(&subject, study_method(TimingScope::Each, Statistic::Mean));
-    assert!((200_000.0..800_000.0).contains(&mean), "a tenth is away for 4 ms: {mean}");
+    assert!((200_000.0..800_000.0).contains(&mean), "a tenth is preempted for 4 ms: {mean}");
     let minimum = value(&subject, study_method(TimingScope::Each, Statistic::Minimum));
     assert!((18_000.0..20_500.0).contains(&minimum), "{minimum}");
     let record = measure_with_study_method(
@@ -51,45 +51,45 @@ fn interruptions_raise_a_study_s_mean_and_not_its_minimum_nor_the_row() {
 }
 
 #[test]
-fn a_single_shot_with_the_clock_and_without_differ_by_what_an_empty_window_shows() {
+fn including_the_clock_adds_the_time_of_an_empty_window_to_a_single_shot() {
     let subject = SimulatedSubject::op(Truth::QUIET);
     for statistic in [Statistic::Mean, Statistic::MeanAndDeviation, Statistic::Minimum] {
         let included = study_method(TimingScope::Each, statistic);
         let subtracted = StudyMethod { clock: ClockCost::Subtracted, ..included };
         let record = measure_with_study_method(&subject, Some(included), 3);
         let inside_ns = record.machines[0].clock.as_ref().unwrap().c_in_ns;
-        let difference = by(&record).value.unwrap() - value(&subject, subtracted);
+        let difference = figure(&record).value.unwrap() - value(&subject, subtracted);
         assert!((difference - inside_ns).abs() < 1e-6, "{difference}, not {inside_ns}");
         assert!((15.0..25.0).contains(&inside_ns), "{inside_ns}");
     }
 }
 
 #[test]
-fn a_loop_has_its_turns_in_it_and_nearly_nothing_of_the_clock() {
+fn a_loop_includes_its_overhead_and_almost_none_of_the_clock() {
     let truth = Truth { between_sd: 0.0, ..Truth::QUIET };
     let of = study_method(TimingScope::Together, Statistic::Mean);
     let record = measure_with_study_method(&SimulatedSubject::op(truth.clone()), Some(of), 3);
-    assert_eq!((by(&record).iterations, by(&record).experiments), (500, 10));
-    let wanted = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
-    let ratio = by(&record).value.unwrap() / wanted;
+    assert_eq!((figure(&record).iterations, figure(&record).experiments), (500, 10));
+    let expected = 124.0 + truth.loop_ns + (truth.call_ns + truth.inside_ns) / 500.0;
+    let ratio = figure(&record).value.unwrap() / expected;
     assert!((0.98..1.02).contains(&ratio), "{ratio}");
 }
 
 #[test]
-fn experiments_are_processes_and_differ_as_those_do() {
+fn experiments_differ_like_processes() {
     let truth = Truth { between_sd: 0.05, within_sd: 0.001, ..Truth::QUIET };
     for timed in [TimingScope::Each, TimingScope::Together] {
         let of =
             StudyMethod { experiments: 20, ..study_method(timed, Statistic::MeanAndDeviation) };
         let record = measure_with_study_method(&SimulatedSubject::op(truth.clone()), Some(of), 3);
-        let by = by(&record);
-        let share = by.deviation.unwrap() / by.value.unwrap();
+        let figure = figure(&record);
+        let share = figure.deviation.unwrap() / figure.value.unwrap();
         assert!((0.02..0.08).contains(&share), "{timed:?}: {share}");
     }
 }
 
 #[test]
-fn nothing_of_a_row_hangs_on_its_study_method() {
+fn the_figures_of_a_row_do_not_depend_on_its_study_method() {
     let truth = Truth { contaminated: 0.2, op_ns: 20_000.0, ..Truth::QUIET };
     let subject = SimulatedSubject::op(truth);
     let with = measure_with_study_method(
@@ -107,7 +107,7 @@ fn nothing_of_a_row_hangs_on_its_study_method() {
     };
     assert_eq!(figures(&with), figures(&without));
     let ratio = row.estimate.as_ref().unwrap().median / other.estimate.as_ref().unwrap().median;
-    // The clock's rate is known from a longer run.
+    // The rate of the clock differs slightly, since the run is longer.
     assert!((ratio - 1.0).abs() < 1e-4, "{ratio}");
     assert_eq!(with.conditions[0].lost_pct, without.conditions[0].lost_pct);
 }
@@ -122,19 +122,18 @@ fn a_rate_has_no_study_method_and_says_why() {
         3,
     );
     assert_eq!(record.results[0].outcome, RowOutcome::Measured);
-    let by = by(&record);
-    assert_eq!((by.value, by.experiments), (None, 0));
-    assert!(by.reason.as_ref().unwrap().contains("slope"), "{by:?}");
+    let figure = figure(&record);
+    assert_eq!((figure.value, figure.experiments), (None, 0));
+    assert!(figure.reason.as_ref().unwrap().contains("slope"), "{figure:?}");
 }
 
-/// Why a worker ends that is to measure by a plan: at which op, if at one, by which error of a call, and
-/// in words.
-type Refuses = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
+/// Decides for a plan whether its worker fails: at which op, with which error, and why.
+type Failure = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
 
-/// A made-up machine on which some workers end badly.
+/// A simulated machine on which some workers fail.
 struct Failing {
     inner: SimSession,
-    refuses: Refuses,
+    failure: Failure,
     failed: VecDeque<Event>,
 }
 
@@ -146,7 +145,7 @@ impl Session for Failing {
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
         if let Order::Measure { id, spec } = order
             && let Task::Measure(plan) = &spec.task
-            && let Some((at_op, errno, why)) = (self.refuses)(plan)
+            && let Some((at_op, errno, why)) = (self.failure)(plan)
         {
             let (id, why, errno) = (*id, why.to_owned(), errno.map(|errno| errno as i32));
             self.failed.push_back(Event::Failed { id, at_op, reason: why, errno, arm: None });
@@ -160,52 +159,52 @@ impl Session for Failing {
     }
 }
 
-fn failing(of: StudyMethod, refuses: Refuses) -> Record {
+fn failing(of: StudyMethod, failure: Failure) -> Record {
     let subject = SimulatedSubject::op(Truth { between_sd: 0.0, ..Truth::QUIET });
     let inner = SimSession::new(vec![subject.clone()]);
-    let mut session = Failing { inner, refuses, failed: VecDeque::new() };
+    let mut session = Failing { inner, failure, failed: VecDeque::new() };
     measure_with_study_method_in(&mut session, &subject, Some(of), 3)
 }
 
 #[test]
-fn a_loop_that_cannot_be_prepared_at_once_comes_in_pieces_and_is_the_same_total() {
+fn a_loop_that_cannot_be_prepared_at_once_is_split_and_has_the_same_total() {
     let of =
         StudyMethod { iterations: 5_000, ..study_method(TimingScope::Together, Statistic::Mean) };
     let too_many = (Some(0), Some(Errno::E2BIG), "so many at once");
-    let refuses = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(too_many));
-    let record = failing(of, refuses);
-    let told = by(&record);
-    assert!((5_000..5_500).contains(&told.iterations), "in whole pieces: {told:?}");
-    let value = told.value.unwrap();
-    // The clock is in it once, and the call of the loop in each piece.
+    let failure = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(too_many));
+    let record = failing(of, failure);
+    let found = figure(&record);
+    assert!((5_000..5_500).contains(&found.iterations), "in whole windows: {found:?}");
+    let value = found.value.unwrap();
+    // It includes the clock once, and the call of the loop in each window.
     assert!((123.0..126.0).contains(&value), "{value}");
-    // At another op the same error is the op's own, and so is another one at the first.
+    // The same error at another op is the op's own, and so is another error at the first.
     for own in [(Some(1), Some(Errno::E2BIG), "so many"), (Some(0), Some(Errno::EPERM), "not I")] {
-        let refuses = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(own));
-        let record = failing(of, refuses);
-        let reason = by(&record).reason.clone().unwrap();
+        let failure = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(own));
+        let record = failing(of, failure);
+        let reason = figure(&record).reason.clone().unwrap();
         assert_eq!(reason, format!("op {} of a batch: {}", own.0.unwrap(), own.2));
     }
 }
 
 #[test]
-fn a_lost_experiment_is_forgiven_once_and_costs_nothing_of_the_row() {
+fn a_lost_experiment_is_repeated_once_and_does_not_affect_the_row() {
     let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation);
     let lost_times = |times: u32| {
         let mut left = times;
-        let refuses = move |plan: &BatchPlan| {
+        let failure = move |plan: &BatchPlan| {
             // Workers of the row itself have fewer batches.
             let is_lost = plan.groups == 500 && left > 0;
             left -= u32::from(is_lost);
             is_lost.then_some((None, None, "killed"))
         };
-        failing(of, Box::new(refuses))
+        failing(of, Box::new(failure))
     };
     let once = lost_times(1);
-    assert_eq!((by(&once).experiments, &by(&once).reason), (10, &None));
+    assert_eq!((figure(&once).experiments, &figure(&once).reason), (10, &None));
     let twice = lost_times(2);
-    let told = by(&twice);
-    assert_eq!((told.value, told.reason.as_deref()), (None, Some("killed")));
+    let found = figure(&twice);
+    assert_eq!((found.value, found.reason.as_deref()), (None, Some("killed")));
     for record in [&once, &twice] {
         let row = &record.results[0];
         assert_eq!(row.outcome, RowOutcome::Measured);

@@ -1,4 +1,4 @@
-//! Series of known truth: S17 of docs/explanation/METHOD.md, section 10.
+//! Series with known true changes: S17 of docs/explanation/METHOD.md, section 10.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,18 +6,18 @@ use super::super::groups::standard_normal;
 use super::*;
 
 const SEED: u64 = 17;
-/// What runs differ by.
+/// The standard deviation between runs.
 const SD: f64 = 0.02;
 
-/// A made-up series: lognormal runs, each with an interval that is unsure itself.
+/// A simulated series: lognormal runs, each with an uncertain interval.
 struct Truth {
     outliers: f64,
-    /// How much of what a run strays by the next one keeps.
+    /// The autocorrelation: the share of a run's deviation that the next one keeps.
     keeps: f64,
-    /// So many runs in a row are made at once, at five minutes' distance, a day after those before
-    /// them; what days differ by, and what runs of a day do.
+    /// The number of consecutive runs of a day, five minutes apart; the standard deviations between
+    /// days and between runs of a day.
     days: Option<(usize, f64, f64)>,
-    /// From which point on, and to how many times the figure.
+    /// The first point with a changed figure, and the factor.
     step: Option<(usize, f64)>,
     points: usize,
 }
@@ -67,7 +67,7 @@ impl Truth {
         (0..count).map(|number| self.series(number)).collect()
     }
 
-    /// What is found in so many series, each asked about by itself.
+    /// The changes of this number of series, each tested alone.
     fn found(&self, count: u64) -> Vec<SeriesChanges> {
         self.all(count).into_iter().map(alone).collect()
     }
@@ -77,7 +77,7 @@ fn alone(series: Vec<RunValue>) -> SeriesChanges {
     changes(&[series], SEED).remove(0).unwrap()
 }
 
-/// The share of some, in per cent.
+/// The share for which a condition holds, in per cent.
 fn pct<T>(all: &[T], is: impl Fn(&T) -> bool) -> f64 {
     100.0 * all.iter().filter(|it| is(it)).count() as f64 / all.len() as f64
 }
@@ -87,7 +87,7 @@ fn any(found: &SeriesChanges) -> bool {
 }
 
 #[test]
-fn of_series_without_a_change_at_most_one_in_forty_has_one() {
+fn at_most_one_in_forty_series_without_a_change_has_one() {
     let found = NULL.found(1_000);
     let (any, tested) = (pct(&found, any), pct(&found, |it| it.p <= MAX_P));
     println!("null: {tested:.1} % by the test, {any:.1} % with all rules");
@@ -95,7 +95,7 @@ fn of_series_without_a_change_at_most_one_in_forty_has_one() {
 }
 
 #[test]
-fn runs_that_strayed_are_no_change() {
+fn outliers_are_no_change() {
     let found = Truth { outliers: 0.03, ..NULL }.found(1_000);
     let (any, tested) = (pct(&found, any), pct(&found, |it| it.p <= MAX_P));
     println!("null and outliers: {tested:.1} % by the test, {any:.1} % with all rules");
@@ -116,9 +116,9 @@ fn a_step_of_five_per_cent_is_found_where_it_is() {
     }
 }
 
-/// Whether Student's t, at the place where it is largest, is called significant at 0.001.
+/// Whether Student's t at the position where it is largest is significant at 0.001.
 fn t_test_after_the_fact(series: &[RunValue]) -> bool {
-    /// Two sides of 0.1 % at 58 degrees of freedom.
+    /// The two-sided 0.1 % quantile with 58 degrees of freedom.
     const T: f64 = 3.466;
     let logs = logs(series);
     (MIN_SEGMENT_POINTS..=logs.len() - MIN_SEGMENT_POINTS).any(|at| {
@@ -135,23 +135,23 @@ fn t_test_after_the_fact(series: &[RunValue]) -> bool {
 }
 
 #[test]
-fn a_t_test_after_the_fact_is_no_test_at_a_thousandth() {
+fn a_t_test_at_the_largest_t_is_not_a_test_at_a_thousandth() {
     let plain = pct(&NULL.all(1_000), |it| t_test_after_the_fact(it));
     let strayed = Truth { outliers: 0.03, ..NULL }.all(1_000);
     let strayed = pct(&strayed, |it| t_test_after_the_fact(it));
     println!("t test at 0.1 %: {plain:.1} % of null, {strayed:.1} % with outliers");
-    // Ten times what it promises, and with runs that strayed three times what S17 allows.
+    // Ten times the nominal level, and with outliers three times what S17 allows.
     assert!(plain >= 1.0 && strayed > 3.0 * 2.5, "{plain} {strayed}");
 }
 
 #[test]
-fn among_many_series_without_a_change_the_few_that_have_one_are_found_and_few_others() {
+fn among_many_series_the_few_with_a_change_are_found_and_few_others() {
     let changed = Truth { step: Some((40, 1.1)), ..NULL };
     let mut series = NULL.all(100);
     series.truncate(97);
     series.extend((500..503).map(|number| changed.series(number)));
     let found = changes(&series, SEED);
-    // By the shuffles for one series no three of a hundred could be a discovery.
+    // With the permutations for one series, three of a hundred could not be discoveries.
     assert!(found[97..].iter().flatten().all(|it| it.p < 0.005), "{:?}", &found[97..]);
     let found: Vec<usize> = (0..100).filter(|&at| found[at].as_ref().is_some_and(any)).collect();
     assert_eq!(found, [97, 98, 99]);
@@ -172,14 +172,14 @@ fn all_changes_of_a_series_are_found_in_order_with_their_sizes() {
         assert!((change.to - change.from - truth).abs() < 0.006, "{change:?}");
         assert!(change.interval.unwrap().contains(truth), "{change:?}");
     }
-    // The same with older points in front, which are not looked at but counted.
+    // The same with older points in front, which are not searched but counted.
     let longer = [NULL.series(8), series].concat();
     let later: Vec<usize> = alone(longer).changes.iter().map(|it| it.first).collect();
     assert_eq!(later, [WINDOW_POINTS + 20, WINDOW_POINTS + 40]);
 }
 
 #[test]
-fn the_same_seed_finds_the_same_alone_and_in_company() {
+fn a_seed_gives_the_same_result_alone_and_among_other_series() {
     let series = Truth { step: Some((30, 1.05)), ..NULL }.all(5);
     let once = changes(&series, SEED);
     assert_eq!(once, changes(&series, SEED));
@@ -190,7 +190,7 @@ fn the_same_seed_finds_the_same_alone_and_in_company() {
 }
 
 #[test]
-fn below_ten_points_nothing_is_asked_and_equal_ones_did_not_change() {
+fn below_ten_points_there_is_no_test_and_equal_points_have_no_change() {
     let equal =
         |count: usize| vec![RunValue { log: 4.6, relative_half_width: None, started: None }; count];
     for count in 0..MIN_POINTS {
@@ -200,7 +200,7 @@ fn below_ten_points_nothing_is_asked_and_equal_ones_did_not_change() {
         let found = alone(equal(count));
         assert_eq!((found.changes.len(), found.p, found.q), (0, 1.0, 1.0));
     }
-    // Counts repeat to the last digit, and one that is another is so from its first run on.
+    // Counts repeat to the last digit, so a different one is a change from its first run on.
     let mut counts = equal(30);
     counts.iter_mut().for_each(|point| point.relative_half_width = Some(0.0));
     counts[24..].iter_mut().for_each(|point| point.log += 0.03);
@@ -210,10 +210,10 @@ fn below_ten_points_nothing_is_asked_and_equal_ones_did_not_change() {
 }
 
 #[test]
-fn of_few_points_a_clear_step_is_found_wherever_chance_shows_it_less_than_once_in_a_hundred() {
+fn a_clear_step_among_few_points_is_found_if_its_p_is_below_a_hundredth() {
     for points in 10..=24 {
         for at in MIN_SEGMENT_POINTS..=points - MIN_SEGMENT_POINTS {
-            // The points of either level differ, and neither neighbours nor ends are alike.
+            // All points differ, including neighbours and ends.
             let log = |of: usize| (of * 7 % 11) as f64 / 1e3 + if of < at { 0.0 } else { 1.0 };
             let series = (0..points).map(|of| RunValue {
                 log: log(of),
@@ -221,7 +221,7 @@ fn of_few_points_a_clear_step_is_found_wherever_chance_shows_it_less_than_once_i
                 started: None,
             });
             let series = Series::of(&series.collect::<Vec<_>>(), SEED).unwrap();
-            // Two of as many orders as there are choices of the points on one side.
+            // Two of all choices of the points on one side.
             let choices: f64 = (1..=at).map(|k| (points - at + k) as f64 / k as f64).product();
             let (split, exact) = (series.split(&series.whole(), 0), 2.0 / choices);
             assert_eq!(split.at, at, "{points} points");
@@ -231,7 +231,7 @@ fn of_few_points_a_clear_step_is_found_wherever_chance_shows_it_less_than_once_i
 }
 
 #[test]
-fn a_figure_that_is_no_number_is_refused_and_costs_the_other_series_nothing() {
+fn a_figure_that_is_not_finite_is_refused_and_does_not_affect_other_series() {
     let good = Truth { step: Some((40, 1.1)), ..NULL }.series(1);
     for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut bad = good.clone();
@@ -243,7 +243,7 @@ fn a_figure_that_is_no_number_is_refused_and_costs_the_other_series_nothing() {
 }
 
 #[test]
-fn what_a_run_cannot_be_unsure_by_is_not_told() {
+fn an_invalid_half_width_is_ignored() {
     let mut good = Truth { step: Some((40, 1.1)), ..NULL }.series(1);
     good[50].relative_half_width = None;
     for wrong in [f64::NAN, f64::INFINITY, -1.0] {
@@ -254,7 +254,7 @@ fn what_a_run_cannot_be_unsure_by_is_not_told() {
 }
 
 #[test]
-fn a_change_of_less_than_two_per_cent_or_than_two_intervals_is_not_mentioned() {
+fn a_change_below_two_per_cent_or_below_two_intervals_is_not_reported() {
     let step = |times: f64, unsure: f64| {
         let mut series = NULL.series(3);
         for (at, point) in series.iter_mut().enumerate() {
@@ -272,7 +272,7 @@ fn a_change_of_less_than_two_per_cent_or_than_two_intervals_is_not_mentioned() {
 }
 
 #[test]
-fn a_run_that_is_not_sure_counts_less_than_one_that_is() {
+fn an_uncertain_run_has_less_weight() {
     let counted = |unsure: f64| {
         let mut series = NULL.series(5);
         series.iter_mut().for_each(|point| point.relative_half_width = Some(0.01));
@@ -282,8 +282,7 @@ fn a_run_that_is_not_sure_counts_less_than_one_that_is() {
     let weights = [0.0125, 0.01, 0.0001, 0.02, 1e6].map(counted);
     assert!((weights[0] - 0.64).abs() < 1e-9, "{weights:?}");
     assert_eq!(weights[1..], [1.0, 1.0, 0.25, 0.25]);
-    // Five runs that strayed far, and say that they are not sure: among the last nine they make a
-    // change only as long as they count in full.
+    // Five uncertain outliers among the last nine are a change only with full weight.
     let strays = |unsure: f64| {
         let mut series = NULL.series(5);
         for at in [51, 53, 55, 56, 58] {
@@ -296,7 +295,7 @@ fn a_run_that_is_not_sure_counts_less_than_one_that_is() {
 }
 
 #[test]
-fn a_figure_that_gets_dearer_and_less_sure_has_changed() {
+fn a_figure_that_becomes_higher_and_less_certain_has_changed() {
     for at in [20, 40] {
         let mut series = Truth { step: Some((at, 1.3)), ..NULL }.all(200);
         let behind = series.iter_mut().flat_map(|it| &mut it[at..]);
@@ -310,9 +309,9 @@ fn a_figure_that_gets_dearer_and_less_sure_has_changed() {
 }
 
 #[test]
-fn runs_that_tell_nonsense_of_how_sure_they_are_make_no_change() {
+fn invalid_or_extreme_half_widths_cause_no_change() {
     let mut series = [NULL.all(400), NULL.all(400)];
-    // Two of the last three nearly weigh nothing; or all do but one, beside which they would.
+    // Two of the last three have almost no weight; or all but one, compared with which they would.
     for it in &mut series[0] {
         [it[57].relative_half_width, it[59].relative_half_width] = [Some(1e5), Some(1e12)];
     }
@@ -327,7 +326,7 @@ fn runs_that_tell_nonsense_of_how_sure_they_are_make_no_change() {
 }
 
 #[test]
-fn what_parts_two_spreads_of_one_level_is_no_change() {
+fn a_change_of_the_spread_alone_is_no_change() {
     let mut series = NULL.all(300);
     for point in series.iter_mut().flat_map(|it| &mut it[30..]) {
         point.log = 100f64.ln() + 6.0 * (point.log - 100f64.ln());
@@ -338,8 +337,8 @@ fn what_parts_two_spreads_of_one_level_is_no_change() {
     assert!(tested > 5.0 && any <= tested / 2.0, "{tested} {any}");
 }
 
-/// What would be found were all runs taken for ones that know nothing of each other.
-fn as_if_apart(truth: &Truth, count: u64) -> f64 {
+/// The share that would be found if all runs were treated as independent.
+fn as_if_independent(truth: &Truth, count: u64) -> f64 {
     pct(&truth.all(count), |runs| {
         let apart: Vec<RunValue> =
             runs.iter().map(|run| RunValue { started: None, ..*run }).collect();
@@ -349,33 +348,33 @@ fn as_if_apart(truth: &Truth, count: u64) -> f64 {
 }
 
 #[test]
-fn runs_that_hang_together_are_no_change_and_hide_none() {
-    for (keeps, most, least_apart) in [(0.3, 3.0, 6.0), (0.6, 8.0, 30.0)] {
+fn autocorrelated_runs_are_no_change_and_hide_none() {
+    for (keeps, max_any, min_apart) in [(0.3, 3.0, 6.0), (0.6, 8.0, 30.0)] {
         let truth = Truth { keeps, ..NULL };
         let found = truth.found(1_000);
         let (tested, any) = (pct(&found, |it| it.p <= MAX_P), pct(&found, any));
-        let apart = as_if_apart(&truth, 1_000);
+        let apart = as_if_independent(&truth, 1_000);
         println!("AR(1) {keeps}: {tested:.1} % by the test, {any:.1} % with all rules");
-        println!("    as if apart: {apart:.1} %");
-        assert!(any <= most && apart >= least_apart, "{any} {apart}");
+        println!("    as if independent: {apart:.1} %");
+        assert!(any <= max_any && apart >= min_apart, "{any} {apart}");
     }
     let found = Truth { keeps: 0.3, step: Some((40, 1.05)), ..NULL }.found(300);
     let near = |it: &SeriesChanges| it.changes.iter().any(|change| change.first.abs_diff(40) <= 2);
-    let (told, near) = (pct(&found, |it| it.autocorrelation.is_some()), pct(&found, near));
-    assert!(told >= 70.0 && near >= 85.0, "{told} {near}");
+    let (reported, near) = (pct(&found, |it| it.autocorrelation.is_some()), pct(&found, near));
+    assert!(reported >= 70.0 && near >= 85.0, "{reported} {near}");
 }
 
 #[test]
-fn runs_made_in_one_go_are_one_point() {
+fn consecutive_runs_are_one_point() {
     let days = Truth { days: Some((5, 0.02, 0.005)), points: 300, ..NULL };
     let found = days.found(500);
-    let (any, apart) = (pct(&found, any), as_if_apart(&days, 200));
-    println!("60 days of 5 runs: {any:.1} %, and {apart:.1} % as if apart");
+    let (any, apart) = (pct(&found, any), as_if_independent(&days, 200));
+    println!("60 days of 5 runs: {any:.1} %, and {apart:.1} % as if independent");
     assert!(any <= 2.5 && apart >= 30.0, "{any} {apart}");
-    // Six days are too few to tell anything of.
+    // Six days are too few for a test.
     let six = Truth { days: Some((10, 0.02, 0.005)), ..NULL };
     assert!(six.all(100).into_iter().all(|runs| changes(&[runs], SEED) == [None]));
-    assert!(as_if_apart(&six, 200) >= 80.0);
+    assert!(as_if_independent(&six, 200) >= 80.0);
 
     let step = Truth { step: Some((200, 1.1)), ..days };
     let found = alone(step.series(1));
@@ -397,7 +396,7 @@ fn a_burst_is_an_hour_long_and_its_point_is_its_median() {
         run(12_599, 9.0, 0.2),
         run(12_600, 4.0, 0.1),
     ];
-    // An earlier one, as from another clock, and two that do not tell.
+    // An earlier one, as from another clock, and two without a start time.
     runs.push(run(100, 5.0, 0.1));
     runs.extend([RunValue { started: None, ..runs[0] }; 2]);
     let points = merge_bursts(&runs).unwrap();
@@ -406,7 +405,7 @@ fn a_burst_is_an_hour_long_and_its_point_is_its_median() {
 }
 
 #[test]
-fn short_series_are_no_company_and_what_company_costs_is_told() {
+fn short_series_are_not_counted_in_the_correction_and_its_cost_is_reported() {
     let changed = Truth { step: Some((6, 1.2)), points: 12, ..NULL };
     let short = vec![Truth { points: 9, ..NULL }.series(1); 50];
     let found = changes(&[short, vec![changed.series(2)]].concat(), SEED);
@@ -416,7 +415,7 @@ fn short_series_are_no_company_and_what_company_costs_is_told() {
         last.p == last.q && last.changes.len() == 1 && !last.rejected_by_correction,
         "{last:?}"
     );
-    // Beside forty that could have changed, one p of 2 / 924 is no discovery.
+    // Among forty series, one p of 2 / 924 is not a discovery.
     let found = changes(&[NULL.all(40), vec![changed.series(2)]].concat(), SEED);
     let last = found[40].as_ref().unwrap();
     assert!(last.p <= MAX_P && last.changes.is_empty() && last.rejected_by_correction, "{last:?}");
@@ -424,7 +423,7 @@ fn short_series_are_no_company_and_what_company_costs_is_told() {
 }
 
 #[test]
-fn the_newest_three_raise_an_alarm_by_chance_once_in_forty_runs_at_most() {
+fn the_newest_three_points_raise_a_false_alarm_at_most_once_in_forty_runs() {
     let elsewhere_in = |truth: &Truth| {
         pct(&(0..4_000).map(|it| truth.series(it)).collect::<Vec<_>>(), |it| {
             recent_shift(it).is_some()
@@ -442,7 +441,7 @@ fn the_newest_three_raise_an_alarm_by_chance_once_in_forty_runs_at_most() {
     let [some, much] = [0.3, 0.6].map(|keeps| {
         elsewhere_in(&Truth { keeps, points: PRECEDING_POINTS + NEWEST_POINTS, ..NULL })
     });
-    println!("newest three that hang together: {some:.1} and {much:.1} % of null");
+    println!("newest three, autocorrelated: {some:.1} and {much:.1} % of null");
     assert!(some <= 3.0 && much <= 4.0, "{some} {much}");
     assert_eq!(recent_shift(&NULL.series(1)[..PRECEDING_POINTS + NEWEST_POINTS - 1]), None);
 }

@@ -11,6 +11,7 @@ use oscost_stats::interval::Nominal;
 use oscost_stats::order::{median, sorted};
 
 use crate::shapes::Source;
+use crate::share::share;
 
 /// The result of a check: what it found, as an error if it failed.
 pub(crate) type CheckResult = Result<String, String>;
@@ -30,11 +31,6 @@ fn accept(name: &str, good: bool, found: &str) -> CheckResult {
 /// A standard normal number.
 fn normal(source: &mut Source) -> f64 {
     source.lognormal(1.0).ln()
-}
-
-/// The share of runs for which a condition holds, in per cent.
-fn share(runs: u32, mut holds: impl FnMut() -> bool) -> f64 {
-    100.0 * (0..runs).filter(|_| holds()).count() as f64 / f64::from(runs)
 }
 
 /// The drift of a machine: the standard deviations of a slow drift and of sudden shifts of the level.
