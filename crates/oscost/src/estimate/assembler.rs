@@ -108,11 +108,11 @@ impl Assembler {
                 state.probe.clone_from(probe);
                 state.cpu = *cpu;
             }
-            Entry::Calibrated { machine, calibration, sync, passed_over } => {
+            Entry::Calibrated { machine, calibration, sync, rejected_clocks } => {
                 let state = self.machine_state_mut(machine);
                 state.calibrations.push((*calibration, *sync));
                 if state.calibrations.len() == 1 {
-                    state.passed_over.clone_from(passed_over);
+                    state.rejected_clocks.clone_from(rejected_clocks);
                 }
             }
             Entry::Planned { rows, timers } => {

@@ -292,12 +292,12 @@ fn scaling_record(law: &Scaling, sizes: &[SizeCost], holds: bool) -> curve::Scal
     };
     curve::Scaling {
         model: law.law.text().to_owned(),
-        second: law.runner_up.map(|second| second.text().to_owned()),
-        a: bounded(law.fixed),
-        b: law.marginal.map(bounded),
+        alternative_model: law.runner_up.map(|second| second.text().to_owned()),
+        fixed_cost: bounded(law.fixed),
+        marginal_cost: law.marginal.map(bounded),
         crossover: law.crossover.map(bounded),
         exponent: last_exponent(sizes).map(bounded),
-        holds,
+        fits: holds,
     }
 }
 

@@ -17,9 +17,9 @@ const MARGIN: f64 = 1.03;
 const WIDTH_90_OF_95: f64 = 1.645 / 1.960;
 
 /// The verdict on both ways together.
-fn verdict(ways: [Equivalence; 2], too_noisy: bool) -> Equivalence {
+fn verdict(ways: [Equivalence; 2], unreliable: bool) -> Equivalence {
     match ways {
-        _ if too_noisy => Equivalence::Inconclusive,
+        _ if unreliable => Equivalence::Inconclusive,
         ways if ways.contains(&Equivalence::Different) => Equivalence::Different,
         [Equivalence::Equivalent, Equivalence::Equivalent] => Equivalence::Equivalent,
         _ => Equivalence::Inconclusive,
@@ -46,11 +46,11 @@ fn compare_half(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
     let (there, back) = (at_way("there")?, at_way("back")?);
     let whole = figure(trip)?;
     let half = Figure { median: whole.median / 2.0, ci95: whole.ci95.map(|end| end / 2.0) };
-    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
-    let too_noisy = [trip, there, back].into_iter().any(is_unclaimable);
+    let is_unclaimable = |row: &Row| row.flags.iter().any(|flag| flag == "UNRELIABLE");
+    let unreliable = [trip, there, back].into_iter().any(is_unclaimable);
     let (outbound, inbound) = (one_way(figure(there)?, half)?, one_way(figure(back)?, half)?);
-    let verdict = verdict([outbound.verdict, inbound.verdict], too_noisy);
-    Some(HalfRoundTrip { case: trip.case.clone(), half, outbound, inbound, too_noisy, verdict })
+    let verdict = verdict([outbound.verdict, inbound.verdict], unreliable);
+    Some(HalfRoundTrip { case: trip.case.clone(), half, outbound, inbound, unreliable, verdict })
 }
 
 fn without_way(point: &Point) -> Point {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn both_ways_must_be_equivalent() {
         use Equivalence::{Different, Equivalent, Inconclusive};
-        let verdict = |there, back, too_noisy| verdict([there, back], too_noisy);
+        let verdict = |there, back, unreliable| verdict([there, back], unreliable);
         assert_eq!(verdict(Equivalent, Equivalent, false), Equivalent);
         assert_eq!(verdict(Equivalent, Inconclusive, false), Inconclusive);
         assert_eq!(verdict(Inconclusive, Different, false), Different);

@@ -33,7 +33,7 @@ pub struct Series {
     /// Whether its peer is on another machine.
     pub peer: bool,
     /// How that machine was reached, if the records contain it.
-    pub peer_at: Option<String>,
+    pub peer_host: Option<String>,
     /// The unit of its figures.
     pub unit: Unit,
     /// Which direction is better.
@@ -47,21 +47,21 @@ pub struct Series {
     /// The runs, the oldest first.
     pub points: Vec<Point>,
     /// How many runs of the series are older than these.
-    pub older: usize,
+    pub older_runs: usize,
     /// The p value of the first split; `null` if there are too few runs for a test.
     pub p: Option<f64>,
     /// The p value corrected for all series of the request.
     pub q: Option<f64>,
     /// Whether a change would have been found without that correction.
-    pub missed: bool,
+    pub rejected_by_correction: bool,
     /// The autocorrelation, if it was so large that it was removed before the test.
-    pub together: Option<f64>,
+    pub autocorrelation: Option<f64>,
     /// The changes, in order.
     pub changes: Vec<Change>,
     /// A provisional shift of the newest runs against those before.
-    pub newest: Option<Newest>,
+    pub recent_shift: Option<RecentShift>,
     /// The updates between two runs, in order.
-    pub marks: Vec<Mark>,
+    pub updates: Vec<Update>,
     /// Runs that contain the case and are not among the points, by reason.
     pub left_out: Vec<LeftOut>,
     /// Other targets on which the case was measured.
@@ -85,6 +85,14 @@ pub struct Point {
     pub imported: bool,
 }
 
+impl Point {
+    /// Half of its interval, as a share of its figure.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let interval = self.interval.filter(|[low, high]| low <= high);
+        interval.map(|[low, high]| (high - low) / 2.0 / self.median.abs())
+    }
+}
+
 /// A change of the figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
@@ -93,7 +101,7 @@ pub struct Change {
     /// The last run before it.
     pub before: String,
     /// The first run after it.
-    pub behind: String,
+    pub after: String,
     /// The median since the previous change, in the unit of the series.
     pub from: f64,
     /// The median up to the next one.
@@ -110,7 +118,7 @@ pub struct Change {
 
 /// A shift of the newest runs against those before them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Newest {
+pub struct RecentShift {
     /// The number of newest runs.
     pub runs: usize,
     /// The number of runs that they are compared with.
@@ -125,11 +133,11 @@ pub struct Newest {
 
 /// An update between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Mark {
+pub struct Update {
     /// The index of the first point after it.
     pub point: usize,
     /// What was updated.
-    pub what: Updated,
+    pub part: UpdatedPart,
     /// Whether it is the peer's machine.
     pub peer: bool,
     /// The value before.
@@ -168,21 +176,21 @@ pub enum UpdatedPart {
     Worker,
 }
 
-impl Updated {
+impl UpdatedPart {
     /// All of them.
-    pub const ALL: [Updated; 12] = [
-        Updated::Kernel,
-        Updated::Image,
-        Updated::CommandLine,
-        Updated::Mitigations,
-        Updated::Modules,
-        Updated::Tracers,
-        Updated::Microcode,
-        Updated::Clock,
-        Updated::Mode,
-        Updated::Cpu,
-        Updated::Oscost,
-        Updated::Worker,
+    pub const ALL: [UpdatedPart; 12] = [
+        UpdatedPart::Kernel,
+        UpdatedPart::Image,
+        UpdatedPart::CommandLine,
+        UpdatedPart::Mitigations,
+        UpdatedPart::Modules,
+        UpdatedPart::Tracers,
+        UpdatedPart::Microcode,
+        UpdatedPart::Clock,
+        UpdatedPart::Mode,
+        UpdatedPart::Cpu,
+        UpdatedPart::Oscost,
+        UpdatedPart::Worker,
     ];
 
     /// Its name.

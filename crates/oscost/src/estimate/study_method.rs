@@ -38,7 +38,7 @@ pub(super) fn study_method_figure(
         MethodReader { study_method, clock, unit, is_returned }.figure(&experiments)
     });
     let without_value = |reason| StudyMethodFigure {
-        study_method,
+        method: study_method,
         iterations: 0,
         experiments: 0,
         value: None,
@@ -188,7 +188,7 @@ mod tests {
         let figure = MethodReader { study_method, clock: &CLOCK, unit, is_returned: false }
             .figure(experiments)
             .unwrap();
-        assert_eq!((figure.reason, figure.study_method), (None, study_method));
+        assert_eq!((figure.reason, figure.method), (None, study_method));
         (figure.value, figure.deviation)
     }
 

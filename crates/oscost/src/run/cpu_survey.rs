@@ -27,7 +27,7 @@ impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best usable clock there.
     pub(super) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
         let clocks = usable_clocks(self.workers.session().hello());
-        let mut passed_over: Vec<String> = self
+        let mut rejected_clocks: Vec<String> = self
             .workers
             .session()
             .hello()
@@ -75,7 +75,9 @@ impl Run<'_> {
                     self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
                     return Ok(());
                 }
-                Err(failure) => passed_over.push(format!("{}: {}", kind.text(), failure.reason)),
+                Err(failure) => {
+                    rejected_clocks.push(format!("{}: {}", kind.text(), failure.reason))
+                }
             }
         }
         Err(RunError::NoClock(rejected_clocks.join("; ")))

@@ -59,7 +59,7 @@ impl Threshold {
 
     /// Whether a comparison would have detected a change of this size.
     pub fn would_detect(self, it: &Comparison) -> bool {
-        let claimable = !it.flags.iter().any(|flag| flag == "NOT_CLAIMABLE");
+        let claimable = !it.flags.iter().any(|flag| flag == "UNRELIABLE");
         let is_detectable = it.mde_pct.is_some_and(|at| match self {
             Threshold::PerCent(pct) => at <= pct,
             // An exact count shows each instruction; others may miss some.

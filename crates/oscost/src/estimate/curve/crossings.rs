@@ -221,10 +221,10 @@ fn crossing(
         item: item.to_owned(),
         target: target.to_owned(),
         peer: peer.map(str::to_owned),
-        between: between.to_owned(),
+        differing_axis: between.to_owned(),
         costlier: costlier.side.word(between)?,
         cheaper: cheaper.side.word(between)?,
-        numbers: numbers.map(whole),
+        range: numbers.map(whole),
         added_cost: added_cost.map(|(ValueWithInterval { value, interval }, by)| {
             AddedCostPerItem { value, ci95: [interval.lo, interval.hi], by: by.to_owned() }
         }),

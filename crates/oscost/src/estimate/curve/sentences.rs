@@ -123,7 +123,7 @@ pub(super) fn crossing_sentence(it: &Crossing, alternates: bool) -> String {
 
 /// How much more a further item costs on one of two curves; `None` if the difference may be 0.
 fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String> {
-    let Crossing { costlier, cheaper, item, numbers, .. } = it;
+    let Crossing { costlier, cheaper, item, range, .. } = it;
     let [low, high] = more.ci95;
     let (one, other, value, ends) = match more.value < 0.0 {
         true => (cheaper, costlier, -more.value, [-high, -low]),
@@ -135,7 +135,7 @@ fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String>
     let average = match more.by.as_str() {
         "laws" => String::new(),
         _ => {
-            let [first, last] = numbers.map(|number| axis_number(it, number as f64));
+            let [first, last] = range.map(|number| axis_number(it, number as f64));
             format!(" (between {first} and {last}, on average)")
         }
     };
@@ -152,7 +152,7 @@ fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String>
 /// Which of two curves is the cheaper one, and where. `names_other`: whether it names the other one.
 fn cheaper_sentence(it: &Crossing, alternates: bool, names_other: bool) -> String {
     let Crossing { costlier, cheaper, item, .. } = it;
-    let [first, last] = it.numbers.map(|number| axis_number(it, number as f64));
+    let [first, last] = it.range.map(|number| axis_number(it, number as f64));
     let number = |number: u64| axis_number(it, number as f64);
     let than = if names_other { format!(" than {costlier}") } else { String::new() };
     let at = it.crossover.as_ref().map(|BoundedValue { value, ci95: [low, high] }| {

@@ -294,12 +294,15 @@ pub(crate) fn s20_unusable_clocks() -> CheckResult {
         let session = SimSession::with_checked_clocks(vec![subject], clocksource, vdso);
         let record = measure_in(session, Profile::Quick, 3);
         let clock = record.machines[0].clock.as_ref().unwrap();
-        let passed_over = clock.passed_over.join("; ");
-        if clock.source != chosen || !reasons.iter().all(|reason| passed_over.contains(reason)) {
-            return Err(format!("{what}: {} was used: {passed_over}", clock.source));
+        let rejected_clocks = clock.rejected_clocks.join("; ");
+        if clock.source != chosen || !reasons.iter().all(|reason| rejected_clocks.contains(reason))
+        {
+            return Err(format!("{what}: {} was used: {rejected_clocks}", clock.source));
         }
-        if reasons.is_empty() && !passed_over.is_empty() {
-            return Err(format!("{what}: no clock should have been passed over: {passed_over}"));
+        if reasons.is_empty() && !rejected_clocks.is_empty() {
+            return Err(format!(
+                "{what}: no clock should have been passed over: {rejected_clocks}"
+            ));
         }
         let row = &record.results[0];
         let median = row.estimate.as_ref().map_or(f64::NAN, |estimate| estimate.median);

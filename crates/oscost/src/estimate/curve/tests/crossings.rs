@@ -118,11 +118,11 @@ fn many_curves_are_compared_with_the_cheapest_alone_and_circumstances_are_not_co
     }
     let found = crossed(&both, &rows);
     let keys: Vec<(&str, String)> =
-        found.iter().map(|it| (it.between.as_str(), it.point.to_string())).collect();
+        found.iter().map(|it| (it.differing_axis.as_str(), it.point.to_string())).collect();
     assert_eq!(keys, [("by", "peer_cpu=same".into()), ("by", "peer_cpu=other".into())]);
     let alone: Vec<Row> =
         rows.into_iter().filter(|row| row.point.get("by") == Some(&Value::from("a"))).collect();
-    assert_eq!(crossed(&both, &alone)[0].between, "peer_cpu");
+    assert_eq!(crossed(&both, &alone)[0].differing_axis, "peer_cpu");
     // Curves of two targets are not compared.
     let mut apart = mechanisms(&costs, &five[..2]);
     apart[9..].iter_mut().for_each(|row| row.target.text = "ssh:there".into());
