@@ -90,7 +90,8 @@ fn main() {
             .collect(),
     );
     println!(
-        "timer/nothing            {:.3} ns an iteration, empty loop {:.3} ns, apart {difference:.3} ns",
+        "timer/nothing            {:.3} ns an iteration, empty loop {:.3} ns, apart \
+         {difference:.3} ns",
         ns(median(engine)),
         ns(median(hand_written))
     );

@@ -358,8 +358,8 @@ pub enum Points {
     Words(&'static [&'static str]),
     /// Numbers, ascending, in the unit of the axis.
     Numbers(&'static [u64]),
-    /// As default points: this word alone, which names of cases leave out. For an axis that is added
-    /// to an existing benchmark: cases that were measured before keep their names.
+    /// As default points: this word alone, which names of cases leave out. For an axis that is
+    /// added to an existing benchmark: cases that were measured before keep their names.
     Implied(&'static str),
     /// As default points: these, of which only some are in the price list.
     WithPriceList {
@@ -384,8 +384,8 @@ pub enum Points {
         /// The points that represent the range.
         points: &'static [u64],
     },
-    /// As the points of an axis: these, and the noun for one of what the numbers count. Sentences such
-    /// as "per further descriptor" use it instead of the name of the axis.
+    /// As the points of an axis: these, and the noun for one of what the numbers count. Sentences
+    /// such as "per further descriptor" use it instead of the name of the axis.
     Items(&'static str, &'static Points),
 }
 
@@ -443,7 +443,8 @@ impl Need {
         Self { requirement: Requirement::IoUring, when: &[] }
     }
 
-    /// Time that passes while the CPU is idle: for an op that sleeps or that measures a time itself.
+    /// Time that passes while the CPU is idle: for an op that sleeps or that measures a time
+    /// itself.
     pub const fn time() -> Self {
         Self { requirement: Requirement::Time, when: &[] }
     }

@@ -1,5 +1,5 @@
-//! Work made of raw system calls. Every raw call is the same instruction, so that one loop, compiled
-//! once per unroll factor, serves them all.
+//! Work made of raw system calls. Every raw call is the same instruction, so that one loop,
+//! compiled once per unroll factor, serves them all.
 
 use super::work::timed_loop;
 use super::{OpError, Shape, Work, WorkBody};
@@ -45,8 +45,8 @@ impl WorkBody for RawPair {
     }
 }
 
-/// The timed loop of an op that only holds plain values: it is passed by value, so that they stay in
-/// registers from op to op. Behind a reference they would be reloaded after each call, since the
+/// The timed loop of an op that only holds plain values: it is passed by value, so that they stay
+/// in registers from op to op. Behind a reference they would be reloaded after each call, since the
 /// compiler must assume that a call may write anywhere.
 #[inline(never)]
 fn run_by_value<const UNROLL: u64, F>(mut op: F, iterations: u64) -> Result<(), OpError>

@@ -75,8 +75,8 @@ pub trait WorkBody {
         0
     }
 
-    /// The number of quoted ops in the last batch, where it is not known beforehand: of the bytes that
-    /// were sent, those that arrived.
+    /// The number of quoted ops in the last batch, where it is not known beforehand: of the bytes
+    /// that were sent, those that arrived.
     fn actual_ops(&self) -> Option<u64> {
         None
     }
@@ -110,14 +110,15 @@ impl Work {
         Self::from_body(Shape::Repeat, Repeat::<_, true>(op))
     }
 
-    /// An op that is timed with its loop: because the loop is part of the question, or because it is
-    /// negligible against an op that enters the kernel. The body is compiled once and not four times.
+    /// An op that is timed with its loop: because the loop is part of the question, or because it
+    /// is negligible against an op that enters the kernel. The body is compiled once and not four
+    /// times.
     pub fn with_loop(op: impl FnMut() -> Result<(), Errno> + 'static) -> Self {
         Self::from_body(Shape::WithLoop, WithLoop(op))
     }
 
-    /// No work: why the case cannot run on this machine, and what to do. The case is skipped with this
-    /// reason.
+    /// No work: why the case cannot run on this machine, and what to do. The case is skipped with
+    /// this reason.
     pub fn unavailable(reason: impl Into<String>) -> Self {
         let none = WithLoop(|| Err(Errno::ENOSYS));
         Self { unavailable_reason: Some(reason.into()), ..Self::from_body(Shape::WithLoop, none) }
@@ -158,9 +159,9 @@ impl Work {
         Self::from_body(Shape::OwnValue, OwnValue { op, last: 0 })
     }
 
-    /// An op that times itself, in ticks of [`Context::clock`](super::Context::clock): from a read in
-    /// one process to a read in another. The cost of an empty pair of reads is subtracted as from any
-    /// single shot.
+    /// An op that times itself, in ticks of [`Context::clock`](super::Context::clock): from a read
+    /// in one process to a read in another. The cost of an empty pair of reads is subtracted as
+    /// from any single shot.
     pub fn own_ticks(op: impl FnMut() -> Result<i64, Errno> + 'static) -> Self {
         Self { shape: Shape::OwnTicks, ..Self::own_value(op) }
     }

@@ -18,8 +18,7 @@ mod waiters;
 
 use axes::{
     BY_EDGE, BY_EPOLL, BY_MULTISHOT, BY_ONESHOT, BY_POLL, BY_PPOLL, BY_PSELECT, BY_RING, BY_SELECT,
-    FDS, HERD, HIGHEST, KERNEL_ENTRY, METHOD, NULL_CALL, OVER, PEER_CPU, POSITION, READY, SELECT,
-    USUAL_METHODS, WAITERS,
+    FDS, HERD, HIGHEST, METHOD, OVER, PEER_CPU, POSITION, READY, SELECT, USUAL_METHODS, WAITERS,
 };
 use set::Part;
 use waiters::Figure;
@@ -207,11 +206,11 @@ const BENCHES: &[Bench] = &[
         expected: "2 us on one CPU for all methods with 10 descriptors; with 1,000 select and poll \
                    20 us more, since they check all of them again before they return; epoll the \
                    same",
-        why: "A process woken in select or poll does not know by which descriptor: it checks every \
-              descriptor again, and removes itself from every wait queue (the study's steps 3 and \
-              4). Joining the queues happened before it slept, and is not part of this; event/idle \
-              shows it. With several waiters all are woken, unless they ask not to be; this figure \
-              is the first one to run, and event/herd is how many do.",
+        why: "A process woken in select or poll does not know by which descriptor: it checks \
+              every descriptor again, and removes itself from every wait queue (the study's steps \
+              3 and 4). Joining the queues happened before it slept, and is not part of this; \
+              event/idle shows it. With several waiters all are woken unless they request \
+              otherwise; this figure is the first one to run, and event/herd is how many do.",
         calls: EVENT_CALLS,
         floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[
@@ -250,7 +249,7 @@ const BENCHES: &[Bench] = &[
         expected: "all of them; with EPOLLEXCLUSIVE and SO_REUSEPORT one",
         why: "A descriptor wakes every waiter. Each set is notified, each waiter runs, one finds \
               the byte and the others find nothing: a thundering herd. With EPOLLEXCLUSIVE the \
-              descriptor wakes one of the sets that asked for it, perhaps more; with SO_REUSEPORT \
+              descriptor wakes one of the sets added with it, perhaps more; with SO_REUSEPORT \
               each waiter has its own socket, and the kernel selects one for each connection.",
         calls: EVENT_CALLS,
         unit: oscost_model::unit::Unit::TimesPerOp,

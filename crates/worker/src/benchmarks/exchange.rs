@@ -3,8 +3,8 @@
 //! Not a family, but what the families of channels share. An [`End`] sends and receives whole
 //! messages; its loops are compiled once per mechanism, and dispatched once per batch. The peer
 //! runs [`serve`] in a process of its own, on this machine or on another one, and communicates with
-//! the measured process only through the channel and a separate [`ControlStream`]: no memory is shared and
-//! nothing is inherited.
+//! the measured process only through the channel and a separate [`ControlStream`]: no memory is
+//! shared and nothing is inherited.
 
 use super::prelude::*;
 pub(super) use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
@@ -54,9 +54,6 @@ pub(super) const WAY: Axis = Axis {
 /// The default sizes for one-way messages.
 pub(super) const SIZE_ONE_WAY: Axis =
     Axis { default_points: Points::Numbers(&[64, 65_536]), ..size(&Points::Numbers(&[])) };
-
-/// A null system call, the floor of every call.
-pub(super) const NULL_CALL: &str = "syscall/getppid:via=raw";
 
 /// Where the peer is pinned.
 pub(super) const PEER_CPU: Axis = Axis {

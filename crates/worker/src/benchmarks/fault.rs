@@ -203,7 +203,7 @@ const BENCHES: &[Bench] = &[
               more expensive than the fault: the kernel saves all registers on the user stack, \
               runs the handler, and restores them when it returns by a system call.",
         calls: &[exactly("rt_sigreturn", 1)],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
+        floor: &[at_least(1, NULL_CALL)],
         needs: &[SMALL_PAGES],
         source: "mprotect(2), sigaction(2), rt_sigreturn(2); lmbench lat_sig prot",
         build: |_| {
@@ -225,10 +225,7 @@ const BENCHES: &[Bench] = &[
               and wakes it: two switches and two system calls for one page. Live migration and \
               some garbage collectors pay this to control the content of a page. Older kernels \
               count such a fault as a major one, because it slept.",
-        floor: &[
-            at_least(2, "syscall/getppid:via=raw"),
-            at_least(1, "memory/copy:size=4096,by=string"),
-        ],
+        floor: &[at_least(2, NULL_CALL), at_least(1, "memory/copy:size=4096,by=string")],
         axes: &[Axis {
             name: "peer_cpu",
             sets: "where the handler thread runs: on the same CPU, or on another one",

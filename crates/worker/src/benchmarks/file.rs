@@ -15,7 +15,7 @@ mod body;
 mod tests;
 
 use axes::{CACHE, FILE_MIB, FILES, ONTO, WHERE, WRITE_SIZE, WRITE_VIA, size};
-use body::{Copies, DirectoryOps, Rereads, Writes, location, reads};
+use body::{Copies, DirectoryOps, Writes, location, reads, rereads};
 
 pub(super) const FAMILY: Family = Family {
     name: "file",
@@ -145,9 +145,9 @@ const BENCHES: &[Bench] = &[
             exactly("io_uring_enter", 1).when(&[("via", "io-uring")]),
         ],
         floor: &[
-            at_least(1, "syscall/invalid").when(&[("via", "pread")]),
-            at_least(1, "syscall/invalid").when(&[DIRECT]),
-            at_least(1, "syscall/invalid").when(&[("via", "io-uring")]),
+            at_least(1, KERNEL_ENTRY).when(&[("via", "pread")]),
+            at_least(1, KERNEL_ENTRY).when(&[DIRECT]),
+            at_least(1, KERNEL_ENTRY).when(&[("via", "io-uring")]),
             at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "pread"), SIZE_4K]),
         ],
         axes: &[
@@ -218,8 +218,8 @@ const BENCHES: &[Bench] = &[
             exactly("write", 1).when(&[("via", "fwrite"), ("size", "65536")]),
         ],
         floor: &[
-            at_least(1, "syscall/invalid").when(&[("via", "write")]),
-            at_least(1, "syscall/invalid").when(&[("via", "pwrite")]),
+            at_least(1, KERNEL_ENTRY).when(&[("via", "write")]),
+            at_least(1, KERNEL_ENTRY).when(&[("via", "pwrite")]),
             at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "write"), SIZE_4K]),
         ],
         axes: &[WRITE_VIA, WRITE_SIZE, ONTO, WHERE, FILE_MIB],
@@ -248,7 +248,7 @@ const BENCHES: &[Bench] = &[
             exactly("fsync", 1).when(&[("sync", "fsync")]),
             exactly("fdatasync", 1).when(&[("sync", "fdatasync")]),
         ],
-        floor: &[at_least(2, "syscall/invalid")],
+        floor: &[at_least(2, KERNEL_ENTRY)],
         axes: &[
             WRITE_VIA,
             Axis {
@@ -298,9 +298,9 @@ const BENCHES: &[Bench] = &[
             exactly("splice", 2).when(&[("via", "splice")]),
         ],
         floor: &[
-            at_least(1, "syscall/invalid"),
-            at_least(1, "syscall/invalid").when(&[("via", "read-write")]),
-            at_least(1, "syscall/invalid").when(&[("via", "splice")]),
+            at_least(1, KERNEL_ENTRY),
+            at_least(1, KERNEL_ENTRY).when(&[("via", "read-write")]),
+            at_least(1, KERNEL_ENTRY).when(&[("via", "splice")]),
         ],
         axes: &[
             Axis {
@@ -329,7 +329,7 @@ const BENCHES: &[Bench] = &[
         setup_us: FILE_SETUP,
         source: "copy_file_range(2), sendfile(2), splice(2)",
         build: |params| {
-            let carry = match params.word("via") {
+            let method = match params.word("via") {
                 "copy-file-range" => CopyMethod::CopyFileRange,
                 "sendfile" => CopyMethod::Sendfile,
                 "splice" => CopyMethod::Splice,
@@ -337,9 +337,10 @@ const BENCHES: &[Bench] = &[
             };
             let size = params.number("size") as usize;
             let copier =
-                Copier::new(location(params), params.number("file_mib") << 20, carry, size)?;
-            let most = copier.pieces();
-            Ok(Work::from_prepared_body(Shape::WithLoop, Copies(copier)).with_max_batch_ops(most))
+                Copier::new(location(params), params.number("file_mib") << 20, method, size)?;
+            let max_ops = copier.pieces();
+            Ok(Work::from_prepared_body(Shape::WithLoop, Copies(copier))
+                .with_max_batch_ops(max_ops))
         },
         ..Bench::DEFAULT
     },
@@ -357,7 +358,7 @@ const BENCHES: &[Bench] = &[
               long (the other names here are links of one file, so that no worker causes this for \
               the next).",
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
-        floor: &[at_least(3, "syscall/invalid")],
+        floor: &[at_least(3, KERNEL_ENTRY)],
         axes: &[FILES, WHERE],
         setup_us: DIRECTORY_SETUP,
         source: "open(2), unlink(2); lmbench lat_fs",
@@ -373,7 +374,7 @@ const BENCHES: &[Bench] = &[
         why: "One name is removed and another added, under the rename lock of the whole file \
               system.",
         calls: &[exactly("renameat2", 1)],
-        floor: &[at_least(1, "syscall/invalid")],
+        floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[FILES, WHERE],
         in_price_list: false,
         setup_us: DIRECTORY_SETUP,
@@ -389,9 +390,9 @@ const BENCHES: &[Bench] = &[
         expected: "300 ns while the processor's caches hold the data structures, 600 ns at 100,000 \
                    files",
         why: "Names that were looked up stay in the dentry cache, and the file system is not \
-              asked: what grows is that cache, beyond the processor's caches.",
+              involved: what grows is that cache, beyond the processor's caches.",
         calls: &[exactly("newfstatat", 1)],
-        floor: &[at_least(1, "syscall/invalid")],
+        floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[FILES, WHERE],
         in_price_list: false,
         setup_us: DIRECTORY_SETUP,
@@ -413,7 +414,7 @@ const BENCHES: &[Bench] = &[
               whole file. On a machine without such a group the cache is as large as its free \
               memory.",
         calls: &[exactly("read", 1)],
-        floor: &[at_least(1, "syscall/invalid")],
+        floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[
             Axis {
                 name: "limit_mib",
@@ -439,7 +440,7 @@ const BENCHES: &[Bench] = &[
         switches: true,
         setup_us: &[("limit_mib", "60000")],
         source: "study sunos-1999, section 6: what is read again comes from the cache",
-        build: |params| Rereads::work(params.number("limit_mib"), params.number("share_pct")),
+        build: |params| rereads(params.number("limit_mib"), params.number("share_pct")),
         ..Bench::DEFAULT
     },
 ];
@@ -451,11 +452,11 @@ const SIZE_4K: (&str, &str) = ("size", "4096");
 
 /// A read by a system call: a null call, and at page sizes the copy.
 const READ_FLOOR: &[Floor] = &[
-    at_least(1, "syscall/invalid").when(&[("via", "read")]),
-    at_least(1, "syscall/invalid").when(&[("via", "pread")]),
-    at_least(1, "syscall/invalid").when(&[("via", "readv")]),
-    at_least(1, "syscall/invalid").when(&[DIRECT]),
-    at_least(1, "syscall/invalid").when(&[("via", "io-uring")]),
+    at_least(1, KERNEL_ENTRY).when(&[("via", "read")]),
+    at_least(1, KERNEL_ENTRY).when(&[("via", "pread")]),
+    at_least(1, KERNEL_ENTRY).when(&[("via", "readv")]),
+    at_least(1, KERNEL_ENTRY).when(&[DIRECT]),
+    at_least(1, KERNEL_ENTRY).when(&[("via", "io-uring")]),
     at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "read"), SIZE_4K]),
     at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "fread"), SIZE_4K]),
     at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "pread"), SIZE_4K]),

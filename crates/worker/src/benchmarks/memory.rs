@@ -42,7 +42,7 @@ const BENCHES: &[Bench] = &[
               again. The size makes no difference until the pages are touched (fault/zero-fill, \
               map=inside).",
         calls: &[exactly("mmap", 1), exactly("munmap", 1)],
-        floor: &[at_least(2, "syscall/getppid:via=raw")],
+        floor: &[at_least(2, NULL_CALL)],
         axes: &[call_size("bytes mapped")],
         needs: &[SMALL_PAGES, MEMORY],
         source: "mmap(2); lmbench lat_mmap",
@@ -63,7 +63,7 @@ const BENCHES: &[Bench] = &[
               every CPU that runs the program: with more threads on more CPUs that is an interrupt \
               to each of them.",
         calls: &[exactly("mprotect", 2)],
-        floor: &[at_least(2, "syscall/getppid:via=raw")],
+        floor: &[at_least(2, NULL_CALL)],
         axes: &[call_size("bytes whose protection changes")],
         needs: &[SMALL_PAGES, MEMORY],
         source: "mprotect(2); mm/mprotect.c",
@@ -86,7 +86,7 @@ const BENCHES: &[Bench] = &[
         why: "The heap is a mapping that only grows at its end: the kernel extends the record and \
               truncates it again.",
         calls: &[exactly("brk", 2)],
-        floor: &[at_least(2, "syscall/getppid:via=raw")],
+        floor: &[at_least(2, NULL_CALL)],
         axes: &[call_size("bytes by which it grows")],
         needs: &[SMALL_PAGES, MEMORY],
         source: "brk(2); mm/mmap.c",
@@ -105,16 +105,16 @@ const BENCHES: &[Bench] = &[
         id: "memory/dontneed",
         asks: "What does freeing pages while keeping the mapping cost?",
         op: "madvise(2) MADV_DONTNEED of `size` bytes, every page of which is present; successive \
-             parts of the mapping. Not included: touching them again, and checking that they are \
-             gone (mincore(2)).",
+             parts of the mapping. Not included: touching them again, and checking that they \
+             were freed (mincore(2)).",
         expected: "300 ns for a page, 60 ns more for each further one: a fault's accounting in \
                    reverse, without the clearing",
         why: "Each page table entry is cleared, the TLB is flushed, and each page is freed. \
               Allocators do this to reduce their resident size; the next touch costs \
               fault/zero-fill again.",
         calls: &[exactly("madvise", 1)],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
-        axes: &[call_size("bytes given back")],
+        floor: &[at_least(1, NULL_CALL)],
+        axes: &[call_size("bytes freed")],
         needs: &[SMALL_PAGES, MEMORY],
         source: "madvise(2); mm/madvise.c",
         build: |params| body::dontneed(params.number("size") as usize),
@@ -132,7 +132,7 @@ const BENCHES: &[Bench] = &[
         why: "realloc(3) grows large blocks this way: the page table entries move, the bytes do \
               not. A copy would have cost memory/copy.",
         calls: &[exactly("mremap", 1)],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
+        floor: &[at_least(1, NULL_CALL)],
         axes: &[call_size("bytes moved")],
         needs: &[SMALL_PAGES, MEMORY],
         source: "mremap(2); mm/mremap.c",

@@ -4,7 +4,7 @@
 //! Sockets have a family of their own. An eventfd carries a number, not a message: see
 //! `switch/eventfd`.
 
-use super::exchange::{Channel, Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
+use super::exchange::{Channel, Direction, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
 use super::placement::{cpu_of_peer, cpu_of_timed_peer};
 use super::prelude::*;
 use crate::bench::{When, each_end};
@@ -82,8 +82,8 @@ const RING_PART: u64 = 1_024;
 
 /// A spinning waiter never yields, so a peer pinned to the same CPU cannot run.
 const SPINNING: Need = Need::not_applicable(
-    "a spinning waiter keeps the CPU that its peer needs: nothing proceeds before its time slice ends \
-     (select peer_cpu=other)",
+    "a spinning waiter keeps the CPU that its peer needs: nothing proceeds before its time slice \
+     ends (select peer_cpu=other)",
 )
 .when(&[("by", "shm-spin"), ("peer_cpu", "same")]);
 
@@ -129,7 +129,7 @@ const BENCHES: &[Bench] = &[
             each_end("write", 1).when(PROCESS_VM),
             each_end("read", 1).when(PROCESS_VM),
             each_end("process_vm_readv", 1).when(PROCESS_VM),
-            // It is told how many messages come, and sleeps between batches.
+            // It receives the number of messages, and sleeps between batches.
             up_to("recvfrom", 1).by_peer().when(&[("by", "shm-spin")]),
         ],
         floor: &[

@@ -8,6 +8,13 @@ pub(super) use crate::bench::{
 };
 pub(super) use crate::kernel::{self, Errno};
 
+/// A null system call: the floor of ops that make one.
+pub(super) const NULL_CALL: &str = "syscall/getppid:via=raw";
+
+/// Kernel entry and exit alone, by a number that no call has: the floor of calls that may do less
+/// than getppid(2).
+pub(super) const KERNEL_ENTRY: &str = "syscall/invalid";
+
 /// Whether code is optimised, or unoptimised as in some studies.
 pub(super) const CODE: Axis = Axis {
     name: "code",

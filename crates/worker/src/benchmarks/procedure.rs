@@ -143,11 +143,11 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "procedure/struct",
         asks: "What does passing a struct of N bytes by value cost?",
-        op: "the struct from memory to where the C calling convention wants it, a direct call, an \
-             addition to its first word in the callee, and a return. Up to 16 bytes are passed in \
-             registers; larger structs are copied to the stack, 16 bytes at a time. (On aarch64 \
-             the address of the copy is the argument.) Not included: loop overhead, and creating \
-             the struct.",
+        op: "the struct copied from memory to where the C calling convention passes it, a direct \
+             call, an addition to its first word in the callee, and a return. Up to 16 bytes are \
+             passed in registers; larger structs are copied to the stack, 16 bytes at a time. (On \
+             aarch64 the address of the copy is the argument.) Not included: loop overhead, and \
+             creating the struct.",
         expected: "up to 16 bytes the same as a call with integers; from 32 bytes on one cycle per \
                    16 bytes, one store per cycle",
         why: "The convention splits a struct of up to two words into registers. The caller copies \

@@ -2,18 +2,19 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
-use kernel::cpu::affinity;
-use kernel::memory::resident::ResidentMemory;
-use kernel::memory::shared_table::SharedTable;
 use kernel::process;
-use kernel::process::elf::{Loader, dynamic_program, static_program};
-use kernel::process::spawn::{self, Program, Zombies};
-use kernel::time::stopwatch::Stopwatch;
+use kernel::process::spawn::{self, Zombies};
 
 use super::prelude::*;
-use crate::bench::Shape;
+
+mod children;
+pub(super) mod limits;
+mod program;
+
+use children::{exit, fork, fork_exit, with_touched};
+use limits::try_once;
+use program::{Link, with_program};
 
 pub(super) const FAMILY: Family = Family {
     name: "process",
@@ -74,7 +75,7 @@ const BENCHES: &[Bench] = &[
             LIBC_CALLS,
             CLOCK_CALLS,
         ],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
+        floor: &[at_least(1, NULL_CALL)],
         axes: &[
             Axis {
                 name: "until",
@@ -119,7 +120,7 @@ const BENCHES: &[Bench] = &[
             exactly("sched_setaffinity", 1).when(&[("peer_cpu", "other")]),
             up_to("sched_yield", 1_000).when(&[("peer_cpu", "other")]),
         ],
-        floor: &[at_least(3, "syscall/getppid:via=raw")],
+        floor: &[at_least(3, NULL_CALL)],
         axes: &[
             Axis {
                 points: Points::Numbers(&[0, 8, 64, 512]),
@@ -221,7 +222,7 @@ const BENCHES: &[Bench] = &[
             exactly("exit_group", 1),
             exactly("wait4", 1),
         ],
-        floor: &[at_least(4, "syscall/getppid:via=raw")],
+        floor: &[at_least(4, NULL_CALL)],
         in_price_list: false,
         switches: true,
         source: "vfork(2), clone(2), execve(2)",
@@ -240,7 +241,7 @@ const BENCHES: &[Bench] = &[
              difference to `process/fork-exit` is the cost of copying an address space.",
         expected: "25 us",
         calls: &[exactly("clone", 1), exactly("exit", 1), exactly("wait4", 1)],
-        floor: &[at_least(3, "syscall/getppid:via=raw")],
+        floor: &[at_least(3, NULL_CALL)],
         in_price_list: false,
         switches: true,
         source: "clone(2)",
@@ -291,7 +292,7 @@ const BENCHES: &[Bench] = &[
             LIBC_CALLS,
             CLOCK_CALLS,
         ],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
+        floor: &[at_least(1, NULL_CALL)],
         axes: &[TOUCHED],
         in_price_list: false,
         switches: true,
@@ -306,7 +307,7 @@ const BENCHES: &[Bench] = &[
              waitid(2) with WNOWAIT has confirmed that they have exited.",
         expected: "3 us: a process number, a task and its signal state are freed",
         calls: &[exactly("wait4", 1)],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
+        floor: &[at_least(1, NULL_CALL)],
         in_price_list: false,
         source: "wait4(2); release_task in kernel/exit.c",
         build: |_| {
@@ -321,256 +322,3 @@ const BENCHES: &[Bench] = &[
         ..Bench::DEFAULT
     },
 ];
-
-/// Memory that a child shares with its parent, for a time stamp that one passes to the other.
-struct SharedTime {
-    words: SharedTable<u64>,
-    watch: Stopwatch,
-}
-
-impl SharedTime {
-    fn new(watch: Stopwatch) -> Result<Self, Errno> {
-        Ok(Self { words: SharedTable::new(2)?, watch })
-    }
-
-    /// Stores a time stamp; returns the exit status of the child, which ends with this.
-    fn store(&mut self, ticks: u64) -> i32 {
-        self.words.set(0, ticks).map_or_else(|error| error.0, |()| 0)
-    }
-
-    /// The time stamp; an error if none was stored.
-    fn load(&self) -> Result<u64, Errno> {
-        self.words.get(0).filter(|&ticks| ticks > 0).ok_or(Errno::ECHILD)
-    }
-
-    /// Announces whether the parent is about to sleep.
-    fn set_sleeping(&mut self, sleeps: bool) -> Result<(), Errno> {
-        self.words.set(1, u64::from(sleeps))
-    }
-
-    fn parent_sleeps(&self) -> bool {
-        self.words.get(1) == Some(1)
-    }
-}
-
-fn ticks(start: u64, stop: u64) -> i64 {
-    stop.wrapping_sub(start) as i64
-}
-
-/// Work on top of memory that was written before, or the reason why it is unavailable.
-fn with_touched(
-    params: Params<'_>,
-    build: fn(Params<'_>, Option<ResidentMemory>) -> Result<Work, Errno>,
-) -> Result<Work, Errno> {
-    let mib = params.number("touched_mib");
-    match ResidentMemory::unavailable_reason(mib) {
-        Some(reason) => Ok(Work::unavailable(reason)),
-        None => try_once(build(params, ResidentMemory::new(mib)?)?),
-    }
-}
-
-/// Writes the memory once more if the point says so.
-fn written(params: Params<'_>, memory: Option<ResidentMemory>) -> impl Fn() + 'static {
-    let rewrites = params.word("written") == "anew";
-    move || memory.iter().filter(|_| rewrites).for_each(ResidentMemory::touch)
-}
-
-fn fork(params: Params<'_>, memory: Option<ResidentMemory>) -> Result<Work, Errno> {
-    // On another CPU than its parent's the child would run in parallel with the parent.
-    if params.context.cpu.is_none() && params.word("until") == "runs" {
-        return Ok(unpinned_work());
-    }
-    let watch = params.context.clock;
-    let raw = params.word("via") == "raw";
-    let write = written(params, memory);
-    if params.word("until") == "returns" {
-        return Ok(Work::own_ticks(move || {
-            write();
-            let start = watch.start();
-            let child = if raw { spawn::raw_fork(watch, |_| 0)? } else { process::fork(|| 0)? };
-            let stop = watch.stop();
-            spawn::reap(child)?;
-            Ok(ticks(start, stop))
-        }));
-    }
-    let mut shared_time = SharedTime::new(watch)?;
-    Ok(Work::own_ticks(move || {
-        write();
-        shared_time.store(0);
-        let start = watch.start();
-        let child = if raw {
-            spawn::raw_fork(watch, |child_ticks| shared_time.store(child_ticks))?
-        } else {
-            process::fork(|| shared_time.store(watch.stop()))?
-        };
-        spawn::reap(child)?;
-        Ok(ticks(start, shared_time.load()?))
-    }))
-}
-
-fn fork_exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result<Work, Errno> {
-    if params.context.cpu.is_none() {
-        return Ok(unpinned_work());
-    }
-    let rewrites = params.word("written") == "anew";
-    let write = Rc::new(written(params, memory));
-    // The written memory stays mapped for as long as the work lives.
-    let resident = Rc::clone(&write);
-    let work = if params.word("peer_cpu") == "same" {
-        Work::with_loop(move || {
-            let _resident = &resident;
-            spawn::reap(process::fork(|| 0)?)
-        })
-    } else {
-        let (Some(own_cpu), Some(other)) = (params.context.cpu, params.context.other_cpu) else {
-            return Ok(Work::unavailable(NO_OTHER_CPU));
-        };
-        Work::with_loop(move || {
-            let _resident = &resident;
-            let has_moved = || affinity::current_cpu() != own_cpu as i32;
-            let child = process::fork(|| spawn::yield_until(has_moved))?;
-            let moved = affinity::pin_task(child, other);
-            if moved.is_err() {
-                process::kill(child);
-            }
-            let reaped = spawn::reap(child);
-            moved.and(reaped)
-        })
-    };
-    if !rewrites {
-        return Ok(work);
-    }
-    // One op at a time, since each needs memory that was just written.
-    let mut work = work.with_preparation(move |_| {
-        write();
-        Ok(())
-    });
-    work.shape = Shape::SingleShot;
-    Ok(work)
-}
-
-fn exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result<Work, Errno> {
-    if params.context.cpu.is_none() {
-        return Ok(unpinned_work());
-    }
-    let mut shared_time = SharedTime::new(params.context.clock)?;
-    Ok(Work::own_ticks(move || {
-        let _resident = &memory;
-        shared_time.set_sleeping(false)?;
-        let child = process::fork(|| {
-            // The first write faults: fork does not copy page tables that can be rebuilt by faults.
-            shared_time.store(0);
-            // A parent still on its way to sleep would put that time into the figure.
-            match spawn::yield_until(|| shared_time.parent_sleeps()) {
-                0 => shared_time.store(shared_time.watch.start()),
-                error => error,
-            }
-        })?;
-        shared_time.set_sleeping(true)?;
-        spawn::wait_without_reaping(child)?;
-        let stop = shared_time.watch.stop();
-        spawn::reap(child)?;
-        Ok(ticks(shared_time.load()?, stop))
-    }))
-}
-
-/// The reason where a second CPU is required and there is none.
-pub(super) const NO_OTHER_CPU: &str = "this needs a second CPU, and the worker may use only one: allow \
-                                       more CPUs (taskset, cpuset), or select peer_cpu=same";
-
-/// How the minimal program is linked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Link {
-    Static,
-    Dynamic,
-}
-
-/// Work with the minimal program in the scratch directory, or the reason why it is unavailable.
-fn with_program(link: Link, build: fn(Program) -> Work) -> Result<Work, Errno> {
-    let bytes = match link {
-        Link::Static => static_program(),
-        Link::Dynamic => match Loader::of_system() {
-            Some(loader) => dynamic_program(&loader),
-            None => {
-                return Ok(Work::unavailable(
-                    "/bin/sh names no dynamic loader of a known C library (glibc, musl), so there \
-                     is none to measure: select link=static",
-                ));
-            }
-        },
-    };
-    if !spawn::is_in_private_folder() {
-        return Ok(Work::unavailable(
-            "there is no scratch directory to write a program into: set TMPDIR to a writable \
-             directory",
-        ));
-    }
-    let program = match Program::write(&bytes) {
-        Ok(program) => program,
-        Err(error) => {
-            return Ok(Work::unavailable(format!(
-                "cannot write a program into the scratch directory ({error}): set TMPDIR to a \
-                 writable directory"
-            )));
-        }
-    };
-    // A first start by posix_spawn, whatever starts it later, so that its errors are reported here.
-    match retry_while_busy(|| spawn::reap(program.posix_spawn()?)) {
-        Ok(()) => try_once(build(program)),
-        Err(Errno::EACCES) => Ok(Work::unavailable(
-            "programs in the scratch directory cannot be executed (mounted noexec): set TMPDIR to \
-             a directory that allows it",
-        )),
-        // The exit status of a loader that does not find a library.
-        Err(Errno(127)) => Ok(Work::unavailable(
-            "the loader of this system does not start a program that needs only the C library: \
-             select link=static",
-        )),
-        Err(error) => limit_or_error(error),
-    }
-}
-
-/// Work that was run once, so that a resource limit is reported as a reason with a way out instead
-/// of a failure.
-pub(super) fn try_once(mut work: Work) -> Result<Work, Errno> {
-    if work.unavailable_reason().is_some() {
-        return Ok(work);
-    }
-    // As many ops as a batch may have, if that is bounded: each needs something prepared for it.
-    let ops = Some(work.max_batch_ops()).filter(|&max| max < u64::MAX).unwrap_or(1);
-    let done = retry_while_busy(|| {
-        work.prepare(ops).and_then(|()| work.run(ops, 1)).map_err(|at| at.errno)
-    });
-    done.map_or_else(limit_or_error, |()| Ok(work))
-}
-
-/// Reports a resource limit as the reason why the work is unavailable; anything else is an error.
-fn limit_or_error(error: Errno) -> Result<Work, Errno> {
-    match error {
-        Errno::EAGAIN => Ok(Work::unavailable(
-            "no further process or thread can be created here: raise RLIMIT_NPROC (`ulimit -u`), \
-             RLIMIT_AS (`ulimit -v`) or pids.max of the control group",
-        )),
-        Errno::ENOMEM => Ok(Work::unavailable(
-            "the kernel has no memory for a further process here: raise RLIMIT_AS (`ulimit -v`), \
-             or allow overcommitment (vm.overcommit_memory)",
-        )),
-        error => Err(error),
-    }
-}
-
-/// Retries an act that may fail because the file is still open for writing: another process may
-/// hold it that inherited it by a fork.
-fn retry_while_busy(mut attempt: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
-    const TRIES: u32 = 100;
-    for _ in 0..TRIES {
-        match attempt() {
-            Err(Errno::ETXTBSY) => std::thread::sleep(Duration::from_millis(1)),
-            other => return other,
-        }
-    }
-    Err(Errno::ETXTBSY)
-}
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,7 @@
 //! Over TCP and UDP the peer listens for an authenticated connection, on this machine as on another
 //! one: the same code, the same token, another address. AF_UNIX sockets cannot leave a machine.
 
-use super::exchange::{Direction, NULL_CALL, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
+use super::exchange::{Direction, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
 use super::placement::cpu_of_timed_peer;
 use super::prelude::*;
 use crate::bench::{ServeFn, When, each_end};
@@ -395,8 +395,8 @@ const SERVE: ServeFn = |params, listener| match params.word("by") {
 };
 
 const LOCAL_ONLY: &str = "AF_UNIX does not reach another machine: select by=tcp or by=udp";
-const NO_COMMON_CLOCK: &str = "one way cannot be timed between two machines, which share no clock: use \
-                               socket/round-trip (assuming that half of it is one way)";
+const NO_COMMON_CLOCK: &str = "one way cannot be timed between two machines, which share no \
+                               clock: use socket/round-trip (assuming that half of it is one way)";
 
 fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
     match params.word("by") {

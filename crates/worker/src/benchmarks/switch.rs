@@ -59,8 +59,8 @@ macro_rules! calls_below {
                 .when(&[("between", "processes"), ("peer_cpu", "same")]),
             at_least(1, concat!($id, ":between=threads,peer_cpu=none"))
                 .when(&[("between", "threads"), ("peer_cpu", "same")]),
-            at_least($calls, "syscall/getppid:via=raw").when(OTHER),
-            at_least(2 * $calls, "syscall/getppid:via=raw").when(NONE),
+            at_least($calls, NULL_CALL).when(OTHER),
+            at_least(2 * $calls, NULL_CALL).when(NONE),
         ]
     };
 }
@@ -226,10 +226,7 @@ const BENCHES: &[Bench] = &[
             up_to("sched_yield", 16).by_peer().when(SAME),
             up_to("read", 1).by_peer().when(SAME),
         ],
-        floor: &[
-            at_least(1, YIELD_ALONE).when(SAME),
-            at_least(2, "syscall/getppid:via=raw").when(NONE),
-        ],
+        floor: &[at_least(1, YIELD_ALONE).when(SAME), at_least(2, NULL_CALL).when(NONE)],
         axes: &[BETWEEN, Axis { points: Points::Words(&["same", "none"]), ..PEER_CPU }],
         source: "sched_yield(2); kernel/sched/fair.c: yield_task_fair",
         in_price_list: true,
@@ -261,8 +258,8 @@ const BENCHES: &[Bench] = &[
             up_to("clock_gettime", 2),
         ],
         floor: &[
-            at_least(2, "syscall/getppid:via=raw").when(&[("by", "pipe")]),
-            at_least(3, "syscall/getppid:via=raw").when(&[("by", "signal")]),
+            at_least(2, NULL_CALL).when(&[("by", "pipe")]),
+            at_least(3, NULL_CALL).when(&[("by", "signal")]),
         ],
         axes: &[
             Axis {
@@ -282,11 +279,12 @@ const BENCHES: &[Bench] = &[
         id: "switch/one-way",
         asks: "How long does it take from one process to another, one way?",
         op: "from a time stamp taken by the peer until a waiting reader has received it, by the \
-             counter that all CPUs share. peer=stays: a persistent peer is asked, yields so that \
-             the reader waits, takes the time stamp and writes it into the reader's pipe. \
-             peer=exits: the peer is forked for this, takes the time stamp, writes it and exits, \
-             and the reader reads it when waitpid(2) has returned, as study cse221-2014 does. Not \
-             included: asking, forking, and everything before the time stamp.",
+             counter that all CPUs share. peer=stays: a persistent peer receives a request, \
+             yields so that the reader waits, takes the time stamp and writes it into the \
+             reader's pipe. peer=exits: the peer is forked for this, takes the time stamp, writes \
+             it and exits, and the reader reads it when waitpid(2) has returned, as study \
+             cse221-2014 does. Not included: the request, the fork, and everything before the \
+             time stamp.",
         expected: "peer=stays half a round trip by pipe; peer=exits 30 us, most of it tearing down \
                    the peer's memory",
         why: "These are different ops, and neither is half a round trip. With peer=stays the \
@@ -312,10 +310,7 @@ const BENCHES: &[Bench] = &[
             exactly("exit_group", 1).when(EXITS),
             exactly("wait4", 1).when(EXITS),
         ],
-        floor: &[
-            at_least(1, "syscall/getppid:via=raw").when(STAYS),
-            at_least(2, "syscall/getppid:via=raw").when(EXITS),
-        ],
+        floor: &[at_least(1, NULL_CALL).when(STAYS), at_least(2, NULL_CALL).when(EXITS)],
         axes: &[
             Axis {
                 name: "peer",
@@ -360,7 +355,7 @@ const BENCHES: &[Bench] = &[
             exactly("read", 15).by_peer().when(&[("ring", "16")]),
         ],
         floor: &[
-            at_least(2, "syscall/getppid:via=raw").when(&[("ring", "1")]),
+            at_least(2, NULL_CALL).when(&[("ring", "1")]),
             at_least(1, PIPE_ALONE).when(&[("ring", "2")]),
             at_least(2, PIPE_ALONE).when(&[("ring", "4")]),
             at_least(4, PIPE_ALONE).when(&[("ring", "8")]),
@@ -386,22 +381,22 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "switch/quantum",
-        asks: "How long may a process keep a CPU that another one wants, and what does being \
-               preempted cost?",
+        asks: "How long may a process keep a CPU for which another one waits, and what does a \
+               preemption cost?",
         op: "what the scheduler does to two processes that spin on one CPU, as recorded by their \
              own time stamps: figure=slice is how long the other one had the CPU, from its first \
              iteration to its last; figure=switch is from the last iteration of one to the first \
              of the other, including the timer interrupt that ends the slice, and the shorter of \
-             the two switches of an absence, since a third process that wants the CPU runs its \
-             slice in one of them. Not included: the spinning. No threshold separates a switch \
+             the two switches of an absence, since a third runnable process runs its slice \
+             in one of them. Not included: the spinning. No threshold separates a switch \
              from an interrupt: a process was preempted if the other's time stamp advanced.",
         expected: "a slice of 4 ms, a tick at 250 Hz: the scheduler grants less, but checks at the \
                    tick; 3 us for the switch",
         why: "The third cause of a switch in study sunos-1999: the time slice ends. No process \
               makes a call; the tick finds that the slice is used up. In a virtual machine the \
               tick is most of it: compare with half the difference between switch/yield and its \
-              calls. With two more processes that want the CPU both switches may contain one of \
-              their slices: the run is very noisy then, and the row is flagged UNRELIABLE.",
+              calls. With two more runnable processes both switches may contain one of their \
+              slices: the run is very noisy then, and the row is flagged UNRELIABLE.",
         axes: &[Axis {
             name: "figure",
             sets: "the figure: the length of a slice, or the cost of a switch",

@@ -4,7 +4,8 @@ use kernel::process::kernel_thread::KernelThread;
 use kernel::process::thread::{self, ThreadKind, ThreadMaker};
 
 use super::prelude::*;
-use super::process::{CLOCK_CALLS, NO_OTHER_CPU, try_once};
+use super::process::CLOCK_CALLS;
+use super::process::limits::{NO_OTHER_CPU, try_once};
 
 pub(super) const FAMILY: Family = Family {
     name: "thread",
@@ -54,7 +55,7 @@ const BENCHES: &[Bench] = &[
             up_to("getpid|gettid|sched_yield|tgkill", 3_000).when(&[("state", "detached")]),
             CLOCK_CALLS,
         ],
-        floor: &[at_least(1, "syscall/getppid:via=raw")],
+        floor: &[at_least(1, NULL_CALL)],
         axes: &[
             Axis {
                 name: "until",
@@ -93,7 +94,7 @@ const BENCHES: &[Bench] = &[
             MOVE_CALLS,
         ],
         floor: &[
-            at_least(3, "syscall/getppid:via=raw").when(&[("via", "raw")]),
+            at_least(3, NULL_CALL).when(&[("via", "raw")]),
             at_least(1, "thread/create-join:via=raw,peer_cpu=same").when(&[("via", "libc")]),
         ],
         axes: &[
@@ -144,7 +145,7 @@ const BENCHES: &[Bench] = &[
         ],
         floor: &[
             at_least(1, "thread/kernel:thread=there").when(&[("thread", "new")]),
-            at_least(1, "syscall/getppid:via=raw").when(&[("thread", "there")]),
+            at_least(1, NULL_CALL).when(&[("thread", "there")]),
         ],
         axes: &[Axis {
             name: "thread",

@@ -8,8 +8,8 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use super::clock::Clock;
 use crate::kernel::cpu::black_box::consume;
 
-/// The rate is measured over this time, to some 2 parts in a million. The end of the run gives a longer
-/// baseline.
+/// The rate is measured over this time, to some 2 parts in a million. The end of the run gives a
+/// longer baseline.
 const RATE_NS: u64 = 20_000_000;
 
 /// Calibrates `clock`; the last sync point comes with the calibration.
@@ -43,11 +43,11 @@ pub fn sync<C: Clock>(clock: &mut C) -> ClockSync {
 
 /// q, the clock's step.
 ///
-/// If two consecutive reads often return the same value, the clock is coarser than its own read, and
-/// the step is the smallest difference of at least one pair in a hundred. Not the smallest of all: if a
-/// hypervisor scales the counter, a rare difference of 1 tick is rounding, and the greatest common
-/// divisor is 1 whatever the step is. If a read takes longer than a step, the differences are the
-/// read's cost in whole steps, and the step is their spacing.
+/// If two consecutive reads often return the same value, the clock is coarser than its own read,
+/// and the step is the smallest difference of at least one pair in a hundred. Not the smallest of
+/// all: if a hypervisor scales the counter, a rare difference of 1 tick is rounding, and the
+/// greatest common divisor is 1 whatever the step is. If a read takes longer than a step, the
+/// differences are the read's cost in whole steps, and the step is their spacing.
 pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
     const READS: usize = 300_000;
     // No counting between two reads: it would be part of the difference.
@@ -67,12 +67,12 @@ pub fn quantum<C: Clock>(clock: &mut C) -> Option<f64> {
     step(&counts, READS as u64 / 100)
 }
 
-/// The step of a clock, from the number of times that each difference occurred; fewer than `min_count`
-/// are rounding or chance.
+/// The step of a clock, from the number of times that each difference occurred; fewer than
+/// `min_count` are rounding or chance.
 ///
-/// If a hypervisor scales the counter, rounding may be frequent: of reads in steps of 26 one in fifty
-/// was a tick late, and the differences were 26, 25 and 1. No clock can be read within one or two of
-/// its ticks, so differences that small mean that it did not advance.
+/// If a hypervisor scales the counter, rounding may be frequent: of reads in steps of 26 one in
+/// fifty was a tick late, and the differences were 26, 25 and 1. No clock can be read within one or
+/// two of its ticks, so differences that small mean that it did not advance.
 fn step(counts: &BTreeMap<u64, u64>, min_count: u64) -> Option<f64> {
     const ROUNDING: u64 = 2;
     let mut nonzero = counts.iter().filter(|&(&ticks, _)| ticks > 0);
@@ -98,12 +98,12 @@ fn step(counts: &BTreeMap<u64, u64>, min_count: u64) -> Option<f64> {
     })
 }
 
-/// The distance between neighbouring clusters of `values`. With a single cluster: a narrow one is the
-/// step itself, since a read takes one step; a wide one is a clock finer than its read, and the step is
-/// the distance between its values.
+/// The distance between neighbouring clusters of `values`. With a single cluster: a narrow one is
+/// the step itself, since a read takes one step; a wide one is a clock finer than its read, and the
+/// step is the distance between its values.
 ///
-/// Values belong to a cluster if they are within a fifth of the smallest value of their neighbour: a
-/// step of 10 ns shows as 9, 10 and 11 if the clock is scaled.
+/// Values belong to a cluster if they are within a fifth of the smallest value of their neighbour:
+/// a step of 10 ns shows as 9, 10 and 11 if the clock is scaled.
 fn spacing(values: &[u64]) -> Option<f64> {
     let width = values.first()? / 5;
     let clusters: Vec<&[u64]> = values.chunk_by(|one, other| other - one <= width).collect();
@@ -118,8 +118,8 @@ fn spacing(values: &[u64]) -> Option<f64> {
 
 /// c_in: the reading of an empty window, as the median of many short means.
 ///
-/// A mean, since single readings are whole quanta and only their mean is unbiased; a median of means,
-/// since an interruption in one of them is not the clock's cost.
+/// A mean, since single readings are whole quanta and only their mean is unbiased; a median of
+/// means, since an interruption in one of them is not the clock's cost.
 pub fn inside<C: Clock>(clock: &mut C) -> f64 {
     const MEANS: usize = 101;
     const READINGS: u32 = 200;

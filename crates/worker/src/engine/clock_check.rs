@@ -12,7 +12,8 @@ const TRAPPED_FROM_NS: f64 = 300.0;
 /// Why the counter is not usable; `None` if it is. `clocksource` is that of the kernel.
 pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Option<String> {
     if let Some(source) = clocksource {
-        // The kernel has a watchdog for its counters: if it uses another clock source, it has a reason.
+        // The kernel has a watchdog for its counters: if it uses another clock source, it has a
+        // reason.
         let trusted = ["tsc", "kvm-clock", "arch_sys_counter"].contains(&source)
             || source.starts_with("hyperv_clocksource");
         if !trusted {
@@ -24,7 +25,10 @@ pub fn counter_problem<C: Clock>(clock: &mut C, clocksource: Option<&str>) -> Op
         .or_else(|| trap_problem(clock))
         .or_else(|| {
             fence_error_pct(clock).map(|error_pct| {
-                format!("its fences are not ordering: a chain of known latency is off by {error_pct:.1} %")
+                format!(
+                    "its fences are not ordering: a chain of known latency is off by \
+                         {error_pct:.1} %"
+                )
             })
         })
 }
@@ -98,8 +102,8 @@ fn window<C: Clock>(clock: &mut C, links: u64) -> f64 {
 
 /// Why the vDSO's clock is not usable; `None` if it is.
 ///
-/// If the kernel's clock source cannot be read from user space, the vDSO makes a system call: then it
-/// is no better than the system call, and must not be recorded as such.
+/// If the kernel's clock source cannot be read from user space, the vDSO makes a system call: then
+/// it is no better than the system call, and must not be recorded as such.
 pub fn vdso_problem(vdso: &mut Vdso) -> Option<String> {
     let cost = |read: &mut dyn FnMut() -> u64| {
         let costs = (0..51).map(|_| {

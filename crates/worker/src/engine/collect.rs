@@ -14,9 +14,9 @@ use crate::kernel::process::usage::ThreadUsage;
 
 /// A warm-up ends after so many groups of batches ...
 const WARM_UP_GROUPS: u32 = 5;
-/// ... and not before this time: page and dentry caches and the branch predictor have settled by then.
-/// Time in which the process was ready but did not run does not count. (The 20 ms of the frequency ramp
-/// are spent once per run, by the probe's spin.)
+/// ... and not before this time: page and dentry caches and the branch predictor have settled by
+/// then. Time in which the process was ready but did not run does not count. (The 20 ms of the
+/// frequency ramp are spent once per run, by the probe's spin.)
 const WARM_UP_NS: u64 = 3_000_000;
 
 /// Untimed iterations at the beginning of a batch, or an eighth of the batch if that is less.
@@ -101,9 +101,9 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         Ok(())
     }
 
-    /// Times one group: a batch for each unroll factor, in random order, all with the same number of
-    /// iterations. The order is random so that the cache contents that one batch leaves do not always
-    /// affect the same one. A lost batch gives no sample.
+    /// Times one group: a batch for each unroll factor, in random order, all with the same number
+    /// of iterations. The order is random so that the cache contents that one batch leaves do not
+    /// always affect the same one. A lost batch gives no sample.
     pub fn time_group(
         &mut self,
         work: &mut Work,
@@ -130,12 +130,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         Ok(())
     }
 
-    /// Times one batch. Between START and STOP there is one indirect call of the body and nothing else.
+    /// Times one batch. Between START and STOP there is one indirect call of the body and nothing
+    /// else.
     ///
-    /// If an op is short or cold, no system call is made between batches either, provided that context
-    /// switches can be detected without one (see [`crate::kernel::cpu::rseq`]): a 1 ns op would be timed
-    /// in the state in which a system call leaves the core, and an op that enters the kernel would not
-    /// be cold. A major fault is a context switch and is detected as one.
+    /// If an op is short or cold, no system call is made between batches either, provided that
+    /// context switches can be detected without one (see [`crate::kernel::cpu::rseq`]): a 1 ns op
+    /// would be timed in the state in which a system call leaves the core, and an op that enters
+    /// the kernel would not be cold. A major fault is a context switch and is detected as one.
     fn time_batch(
         &mut self,
         work: &mut Work,
@@ -168,8 +169,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             work.run(0, unroll)?;
         }
         if plan.mode == Mode::C || work.has_preparation() {
-            // A context switch during an eviction or a preparation disturbs nothing, and their cost is
-            // not part of the batch.
+            // A context switch during an eviction or a preparation disturbs nothing, and their cost
+            // is not part of the batch.
             match no_syscalls {
                 true => drop(self.covariates.start_switch_watch()),
                 false => before = self.covariates.read(),
@@ -215,8 +216,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         })
     }
 
-    /// Prepares a batch. Its resource usage is recorded separately from that of the ops, except between
-    /// batches that avoid system calls.
+    /// Prepares a batch. Its resource usage is recorded separately from that of the ops, except
+    /// between batches that avoid system calls.
     fn prepare(&mut self, work: &mut Work, ops: u64, no_syscalls: bool) -> Result<(), OpError> {
         if !work.has_preparation() {
             return work.prepare(ops);
@@ -249,8 +250,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
     }
 
-    /// The time since the account was opened, without the time in which the thread was ready but did
-    /// not run.
+    /// The time since the account was opened, without the time in which the thread was ready but
+    /// did not run.
     fn ran_ns(&mut self, opened: &Account) -> u64 {
         let prepared_ns = self.preparation_ns - opened.preparation_ns;
         let account = self.close_account(opened);
@@ -283,7 +284,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
     }
 
-    /// The resource usage of the ops since the account was opened, without that of the preparations.
+    /// The resource usage of the ops since the account was opened, without that of the
+    /// preparations.
     fn usage_since(&mut self, opened: &Account) -> Option<Usage> {
         let ((then, preparation_then), (now, preparation)) =
             opened.usage.zip(self.covariates.usage().zip(self.preparation_usage))?;
@@ -322,10 +324,11 @@ pub struct Account {
     usage: Option<(ThreadUsage, ThreadUsage)>,
 }
 
-/// The jitter of batches: a random number of iterations around that of the plan, and a random start.
+/// The jitter of batches: a random number of iterations around that of the plan, and a random
+/// start.
 ///
-/// A constant number of ops can alias with the clock's quantum or with the timer interrupt; then every
-/// batch has the same error.
+/// A constant number of ops can alias with the clock's quantum or with the timer interrupt; then
+/// every batch has the same error.
 pub struct BatchJitter {
     seed: Seed,
 }
@@ -364,11 +367,11 @@ pub struct BatchLength {
     pub coarse_clock: bool,
 }
 
-/// The batch length for a clock and a machine: long against the clock's step, short against the time
-/// between interruptions.
+/// The batch length for a clock and a machine: long against the clock's step, short against the
+/// time between interruptions.
 ///
-/// A slope is taken over a group of batches with these unroll factors, and an interruption anywhere in
-/// the group invalidates it: then the group must be short against the interruptions.
+/// A slope is taken over a group of batches with these unroll factors, and an interruption anywhere
+/// in the group invalidates it: then the group must be short against the interruptions.
 pub fn batch_length(
     clock: &Calibration,
     interruptions_per_s: f64,
@@ -398,7 +401,8 @@ pub fn batch_length(
     }
 }
 
-/// The length above which a clock's step and its cost are a negligible part of a batch, in nanoseconds.
+/// The length above which a clock's step and its cost are a negligible part of a batch, in
+/// nanoseconds.
 pub fn min_batch_ns(clock: &Calibration, unroll_factors: &[u32]) -> f64 {
     /// The clock's step is at most 0.1 % of a batch.
     const QUANTA_PER_BATCH: f64 = 1_000.0;

@@ -8,12 +8,12 @@ use crate::kernel::syscall::mark;
 /// The ops of the two passes that are single-stepped: their difference excludes the marks.
 const STEPPED_OPS: [u64; 2] = [1, 4];
 
-/// Runs `warm_ops` ops, then `ops` between two marks that the tracer sees (in several such batches if
-/// one cannot have as many), then some ops to single-step.
+/// Runs `warm_ops` ops, then `ops` between two marks that the tracer sees (in several such batches
+/// if one cannot have as many), then some ops to single-step.
 ///
 /// During the warm-up ops libraries initialise themselves. The counted number is a prime, so that a
-/// call made every second or third op is noticed. Both are quoted ops: a body that counts as many of
-/// them runs fewer times, but at least a minimum.
+/// call made every second or third op is noticed. Both are quoted ops: a body that counts as many
+/// of them runs fewer times, but at least a minimum.
 pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
     let batches =
         |ops: u64, max: u64| (0..ops.div_ceil(max)).map(move |index| max.min(ops - index * max));

@@ -1,7 +1,7 @@
 //! Disturbance counters of the kernel; no hardware counter is needed.
 //!
-//! They are read outside the timed window. They alone decide which batches are rejected: a time never
-//! does.
+//! They are read outside the timed window. They alone decide which batches are rejected: a time
+//! never does.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

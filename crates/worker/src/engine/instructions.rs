@@ -1,8 +1,8 @@
 //! Plans for counting instructions under an emulator.
 //!
-//! A tick of the clock is an instruction, so batches need not be long against the step of the clock.
-//! What would differ between workers is the kernel's timer tick, which comes every so many instructions,
-//! and other runnable tasks: each batch begins just after a tick, after a sleep.
+//! A tick of the clock is an instruction, so batches need not be long against the step of the
+//! clock. What would differ between workers is the kernel's timer tick, which comes every so many
+//! instructions, and other runnable tasks: each batch begins just after a tick, after a sleep.
 
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::worker::{BatchPlan, Mode};
@@ -14,15 +14,16 @@ use super::{calibrate, pilot};
 use crate::bench::{OpError, Shape, Work};
 use crate::kernel::counter;
 
-/// n ops and 2n ops: their difference is the cost of the ops alone, without clock and loop, and without
-/// the additional cost of the first ones after a sleep.
+/// n ops and 2n ops: their difference is the cost of the ops alone, without clock and loop, and
+/// without the additional cost of the first ones after a sleep.
 const ONCE_AND_TWICE: &[u32] = &[1, 2];
 /// Ops in the smaller batch, if they fit between two ticks: a kernel list that is refilled at every
 /// tenth op is then in the same state in most batches.
 const MAX_ITERATIONS: u64 = 16;
 /// The maximum length of a batch, as a share of the time between two ticks.
 const MAX_TICK_SHARE: f64 = 0.5;
-/// Groups of batches in a worker: enough to show the most frequent count, and how often others occur.
+/// Groups of batches in a worker: enough to show the most frequent count, and how often others
+/// occur.
 const GROUPS: u32 = 41;
 /// Fewer groups, but an odd number, if they would take longer than this: a third of a second of an
 /// emulator. The minimum is more than a worker needs, since one may be invalid.
@@ -36,9 +37,9 @@ const MIN_MESSAGES: u64 = 4;
 /// The number is higher if the ops do not wait for the other end until the end of the batch.
 const MAX_FILL_MESSAGES: u64 = 128;
 
-/// The plan for counting the ops of `work`. It depends on the definition alone, as far as possible: a
-/// plan derived from times would differ between kernels, and with it the figure. `bytes` is the size of
-/// a message, for work that moves bytes.
+/// The plan for counting the ops of `work`. It depends on the definition alone, as far as possible:
+/// a plan derived from times would differ between kernels, and with it the figure. `bytes` is the
+/// size of a message, for work that moves bytes.
 pub fn plan<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
@@ -96,8 +97,8 @@ pub fn as_instructions(calibration: Calibration) -> Calibration {
     Calibration { kind: ClockKind::Instructions, ticks_per_ns: 1.0, ..calibration }
 }
 
-/// Whether a tick of this clock is an instruction: a hundred more instructions show as a hundred more
-/// ticks, and empty windows are all the same.
+/// Whether a tick of this clock is an instruction: a hundred more instructions show as a hundred
+/// more ticks, and empty windows are all the same.
 pub fn counts_instructions<C: Clock>(clock: &mut C) -> bool {
     const WINDOWS: usize = 101;
     let mut windows = |body: fn()| {

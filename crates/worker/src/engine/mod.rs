@@ -3,9 +3,9 @@
 //! Clocks and their calibration, the pilot, warm-up, batches, disturbance counters, fork twins, gap
 //! probes. The engine knows no benchmark by name, and nothing that prints or stores.
 //!
-//! Everything is generic over [`clock::Clock`] and [`covariates::Covariates`], so that the same code
-//! runs on a real machine and on the simulator (`sim`, a feature for tests), where the true costs are
-//! known.
+//! Everything is generic over [`clock::Clock`] and [`covariates::Covariates`], so that the same
+//! code runs on a real machine and on the simulator (`sim`, a feature for tests), where the true
+//! costs are known.
 
 pub mod calibrate;
 pub mod clock;

@@ -8,13 +8,14 @@ use super::collect::{BatchLength, Collector, MAX_JITTER, batch_length, min_batch
 use super::covariates::Covariates;
 use crate::bench::{OpError, Shape, Work};
 
-/// Ops shorter than this are unrolled: the loop and the clock would be a visible part of their time.
+/// Ops shorter than this are unrolled: the loop and the clock would be a visible part of their
+/// time.
 const UNROLLED_BELOW_NS: f64 = 50.0;
 /// Ops from this length on are timed one by one: each fills a batch by itself.
 const SINGLE_FROM_NS: f64 = 50_000.0;
 
-/// Groups in a worker: odd, and enough for a robust median. Additional workers are a better use of the
-/// time than more groups, since workers differ more than batches do.
+/// Groups in a worker: odd, and enough for a robust median. Additional workers are a better use of
+/// the time than more groups, since workers differ more than batches do.
 const GROUPS: u32 = 21;
 /// Single shots also show a distribution: as many as fit into this time ...
 const SINGLE_SHOTS_NS: f64 = 10_000_000.0;
@@ -35,14 +36,14 @@ const OWN_VALUES_NS: f64 = 5_000_000.0;
 /// A reading of this length is good enough for a plan and is not repeated.
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
 
-/// Batches of a transfer fill the buffer between the two ends several times, if that takes no longer
-/// than this: a slope over one and two fills could show the sender alone or both ends ...
+/// Batches of a transfer fill the buffer between the two ends several times, if that takes no
+/// longer than this: a slope over one and two fills could show the sender alone or both ends ...
 const FILLS_NS: f64 = 3_000_000.0;
-/// ... and otherwise have this length: a context switch and a wakeup, some 5 us, are then 1 % of the
-/// shorter batch.
+/// ... and otherwise have this length: a context switch and a wakeup, some 5 us, are then 1 % of
+/// the shorter batch.
 const FILLING_NS: f64 = 500_000.0;
-/// Without a slope, which would cancel the end of a batch, batches are longer: the end takes some 20 us,
-/// or 100 us after a lost message.
+/// Without a slope, which would cancel the end of a batch, batches are longer: the end takes some
+/// 20 us, or 100 us after a lost message.
 const ENDING_NS: f64 = 3_000_000.0;
 /// If groups are longer than this, a worker has fewer of them ...
 const LONG_GROUP_NS: f64 = 1_000_000.0;
@@ -77,7 +78,8 @@ pub fn pilot<C: Clock, V: Covariates>(
                 coarse_clock,
             };
         }
-        // Shorter than it should be: if the clock's step or its cost then matters, the plan says so.
+        // Shorter than it should be: if the clock's step or its cost then matters, the plan says
+        // so.
         let batch_ns = batch_ns * max as f64 / iterations as f64;
         let coarse_clock = coarse_clock || batch_ns < min_batch_ns(clock, unroll_factors);
         let unroll_factors = unroll_factors.to_vec();
@@ -154,8 +156,8 @@ pub fn pilot<C: Clock, V: Covariates>(
 }
 
 /// The cost of an iteration, loop included: the batch grows until its best reading is at least
-/// `target_ns`, twice with the same number of iterations. A single reading that a preemption lengthened
-/// would end the search ten times too early.
+/// `target_ns`, twice with the same number of iterations. A single reading that a preemption
+/// lengthened would end the search ten times too early.
 fn iteration_ns<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,
@@ -192,8 +194,8 @@ fn iteration_ns_up_to<C: Clock, V: Covariates>(
     }
 }
 
-/// The best of several readings of a batch: of three without involuntary switches; of all if there are
-/// none, since some ops block by themselves.
+/// The best of several readings of a batch: of three without involuntary switches; of all if there
+/// are none, since some ops block by themselves.
 pub(super) fn best_ns<C: Clock, V: Covariates>(
     collector: &mut Collector<C, V>,
     work: &mut Work,

@@ -1,7 +1,7 @@
 //! A simulated machine, whose true costs are known.
 //!
-//! It implements the same traits as the real one: calibration, pilot, warm-up, batches and covariates
-//! run unchanged, in simulated time.
+//! It implements the same traits as the real one: calibration, pilot, warm-up, batches and
+//! covariates run unchanged, in simulated time.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -108,7 +108,8 @@ struct State {
 pub struct SimulatedMachine(Rc<RefCell<State>>);
 
 impl SimulatedMachine {
-    /// A machine with these properties; `seed` determines the process, `begin_ns` is its start time.
+    /// A machine with these properties; `seed` determines the process, `begin_ns` is its start
+    /// time.
     pub fn new(truth: &Truth, seed: u64, begin_ns: f64) -> Self {
         let mut seed = Seed::new(seed);
         let process_factor = (truth.between_sd * normal(&mut seed)).exp();

@@ -15,8 +15,8 @@ pub struct TickClock {
 }
 
 impl TickClock {
-    /// Finds the phase of ticks with this period: waits until the coarse clock advances, which it does
-    /// at each tick.
+    /// Finds the phase of ticks with this period: waits until the coarse clock advances, which it
+    /// does at each tick.
     pub fn synchronize(period_ns: u64) -> Self {
         let coarse = || gettime(ClockId::MONOTONIC_COARSE);
         let before = coarse();
@@ -27,9 +27,9 @@ impl TickClock {
         Self { period_ns, phase_ns }
     }
 
-    /// Sleeps past the next tick but one, and wakes shortly after it. The following tick is then as far
-    /// away as possible, and other runnable tasks have run: each batch finds the scheduler in the same
-    /// state. It costs no time: an emulator that counts instructions skips idle time.
+    /// Sleeps past the next tick but one, and wakes shortly after it. The following tick is then as
+    /// far away as possible, and other runnable tasks have run: each batch finds the scheduler in
+    /// the same state. It costs no time: an emulator that counts instructions skips idle time.
     pub fn sleep_past(&self) {
         let now_ns = gettime(ClockId::MONOTONIC).unwrap_or(0);
         let since_ns = (now_ns + self.period_ns - self.phase_ns) % self.period_ns;

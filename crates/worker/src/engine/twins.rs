@@ -1,7 +1,8 @@
 //! Fork twins: two or three processes, forked from one, that are timed alternately.
 //!
-//! The arms differ in the treatments that were applied before they built their work; without any they
-//! are an A/A control. A token travels by pipe: the arm that has it times one group and returns it.
+//! The arms differ in the treatments that were applied before they built their work; without any
+//! they are an A/A control. A token travels by pipe: the arm that has it times one group and
+//! returns it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -103,15 +104,15 @@ impl Twins {
         self.arms.push((number, arm));
     }
 
-    /// Closes the pipes to all arms: a forked arm inherits those of the arms before it, and a process
-    /// with more descriptors forks and exits more slowly.
+    /// Closes the pipes to all arms: a forked arm inherits those of the arms before it, and a
+    /// process with more descriptors forks and exits more slowly.
     pub fn close_pipes(&mut self) {
         self.arms.clear();
     }
 
-    /// Has every arm time one group, in an order that gives each arm each position equally often: two
-    /// arms go ABBA or BAAB at random, so that linear drift cancels. The error is the arm that failed,
-    /// and its answer.
+    /// Has every arm time one group, in an order that gives each arm each position equally often:
+    /// two arms go ABBA or BAAB at random, so that linear drift cancels. The error is the arm that
+    /// failed, and its answer.
     pub fn round(&mut self) -> Result<(), (u8, ArmAnswer)> {
         // A block of as many rounds as arms is a Latin square: each arm is once in each position.
         let position = self.rounds as usize % self.arms.len();
@@ -172,14 +173,14 @@ pub struct Twin {
     pub arm: u8,
     /// The layout of the table.
     pub slots: SampleSlots,
-    /// The jitter of its batches: all arms have the same seed, so that each round has the same number
-    /// of ops in all arms.
+    /// The jitter of its batches: all arms have the same seed, so that each round has the same
+    /// number of ops in all arms.
     pub jitter: BatchJitter,
 }
 
 impl Twin {
-    /// Times a group for each token until the exit command; returns the account of all groups, without
-    /// the waits for the token.
+    /// Times a group for each token until the exit command; returns the account of all groups,
+    /// without the waits for the token.
     pub fn serve<C: Clock, V: Covariates>(
         &mut self,
         tokens: &mut TokenPipes,

@@ -44,7 +44,7 @@ pub fn explain(definition: &Definition) -> String {
         }
     };
     part("What is timed", vec![definition.op.clone()]);
-    part("The guess, written before measuring", vec![definition.expected.clone()]);
+    part("Expected, before measuring", vec![definition.expected.clone()]);
     let why = (!definition.explanation.is_empty()).then(|| definition.explanation.clone());
     part("Why it costs what it costs", why.into_iter().collect());
     let is_program = definition.family() == FAMILY;
@@ -192,7 +192,7 @@ mod tests {
         for part in [
             "What is timed",
             "Not included:",
-            "The guess",
+            "Expected",
             "1 getppid",
             "The floor",
             "METHOD",

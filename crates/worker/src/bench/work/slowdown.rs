@@ -11,11 +11,11 @@ use crate::kernel::cpu::black_box::consume;
 use crate::kernel::cpu::dependent_chain::dependent_chain;
 
 impl Work {
-    /// This work, with a chain of multiplications after each batch that takes `share` of the time of
-    /// the batch.
+    /// This work, with a chain of multiplications after each batch that takes `share` of the time
+    /// of the batch.
     ///
-    /// Each batch is timed again: right after a context switch a 1 ns op costs 10 % more or less than
-    /// in a tight loop. `by_slope`: the figure is a slope over batches of several lengths.
+    /// Each batch is timed again: right after a context switch a 1 ns op costs 10 % more or less
+    /// than in a tight loop. `by_slope`: the figure is a slope over batches of several lengths.
     #[must_use]
     pub fn with_slowdown(self, share: f64, by_slope: bool) -> Self {
         let slowdown = Slowdown::calibrate(share, by_slope);

@@ -3,11 +3,6 @@
 use crate::bench::When;
 use crate::benchmarks::prelude::*;
 
-pub(super) const NULL_CALL: &str = "syscall/getppid:via=raw";
-/// Kernel entry and exit alone: epoll_wait(2) on a set without ready descriptors does less than
-/// getppid(2).
-pub(super) const KERNEL_ENTRY: &str = "syscall/invalid";
-
 /// The system call behind `method=select`.
 #[cfg(target_arch = "x86_64")]
 pub(super) const SELECT: &str = "select";

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use super::super::prelude::*;
-use super::axes::KERNEL_ENTRY;
 use crate::bench::When;
 use crate::kernel::event::io_uring::{PollMode, Ring};
 use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE, WaitLimit};

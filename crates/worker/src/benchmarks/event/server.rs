@@ -59,7 +59,7 @@ pub(super) const SERVER: Bench = Bench {
     expected: "30,000 per second by each method with 10 idle connections on one CPU; with 1,000 \
                epoll and io_uring the same, select and poll two thirds, and requests take one and \
                a half times as long; churn=1000 costs each of them 3 %",
-    why: "A loop that asks for one event at a time pays for all idle connections at each request; \
+    why: "A loop that receives one event at a time pays for all idle connections at each request; \
           one that finds 8 requests at once pays for them once per 8. A closed loop hides part of \
           the latency that clients see: a connection that waits for an answer sends nothing \
           meanwhile, and the requests that would have queued behind it are never counted \

@@ -224,8 +224,8 @@ impl BufferedChannel {
         let [intact, bytes, peer_sum, _] = self.read_reply()?;
         if (intact, bytes, peer_sum) != (count, count * size as u64, expected_sum) {
             return Err(Errno::check_failed(format!(
-                "of {count} messages of {size} bytes, {intact} arrived intact at the peer, {bytes} bytes \
-                 in all"
+                "of {count} messages of {size} bytes, {intact} arrived intact at the peer, \
+                 {bytes} bytes in all"
             )));
         }
         for number in 0..count {

@@ -17,7 +17,7 @@ fn op_error((op, why): (u64, Errno)) -> OpError {
     OpError { op, errno: why }
 }
 
-/// The place that an axis selects.
+/// The location that an axis selects.
 pub(super) fn location(params: Params<'_>) -> Location {
     if params.word("where") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
 }
@@ -31,38 +31,73 @@ fn evict(params: Params<'_>) -> EvictMethod {
     }
 }
 
-/// Reads that continue through a warm file, with an untimed rewind between batches.
-struct WarmReads(Reader);
+/// A body whose ops continue through a file, with an untimed rewind between batches.
+macro_rules! continues_through {
+    ($body:ident, $op:ident, $verify:ident) => {
+        impl WorkBody for $body {
+            fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
+                self.0.rewind_if_needed(ops)
+            }
 
-impl WorkBody for WarmReads {
-    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.0.rewind_if_needed(ops)
-    }
+            fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
+                self.0.$op(iterations * u64::from(unroll)).map_err(op_error)
+            }
 
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        self.0.read(iterations * u64::from(unroll)).map_err(op_error)
-    }
+            fn verify(&mut self) -> Result<(), Errno> {
+                self.0.$verify()
+            }
 
-    fn verify(&mut self) -> Result<(), Errno> {
-        self.0.verify()
-    }
-
-    fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.0.observation())
-    }
+            fn file_observation(&self) -> Option<FileObservation> {
+                Some(self.0.observation())
+            }
+        }
+    };
 }
 
-/// Whole passes over a file, each of them after an eviction, or warm.
+/// Reads that continue through a warm file.
+struct WarmReads(Reader);
+continues_through!(WarmReads, read, verify);
+
+/// Writes that continue through a file.
+pub(super) struct Writes(pub(super) Writer);
+continues_through!(Writes, write, verify_last_write);
+
+/// Copies that continue through two files.
+pub(super) struct Copies(pub(super) Copier);
+continues_through!(Copies, copy, verify);
+
+/// What happens, untimed, before each pass over a file.
+enum BeforePass {
+    /// The file is evicted.
+    Evict(EvictMethod),
+    /// The reader returns to the start, and checks that the file is cached.
+    RewindWarm,
+    /// The reader returns to the start; how much of the file is cached is what is measured.
+    Restart,
+}
+
+/// Whole passes over a file.
 struct WholePasses {
+    // Dropped in this order: the file's pages are freed before the group is left.
     reader: Reader,
-    evict: Option<EvictMethod>,
+    before: BeforePass,
+    /// The group whose memory is limited, if it is.
+    _group: Option<MemoryCgroup>,
+}
+
+impl WholePasses {
+    fn work(self, shape: Shape) -> Work {
+        let pieces = self.reader.pieces();
+        Work::from_prepared_body(shape, self).with_op_count(pieces).with_max_batch_ops(1)
+    }
 }
 
 impl WorkBody for WholePasses {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        match self.evict {
-            Some(method) => self.reader.rewind_cold(method),
-            None => self.reader.rewind_if_needed(self.reader.pieces()),
+        match self.before {
+            BeforePass::Evict(method) => self.reader.rewind_cold(method),
+            BeforePass::RewindWarm => self.reader.rewind_if_needed(self.reader.pieces()),
+            BeforePass::Restart => self.reader.restart(),
         }
     }
 
@@ -116,35 +151,13 @@ pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result
     Ok(match whole {
         true => {
             let shape = if cold { Shape::Cold } else { Shape::SingleShot };
-            let evict = cold.then(|| evict(params));
-            Work::from_prepared_body(shape, WholePasses { reader, evict })
-                .with_op_count(pieces as u64)
-                .with_max_batch_ops(1)
+            let before =
+                if cold { BeforePass::Evict(evict(params)) } else { BeforePass::RewindWarm };
+            WholePasses { reader, before, _group: None }.work(shape)
         }
         false => Work::from_prepared_body(Shape::WithLoop, WarmReads(reader))
             .with_max_batch_ops(pieces as u64),
     })
-}
-
-/// Writes that continue through a file, with an untimed rewind between batches.
-pub(super) struct Writes(pub(super) Writer);
-
-impl WorkBody for Writes {
-    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.0.rewind_if_needed(ops)
-    }
-
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        self.0.write(iterations * u64::from(unroll)).map_err(op_error)
-    }
-
-    fn verify(&mut self) -> Result<(), Errno> {
-        self.0.verify_last_write()
-    }
-
-    fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.0.observation())
-    }
 }
 
 impl Writes {
@@ -152,27 +165,6 @@ impl Writes {
     pub(super) fn work(self, shape: Shape) -> Work {
         let max_ops = self.0.pieces();
         Work::from_prepared_body(shape, self).with_max_batch_ops(max_ops)
-    }
-}
-
-/// Copies that continue through two files.
-pub(super) struct Copies(pub(super) Copier);
-
-impl WorkBody for Copies {
-    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.0.rewind_if_needed(ops)
-    }
-
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        self.0.copy(iterations * u64::from(unroll)).map_err(op_error)
-    }
-
-    fn verify(&mut self) -> Result<(), Errno> {
-        self.0.verify()
-    }
-
-    fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.0.observation())
     }
 }
 
@@ -185,57 +177,25 @@ impl WorkBody for DirectoryOps {
     }
 }
 
-/// Bytes of a read of [`Rereads`].
+/// Bytes of a read of [`rereads`].
 const REREAD_BYTES: usize = 65_536;
 /// What a process and its caches need besides a file, in a group whose memory is limited.
 const MIN_LIMIT_MIB: u64 = 64;
 
-/// A file that is read repeatedly in a control group with limited memory.
-pub(super) struct Rereads {
-    // Dropped in this order: the file's pages are freed before the group is left.
-    reader: Reader,
-    _group: MemoryCgroup,
-}
-
-impl Rereads {
-    /// A file of a share of the group's memory.
-    pub(super) fn work(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
-        let group = MemoryCgroup::enter(limit_mib.max(MIN_LIMIT_MIB) << 20)?;
-        let bytes = (limit_mib * share_pct / 100) << 20;
-        let file = ScratchFile::new(Location::UserFolder, bytes, false)?;
-        if file.is_in_memory() {
-            return Err(Errno::unavailable(
-                "a file of a tmpfs is not evicted under memory pressure: start oscost in a directory \
-                 on a disk"
-                    .to_owned(),
-            ));
-        }
-        let reader = Reader::new(file, ReadMethod::Read, REREAD_BYTES, None)?;
-        let pieces = reader.pieces();
-        let passes = Self { reader, _group: group };
-        Ok(Work::from_prepared_body(Shape::SingleShot, passes)
-            .with_op_count(pieces)
-            .with_max_batch_ops(1))
+/// Reads a file repeatedly in a control group with limited memory; the file size is a share of
+/// that.
+pub(super) fn rereads(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
+    let group = MemoryCgroup::enter(limit_mib.max(MIN_LIMIT_MIB) << 20)?;
+    let bytes = (limit_mib * share_pct / 100) << 20;
+    let file = ScratchFile::new(Location::UserFolder, bytes, false)?;
+    if file.is_in_memory() {
+        return Err(Errno::unavailable(
+            "a file of a tmpfs is not evicted under memory pressure: start oscost in a directory \
+             on a disk"
+                .to_owned(),
+        ));
     }
-}
-
-impl WorkBody for Rereads {
-    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        self.reader.restart()
-    }
-
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        match iterations * u64::from(unroll) {
-            0 => Ok(()),
-            _ => self.reader.read(self.reader.pieces()).map_err(op_error),
-        }
-    }
-
-    fn verify(&mut self) -> Result<(), Errno> {
-        self.reader.verify()
-    }
-
-    fn file_observation(&self) -> Option<FileObservation> {
-        Some(self.reader.observation())
-    }
+    let reader = Reader::new(file, ReadMethod::Read, REREAD_BYTES, None)?;
+    let passes = WholePasses { reader, before: BeforePass::Restart, _group: Some(group) };
+    Ok(passes.work(Shape::SingleShot))
 }

@@ -51,8 +51,8 @@ fn check_packet_size(size: u64, file: &File) -> Result<(), Errno> {
         return Ok(());
     }
     Err(Errno::unavailable(format!(
-        "a packet of AF_UNIX has at most {max_bytes} bytes here, the send buffer minus {OVERHEAD_BYTES}: select \
-         buffer={size}, or raise net.core.wmem_default"
+        "a packet of AF_UNIX has at most {max_bytes} bytes here, the send buffer minus \
+         {OVERHEAD_BYTES}: select buffer={size}, or raise net.core.wmem_default"
     )))
 }
 

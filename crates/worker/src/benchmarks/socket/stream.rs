@@ -202,7 +202,8 @@ impl End for ZerocopyEnd {
         self.pending += 1;
         send_all(message, on_interrupt, |rest| {
             match socket::send_zerocopy(&self.socket.file, rest) {
-                // No memory for another notification: copy this one, and read the completions later.
+                // No memory for another notification: copy this one, and read the completions
+                // later.
                 Err(Errno(libc::ENOBUFS)) => socket::send(&self.socket.file, rest),
                 sent => sent,
             }

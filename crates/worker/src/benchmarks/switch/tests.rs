@@ -118,8 +118,8 @@ fn switches_per_op(work: &mut Work, ops: u64) -> [(f64, f64); 2] {
     ]
 }
 
-/// Repeats a check until it succeeds: other tests on the CPU cause preemptions now and then, but this
-/// many consecutive failures mean that the case is wrong.
+/// Repeats a check until it succeeds: other tests on the CPU cause preemptions now and then, but
+/// this many consecutive failures mean that the case is wrong.
 fn assert_repeatedly(case: &Case, mut check: impl FnMut() -> Result<(), String>) {
     const TRIES: usize = 20;
     let failures: Vec<String> = (0..TRIES).map_while(|_| check().err()).collect();

@@ -22,9 +22,6 @@ pub(super) const STATE: Axis = Axis {
     default_points: Points::Implied("warm"),
 };
 
-/// A null system call: a number that no call has, rejected as soon as it is looked up.
-pub(super) const NULL_CALL: &str = "syscall/invalid";
-
 /// The work in the state that the point selects.
 ///
 /// Cold: a walk through twice the last-level cache of this CPU, at most 256 MiB, and a run of

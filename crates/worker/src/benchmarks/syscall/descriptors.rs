@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use super::axes::{NULL_CALL, VIA, is_raw};
+use super::axes::{VIA, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::syscall::{libc_wrappers, prepared};
@@ -18,7 +18,7 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
           nothing is released and no kernel state changes. So this figure of study cs161-syscalls \
           is a null call plus a lookup, not the cost of closing a file, which is syscall/close.",
     calls: &[exactly("close", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     source: "close(2); fs/file.c; study cs161-syscalls, option -x",
     build: |params| {
@@ -37,7 +37,7 @@ pub(super) const FCNTL: Bench = Bench {
     op: "fcntl(2) with F_GETFL on /dev/null, by the raw instruction. Not included: opening it.",
     expected: "10 to 20 ns above a null system call: a descriptor lookup and the security hooks",
     calls: &[exactly("fcntl", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "fcntl(2); fs/fcntl.c",
@@ -52,7 +52,7 @@ pub(super) const LSEEK: Bench = Bench {
          included: creating the file.",
     expected: "20 ns above a null system call: a descriptor lookup, and a lock for the offset",
     calls: &[exactly("lseek", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "lseek(2); fs/read_write.c",
     build: |_| prepared::lseek().map(Work::raw),
@@ -69,7 +69,7 @@ pub(super) const WRITE: Bench = Bench {
           write pays before it reaches a driver: the descriptor lookup, the checks of mode and \
           range, the security hooks, the fsnotify check, and the indirect call of the driver.",
     calls: &[exactly("write", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     needs: &[Need::readable("/dev/null")],
     source: "write(2), null(4); fs/read_write.c; lmbench lat_syscall write",
@@ -90,7 +90,7 @@ pub(super) const READ: Bench = Bench {
     expected: "60 ns above a null system call: the cost of a write, and clearing a byte in user \
                memory",
     calls: &[exactly("read", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     needs: &[Need::readable("/dev/zero")],
     source: "read(2), zero(4); fs/read_write.c; lmbench lat_syscall read",
@@ -112,7 +112,7 @@ pub(super) const PREAD: Bench = Bench {
     expected: "twice a null system call: the page is looked up in the page cache and pinned during \
                the copy",
     calls: &[exactly("pread64", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "pread(2); mm/shmem.c",
     build: |_| prepared::pread().map(Work::raw),
@@ -132,7 +132,7 @@ pub(super) const FSTAT: Bench = Bench {
         up_to("fstat", 1).when(&[("via", "libc")]),
         up_to("newfstatat", 1).when(&[("via", "libc")]),
     ],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     needs: &[Need::readable("/dev/null")],
     source: "fstat(2); fs/stat.c; lmbench lat_syscall fstat",
@@ -154,7 +154,7 @@ pub(super) const DUP_CLOSE: Bench = Bench {
     expected: "three times a null system call: two kernel entries, a slot allocated and freed, no \
                file released",
     calls: &[exactly("dup", 1), exactly("close", 1)],
-    floor: &[at_least(2, "syscall/invalid")],
+    floor: &[at_least(2, KERNEL_ENTRY)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "dup(2), close(2); fs/file.c",
@@ -171,7 +171,7 @@ pub(super) const GETDENTS: Bench = Bench {
     expected: "five times a null system call: two kernel entries, the directory lock, four entries \
                copied out",
     calls: &[exactly("lseek", 1), exactly("getdents64", 1)],
-    floor: &[at_least(1, "syscall/lseek"), at_least(1, NULL_CALL)],
+    floor: &[at_least(1, "syscall/lseek"), at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "getdents(2); fs/readdir.c",
     build: |_| prepared::getdents(TempFolder::new()?).map(Work::raw_pair),

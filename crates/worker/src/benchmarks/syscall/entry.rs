@@ -1,6 +1,6 @@
 //! The null system call, and calls that do almost nothing in the kernel.
 
-use super::axes::{NULL_CALL, STATE, VIA, in_state, is_raw};
+use super::axes::{STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::cpu::affinity::current_cpu;
 use crate::kernel::cpu::black_box::{Volatile, consume};
@@ -30,11 +30,11 @@ pub(super) const FUNCTION: Bench = Bench {
     ],
     floor: &[
         at_least(1, "timer/nothing"),
-        at_least(1, NULL_CALL).when(&[("call", "getppid")]),
-        at_least(1, NULL_CALL).when(&[("call", "getpid")]),
-        at_least(1, NULL_CALL).when(&[("call", "brk")]),
-        at_least(1, NULL_CALL).when(&[("call", "close")]),
-        at_least(2, NULL_CALL).when(&[("call", "open-close")]),
+        at_least(1, KERNEL_ENTRY).when(&[("call", "getppid")]),
+        at_least(1, KERNEL_ENTRY).when(&[("call", "getpid")]),
+        at_least(1, KERNEL_ENTRY).when(&[("call", "brk")]),
+        at_least(1, KERNEL_ENTRY).when(&[("call", "close")]),
+        at_least(2, KERNEL_ENTRY).when(&[("call", "open-close")]),
     ],
     axes: &[Axis {
         name: "call",
@@ -69,11 +69,11 @@ pub(super) const SBRK_0: Bench = Bench {
     id: "syscall/sbrk-0",
     asks: "Does sbrk(0) enter the kernel?",
     op: "sbrk(0) of the C library. Not included: the first call of the process, in which libc may \
-         ask the kernel.",
+         call brk(2).",
     expected: "no: twice an empty function call",
     why: "sbrk() is not a system call but a libc function on top of brk(2). libc keeps the result \
           of its last brk(2) in a variable (in glibc __curbrk) and returns it for an increment of \
-          0: a comparison and a load. So it costs what a function call does. musl keeps nothing, \
+          0: a comparison and a load. So it costs what a function call does. musl caches nothing, \
           and enters the kernel each time.",
     floor: &[at_least(1, "timer/nothing")],
     source: "sbrk(2); glibc misc/sbrk.c; study cs161-syscalls, option -s",
@@ -97,7 +97,7 @@ pub(super) const GETCPU: Bench = Bench {
           is one such instruction and two shifts. libc calls it; from glibc 2.35 on it reads the \
           rseq(2) area of the thread instead, which oscost's workers reserve for themselves.",
     calls: &[exactly("getcpu", 1).when(&[("via", "raw")])],
-    floor: &[at_least(1, "syscall/invalid").when(&[("via", "raw")])],
+    floor: &[at_least(1, KERNEL_ENTRY).when(&[("via", "raw")])],
     axes: &[Axis {
         sets: "entry path: raw system-call instruction, C library, or the vDSO function itself",
         points: Points::Words(&["raw", "libc", "vdso"]),
@@ -177,14 +177,14 @@ pub(super) const GETPID: Bench = Bench {
     id: "syscall/getpid",
     asks: "Does getpid enter the kernel on every call?",
     op: "getpid(2). Not included: loop overhead.",
-    expected: "yes: a null system call, through libc too, where it once was two loads",
-    why: "A process never changes its number, and glibc before 2.25 cached it: getpid() was a load \
-          from the thread descriptor, and only the first call entered the kernel. A process \
+    expected: "yes: a null system call, also through libc, where it was two loads once",
+    why: "A process never changes its number, and glibc before 2.25 cached it: getpid() was a \
+          load from the thread descriptor, and only the first call entered the kernel. A process \
           created by a raw clone(2), or a signal handler at the wrong moment, got the parent's \
-          number; getpid(2) documents the history. Since 2017 libc asks each time: one kernel \
-          entry, with it as without it.",
+          number; getpid(2) documents the history. Since 2017 libc makes the call each time: one \
+          kernel entry, with libc or without.",
     calls: &[exactly("getpid", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     source: "getpid(2), section C library/kernel differences; study cs161-syscalls, option -p",
     build: |params| {
@@ -205,7 +205,7 @@ pub(super) const GETTID: Bench = Bench {
     op: "gettid(2) by the raw instruction. Not included: loop overhead.",
     expected: "the same as getpid",
     calls: &[exactly("gettid", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "gettid(2); kernel/sys.c",
     build: |_| Ok(Work::raw(prepared::gettid())),
@@ -219,7 +219,7 @@ pub(super) const GETUID: Bench = Bench {
     expected: "the same as getpid: the user's number is translated into the caller's user \
                namespace",
     calls: &[exactly("getuid", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "getuid(2); kernel/sys.c",
     build: |_| Ok(Work::raw(prepared::getuid())),
@@ -233,7 +233,7 @@ pub(super) const PRCTL: Bench = Bench {
     expected: "10 ns above a null system call: the security hooks first, then a switch of forty \
                branches",
     calls: &[exactly("prctl", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "prctl(2); kernel/sys.c",
     build: |_| Ok(Work::raw(prepared::prctl())),
@@ -252,7 +252,7 @@ pub(super) const BRK: Bench = Bench {
           releases the lock in the same way. What libc could answer from its own memory (sbrk(0)) \
           is requested from the kernel here.",
     calls: &[exactly("brk", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     source: "brk(2); mm/mmap.c; study cs161-syscalls, option -b",
     build: |params| {
@@ -270,7 +270,7 @@ pub(super) const UNAME: Bench = Bench {
     op: "uname(2) into a buffer of the worker, by the raw instruction. Not included: the buffer.",
     expected: "30 ns above a null system call: a lock, and two copies of 390 bytes",
     calls: &[exactly("uname", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     in_price_list: false,
     source: "uname(2); kernel/sys.c; UnixBench syscall; study sunos-1999 table 1",
     build: |_| Ok(Work::raw(prepared::uname())),

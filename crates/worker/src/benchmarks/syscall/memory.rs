@@ -1,6 +1,5 @@
 //! Calls on the address space.
 
-use super::axes::NULL_CALL;
 use crate::benchmarks::prelude::*;
 use crate::kernel::syscall::prepared;
 
@@ -15,7 +14,7 @@ pub(super) const MMAP_MUNMAP: Bench = Bench {
           adjacent one, and removes it again; both under the lock of the address space. No page is \
           allocated: the first touch would fault, and cost more than this.",
     calls: &[exactly("mmap", 1), exactly("munmap", 1)],
-    floor: &[at_least(2, NULL_CALL)],
+    floor: &[at_least(2, KERNEL_ENTRY)],
     source: "mmap(2); mm/mmap.c, mm/vma.c; lmbench lat_mmap",
     build: |_| Ok(Work::raw_pair(prepared::mmap_munmap())),
     ..Bench::DEFAULT
@@ -33,7 +32,7 @@ pub(super) const MPROTECT: Bench = Bench {
           page table entry is rewritten, and the old translation is flushed from the TLB. In a \
           process with threads on other CPUs those are interrupted too; here there is one thread.",
     calls: &[exactly("mprotect", 2)],
-    floor: &[at_least(2, NULL_CALL)],
+    floor: &[at_least(2, KERNEL_ENTRY)],
     in_price_list: false,
     source: "mprotect(2); mm/mprotect.c",
     build: |_| prepared::mprotect().map(Work::raw_pair),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use super::axes::{NULL_CALL, STATE, VIA, in_state, is_raw};
+use super::axes::{STATE, VIA, in_state, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::process::limits;
@@ -21,7 +21,7 @@ pub(super) const ACCESS: Bench = Bench {
     expected: "three times a null system call: a walk of two path components, and credentials \
                prepared for the check",
     calls: &[exactly("faccessat", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "access(2); fs/open.c",
@@ -43,7 +43,7 @@ pub(super) const STAT: Bench = Bench {
           read, and its attributes are formatted and copied to the caller. Nothing is locked, and \
           only the buffer for the path is allocated.",
     calls: &[exactly("newfstatat", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA, STATE],
     needs: &[Need::readable("/dev/null")],
     source: "stat(2); fs/stat.c, fs/namei.c; lmbench lat_syscall stat",
@@ -70,18 +70,18 @@ pub(super) const OPEN: Bench = Bench {
           installs the file in the slot: three allocations and half a dozen atomic reference \
           counts, which close releases.",
     calls: &[exactly("openat", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "open(2); fs/open.c, fs/namei.c, fs/file.c",
     build: |_| {
-        let shelf = Rc::new(DescriptorStack::new()?);
-        let emptied = Rc::clone(&shelf);
-        let most = shelf.capacity();
-        let open = move || shelf.push(syscall::open(NULL)?);
+        let descriptors = Rc::new(DescriptorStack::new()?);
+        let to_empty = Rc::clone(&descriptors);
+        let max_ops = descriptors.capacity();
+        let open = move || descriptors.push(syscall::open(NULL)?);
         Ok(Work::with_loop(open)
-            .with_preparation(move |_| emptied.close_all())
-            .with_max_batch_ops(most))
+            .with_preparation(move |_| to_empty.close_all())
+            .with_max_batch_ops(max_ops))
     },
     ..Bench::DEFAULT
 };
@@ -98,20 +98,20 @@ pub(super) const CLOSE: Bench = Bench {
           does none of this (see syscall/dup-close), nor does a close that fails \
           (syscall/close-closed).",
     calls: &[exactly("close", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     source: "close(2); fs/file.c, fs/file_table.c",
     build: |_| {
-        let shelf = Rc::new(DescriptorStack::new()?);
-        let filled = Rc::clone(&shelf);
-        let most = shelf.capacity();
+        let descriptors = Rc::new(DescriptorStack::new()?);
+        let to_fill = Rc::clone(&descriptors);
+        let max_ops = descriptors.capacity();
         let fill = move |ops| {
-            filled.close_all()?;
-            (0..ops).try_for_each(|_| filled.push(syscall::open(NULL)?))
+            to_fill.close_all()?;
+            (0..ops).try_for_each(|_| to_fill.push(syscall::open(NULL)?))
         };
-        let close = move || syscall::close(shelf.pop().ok_or(Errno::EBADF)?).map(drop);
-        Ok(Work::with_loop(close).with_preparation(fill).with_max_batch_ops(most))
+        let close = move || syscall::close(descriptors.pop().ok_or(Errno::EBADF)?).map(drop);
+        Ok(Work::with_loop(close).with_preparation(fill).with_max_batch_ops(max_ops))
     },
     ..Bench::DEFAULT
 };
@@ -130,7 +130,7 @@ pub(super) const OPEN_CLOSE: Bench = Bench {
           that. Study cs161-syscalls found 754 times an empty function for the pair, and 136 for a \
           close that fails, which changes nothing.",
     calls: &[exactly("openat", 1), exactly("close", 1)],
-    floor: &[at_least(2, NULL_CALL)],
+    floor: &[at_least(2, KERNEL_ENTRY)],
     axes: &[VIA, STATE],
     needs: &[Need::readable("/dev/null")],
     source: "open(2), close(2); study cs161-syscalls, option -o",
@@ -154,11 +154,11 @@ pub(super) const OPEN_DEPTH: Bench = Bench {
          by a path of `depth` components, and close(2), by the raw instruction. Not included: \
          creating the files, in a private directory in the temporary directory.",
     expected: "30 ns per component: a hash, a lookup in the dentry cache, a permission check",
-    why: "All directories of the path are in the dentry cache, so no file system is asked: a \
+    why: "All directories of the path are in the dentry cache, so no file system is involved: a \
           component is hashed, found in the cache under RCU, and the permission of its directory \
           is checked. The difference of the two rows is seven such steps.",
     calls: &[exactly("openat", 1), exactly("close", 1)],
-    floor: &[at_least(2, NULL_CALL)],
+    floor: &[at_least(2, KERNEL_ENTRY)],
     axes: &[Axis {
         name: "depth",
         sets: "number of components in the path",

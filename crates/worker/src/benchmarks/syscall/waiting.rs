@@ -1,6 +1,6 @@
 //! Calls that could block but do not, rings, and signals.
 
-use super::axes::{NULL_CALL, VIA, is_raw};
+use super::axes::{VIA, is_raw};
 use crate::benchmarks::prelude::*;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::syscall::{libc_wrappers, prepared};
@@ -15,7 +15,7 @@ pub(super) const FUTEX_WAKE: Bench = Bench {
           none. The word's address is hashed, and the waiter count of the bucket is 0: no lock is \
           taken.",
     calls: &[exactly("futex", 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     source: "futex(2); kernel/futex/waitwake.c",
     build: |_| Ok(Work::raw(prepared::futex_wake())),
     ..Bench::DEFAULT
@@ -31,7 +31,7 @@ pub(super) const SCHED_YIELD: Bench = Bench {
           brought up to date, and the next task is picked. If no other task is ready on this CPU \
           it is the caller again, and no context is switched.",
     calls: &[exactly("sched_yield", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     source: "sched_yield(2); kernel/sched/syscalls.c",
     build: |_| Ok(Work::raw(prepared::sched_yield())),
     ..Bench::DEFAULT
@@ -44,7 +44,7 @@ pub(super) const POLL: Bench = Bench {
          instruction. Not included: creating the descriptor.",
     expected: "80 ns above a null system call: one entry copied in and out, one file polled",
     calls: &[exactly(prepared::POLL, 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     source: "poll(2); fs/select.c",
     build: |_| prepared::poll().map(Work::raw),
     ..Bench::DEFAULT
@@ -60,7 +60,7 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
           checks that list, however many descriptors the set has; poll(2) polls each of them on \
           every call.",
     calls: &[exactly(prepared::EPOLL_WAIT, 1)],
-    floor: &[at_least(1, "syscall/invalid")],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     source: "epoll_wait(2); fs/eventpoll.c",
     build: |_| prepared::epoll_wait().map(Work::raw),
     ..Bench::DEFAULT
@@ -83,7 +83,7 @@ pub(super) const IO_URING: Bench = Bench {
         exactly("io_uring_enter", 1).when(&[("batch", "1")]),
         once_per(32, "io_uring_enter").when(&[("batch", "32")]),
     ],
-    floor: &[at_least(1, NULL_CALL).when(&[("batch", "1")])],
+    floor: &[at_least(1, KERNEL_ENTRY).when(&[("batch", "1")])],
     axes: &[Axis {
         name: "batch",
         sets: "number of no-ops per call",
@@ -120,7 +120,7 @@ pub(super) const SIGACTION: Bench = Bench {
           that signal delivery takes. The structure of libc differs from the kernel's: the wrapper \
           converts it, and adds the address that returns from the handler (SA_RESTORER).",
     calls: &[exactly("rt_sigaction", 1)],
-    floor: &[at_least(1, NULL_CALL)],
+    floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
     source: "sigaction(2); kernel/signal.c; lmbench lat_sig install",
     build: |params| {
@@ -147,7 +147,7 @@ pub(super) const SIGNAL: Bench = Bench {
           those of the vector unit included (more expensive on processors with wide ones), enters \
           the handler, and is entered again to restore everything.",
     calls: &[exactly("tgkill", 1), exactly("rt_sigreturn", 1)],
-    floor: &[at_least(2, NULL_CALL)],
+    floor: &[at_least(2, KERNEL_ENTRY)],
     source: "tgkill(2), sigreturn(2); kernel/signal.c; lmbench lat_sig catch",
     build: |_| {
         let handler = prepared::signal_to_self()?;

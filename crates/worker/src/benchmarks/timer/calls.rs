@@ -73,7 +73,7 @@ pub(super) const GETTIMEOFDAY: Bench = Bench {
     why: "The vDSO reads the same counter and the same page of scales and offsets as for \
           clock_gettime, and then divides nanoseconds by a thousand.",
     calls: &[exactly("gettimeofday", 1).when(&[("via", "raw")])],
-    floor: &[at_least(1, "syscall/invalid").when(&[("via", "raw")])],
+    floor: &[at_least(1, KERNEL_ENTRY).when(&[("via", "raw")])],
     axes: &[VIA],
     needs: &[Need::vdso("gettimeofday").when(&[("via", "vdso")])],
     source: "gettimeofday(2), vdso(7); study cs161-syscalls, option -g",
@@ -265,11 +265,11 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
     id: "timer/clock-settime",
     asks: "What does a refused clock_settime(2) cost?",
     op: "clock_settime(2) of CLOCK_REALTIME that is refused: `permission` with EPERM, because the \
-         worker drops CAP_SYS_TIME first (as root, too: no benchmark of oscost sets a clock); \
+         worker drops CAP_SYS_TIME first (also as root: no benchmark of oscost sets a clock); \
          `argument` with EINVAL, because tv_nsec is a billion, which is checked first. An op that \
          is not refused fails. Not included: dropping the capability; loop overhead.",
-    expected: "a null system call plus a copy; permission is checked last, by the security modules \
-               too: 30 ns more",
+    expected: "a null system call plus a copy; permission is checked last, also by the security \
+               modules: 30 ns more",
     calls: &[exactly("clock_settime", 1)],
     axes: &[Axis {
         name: "refused",
@@ -288,14 +288,18 @@ pub(super) const CLOCK_SETTIME: Bench = Bench {
 };
 
 /// Why Solaris's clock is not measured.
-pub(super) const NO_GETHRTIME: &str = "gethrtime is specific to Solaris: a trap of its own that returned the processor's counter in \
-     nanoseconds; on Linux clock_gettime of CLOCK_MONOTONIC does that, without entering the kernel";
+pub(super) const NO_GETHRTIME: &str = "gethrtime is specific to Solaris: a trap of its own that \
+                                       returned the processor's counter in nanoseconds; on Linux \
+                                       clock_gettime of CLOCK_MONOTONIC does that, without \
+                                       entering the kernel";
 /// Why Sun's Fortran clock is not measured.
-pub(super) const NO_DSECND: &str = "dsecnd is not a system call: a function of a Fortran \
-     library (Sun's, today Intel's MKL) that returns one of the clocks above as seconds in a double";
+pub(super) const NO_DSECND: &str = "dsecnd is not a system call: a function of a Fortran library \
+                                    (Sun's, today Intel's MKL) that returns one of the clocks \
+                                    above as seconds in a double";
 /// Why BSD's clock is not measured.
 pub(super) const NO_FTIME: &str = "ftime no longer exists: POSIX removed it in 2008, glibc in \
-     2.31; it returned milliseconds, and clock_gettime of CLOCK_REALTIME_COARSE is cheaper and finer";
+                                   2.31; it returned milliseconds, and clock_gettime of \
+                                   CLOCK_REALTIME_COARSE is cheaper and finer";
 
 /// A timer of study sunos-1999 that Linux does not have.
 const REMOVED: Bench = Bench {

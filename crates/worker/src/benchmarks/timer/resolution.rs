@@ -11,8 +11,8 @@ use super::staircase;
 use crate::bench::{ExpectedCall, up_to};
 
 /// Why the step of timers that count seconds is not measured.
-pub(super) const STEPS_EVERY_SECOND: &str = "it advances once per second: longer than an op may take, and its documented resolution is \
-     that second";
+pub(super) const STEPS_EVERY_SECOND: &str = "it advances once per second: longer than an op may \
+                                             take, and its documented resolution is that second";
 
 pub(super) const RESOLUTION: Bench = Bench {
     id: "timer/resolution",

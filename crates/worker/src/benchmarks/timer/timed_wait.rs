@@ -9,8 +9,8 @@ pub(super) const WAIT: Bench = Bench {
     asks: "By how much does a timed wait overshoot?",
     op: "the time elapsed on CLOCK_MONOTONIC around one wait, minus the requested time: \
          nanosleep(2); a timer descriptor, set and read; the real-time interval timer, set, and \
-         its signal taken by sigtimedwait(2). Negative would be too early. Not included: nothing \
-         is subtracted; the two clock reads account for about 20 ns.",
+         its signal received by sigtimedwait(2). Negative would be too early. Not included: \
+         nothing is subtracted; the two clock reads account for about 20 ns.",
     expected: "50 us plus a wake-up for nanosleep, at every duration; a wake-up (5 us, 50 us in a \
                virtual machine) for the other two",
     why: "nanosleep(2) may be late by the timer slack of the task, 50 us unless \

@@ -46,7 +46,8 @@ impl Parts {
         let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
         if size < ID_BYTES {
             return Err(Errno::unavailable(format!(
-                "a datagram begins with a number of {ID_BYTES} bytes: select size={ID_BYTES} or more"
+                "a datagram begins with a number of {ID_BYTES} bytes: select size={ID_BYTES} or \
+                 more"
             )));
         }
         let count = size.div_ceil(MAX_PAYLOAD_BYTES);
