@@ -105,12 +105,12 @@ fn is_small(point: &Point) -> bool {
 /// The first requirement that this machine does not meet at `point`.
 fn unmet(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
-    needs.map(|need| &need.requirement).find_map(|what| match what {
+    needs.map(|need| &need.requirement).find_map(|requirement| match requirement {
         Requirement::Counter => counter::unusable_reason(),
         Requirement::Undefined(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
         Requirement::WallTime => None,
-        Requirement::Resource(what) => resources::missing(*what),
+        Requirement::Resource(resource) => resources::missing(*resource),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {
             let names = [format!("__vdso_{name}"), format!("__kernel_{name}")];

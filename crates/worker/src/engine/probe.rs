@@ -1,4 +1,4 @@
-//! Gaps: how often the CPU is taken away, by whatever it is.
+//! Gaps: how often the CPU is taken away, whatever the cause.
 
 use oscost_model::protocol::CpuProbe;
 

@@ -263,7 +263,7 @@ fn dropped_on_close() -> Result<i64, Errno> {
 fn guess_add_or_mod() -> Result<i64, Errno> {
     let (from, _to) = pipe()?;
     let set = Epoll::new(1)?;
-    let change = |what| set.change(what, from.as_raw_fd(), READABLE, 0);
+    let change = |kind| set.change(kind, from.as_raw_fd(), READABLE, 0);
     let absent_fails = fails_with(change(EpollChange::Modify), Errno::ENOENT)?;
     change(EpollChange::Add)?;
     let present_fails = fails_with(change(EpollChange::Add), Errno(libc::EEXIST))?;

@@ -212,7 +212,7 @@ impl Body {
                 Load::new(spec, words)?.serve(&peer_orders, &peer_reports)
             })?
         };
-        // Only the child has taken them.
+        // `None` in the child only.
         let (server, orders, reports) = measured_end.ok_or(Errno::EINVAL)?;
         let (latencies_ns, last) = (Vec::new(), 0);
         let mut body =

@@ -78,7 +78,7 @@ fn assert_no_leftovers(cases: &[(&Bench, Case)], context: Context, ops: u64) {
 }
 
 #[test]
-fn every_method_finds_the_ready_descriptors_at_every_position_and_leaves_nothing() {
+fn every_method_finds_the_ready_descriptors_at_every_position_without_leaks() {
     in_own_process(|| {
         let context = context();
         let all = cases("event/wait", &[10]);
@@ -94,7 +94,7 @@ fn every_method_finds_the_ready_descriptors_at_every_position_and_leaves_nothing
 }
 
 #[test]
-fn the_rest_of_the_family_works_at_every_point_and_leaves_nothing() {
+fn the_rest_of_the_family_works_at_every_point_without_leaks() {
     in_own_process(|| {
         let context = context();
         for (id, fds, ops) in [

@@ -94,7 +94,7 @@ impl Channel {
             })?
         };
         drop(peer_end);
-        let (mut end, control) = own_end.ok_or(Errno::EINVAL)?; // Only the child has taken them.
+        let (mut end, control) = own_end.ok_or(Errno::EINVAL)?; // `None` in the child only.
         end.set_peer(child.id());
         let observation =
             ChannelObservation { peer_cpu: Some(cpu), ..ChannelObservation::default() };

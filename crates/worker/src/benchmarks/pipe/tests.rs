@@ -76,7 +76,7 @@ fn every_point_carries_verified_messages_and_describes_its_channel() {
 }
 
 #[test]
-fn unusual_sizes_work_too() {
+fn messages_of_unusual_sizes_arrive() {
     in_own_process(|| {
         let context = context();
         for (bench, case) in cases(&[4]) {
@@ -121,7 +121,7 @@ fn open_resources() -> (usize, usize, usize, usize) {
 }
 
 #[test]
-fn dropping_a_work_leaves_nothing_behind() {
+fn dropping_work_leaks_nothing() {
     in_own_process(|| {
         let context = context();
         let sweep = || {

@@ -59,7 +59,7 @@ pub(super) fn with_touched(
     }
 }
 
-/// Writes the memory once more if the point says so.
+/// Writes the memory again if the point selects that.
 fn written(params: Params<'_>, memory: Option<ResidentMemory>) -> impl Fn() + 'static {
     let rewrites = params.word("written") == "anew";
     move || memory.iter().filter(|_| rewrites).for_each(ResidentMemory::touch)

@@ -292,7 +292,7 @@ fn connect_unix(params: Params<'_>, op: Op) -> Result<PeerConnection, Errno> {
             Acceptor::new(listener, None, op, 0).serve(&peer_control)
         })?
     };
-    let control = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let control = own.ok_or(Errno::EINVAL)?; // `None` in the child only.
     let to = SocketAddress::from_path(&path.0)?;
     Ok(PeerConnection { to, control, peer: Some(LocalPeer { process, cpu }), path: Some(path) })
 }

@@ -61,7 +61,7 @@ fn open_files() -> BTreeSet<String> {
 }
 
 #[test]
-fn messages_of_every_kind_are_verified_and_leave_nothing() {
+fn messages_of_every_kind_are_verified_without_leaks() {
     in_own_process(|| {
         let context = context();
         let before = open_files();
@@ -253,7 +253,7 @@ fn unreliable_peer(
         number: 0,
         arrived: 0,
         ends: 0,
-        kept: Vec::new(),
+        delayed: Vec::new(),
         first: 0,
         messages: 0,
         size: params.number("size") as usize,
@@ -300,7 +300,7 @@ struct UnreliablePeer {
     number: u64,
     arrived: u64,
     ends: u64,
-    kept: Vec<u8>,
+    delayed: Vec<u8>,
     first: u32,
     messages: u64,
     size: usize,
@@ -350,9 +350,9 @@ fn lost_late_and_duplicate_datagrams_are_counted_and_are_not_samples() {
             peer.number += 1;
             match peer.number {
                 // The second one arrives too late, before the third.
-                2 => peer.kept = datagram.to_vec(),
+                2 => peer.delayed = datagram.to_vec(),
                 3 => {
-                    peer.send(&peer.kept);
+                    peer.send(&peer.delayed);
                     peer.send(datagram);
                 }
                 _ => peer.send(datagram),

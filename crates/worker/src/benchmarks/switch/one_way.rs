@@ -41,7 +41,7 @@ fn persistent_peer(cpu: Option<u32>, watch: Stopwatch) -> Result<Work, Errno> {
             Ok(())
         })?
     };
-    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let (to_peer, from_peer) = ends.ok_or(Errno::EINVAL)?; // `None` in the child only.
     let request = move || {
         // The peer runs as long as the work exists; if it has exited, its pipe is at end of file.
         let _peer = &peer;

@@ -75,7 +75,7 @@ fn pair(params: Params<'_>, make_ends: MakeEnds, cpu: Option<u32>) -> Result<Pai
             })?)
         }
     };
-    let own = own.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let own = own.ok_or(Errno::EINVAL)?; // `None` in the child only.
     own.set_peer(peer.id());
     let alarm = if setup.single_process { None } else { Some(Alarm::start()?) };
     let mut pair = Pair { own: Arc::clone(&own), peer, cpu, _alarm: alarm, _signals: signals };

@@ -68,7 +68,7 @@ pub(super) fn absences(params: Params<'_>) -> Result<Work, Errno> {
             spin(words, &wake_requests, watch)
         })?
     };
-    let wake_pipe = wake_pipe.ok_or(Errno::EINVAL)?; // Only the child has taken it.
+    let wake_pipe = wake_pipe.ok_or(Errno::EINVAL)?; // `None` in the child only.
     let spinner = Spinner { watch, words, wake_pipe, peer };
     Ok(Work::own_ticks(move || {
         let Absence { to_peer, peer_ran, to_own } = spinner.absence()?;

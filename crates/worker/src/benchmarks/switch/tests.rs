@@ -57,7 +57,7 @@ fn open_resources() -> OpenResources {
 }
 
 #[test]
-fn dropping_a_work_leaves_nothing_behind() {
+fn dropping_work_leaks_nothing() {
     in_own_process(|| {
         let context = context();
         let sweep = || {
@@ -144,7 +144,7 @@ fn on_one_cpu_each_end_leaves_it_once_per_round_trip() {
             let Some(mut work) = built(bench, &case, context) else { continue };
             let [own, peer] = switches_per_op(&mut work, 2_000);
             // A task may be preempted by the one that it wakes before it waits: that switch is
-            // involuntary, and replaces the voluntary one. A socket wakes its writer once more.
+            // involuntary, and replaces the voluntary one. A socket wakes its writer a second time.
             let max = if bench.id == "switch/unix" { 2.0 } else { 1.1 };
             for (voluntary, involuntary) in [own, peer] {
                 let all = voluntary + involuntary;

@@ -368,8 +368,9 @@ mod tests {
                     for counts_down in [false, true] {
                         let clock = SimulatedClock::of(quantum_ns, read_ns);
                         let step = method(&mut SimulatedClock { counts_down, ..clock }).unwrap();
-                        let what = format!("{name} of {quantum_ns} ns, read in {read_ns}: {step}");
-                        assert!(is_near(step, quantum_ns), "{what}");
+                        let message =
+                            format!("{name} of {quantum_ns} ns, read in {read_ns}: {step}");
+                        assert!(is_near(step, quantum_ns), "{message}");
                     }
                 }
             }

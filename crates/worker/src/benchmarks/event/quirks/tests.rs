@@ -29,7 +29,7 @@ fn answers(quirk: &str) -> Option<Vec<i64>> {
 }
 
 #[test]
-fn every_complaint_gets_an_answer_and_nothing_is_left() {
+fn every_complaint_gets_an_answer_without_leaks() {
     in_own_process(|| {
         let both = [QUIRKS, COUNTS].map(|bench| all_points(&bench.definition()));
         for point in both.into_iter().flatten() {

@@ -316,7 +316,7 @@ fn work(point: &str) -> Result<Work, Errno> {
 }
 
 #[test]
-fn bursts_are_answered_with_churn_and_by_schedule_and_leave_nothing() {
+fn bursts_are_answered_with_churn_and_by_schedule_without_leaks() {
     in_own_process(|| {
         for method in methods() {
             for rest in ["churn=0,peer_cpu=same", "churn=1000,peer_cpu=same,load=5000"] {

@@ -31,7 +31,7 @@ const METHODS: [&str; 7] =
     ["select", "pselect", "poll", "ppoll", "epoll", "epoll-pwait2", "io-uring"];
 
 #[test]
-fn every_call_waits_and_leaves_nothing() {
+fn every_call_waits_without_leaks() {
     in_own_process(|| {
         let before = open_resources();
         for method in METHODS {

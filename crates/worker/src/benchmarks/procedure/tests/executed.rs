@@ -9,7 +9,7 @@ use crate::kernel::cpu::single_step::{Flow, executed_addresses, flow_at};
 /// What one op must execute.
 struct Op {
     /// How the call reaches its function.
-    way: Flow,
+    control_transfer: Flow,
     /// The function.
     callee: String,
     /// The number of instructions, including those of the callee; `None` if the compiler emits some
@@ -18,8 +18,8 @@ struct Op {
 }
 
 impl Op {
-    fn of(way: Flow, callee: &str, instructions: impl Into<Option<usize>>) -> Self {
-        Self { way, callee: callee.to_owned(), instructions: instructions.into() }
+    fn of(control_transfer: Flow, callee: &str, instructions: impl Into<Option<usize>>) -> Self {
+        Self { control_transfer, callee: callee.to_owned(), instructions: instructions.into() }
     }
 }
 
@@ -53,7 +53,12 @@ fn wrong(work: &mut Work, op: &Op) -> Option<Vec<String>> {
         let (fewer, instructions) = executed(work, ITERATIONS, copies as u32)?;
         let (more, instructions_more) = executed(work, ITERATIONS + 1, copies as u32)?;
         iterations.push((copies, instructions_more - instructions));
-        let right = more.iter().filter(|(way, to)| (*way, to) == (op.way, &op.callee)).count();
+        let right = more
+            .iter()
+            .filter(|(control_transfer, to)| {
+                (*control_transfer, to) == (op.control_transfer, &op.callee)
+            })
+            .count();
         let ops = (ITERATIONS as usize + 1) * copies;
         if right != ops {
             found.push(format!("{right} calls in {ops} ops, unroll factor {copies}: {more:?}"));
