@@ -17,7 +17,7 @@ fn each_family_has_a_page_and_no_other_page_exists() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/catalog");
     let catalog = oscost_worker::benchmarks::data();
     for family in &catalog.families {
-        let page = report::catalog::page(&catalog, &family.name);
+        let page = report::catalog_page(&catalog, &family.name);
         check_golden(&folder.join(format!("{}.md", family.name)), &page);
     }
     for entry in fs::read_dir(&folder).unwrap() {
@@ -31,7 +31,7 @@ fn each_family_has_a_page_and_no_other_page_exists() {
 fn pages_have_every_benchmark_and_lines_of_at_most_80_columns() {
     let catalog = oscost_worker::benchmarks::data();
     for family in &catalog.families {
-        let page = report::catalog::page(&catalog, &family.name);
+        let page = report::catalog_page(&catalog, &family.name);
         let long: Vec<&str> = page.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{long:?}");
         for definition in catalog.benchmarks.iter().filter(|it| it.family() == family.name) {

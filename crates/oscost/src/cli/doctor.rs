@@ -5,7 +5,7 @@ use super::output::Output;
 use super::terminal::Terminal;
 use crate::app::doctor::{Outcome, Request, doctor as examine};
 use crate::report;
-use crate::report::doctor::Visit;
+use crate::report::doctor::Examination;
 
 /// Which machine to examine.
 #[derive(Debug, clap::Args)]
@@ -41,18 +41,18 @@ pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Resul
     let Arguments { json, at, no_wait } = arguments;
     let Outcome { facts, clocks, probe, cpu, activity, uncounted, diagnosis } =
         examine(&Request { at, no_wait }, &Terminal::new())?;
-    let visit = Visit {
+    let examination = Examination {
         facts: &facts,
         clocks: &clocks,
         probe: &probe,
         cpu,
-        watch: activity.as_ref().map_err(String::as_str),
+        activity: activity.as_ref().map_err(String::as_str),
         uncounted: uncounted.as_deref(),
         diagnosis: &diagnosis,
     };
     match json {
-        true => output.write(&report::doctor::json(&visit)?)?,
-        false => output.write(&report::doctor::text(&visit))?,
+        true => output.write(&report::doctor::json(&examination)?)?,
+        false => output.write(&report::terminal(&report::doctor::view(&examination)))?,
     }
     Ok(ExitStatus::Success)
 }

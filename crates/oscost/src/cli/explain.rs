@@ -9,6 +9,7 @@ use crate::app::explain::{
 use crate::report;
 use crate::report::explain::{Last, Shown};
 use crate::report::treatments::Explained;
+use crate::report::view::document::{Section, View};
 
 /// What to explain.
 #[derive(Debug, clap::Args)]
@@ -34,15 +35,16 @@ pub(super) fn explain(arguments: Arguments, output: &mut Output) -> anyhow::Resu
     let Arguments { name, at } = arguments;
     let benchmarks = match find(&Request { name, at })? {
         Explanation::Treatment(kind) => {
-            output.write(&report::treatments::explain(&treatment(kind)))?;
+            output.write(&report::terminal(&report::treatments::explanation(&treatment(kind))))?;
             return Ok(ExitStatus::Success);
         }
         Explanation::Benchmarks(benchmarks) => *benchmarks,
     };
-    let texts = benchmarks.definitions.iter().map(report::catalog::explain);
-    output.write(&texts.collect::<Vec<_>>().join("\n"))?;
+    let text = |sections| report::terminal(&View::of(sections));
+    let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
+    output.write(&text(sections.collect()))?;
     if let Some(here) = observe(benchmarks, &Terminal::new())? {
-        output.write(&here_text(here))?;
+        output.write(&format!("\n{}", text(here_sections(here))))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -62,11 +64,11 @@ fn treatment(kind: &Kind) -> Explained {
              (docs/explanation/METHOD.md, section 12)."
         }
     };
-    let &Kind { name, value, effect: does, needs, why, source, .. } = kind;
-    Explained { name, value, does, needs, why, compared, source }
+    let &Kind { name, value, effect, needs, why, source, .. } = kind;
+    Explained { name, value, effect, needs, why, compared, source }
 }
 
-fn here_text(Here { definition, cases }: Here) -> String {
+fn here_sections(Here { definition, cases }: Here) -> Vec<Section> {
     let shown = |CaseHere { case, counted, last }| {
         let last = last.map(|LastFigure { row, started, class, other_kernel }| Last {
             row,
@@ -79,7 +81,7 @@ fn here_text(Here { definition, cases }: Here) -> String {
     match cases {
         Ok(cases) => {
             let shown: Vec<Shown> = cases.into_iter().map(shown).collect();
-            report::explain::text(&definition, &shown)
+            report::explain::sections(&definition, &shown)
         }
         Err(why) => report::explain::nothing(&why),
     }

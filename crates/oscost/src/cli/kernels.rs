@@ -1,14 +1,11 @@
 //! `oscost kernels`
 
-use anyhow::Context;
-use oscost_model::unit::Unit;
-use serde::Serialize;
-
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::terminal::Terminal;
-use crate::app::kernels::{self, FetchedKernel, Kernels, LocalKernel};
-use crate::report::figures::rough;
+use crate::app::kernels::{self, AvailablePackage, FetchedKernel, Kernels, LocalKernel};
+use crate::report;
+use crate::report::kernels::{Kernel, Package};
 
 /// What to do with kernels.
 #[derive(Debug, clap::Args)]
@@ -91,11 +88,11 @@ pub(super) fn kernels(arguments: &Arguments, output: &mut Output) -> anyhow::Res
     Ok(ExitStatus::Success)
 }
 
-/// The target of a kernel that was fetched.
+/// What was fetched, and how it is booted.
 fn write_fetched(fetched: FetchedKernel, output: &mut Output) -> anyhow::Result<()> {
     let FetchedKernel { version, package, build, file, already_present, replaced } = fetched;
     match already_present {
-        true => report_line(&format!("{package} {build} is there already")),
+        true => report_line(&format!("{package} {build} is already downloaded")),
         false => report_line(&format!("fetched {package} {build} to {}", file.display())),
     }
     for old in replaced {
@@ -104,69 +101,42 @@ fn write_fetched(fetched: FetchedKernel, output: &mut Output) -> anyhow::Result<
     output.write(&format!("oscost run --at vm:{version}\n"))
 }
 
-/// The packages that apt offers, a line each.
+/// The packages that apt offers.
 fn write_available(pattern: Option<&str>, output: &mut Output) -> anyhow::Result<()> {
-    let kernels = kernels::available(pattern)?;
-    if kernels.is_empty() {
+    let package = |kernel: AvailablePackage| Package {
+        name: kernel.package,
+        is_downloaded: kernel.is_downloaded,
+    };
+    let packages: Vec<Package> = kernels::available(pattern)?.into_iter().map(package).collect();
+    if packages.is_empty() {
         report_line(
             "apt offers no such kernel\n  hint: `sudo apt-get update` updates its package lists",
         );
         return Ok(());
     }
-    let width = kernels.iter().map(|kernel| kernel.package.len()).max().unwrap_or(0);
-    let line = |kernel: &kernels::AvailablePackage| match kernel.is_downloaded {
-        true => format!("{:width$}  downloaded\n", kernel.package),
-        false => format!("{}\n", kernel.package),
-    };
-    output.write(&kernels.iter().map(line).collect::<String>())
+    output.write(&report::terminal(&report::kernels::packages(&packages)))
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    /// Where downloaded ones are.
-    folder: Option<String>,
-    kernels: Vec<Row<'a>>,
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    name: String,
-    version: &'a str,
-    build: Option<&'a str>,
-    /// `installed` or `downloaded`.
-    state: &'static str,
-    file: String,
-    bytes: u64,
-    /// Why it cannot be used; null if it can.
-    why: Option<&'a str>,
-    hint: Option<&'a str>,
-}
-
-impl<'a> Row<'a> {
-    fn of(offer: &'a LocalKernel) -> Self {
-        let flaw = offer.flaw.as_ref();
-        Self {
-            name: format!("vm:{}", offer.version),
-            version: &offer.version,
-            build: offer.build.as_deref(),
-            state: if offer.is_downloaded { "downloaded" } else { "installed" },
-            file: offer.file.display().to_string(),
-            bytes: offer.bytes,
-            why: flaw.map(|flaw| flaw.why.as_str()),
-            hint: flaw.map(|flaw| flaw.hint.as_str()),
-        }
+fn row(kernel: &LocalKernel) -> Kernel {
+    let flaw = kernel.flaw.as_ref();
+    Kernel {
+        name: format!("vm:{}", kernel.version),
+        version: kernel.version.clone(),
+        build: kernel.build.clone(),
+        state: if kernel.is_downloaded { "downloaded" } else { "installed" },
+        file: kernel.file.display().to_string(),
+        bytes: kernel.bytes,
+        why: flaw.map(|flaw| flaw.why.clone()),
+        hint: flaw.map(|flaw| flaw.hint.clone()),
     }
 }
 
 fn write_list(kernels: &Kernels, json: bool, output: &mut Output) -> anyhow::Result<()> {
     let Kernels { folder, kernels } = kernels;
-    let kernels: Vec<Row<'_>> = kernels.iter().map(Row::of).collect();
+    let kernels: Vec<Kernel> = kernels.iter().map(row).collect();
     if json {
         let folder = folder.as_ref().map(|folder| folder.display().to_string());
-        let document = Document { schema: "oscost.kernels/1", folder, kernels };
-        let text = serde_json::to_string_pretty(&document).context("cannot write JSON")?;
-        return output.write(&(text + "\n"));
+        return output.write(&report::kernels::json(folder.as_deref(), &kernels)?);
     }
     if kernels.is_empty() {
         report_line(
@@ -176,25 +146,5 @@ fn write_list(kernels: &Kernels, json: bool, output: &mut Output) -> anyhow::Res
         );
         return Ok(());
     }
-    output.write(&table(&kernels))
-}
-
-fn table(kernels: &[Row<'_>]) -> String {
-    let build = |row: &Row<'_>| row.build.unwrap_or("-").to_owned();
-    let width = |of: &dyn Fn(&Row<'_>) -> usize, title: &str| {
-        kernels.iter().map(of).max().unwrap_or(0).max(title.len())
-    };
-    let names = width(&|row| row.name.len(), "kernel");
-    let builds = width(&|row| build(row).len(), "build");
-    let mut text =
-        format!("{:names$}  {:builds$}  {:10}  {:>7}\n", "kernel", "build", "state", "size");
-    for row in kernels {
-        let size = rough(row.bytes as f64, Unit::Bytes);
-        let (name, build, state) = (&row.name, build(row), row.state);
-        text += &format!("{name:names$}  {build:builds$}  {state:10}  {size:>7}\n");
-        if let (Some(why), Some(hint)) = (row.why, row.hint) {
-            text += &format!("  cannot be used: {why}\n  hint: {hint}\n");
-        }
-    }
-    text
+    output.write(&report::terminal(&report::kernels::view(&kernels)))
 }

@@ -31,7 +31,7 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result
         output.write(&(serde_json::to_string_pretty(&selected)? + "\n"))?;
     } else {
         let selected: Vec<&Definition> = selected.iter().collect();
-        output.write(&report::catalog::list(&catalog, &selected))?;
+        output.write(&report::terminal(&report::catalog::list(&catalog, &selected)))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -30,14 +30,14 @@ pub(super) struct Arguments {
 pub(super) fn machine(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Outcome { facts, clocks, worker, probe, calibration, measuring } =
         describe(&arguments.at, &Terminal::new())?;
-    let unavailable_reason =
+    let not_measured =
         measuring.map(|by| format!("{by} is measuring on this machine: try again later"));
-    let rates = Rates { probe, calibration, unasked: unavailable_reason };
+    let rates = Rates { probe, calibration, not_measured };
     let description =
-        Description { facts: &facts, clocks: &clocks, program: &worker, rates: &rates };
+        Description { facts: &facts, clocks: &clocks, worker: &worker, rates: &rates };
     match arguments.json {
         true => output.write(&report::machine::json(&description)?)?,
-        false => output.write(&report::machine::text(&description))?,
+        false => output.write(&report::terminal(&report::machine::view(&description)))?,
     }
     Ok(ExitStatus::Success)
 }

@@ -77,7 +77,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
                 label: run.label,
                 command: run.command,
             });
-            output.write(&report::runs::list(&lines.collect::<Vec<_>>()))?;
+            output.write(&report::terminal(&report::runs::view(&lines.collect::<Vec<_>>())))?;
         }
         Verb::Show { run, exports, samples, table, plot, no_plot } => {
             exports.check()?;

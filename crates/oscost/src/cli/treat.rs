@@ -68,7 +68,7 @@ fn write_list(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let rows: Vec<Row> = list(&Terminal::new())?.into_iter().map(row).collect();
     match json {
         true => output.write(&report::treatments::json(&rows)?)?,
-        false => output.write(&report::treatments::text(&rows))?,
+        false => output.write(&report::terminal(&report::treatments::view(&rows)))?,
     }
     Ok(ExitStatus::Success)
 }
@@ -82,7 +82,7 @@ fn row(Listed { kind, values, works }: Listed) -> Row {
     Row {
         name: kind.name,
         value: kind.value,
-        does: kind.effect,
+        effect: kind.effect,
         needs: kind.needs,
         study_method: kind.mechanism.text(),
         names: values,

@@ -2,7 +2,9 @@
 
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use crate::app::workload::{self, Listed, Missing, PreparedFolder};
+use crate::app::workload::{self, Listed, PreparedFolder};
+use crate::report;
+use crate::report::workloads::Workload;
 
 /// What to do with whole workloads: programs that are measured as they are.
 #[derive(Debug, clap::Args)]
@@ -39,7 +41,10 @@ enum Verb {
 
 pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
-        Verb::List => output.write(&text(&workload::list()?))?,
+        Verb::List => {
+            let rows: Vec<Workload> = workload::list()?.into_iter().map(row).collect();
+            output.write(&report::terminal(&report::workloads::view(&rows)))?;
+        }
         Verb::Prepare { name } => {
             // The output of its commands is progress, not data.
             let PreparedFolder { folder, is_new } =
@@ -58,17 +63,7 @@ pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Re
     Ok(ExitStatus::Success)
 }
 
-/// A line for each workload, with what it lacks here below it.
-fn text(listed: &[Listed]) -> String {
-    let width = listed.iter().map(|it| it.id.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for Listed { id, asks, missing } in listed {
-        text.push_str(&format!("{id:width$}  {asks}\n"));
-        let Some(Missing { lacks, hint }) = missing else { continue };
-        text.push_str(&format!("{:width$}  lacks: {}\n", "", lacks.join(", ")));
-        if let Some(hint) = hint {
-            text.push_str(&format!("{:width$}  hint: {hint}\n", ""));
-        }
-    }
-    text
+fn row(Listed { id, asks, missing }: Listed) -> Workload {
+    let (lacks, hint) = missing.map_or_else(Default::default, |it| (it.lacks, it.hint));
+    Workload { id, question: asks, lacks, hint }
 }

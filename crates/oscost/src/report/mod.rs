@@ -4,11 +4,13 @@
 //! says, for each medium, how that is written, and knows no kind. This room may not know how anything
 //! was measured or stored. All text from outside is shown without its control characters.
 
+mod catalog_page;
 pub mod figures;
 pub mod render;
 pub mod text;
 pub mod view;
 
+pub use self::catalog_page::catalog_page;
 pub use self::render::csv::csv;
 pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};
@@ -17,6 +19,6 @@ pub use self::render::terminal::report as terminal;
 pub use self::render::{json, progress};
 pub use self::text::plain;
 pub use self::view::{
-    ab, catalog, compare, doctor, explain, export, history, machine, page, ph, predictions, run,
-    runs, study, treatments,
+    ab, catalog, compare, doctor, explain, export, history, kernels, machine, page, ph,
+    predictions, run, runs, study, treatments, workloads,
 };

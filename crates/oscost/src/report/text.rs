@@ -9,11 +9,15 @@ pub fn plain(text: &str) -> String {
     if text.chars().count() > MAX_CHARS { format!("{shown}...") } else { shown }
 }
 
+/// A space at which no line is broken.
+pub const NO_BREAK_SPACE: char = '\u{a0}';
+
 /// Breaks a text at spaces, and words that are longer than a line anywhere, so that no line of it is
 /// longer than `width`; all lines but the first begin with `indent`, which is not counted.
 pub fn fold(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    let is_break = |c: char| c.is_whitespace() && c != NO_BREAK_SPACE;
+    for word in text.split(is_break).filter(|word| !word.is_empty()) {
         let letters: Vec<char> = word.chars().collect();
         for piece in letters.chunks(width.max(1)) {
             if let Some(line) = lines.last_mut() {
@@ -26,7 +30,7 @@ pub fn fold(text: &str, width: usize, indent: &str) -> String {
             }
         }
     }
-    lines.join(&format!("\n{indent}"))
+    lines.join(&format!("\n{indent}")).replace(NO_BREAK_SPACE, " ")
 }
 
 /// A text in exactly so many columns: one that does not fit loses its middle.
@@ -39,6 +43,11 @@ pub fn shortened(text: &str, width: usize) -> String {
     let head: String = letters[..width - 2 - tail].iter().collect();
     let end: String = letters[letters.len() - tail..].iter().collect();
     format!("{head}..{end}")
+}
+
+/// The minute of a time, RFC 3339.
+pub fn minute(time: &str) -> String {
+    plain(time.get(..16).unwrap_or(time)).replace('T', " ")
 }
 
 /// The day of a time, RFC 3339.

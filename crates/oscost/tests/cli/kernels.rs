@@ -153,7 +153,7 @@ fn a_kernel_is_fetched_listed_and_deleted() {
     let mode = fs::metadata(apt.folder()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     for name in [PACKAGE, VERSION] {
-        apt.kernels(&["fetch", name]).exits(0).tells("6.99.1-1 is there already");
+        apt.kernels(&["fetch", name]).exits(0).tells("6.99.1-1 is already downloaded");
     }
     let log = || fs::read_to_string(apt.0.file("log")).unwrap();
     assert_eq!(log(), format!("-q download {PACKAGE}=6.99.1-1\n"));

@@ -158,7 +158,7 @@ fn a_killed_tool_loses_no_finished_worker_and_leaves_nothing_behind() {
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
     assert!(shown.contains("getppid") && shown.contains("interrupted"), "{shown}");
     let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
-    assert!(list.contains("(cut short)"), "{list}");
+    assert!(list.contains("(interrupted)"), "{list}");
     // The machine is free again, and so is the store.
     let next = sandbox.oscost(&["run", "--quick", "timer/nothing"]);
     assert!(!next.stderr.contains("not kept"), "{}", next.stderr);

@@ -233,9 +233,9 @@ fn the_status_lists_what_is_missing_with_hints_in_lines_that_fit() {
     let text = Ran::of(&mut ordinary).exits(0).stdout;
     fits(&text.replace(folder(&sandbox).to_str().unwrap(), ""));
     assert!(text.starts_with("pH cannot run here\n"), "{text}");
-    assert!(text.contains("  rights    no    not root: run it with sudo"), "{text}");
+    assert!(text.contains("\nrights    no   not root: run it with sudo"), "{text}");
     assert!(text.contains("3 profiles are kept: 1 training, 1 frozen, 1 normal\n"), "{text}");
-    assert!(text.contains("  window                     9 calls\n"), "{text}");
+    assert!(text.contains("\nwindow                  9  calls\n"), "{text}");
     let json = sandbox.oscost(&["ph", "status", "--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.ph-status/1");
     let needs: Vec<&str> =

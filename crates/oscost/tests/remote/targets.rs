@@ -55,7 +55,7 @@ fn machine_doctor_and_explain_go_there_as_well() {
     let doctor = hosts.oscost(&["doctor", "--json", "--at", &at]).exits(0).json();
     assert!(doctor["class"].is_string(), "{doctor}");
     let told = hosts.oscost(&["explain", "syscall/getppid", "--at", &at]).exits(0).stdout;
-    assert!(told.contains("1 entry of the kernel an op"), "{told}");
+    assert!(told.contains("1 kernel entry per op"), "{told}");
     hosts.nothing_is_left();
 }
 

@@ -49,6 +49,6 @@ fn a_machine_where_instructions_are_counted_can_be_looked_at() {
     assert!(line.contains("nokaslr"), "{line}");
     let asked = ["explain", "syscall/getppid", "--at", &kernel.target("")];
     let told = Ran::of(&mut beside(&sandbox, &asked)).exits(0).stdout;
-    assert!(told.contains("1 entry of the kernel an op: getppid"), "{told}");
+    assert!(told.contains("1 kernel entry per op: getppid"), "{told}");
     sandbox.nothing_is_left();
 }

@@ -87,9 +87,9 @@ With a command, it monitors the command and its descendants; without one, all
 processes until Ctrl-C. It learns meanwhile. Processes are delayed only with
 --delay-factor, and never killed.
 
-PAIR is a call and an earlier call that is not normal before it, with the
-distance in calls. LOCALITY counts the anomalies among the last calls of that
-process, ANOMALIES those of the executable since its profile became normal.
+An anomaly is a call and an earlier call that is not normal before it, with the
+distance in calls. `locality` counts the anomalies among the last calls of that
+process, `anomalies` those of the executable since its profile became normal.
 
 Exit status: the command's own; 1 if pH cannot run here; 130 after Ctrl-C, 143
 after SIGTERM: the command is asked to end too, and what was learnt is kept.
@@ -138,8 +138,8 @@ struct Status {
 /// What to do with profiles.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A pair is a call, an earlier one, and how many calls earlier; PAIRS counts those
-that were learnt. LAST NEW AT is the number of the call that added the last.
+A pair is a call, an earlier one, and how many calls earlier; `pairs` counts
+those learnt. `last new at` is the number of the call that added the last one.
 
 Examples:
   oscost ph profiles list

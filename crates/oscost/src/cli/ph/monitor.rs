@@ -29,15 +29,9 @@ pub(super) fn watch(
     json: bool,
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
-    let mut has_head = json;
     let mut report = |anomaly: &Anomaly, names: &CallNames| {
-        let line = line(anomaly, names);
-        let mut text = String::new();
-        if !has_head {
-            has_head = true;
-            text += report::ph::ANOMALIES;
-        }
-        text += &if json { line.json()? } else { line.text() };
+        let anomaly = anomaly_report(anomaly, names);
+        let text = if json { anomaly.json()? } else { report::terminal(&anomaly.view()) };
         output.write(&text).map_err(|error| match error.downcast::<io::Error>() {
             Ok(error) => error,
             Err(other) => io::Error::other(other),
@@ -46,7 +40,7 @@ pub(super) fn watch(
     Ok(exit_status(ph::watch(request, &Terminal::new(), &mut report)?))
 }
 
-fn line(anomaly: &Anomaly, names: &CallNames) -> report::ph::Anomaly {
+fn anomaly_report(anomaly: &Anomaly, names: &CallNames) -> report::ph::Anomaly {
     let call = |number| report::ph::Call { number, name: names.name(number).into_owned() };
     report::ph::Anomaly {
         schema: report::ph::Anomaly::SCHEMA,
@@ -106,8 +100,8 @@ mod tests {
             locality: 1,
             anomalies: 3,
         };
-        let line = line(&anomaly, &CallNames::of(Arch::X86_64));
-        assert_eq!((line.current.name.as_str(), line.current.number), ("execve", 59));
-        assert_eq!((line.previous.name.as_str(), line.position), ("read", 2));
+        let named = anomaly_report(&anomaly, &CallNames::of(Arch::X86_64));
+        assert_eq!((named.current.name.as_str(), named.current.number), ("execve", 59));
+        assert_eq!((named.previous.name.as_str(), named.position), ("read", 2));
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn write_list(json: bool, output: &mut Output) -> anyhow::Result<Exit
         output.write(&report::ph::profiles_json(&rows, &refused(unreadable))?)?;
     } else {
         report_unreadable(&unreadable);
-        output.write(&report::ph::profiles(&rows))?;
+        output.write(&report::terminal(&report::ph::profiles(&rows)))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -35,8 +35,7 @@ pub(super) fn write_pairs(
         output.write(&report::ph::profiles_json(&rows, &refused(unreadable))?)?;
     } else {
         report_unreadable(&unreadable);
-        let shown: Vec<String> = rows.iter().map(report::ph::profile).collect();
-        output.write(&shown.join("\n"))?;
+        output.write(&report::terminal(&report::ph::pairs(&rows)))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -9,9 +9,9 @@ use crate::report;
 pub(super) fn write_status(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Status { needs, folder, states, unreadable } = status()?;
     let needs = needs.into_iter().map(|need| report::ph::Need {
-        of: need.name,
+        name: need.name,
         met: Status::is_met(&need),
-        words: need.detail,
+        detail: need.detail,
     });
     let published = Constants::default();
     let constants = CONSTANTS.iter().map(|constant| report::ph::Constant {
@@ -29,7 +29,7 @@ pub(super) fn write_status(json: bool, output: &mut Output) -> anyhow::Result<Ex
     };
     match json {
         true => output.write(&status.json()?)?,
-        false => output.write(&status.text())?,
+        false => output.write(&report::terminal(&status.view()))?,
     }
     Ok(ExitStatus::Success)
 }

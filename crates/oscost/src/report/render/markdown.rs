@@ -4,7 +4,7 @@
 //! tag, a link, a heading or another column, and no `@name` notifies anybody.
 
 use crate::report::text::plain;
-use crate::report::view::document::{Block, Cell, Item, Section, Table, TableRow, View};
+use crate::report::view::document::{Block, Cell, Fact, Item, Section, Table, TableRow, View};
 
 /// A space of no width: it separates what together would have a meaning.
 const NO_WIDTH: &str = "&#8203;";
@@ -49,9 +49,14 @@ fn block(block: &Block) -> String {
         Block::Heading(text) => format!("\n**{}**\n", cell(&one_line(text))),
         Block::List(items) => format!("\n{}", list(items.iter().map(item))),
         Block::Facts(facts) => {
-            let facts =
-                facts.iter().map(|(name, value)| format!("{}: {}", cell(name), cell(value)));
-            format!("\n{}", list(facts))
+            let fact = |Fact { name, value, is_command }: &Fact| {
+                let value = if *is_command { code(value) } else { cell(value) };
+                match name.is_empty() {
+                    true => value,
+                    false => format!("{}: {value}", cell(name)),
+                }
+            };
+            format!("\n{}", list(facts.iter().map(fact)))
         }
         // An indented block has no sign in it that could end it.
         Block::Preformatted(text) => {

@@ -1,89 +1,75 @@
-//! Definitions as people read them: `list`, `explain`, and the pages of docs/catalog.
+//! Definitions: the list of benchmarks, and the explanation of each.
 
-use std::fmt::Write as _;
-
-use crate::report::text::fold;
 use oscost_model::calls::{ANY_OTHER_CALL, CallRule, CallTimes, Caller};
 use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement};
 use oscost_model::point::{Point, Value};
 use oscost_model::program::FAMILY;
 
-/// The families and their benchmarks, a line each.
-pub fn list(catalog: &Catalog, chosen: &[&Definition]) -> String {
-    let mut out = String::new();
-    let longest = chosen.iter().map(|definition| definition.id.len()).max().unwrap_or(0);
-    for family in &catalog.families {
-        let members: Vec<_> =
-            chosen.iter().filter(|definition| definition.family() == family.name).collect();
-        if members.is_empty() {
-            continue;
-        }
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "{}: {}", family.name, family.about);
-        for definition in members {
-            let price_list = if definition.in_price_list { ' ' } else { '-' };
-            let axes: Vec<&str> = definition.axes.iter().map(|axis| axis.name.as_str()).collect();
-            let axes =
-                if axes.is_empty() { String::new() } else { format!("  [{}]", axes.join(", ")) };
-            let line = format!(" {price_list}{:<longest$}{axes}", definition.id);
-            let _ = writeln!(out, "{}", line.trim_end());
-        }
-    }
-    out
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
+
+/// The families and their benchmarks.
+pub fn list(catalog: &Catalog, selected: &[&Definition]) -> View {
+    let row = |definition: &&&Definition| {
+        let mark = if definition.in_price_list { ' ' } else { '-' };
+        let axes: Vec<&str> = definition.axes.iter().map(|axis| axis.name.as_str()).collect();
+        let axes = if axes.is_empty() { String::new() } else { format!("[{}]", axes.join(", ")) };
+        TableRow::of(vec![Cell::text(format!("{mark}{}", definition.id)), Cell::text(axes)])
+    };
+    let families = catalog.families.iter().filter_map(|family| {
+        let members = selected.iter().filter(|definition| definition.family() == family.name);
+        let rows: Vec<TableRow> = members.map(|it| row(&it)).collect();
+        let columns = vec![Column::text(""), Column::prose("")];
+        let table = Table { columns, ..Table::default() };
+        let title = format!("{}: {}", family.name, family.about);
+        (!rows.is_empty()).then(|| Section::of(title, [Block::Table(Table { rows, ..table })]))
+    });
+    View::of(families.collect())
 }
 
 /// Everything that is said of a benchmark.
-pub fn explain(definition: &Definition) -> String {
-    let mut out = format!("{}\n  {}\n", definition.id, fold(&definition.asks, 76, "  "));
-    let mut part = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            let _ = write!(out, "\n{title}\n");
-            for line in lines {
-                let _ = writeln!(out, "  {}", fold(&line, 76, "  "));
-            }
-        }
-    };
-    part("What is timed", vec![definition.op.clone()]);
-    part("Expected, before measuring", vec![definition.expected.clone()]);
-    let why = (!definition.explanation.is_empty()).then(|| definition.explanation.clone());
-    part("Why it costs what it costs", why.into_iter().collect());
+pub fn explanation(definition: &Definition) -> Vec<Section> {
+    let text = |text: &str| (!text.is_empty()).then(|| Block::Text(text.to_owned()));
     let is_program = definition.family() == FAMILY;
     let calls = if is_program { Vec::new() } else { calls(definition) };
-    part("The system calls of an op, counted in every run", calls);
-    part("The floor: what an op contains at least", definition.floor.iter().map(floor).collect());
-    part("Axes", definition.axes.iter().map(axis).collect());
-    part("Needs", needs(definition));
     let price_list = if definition.in_price_list {
         "belongs to the price list"
     } else {
         "is not in the price list"
     };
-    part(
-        "How it is measured",
-        vec![
-            match is_program {
-                true => {
-                    "One run ahead, then trials in fresh processes, on all CPUs, those of compared \
-                     places in turns; the median over trials with its order-statistic interval \
-                     (docs/explanation/METHOD.md, section 13). `oscost run --calls` counts its system calls."
-                }
-                false => {
-                    "In fresh processes, pinned to one CPU, spread over the run in random order; \
-                     batches between two clock reads; the median of each process's undisturbed \
-                     batches; the median over processes with its order-statistic interval \
-                     (docs/explanation/METHOD.md)."
-                }
-            }
-            .to_owned(),
-            format!(
-                "Revision {}; it {price_list}; figures in {}.",
-                definition.rev,
-                definition.unit.text()
-            ),
-        ],
+    let method = match is_program {
+        true => {
+            "One run ahead, then trials in fresh processes, on all CPUs, those of compared targets \
+             in alternation; the median over trials with its order-statistic interval \
+             (docs/explanation/METHOD.md, section 13). `oscost run --calls` counts its system calls."
+        }
+        false => {
+            "In fresh processes, pinned to one CPU, spread over the run in random order; batches \
+             between two clock reads; the median of each process's undisturbed batches; the median \
+             over processes with its order-statistic interval (docs/explanation/METHOD.md)."
+        }
+    };
+    let revision = format!(
+        "Revision {}; it {price_list}; figures in {}.",
+        definition.rev,
+        definition.unit.text()
     );
-    part("Source", vec![definition.source.clone()]);
-    out
+    let parts = [
+        (definition.id.as_str(), text(&definition.asks)),
+        ("What is timed", text(&definition.op)),
+        ("Expected, before measuring", text(&definition.expected)),
+        ("Why it costs what it costs", text(&definition.explanation)),
+        ("The system calls of an op, counted in every run", Block::list(calls)),
+        (
+            "The floor: what an op contains at least",
+            Block::list(definition.floor.iter().map(floor)),
+        ),
+        ("Axes", Block::list(definition.axes.iter().map(axis))),
+        ("Needs", Block::list(needs(definition))),
+        ("How it is measured", Block::list([method.to_owned(), revision])),
+        ("Source", text(&definition.source)),
+    ];
+    let section = |(title, block): (&str, Option<Block>)| Some(Section::of(title, [block?]));
+    parts.into_iter().filter_map(section).collect()
 }
 
 fn calls(definition: &Definition) -> Vec<String> {
@@ -133,12 +119,12 @@ fn axis(axis: &Axis) -> String {
         (!values.is_empty()).then(|| format!("; {what} {}", values.join(" | ")))
     };
     let others = [
-        axis.implied.as_ref().map(|value| format!("; {value} goes unsaid in a case's name")),
+        axis.implied.as_ref().map(|value| format!("; {value} is left out of a case's name")),
         only("in the price list", &axis.price_list_points),
         only("in a thorough run", &axis.thorough_points),
     ];
     let others: String = others.into_iter().flatten().collect();
-    format!("{} = {points}  ({}; * is measured when none is named{others})", axis.name, axis.sets)
+    format!("{} = {points}  ({}; * is measured by default{others})", axis.name, axis.sets)
 }
 
 fn needs(definition: &Definition) -> Vec<String> {
@@ -149,29 +135,14 @@ fn needs(definition: &Definition) -> Vec<String> {
             Requirement::Readable(path) => format!("{path} can be read{}", at(&need.when)),
             Requirement::VdsoFunction(name) => format!("{name} in the vDSO{}", at(&need.when)),
             Requirement::Counter => {
-                format!("a counter in the processor that keeps time{}", at(&need.when))
+                format!("a usable cycle counter in the processor{}", at(&need.when))
             }
-            Requirement::WallTime => format!("time goes by{}", at(&need.when)),
-            Requirement::IoUring => format!("io_uring is there and allowed{}", at(&need.when)),
+            Requirement::WallTime => format!("time that passes{}", at(&need.when)),
+            Requirement::IoUring => format!("io_uring, available and allowed{}", at(&need.when)),
             Requirement::Resource(what) => format!("{what}{}", at(&need.when)),
             Requirement::Undefined(why) => format!("another point{}: {why}", at(&need.when)),
         })
         .collect()
-}
-
-/// The page of a family in docs/catalog: the same text as `explain`, as Markdown.
-pub fn page(catalog: &Catalog, family: &str) -> String {
-    let about = catalog.families.iter().find(|found| found.name == family);
-    let mut out = format!(
-        "# {family}\n\n{}.\n\nMade from the definitions by `make docs`; do not edit.\n",
-        about.map_or("", |found| found.about.as_str())
-    );
-    for definition in catalog.benchmarks.iter().filter(|found| found.family() == family) {
-        let text = explain(definition);
-        let body = text.split_once('\n').map_or("", |(_, body)| body);
-        let _ = write!(out, "\n## {}\n\n```text\n{}```\n", definition.id, body);
-    }
-    out
 }
 
 /// The values of a selector's shell completion: families and benchmarks.
@@ -186,13 +157,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn explain_says_what_is_timed_what_is_not_and_where_it_comes_from() {
+    fn an_explanation_says_what_is_timed_what_is_not_and_its_source() {
         let catalog = oscost_worker::benchmarks::data();
-        let text = explain(catalog.get("syscall/getppid").unwrap());
+        let definition = catalog.get("syscall/getppid").unwrap();
+        let text = crate::report::terminal(&View::of(explanation(definition)));
         for part in [
             "What is timed",
             "Not included:",
-            "Expected",
+            "Expected, before measuring",
             "1 getppid",
             "The floor",
             "METHOD",
@@ -204,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn usual_points_are_marked() {
-        let usual = Axis {
+    fn default_points_are_marked() {
+        let defaults = Axis {
             name: "via".into(),
-            sets: "the way in".into(),
+            sets: "the entry".into(),
             points: vec![Value::from("raw"), Value::from("libc")],
             default_points: vec![Value::from("raw")],
             implied: None,
@@ -216,18 +188,18 @@ mod tests {
             range: None,
             item: String::new(),
         };
-        assert!(axis(&usual).starts_with("via = *raw | libc"));
-        assert!(!axis(&usual).contains("unsaid"));
+        assert!(axis(&defaults).starts_with("via = *raw | libc"));
+        assert!(!axis(&defaults).contains("left out"));
         let sizes = Axis {
             points: vec![Value::from(64u64)],
             price_list_points: vec![Value::from(64u64)],
             range: Some((1, 100)),
             item: String::new(),
-            ..usual.clone()
+            ..defaults.clone()
         };
         assert!(axis(&sizes).starts_with("via = 64 | any number from 1 to 100"));
         assert!(axis(&sizes).ends_with("; in the price list 64)"));
-        let unsaid = Axis { implied: Some(Value::from("raw")), ..usual };
-        assert!(axis(&unsaid).contains("raw goes unsaid"), "{}", axis(&unsaid));
+        let implied = Axis { implied: Some(Value::from("raw")), ..defaults };
+        assert!(axis(&implied).contains("raw is left out"), "{}", axis(&implied));
     }
 }

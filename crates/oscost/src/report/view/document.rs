@@ -20,8 +20,8 @@ pub struct View {
     pub lead: Vec<Paragraph>,
     /// Its sections, in order.
     pub sections: Vec<Section>,
-    /// What `oscost explain` says of benchmarks, by id.
-    pub explanations: BTreeMap<String, String>,
+    /// The explanations of benchmarks, by id.
+    pub explanations: BTreeMap<String, Vec<Section>>,
 }
 
 /// A text of its own lines.
@@ -31,6 +31,18 @@ pub struct Paragraph {
     pub text: String,
     /// How far lines after the first are indented, where lines have a width.
     pub hanging: usize,
+}
+
+impl View {
+    /// A report of sections alone.
+    pub fn of(sections: Vec<Section>) -> Self {
+        Self { sections, ..Self::default() }
+    }
+
+    /// A report of one sentence.
+    pub fn sentence(text: impl Into<String>) -> Self {
+        Self { lead: vec![Paragraph::from(text.into())], ..Self::default() }
+    }
 }
 
 /// A part of a report, with a name to jump to.
@@ -46,6 +58,14 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+impl Section {
+    /// Blocks under a title; without a title where that is empty.
+    pub fn of(title: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
+        let (title, blocks) = (title.into(), blocks.into_iter().collect());
+        Self { title, blocks, ..Self::default() }
+    }
+}
+
 /// What sections consist of.
 pub enum Block {
     /// A paragraph.
@@ -55,7 +75,7 @@ pub enum Block {
     /// Independent sentences.
     List(Vec<Item>),
     /// Names and their values.
-    Facts(Vec<(String, String)>),
+    Facts(Vec<Fact>),
     /// Lines whose layout is part of their meaning.
     Preformatted(String),
     /// A table.
@@ -68,6 +88,29 @@ pub enum Block {
     Timeline(Box<Timeline>),
     /// A chart.
     Chart(Box<Chart>),
+}
+
+/// A name and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The name; empty where the value continues the one above it.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// Whether the value is a command, which can be copied to a shell.
+    pub is_command: bool,
+}
+
+impl Fact {
+    /// A fact in words.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into(), is_command: false }
+    }
+
+    /// A fact that is a command.
+    pub fn command(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { is_command: true, ..Self::new(name, value) }
+    }
 }
 
 /// Curves, both scales logarithmic.
@@ -116,7 +159,7 @@ pub struct ForestLine {
     pub interval: Option<[f64; 2]>,
     /// The verdict.
     pub verdict: String,
-    /// What a reader who points at it is told.
+    /// What is shown of it on demand, in lines.
     pub details: Vec<String>,
 }
 
@@ -228,6 +271,10 @@ pub enum ColumnKind {
     /// Text.
     #[default]
     Text,
+    /// Sentences, in the last column: a medium breaks their lines.
+    Prose,
+    /// Text in the last column, of which a narrow medium may show the beginning only.
+    Excerpt,
     /// One of a few words: rows are filtered by them.
     Choice,
     /// Numbers.
@@ -307,6 +354,16 @@ impl Column {
     pub fn text(title: &str) -> Self {
         let name = title.replace(' ', "_");
         Self { title: title.to_owned(), name, ..Self::default() }
+    }
+
+    /// A column of sentences.
+    pub fn prose(title: &str) -> Self {
+        Self { kind: ColumnKind::Prose, ..Self::text(title) }
+    }
+
+    /// A column of texts of which the beginning may do.
+    pub fn excerpt(title: &str) -> Self {
+        Self { kind: ColumnKind::Excerpt, ..Self::text(title) }
     }
 
     /// A column of few words.

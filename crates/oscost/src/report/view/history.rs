@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::estimate::history::{Change, History, LeftOut, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
-use crate::report::text::{day, plain};
+use crate::report::text::{day, minute, plain};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
@@ -163,11 +163,6 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
         changes: series.changes.iter().map(change).collect(),
         updates: series.updates.iter().map(update).collect(),
     }
-}
-
-/// A time to its minute.
-pub(super) fn minute(time: &str) -> String {
-    plain(time.get(..16).unwrap_or(time)).replace('T', " ")
 }
 
 /// The letter of what can be updated.

@@ -15,6 +15,7 @@ pub mod flags;
 pub mod headline;
 pub mod history;
 pub mod instructions;
+pub mod kernels;
 pub mod lists;
 pub mod machine;
 pub mod monitor;
@@ -33,6 +34,7 @@ pub mod timeline;
 pub mod timer_survey;
 pub mod treatments;
 pub mod wait_steps;
+pub mod workloads;
 
 use oscost_model::record::Record;
 

@@ -1,8 +1,11 @@
-//! What pH has learnt, sees, and needs.
+//! The profiles, anomalies and needs of pH.
 
 use serde::Serialize;
 
-use crate::report::text::{fold, plain};
+use crate::report::text::plain;
+use crate::report::view::document::{
+    Block, Cell, Column, Fact, Item, Section, Table, TableRow, View,
+};
 
 /// A profile.
 #[derive(Clone, Debug, Serialize)]
@@ -15,13 +18,13 @@ pub struct Row {
     pub executable: String,
     /// `training`, `frozen` or `normal`.
     pub state: &'static str,
-    /// The calls that were seen.
+    /// The calls that were observed.
     pub calls: u64,
     /// The calls it was trained with.
     pub train_count: u64,
     /// The calls among those since the last new pair.
     pub last_mod_count: u64,
-    /// The number of the trained call that brought it.
+    /// The number of the trained call that added it.
     pub last_new_at: Option<u64>,
     /// The anomalies since it was found normal.
     pub anomalies: u64,
@@ -37,14 +40,14 @@ pub struct Row {
     pub test: Option<Vec<Neighbours>>,
 }
 
-/// Two calls that were seen together.
+/// Two calls that were observed together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Neighbours {
     /// The later one.
     pub current: Call,
     /// The earlier one.
     pub previous: Call,
-    /// How many calls earlier it was seen.
+    /// How many calls earlier it was.
     pub positions: Vec<u8>,
 }
 
@@ -57,7 +60,7 @@ pub struct Call {
     pub name: String,
 }
 
-/// A file that is no profile.
+/// A file that is not a profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
     /// The file.
@@ -88,84 +91,88 @@ pub fn profiles_json(profiles: &[Row], refused: &[Refused]) -> Result<String, se
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-/// How wide the first column of the table is.
-const EXECUTABLE: usize = 26;
-
-/// The profiles, a line each.
-pub fn profiles(rows: &[Row]) -> String {
+/// The profiles, a row each.
+pub fn profiles(rows: &[Row]) -> View {
     if rows.is_empty() {
-        return "no profiles are kept\n".to_owned();
+        return View::sentence("no profiles are kept");
     }
-    let mut text = format!(
-        "{:EXECUTABLE$}  STATE   {:>12}{:>8}{:>12}{:>11}\n",
-        "EXECUTABLE", "CALLS", "PAIRS", "LAST NEW AT", "ANOMALIES"
-    );
-    for row in rows {
-        let last = row.last_new_at.map_or("-".to_owned(), |at| at.to_string());
-        text += &format!(
-            "{:EXECUTABLE$}  {:8}{:>12}{:>8}{last:>12}{:>11}\n",
-            ending(&row.executable, EXECUTABLE),
-            row.state,
-            row.calls,
-            row.train_pairs,
-            row.anomalies,
-        );
-    }
-    text
+    let row = |row: &Row| {
+        let count = |number: u64| Cell::number(number.to_string(), Some(number as f64));
+        TableRow::of(vec![
+            Cell::text(path(&row.executable)),
+            Cell::text(row.state),
+            count(row.calls),
+            count(row.train_pairs),
+            row.last_new_at.map_or(Cell::number("-", None), count),
+            count(row.anomalies),
+        ])
+    };
+    let table = Table {
+        columns: vec![
+            Column::text("executable"),
+            Column::text("state"),
+            Column::number("calls", "calls"),
+            Column::number("pairs", "train_pairs"),
+            Column::number("last new at", "last_new_at"),
+            Column::number("anomalies", "anomalies"),
+        ],
+        rows: rows.iter().map(row).collect(),
+        ..Table::default()
+    };
+    View::of(vec![Section::of("", [Block::Table(table)])])
 }
 
-/// A profile with its pairs, in words.
-pub fn profile(row: &Row) -> String {
-    let mut text = format!("{}\n", path(&row.executable));
+/// Profiles with their pairs, a section or two each.
+pub fn pairs(rows: &[Row]) -> View {
+    View::of(rows.iter().flat_map(profile).collect())
+}
+
+fn profile(row: &Row) -> Vec<Section> {
     let frozen = row.frozen_at_s.map_or(String::new(), |at| {
         let at = std::time::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(at));
-        let at =
-            at.map_or("-".to_owned(), |at| format!("{}", humantime::format_rfc3339_seconds(at)));
-        format!(", frozen at {at}")
+        let at = at.map(|at| humantime::format_rfc3339_seconds(at).to_string());
+        format!(", frozen at {}", at.unwrap_or("-".to_owned()))
     });
-    let last = row.last_new_at.map_or("not known".to_owned(), |at| at.to_string());
-    for (name, value) in [
-        ("device, inode", format!("{}, {}", row.device, row.inode)),
-        ("state", format!("{}{frozen}", row.state)),
-        ("calls", format!("{}, trained with {}", row.calls, row.train_count)),
-        ("last new pair at", last),
-        ("anomalies", row.anomalies.to_string()),
-    ] {
-        text += &format!("  {name:18}{value}\n");
-    }
-    let same = row.train == row.test;
-    for (pairs, title) in [
-        (&row.train, if same { "learnt, and normal" } else { "learnt" }),
-        (if same { &None } else { &row.test }, "normal"),
-    ] {
-        let Some(pairs) = pairs.as_deref().filter(|pairs| !pairs.is_empty()) else { continue };
-        let many: usize = pairs.iter().map(|pair| pair.positions.len()).sum();
-        text +=
-            &format!("\n{many} pairs {title}: call, after which calls, how many calls before\n");
-        text += &table_of(pairs);
-    }
-    text
+    let last = row.last_new_at.map_or("unknown".to_owned(), |at| at.to_string());
+    let facts = vec![
+        Fact::new("device, inode", format!("{}, {}", row.device, row.inode)),
+        Fact::new("state", format!("{}{frozen}", row.state)),
+        Fact::new("calls", format!("{}, trained with {}", row.calls, row.train_count)),
+        Fact::new("last new pair at", last),
+        Fact::new("anomalies", row.anomalies.to_string()),
+    ];
+    let is_same = row.train == row.test;
+    let learnt = if is_same { "learnt, and normal" } else { "learnt" };
+    let normal = row.test.as_deref().filter(|_| !is_same);
+    let tables = [pair_section(row.train.as_deref(), learnt), pair_section(normal, "normal")];
+    let facts = Section::of(path(&row.executable), [Block::Facts(facts)]);
+    [facts].into_iter().chain(tables.into_iter().flatten()).collect()
 }
 
-/// The pairs, grouped by the later call.
-fn table_of(pairs: &[Neighbours]) -> String {
-    /// Where the second column begins, and how wide it is in 80 columns.
-    const AFTER: usize = 24;
-    const WIDTH: usize = 80 - AFTER;
-    let mut text = String::new();
-    for group in pairs.chunk_by(|one, next| one.current == next.current) {
-        let Some(first) = group.first() else { continue };
-        let after: Vec<String> = group
+/// Pairs by the later call; nothing where there are none.
+fn pair_section(pairs: Option<&[Neighbours]>, kind: &str) -> Option<Section> {
+    let pairs = pairs.filter(|pairs| !pairs.is_empty())?;
+    let row = |of_call: &[Neighbours]| {
+        let before: Vec<String> = of_call
             .iter()
             .map(|pair| {
                 let positions: Vec<String> = pair.positions.iter().map(u8::to_string).collect();
                 format!("{} {}", pair.previous.name, positions.join(","))
             })
             .collect();
-        let after = fold(&after.join("; "), WIDTH, &" ".repeat(AFTER));
-        text += &format!("  {:1$}{after}\n", first.current.name, AFTER - 2);
-    }
-    text
+        let call = of_call.first().map_or("", |pair| &pair.current.name);
+        TableRow::of(vec![Cell::text(call), Cell::text(before.join("; "))])
+    };
+    let table = Table {
+        columns: vec![
+            Column::text("call"),
+            Column::prose("earlier calls, with how many calls earlier each was"),
+        ],
+        rows: pairs.chunk_by(|one, next| one.current == next.current).map(row).collect(),
+        ..Table::default()
+    };
+    let count: usize = pairs.iter().map(|pair| pair.positions.len()).sum();
+    Some(Section::of(format!("{count} pairs {kind}"), [Block::Table(table)]))
 }
 
 /// Something that is not normal.
@@ -175,7 +182,7 @@ pub struct Anomaly {
     pub schema: &'static str,
     /// The process.
     pub pid: u32,
-    /// What it calls itself.
+    /// Its name.
     pub comm: String,
     /// Its executable; empty where it is not known.
     pub executable: String,
@@ -200,31 +207,19 @@ impl Anomaly {
         serde_json::to_string(self).map(|line| line + "\n")
     }
 
-    /// As a line of the table that [`ANOMALIES`] is the head of.
-    pub fn text(&self) -> String {
-        /// Where the pair stands, how wide it is as a rule, and how wide the executable may be.
-        const BEFORE: usize = 30;
-        const PAIR: usize = 26;
-        const WIDTH: usize = 80 - BEFORE - PAIR - 2;
+    /// As a sentence.
+    pub fn view(&self) -> View {
         let Self { pid, locality, anomalies, position, .. } = self;
-        let pair = format!("{} {position} after {}", self.current.name, self.previous.name);
-        let start = format!("{pid:>8}{locality:>10}{anomalies:>10}  ");
-        match pair.chars().count() > PAIR {
-            false => format!("{start}{pair:PAIR$}  {}\n", ending(&self.executable, WIDTH)),
-            true => {
-                let pair = fold(&pair, 80 - BEFORE, &" ".repeat(BEFORE));
-                let executable = ending(&self.executable, 80 - BEFORE);
-                format!("{start}{pair}\n{:BEFORE$}{executable}\n", "")
-            }
-        }
+        let (current, previous) = (&self.current.name, &self.previous.name);
+        View::sentence(format!(
+            "process {pid}, {}: {current} {position} after {previous}; locality {locality}, \
+             {anomalies} anomalies",
+            path(&self.executable)
+        ))
     }
 }
 
-/// The head of the table of anomalies.
-pub const ANOMALIES: &str =
-    " PROCESS  LOCALITY ANOMALIES  PAIR                        EXECUTABLE\n";
-
-/// What pH has and needs here.
+/// The needs and the profiles of pH on this machine.
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// The schema: [`Status::SCHEMA`].
@@ -235,7 +230,7 @@ pub struct Status {
     pub folder: String,
     /// How many profiles are in each state.
     pub states: Vec<(&'static str, usize)>,
-    /// The files that are none.
+    /// The files that are not profiles.
     pub refused: Vec<Refused>,
     /// The published constants.
     pub constants: Vec<Constant>,
@@ -245,11 +240,13 @@ pub struct Status {
 #[derive(Debug, Serialize)]
 pub struct Need {
     /// What.
-    pub of: &'static str,
-    /// Whether it is here; `None` where the system does not tell.
+    #[serde(rename = "of")]
+    pub name: &'static str,
+    /// Whether it is met; `None` where the system does not say.
     pub met: Option<bool>,
-    /// What was seen, and what mends it.
-    pub words: String,
+    /// What was found, and what fixes it.
+    #[serde(rename = "words")]
+    pub detail: String,
 }
 
 /// A constant of the rules.
@@ -272,62 +269,63 @@ impl Status {
         serde_json::to_string_pretty(self).map(|text| text + "\n")
     }
 
-    /// As text.
-    pub fn text(&self) -> String {
-        const WORDS: usize = 18;
-        let mut text = match self.needs.iter().any(|need| need.met == Some(false)) {
-            true => "pH cannot run here\n".to_owned(),
-            false => "pH can run here\n".to_owned(),
-        };
-        for Need { of, met, words } in &self.needs {
+    /// The needs, the profiles and the constants.
+    pub fn view(&self) -> View {
+        let can_run = self.needs.iter().all(|need| need.met != Some(false));
+        let answer = if can_run { "pH can run here" } else { "pH cannot run here" };
+        let need = |Need { name, met, detail }: &Need| {
             let met = met.map_or("-", |met| if met { "yes" } else { "no" });
-            let words = fold(words, 80 - WORDS, &" ".repeat(WORDS));
-            text += &format!("  {of:10}{met:6}{words}\n");
-        }
-        let kept: usize = self.states.iter().map(|(_, many)| many).sum();
+            TableRow::of(vec![Cell::text(*name), Cell::text(met), Cell::text(detail)])
+        };
+        let needs = Table {
+            columns: vec![Column::text("need"), Column::text("met"), Column::prose("detail")],
+            rows: self.needs.iter().map(need).collect(),
+            ..Table::default()
+        };
+        let count: usize = self.states.iter().map(|(_, count)| count).sum();
         let states: Vec<String> =
-            self.states.iter().map(|(state, many)| format!("{many} {state}")).collect();
-        text += &format!("\n{kept} profiles are kept: {}\n", states.join(", "));
-        text += &format!("  in {}\n", plain(&self.folder));
-        for refused in &self.refused {
-            text += &format!("  {}\n", fold(&refused.text(), 80 - 2, &" ".repeat(11)));
-        }
-        text += "\nPublished constants, each an option of `train` and `watch`\n";
-        for Constant { name, value, unit } in &self.constants {
-            let line = format!("  {name:20}{value:>8} {unit}");
-            text += &format!("{}\n", line.trim_end());
-        }
-        text
+            self.states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        let folder = Item::from(format!("in {}", plain(&self.folder)));
+        let refused = self.refused.iter().map(|refused| Item::from(refused.text()));
+        let constant = |Constant { name, value, unit }: &Constant| {
+            let number = Cell::number(value.to_string(), Some(f64::from(*value)));
+            TableRow::of(vec![Cell::text(*name), number, Cell::text(*unit)])
+        };
+        let constants = Table {
+            columns: vec![Column::text(""), Column::number("", "value"), Column::text("")],
+            rows: self.constants.iter().map(constant).collect(),
+            ..Table::default()
+        };
+        let sections = vec![
+            Section::of("", [Block::Table(needs)]),
+            Section::of(
+                format!("{count} profiles are kept: {}", states.join(", ")),
+                Block::list([folder].into_iter().chain(refused)),
+            ),
+            Section::of(
+                "Published constants, each an option of `train` and `watch`",
+                [Block::Table(constants)],
+            ),
+        ];
+        View { sections, ..View::sentence(answer) }
     }
 }
 
-/// The path of an executable. Whoever watches must see what is odd in it: what is neither a letter
-/// nor a digit nor plain ASCII is shown by its number.
+/// The path of an executable. Its unusual characters must show: all but letters, digits and printable
+/// ASCII are shown by their numbers.
 pub fn path(executable: &str) -> String {
-    const LONGEST: usize = 400;
+    const MAX_CHARS: usize = 400;
     let mut shown = String::new();
-    for c in executable.chars().take(LONGEST) {
+    for c in executable.chars().take(MAX_CHARS) {
         match matches!(c, ' '..='~') || c.is_alphanumeric() {
             true => shown.push(c),
             false => shown.extend(c.escape_unicode()),
         }
     }
     match executable {
-        "" => "(not known)".to_owned(),
-        it if it.chars().count() > LONGEST => shown + "...",
+        "" => "(unknown)".to_owned(),
+        it if it.chars().count() > MAX_CHARS => shown + "...",
         _ => shown,
-    }
-}
-
-/// The end of a path, which tells more than its beginning.
-fn ending(executable: &str, width: usize) -> String {
-    let name = path(executable);
-    match name.chars().count() {
-        many if many > width => {
-            let end: String = name.chars().skip(many + 3 - width).collect();
-            format!("...{end}")
-        }
-        _ => name,
     }
 }
 
@@ -362,11 +360,11 @@ mod tests {
     }
 
     #[test]
-    fn an_anomaly_fits_into_eighty_columns_and_steers_no_terminal() {
+    fn an_anomaly_fits_80_columns_and_has_no_control_characters() {
         let long = "/a\u{1b}[2J".repeat(40);
         for name in ["read", "sched_get_priority_min", "call-511"] {
             for executable in ["", "/bin/sh", &long] {
-                let text = anomaly(name, executable).text();
+                let text = crate::report::terminal(&anomaly(name, executable).view());
                 fits(&text);
                 let words: Vec<&str> = text.split_whitespace().collect();
                 assert!(
@@ -374,22 +372,20 @@ mod tests {
                 );
             }
         }
-        fits(ANOMALIES);
         let mut short = anomaly("execve", "/bin/sh");
         short.previous = call(0, "read");
-        let line = short.text();
-        assert_eq!(line.find("execve"), ANOMALIES.find("PAIR"));
-        assert_eq!(line.find("/bin/sh"), ANOMALIES.find("EXECUTABLE"));
+        assert_eq!(
+            crate::report::terminal(&short.view()),
+            "process 4194304, /bin/sh: execve 8 after read; locality 128, 123456 anomalies\n"
+        );
         let json = short.json().unwrap();
         assert!(json.ends_with("}\n") && json.lines().count() == 1, "{json}");
         assert!(json.contains(r#""comm":"sh\u001b""#), "{json}");
     }
 
     #[test]
-    fn a_long_path_shows_its_end() {
-        assert_eq!(ending("/usr/lib/firefox/firefox", 14), "...fox/firefox");
-        assert_eq!(ending("/bin/sh", 7), "/bin/sh");
-        assert_eq!(ending("", 26), "(not known)");
+    fn a_path_shows_its_unusual_characters_by_number() {
+        assert_eq!(path(""), "(unknown)");
         assert_eq!(path("/a \u{e9}\u{202e}\u{1b}[2J\n"), "/a \u{e9}\\u{202e}\\u{1b}[2J\\u{a}");
         assert_eq!(path(&"x".repeat(401)).len(), 403);
     }

@@ -1,8 +1,7 @@
 //! The list of runs.
 
-use std::fmt::Write as _;
-
-use crate::report::text::plain;
+use crate::report::text::{minute, plain};
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
 /// A run, as it is listed.
 #[derive(Clone, Debug)]
@@ -11,35 +10,38 @@ pub struct Line {
     pub id: String,
     /// RFC 3339.
     pub started: String,
-    /// Whether it did all that was asked for.
+    /// Whether it was measured to its end.
     pub complete: bool,
-    /// The user's own words.
+    /// The user's label.
     pub label: Option<String>,
     /// The command line.
     pub command: Vec<String>,
 }
 
-/// The runs, a line each: enough of the id to name it, when, what.
-pub fn list(lines: &[Line]) -> String {
+/// The runs: enough of the id to name each, when it was started, and its label or command.
+pub fn view(lines: &[Line]) -> View {
     if lines.is_empty() {
-        return "no runs are kept\n".to_owned();
+        return View::sentence("no runs are kept");
     }
-    let mut out = String::new();
-    let short = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
-    for line in lines {
+    let length = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
+    let row = |line: &Line| {
         let what = match &line.label {
             Some(label) => format!("{label:?}"),
             None => line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
         };
-        let cut = if line.complete { "" } else { "  (cut short)" };
-        let when = line.started.get(..16).unwrap_or(&line.started).replace('T', " ");
-        let id = line.id.get(..short).unwrap_or(&line.id);
-        let text: String =
-            plain(&what).chars().take(60usize.saturating_sub(short + cut.len())).collect();
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "{id}  {}  {text}{cut}", plain(&when));
-    }
-    out
+        let interrupted = if line.complete { "" } else { "(interrupted) " };
+        TableRow::of(vec![
+            Cell::text(line.id.get(..length).unwrap_or(&line.id)),
+            Cell::text(minute(&line.started)),
+            Cell::text(format!("{interrupted}{}", plain(&what))),
+        ])
+    };
+    let table = Table {
+        columns: vec![Column::text(""), Column::text(""), Column::excerpt("")],
+        rows: lines.iter().map(row).collect(),
+        ..Table::default()
+    };
+    View::of(vec![Section::of("", [Block::Table(table)])])
 }
 
 /// How many characters of an id name it; UUIDs of version 7 begin with the time.
@@ -70,7 +72,8 @@ mod tests {
 
     #[test]
     fn ids_are_as_long_as_they_must_be_and_lines_fit() {
-        let text = list(&[line("0197aaaa-1111-x"), line("0197aaaa-1122-x")]);
+        let text =
+            crate::report::terminal(&view(&[line("0197aaaa-1111-x"), line("0197aaaa-1122-x")]));
         assert!(text.starts_with("0197aaaa-112  ") || text.starts_with("0197aaaa-111  "), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }

@@ -1,31 +1,33 @@
-//! The treatments there are, and whether this machine can.
+//! The treatments, and whether each works on this machine.
 
 use serde::Serialize;
 
-use crate::report::text::{fold, plain};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
 /// A treatment.
 #[derive(Debug, Serialize)]
 pub struct Row {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind `=`; empty where nothing does.
+    /// What follows `=`; empty where nothing does.
     pub value: &'static str,
     /// What it does.
-    pub does: &'static str,
+    #[serde(rename = "does")]
+    pub effect: &'static str,
     /// What it needs; empty for nothing.
     pub needs: &'static str,
     /// How it is done: `applied`, `attached`, `wraps`.
     pub study_method: &'static str,
     /// The values of which a machine has its own.
     pub names: Vec<String>,
-    /// What came of trying it here.
+    /// The result of trying it here.
     pub here: Here,
     /// Why, unless it works.
     pub why: Option<String>,
 }
 
-/// What came of trying a treatment.
+/// The result of trying a treatment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Here {
@@ -49,74 +51,69 @@ pub fn json(rows: &[Row]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
-/// What there is to know of a treatment.
+/// The explanation of a treatment.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind `=`; empty where nothing does.
+    /// What follows `=`; empty where nothing does.
     pub value: &'static str,
     /// What it does.
-    pub does: &'static str,
+    pub effect: &'static str,
     /// What it needs; empty for nothing.
     pub needs: &'static str,
     /// What the kernel does then.
     pub why: &'static str,
-    /// How two places are compared that differ in it.
+    /// How two targets are compared that differ in it.
     pub compared: &'static str,
-    /// Where that is written.
+    /// The sources.
     pub source: &'static str,
 }
 
 /// A treatment, explained.
-pub fn explain(it: &Explained) -> String {
-    let written = match it.value {
+pub fn explanation(it: &Explained) -> View {
+    let name = match it.value {
         "" => it.name.to_owned(),
         value => format!("{}={value}", it.name),
     };
-    let mut text = format!("{written}\n  {}\n", fold(it.does, 76, "  "));
     let parts = [
+        (name.as_str(), it.effect),
         ("What it costs", it.why),
         ("Needs", it.needs),
         ("How it is compared", it.compared),
         ("Source", it.source),
     ];
-    for (title, words) in parts.into_iter().filter(|(_, words)| !words.is_empty()) {
-        text += &format!("\n{title}\n  {}\n", fold(words, 76, "  "));
-    }
-    text
+    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+    let section = |(title, text): (&str, &str)| Section::of(title, [Block::Text(text.to_owned())]);
+    View::of(parts.map(section).collect())
 }
 
-/// Where the second column begins, and the third; how wide that is in 80 columns.
-const HERE: usize = 16;
-const WORDS: usize = 22;
-const WIDTH: usize = 80 - WORDS;
+/// The treatments, a row each.
+pub fn view(rows: &[Row]) -> View {
+    let table = Table {
+        columns: vec![Column::text("treatment"), Column::text("here"), Column::prose("effect")],
+        rows: rows.iter().map(row).collect(),
+        ..Table::default()
+    };
+    View::of(vec![Section::of("", [Block::Table(table)])])
+}
 
-/// The treatments as a table.
-pub fn text(rows: &[Row]) -> String {
-    let mut text = format!("{:HERE$}{:2$}WHAT IT DOES\n", "TREATMENT", "HERE", WORDS - HERE);
-    for row in rows {
-        let (here, before) = match row.here {
-            Here::Yes => ("yes", ""),
-            Here::No => ("no", "no: "),
-            Here::NotTried => ("-", "not tried: "),
-        };
-        text += &format!("{:HERE$}{here:1$}", row.name, WORDS - HERE);
-        let mut lines = vec![row.does.to_owned()];
-        if !row.value.is_empty() {
-            lines.push(format!("{}={}", row.name, row.value));
-        }
-        if !row.names.is_empty() {
-            lines.push(format!("names here: {}", plain(&row.names.join(", "))));
-        }
-        if !row.needs.is_empty() {
-            lines.push(format!("needs {}", row.needs));
-        }
-        lines.extend(row.why.as_ref().map(|why| format!("{before}{}", plain(why))));
-        let indent = " ".repeat(WORDS);
-        let lines: Vec<String> = lines.iter().map(|line| fold(line, WIDTH, &indent)).collect();
-        text += &lines.join(&format!("\n{indent}"));
-        text.push('\n');
+fn row(row: &Row) -> TableRow {
+    let (here, before) = match row.here {
+        Here::Yes => ("yes", ""),
+        Here::No => ("no", "no: "),
+        Here::NotTried => ("-", "not tried: "),
+    };
+    let mut lines = vec![row.effect.to_owned()];
+    if !row.value.is_empty() {
+        lines.push(format!("{}={}", row.name, row.value));
     }
-    text
+    if !row.names.is_empty() {
+        lines.push(format!("names here: {}", plain(&row.names.join(", "))));
+    }
+    if !row.needs.is_empty() {
+        lines.push(format!("needs {}", row.needs));
+    }
+    lines.extend(row.why.as_ref().map(|why| format!("{before}{}", plain(why))));
+    TableRow::of(vec![Cell::text(row.name), Cell::text(here), Cell::text(lines.join("\n"))])
 }

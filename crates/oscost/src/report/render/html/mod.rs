@@ -19,6 +19,7 @@ use askama::Template;
 use serde::Serialize;
 
 use self::chart::{Drawn, drawn};
+use crate::report::render::terminal;
 use crate::report::view::chart::Chart;
 use crate::report::view::document::{Block, View};
 
@@ -26,7 +27,7 @@ use crate::report::view::document::{Block, View};
 #[derive(Serialize)]
 struct Data<'a> {
     charts: BTreeMap<&'a str, Drawn<'a>>,
-    explained: &'a BTreeMap<String, String>,
+    explained: BTreeMap<&'a str, String>,
 }
 
 #[derive(Template)]
@@ -70,7 +71,10 @@ pub fn report(view: &View) -> anyhow::Result<String> {
         charts(view).chain(made.values()).map(|chart| (chart.id.as_str(), drawn(chart))).collect();
     // A page without charts does not need the library that draws them.
     let draws = !charts.is_empty();
-    let data = serde_json::to_vec(&Data { charts, explained: &view.explanations })?;
+    let explained = view.explanations.iter();
+    let explained =
+        explained.map(|(id, sections)| (id.as_str(), terminal::sections(sections))).collect();
+    let data = serde_json::to_vec(&Data { charts, explained })?;
     let whole = Whole {
         view,
         made: &made,

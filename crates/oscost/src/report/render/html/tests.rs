@@ -17,8 +17,9 @@ use super::report as html;
 use super::script::STYLE;
 use crate::estimate::comparison::compare;
 use crate::estimate::comparison::threshold::Threshold;
+use crate::report::render::terminal;
 use crate::report::view::compare::Shown as ComparedRuns;
-use crate::report::view::document::View;
+use crate::report::view::document::{Block, Section, View};
 use crate::report::view::page::{self, Shown};
 
 #[path = "../../../../tests/common/large_run.rs"]
@@ -437,6 +438,10 @@ fn text_and_charts_have_enough_contrast_in_light_and_dark() {
     assert_eq!(grounds.len(), 2);
 }
 
+fn explanation(text: &str) -> Section {
+    Section::of("title", [Block::Preformatted(text.to_owned())])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -460,10 +465,16 @@ proptest! {
 
     #[test]
     fn packed_data_is_unpacked_unchanged(texts in proptest::collection::vec("\\PC{0,40}", 1..8)) {
-        let explanations: BTreeMap<String, String> =
-            texts.iter().map(|text| (format!("family/{text}"), text.clone())).collect();
-        let page = View { explanations: explanations.clone(), ..View::default() };
+        let explanations: BTreeMap<String, Vec<Section>> = texts
+            .iter()
+            .map(|text| (format!("family/{text}"), vec![explanation(text)]))
+            .collect();
+        let expected: BTreeMap<String, String> = explanations
+            .iter()
+            .map(|(id, sections)| (id.clone(), terminal::sections(sections)))
+            .collect();
+        let page = View { explanations, ..View::default() };
         let page = html(&page).unwrap();
-        prop_assert_eq!(&data(&page)["explained"], &serde_json::to_value(&explanations).unwrap());
+        prop_assert_eq!(&data(&page)["explained"], &serde_json::to_value(&expected).unwrap());
     }
 }

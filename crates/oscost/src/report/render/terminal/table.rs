@@ -7,6 +7,8 @@ use super::layout::WIDTH;
 
 /// Between two columns.
 const GAP: usize = 2;
+/// At least as wide is a column of sentences, where it has as long ones.
+const MIN_PROSE: usize = 30;
 
 /// The table, its caption above it and its notes below.
 pub fn table(table: &Table) -> String {
@@ -52,23 +54,40 @@ fn with_short_texts(table: &Table) -> Table {
     table
 }
 
-/// A column of figures as it is written.
+/// A column after the first as it is written.
 struct Column<'a> {
     title: &'a str,
     /// Where its cells are in a row.
     at: usize,
     width: usize,
-    to_the_left: bool,
+    kind: ColumnKind,
 }
 
 impl Column<'_> {
     fn write(&self, text: &str, gap: usize, line: &mut String) {
         let width = self.width;
         line.push_str(&" ".repeat(gap));
-        line.push_str(&match self.to_the_left {
-            true => format!("{text:<width$}"),
-            false => format!("{text:>width$}"),
-        });
+        let start = self::width(line);
+        let left = WIDTH.saturating_sub(start).max(1);
+        match self.kind {
+            ColumnKind::Number => line.push_str(&format!("{text:>width$}")),
+            ColumnKind::Text | ColumnKind::Choice => line.push_str(&format!("{text:<width$}")),
+            ColumnKind::Excerpt => line.push_str(&excerpt(text, left)),
+            ColumnKind::Prose => {
+                let indent = " ".repeat(start);
+                let parts: Vec<String> =
+                    text.lines().map(|part| fold(part, left, &indent)).collect();
+                line.push_str(&parts.join(&format!("\n{indent}")));
+            }
+        }
+    }
+}
+
+/// The beginning of a text that is longer than there is room.
+fn excerpt(text: &str, room: usize) -> String {
+    match width(text) > room {
+        true => text.chars().take(room.saturating_sub(3)).chain("...".chars()).collect(),
+        false => text.to_owned(),
     }
 }
 
@@ -78,9 +97,11 @@ fn columns(table: &Table) -> Vec<Column<'_>> {
     let shown = columns.filter_map(|(at, column)| {
         let widest = table.rows.iter().filter_map(|row| Some(width(&row.cells.get(at)?.text)));
         let widest = widest.max().filter(|&widest| widest > 0)?;
+        let is_flexible = matches!(column.kind, ColumnKind::Prose | ColumnKind::Excerpt);
+        let widest = if is_flexible { widest.min(MIN_PROSE) } else { widest };
         let title = column.title.as_str();
-        let to_the_left = column.kind != ColumnKind::Number;
-        Some(Column { title, at, width: widest.max(title_width(title)), to_the_left })
+        let width = widest.max(title_width(title));
+        Some(Column { title, at, width, kind: column.kind })
     });
     shown.collect()
 }

@@ -97,8 +97,7 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
         TableRow {
             id: row_id(number, which),
             benchmark: row.benchmark.clone(),
-            cells,
-            ..TableRow::default()
+            ..TableRow::of(cells)
         }
     };
     Table {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::estimate::history::{Change, History, Series};
 use crate::report::figures::Style;
-use crate::report::text::{day, plain};
+use crate::report::text::{day, minute, plain};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
-use crate::report::view::history::{ADVICE, minute, notes, sentences, timeline, update_text};
+use crate::report::view::history::{ADVICE, notes, sentences, timeline, update_text};
 
 /// A page with more charts than these is not read to its end; the table has all.
 const MAX_CHARTS: usize = 100;

@@ -1,10 +1,10 @@
-//! The machines of a run, how quiet they were, and what was measured with.
+//! The machines of a run, their noise, and the settings of the run.
 
 use oscost_model::record::{Conditions, Machine, Record};
 
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
-use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
+use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow};
 use crate::report::view::flags;
 use crate::report::view::instructions::counts;
 
@@ -18,11 +18,11 @@ pub(super) fn section(record: &Record) -> Section {
         }
         parts.push(Block::Facts(facts(machine)));
         if counts(machine) {
-            // Nothing there is noisy: what is not exact says so in its row.
+            // Counts are exact: a row says where they are not.
             continue;
         }
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
-            parts.push(Block::Heading("How quiet it was".to_owned()));
+            parts.push(Block::Heading("Noise".to_owned()));
             parts.push(Block::Facts(quiet(conditions)));
             parts.extend(reference_cases(at, conditions).map(Block::Table));
             let flagged: Vec<String> = conditions
@@ -33,7 +33,7 @@ pub(super) fn section(record: &Record) -> Section {
             parts.extend(Block::list(flagged));
         }
         if !machine.advice.is_empty() {
-            parts.push(Block::Heading("What makes figures noisy there".to_owned()));
+            parts.push(Block::Heading("What makes figures noisy on it".to_owned()));
             parts.extend(Block::list(machine.advice.iter().map(|it| plain(it))));
         }
     }
@@ -47,17 +47,17 @@ pub(super) fn section(record: &Record) -> Section {
     }
 }
 
-/// Facts with what is known of them.
-struct Facts(Vec<(String, String)>);
+/// Facts, each with its value or that it is unknown.
+struct Facts(Vec<Fact>);
 
 impl Facts {
     fn add(&mut self, name: &str, value: Option<String>) {
-        let value = value.map_or("not known".to_owned(), |value| plain(&value));
-        self.0.push((name.to_owned(), value));
+        let value = value.map_or("unknown".to_owned(), |value| plain(&value));
+        self.0.push(Fact::new(name, value));
     }
 }
 
-fn facts(machine: &Machine) -> Vec<(String, String)> {
+fn facts(machine: &Machine) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
     let cpu = &machine.cpu;
     facts.add("processor", cpu.model_name.clone());
@@ -65,12 +65,12 @@ fn facts(machine: &Machine) -> Vec<(String, String)> {
     facts.add("microcode", cpu.microcode.clone());
     let memory = machine.memory.total_kib.map(|kib| format!("{:.1} GiB", kib as f64 / 1_048_576.0));
     facts.add("memory", memory);
-    facts.add("hypervisor", Some(machine.virtualization.clone().unwrap_or("none shows".into())));
+    facts.add("hypervisor", Some(machine.virtualization.clone().unwrap_or("none detected".into())));
     let os = &machine.os;
     facts.add("kernel", os.release.clone());
     facts.add("built as", os.version.clone());
     facts.add("distribution", os.distribution.clone());
-    facts.add("timer ticks", os.hz.map(|hz| format!("{hz} a second")));
+    facts.add("timer ticks", os.hz.map(|hz| format!("{hz} per second")));
     facts.add("preemption", machine.scheduling.preempt.clone());
     facts.add("frequency governor", machine.scheduling.governor.clone());
     if let Some(vm) = &machine.vm {
@@ -98,10 +98,10 @@ fn facts(machine: &Machine) -> Vec<(String, String)> {
     facts.0
 }
 
-fn quiet(it: &Conditions) -> Vec<(String, String)> {
+fn quiet(it: &Conditions) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
-    facts.add("it was", it.class.clone());
-    let lambda = it.lambda_per_s.map(|lambda| format!("{lambda:.0} a second"));
+    facts.add("class", it.class.clone());
+    let lambda = it.lambda_per_s.map(|lambda| format!("{lambda:.0} per second"));
     facts.add("interruptions over 5 us", lambda);
     facts.add("taken by the hypervisor", it.steal_pct.map(per_cent));
     facts.add("ready but not running", it.lost_pct.map(per_cent));
@@ -126,12 +126,13 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
             Cell::number(after.map_or("-".to_owned(), ns), after),
             Cell::number(moved_text, moved),
         ];
-        TableRow { cells, ..TableRow::default() }
+        TableRow::of(cells)
     };
     let rows: Vec<TableRow> = it.reference_cases.before.iter().map(line).collect();
     (!rows.is_empty()).then(|| Table {
-        id: format!("reference cases-{machine}"),
-        caption: "The reference cases, measured in every round, early and late".to_owned(),
+        id: format!("reference-cases-{machine}"),
+        caption: "The reference cases, measured in every round: the first and the last rounds"
+            .to_owned(),
         columns: vec![
             Column::text("case"),
             Column::number("early", "before_ns"),
@@ -144,14 +145,14 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
     })
 }
 
-fn measured(record: &Record) -> Vec<(String, String)> {
+fn measured(record: &Record) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
     facts.add("command", Some(record.command.join(" ")));
     facts.add("label", Some(record.label.clone().unwrap_or("none".into())));
     facts.add("run", Some(record.id.clone()));
-    facts.add("begun", Some(record.started.clone()));
+    facts.add("started", Some(record.started.clone()));
     facts.add("ended", record.ended.clone());
-    let complete = if record.complete { "yes" } else { "no, it was cut short" };
+    let complete = if record.complete { "yes" } else { "no, it was interrupted" };
     facts.add("complete", Some(complete.to_owned()));
     let tool = &record.tool;
     facts.add("oscost", Some(tool.version.clone()));
@@ -163,6 +164,6 @@ fn measured(record: &Record) -> Vec<(String, String)> {
     facts.add("profile", Some(settings.profile.clone()));
     facts.add("seed", Some(settings.seed.to_string()));
     let precision = settings.precision_pct.map(|pct| format!("{pct} % of the median"));
-    facts.add("precision aimed at", Some(precision.unwrap_or("repetitions fixed".into())));
+    facts.add("target precision", Some(precision.unwrap_or("fixed repetitions".into())));
     facts.0
 }

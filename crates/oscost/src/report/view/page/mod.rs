@@ -1,5 +1,4 @@
-//! A run, a comparison or a history on a page with room for everything: every figure, charts, and the
-//! machine.
+//! A run, a comparison or a history on a page: every figure, charts, and the machine.
 
 mod comparisons;
 mod curves;
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 use oscost_model::definition::Catalog;
 use oscost_model::record::{Record, Row};
 
-use crate::report::text::plain;
+use crate::report::text::{minute, plain};
 use crate::report::view::compare;
 use crate::report::view::curves::groups as curves_of;
 use crate::report::view::document::{Block, Section, View};
@@ -28,7 +27,7 @@ use crate::report::view::row::family;
 use crate::report::view::run as run_view;
 use crate::report::view::{catalog, event_scaling, predictions, programs, timer_survey};
 
-/// A run, and what else is known of it.
+/// A run, its study, and the definitions of its benchmarks.
 #[derive(Debug)]
 pub struct Shown<'a> {
     /// The run, with its raw batches where they are there.
@@ -76,33 +75,35 @@ pub fn comparison(shown: &compare::Shown<'_>, catalog: Option<&Catalog>) -> View
     }
 }
 
-/// The user's own words, or what was done.
+/// The user's label, or what was measured.
 fn title(record: &Record) -> String {
     match (&record.label, &record.settings.study) {
         (Some(label), _) => plain(label),
-        (None, Some(study)) => plain(&format!("{study}, again")),
-        (None, None) if !record.comparisons.is_empty() => "What a change costs here".to_owned(),
-        (None, None) => "What the operating system charges here".to_owned(),
+        (None, Some(study)) => plain(&format!("{study}, repeated")),
+        (None, None) if !record.comparisons.is_empty() => {
+            "What a change costs on this machine".to_owned()
+        }
+        (None, None) => "What the operating system charges on this machine".to_owned(),
     }
 }
 
-/// When, how long, and whether to its end.
+/// When it was measured, and whether to its end.
 fn when(record: &Record) -> String {
-    let text = |at: &str| plain(at.get(..16).unwrap_or(at)).replace('T', " ");
-    let cut = if record.complete { "" } else { "; the run was cut short" };
-    format!("Measured on {} UTC by oscost {}{cut}.", text(&record.started), record.tool.version)
+    let interrupted = if record.complete { "" } else { "; the run was interrupted" };
+    let (started, version) = (minute(&record.started), &record.tool.version);
+    format!("Measured on {started} UTC by oscost {version}{interrupted}.")
 }
 
-/// What `oscost explain` says of the benchmarks of rows.
+/// The explanations of the benchmarks of rows.
 fn explained<'a>(
     known: Option<&Catalog>,
     rows: impl Iterator<Item = &'a Row>,
-) -> BTreeMap<String, String> {
-    let text = |row: &Row| Some(catalog::explain(known?.get(&row.benchmark)?));
-    rows.filter_map(|row| Some((row.benchmark.clone(), text(row)?))).collect()
+) -> BTreeMap<String, Vec<Section>> {
+    let sections = |row: &Row| Some(catalog::explanation(known?.get(&row.benchmark)?));
+    rows.filter_map(|row| Some((row.benchmark.clone(), sections(row)?))).collect()
 }
 
-/// For each family its curves, and how its values are spread.
+/// For each family its curves, and the spread of its values.
 fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let mut names: Vec<&str> = Vec::new();
     for (_, row) in rows.measured() {
@@ -111,7 +112,7 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
         }
     }
     let groups = curves_of(record);
-    let mut parts = Vec::new();
+    let mut blocks = Vec::new();
     for (nth, &name) in names.iter().enumerate() {
         let mut of_name = Vec::new();
         let of_family = |benchmark: &str| benchmark.split('/').next() == Some(name);
@@ -124,29 +125,29 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
         }
         let members: Vec<(usize, &Row)> =
             rows.measured().filter(|(_, row)| family(row) == name).collect();
-        // Several names may make one word.
-        let word = rows::word(name);
-        let before = names[..nth].iter().filter(|other| rows::word(other) == word).count();
+        // Several names may have the same anchor.
+        let anchor = rows::anchor(name);
+        let before = names[..nth].iter().filter(|other| rows::anchor(other) == anchor).count();
         let id = match before {
-            0 => format!("spread-{word}"),
-            some => format!("spread-{word}.{some}"),
+            0 => format!("spread-{anchor}"),
+            some => format!("spread-{anchor}.{some}"),
         };
         of_name.extend(spread::chart(id, &members, rows).map(Block::chart));
         if !of_name.is_empty() {
-            parts.push(Block::Heading(plain(name)));
-            parts.append(&mut of_name);
+            blocks.push(Block::Heading(plain(name)));
+            blocks.append(&mut of_name);
         }
     }
     let title = "Family by family".to_owned();
-    (!parts.is_empty()).then(|| Section {
+    (!blocks.is_empty()).then(|| Section {
         id: "families".to_owned(),
         title,
-        blocks: parts,
+        blocks,
         ..Section::default()
     })
 }
 
-/// What rows say together: programs, steps of waits, groups of costs, halves of round trips.
+/// What follows from several rows: programs, steps of waits, groups of costs, halves of round trips.
 fn together(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let measured: Vec<&Row> = rows.measured().map(|(_, row)| row).collect();
     let mut blocks = programs::blocks(&measured);

@@ -174,7 +174,7 @@ fn line(at: usize, row: &Row) -> TableRow {
         Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
         Cell::text(notes.join(" ")).styled("small"),
     ];
-    TableRow { id: id(at), benchmark: row.benchmark.clone(), cells, ..TableRow::default() }
+    TableRow { id: id(at), benchmark: row.benchmark.clone(), ..TableRow::of(cells) }
 }
 
 /// The style of a row's class.
@@ -183,7 +183,7 @@ fn class_style(row: &Row) -> &'static str {
 }
 
 /// A word that may be part of an anchor.
-pub(super) fn word(text: &str) -> String {
+pub(super) fn anchor(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect()
 }
 
