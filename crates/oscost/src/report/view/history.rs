@@ -102,7 +102,7 @@ fn section(series: &Series, is_alone: bool) -> Section {
         let interval = last
             .interval
             .map(|[low, high]| format!(" ({} .. {})", style.number(low), style.number(high)));
-        format!("recent_shift: {}{}", style.with_unit(last.median), interval.unwrap_or_default())
+        format!("newest: {}{}", style.with_unit(last.median), interval.unwrap_or_default())
     }));
     let sentences = sentences(series);
     let blocks = match is_alone {
