@@ -1,9 +1,9 @@
 //! Change points of a series with one value per run.
 //!
-//! E-divisive with means (Matteson and James 2014): the split of a series into the two parts that are
-//! farthest apart, with a permutation test of how often chance separates two parts as far. A t test
-//! at the position of the largest t is not valid, since it ignores the search over all positions
-//! (docs/explanation/METHOD.md, section 15).
+//! E-divisive with means (Matteson and James 2014): the split of a series into the two parts that
+//! are farthest apart, with a permutation test of how often chance separates two parts as far. A t
+//! test at the position of the largest t is not valid, since it ignores the search over all
+//! positions (docs/explanation/METHOD.md, section 15).
 
 mod runs;
 #[cfg(test)]
@@ -38,8 +38,8 @@ const SHUFFLES_PER_SERIES: usize = 40;
 /// The maximum number of permutations; among more than a thousand series a discovery needs several
 /// that changed.
 const MAX_SHUFFLES: usize = 19_999;
-/// Below this number of points the maximum number of permutations is used: for 12 points with a step
-/// after 3, 2 of 220 orders separate them as well.
+/// Below this number of points the maximum number of permutations is used: for 12 points with a
+/// step after 3, 2 of 220 orders separate them as well.
 const FEW_POINTS: usize = 20;
 /// After this many exceedances the test stops early (Besag and Clifford 1991).
 const MAX_EXCEEDANCES: usize = MAX_SHUFFLES / 100 + 1;
@@ -75,8 +75,8 @@ pub struct SeriesChanges {
     pub changes: Vec<Change>,
     /// The p value of the first split of the whole window.
     pub p: f64,
-    /// The p value adjusted for the false discovery rate over all series. It refers to the series as
-    /// a whole, not to each of its changes.
+    /// The p value adjusted for the false discovery rate over all series. It refers to the series
+    /// as a whole, not to each of its changes.
     pub q: f64,
     /// Whether the series has significant changes that the correction over all series rejected.
     pub rejected_by_correction: bool,
@@ -89,8 +89,8 @@ pub struct SeriesChanges {
 /// Finds the changes of several series, each in the order of its runs. The seed determines the
 /// permutations. A series affects the others only by the correction for multiple series.
 ///
-/// `None` for a series with fewer than [`MIN_POINTS`] points or with values that are not finite; it is
-/// not counted in the correction.
+/// `None` for a series with fewer than [`MIN_POINTS`] points or with values that are not finite; it
+/// is not counted in the correction.
 pub fn changes(series: &[Vec<RunValue>], seed: u64) -> Vec<Option<SeriesChanges>> {
     let mut asked: Vec<Option<Series>> = series.iter().map(|runs| Series::of(runs, seed)).collect();
     let mut splits: Vec<Split> = asked.iter_mut().flatten().map(Series::first).collect();
@@ -186,8 +186,8 @@ impl Series {
     }
 
     /// The autocorrelation around the levels before and after a split, since a step itself causes
-    /// autocorrelation. If one of the parts has a significant split too, there are three levels; more
-    /// levels would absorb the autocorrelation.
+    /// autocorrelation. If one of the parts has a significant split too, there are three levels;
+    /// more levels would absorb the autocorrelation.
     fn autocorrelation_around(&self, at: usize) -> Option<f64> {
         let all = self.points.len();
         let one = residual_autocorrelation(&self.logs, &[0, at, all])?;
@@ -302,8 +302,8 @@ impl Series {
 /// `T = XY / (X + Y) * (2 E|x - y| - E|x - x'| - E|y - y'|)`, where X and Y are the weights
 /// of the parts.
 ///
-/// The means are over pairs of distinct points, as in the paper: including a point paired with itself
-/// biases small parts, and finds 86 instead of 90 of a hundred noisy steps of 5 %.
+/// The means are over pairs of distinct points, as in the paper: including a point paired with
+/// itself biases small parts, and finds 86 instead of 90 of a hundred noisy steps of 5 %.
 fn strongest_split(items: &[Item]) -> (usize, f64) {
     let all = Sums::of(items);
     // Of the first points: their own sums, and their distances from all points.
@@ -381,13 +381,13 @@ pub struct RecentShift {
     pub to: f64,
 }
 
-/// Whether the newest three points differ from the twenty before them: a fast rule for the end of the
-/// series only, which is repeated with each run, so its result is provisional. `None` if they do not
-/// differ, or with fewer than 23 points.
+/// Whether the newest three points differ from the twenty before them: a fast rule for the end of
+/// the series only, which is repeated with each run, so its result is provisional. `None` if they
+/// do not differ, or with fewer than 23 points.
 ///
-/// The median of the three must be outside the interval of the median of the twenty by more than the
-/// margin. It must also be beyond each of the twenty: for independent points this happens by chance
-/// once in 42 times. If the points are autocorrelated, all three must be beyond.
+/// The median of the three must be outside the interval of the median of the twenty by more than
+/// the margin. It must also be beyond each of the twenty: for independent points this happens by
+/// chance once in 42 times. If the points are autocorrelated, all three must be beyond.
 pub fn recent_shift(runs: &[RunValue]) -> Option<RecentShift> {
     let mut all = merge_bursts(runs)?;
     let (runs, points): (Vec<_>, Vec<_>) =

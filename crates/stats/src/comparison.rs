@@ -41,8 +41,8 @@ pub fn sign_test(differences: &[f64]) -> f64 {
 }
 
 /// Adjusts p values for the false discovery rate (Benjamini and Hochberg 1995): if all hypotheses
-/// with a result of at most `q` are rejected, the expected share of false rejections is at most `q`.
-/// The results are in the order of the p values.
+/// with a result of at most `q` are rejected, the expected share of false rejections is at most
+/// `q`. The results are in the order of the p values.
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&one, &other| p[one].total_cmp(&p[other]));

@@ -1,7 +1,8 @@
-//! Comparison of two curves: which one is cheaper in which range, and the difference of their slopes.
+//! Comparison of two curves: which one is cheaper in which range, and the difference of their
+//! slopes.
 //!
-//! A statement about a size rests on the points at that size only, so it holds whatever the curves do
-//! between sizes. Fitted laws only locate the intersection within a gap. Differences below three
+//! A statement about a size rests on the points at that size only, so it holds whatever the curves
+//! do between sizes. Fitted laws only locate the intersection within a gap. Differences below three
 //! standard deviations are not significant, since a run compares many pairs at many sizes
 //! (docs/explanation/METHOD.md, section 8).
 
@@ -38,8 +39,8 @@ pub struct CurveOrder {
     pub alternates: bool,
 }
 
-/// Compares the curve with the higher cost at the largest size with another one, both with ascending
-/// sizes. `None` with fewer than [`MIN_COMMON_SIZES`] common sizes.
+/// Compares the curve with the higher cost at the largest size with another one, both with
+/// ascending sizes. `None` with fewer than [`MIN_COMMON_SIZES`] common sizes.
 pub fn compare_curves(costlier: &[SizeCost], cheaper: &[SizeCost]) -> Option<CurveOrder> {
     let shared = common_sizes(costlier, cheaper);
     let (first, last) = (shared.first()?, shared.last()?);
@@ -135,8 +136,8 @@ fn points(sizes: &[SizeCost]) -> Vec<(f64, f64)> {
     sizes.iter().map(|size| (size.n, size.figure)).collect()
 }
 
-/// The slope of the relative least-squares line: the cost of one more unit of size. `None` below two
-/// sizes.
+/// The slope of the relative least-squares line: the cost of one more unit of size. `None` below
+/// two sizes.
 pub fn fitted_slope(sizes: &[SizeCost], resampling: Resampling) -> Option<ResampledValue> {
     let mut draws = Vec::with_capacity(resampling.resamples);
     resampling.for_each(sizes, |points| draws.push(relative_slope(points)));

@@ -1,7 +1,7 @@
 //! Cost groups: exact one-dimensional k-means, with borderline members found by resampling.
 //!
-//! Costs are compared by ratio, so groups are formed on logarithms to base 10. A group means that its
-//! costs are close to each other and far from the others, not that they have a common cause
+//! Costs are compared by ratio, so groups are formed on logarithms to base 10. A group means that
+//! its costs are close to each other and far from the others, not that they have a common cause
 //! (docs/explanation/METHOD.md, section 7).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -75,8 +75,8 @@ pub struct Borderline {
     pub alternative: Option<usize>,
 }
 
-/// Groups costs by exact k-means with the number of groups chosen by BIC, and finds borderline costs
-/// by resampling all of them from their intervals. Deterministic for a `seed`.
+/// Groups costs by exact k-means with the number of groups chosen by BIC, and finds borderline
+/// costs by resampling all of them from their intervals. Deterministic for a `seed`.
 pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
     let of = assign_groups(costs);
     let count = of.iter().max().map_or(0, |last| last + 1);
@@ -228,8 +228,8 @@ impl Sums {
         Self(sums)
     }
 
-    /// The sum of squares of the values from `first` to `last` about their mean; a negative rounding
-    /// error becomes 0.
+    /// The sum of squares of the values from `first` to `last` about their mean; a negative
+    /// rounding error becomes 0.
     fn squares(&self, first: usize, last: usize) -> f64 {
         let (before, behind) = (self.0[first], self.0[last + 1]);
         let (sum, squares) = (behind.0 - before.0, behind.1 - before.1);
@@ -336,7 +336,8 @@ mod tests {
         }
     }
 
-    /// Twenty costs from 1.2 ns to 150 us, as section 7 of docs/explanation/METHOD.md describes them.
+    /// Twenty costs from 1.2 ns to 150 us, as section 7 of docs/explanation/METHOD.md describes
+    /// them.
     const TWENTY: [f64; 20] = [
         1.2, 1.3, 1.6, 20.0, 22.0, 25.0, 110.0, 124.0, 130.0, 150.0, 170.0, 200.0, 250.0, 900.0,
         1_200.0, 1_500.0, 5_000.0, 25_000.0, 60_000.0, 150_000.0,

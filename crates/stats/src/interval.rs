@@ -33,8 +33,8 @@ impl Nominal {
     /// 95 %, for a number of repetitions that was fixed beforehand, without interim looks.
     pub const FIXED: Self = Self(0.95);
 
-    /// 96.5 %, for [`AdaptiveStopping`](super::stopping::AdaptiveStopping), where it covers the true
-    /// median in 95 % of runs.
+    /// 96.5 %, for [`AdaptiveStopping`](super::stopping::AdaptiveStopping), where it covers the
+    /// true median in 95 % of runs.
     ///
     /// A rule that stops when the interval is narrow prefers runs where it is narrow by chance. In
     /// simulations of five distributions and three goals, nominal 95 % intervals cover the truth in
@@ -75,8 +75,8 @@ pub fn median_exact(sorted: &[f64], nominal: Nominal) -> Option<Interval> {
     Some(Interval { lo: sorted[k - 1], hi: sorted[n - k] })
 }
 
-/// The reported interval of a median: the exact interval, interpolated to the nominal coverage by the
-/// method of Hettmansperger and Sheather (1986). `None` below six values (at 95 %).
+/// The reported interval of a median: the exact interval, interpolated to the nominal coverage by
+/// the method of Hettmansperger and Sheather (1986). `None` below six values (at 95 %).
 ///
 /// The interpolation is exact for the Laplace distribution, and within one percentage point of the
 /// nominal 95 % for the distributions of costs, from six values on (docs/explanation/METHOD.md,

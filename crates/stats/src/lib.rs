@@ -2,8 +2,8 @@
 //!
 //! The crate answers the questions that a benchmark asks of its repetitions: the median and its
 //! interval, how many repetitions are enough, the slope and the law of a curve, whether two lists
-//! differ, and since when a series has changed. It does no input or output and keeps no state, so it
-//! can be used by other programs. It does not know where a number comes from.
+//! differ, and since when a series has changed. It does no input or output and keeps no state, so
+//! it can be used by other programs. It does not know where a number comes from.
 //!
 //! Conventions:
 //!
@@ -27,9 +27,10 @@
 //! Tests compare every function with published or exactly known values. The method is described in
 //! docs/explanation/METHOD.md, sections 3, 4, 8, 11 and 15.
 //!
-//! The binomial tails behind [`interval::median_hs`] and [`comparison::sign_test`] are computed here
-//! instead of by `statrs`: each needs the whole sequence of cumulated terms once, in a few
-//! additions and multiplications, and figures in existing records must stay equal to the last digit.
+//! The binomial tails behind [`interval::median_hs`] and [`comparison::sign_test`] are computed
+//! here instead of by `statrs`: each needs the whole sequence of cumulated terms once, in a few
+//! additions and multiplications, and figures in existing records must stay equal to the last
+//! digit.
 
 pub mod change;
 pub mod comparison;

@@ -4,8 +4,8 @@
 ///
 /// `None` with fewer than two distinct `x`.
 ///
-/// The line has an intercept. A line through the origin would add fixed costs (clock, loop, call) to
-/// the slope: for x = d, 2d, .. Nd and a fixed cost c it is too steep by `3c / ((2N+1) d)`
+/// The line has an intercept. A line through the origin would add fixed costs (clock, loop, call)
+/// to the slope: for x = d, 2d, .. Nd and a fixed cost c it is too steep by `3c / ((2N+1) d)`
 /// (docs/explanation/METHOD.md, section 2).
 ///
 /// Sums are relative to the first point and to running means (Welford 1962), so a large common

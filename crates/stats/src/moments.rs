@@ -1,12 +1,13 @@
-//! Mean and standard deviation, for comparison with published studies. A single disturbed value moves
-//! both, so they are not used as estimates (docs/explanation/METHOD.md, section 4).
+//! Mean and standard deviation, for comparison with published studies. A single disturbed value
+//! moves both, so they are not used as estimates (docs/explanation/METHOD.md, section 4).
 
 /// The arithmetic mean, in the unit of the values. `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The sample standard deviation (divisor n - 1), in the unit of the values. `None` below two values.
+/// The sample standard deviation (divisor n - 1), in the unit of the values. `None` below two
+/// values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() >= 2)?;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

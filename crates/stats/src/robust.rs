@@ -1,4 +1,5 @@
-//! Robust measures of spread and location, reported as cross-checks and never used to reject values.
+//! Robust measures of spread and location, reported as cross-checks and never used to reject
+//! values.
 
 use super::order;
 

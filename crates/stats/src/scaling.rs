@@ -1,8 +1,8 @@
 //! Scaling: the law by which a cost grows with a size, its fixed and marginal cost, and intervals.
 //!
 //! Laws are fitted with an intercept and relative weights, since a cost has a fixed and a growing
-//! part, and its uncertainty is proportional to it (docs/explanation/METHOD.md, section 8). Without an
-//! intercept, 500 + 2 N would always be classified as logarithmic (test S15).
+//! part, and its uncertainty is proportional to it (docs/explanation/METHOD.md, section 8). Without
+//! an intercept, 500 + 2 N would always be classified as logarithmic (test S15).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -133,8 +133,8 @@ pub struct Scaling {
 /// Fits all laws by relative least squares, selects one by BIC, and computes bootstrap intervals
 /// from `resamples` draws with `seed`.
 ///
-/// `None` with fewer than [`MIN_SIZES`] sizes, a range below [`MIN_SIZE_RATIO`], or numbers that are
-/// not positive and finite.
+/// `None` with fewer than [`MIN_SIZES`] sizes, a range below [`MIN_SIZE_RATIO`], or numbers that
+/// are not positive and finite.
 pub fn fit_scaling(sizes: &[SizeCost], resamples: usize, seed: u64) -> Option<Scaling> {
     let is_valid = |size: &SizeCost| {
         size.n >= 1.0
@@ -195,8 +195,8 @@ pub fn fit_scaling(sizes: &[SizeCost], resamples: usize, seed: u64) -> Option<Sc
     })
 }
 
-/// The sums of relative least squares: the response is 1 everywhere, and the columns of the fixed and
-/// the growing part are divided by the cost.
+/// The sums of relative least squares: the response is 1 everywhere, and the columns of the fixed
+/// and the growing part are divided by the cost.
 struct Sums {
     /// The largest value of the law, which scales the sums so that a cube loses no precision.
     unit: f64,

@@ -1,7 +1,7 @@
 //! Segmented regression: where a curve bends or jumps, on logarithmic scales.
 //!
-//! Points have a known uncertainty from their own repetitions, so the number of segments follows from
-//! the noise, without a tuning parameter (docs/explanation/METHOD.md, section 8).
+//! Points have a known uncertainty from their own repetitions, so the number of segments follows
+//! from the noise, without a tuning parameter (docs/explanation/METHOD.md, section 8).
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ pub const MIN_SEGMENT_POINTS: usize = 4;
 /// The reduction of the sum of squares that justifies a further segment, in units of ln n. With
 /// 2 ln n one straight curve in four seems to bend, with 4 ln n one in a hundred (test S16).
 pub const PENALTY_PER_LOG_POINTS: f64 = 4.0;
-/// A break may be wherever the sum of squares exceeds the minimum by at most this: the 95 % quantile
-/// of the likelihood ratio of a break position (Hansen 2000).
+/// A break may be wherever the sum of squares exceeds the minimum by at most this: the 95 %
+/// quantile of the likelihood ratio of a break position (Hansen 2000).
 const POSITION_LIKELIHOOD_RATIO: f64 = 7.35;
 
 /// A measured point on logarithmic scales.
@@ -65,8 +65,8 @@ pub fn raise_small_uncertainties(points: &[LogPoint]) -> Vec<LogPoint> {
 
 /// The optimal segmentation of a curve with the default penalty.
 ///
-/// `None` with fewer than two segments' points, if `x` is not strictly ascending, or for numbers that
-/// are not finite.
+/// `None` with fewer than two segments' points, if `x` is not strictly ascending, or for numbers
+/// that are not finite.
 pub fn segments(points: &[LogPoint]) -> Option<Segments> {
     with_penalty(points, penalty(points.len()))
 }
@@ -118,9 +118,9 @@ pub fn with_penalty(points: &[LogPoint], penalty: f64) -> Option<Segments> {
 
 /// The position of the single break of a range, and its interval.
 ///
-/// The number of segments is decided with at least four points in each. The position is refined with
-/// at least two: nine points with four on each side would leave two positions only, and a break
-/// elsewhere would be assigned to one of them with false confidence.
+/// The number of segments is decided with at least four points in each. The position is refined
+/// with at least two: nine points with four on each side would leave two positions only, and a
+/// break elsewhere would be assigned to one of them with false confidence.
 fn locate_break(points: &[LogPoint], range: Range<usize>, found: usize) -> Break {
     let squares = |from: usize, to: usize| {
         let mut line = Line::default();
@@ -254,7 +254,8 @@ mod tests {
                 "{found:?}"
             );
         }
-        // Four parameters cannot distinguish whether the last point or the last two are off the line.
+        // Four parameters cannot distinguish whether the last point or the last two are off the
+        // line.
         let edge = segments(&curve(|x| if x < 7.0 { 0.0 } else { 0.5 }, 9)).unwrap().breaks[0];
         assert_eq!((edge.last_before, edge.first_after), (6, 8));
     }

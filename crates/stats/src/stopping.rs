@@ -23,9 +23,9 @@ pub const THOROUGH_FIRST_PHASE: usize = 30;
 /// from six on, coverage is up to half a percentage point lower in simulation.
 const FIRST_LOOK_REPETITIONS: usize = 10;
 
-/// The minimum number of repetitions in the second phase of a thorough run: from here on coverage is
-/// within half a percentage point of the nominal level for all distributions, and the half-width is
-/// 1.3 % at a spread of 2 % (docs/explanation/METHOD.md, sections 3 and 4).
+/// The minimum number of repetitions in the second phase of a thorough run: from here on coverage
+/// is within half a percentage point of the nominal level for all distributions, and the half-width
+/// is 1.3 % at a spread of 2 % (docs/explanation/METHOD.md, sections 3 and 4).
 const MIN_THOROUGH_REPETITIONS: usize = 15;
 
 /// The precision goal of a run for each case.
@@ -66,9 +66,9 @@ pub enum Decision {
 /// The adaptive rule, for a default run: it looks at 10 repetitions and then after 50 % more each
 /// time, and stops when two consecutive intervals are narrow enough.
 ///
-/// One narrow interval is often chance, two in a row rarely; the remaining bias is compensated by the
-/// level [`ADAPTIVE`](super::interval::Nominal::ADAPTIVE), which belongs to this rule. The growing
-/// steps keep the number of looks logarithmic.
+/// One narrow interval is often chance, two in a row rarely; the remaining bias is compensated by
+/// the level [`ADAPTIVE`](super::interval::Nominal::ADAPTIVE), which belongs to this rule. The
+/// growing steps keep the number of looks logarithmic.
 #[derive(Clone, Debug)]
 pub struct AdaptiveStopping {
     goal: Goal,
@@ -103,9 +103,9 @@ impl AdaptiveStopping {
 /// The thorough rule, for published figures: the number of repetitions of a second phase, fixed
 /// beforehand by the width after a first phase (Stein 1945).
 ///
-/// The width shrinks with the square root of the repetitions, so the count is that of the first phase
-/// times the square of the ratio of widths, at least 15 and at most the goal's maximum, which is also
-/// the result if the first phase has no interval.
+/// The width shrinks with the square root of the repetitions, so the count is that of the first
+/// phase times the square of the ratio of widths, at least 15 and at most the goal's maximum, which
+/// is also the result if the first phase has no interval.
 ///
 /// The values of the first phase are not used again. Both intervals are
 /// [`FIXED`](super::interval::Nominal::FIXED). Since the first width is an estimate, up to half of

@@ -111,9 +111,9 @@ impl CaseEstimate {
 
 /// Half the width of an interval as a fraction of the median.
 ///
-/// A median that is smaller than its own uncertainty (an op without a cost) is no scale for a width:
-/// the width is then relative to what the clock showed, including the loop. If all values are equal,
-/// as with counts, the width is 0 whatever the value is.
+/// A median that is smaller than its own uncertainty (an op without a cost) is no scale for a
+/// width: the width is then relative to what the clock showed, including the loop. If all values
+/// are equal, as with counts, the width is 0 whatever the value is.
 pub fn relative_half_width(median: f64, raw: f64, interval: Option<Interval>) -> Option<f64> {
     let half = interval?.half_width();
     if half == 0.0 {

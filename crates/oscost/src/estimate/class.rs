@@ -2,15 +2,15 @@
 //! section 7).
 //!
 //! The counts of an op decide first; its cost decides only between two classes with the same
-//! mechanism. Limits of cost are ratios to the null call of the same run, so that a class has the same
-//! meaning on every machine and with all mitigations.
+//! mechanism. Limits of cost are ratios to the null call of the same run, so that a class has the
+//! same meaning on every machine and with all mitigations.
 
 use oscost_stats::interval::Interval;
 
 /// A call is light up to this multiple of the null call.
 const MAX_LIGHT_FACTOR: f64 = 3.0;
-/// Work in fewer than one in ten ops is incidental: one or two of 23 counted ops may touch a page for
-/// the first time.
+/// Work in fewer than one in ten ops is incidental: one or two of 23 counted ops may touch a page
+/// for the first time.
 const MIN_WORK_SHARE: f64 = 0.1;
 /// A count contains up to this many incidental faults, however many ops it has.
 const MAX_INCIDENTAL_FAULTS: f64 = 2.5;
@@ -99,8 +99,8 @@ pub struct Classification {
     pub unexpected: bool,
 }
 
-/// The class of an op with this evidence and this cost (`None` if its figure is not the cost of a warm
-/// op); `null_call` is the cost of the null call.
+/// The class of an op with this evidence and this cost (`None` if its figure is not the cost of a
+/// warm op); `null_call` is the cost of the null call.
 pub fn classify(
     evidence: &Evidence,
     cost: Option<CostNs>,
@@ -149,13 +149,14 @@ impl Evidence {
         (works || copies).then_some(Class::Heavy)
     }
 
-    /// Whether ops without a call enter the kernel by faults: by more than the incidental one or two.
+    /// Whether ops without a call enter the kernel by faults: by more than the incidental one or
+    /// two.
     fn enters_by_faults(&self) -> bool {
         self.faults.is_some_and(|faults| faults * self.counted_ops > MAX_INCIDENTAL_FAULTS)
     }
 
-    /// Whether an op outside the kernel is so short that it cannot explain its cost: a read of a clock,
-    /// or a few instructions.
+    /// Whether an op outside the kernel is so short that it cannot explain its cost: a read of a
+    /// clock, or a few instructions.
     fn is_short(&self, cost: CostNs) -> bool {
         let few = |instructions: f64| cost.median > MAX_INSTRUCTION_NS * instructions;
         self.vdso == Some(true) || self.instructions.is_some_and(few)

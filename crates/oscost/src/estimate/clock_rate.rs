@@ -23,24 +23,24 @@ pub(super) struct ClockRate {
 /// only the long baseline: the first short rate is then used. A clock that counts instructions has
 /// no rate: a tick is an instruction.
 pub(super) fn clock_rate(calibrations: &[(Calibration, ClockSync)]) -> Option<ClockRate> {
-    let (first, begun) = calibrations.first()?;
+    let (first, first_sync) = calibrations.first()?;
     let of_first = |has_drifted| ClockRate { clock: *first, error_ppm: None, has_drifted };
     if counts_instructions(first) {
         return Some(of_first(false));
     }
-    let Some((last, ended)) = calibrations.get(1..).and_then(<[_]>::last) else {
+    let Some((last, last_sync)) = calibrations.get(1..).and_then(<[_]>::last) else {
         return Some(of_first(false));
     };
-    let Some(long) = begun.ticks_per_ns(ended) else {
+    let Some(long_rate) = first_sync.ticks_per_ns(last_sync) else {
         return Some(of_first(true));
     };
-    let error_ppm = 1e6 * begun.rate_error(ended);
-    let deviation_ppm = |short: f64| 1e6 * (short / long - 1.0).abs();
+    let error_ppm = 1e6 * first_sync.rate_error(last_sync);
+    let deviation_ppm = |short_rate: f64| 1e6 * (short_rate / long_rate - 1.0).abs();
     let allowed = MAX_RATE_CHANGE_PPM + error_ppm;
     if [first, last].iter().any(|it| deviation_ppm(it.ticks_per_ns) > allowed) {
         return Some(of_first(true));
     }
-    let clock = Calibration { ticks_per_ns: long, ..*first };
+    let clock = Calibration { ticks_per_ns: long_rate, ..*first };
     Some(ClockRate { clock, error_ppm: Some(error_ppm), has_drifted: false })
 }
 

@@ -13,8 +13,8 @@ use super::clock_rate::counts_instructions;
 use super::row_state::RowState;
 use oscost_stats::order;
 
-/// A larger difference of a reference case before and after the run means that something was attached,
-/// or that the machine changed.
+/// A larger difference of a reference case before and after the run means that something was
+/// attached, or that the machine changed.
 const MAX_REFERENCE_DRIFT_PCT: f64 = 3.0;
 /// A tick of `/proc/stat`, in nanoseconds.
 const USER_HZ_TICK_NS: f64 = 10_000_000.0;
@@ -104,8 +104,8 @@ fn class(lost_pct: Option<f64>, steal_pct: Option<f64>) -> Option<&'static str> 
 }
 
 /// The reference cases' raw medians in the first and in the last third of the run: of the workers
-/// before and after the rounds, and of those in the adjacent third of the rounds, so that the median
-/// does not depend on one unusual process.
+/// before and after the rounds, and of those in the adjacent third of the rounds, so that the
+/// median does not depend on one unusual process.
 fn reference_cases(rows: &[&RowState], clock: Option<&Calibration>) -> ReferenceCases {
     let mut medians = [BTreeMap::new(), BTreeMap::new()];
     for row in rows.iter().filter(|row| row.planned.is_reference) {

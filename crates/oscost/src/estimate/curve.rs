@@ -130,8 +130,8 @@ impl CurveRows<'_> {
         let pieces = segments(&log_points(&sizes));
         let law = fit_scaling(&sizes, RESAMPLES, seed);
         let law_holds = law.as_ref().zip(pieces.as_ref()).is_some_and(|(law, pieces)| {
-            // A law must fit as well as the segments. Without breaks, it may fit slightly worse: the
-            // slope of a segment is a free parameter.
+            // A law must fit as well as the segments. Without breaks, it may fit slightly worse:
+            // the slope of a segment is a free parameter.
             let tolerance = if pieces.breaks.is_empty() { BIC_MARGIN } else { 0.0 };
             law.chi_square + penalty(sizes.len()) <= pieces.cost + tolerance
         });
@@ -236,8 +236,8 @@ impl CurveRows<'_> {
         sizes
     }
 
-    /// The points with a logarithm and an interval, as costs in ns: a rate of bytes becomes the time
-    /// for the bytes that an op transfers, other rates the time of an op.
+    /// The points with a logarithm and an interval, as costs in ns: a rate of bytes becomes the
+    /// time for the bytes that an op transfers, other rates the time of an op.
     fn sizes(&self) -> Vec<SizeCost> {
         let is_transfer_size = self.axis == self.definition.bytes_axis;
         let cost = |value: u64, figure: f64, unit: Unit| match unit {
@@ -315,8 +315,8 @@ fn bend_intervals(
 }
 
 /// The smallest value from which on a rate is saturated: all intervals from there on reach to a
-/// twentieth below the largest rate. `None` if only the last point is, if an interval is missing, and
-/// for costs.
+/// twentieth below the largest rate. `None` if only the last point is, if an interval is missing,
+/// and for costs.
 fn saturation(points: &[CurvePoint], better: Better) -> Option<Saturation> {
     if better != Better::Higher {
         return None;

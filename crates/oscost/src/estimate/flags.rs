@@ -117,8 +117,8 @@ fn is_skewed(values: &[f64], median: f64, half_width: f64) -> bool {
     })
 }
 
-/// Whether workers have not settled when they are timed: the interval of the log ratio of their last
-/// third to their first one is beyond 1 %.
+/// Whether workers have not settled when they are timed: the interval of the log ratio of their
+/// last third to their first one is beyond 1 %.
 fn drifts(values: &[WorkerValue], nominal: Nominal) -> bool {
     const ALLOWED: f64 = 0.01;
     let ratios: Vec<f64> = values

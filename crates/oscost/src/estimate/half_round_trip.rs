@@ -1,8 +1,8 @@
 //! Whether the one-way time is half of the round trip, from the rows of one run.
 //!
 //! A study that cannot time one way halves the round trip. If a family has both (`round-trip`, and
-//! `one-way` with an axis `way` and the points `there` and `back`), the assumption gets a verdict at
-//! each point of the other axes (docs/explanation/METHOD.md, section 4).
+//! `one-way` with an axis `way` and the points `there` and `back`), the assumption gets a verdict
+//! at each point of the other axes (docs/explanation/METHOD.md, section 4).
 
 use oscost_model::one_way::{Equivalence, Figure, HalfRoundTrip, OneWay};
 use oscost_model::point::{Point, Value};
@@ -12,8 +12,8 @@ use oscost_model::unit::Unit;
 /// Half of a round trip and the one-way time are equivalent within this factor.
 const MARGIN: f64 = 1.03;
 
-/// The ratio of the widths of normal intervals of 90 % and 95 %: two one-sided tests at 5 % correspond
-/// to an interval of 90 %.
+/// The ratio of the widths of normal intervals of 90 % and 95 %: two one-sided tests at 5 %
+/// correspond to an interval of 90 %.
 const WIDTH_90_OF_95: f64 = 1.645 / 1.960;
 
 /// The verdict on both ways together.

@@ -14,11 +14,11 @@ use oscost_stats::interval::Interval;
 
 /// The benchmark whose reference case is the null call.
 const NULL_CALL: &str = "syscall/getppid";
-/// The empty function, called like a system call; if the run does not contain it, a plain call of an
-/// empty function.
+/// The empty function, called like a system call; if the run does not contain it, a plain call of
+/// an empty function.
 const EMPTY_FUNCTIONS: [&str; 2] = ["syscall/function", "procedure/call:args=0,chain=independent"];
-/// A call with an invalid number: entry and exit only. If the run does not contain it, the null call
-/// is used.
+/// A call with an invalid number: entry and exit only. If the run does not contain it, the null
+/// call is used.
 const INVALID_CALL: &str = "syscall/invalid";
 
 /// The page size, if the machine does not report it.
@@ -80,8 +80,8 @@ pub(super) fn set_classes(states: &[RowState], rows: &mut [Row], page_bytes: Opt
     }
 }
 
-/// The flags of rows whose ops work on a file: the backing of its file system, and that a file which
-/// is cold in a guest may be cached by the host.
+/// The flags of rows whose ops work on a file: the backing of its file system, and that a file
+/// which is cold in a guest may be cached by the host.
 pub(super) fn set_file_flags(rows: &mut [Row], virtualization: Option<&str>) {
     let is_guest = virtualization.is_some_and(|kind| kind != "none");
     for row in rows {
@@ -143,8 +143,8 @@ fn cost(row: &Row) -> Option<CostNs> {
     Some(CostNs { median: estimate.median, interval })
 }
 
-/// The counts of a row's op; `None` if it was not measured, if its calls were not counted, and if its
-/// figure is not the cost of an op.
+/// The counts of a row's op; `None` if it was not measured, if its calls were not counted, and if
+/// its figure is not the cost of an op.
 fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
     let is_cost = matches!(row.mode, Some(Mode::U | Mode::B | Mode::S | Mode::C));
     if row.estimate.is_none() || !is_cost || row.unit != Unit::NsPerOp {

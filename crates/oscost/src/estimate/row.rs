@@ -167,8 +167,8 @@ impl RowState {
         own.map(|rule| CallRule { caller: Caller::Own, ..rule }).collect()
     }
 
-    /// The kernel's accounting of the workers per op, or per message if an op is a byte of one. There
-    /// is none for other transfers, whose ops are bytes.
+    /// The kernel's accounting of the workers per op, or per message if an op is a byte of one.
+    /// There is none for other transfers, whose ops are bytes.
     fn metrics(&self, workers: &[EvaluatedWorker<'_>]) -> BTreeMap<String, Metric> {
         let each = self.planned.definition.ops_per_message(&self.planned.case.point);
         if self.plan.as_ref().is_none_or(|plan| plan.mode == Mode::T && each == 1) {

@@ -1,9 +1,10 @@
 //! The cost per idle descriptor of the steps of a wait, from the rows of one run.
 //!
-//! Study cs161-syscalls splits a call of select or poll into steps: the set is passed and checked; if
-//! nothing is ready, the caller blocks on the whole set; it is woken, and the events are reported.
-//! Family `event` measures each step alone or as the difference of two costs. The cost of a step per
-//! descriptor is then a slope, or a difference of slopes (docs/explanation/METHOD.md, section 8).
+//! Study cs161-syscalls splits a call of select or poll into steps: the set is passed and checked;
+//! if nothing is ready, the caller blocks on the whole set; it is woken, and the events are
+//! reported. Family `event` measures each step alone or as the difference of two costs. The cost of
+//! a step per descriptor is then a slope, or a difference of slopes (docs/explanation/METHOD.md,
+//! section 8).
 
 use std::collections::BTreeSet;
 

@@ -37,8 +37,8 @@ pub struct WorkerValue {
     pub samples: usize,
     /// The median number of ops in a sample.
     pub ops_per_sample: u64,
-    /// In mode U and T the slopes between neighbouring sizes, the median of each: if they differ, the
-    /// points are not on a line, and one slope does not describe them.
+    /// In mode U and T the slopes between neighbouring sizes, the median of each: if they differ,
+    /// the points are not on a line, and one slope does not describe them.
     pub segments: Vec<f64>,
     /// The medians of its first and its last third.
     pub first_and_last_third: Option<(f64, f64)>,

@@ -1,7 +1,7 @@
 //! Treatments attached to the system: during a whole run, or while one row is measured.
 //!
-//! During a whole run, a clocksource is set before the clocks are calibrated and until they are calibrated again, since
-//! clocks read it. All other treatments are attached after calibration.
+//! During a whole run, a clocksource is set before the clocks are calibrated and until they are
+//! calibrated again, since clocks read it. All other treatments are attached after calibration.
 
 use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;

@@ -1,4 +1,5 @@
-//! Journals of runs on simulated machines that count instructions: one boot, or two that are compared.
+//! Journals of runs on simulated machines that count instructions: one boot, or two that are
+//! compared.
 
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};

@@ -1,5 +1,5 @@
-//! A synthetic run of any number of rows with everything that runs contain: curves, floors, classes,
-//! flags, unmeasured rows, and raw batches. It is deterministic.
+//! A synthetic run of any number of rows with everything that runs contain: curves, floors,
+//! classes, flags, unmeasured rows, and raw batches. It is deterministic.
 
 use oscost_model::curve::{BoundedValue, Break, Curve, CurvePoint, Scaling};
 use oscost_model::point::Point;

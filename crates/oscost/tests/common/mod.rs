@@ -78,9 +78,10 @@ impl Sandbox {
         // That user must be able to use the programs and directories.
         let files = self.folder("files");
         for (from, name) in [(tool(), "oscost"), (worker(), "oscost-worker")] {
-            // Copied under another name and renamed, since a running program cannot be written to. By
-            // another process, since a file open for writing here is inherited for a moment by the
-            // processes that other tests start, and such a program cannot be executed (ETXTBSY).
+            // Copied under another name and renamed, since a running program cannot be written to.
+            // By another process, since a file open for writing here is inherited for a moment by
+            // the processes that other tests start, and such a program cannot be executed
+            // (ETXTBSY).
             let copied = Command::new("cp").arg(from).arg(files.join("new")).status().unwrap();
             assert!(copied.success());
             fs::set_permissions(files.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -118,8 +119,8 @@ impl Sandbox {
         self.oscost(&[&["run", "--seed", "1", "--at", &target], arguments].concat())
     }
 
-    /// The processes of this test: those with its directory in their arguments, and the workers whose
-    /// working directory it is.
+    /// The processes of this test: those with its directory in their arguments, and the workers
+    /// whose working directory it is.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let tmp = self.folder("tmp");
         let mark = format!("TMPDIR={}", tmp.display()).into_bytes();

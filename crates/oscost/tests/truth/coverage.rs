@@ -1,9 +1,9 @@
-//! The statistics with known true values: how often an interval contains the true median. Each test is
-//! a row of docs/explanation/METHOD.md, section 10; a test named `control` uses a wrong method on
-//! purpose, which shows that the row would detect it.
+//! The statistics with known true values: how often an interval contains the true median. Each test
+//! is a row of docs/explanation/METHOD.md, section 10; a test named `control` uses a wrong method
+//! on purpose, which shows that the row would detect it.
 //!
-//! Seeds are fixed, so a test passes always or never. The counts are so large that other seeds would
-//! pass too: the results are four standard errors from the accepted limits.
+//! Seeds are fixed, so a test passes always or never. The counts are so large that other seeds
+//! would pass too: the results are four standard errors from the accepted limits.
 
 use oscost_stats::interval::{Interval, Nominal, median_exact, median_hs};
 use oscost_stats::order::{median, sorted};

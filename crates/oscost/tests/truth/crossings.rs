@@ -1,5 +1,5 @@
-//! Which of two curves is cheaper, with known true costs: S15 of docs/explanation/METHOD.md, section 10,
-//! for pairs of curves. A test named `control` uses a wrong method on purpose.
+//! Which of two curves is cheaper, with known true costs: S15 of docs/explanation/METHOD.md,
+//! section 10, for pairs of curves. A test named `control` uses a wrong method on purpose.
 
 use oscost_stats::crossing::{
     CurveOrder, LawFits, Resampling, compare_curves, fitted_slope, secant_slope,

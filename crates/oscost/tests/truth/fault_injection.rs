@@ -1,5 +1,5 @@
-//! Each injected fault, and the check of the method that detects it. A suite that does not detect them
-//! proves nothing.
+//! Each injected fault, and the check of the method that detects it. A suite that does not detect
+//! them proves nothing.
 
 use oscost_model::fault_injection::{InjectedFault, with_fault};
 

@@ -77,13 +77,13 @@ const MIN_WEIGHT: f64 = 0.25;
 /// part's weight is the sum of its points'. Permutations keep values and weights together, so the p
 /// values stay valid.
 ///
-/// No weight exceeds 1. An interval of a dozen repetitions is itself off by a third, and runs differ
-/// by more than their intervals state: a run with a tenth of the usual half-width would have a
-/// hundredfold weight, and form a part by itself. A point without an interval has weight 1.
+/// No weight exceeds 1. An interval of a dozen repetitions is itself off by a third, and runs
+/// differ by more than their intervals state: a run with a tenth of the usual half-width would have
+/// a hundredfold weight, and form a part by itself. A point without an interval has weight 1.
 ///
 /// No weight is below 0.25. A figure that rises often becomes less certain too: otherwise the new
-/// points would have no weight, and the change would not be found. It also avoids parts whose weight
-/// is mostly rounding error.
+/// points would have no weight, and the change would not be found. It also avoids parts whose
+/// weight is mostly rounding error.
 pub(super) fn weights(points: &[RunValue]) -> Vec<f64> {
     let usual = median_half_width(points).unwrap_or(0.0);
     let weight = |point: &RunValue| match valid_half_width(point) {
@@ -99,8 +99,8 @@ const MIN_AUTOCORRELATION: f64 = 0.1;
 /// The maximum autocorrelation that is removed, so that something is left of a random walk.
 const MAX_AUTOCORRELATION: f64 = 0.9;
 
-/// The lag-one autocorrelation of the residuals around the medians of the segments between `bounds`;
-/// `None` if it is negligible.
+/// The lag-one autocorrelation of the residuals around the medians of the segments between
+/// `bounds`; `None` if it is negligible.
 ///
 /// Estimating a level from the points biases it by -(1 + 3 r) / n (Kendall 1954), and each further
 /// level by as much again, which is corrected.

@@ -11,8 +11,8 @@ use super::rows::{
 };
 use crate::estimate::conditions::is_very_noisy;
 
-/// The memory of a virtual machine differs by what its kernel reserves; a larger ratio means another
-/// machine.
+/// The memory of a virtual machine differs by what its kernel reserves; a larger ratio means
+/// another machine.
 const MAX_MEMORY_RATIO: f64 = 1.10;
 
 /// Why two rows of one case on one target cannot be compared; `None` if they can.

@@ -186,9 +186,9 @@ impl CountComparison {
     }
 }
 
-/// Why the counts of two runs cannot be compared: another emulator, processor, memory size or worker
-/// takes other instructions for the same work. Another kernel or kernel command line is what is
-/// compared.
+/// Why the counts of two runs cannot be compared: another emulator, processor, memory size or
+/// worker takes other instructions for the same work. Another kernel or kernel command line is what
+/// is compared.
 pub(super) fn count_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<String> {
     let vm = |it: RunRow<'_>| it.machine().and_then(|machine| machine.vm.clone());
     let (Some(one), Some(other)) = (vm(base), vm(new)) else {
@@ -305,7 +305,8 @@ mod tests {
     proptest! {
         #[test]
         fn swapped_sides_swap_the_verdict_and_the_sign(one in any_side(), other in any_side()) {
-            let (there, back) = (compare_counts(&one, &other).unwrap(), compare_counts(&other, &one).unwrap());
+            let there = compare_counts(&one, &other).unwrap();
+            let back = compare_counts(&other, &one).unwrap();
             let swapped = match there.verdict {
                 Verdict::Larger => Verdict::Smaller,
                 Verdict::Smaller => Verdict::Larger,
@@ -320,7 +321,10 @@ mod tests {
         }
 
         #[test]
-        fn a_side_equals_itself_and_any_instruction_more_shows(value in 1u32..1 << 30, more in 1u32..99) {
+        fn a_side_equals_itself_and_each_further_instruction_is_found(
+            value in 1u32..1 << 30,
+            more in 1u32..99,
+        ) {
             let (base, new) = (exactly(value.into()), exactly(f64::from(value) + f64::from(more)));
             prop_assert_eq!(compare_counts(&base, &base).unwrap().verdict, Verdict::Equivalent);
             let found = compare_counts(&base, &new).unwrap();

@@ -62,7 +62,8 @@ pub(in crate::estimate) struct Interleaved<'a> {
     pub(in crate::estimate) clock: &'a Calibration,
 }
 
-/// One pair: when it was measured, its ratio, and the added cost of the new side in the case's unit.
+/// One pair: when it was measured, its ratio, and the added cost of the new side in the case's
+/// unit.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     at_s: f64,
@@ -128,7 +129,8 @@ impl<'a> Interleaved<'a> {
         boots.chain(rows).chain(controls).collect()
     }
 
-    /// Compares rows of two boots: counts do not drift, so rows are compared and not pairs of workers.
+    /// Compares rows of two boots: counts do not drift, so rows are compared and not pairs of
+    /// workers.
     fn compare_boots(self, pairing: &Pairing) -> Option<Comparison> {
         let indexed = |index: u32| {
             let row = self.rows.get(index as usize)?;
@@ -185,8 +187,8 @@ impl<'a> Interleaved<'a> {
                 of_name.map(|(.., value)| *value).filter(|&value| is_cost(value))
             };
             let both = base.iter().filter_map(|(round, it)| Some((it, &new.get(round)?.1)));
-            // A metric that is 0 in some trials is not compared: leaving out only those trials would
-            // bias the ratio.
+            // A metric that is 0 in some trials is not compared: leaving out only those trials
+            // would bias the ratio.
             let pairs = both.map(|((at_s, base), new)| {
                 let (base, new) = (figure(base)?, figure(new)?);
                 Some(Pair { at_s: *at_s, ratio: new / base, added: new - base, ties: 0 })
@@ -221,8 +223,8 @@ impl<'a> Interleaved<'a> {
         let mut first = None;
         for control in self.controls.iter().filter(|it| it.design == design) {
             let state = self.states.get(control.row as usize)?;
-            let Some(how) = self.sample_context(state) else { continue };
-            let [one, other] = [0, 1].map(|arm| by_round(&control.samples, arm, how));
+            let Some(context) = self.sample_context(state) else { continue };
+            let [one, other] = [0, 1].map(|arm| by_round(&control.samples, arm, context));
             first.get_or_insert(control.row);
             pairs.extend(pair(control.at_s, &one, &other, design));
         }
@@ -317,7 +319,8 @@ impl<'a> Interleaved<'a> {
         }
     }
 
-    /// Whether the speculation control of the two sides differs: its cost is then part of the effect.
+    /// Whether the speculation control of the two sides differs: its cost is then part of the
+    /// effect.
     fn speculation_differs(self, versus: &Pairing) -> bool {
         let of = |row: u32| -> BTreeSet<&str> {
             let workers = self.states[row as usize].workers.iter();
@@ -331,8 +334,8 @@ impl<'a> Interleaved<'a> {
         !base.is_empty() && !new.is_empty() && base != new
     }
 
-    /// How often one op woke the monitor of its row; without a monitor, how many calls it made, if a
-    /// treatment acts on calls.
+    /// How often one op woke the monitor of its row; without a monitor, how many calls it made, if
+    /// a treatment acts on calls.
     fn monitored_per_op(self, row: u32) -> Option<f64> {
         let (state, row) = (&self.states[row as usize], &self.rows[row as usize]);
         let wakeups = state.workers.iter().filter_map(|worker| match &worker.outcome {

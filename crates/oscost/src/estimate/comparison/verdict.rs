@@ -42,8 +42,8 @@ const RUN_TO_RUN_SD: f64 = 0.025;
 /// Half the width of a normal interval of 95 %, in standard deviations.
 const Z_95: f64 = 1.960;
 
-/// The distance beyond the end of an interval, in standard deviations, of an effect that is detected
-/// in four of five comparisons.
+/// The distance beyond the end of an interval, in standard deviations, of an effect that is
+/// detected in four of five comparisons.
 const Z_80: f64 = 0.842;
 
 /// The effect found in a pair of rows, before correction for the number of pairs.
@@ -164,8 +164,8 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
 ///
 /// The interval describes what another two runs would show: that of the two medians, widened by the
 /// known variation between runs, and extended by the drift of the reference cases. Its tails are
-/// assumed to be exponential, with 5 % at its ends, since flicker noise strays further than a normal
-/// distribution. It is too wide for the verdict `equivalent`.
+/// assumed to be exponential, with 5 % at its ends, since flicker noise strays further than a
+/// normal distribution. It is too wide for the verdict `equivalent`.
 pub fn unpaired_effect(
     base: &[f64],
     new: &[f64],
@@ -259,8 +259,8 @@ pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<Judgement> {
     judged.iter().zip(margins.iter().zip(&q)).map(verdict).collect()
 }
 
-/// The minimum number of pairs for one discovery among this many rows: with J pairs, the p of a sign
-/// test is at least 2^(1-J).
+/// The minimum number of pairs for one discovery among this many rows: with J pairs, the p of a
+/// sign test is at least 2^(1-J).
 pub fn min_pairs_for_discovery(rows: usize) -> u32 {
     (1.0 + (rows as f64 / MAX_FALSE_DISCOVERY_RATE).log2()).ceil() as u32
 }
@@ -396,8 +396,8 @@ mod tests {
             "the reference cases drifted too"
         );
         assert_eq!(verdict(&judge(1.0, 0.0)), Verdict::Inconclusive, "never equivalent");
-        let [there, back] = [judge(1.2, 0.01), judge(1.0 / 1.2, 0.01)];
-        assert!((there.effect + back.effect).abs() < 1e-9 && (there.p / back.p - 1.0).abs() < 0.1);
+        let [up, down] = [judge(1.2, 0.01), judge(1.0 / 1.2, 0.01)];
+        assert!((up.effect + down.effect).abs() < 1e-9 && (up.p / down.p - 1.0).abs() < 0.1);
         assert_eq!(
             unpaired_effect(&around(100.0)[..5], &around(100.0), [Nominal::FIXED; 2], 0.0),
             None

@@ -159,7 +159,7 @@ pub(super) fn judge(curves: &mut [Curve], shapes: &[Shape]) {
         .collect();
     for at in 0..curves.len() {
         let set = (0..curves.len()).filter(|&other| keys[other] == keys[at]);
-        let seen = set.filter_map(|other| {
+        let bends_of_set = set.filter_map(|other| {
             let points = &curves[other].points;
             Some(CurveBends {
                 capacity: shapes[other].capacity?,
@@ -167,9 +167,9 @@ pub(super) fn judge(curves: &mut [Curve], shapes: &[Shape]) {
                 sizes: [points.first()?.value, points.last()?.value],
             })
         });
-        let seen: Vec<CurveBends> = seen.collect();
-        if !seen.is_empty() {
-            curves[at].capacity = verdict(&seen).map(CapacityVerdict::into_record);
+        let bends_of_set: Vec<CurveBends> = bends_of_set.collect();
+        if !bends_of_set.is_empty() {
+            curves[at].capacity = verdict(&bends_of_set).map(CapacityVerdict::into_record);
         }
     }
 }

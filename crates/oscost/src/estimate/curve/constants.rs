@@ -43,8 +43,8 @@ pub(super) fn constants<'a>(
         add(machine.memory.huge_page_kib.map(|kib| kib << 10), 8, "a huge page");
         let caches = machine.caches.iter().filter(|it| it.kind.as_deref() != Some("Instruction"));
         for cache in caches {
-            // A copy has its bytes in the cache twice, as source and as destination: the cache is full
-            // at half its size.
+            // A copy has its bytes in the cache twice, as source and as destination: the cache is
+            // full at half its size.
             let size = cache.size_kib.map(|kib| kib << 10);
             let (rank, whole, half) = match cache.level {
                 Some(1) => (9, "L1d", "half of L1d"),

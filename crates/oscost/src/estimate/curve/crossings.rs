@@ -118,7 +118,8 @@ struct CurveGroup {
 /// The groups of curves that are compared.
 ///
 /// If curves of a benchmark differ on several axes, the first one counts: a definition names the
-/// mechanism before the circumstances, and that an op with more work costs more is not a comparison.
+/// mechanism before the circumstances, and that an op with more work costs more is not a
+/// comparison.
 fn groups(sides: &[CurveSide]) -> Vec<CurveGroup> {
     let mut found: Vec<CurveGroup> = Vec::new();
     for (index, side) in sides.iter().enumerate() {

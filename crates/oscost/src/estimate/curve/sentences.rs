@@ -149,7 +149,8 @@ fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String>
     ))
 }
 
-/// Which of two curves is the cheaper one, and where. `names_other`: whether it names the other one.
+/// Which of two curves is the cheaper one, and where. `names_other`: whether it names the other
+/// one.
 fn cheaper_sentence(it: &Crossing, alternates: bool, names_other: bool) -> String {
     let Crossing { costlier, cheaper, item, .. } = it;
     let [first, last] = it.range.map(|number| axis_number(it, number as f64));

@@ -1,6 +1,6 @@
-//! Checks of comparisons with known true effects, S7 to S12 of docs/explanation/METHOD.md, section 10,
-//! each a function that returns its result: they must pass in the tests of `comparison.rs`, and fail
-//! with an injected fault in those of `fault_injection.rs`.
+//! Checks of comparisons with known true effects, S7 to S12 of docs/explanation/METHOD.md, section
+//! 10, each a function that returns its result: they must pass in the tests of `comparison.rs`, and
+//! fail with an injected fault in those of `fault_injection.rs`.
 //!
 //! Seeds are fixed, so a check passes always or never.
 
@@ -33,7 +33,8 @@ fn normal(source: &mut Source) -> f64 {
     source.lognormal(1.0).ln()
 }
 
-/// The drift of a machine: the standard deviations of a slow drift and of sudden shifts of the level.
+/// The drift of a machine: the standard deviations of a slow drift and of sudden shifts of the
+/// level.
 #[derive(Clone, Copy, Debug)]
 struct MachineDrift {
     drift: f64,
@@ -98,8 +99,8 @@ pub(crate) fn s7_pairs() -> CheckResult {
     accept("S7 pairs", good, &found)
 }
 
-/// S7: two runs of the same forty rows, on a machine that differs by 2.5 % between runs, with another
-/// 2.5 % for each row.
+/// S7: two runs of the same forty rows, on a machine that differs by 2.5 % between runs, with
+/// another 2.5 % for each row.
 pub(crate) fn s7_separate_runs() -> CheckResult {
     const ROWS: usize = 40;
     let (mut good, mut found) = (true, String::new());

@@ -84,8 +84,8 @@ impl Shape {
         let relative = match self {
             Self::Lognormal => 1.0,
             Self::FloorAndExponential => 1.0 + 0.03 * 2f64.ln(),
-            // The upper part is at least nine standard deviations above the lower one, so the median
-            // is a quantile of the lower one: 5/9 and 5/7, here in standard deviations.
+            // The upper part is at least nine standard deviations above the lower one, so the
+            // median is a quantile of the lower one: 5/9 and 5/7, here in standard deviations.
             Self::TenthContaminated => (SMALL_NOISE * 0.139_710_298_881_862_1).exp(),
             Self::Bimodal => (SMALL_NOISE * 0.565_948_821_932_863_1).exp(),
             Self::ParetoTail => 1.0 + 0.02 * (2f64.powf(1.0 / TAIL_INDEX) - 1.0),

@@ -1,5 +1,5 @@
-//! Arms side by side on a simulated machine: fork twins, toggled workers and pairs of workers are those
-//! of the real run, their costs are the known true ones.
+//! Arms side by side on a simulated machine: fork twins, toggled workers and pairs of workers are
+//! those of the real run, their costs are the known true ones.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

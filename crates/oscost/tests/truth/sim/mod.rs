@@ -1,5 +1,5 @@
-//! A simulated machine behind the session of a run: calibration, pilot, warm-up, batches, rejection,
-//! rounds, stopping and estimates are the real ones.
+//! A simulated machine behind the session of a run: calibration, pilot, warm-up, batches,
+//! rejection, rounds, stopping and estimates are the real ones.
 
 #![expect(dead_code, reason = "each test program uses its own part of this")]
 
@@ -72,8 +72,8 @@ impl SimSession {
         Self::with(hello, subjects)
     }
 
-    /// A machine whose supervisor has checked its clocks like a real one: the counter may be faulty,
-    /// and the kernel may use another clocksource; the other clocks are good or missing.
+    /// A machine whose supervisor has checked its clocks like a real one: the counter may be
+    /// faulty, and the kernel may use another clocksource; the other clocks are good or missing.
     pub(crate) fn with_checked_clocks(
         subjects: Vec<SimulatedSubject>,
         clocksource: &str,
@@ -156,7 +156,8 @@ impl SimSession {
         }
     }
 
-    /// The calibration of the clock by the worker's code; computed once, unless the clock is faulty.
+    /// The calibration of the clock by the worker's code; computed once, unless the clock is
+    /// faulty.
     fn calibrate(&mut self, kind: ClockKind) -> (Calibration, ClockSync) {
         let truth = truth_for_clock(kind, &self.subjects[0].truth);
         let machine = SimulatedMachine::new(&truth, 1, self.now_ns);

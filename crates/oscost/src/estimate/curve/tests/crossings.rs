@@ -124,7 +124,7 @@ fn many_curves_are_compared_with_the_cheapest_alone_and_circumstances_are_not_co
         rows.into_iter().filter(|row| row.point.get("by") == Some(&Value::from("a"))).collect();
     assert_eq!(crossed(&both, &alone)[0].differing_axis, "peer_cpu");
     // Curves of two targets are not compared.
-    let mut apart = mechanisms(&costs, &five[..2]);
-    apart[9..].iter_mut().for_each(|row| row.target.text = "ssh:there".into());
-    assert_eq!(crossed(&costs, &apart), []);
+    let mut two_targets = mechanisms(&costs, &five[..2]);
+    two_targets[9..].iter_mut().for_each(|row| row.target.text = "ssh:there".into());
+    assert_eq!(crossed(&costs, &two_targets), []);
 }
