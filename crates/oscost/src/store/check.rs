@@ -1,4 +1,5 @@
-//! Checks what a valid record must satisfy beyond its types, so that code that reads it later need not.
+//! Checks what a valid record must satisfy beyond its types, so that code that reads it later need
+//! not.
 
 use oscost_model::record::{Record, Row, RowOutcome};
 

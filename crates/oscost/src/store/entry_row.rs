@@ -1,7 +1,7 @@
 //! A journal entry as two columns: JSON without samples, and the packed samples.
 //!
-//! Samples are by far the largest part of a journal. A sample takes some 130 bytes as JSON and about
-//! ten packed, and code that reads a journal for anything else need not unpack them.
+//! Samples are by far the largest part of a journal. A sample takes some 130 bytes as JSON and
+//! about ten packed, and code that reads a journal for anything else need not unpack them.
 
 use std::error::Error;
 

@@ -96,7 +96,8 @@ impl From<rusqlite::Error> for Cause {
     fn from(error: rusqlite::Error) -> Self {
         let code = error.sqlite_error().map(|failure| (failure.code, failure.extended_code));
         match code {
-            // WAL keeps its index in a small mapped file; on a full disk its growth often fails first.
+            // WAL keeps its index in a small mapped file; on a full disk its growth often fails
+            // first.
             Some((_, ffi::SQLITE_IOERR_SHMSIZE)) => Cause::Full,
             Some((ErrorCode::DiskFull, _)) => Cause::Full,
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Cause::Locked,

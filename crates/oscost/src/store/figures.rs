@@ -1,9 +1,9 @@
 //! Summaries of runs: what a history needs of thousands of runs, without reading their journals.
 //!
-//! A summary is computed from a run's record by the caller, since the store does not build records. A
-//! run may lack one, if it was stored by an older oscost or if writing it failed; the store lists such
-//! runs, and their summaries can be added later. A summary carries the number of the rules by which
-//! it was made, and is only valid for these.
+//! A summary is computed from a run's record by the caller, since the store does not build records.
+//! A run may lack one, if it was stored by an older oscost or if writing it failed; the store lists
+//! such runs, and their summaries can be added later. A summary carries the number of the rules by
+//! which it was made, and is only valid for these.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,14 +51,14 @@ impl Store {
         cases(&self.conn).map_err(|cause| self.error("list the cases of".to_owned(), cause))
     }
 
-    /// All runs with a summary by these rules, the oldest first, each with its figures of the wanted
-    /// cases.
+    /// All runs with a summary by these rules, the oldest first, each with its figures of the
+    /// requested cases.
     pub fn figures(
         &self,
         rules: u32,
-        wanted: &dyn Fn(&str) -> bool,
+        is_requested: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<SummarisedRun>, StoreError> {
-        figures(&self.conn, rules, wanted)
+        figures(&self.conn, rules, is_requested)
             .map_err(|cause| self.error("read the figures of".to_owned(), cause))
     }
 }
@@ -135,8 +135,8 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
     )?
     .execute((run, rules, tool?, worker?, catalog?, link?, peer, clock_drifted))?;
     let mut statement = tx.prepare_cached(
-        "INSERT INTO machine_state (run, position, machine, kernel, release, build_id, microcode, command_line,
-                            mitigations, modules, tracers, clock, class)
+        "INSERT INTO machine_state (run, position, machine, kernel, release, build_id, microcode,
+                                    command_line, mitigations, modules, tracers, clock, class)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     for (at, state) in machine_states.iter().enumerate() {
@@ -157,8 +157,8 @@ fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause
         ))?;
     }
     let mut statement = tx.prepare_cached(
-        "INSERT INTO figure (run, position, of_case, target, machine, peer, rev, unit, mode, flags, median,
-                             low, high, cpu, subject, file, monitor)
+        "INSERT INTO figure (run, position, of_case, target, machine, peer, rev, unit, mode, flags,
+                             median, low, high, cpu, subject, file, monitor)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )?;
     for (at, figure) in figures.iter().enumerate() {
@@ -208,7 +208,7 @@ const SEPARATOR: &str = " ";
 fn figures(
     conn: &Connection,
     rules: u32,
-    wanted: &dyn Fn(&str) -> bool,
+    is_requested: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<SummarisedRun>, Cause> {
     // One transaction, since another process may delete a run between the queries.
     let tx = conn.unchecked_transaction()?;
@@ -225,7 +225,8 @@ fn figures(
     let mut order = Vec::new();
     let mut kept: BTreeMap<i64, SummarisedRun> = BTreeMap::new();
     let mut statement = tx.prepare(
-        "SELECT run, id, started, record IS NOT NULL, tool, worker, catalog, link, peer, clock_drifted
+        "SELECT run, id, started, record IS NOT NULL, tool, worker, catalog, link, peer,
+                clock_drifted
          FROM summary JOIN run ON run.key = summary.run
          WHERE rules = ?1 AND ended IS NOT NULL ORDER BY started, id",
     )?;
@@ -268,7 +269,8 @@ fn figures(
             });
         }
     }
-    let wanted: HashMap<i64, bool> = texts.iter().map(|(&key, text)| (key, wanted(text))).collect();
+    let requested: HashMap<i64, bool> =
+        texts.iter().map(|(&key, text)| (key, is_requested(text))).collect();
     let mut statement = tx.prepare(
         "SELECT run, of_case, target, machine, peer, rev, unit, mode, flags, median, low, high,
                 cpu, subject, file, monitor
@@ -277,7 +279,7 @@ fn figures(
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let case: i64 = row.get(1)?;
-        if !wanted.get(&case).copied().unwrap_or(false) {
+        if !requested.get(&case).copied().unwrap_or(false) {
             continue;
         }
         if let Some(of) = kept.get_mut(&row.get(0)?) {

@@ -8,8 +8,8 @@ use std::fmt;
 use serde::Serialize;
 use serde::ser;
 
-/// A rule for texts: given the key of a text, or that of its list, and the text; the error says what is
-/// wrong with it.
+/// A rule for texts: given the key of a text, or that of its list, and the text; the error says
+/// what is wrong with it.
 pub(super) type TextRule = fn(key: &str, text: &str) -> Result<(), String>;
 
 /// The rule that accepts every text.

@@ -1,15 +1,15 @@
 //! The store: every run that was measured here or imported, in one SQLite file.
 //!
 //! What is this room for? It keeps journals, one committed entry at a time, so that after a kill at
-//! any moment everything that was finished is there. It lists and finds runs, returns a journal as it
-//! was written, imports records after a complete check, and deletes. With each run it keeps the
+//! any moment everything that was finished is there. It lists and finds runs, returns a journal as
+//! it was written, imports records after a complete check, and deletes. With each run it keeps the
 //! figures that a history needs, so that a history reads no journal.
 //!
 //! What may it not know? How a record is computed from a journal, and what any figure in either
 //! means. In turn no other room sees SQL, a table or a SQLite error.
 //!
-//! The store never blocks a run: each way in which a disk or another process can prevent an operation
-//! is a [`Cause`] of its own, after which the caller can continue without a store.
+//! The store never blocks a run: each way in which a disk or another process can prevent an
+//! operation is a [`Cause`] of its own, after which the caller can continue without a store.
 
 mod check;
 mod entry_row;

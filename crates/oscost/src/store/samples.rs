@@ -1,12 +1,13 @@
 //! Samples as bytes: about ten each, where JSON takes 130.
 //!
-//! The first byte is the version. Samples follow to the end of the bytes, each as the difference from
-//! the previous one (the first one from zeros): a byte that says which parts follow, and the parts.
-//! Neighbours are similar, so most parts are left out, and differences are smaller than the numbers.
+//! The first byte is the version. Samples follow to the end of the bytes, each as the difference
+//! from the previous one (the first one from zeros): a byte that says which parts follow, and the
+//! parts. Neighbours are similar, so most parts are left out, and differences are smaller than the
+//! numbers.
 //!
-//! The format contains no lengths, so none has to be trusted: what unpacking allocates is bounded by
-//! the number of bytes. Numbers are little-endian in groups of seven bits, with the eighth bit set in
-//! all but the last byte (LEB128); the sign of a difference is its lowest bit.
+//! The format contains no lengths, so none has to be trusted: what unpacking allocates is bounded
+//! by the number of bytes. Numbers are little-endian in groups of seven bits, with the eighth bit
+//! set in all but the last byte (LEB128); the sign of a difference is its lowest bit.
 
 use oscost_model::worker::Sample;
 use thiserror::Error;
@@ -14,8 +15,8 @@ use thiserror::Error;
 /// The version of the format.
 const VERSION: u8 = 1;
 
-/// The bits of the first byte of a sample. It is followed by the ticks, then by the parts whose bits are
-/// set, in this order.
+/// The bits of the first byte of a sample. It is followed by the ticks, then by the parts whose
+/// bits are set, in this order.
 mod part {
     /// The difference of `arm`.
     pub(super) const ARM: u8 = 1;
@@ -116,8 +117,8 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
     Ok(samples)
 }
 
-/// The wrapping difference between two numbers, with its sign in the lowest bit (zigzag), so that small
-/// differences in either direction are small numbers.
+/// The wrapping difference between two numbers, with its sign in the lowest bit (zigzag), so that
+/// small differences in either direction are small numbers.
 fn difference(from: u64, to: u64) -> u64 {
     let difference = to.wrapping_sub(from) as i64;
     ((difference << 1) ^ (difference >> 63)) as u64

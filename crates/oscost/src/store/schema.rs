@@ -14,15 +14,16 @@ const APPLICATION: i64 = 0x6f73_6373;
 /// The schema.
 ///
 /// `run` is the listing. It follows from the entries and is written with them, so that a listing
-/// reads no journal. `record` is null for a run that was measured here; it is the last column, since
-/// a large value slows down the columns behind it. Entries are ordered by `key`: SQLite gives a new
-/// row a key above all others of its table. So are predictions, whose key is also their number.
+/// reads no journal. `record` is null for a run that was measured here; it is the last column,
+/// since a large value slows down the columns behind it. Entries are ordered by `key`: SQLite gives
+/// a new row a key above all others of its table. So are predictions, whose key is also their
+/// number.
 ///
 /// `summary`, `machine_state` and `figure` hold what a history needs of a run, so that it reads no
-/// journal either. A run without a row in `summary` has not been summarised yet, and one with another
-/// number of `rules` than this program's is summarised again. `text` holds each of their texts once:
-/// thousands of runs name the same cases. Figures are clustered by run, since they are inserted and
-/// deleted with it; a history reads all of them.
+/// journal either. A run without a row in `summary` has not been summarised yet, and one with
+/// another number of `rules` than this program's is summarised again. `text` holds each of their
+/// texts once: thousands of runs name the same cases. Figures are clustered by run, since they are
+/// inserted and deleted with it; a history reads all of them.
 const SCHEMA: &str = "
     CREATE TABLE run (
         key INTEGER PRIMARY KEY,
@@ -104,8 +105,8 @@ const SCHEMA: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// The version of the schema, raised whenever the schema or the meaning of stored data changes. There
-/// is no migration before the first release: a store of another version is refused.
+/// The version of the schema, raised whenever the schema or the meaning of stored data changes.
+/// There is no migration before the first release: a store of another version is refused.
 pub(super) const VERSION: i64 = 5;
 
 /// Creates the schema in a new database, or refuses one of another version without changing it.
@@ -150,8 +151,8 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
     Ok(tx.commit()?)
 }
 
-/// The version of a database; 0 if it is empty. It needs a transaction, since it makes three queries
-/// and another process may create the tables meanwhile.
+/// The version of a database; 0 if it is empty. It needs a transaction, since it makes three
+/// queries and another process may create the tables meanwhile.
 fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
     let pragma = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);

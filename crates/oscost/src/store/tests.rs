@@ -1,4 +1,5 @@
-//! What only tests inside the room can show: a full disk, another process, and the settings of SQLite.
+//! What only tests inside the room can show: a full disk, another process, and the settings of
+//! SQLite.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Writes runs. Each operation is one committed transaction: either all of it is stored, or nothing.
+//! Writes runs. Each operation is one committed transaction: either all of it is stored, or
+//! nothing.
 
 use std::time::Duration;
 

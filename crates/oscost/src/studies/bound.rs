@@ -1,13 +1,13 @@
 //! What is predicted of a cost (a value, a bound or a range), and whether it holds.
 //!
-//! A prediction holds, does not hold, or is undecided: where an interval lies on both sides of a bound,
-//! and without an interval.
+//! A prediction holds, does not hold, or is undecided: where an interval lies on both sides of a
+//! bound, and without an interval.
 
 use std::fmt;
 
 /// A value holds if the cost differs from it by at most this factor. With less than a quarter, two
-/// runs of one case on one machine may disagree; with much more, the value would hold on any machine
-/// of the last ten years. A wider prediction is written as a range.
+/// runs of one case on one machine may disagree; with much more, the value would hold on any
+/// machine of the last ten years. A wider prediction is written as a range.
 pub const VALUE_TOLERANCE_FACTOR: f64 = 1.25;
 
 /// The largest cost: in nanoseconds it is a quarter of an hour.
@@ -75,7 +75,8 @@ impl Bound {
         }
     }
 
-    /// Whether it holds for a cost with this figure and interval. Without an interval it is undecided.
+    /// Whether it holds for a cost with this figure and interval. Without an interval it is
+    /// undecided.
     pub fn judge(&self, value: f64, interval: Option<[f64; 2]>) -> PredictionResult {
         let Some([low, high]) = interval else { return PredictionResult::Undecided };
         if ![value, low, high].iter().all(|number| number.is_finite()) {

@@ -2,9 +2,10 @@
 
 use super::quantity::Quantity;
 
-/// Added costs are the same constant if they differ from their mean by at most this. The five of study
-/// ph-2000 are within 0.6 % of their mean. With 1 % the code layout of five loops would decide, and
-/// with 20 % a monitor that reads arguments could not be distinguished from one that does not.
+/// Added costs are the same constant if they differ from their mean by at most this. The five of
+/// study ph-2000 are within 0.6 % of their mean. With 1 % the code layout of five loops would
+/// decide, and with 20 % a monitor that reads arguments could not be distinguished from one that
+/// does not.
 pub const EQUAL_WITHIN_PCT: f64 = 5.0;
 
 /// A claim of a study.

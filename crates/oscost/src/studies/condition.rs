@@ -88,18 +88,18 @@ pub fn judge(condition: &Condition, record: &Record) -> ConditionResult {
         },
         ConditionKind::InterruptsOff => found(
             Holds::Cannot,
-            "user code cannot disable them; oscost detects batches with an interrupt and leaves them \
-             out of its own figure",
+            "user code cannot disable them; oscost detects batches with an interrupt and leaves \
+             them out of its own figure",
         ),
         ConditionKind::FixedFrequency => fixed_frequency(machine),
         ConditionKind::Alone => found(
             Holds::Yes,
-            "oscost holds a lock of the machine; the first lines say how noisy other programs make it",
+            "oscost holds a lock of the machine; the first lines say how noisy it was",
         ),
         ConditionKind::Unoptimised => found(
             Holds::No,
-            "only rows with code=plain are loops and calls as compiled without optimisation; the code \
-             around all others is optimised",
+            "only rows with code=plain are loops and calls as compiled without optimisation; the \
+             code around all others is optimised",
         ),
         ConditionKind::Other => found(Holds::Unknown, "it cannot be checked"),
     }

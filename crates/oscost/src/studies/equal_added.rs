@@ -28,8 +28,8 @@ pub(super) struct EqualAddedResult {
 /// Judges whether the costs added to some cases, given by round, are the same.
 ///
 /// The machine drifts between rounds, so a case is compared with the mean of all cases of the same
-/// round, and the interval is that of the median of these differences. All intervals together contain
-/// the true values in 95 % of runs (Bonferroni), so a constant is refuted in at most 5 %.
+/// round, and the interval is that of the median of these differences. All intervals together
+/// contain the true values in 95 % of runs (Bonferroni), so a constant is refuted in at most 5 %.
 pub(super) fn equal_added(cases: &[BTreeMap<u32, f64>]) -> EqualAddedResult {
     let none = |verdict, added| EqualAddedResult { verdict, added, each: vec![None; cases.len()] };
     let undecided = |why: String| Verdict::Undecided(why);

@@ -101,8 +101,8 @@ impl Formula {
         }
     }
 
-    /// The number of calls of an op for which its value is `value`, if it contains only calls: one, for
-    /// a million calls and the thirty of a start-up. `None` if that is not known.
+    /// The number of calls of an op for which its value is `value`, if it contains only calls: one,
+    /// for a million calls and the thirty of a start-up. `None` if that is not known.
     pub fn calls_of(&self, value: f64) -> Option<f64> {
         struct CallCount(f64);
         impl Variables for CallCount {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_papers_derive_is_derived() {
+    fn formulas_of_papers_are_parsed_and_computed() {
         for (text, value, degree) in [
             ("this", 12.0, 1),
             ("this / 2", 6.0, 1),
@@ -269,38 +269,38 @@ mod tests {
             assert_eq!((formula.value(&Table), formula.degree()), (Some(value), Ok(degree)));
         }
         assert_eq!(Formula::parse("this / \"none\"").unwrap().value(&Table), None);
-        let per = |text: &str| Formula::parse(text).unwrap().own_figure_factor();
-        assert_eq!([per("this / 2"), per("1000 * this")], [Some(0.5), Some(1_000.0)]);
+        let factor = |text: &str| Formula::parse(text).unwrap().own_figure_factor();
+        assert_eq!([factor("this / 2"), factor("1000 * this")], [Some(0.5), Some(1_000.0)]);
         let calls = |text: &str, value| Formula::parse(text).unwrap().calls_of(value);
         assert_eq!(calls("calls * 1000000 + 30", 2_000_030.0), Some(2.0));
         assert_eq!([calls("calls * calls", 4.0), calls("this", 1.0), calls("30", 30.0)], [None; 3]);
-        assert_eq!([per("this / \"a\""), per("this - \"a\""), per("calls")], [None; 3]);
+        assert_eq!([factor("this / \"a\""), factor("this - \"a\""), factor("calls")], [None; 3]);
         assert_eq!(Formula::parse("this / (1 - 1)").unwrap().value(&Table), None);
         assert_eq!(Formula::parse("this / \"a\" * \"b\"").unwrap().rows(), ["a", "b"]);
     }
 
     #[test]
-    fn what_is_no_formula_is_refused_with_the_reason() {
+    fn an_invalid_formula_is_refused_with_the_reason() {
         for (text, why) in [
             ("", "missing"),
             ("this +", "missing"),
-            ("this that", "goes on"),
-            ("that", "neither"),
-            ("(this", "stays open"),
-            ("\"this", "name stays open"),
+            ("this that", "continues after its end"),
+            ("that", "is none of"),
+            ("(this", "is not closed"),
+            ("\"this", "quotes of a name are not closed"),
             ("this + 1", "cannot be added"),
             ("1..2", "missing"),
-            (&"(".repeat(40), "brackets in brackets"),
+            (&"(".repeat(40), "nested too deeply"),
             (&"1+".repeat(80), "too long"),
         ] {
-            let said = Formula::parse(text).unwrap_err();
-            assert!(said.contains(why), "{text}: {said}");
+            let error = Formula::parse(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_stands_there_is_read_or_refused(text in "\\PC{0,40}|[-+*/()a-z0-9.\" ]{0,40}") {
+        fn any_text_is_parsed_or_refused(text in "\\PC{0,40}|[-+*/()a-z0-9.\" ]{0,40}") {
             if let Ok(formula) = Formula::parse(&text) {
                 prop_assert!(formula.degree().is_ok());
                 let _ = formula.value(&Table);

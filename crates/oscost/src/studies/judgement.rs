@@ -23,9 +23,9 @@ pub struct JudgedClaim<'a> {
     pub verdict: Verdict,
     /// What is added to its cases on average; `None` for claims of other kinds, and without rounds.
     pub added: Option<AddedCost>,
-    /// The value of each of its cases, in the order of the claim: the difference of its added cost from
-    /// the mean, as a share of that mean; or its ratio. Of a claim on one target, the value of each
-    /// quantity.
+    /// The value of each of its cases, in the order of the claim: the difference of its added cost
+    /// from the mean, as a share of that mean; or its ratio. Of a claim on one target, the value of
+    /// each quantity.
     pub values: Vec<Option<IntervalEstimate>>,
     /// What the study's own figures say, if it has them all.
     pub published: Option<PublishedResult>,
@@ -75,7 +75,8 @@ pub(super) fn judge<'a>(
         }
     };
     if void {
-        let why = "the control shows a difference where there is none: no difference of this run is valid";
+        let why = "the control shows a difference where there is none: no difference of this run is \
+                   valid";
         judged.verdict = Verdict::Undecided(why.to_owned());
     }
     judged

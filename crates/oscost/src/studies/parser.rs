@@ -82,7 +82,8 @@ impl Reader<'_> {
         Ok(study)
     }
 
-    /// The clock rates of the study's machine; its time stamp counter, if any, ran at core frequency.
+    /// The clock rates of the study's machine; its time stamp counter, if any, ran at core
+    /// frequency.
     fn clock_rates(&self, raw: Option<&Spanned<f64>>) -> Result<ClockRates, ParseError> {
         let Some(raw) = raw else { return Ok(ClockRates::default()) };
         let ghz = *raw.as_ref();

@@ -63,8 +63,8 @@ pub(super) fn published_result(study: &Study, claim: &Claim) -> Option<Published
     })
 }
 
-/// The published figure of a row, in the base unit of its kind; `None` if its column is computed from
-/// other rows, and for ranges and bounds.
+/// The published figure of a row, in the base unit of its kind; `None` if its column is computed
+/// from other rows, and for ranges and bounds.
 fn published(study: &Study, key: &str) -> Option<f64> {
     first_matching_column(study, key, |column, figure| {
         let own =
@@ -78,8 +78,8 @@ fn published_calls(study: &Study, key: &str) -> Option<f64> {
     first_matching_column(study, key, |column, figure| column.formula.calls_of(figure))
 }
 
-/// The value that `of` has for the first column that it accepts. A case may be in several tables, and
-/// the first with such a column decides.
+/// The value that `of` has for the first column that it accepts. A case may be in several tables,
+/// and the first with such a column decides.
 fn first_matching_column(
     study: &Study,
     key: &str,

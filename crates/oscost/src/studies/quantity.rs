@@ -27,8 +27,8 @@ pub enum Measure {
     Gap(Vec<String>, Vec<String>),
     /// The difference of the first row's figure from the mean of all, in per cent of that mean.
     FromMean(Vec<String>),
-    /// The exponent with which the figure grows with the number: the slope of the regression line of
-    /// their logarithms.
+    /// The exponent with which the figure grows with the number: the slope of the regression line
+    /// of their logarithms.
     Exponent(Vec<(u64, String)>),
     /// The growth of the figure for some steps of the number: the slope of the regression line.
     Slope {
@@ -40,7 +40,8 @@ pub enum Measure {
         unit: TableUnit,
     },
     /// The smallest number whose figure reaches [`NEAR_LARGEST`] of the largest: above it there is
-    /// nothing left to gain, and the curve may even fall, for example where messages outgrow a cache.
+    /// nothing left to gain, and the curve may even fall, for example where messages outgrow a
+    /// cache.
     Saturation(Vec<(u64, String)>),
     /// The counted system calls of an op.
     Calls(String),
@@ -55,9 +56,9 @@ pub enum Extreme {
     Smallest,
 }
 
-/// A rate has reached its largest value when at most a tenth is missing: twice the noise of rates on
-/// a shared machine, and less than the steps of a curve that still grows between points a factor of
-/// four apart.
+/// A rate has reached its largest value when at most a tenth is missing: twice the noise of rates
+/// on a shared machine, and less than the steps of a curve that still grows between points a factor
+/// of four apart.
 pub const NEAR_LARGEST: f64 = 0.9;
 
 impl Measure {
@@ -76,8 +77,8 @@ impl Measure {
         }
     }
 
-    /// The same measure of those rows that have figures, if it can be computed from some of its rows:
-    /// the saturation of a rate needs at least three points.
+    /// The same measure of those rows that have figures, if it can be computed from some of its
+    /// rows: the saturation of a rate needs at least three points.
     #[must_use]
     pub fn restricted_to(&self, has_figure: impl Fn(&str) -> bool) -> Measure {
         const MIN_POINTS: usize = 3;
@@ -100,9 +101,9 @@ impl Measure {
         matches!(self, Measure::Calls(_))
     }
 
-    /// The ratios of which it is the largest or the smallest. The extreme of noisy figures exceeds the
-    /// extreme of the true values, however many rounds there are: so each of these ratios is compared
-    /// with the bounds by itself.
+    /// The ratios of which it is the largest or the smallest. The extreme of noisy figures exceeds
+    /// the extreme of the true values, however many rounds there are: so each of these ratios is
+    /// compared with the bounds by itself.
     pub fn ratios(&self) -> Option<(Extreme, Vec<Measure>)> {
         let ratio = |of: &String, over: &String| Measure::Ratio(of.clone(), over.clone());
         match self {
@@ -119,9 +120,9 @@ impl Measure {
         }
     }
 
-    /// Its value, given the figures of rows in the base unit of their kind (or their counts of calls),
-    /// on a machine with these clock rates. `None` if a figure is missing, or is not positive where it
-    /// is part of a ratio or has a logarithm, which may happen to differences.
+    /// Its value, given the figures of rows in the base unit of their kind (or their counts of
+    /// calls), on a machine with these clock rates. `None` if a figure is missing, or is not
+    /// positive where it is part of a ratio or has a logarithm, which may happen to differences.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, rates: ClockRates) -> Option<f64> {
         let above_0 = |key: &String| of(key).filter(|figure| *figure > 0.0);
         let all = |keys: &[String]| -> Option<Vec<f64>> { keys.iter().map(above_0).collect() };

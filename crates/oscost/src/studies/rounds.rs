@@ -1,8 +1,8 @@
 //! The figures of the rows of a run, by round.
 //!
 //! The workers of a round run in succession, and the machine drifts from round to round. So what is
-//! computed from several rows (a ratio, a slope) is computed in each round that has them all, and the
-//! interval is that of the median of these values.
+//! computed from several rows (a ratio, a slope) is computed in each round that has them all, and
+//! the interval is that of the median of these values.
 
 use std::collections::BTreeMap;
 
@@ -49,9 +49,9 @@ impl Rounds {
         self.0.get(key).is_some_and(|rounds| !rounds.is_empty())
     }
 
-    /// The values of `of` in each round that has figures of all these rows, in the order of the rounds.
-    /// `None` if `of` has no value in one of them: the rounds that are left would be selected by their
-    /// result.
+    /// The values of `of` in each round that has figures of all these rows, in the order of the
+    /// rounds. `None` if `of` has no value in one of them: the rounds that are left would be
+    /// selected by their result.
     pub(super) fn values_by_round(
         &self,
         keys: &[&str],

@@ -1,5 +1,5 @@
-//! Joins a run of one target with a study: for each row of its tables what was published and what was
-//! measured, by the study's statistic and by oscost's, in each column of the table.
+//! Joins a run of one target with a study: for each row of its tables what was published and what
+//! was measured, by the study's statistic and by oscost's, in each column of the table.
 
 use std::collections::BTreeMap;
 
@@ -239,9 +239,9 @@ fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -> Option<f6
     }
 }
 
-/// The difference between a row's figure and the measured one, in nanoseconds: another row of the study
-/// may be of the same case, and only one of both include the clock's cost. `None` if their methods
-/// differ in anything else.
+/// The difference between a row's figure and the measured one, in nanoseconds: another row of the
+/// study may be of the same case, and only one of both include the clock's cost. `None` if their
+/// methods differ in anything else.
 fn clock_correction(
     study_method: &StudyMethod,
     by: &StudyMethodFigure,
@@ -329,8 +329,8 @@ impl<'a> TableJoin<'a, '_> {
         Some(StudyStatistic { value, deviation, by })
     }
 
-    /// By oscost's estimate: that of the row's own figure, or for a formula of several rows the median
-    /// over rounds.
+    /// By oscost's estimate: that of the row's own figure, or for a formula of several rows the
+    /// median over rounds.
     fn by_estimate(&self, at: usize, figure: &Figure) -> Option<IntervalEstimate> {
         let row = self.all[at].filter(|row| row.outcome == RowOutcome::Measured)?;
         let size = figure.unit.size(self.rates).filter(|_| self.is_of_kind(at, figure))?;

@@ -57,8 +57,8 @@ pub struct Protocol {
     /// Of two targets: the number of runs whose mean and deviation were published. Of programs: the
     /// number of their trials.
     pub runs: usize,
-    /// Of one target: the default method of its rows; `None` if the study does not describe one that
-    /// could be repeated.
+    /// Of one target: the default method of its rows; `None` if the study does not describe one
+    /// that could be repeated.
     pub study_method: Option<StudyMethod>,
     /// The method of the study, in words.
     pub original: String,
@@ -192,8 +192,8 @@ impl TableRow {
         }
     }
 
-    /// The key by which claims refer to it: its case, then its metric if it has one, then `peer` if its
-    /// peer is on another machine.
+    /// The key by which claims refer to it: its case, then its metric if it has one, then `peer` if
+    /// its peer is on another machine.
     pub fn key(&self) -> String {
         let case = self.case().unwrap_or_default();
         let metric = self.metric.as_ref().map(|metric| format!(" {metric}")).unwrap_or_default();
@@ -239,8 +239,8 @@ impl Study {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// The cases of all rows, each at most once without and once with a remote peer, by the method of the
-    /// first row that has one.
+    /// The cases of all rows, each at most once without and once with a remote peer, by the method
+    /// of the first row that has one.
     pub fn requested_cases(&self) -> Vec<RequestedCase<'_>> {
         let mut found: Vec<RequestedCase<'_>> = Vec::new();
         for row in self.rows() {

@@ -106,8 +106,8 @@ pub fn compare_two_targets<'a>(
 }
 
 fn join_row<'a>(row: &'a TableRow, record: &'a Record) -> TwoTargetRow<'a> {
-    // Both targets have the same cases, and the rows of the base come first: that identifies them even
-    // if both targets are the same.
+    // Both targets have the same cases, and the rows of the base come first: that identifies them
+    // even if both targets are the same.
     let mut of_case =
         record.results.iter().enumerate().filter(|(_, it)| Some(it.case.as_str()) == row.case());
     let (base, new) = (of_case.next(), of_case.next());
@@ -136,8 +136,8 @@ pub(super) fn notes(row: &TableRow, [base, new]: [Option<&Row>; 2]) -> Vec<Strin
     notes.collect()
 }
 
-/// A row by the statistic of a study: over as many of its first repetitions as the study had runs, but
-/// over all of them for another metric than its figure.
+/// A row by the statistic of a study: over as many of its first repetitions as the study had runs,
+/// but over all of them for another metric than its figure.
 fn run_statistic(of: &Row, row: &TableRow) -> Option<RunStatistic> {
     if of.outcome != RowOutcome::Measured {
         return None;
@@ -165,8 +165,8 @@ fn run_statistic(of: &Row, row: &TableRow) -> Option<RunStatistic> {
     })
 }
 
-/// For a row whose ops were counted and made no call: how that is known, and how many calls the monitor
-/// on the other target observed.
+/// For a row whose ops were counted and made no call: how that is known, and how many calls the
+/// monitor on the other target observed.
 fn no_calls_evidence(base: &Row, new: Option<&Row>) -> Option<String> {
     let calls = base.calls.as_ref().filter(|calls| calls.counted_ops > 0)?;
     let made: f64 = calls.per_op.values().chain(calls.peer_per_op.values()).sum();

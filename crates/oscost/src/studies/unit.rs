@@ -53,8 +53,8 @@ pub struct ClockRates {
 }
 
 impl ClockRates {
-    /// The rates of the machine of a run: the frequency of the core to which its workers were pinned
-    /// is an estimate by a chain of multiplications before the run.
+    /// The rates of the machine of a run: the frequency of the core to which its workers were
+    /// pinned is an estimate by a chain of multiplications before the run.
     pub fn of(record: &Record) -> Self {
         let machine = record.machines.first();
         let cpu = record.results.iter().find_map(|row| row.target.cpu);
@@ -101,16 +101,16 @@ impl TableUnit {
         }
     }
 
-    /// Its size in the base unit of its kind; `None` if it is a cycle or a tick of a machine with an
-    /// unknown rate.
-    pub fn size(self, beats: ClockRates) -> Option<f64> {
+    /// Its size in the base unit of its kind; `None` if it is a cycle or a tick of a machine with
+    /// an unknown rate.
+    pub fn size(self, rates: ClockRates) -> Option<f64> {
         match self {
             TableUnit::Nanoseconds => Some(1.0),
             TableUnit::Microseconds => Some(1e3),
             TableUnit::Milliseconds => Some(1e6),
             TableUnit::Seconds => Some(1e9),
-            TableUnit::Cycles => Some(1.0 / beats.core_ghz?),
-            TableUnit::Ticks => Some(1.0 / beats.ticks_per_ns?),
+            TableUnit::Cycles => Some(1.0 / rates.core_ghz?),
+            TableUnit::Ticks => Some(1.0 / rates.ticks_per_ns?),
             TableUnit::MegabytesPerSecond => Some(1e6),
             TableUnit::FramesPerSecond
             | TableUnit::Times
@@ -120,10 +120,10 @@ impl TableUnit {
     }
 
     /// The factor from a run's unit to this one; `None` if they are of different kinds.
-    pub fn conversion_from(self, unit: Unit, beats: ClockRates) -> Option<f64> {
+    pub fn conversion_from(self, unit: Unit, rates: ClockRates) -> Option<f64> {
         let (kind, size) = base_unit(unit);
         (kind == self.kind()).then_some(())?;
-        Some(size / self.size(beats)?)
+        Some(size / self.size(rates)?)
     }
 }
 
@@ -149,20 +149,20 @@ mod tests {
 
     #[test]
     fn figures_are_converted_only_within_their_kind() {
-        let beats = ClockRates { core_ghz: Some(4.0), ticks_per_ns: Some(2.5) };
-        let one = |unit: TableUnit, of| unit.conversion_from(of, beats);
-        assert_eq!(one(TableUnit::Microseconds, Unit::Seconds), Some(1e6));
-        assert_eq!(one(TableUnit::Cycles, Unit::NsPerOp), Some(4.0));
-        assert_eq!(one(TableUnit::Ticks, Unit::NsPerOp), Some(2.5));
-        assert_eq!(one(TableUnit::MegabytesPerSecond, Unit::BytesPerSecond), Some(1e-6));
-        assert_eq!(one(TableUnit::FramesPerSecond, Unit::FramesPerSecond), Some(1.0));
-        assert_eq!(one(TableUnit::Times, Unit::TicksPerCycle), Some(1.0));
+        let rates = ClockRates { core_ghz: Some(4.0), ticks_per_ns: Some(2.5) };
+        let factor = |unit: TableUnit, of| unit.conversion_from(of, rates);
+        assert_eq!(factor(TableUnit::Microseconds, Unit::Seconds), Some(1e6));
+        assert_eq!(factor(TableUnit::Cycles, Unit::NsPerOp), Some(4.0));
+        assert_eq!(factor(TableUnit::Ticks, Unit::NsPerOp), Some(2.5));
+        assert_eq!(factor(TableUnit::MegabytesPerSecond, Unit::BytesPerSecond), Some(1e-6));
+        assert_eq!(factor(TableUnit::FramesPerSecond, Unit::FramesPerSecond), Some(1.0));
+        assert_eq!(factor(TableUnit::Times, Unit::TicksPerCycle), Some(1.0));
         for (unit, of) in [
             (TableUnit::Cycles, Unit::BytesPerSecond),
             (TableUnit::MegabytesPerSecond, Unit::NsPerOp),
             (TableUnit::Calls, Unit::NsPerOp),
         ] {
-            assert_eq!(one(unit, of), None);
+            assert_eq!(factor(unit, of), None);
         }
         assert_eq!(TableUnit::Cycles.conversion_from(Unit::NsPerOp, ClockRates::default()), None);
         assert_eq!(

@@ -184,7 +184,8 @@ fn figures_of_a_run_of_a_hundred_rows_take_fewer_than_two_hundred_bytes_each() {
     const CELLS: u32 = 15;
     let (folder, mut store) = new_store();
     store.begin(&RunHeader { id: id(1), ..started() }).unwrap();
-    // Batches, which most rows are timed in: of single shots there are a hundred times more a worker.
+    // Batches, which most rows are timed in: of single shots there are a hundred times more a
+    // worker.
     let [_, (_, batches), ..] = ordinary_workers();
     let samples = &batches[..21];
     for worker in 0..CELLS * ROWS {

@@ -1,4 +1,5 @@
-//! Records from elsewhere: a valid one is imported, and each invalid one is refused with its reason.
+//! Records from elsewhere: a valid one is imported, and each invalid one is refused with its
+//! reason.
 
 use std::fs;
 

@@ -1,7 +1,8 @@
 //! `kill -9` at any moment: what an append has answered for is there.
 //!
-//! The child is this test program again, started with the path to write in its environment. It reports on its
-//! standard error which worker it has just stored; libtest keeps its own words off that.
+//! The child is this test program again, started with the path to write in its environment. It
+//! reports on its standard error which worker it has just stored; libtest keeps its own words off
+//! that.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};

@@ -1,5 +1,5 @@
-//! What a user predicted for the cases of a run, with our own expectation, the floor and the figure,
-//! and which predictions held.
+//! What a user predicted for the cases of a run, with our own expectation, the floor and the
+//! figure, and which predictions held.
 
 use oscost_model::record::{NumberedPrediction, Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -120,7 +120,7 @@ struct Judged {
 /// What became of a prediction.
 struct Verdict {
     result: PredictionResult,
-    /// What is said of it.
+    /// The reason, or what it is compared with.
     note: Option<String>,
 }
 
@@ -187,9 +187,9 @@ fn in_ns(row: &Row) -> Option<(f64, Option<[f64; 2]>)> {
     Some((estimate.median * ns, estimate.ci95.map(|ends| ends.map(|end| end * ns))))
 }
 
-/// The rates of the counter and of the core where a row was measured. The counter's is known only if
-/// it was the run's clock, and the core's only if it was estimated in the same run: by a row of its
-/// own, or when the run chose its CPU.
+/// The rates of the counter and of the core where a row was measured. The counter's is known only
+/// if it was the run's clock, and the core's only if it was estimated in the same run: by a row of
+/// its own, or when the run chose its CPU.
 fn clock_rates(row: Option<&Row>, record: &Record) -> ClockRates {
     let machine = row.and_then(|row| record.machines.iter().find(|it| it.id == row.target.machine));
     let clock = machine.and_then(|machine| machine.clock.as_ref());

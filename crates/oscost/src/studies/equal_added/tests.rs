@@ -3,8 +3,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::*;
 
-/// The costs added to five cases in some rounds: `truth` on average, times a drift that all cases of
-/// a round share, and a noise of each case.
+/// The costs added to five cases in some rounds: `truth` on average, times a drift that all cases
+/// of a round share, and a noise of each case.
 fn run(seed: u64, truth: [f64; 5], rounds: u32, noise: f64) -> Vec<BTreeMap<u32, f64>> {
     let mut source = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut normal = move || {

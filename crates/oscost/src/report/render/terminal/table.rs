@@ -348,7 +348,7 @@ mod tests {
     fn a_name_that_does_not_fit_has_a_line_of_its_own() {
         let long = "x".repeat(78);
         let text = table(&of(Column::text("case"), rows(&[&long, "one"], "12 ns")));
-        assert_eq!(text, format!("case  cost\n{long}\n     12 ns\none  12 ns\n"));
+        assert_eq!(text, format!("case   cost\n{long}\n      12 ns\none   12 ns\n"));
     }
 
     #[test]

@@ -64,8 +64,8 @@ fn legend(table: &SingleTargetTable<'_>, curves: &[&Series]) -> String {
     format!("{}, in {unit}", parts.join(" | "))
 }
 
-/// A point of a curve: what was published, and what was measured. Of a table with several columns it
-/// is the last one.
+/// A point of a curve: what was published, and what was measured. Of a table with several columns
+/// it is the last one.
 fn point(table: &SingleTargetTable<'_>, series: &Series, value: u64) -> Cell {
     let at = series.values.iter().position(|it| *it == value);
     let Some(row) = at.and_then(|at| table.rows.get(series.first + at)) else {

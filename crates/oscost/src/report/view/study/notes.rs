@@ -1,4 +1,4 @@
-//! What is said of the rows of a study of one target: expectations, missing figures, notes.
+//! Sentences about the rows of a study of one target: expectations, missing figures, notes.
 
 use oscost_model::record::RowOutcome;
 use oscost_model::study_method::{Statistic, StudyMethod, TimingScope};

@@ -1,5 +1,5 @@
-//! A run of one target in the form of its study: each of its tables with what was published, what was
-//! measured by the study's statistic and by oscost's, and how many times as much it was then.
+//! A run of one target in the form of its study: each of its tables with what was published, what
+//! was measured by the study's statistic and by oscost's, and how many times as much it was then.
 
 use oscost_model::record::{Record, Row};
 
