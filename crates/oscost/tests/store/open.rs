@@ -37,10 +37,10 @@ fn a_store_of_another_version_is_refused_and_not_changed() {
     for version in [1, 3, 7] {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
         let error = Store::open(&path).unwrap_err();
-        let Cause::OtherVersion { found, known: 4 } = error.cause else { panic!("{error}") };
+        let Cause::OtherVersion { found, known: 5 } = error.cause else { panic!("{error}") };
         assert_eq!(found, version);
         let expected = format!(
-            "cannot open the store {}: it has version {version}, and this oscost reads version 4 \
+            "cannot open the store {}: it has version {version}, and this oscost reads version 5 \
              only\n  hint: delete the file, or move it away to keep it: a new one is created",
             path.display()
         );
