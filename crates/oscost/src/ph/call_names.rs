@@ -1,4 +1,4 @@
-//! The names of system calls by their numbers: the model's table, turned round.
+//! The names of system calls by their numbers.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::profile::CALLS;
 pub struct CallNames([Option<&'static str>; CALLS]);
 
 impl CallNames {
-    /// Of this kind of processor.
+    /// Those of an architecture.
     pub fn of(arch: Arch) -> Self {
         let mut names = [None; CALLS];
         for (number, name) in arch.calls() {
@@ -22,12 +22,12 @@ impl CallNames {
         Self(names)
     }
 
-    /// Of the processor that this program is built for; its calls are those that it monitors.
+    /// Those of the architecture that this program is built for.
     pub fn native() -> Self {
         Arch::from_uname(std::env::consts::ARCH).map_or(Self([None; CALLS]), Self::of)
     }
 
-    /// The call's name; `call-500` for one that the table does not know, as one of a newer kernel.
+    /// The name of a call; `call-500` if the table lacks it, as for one of a newer kernel.
     pub fn name(&self, number: u16) -> Cow<'static, str> {
         match self.0.get(usize::from(number)).copied().flatten() {
             Some(name) => name.into(),
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_told_by_name_where_it_has_one() {
+    fn a_number_has_a_name_if_the_table_contains_it() {
         let names = CallNames::of(Arch::X86_64);
         assert_eq!([0, 59, 110].map(|call| names.name(call)), ["read", "execve", "getppid"]);
         assert_eq!(CallNames::of(Arch::Aarch64).name(63), "read");

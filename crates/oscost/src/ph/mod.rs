@@ -1,9 +1,9 @@
-//! pH, process homeostasis (study 001, ph-2000): what each executable was seen to call, and what is
-//! new in it.
+//! pH, process homeostasis (study ph-2000): learning the system-call sequences of each executable,
+//! and detecting new ones.
 //!
-//! What this room is for: the monitor and the process that holds it, the profiles that it learns,
-//! their files, the published rules and their constants, and the words between the tool and that
-//! process. What it may not know: how any of it is printed, and what is measured meanwhile.
+//! Purpose: the monitor and its process, the profiles that it learns, their files, the published
+//! rules and their constants, and the protocol between the tool and that process. It must not know
+//! how anything is printed, or what is measured meanwhile.
 
 pub mod call_names;
 #[cfg(feature = "ebpf")]

@@ -1,8 +1,8 @@
-//! The words between the tool and the process that holds the monitor.
+//! The monitor process, and the protocol between it and the tool.
 //!
-//! The monitor lives as long as a process of its own, the holder: `oscost ph hold`. It attaches,
-//! says so, holds until its input ends, detaches, keeps the profiles and says how much it has seen.
-//! What it says are lines of JSON, one a [`MonitorEvent`].
+//! The monitor lives in a process of its own: `oscost ph monitor`. It attaches the monitor, reports
+//! so, monitors until its input ends, detaches, saves the profiles and reports its totals. Its
+//! output are lines of JSON, each a [`MonitorEvent`].
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -16,146 +16,147 @@ use thiserror::Error;
 
 use super::constants::{ALL, Constants};
 use super::profile::State;
+use crate::treatments::MONITOR_VERB;
 
-/// What a holder is asked to do.
+/// The options of a monitor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MonitorOptions {
     /// The constants of the rules.
     pub constants: Constants,
-    /// The process whose tree is monitored; `None` for all processes.
+    /// The root of the monitored process tree; `None` for all processes.
     pub tree: Option<u32>,
 }
 
 impl MonitorOptions {
-    /// The words behind `oscost ph hold`.
+    /// The arguments of the monitor process.
     pub fn arguments(&self) -> Vec<String> {
         let published = Constants::default();
-        let mut words = Vec::new();
+        let mut arguments = Vec::new();
         for constant in &ALL {
             let value = (constant.get)(&self.constants);
             if value != (constant.get)(&published) {
-                words.push(format!("--{}={}", constant.name, constant.text(value)));
+                arguments.push(format!("--{}={}", constant.name, constant.text(value)));
             }
         }
-        words.extend(self.tree.map(|pid| format!("--tree={pid}")));
-        words
+        arguments.extend(self.tree.map(|pid| format!("--tree={pid}")));
+        arguments
     }
 }
 
-/// What a holder says.
+/// An event that the monitor process reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum MonitorEvent {
-    /// The monitor is attached: it sees every call from now on.
+    /// The monitor is attached: it observes every system call from now on.
     Ready,
-    /// It cannot be attached. It is the last word.
+    /// It cannot be attached. This is the last event.
     Missing {
-        /// Why, and what mends it.
+        /// Why, and how to fix it.
         why: String,
     },
-    /// A process has done what is not normal for its executable.
+    /// A process made a call that is not normal for its executable.
     Anomaly(Anomaly),
-    /// An executable has come to another state, or is seen for the first time.
+    /// The state of an executable has changed, or it was observed for the first time.
     StateChanged(StateChange),
-    /// Something of the profiles' folder that its owner should know.
+    /// A note about the directory of profiles for its owner.
     Note {
-        /// What, in a line.
-        what: String,
+        /// The note, in one line.
+        text: String,
     },
-    /// The monitor is detached, and the profiles are kept. It is the last word.
+    /// The monitor is detached, and the profiles are saved. This is the last event.
     Ended(MonitorReport),
-    /// Words of a newer holder.
+    /// An event of a newer version.
     #[serde(other)]
     Other,
 }
 
-/// A pair of calls that is not normal.
+/// A pair of system calls that is not normal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anomaly {
     /// The process.
     pub pid: u32,
-    /// What it calls itself.
+    /// Its command name (`comm`).
     pub comm: String,
-    /// The path of its executable; empty where it is not known.
+    /// The path of its executable; empty if unknown.
     pub executable: String,
-    /// The call, by its number.
+    /// The number of the call.
     pub current: u16,
-    /// The earlier call.
+    /// The number of the earlier call.
     pub previous: u16,
     /// How many calls earlier: 1 to 8.
     pub position: u8,
-    /// The anomalies among the process's last calls: its locality count.
+    /// The number of anomalies among the task's last calls: its locality count.
     pub locality: u32,
-    /// The anomalies of the executable since it was found normal.
+    /// The number of anomalies of the executable since its profile became normal.
     pub anomalies: u64,
 }
 
 /// A change of state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
-    /// The path of the executable; empty where it is not known.
+    /// The path of the executable; empty if unknown.
     pub executable: String,
-    /// The word of its new state.
+    /// Its new state.
     pub state: String,
 }
 
 impl StateChange {
-    /// The words for a change to that state.
+    /// A change to this state.
     pub fn new(executable: String, state: State) -> Self {
         Self { executable, state: state.text().to_owned() }
     }
 }
 
-/// Why a monitor could not be held to its end.
+/// Why a monitor failed.
 #[derive(Debug, Error)]
 pub enum MonitorError {
-    /// Something is missing here.
+    /// A requirement is missing.
     #[error("{0}")]
     Missing(String),
-    /// The holder could not be started, or not be listened to.
-    #[error("cannot talk to the monitor's process: {0}")]
+    /// The monitor process could not be started, or its output not be read.
+    #[error("cannot communicate with the monitor process: {0}")]
     Io(#[from] io::Error),
-    /// The audience could not take what was said.
+    /// The observer failed.
     #[error(transparent)]
     Observer(io::Error),
-    /// The holder's words are none.
-    #[error("the monitor's process said what is no word of it: {0}")]
+    /// The output is invalid.
+    #[error("the monitor process sent an invalid event: {0}")]
     Protocol(String),
-    /// It ended before its last word.
-    #[error("the monitor's process ended too early ({0}): what it learnt may be lost")]
+    /// The monitor process ended before its last event.
+    #[error("the monitor process ended too early ({0}): what it learnt may be lost")]
     ExitedEarly(ExitStatus),
-    /// It did not end when it was asked to.
-    #[error("the monitor's process did not end in {} s, and was killed", SHUTDOWN_TIMEOUT.as_secs())]
+    /// The monitor process did not end when its input was closed.
+    #[error("the monitor process did not end within {} s, and was killed", SHUTDOWN_TIMEOUT.as_secs())]
     TimedOut,
 }
 
-/// Whoever wants to know what a monitor sees.
+/// Receives the events of a monitor.
 pub trait MonitorObserver {
-    /// This was said. An error ends the holding, and comes back from it.
-    fn on_event(&mut self, said: &MonitorEvent) -> io::Result<()>;
+    /// Handles an event. An error ends the monitor, and is returned.
+    fn on_event(&mut self, event: &MonitorEvent) -> io::Result<()>;
 
-    /// Whether it has been enough; asked again and again.
+    /// Whether the monitor should end; called periodically.
     fn should_stop(&mut self) -> bool;
 }
 
-/// Whatever can hold a monitor.
+/// Runs monitors.
 pub trait MonitorRunner {
-    /// Attaches as asked, tells the audience all that is seen until it has enough, and detaches.
+    /// Attaches a monitor, passes its events to the observer until that wants to stop, and detaches.
     fn run(
         &mut self,
-        asked: &MonitorOptions,
-        audience: &mut dyn MonitorObserver,
+        options: &MonitorOptions,
+        observer: &mut dyn MonitorObserver,
     ) -> Result<(), MonitorError>;
 }
 
-/// How long a holder may take to keep what it learnt: a second is plenty for a thousand profiles.
+/// The time limit for saving profiles: a thousand take less than a second.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often the audience is asked whether it has enough.
+/// The interval at which the observer is asked whether to stop.
 const POLL_INTERVAL_MS: u16 = 50;
-/// The longest line: two paths, escaped, and some numbers are far below.
+/// The longest line: events with two escaped paths are much shorter.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// A monitor that runs as a process of its own.
+/// Runs a monitor as a process of its own.
 #[derive(Clone, Debug)]
 pub struct MonitorProcess {
     /// The program.
@@ -165,11 +166,11 @@ pub struct MonitorProcess {
 }
 
 impl MonitorProcess {
-    /// This program once more.
+    /// The monitor process of this program.
     pub fn this_program() -> io::Result<Self> {
         Ok(Self {
             program: std::env::current_exe()?,
-            leading_arguments: ["ph", "monitor"].map(str::to_owned).into(),
+            leading_arguments: ["ph", MONITOR_VERB].map(str::to_owned).into(),
         })
     }
 }
@@ -177,22 +178,22 @@ impl MonitorProcess {
 impl MonitorRunner for MonitorProcess {
     fn run(
         &mut self,
-        asked: &MonitorOptions,
-        audience: &mut dyn MonitorObserver,
+        options: &MonitorOptions,
+        observer: &mut dyn MonitorObserver,
     ) -> Result<(), MonitorError> {
         let mut command = Command::new(&self.program);
-        command.args(&self.leading_arguments).args(asked.arguments());
+        command.args(&self.leading_arguments).args(options.arguments());
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        RunningMonitor::new(child).wait(audience)
+        RunningMonitor::new(child).wait(observer)
     }
 }
 
-/// A holder that runs. Whatever happens it is not left behind: its input ends with this.
+/// A running monitor process. It ends when this is dropped, since its input is closed.
 struct RunningMonitor {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
-    /// What it said that is not yet a line.
+    /// Output that is not yet a complete line.
     partial_line: Vec<u8>,
 }
 
@@ -202,47 +203,47 @@ impl RunningMonitor {
         Self { child, input, output, partial_line: Vec::new() }
     }
 
-    fn wait(mut self, audience: &mut dyn MonitorObserver) -> Result<(), MonitorError> {
-        let mut asked_to_end: Option<Instant> = None;
-        let mut first: Option<MonitorError> = None;
-        let mut is_last = false;
+    fn wait(mut self, observer: &mut dyn MonitorObserver) -> Result<(), MonitorError> {
+        let mut closed_at: Option<Instant> = None;
+        let mut first_error: Option<MonitorError> = None;
+        let mut is_complete = false;
         while let Some(lines) = self.lines()? {
             for line in lines {
-                let heard = match serde_json::from_slice::<MonitorEvent>(&line) {
+                let handled = match serde_json::from_slice::<MonitorEvent>(&line) {
                     Ok(MonitorEvent::Missing { why }) => {
-                        is_last = true;
+                        is_complete = true;
                         Err(MonitorError::Missing(why))
                     }
-                    Ok(said) => {
-                        is_last |= matches!(said, MonitorEvent::Ended(_));
-                        audience.on_event(&said).map_err(MonitorError::Observer)
+                    Ok(event) => {
+                        is_complete |= matches!(event, MonitorEvent::Ended(_));
+                        observer.on_event(&event).map_err(MonitorError::Observer)
                     }
                     Err(error) => {
                         Err(MonitorError::Protocol(error.to_string().chars().take(200).collect()))
                     }
                 };
-                if let Err(error) = heard {
-                    first.get_or_insert(error);
+                if let Err(error) = handled {
+                    first_error.get_or_insert(error);
                 }
             }
-            if asked_to_end.is_none() && (first.is_some() || audience.should_stop()) {
+            if closed_at.is_none() && (first_error.is_some() || observer.should_stop()) {
                 self.input = None;
-                asked_to_end = Some(Instant::now());
+                closed_at = Some(Instant::now());
             }
-            if asked_to_end.is_some_and(|at| at.elapsed() > SHUTDOWN_TIMEOUT) {
-                return Err(MonitorError::TimedOut); // Dropping it kills it.
+            if closed_at.is_some_and(|at| at.elapsed() > SHUTDOWN_TIMEOUT) {
+                return Err(MonitorError::TimedOut); // The drop kills it.
             }
         }
         self.input = None;
         let status = self.child.wait()?;
-        match first {
+        match first_error {
             Some(error) => Err(error),
-            None if is_last => Ok(()),
+            None if is_complete => Ok(()),
             None => Err(MonitorError::ExitedEarly(status)),
         }
     }
 
-    /// The lines that have come within a step; `None` at the end of its output.
+    /// The lines that arrive within one poll interval; `None` at the end of the output.
     fn lines(&mut self) -> Result<Option<Vec<Vec<u8>>>, MonitorError> {
         let Some(output) = &mut self.output else { return Ok(None) };
         let mut polled = [PollFd::new(std::os::fd::AsFd::as_fd(output), PollFlags::POLLIN)];
@@ -251,20 +252,20 @@ impl RunningMonitor {
             Ok(_) => {}
             Err(error) => return Err(MonitorError::Io(error.into())),
         }
-        let mut some = [0; 1 << 16];
-        let length = match output.read(&mut some) {
+        let mut chunk = [0; 1 << 16];
+        let length = match output.read(&mut chunk) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Some(vec![])),
             read => read?,
         };
         if length == 0 {
             self.output = None;
         }
-        self.partial_line.extend_from_slice(some.get(..length).unwrap_or_default());
+        self.partial_line.extend_from_slice(chunk.get(..length).unwrap_or_default());
         let mut lines: Vec<Vec<u8>> =
             self.partial_line.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
         self.partial_line = lines.pop().unwrap_or_default();
         if self.partial_line.len() > MAX_LINE_BYTES {
-            return Err(MonitorError::Protocol("a line without an end".to_owned()));
+            return Err(MonitorError::Protocol("a line that is too long".to_owned()));
         }
         if self.output.is_none() && lines.is_empty() {
             return Ok(None);
@@ -277,7 +278,7 @@ impl Drop for RunningMonitor {
     fn drop(&mut self) {
         self.input = None;
         if matches!(self.child.try_wait(), Ok(None)) {
-            // It has been asked to end, or was heard to talk nonsense.
+            // It did not end in time, or sent invalid events.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

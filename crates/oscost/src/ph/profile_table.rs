@@ -1,4 +1,5 @@
-//! The holder's books: which slot is which executable's, and what the rules say of each.
+//! The table of profiles in the monitor process: the executable and the training progress of each
+//! slot, and applying the rules to them.
 
 use std::collections::BTreeMap;
 
@@ -11,38 +12,38 @@ use super::profile::{Profile, State};
 use super::rules::{Step, judge};
 use super::training_progress::{SlotCounts, TrainingProgress};
 
-/// All slots.
+/// The profiles by slot.
 #[derive(Debug)]
 pub struct ProfileTable {
     rules: Constants,
     tracks: BTreeMap<u32, TrainingProgress>,
-    /// State changes that the programs have made, and that nobody was told of.
+    /// State changes by the BPF programs that were not reported yet.
     pending_events: Vec<MonitorEvent>,
 }
 
-/// What was seen, all executables together.
+/// The totals of all executables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorTotals {
-    /// The calls.
+    /// The number of calls.
     pub calls: u64,
-    /// What was not looked at, or not said, for lack of room.
+    /// The number of calls not observed and events not reported for lack of memory.
     pub lost: u64,
 }
 
 impl ProfileTable {
-    /// The books of a monitor that was loaded with these profiles.
+    /// The table of a monitor that was loaded with these profiles.
     pub fn new(rules: Constants, known: Vec<Profile>) -> Self {
         let tracks = (1..).zip(known.iter().map(TrainingProgress::from_profile)).collect();
         Self { rules, tracks, pending_events: Vec::new() }
     }
 
-    /// Takes up an event; says what is to be told of it.
+    /// Records an event of the BPF programs; returns the event to report.
     pub fn record_event(&mut self, event: &Event) -> Option<MonitorEvent> {
         match &event.kind {
             Kind::Born { key, path } => {
                 let executable = executable_path::absolute_path(*key, path);
                 let track = TrainingProgress::new(*key, executable.clone(), &self.rules);
-                // A slot that was found without its event has its counts already.
+                // If the slot was found before its event, its counts are kept.
                 self.tracks.entry(event.slot).or_insert(track).executable = executable.clone();
                 Some(MonitorEvent::StateChanged(StateChange::new(executable, State::Training)))
             }
@@ -72,21 +73,25 @@ impl ProfileTable {
         self.tracks.get(&slot).map_or_else(String::new, |track| track.executable.clone())
     }
 
-    /// Does what the rules say at this time, in seconds since 1970; says what has changed.
-    pub fn judge(&mut self, monitor: &Monitor, now_s: u64) -> Result<Vec<MonitorEvent>, String> {
+    /// Applies the rules at a time, in seconds since 1970; returns the changes.
+    pub fn apply_rules(
+        &mut self,
+        monitor: &Monitor,
+        now_s: u64,
+    ) -> Result<Vec<MonitorEvent>, String> {
         self.find_unreported(monitor)?;
         for (slot, track) in &mut self.tracks {
-            let was = track.state;
-            judge_one(&self.rules, monitor, *slot, track, now_s)?;
-            if track.state != was {
-                let became = StateChange::new(track.executable.clone(), track.state);
-                self.pending_events.push(MonitorEvent::StateChanged(became));
+            let before = track.state;
+            apply_rules(&self.rules, monitor, *slot, track, now_s)?;
+            if track.state != before {
+                let change = StateChange::new(track.executable.clone(), track.state);
+                self.pending_events.push(MonitorEvent::StateChanged(change));
             }
         }
         Ok(std::mem::take(&mut self.pending_events))
     }
 
-    /// An executable whose event was lost has a slot all the same.
+    /// Adds executables whose event was lost, but which have a slot.
     fn find_unreported(&mut self, monitor: &Monitor) -> Result<(), String> {
         if monitor.slots_in_use()?.len() > self.tracks.len() {
             for (key, slot) in monitor.executables()? {
@@ -97,27 +102,27 @@ impl ProfileTable {
         Ok(())
     }
 
-    /// The state of a slot's profile, when it was judged last.
+    /// The state of a slot's profile when the rules were last applied.
     pub fn state(&self, slot: u32) -> Option<State> {
         self.tracks.get(&slot).map(|track| track.state)
     }
 
-    /// All calls that were seen.
+    /// The totals of all slots.
     pub fn totals(&self, monitor: &Monitor) -> Result<MonitorTotals, String> {
-        let strangers = monitor.counts(UNTRACKED_SLOT)?;
-        let mut seen =
-            MonitorTotals { calls: strangers.calls, lost: strangers.lost + strangers.dropped };
+        let untracked = monitor.counts(UNTRACKED_SLOT)?;
+        let mut totals =
+            MonitorTotals { calls: untracked.calls, lost: untracked.lost + untracked.dropped };
         for slot in monitor.slots_in_use()? {
-            seen.calls += monitor.counts(slot)?.calls;
+            totals.calls += monitor.counts(slot)?.calls;
         }
-        Ok(seen)
+        Ok(totals)
     }
 
-    /// The profiles of the executables that were seen; of the others nothing has changed.
+    /// The profiles of the executables that made calls; the others are unchanged.
     pub fn profiles(&self, monitor: &Monitor) -> Result<Vec<Profile>, String> {
         let mut all = Vec::new();
         for (slot, track) in &self.tracks {
-            let (raw, rare) = raw(monitor, *slot)?;
+            let SlotReading { counts: raw, rare } = read_slot(monitor, *slot)?;
             if raw.calls == 0 {
                 continue;
             }
@@ -130,20 +135,26 @@ impl ProfileTable {
     }
 }
 
-/// The counts of a slot; the rare ones first, so that no change is counted from before its call.
-fn raw(monitor: &Monitor, slot: u32) -> Result<(SlotCounts, RareCounts), String> {
+/// The counts of a slot at one moment.
+struct SlotReading {
+    counts: SlotCounts,
+    rare: RareCounts,
+}
+
+/// Reads the counts of a slot; the rare ones first, so that no change precedes its call.
+fn read_slot(monitor: &Monitor, slot: u32) -> Result<SlotReading, String> {
     let rare = monitor.rare(slot)?;
     let counts = monitor.counts(slot)?;
-    let raw = SlotCounts {
+    let counts = SlotCounts {
         calls: counts.calls,
         trained: counts.trained,
         changes: rare.changes,
         changed_at: rare.changed_at,
     };
-    Ok((raw, rare))
+    Ok(SlotReading { counts, rare })
 }
 
-fn judge_one(
+fn apply_rules(
     rules: &Constants,
     monitor: &Monitor,
     slot: u32,
@@ -154,15 +165,15 @@ fn judge_one(
     match control.action {
         Action::ByState(state) => track.state = state,
         Action::Unlearn => return unlearn(monitor, slot, track, control),
-        // Only this process ever says so, and it does not look meanwhile.
+        // Only this process sets it, during a copy.
         Action::Paused => return Ok(()),
     }
-    let (raw, rare) = raw(monitor, slot)?;
+    let SlotReading { counts: raw, rare } = read_slot(monitor, slot)?;
     match judge(rules, &track.counts(raw), now_s) {
         Some(Step::Freeze) => {
             let to = |state| Control { action: Action::ByState(state), ..control };
             monitor.set_control(slot, to(State::Frozen))?;
-            // Something new may have come meanwhile, and found nothing frozen.
+            // A new pair may have been learnt meanwhile, before the slot was frozen.
             if monitor.rare(slot)?.changes == raw.changes {
                 track.state = State::Frozen;
                 track.frozen_at_s = Some(now_s);
@@ -171,26 +182,22 @@ fn judge_one(
             }
         }
         Some(Step::StartNormal) => {
-            let held = Control { action: Action::Paused, ..control };
-            monitor.set_control(slot, held)?;
+            let paused = Control { action: Action::Paused, ..control };
+            monitor.set_control(slot, paused)?;
             monitor.copy(PairMap::Train, PairMap::Test, slot)?;
             monitor.set_rare(slot, RareCounts { anomalies: 0, ..rare })?;
             track.begin(raw);
             track.state = State::Normal;
             track.frozen_at_s = None;
-            let does = Action::ByState(State::Normal);
-            monitor.set_control(
-                slot,
-                Control { action: does, epoch: control.epoch.wrapping_add(1) },
-            )?;
+            let action = Action::ByState(State::Normal);
+            monitor.set_control(slot, Control { action, epoch: control.epoch.wrapping_add(1) })?;
         }
         None => {}
     }
     Ok(())
 }
 
-/// A task did so much that is not normal that it is no new habit: what was learnt since the profile
-/// became normal is forgotten.
+/// A task had too many anomalies: what was learnt since the profile became normal is discarded.
 fn unlearn(
     monitor: &Monitor,
     slot: u32,
@@ -198,9 +205,9 @@ fn unlearn(
     control: Control,
 ) -> Result<(), String> {
     monitor.copy(PairMap::Test, PairMap::Train, slot)?;
-    let (raw, _) = raw(monitor, slot)?;
+    let SlotReading { counts: raw, .. } = read_slot(monitor, slot)?;
     track.begin(raw);
-    // Meanwhile it may have had more anomalies than a normal one has, and is trained again.
+    // Meanwhile it may have exceeded the anomaly limit, and is trained again.
     if monitor.control(slot)? == control {
         monitor.set_control(slot, Control { action: Action::ByState(State::Normal), ..control })?;
     }

@@ -1,38 +1,38 @@
-//! The published rules: when a profile is frozen, when it is found normal, how long a process with
-//! anomalies waits.
+//! The published rules: when a profile is frozen, when it becomes normal, and how long a process
+//! with anomalies is delayed.
 //!
-//! What must be exact at each call is in the programs (bpf/ph.bpf.c): what is new, what is learnt,
-//! anomalies, the locality frame, and both limits of anomalies. What is judged from counts is here,
-//! and the holder asks for it ten times a second.
+//! The BPF programs (bpf/ph.bpf.c) do what must be exact at each call: detecting and learning new
+//! pairs, anomalies, the locality frame, and both limits of anomalies. The rules here depend on
+//! counts, and the monitor process evaluates them ten times a second.
 
 use std::time::Duration;
 
 use super::constants::Constants;
 use super::profile::State;
 
-/// What a judgement needs to know of a profile.
+/// The counts of a profile that decide its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// What is done with its calls.
+    /// Its state.
     pub state: State,
-    /// The calls that it was trained with.
+    /// The number of calls it was trained with.
     pub train_count: u64,
-    /// Those among them since the last new pair.
+    /// The number of these since the last new pair.
     pub last_mod_count: u64,
     /// When it was frozen, in seconds since 1970.
     pub frozen_at_s: Option<u64>,
 }
 
-/// What is to be done with a profile.
+/// A change of the state of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing new has come for long.
+    /// No new pairs were found for long enough.
     Freeze,
-    /// It has been frozen for long enough: what was learnt is normal.
+    /// It was frozen for long enough: what was learnt is normal.
     StartNormal,
 }
 
-/// What is to be done with a profile at this time, in seconds since 1970.
+/// The change of state that is due at a time, in seconds since 1970.
 pub fn judge(rules: &Constants, it: &Counts, now_s: u64) -> Option<Step> {
     match it.state {
         State::Training => is_settled(rules, it).then_some(Step::Freeze),
@@ -45,10 +45,9 @@ pub fn judge(rules: &Constants, it: &Counts, now_s: u64) -> Option<Step> {
     }
 }
 
-/// Whether so many calls have come since the last new pair, in comparison with those before it,
-/// that the next one would be a surprise.
+/// Whether the number of calls since the last new pair is large compared with the number before it.
 fn is_settled(rules: &Constants, it: &Counts) -> bool {
-    // The two counts are not read at one moment.
+    // The two counts are not read at the same time.
     let Some(until_change) = it.train_count.checked_sub(it.last_mod_count) else { return false };
     let trained = u128::from(it.train_count) * u128::from(rules.normal_factor_den);
     let wanted = u128::from(until_change) * u128::from(rules.normal_factor);
@@ -59,14 +58,14 @@ fn is_settled(rules: &Constants, it: &Counts) -> bool {
 
 /// The unit of delays: a tick of the clock of the study's kernel.
 const JIFFY: Duration = Duration::from_millis(10);
-/// The largest power of two that is waited for: with a factor of 1, three hours. Above, a process
-/// would wait for years, and whoever ends the monitor continues it anyway.
-const LARGEST_POWER: u32 = 20;
+/// The largest exponent of a delay: with a factor of 1, three hours. Larger ones would be years, and
+/// the process continues when the monitor ends.
+const MAX_EXPONENT: u32 = 20;
 
-/// How long a process is stopped that has this many anomalies in its locality frame.
+/// The delay of a process with this many anomalies in its locality frame.
 pub fn delay(rules: &Constants, locality_count: u8) -> Duration {
-    let power = u32::from(locality_count).min(LARGEST_POWER);
-    JIFFY.saturating_mul(rules.delay_factor).saturating_mul(1 << power)
+    let exponent = u32::from(locality_count).min(MAX_EXPONENT);
+    JIFFY.saturating_mul(rules.delay_factor).saturating_mul(1 << exponent)
 }
 
 #[cfg(test)]
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_freezes_when_it_was_trained_with_four_times_what_brought_its_pairs() {
+    fn a_profile_freezes_after_four_times_the_calls_up_to_its_last_new_pair() {
         // The last new pair came with call 1000.
         assert_eq!(judged(training(4_000, 3_000)), None);
         assert_eq!(judged(training(4_001, 3_001)), Some(Step::Freeze));
@@ -93,14 +92,14 @@ mod tests {
     fn a_profile_of_few_calls_waits_for_more() {
         assert_eq!(judged(training(100, 90)), None, "fewer than 500 without a new pair");
         assert_eq!(judged(training(510, 500)), Some(Step::Freeze));
-        assert_eq!(judged(training(504, 500)), None, "fewer than 5 brought pairs");
-        assert_eq!(judged(training(600, 600)), None, "nothing was learnt at all");
+        assert_eq!(judged(training(504, 500)), None, "fewer than 5 up to the last new pair");
+        assert_eq!(judged(training(600, 600)), None, "nothing was learnt");
         let none = Constants { normal_min: 0, ..Constants::default() };
         assert_eq!(judge(&none, &training(600, 600), 0), None);
     }
 
     #[test]
-    fn counts_that_do_not_go_together_decide_nothing() {
+    fn inconsistent_counts_decide_nothing() {
         assert_eq!(judged(training(600, 601)), None);
         assert_eq!(judged(training(u64::MAX, u64::MAX - 10)), Some(Step::Freeze));
     }
@@ -119,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn a_normal_profile_stays_what_it_is() {
+    fn a_normal_profile_stays_normal() {
         let it = Counts { state: State::Normal, ..training(400_001, 300_001) };
         assert_eq!(judged(it), None);
     }
 
     #[test]
-    fn a_delay_doubles_with_each_anomaly_in_the_frame_and_is_off_as_published() {
+    fn a_delay_doubles_with_each_anomaly_in_the_frame_and_is_off_by_default() {
         assert_eq!(delay(&Constants::default(), 128), Duration::ZERO);
         let on = Constants { delay_factor: 1, ..Constants::default() };
         assert_eq!(delay(&on, 0), Duration::from_millis(10));

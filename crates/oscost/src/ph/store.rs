@@ -1,4 +1,4 @@
-//! The folder of profiles: a file for each executable, whole or not there.
+//! The directory of profiles: one file per executable, always complete.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -11,58 +11,58 @@ use super::executable_path::is_gone;
 use super::profile::{Key, Profile};
 use super::profile_file::{self, MAX_FILE_BYTES, MAX_PROFILES, Refusal};
 
-/// Behind the key in the name of a file.
+/// The suffix of profile files, after the key.
 const PROFILE_SUFFIX: &str = ".profile";
-/// Behind the name and the writer's process in the name of a file that is being written.
+/// The suffix of files that are being written, after the name and the id of the writing process.
 const TEMPORARY_SUFFIX: &str = ".new";
-/// Behind the name of a file that was no profile, where one has taken its place.
+/// The suffix of invalid files that a profile replaced.
 const SET_ASIDE_SUFFIX: &str = ".refused";
-/// The file that whoever changes profiles has locked.
+/// The file that a process locks to change profiles.
 const LOCK_FILE: &str = ".claim";
 
-/// Why profiles could not be kept or read.
+/// Why profiles could not be saved or read.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The system did not let us.
+    /// A file operation failed.
     #[error("cannot {act} {path}")]
     Io {
-        /// What was to be done.
+        /// The operation.
         act: &'static str,
-        /// To what.
+        /// Its path.
         path: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// Somebody else changes the profiles.
-    #[error("cannot change the profiles in {folder}: a monitor holds them\n  hint: end it first")]
-    Claimed {
+    /// Another process has locked the profiles.
+    #[error("cannot change the profiles in {folder}: a monitor uses them\n  hint: end it first")]
+    Locked {
         /// The folder.
         folder: String,
     },
-    /// There are more than can be monitored with.
+    /// There are more than the monitor can load.
     #[error(
         "cannot monitor with {count} profiles: at most {MAX_PROFILES} fit\n  hint: \
          `oscost ph profiles delete --gone`, or move files away from {folder}"
     )]
     TooMany {
-        /// How many there are.
+        /// Their number.
         count: usize,
-        /// Where.
+        /// The directory.
         folder: String,
     },
 }
 
-/// What a folder holds.
+/// The profiles of a directory.
 #[derive(Debug, Default)]
 pub struct StoredProfiles {
     /// The profiles, by their keys.
     pub profiles: Vec<Profile>,
-    /// The files that are none.
+    /// The invalid files.
     pub refused: Vec<(PathBuf, Refusal)>,
 }
 
-/// Reads the profiles of a folder; without the folder there are none. A file that is no profile, or
-/// cannot be read, is refused by itself and stays as it is; files of other names are not looked at.
+/// Reads the profiles of a directory; if it does not exist, there are none. Invalid and unreadable
+/// files are returned, and not changed; files with other names are ignored.
 pub fn find_all(folder: &Path) -> Result<StoredProfiles, StoreError> {
     let mut found = StoredProfiles::default();
     let names = match fs::read_dir(folder) {
@@ -86,89 +86,94 @@ pub fn find_all(folder: &Path) -> Result<StoredProfiles, StoreError> {
     Ok(found)
 }
 
-/// What a monitor begins with: what the folder holds, and how many profiles were removed since
-/// more were there than fit. Without a claim none is removed.
-pub fn begin(
-    folder: &Path,
-    claim: Option<&FolderLock>,
-) -> Result<(StoredProfiles, usize), StoreError> {
+/// The profiles that a monitor begins with.
+#[derive(Debug)]
+pub struct LoadedProfiles {
+    /// The profiles of the directory.
+    pub found: StoredProfiles,
+    /// The number of profiles of deleted executables that were removed to make room.
+    pub removed: usize,
+}
+
+/// Reads the profiles that a monitor begins with. If there are too many, those of deleted executables
+/// are removed; only the owner of the lock removes any.
+pub fn load(folder: &Path, lock: Option<&FolderLock>) -> Result<LoadedProfiles, StoreError> {
     let mut found = find_all(folder)?;
     let mut removed = Vec::new();
-    if let Some(claim) = claim.filter(|_| found.profiles.len() > MAX_PROFILES) {
-        removed = prune(folder, claim, &mut found)?;
+    if let Some(lock) = lock.filter(|_| found.profiles.len() > MAX_PROFILES) {
+        removed = prune(folder, lock, &mut found)?;
     }
     match found.profiles.len() {
         count if count > MAX_PROFILES => Err(StoreError::TooMany { count, folder: shown(folder) }),
-        _ => Ok((found, removed.len())),
+        _ => Ok(LoadedProfiles { found, removed: removed.len() }),
     }
 }
 
-/// Removes the profiles whose executable is gone: nothing is where it was, or another file. Whose
-/// place is not known stays.
+/// Removes the profiles of deleted executables: at their path is nothing, or another file. Profiles
+/// without a complete path are kept.
 pub fn prune(
     folder: &Path,
     _: &FolderLock,
     found: &mut StoredProfiles,
 ) -> Result<Vec<Profile>, StoreError> {
     let all = std::mem::take(&mut found.profiles);
-    let (gone, left) = all.into_iter().partition(|it| is_gone(it.key, &it.executable));
-    found.profiles = left;
-    for profile in &gone {
+    let (deleted, kept) = all.into_iter().partition(|it| is_gone(it.key, &it.executable));
+    found.profiles = kept;
+    for profile in &deleted {
         let profile: &Profile = profile;
         let path = folder.join(name_of(profile.key));
         fs::remove_file(&path).map_err(|error| failed("remove", &path, error))?;
     }
-    Ok(gone)
+    Ok(deleted)
 }
 
-/// Keeps profiles, each in the place of the one that its executable had; others stay. What was no
-/// profile is set aside first; says under which names.
+/// Saves profiles, each replacing the earlier one of its executable. Invalid files in their place
+/// are renamed first; returns their new paths.
 ///
-/// What cannot be kept does not keep the rest from it: the first error is told at the end.
+/// After an error the other profiles are saved nevertheless, and the first error is returned.
 pub fn save_all(folder: &Path, profiles: &[Profile]) -> Result<Vec<PathBuf>, StoreError> {
     save_all_except(folder, profiles, &[])
 }
 
-/// The same of profiles that began without these files: they are set aside even if they can be read
-/// by now, since what is in them is not in the profiles.
+/// The same for a monitor that began without the files `unread`: these are renamed even if they are
+/// valid by now, since the profiles do not contain their content.
 pub fn save_all_except(
     folder: &Path,
     profiles: &[Profile],
     unread: &[PathBuf],
 ) -> Result<Vec<PathBuf>, StoreError> {
-    make(folder)?;
+    create(folder)?;
     tidy(folder);
-    let mut first = Ok(());
-    let mut aside = Vec::new();
+    let mut first_error = Ok(());
+    let mut renamed = Vec::new();
     for profile in profiles {
         match set_aside(folder, profile.key, unread) {
-            Ok(names) => aside.extend(names),
+            Ok(path) => renamed.extend(path),
             Err(error) => {
-                first = first.and(Err(error));
+                first_error = first_error.and(Err(error));
                 continue;
             }
         }
-        let kept = save(folder, profile);
-        first = first.and(kept);
+        let saved = save(folder, profile);
+        first_error = first_error.and(saved);
     }
-    // The new names are safe when the folder is.
+    // Makes the renames durable.
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    first.and(synced.map_err(|error| failed("write", folder, error)))?;
-    Ok(aside)
+    first_error.and(synced.map_err(|error| failed("write", folder, error)))?;
+    Ok(renamed)
 }
 
-/// Renames what lies in the place of a profile and is none, or was not read, so that nothing is
-/// overwritten that nobody could read.
+/// Renames an invalid or unread file in the place of a profile, so that it is not overwritten.
 fn set_aside(folder: &Path, key: Key, unread: &[PathBuf]) -> Result<Option<PathBuf>, StoreError> {
     let name = name_of(key);
     let path = folder.join(&name);
-    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
-    if !is_there(&path) || !unread.contains(&path) && read(&path, key).is_ok() {
+    let exists = |path: &Path| fs::symlink_metadata(path).is_ok();
+    if !exists(&path) || !unread.contains(&path) && read(&path, key).is_ok() {
         return Ok(None);
     }
     let mut aside = folder.join(format!("{name}{SET_ASIDE_SUFFIX}"));
     for number in 2_u64.. {
-        if !is_there(&aside) {
+        if !exists(&aside) {
             break;
         }
         aside = folder.join(format!("{name}{SET_ASIDE_SUFFIX}.{number}"));
@@ -177,23 +182,23 @@ fn set_aside(folder: &Path, key: Key, unread: &[PathBuf]) -> Result<Option<PathB
     Ok(Some(aside))
 }
 
-/// The right to change the profiles of a folder, until it is dropped or its process ends.
+/// The right to change the profiles of a directory, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct FolderLock {
     _locked: File,
 }
 
-/// Takes the right to change the profiles of a folder: what two monitors have learnt at a time
-/// cannot be put together.
+/// Locks a directory to change its profiles: what two monitors learn at the same time cannot be
+/// merged.
 pub fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
-    make(folder)?;
+    create(folder)?;
     let path = folder.join(LOCK_FILE);
     let mut options = OpenOptions::new();
     let opened = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
     let locked = opened.map_err(|error| failed("open", &path, error))?;
     match locked.try_lock() {
         Ok(()) => Ok(FolderLock { _locked: locked }),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Claimed { folder: shown(folder) }),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { folder: shown(folder) }),
         Err(TryLockError::Error(error)) => Err(failed("lock", &path, error)),
     }
 }
@@ -201,47 +206,47 @@ pub fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
 /// Reads a file.
 fn read(path: &Path, key: Key) -> Result<Profile, Refusal> {
     let mut bytes = Vec::new();
-    // Nobody waits for the other end of a pipe that lies there.
+    // Non-blocking, since the file may be a pipe without a writer.
     let opened = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
-    let most = MAX_FILE_BYTES as u64 + 1;
+    let limit = MAX_FILE_BYTES as u64 + 1;
     let refuse = |why| Refusal { line: 1, why };
     opened
-        .and_then(|file| file.take(most).read_to_end(&mut bytes))
+        .and_then(|file| file.take(limit).read_to_end(&mut bytes))
         .map_err(|error| refuse(format!("it cannot be read: {error}")))?;
     let profile = profile_file::read(&bytes)?;
     if profile.key == key {
         return Ok(profile);
     }
     let Key { device, inode } = profile.key;
-    Err(refuse(format!("it is of device {device}, inode {inode}, and its name is not")))
+    Err(refuse(format!("it belongs to device {device}, inode {inode}, unlike its name")))
 }
 
-/// Writes under a fresh name and renames, so that a full disk or a kill leaves what was there.
+/// Writes under a temporary name and renames, so that a full disk or a kill keeps the old file.
 fn save(folder: &Path, profile: &Profile) -> Result<(), StoreError> {
     let name = name_of(profile.key);
-    let fresh = folder.join(format!(".{name}.{}{TEMPORARY_SUFFIX}", std::process::id()));
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh);
-    let written = made.and_then(|mut file| {
+    let temporary = folder.join(format!(".{name}.{}{TEMPORARY_SUFFIX}", std::process::id()));
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
+    let written = opened.and_then(|mut file| {
         file.write_all(profile_file::write(profile).as_bytes())?;
         file.sync_all()
     });
     let path = folder.join(name);
-    let renamed = written.and_then(|()| fs::rename(&fresh, &path));
+    let renamed = written.and_then(|()| fs::rename(&temporary, &path));
     if renamed.is_err() {
-        // The reason for the failure is what matters; the rest is tidying up.
-        let _ = fs::remove_file(&fresh);
+        // The error of writing is reported, not one of this.
+        let _ = fs::remove_file(&temporary);
     }
     renamed.map_err(|error| failed("write", &path, error))
 }
 
-/// Makes the folder for its owner alone: what a machine's programs do is nobody else's business.
-fn make(folder: &Path) -> Result<(), StoreError> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| failed("make", folder, error))
+/// Creates the directory, readable by its owner only: profiles reveal the behaviour of programs.
+fn create(folder: &Path) -> Result<(), StoreError> {
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    created.map_err(|error| failed("create", folder, error))
 }
 
-/// Removes what writers left unfinished that were killed, and what this process would stumble
-/// over. What cannot be removed does no harm: nobody reads it.
+/// Removes unfinished files of killed processes and of this one. Files that cannot be removed do no
+/// harm: they are not read.
 fn tidy(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -251,8 +256,8 @@ fn tidy(folder: &Path) {
             key_of(of).and(writer.parse::<u32>().ok())
         });
         let Some(writer) = writer else { continue };
-        let is_at_it = Path::new("/proc").join(writer.to_string()).exists();
-        if writer == std::process::id() || !is_at_it {
+        let is_running = Path::new("/proc").join(writer.to_string()).exists();
+        if writer == std::process::id() || !is_running {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -262,7 +267,7 @@ fn name_of(key: Key) -> String {
     format!("{}-{}{PROFILE_SUFFIX}", key.device, key.inode)
 }
 
-/// The key in a file's name, if it is the name of a profile's file.
+/// The key in a file name, if that is the name of a profile.
 fn key_of(name: &str) -> Option<Key> {
     let (device, inode) = name.strip_suffix(PROFILE_SUFFIX)?.split_once('-')?;
     let key = Key { device: device.parse().ok()?, inode: inode.parse().ok()? };
@@ -273,7 +278,7 @@ fn failed(act: &'static str, path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { act, path: shown(path), source }
 }
 
-/// A path in a message: bounded, and without what steers a terminal.
+/// A path for a message: bounded, and without control characters.
 pub fn shown(path: &Path) -> String {
     const MAX_CHARS: usize = 400;
     let text = path.to_string_lossy();

@@ -26,7 +26,7 @@ fn file(sandbox: &Sandbox, record: &Value, number: u32) -> String {
 }
 
 /// The record with every figure of a case so many times as large.
-fn dearer(record: &Value, case: &str, times: f64) -> Value {
+fn slowed_record(record: &Value, case: &str, times: f64) -> Value {
     let mut record = record.clone();
     let rows = record["results"].as_array_mut().unwrap();
     let row = rows.iter_mut().find(|row| row["case"] == case).unwrap();
@@ -38,7 +38,7 @@ fn dearer(record: &Value, case: &str, times: f64) -> Value {
     record
 }
 
-const DEARER: &str = "syscall/getppid:via=libc";
+const SLOWED_CASE: &str = "syscall/getppid:via=libc";
 
 fn fits(text: &str) {
     for line in text.lines() {
@@ -57,22 +57,23 @@ fn equal_runs_raise_no_alarm_and_a_slower_one_does() {
     golden("compare-same.txt", &ran.stdout);
     ran.tells("gate: passed");
 
-    let dear = file(&sandbox, &dearer(&base, DEARER, 1.6), 3);
-    let ran = sandbox.oscost(&["compare", &same, &dear, "--gate"]).exits(1);
+    let slowed = file(&sandbox, &slowed_record(&base, SLOWED_CASE, 1.6), 3);
+    let ran = sandbox.oscost(&["compare", &same, &slowed, "--gate"]).exits(1);
     fits(&ran.stdout);
     golden("compare-slower.txt", &ran.stdout);
-    ran.tells(&format!("gate: failed: {DEARER}: slower, 1.60 times the base"));
-    let ran = sandbox.oscost(&["compare", &same, &dear, "--gate", "100"]).exits(0);
+    ran.tells(&format!("gate: failed: {SLOWED_CASE}: slower, 1.60 times the base"));
+    let ran = sandbox.oscost(&["compare", &same, &slowed, "--gate", "100"]).exits(0);
     ran.tells("gate: passed");
-    sandbox.oscost(&["compare", &same, &dear]).exits(0);
-    sandbox.oscost(&["compare", &dear, &same, "--gate"]).exits(0);
+    sandbox.oscost(&["compare", &same, &slowed]).exits(0);
+    sandbox.oscost(&["compare", &slowed, &same, "--gate"]).exits(0);
 }
 
 #[test]
 fn as_json_each_verdict_points_to_its_rows() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
-    let (one, other) = (file(&sandbox, &base, 1), file(&sandbox, &dearer(&base, DEARER, 1.6), 2));
+    let (one, other) =
+        (file(&sandbox, &base, 1), file(&sandbox, &slowed_record(&base, SLOWED_CASE, 1.6), 2));
     let found = sandbox.oscost(&["compare", &one, &other, "--json", "-"]).exits(0).json();
     assert_eq!(found["schema"], "oscost.comparison/1");
     assert_eq!(rows(&found).len(), 2 * rows(&base).len());
@@ -82,7 +83,7 @@ fn as_json_each_verdict_points_to_its_rows() {
             let at = it[side].as_u64().unwrap() as usize;
             assert_eq!(rows(&found)[at]["case"], it["case"]);
         }
-        let slower = it["case"] == DEARER;
+        let slower = it["case"] == SLOWED_CASE;
         assert_eq!(it["verdict"], if slower { "slower" } else { "inconclusive" }, "{it}");
         assert_eq!((&it["design"], &it["metric"]), (&json!("stored"), &json!("primary")));
     }
@@ -98,7 +99,7 @@ fn incomparable_runs_are_refused_with_a_reason() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let one = file(&sandbox, &base, 1);
-    let row = base["results"].as_array().unwrap().iter().position(|row| row["case"] == DEARER);
+    let row = base["results"].as_array().unwrap().iter().position(|row| row["case"] == SLOWED_CASE);
     let row = format!("/results/{}", row.unwrap());
     let at = |path: &str| format!("{row}{path}");
     for (path, value, words) in [
@@ -147,13 +148,13 @@ fn a_gate_fails_if_nothing_can_be_compared() {
 fn several_runs_on_each_side_are_compared_in_alternation() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
-    let dear = dearer(&base, DEARER, 1.1);
+    let slowed = slowed_record(&base, SLOWED_CASE, 1.1);
     let ask = |order: &str| -> Ran {
         let mut sides = [Vec::new(), Vec::new()];
         for (number, letter) in order.chars().enumerate() {
             let drift = 1.0 + 0.001 * (number % 3) as f64;
-            let of = if letter == 'a' { &base } else { &dear };
-            let of = dearer(of, DEARER, drift);
+            let of = if letter == 'a' { &base } else { &slowed };
+            let of = slowed_record(of, SLOWED_CASE, drift);
             sides[usize::from(letter == 'b')].push(file(&sandbox, &of, number as u32));
         }
         let [base, new] = sides.map(|side| side.join(","));
@@ -162,7 +163,7 @@ fn several_runs_on_each_side_are_compared_in_alternation() {
     let ran = ask(&"abba".repeat(6)).exits(1);
     fits(&ran.stdout);
     golden("compare-turns.txt", &ran.stdout);
-    ran.tells(&format!("gate: failed: {DEARER}: slower, 1.10 times"));
+    ran.tells(&format!("gate: failed: {SLOWED_CASE}: slower, 1.10 times"));
     let ran = ask("abbaabbaabba").exits(0);
     assert!(ran.stdout.contains("6 pairs cannot distinguish"), "{}", ran.stdout);
     let ran = ask("aaaaaabbbbbb").exits(0);

@@ -169,7 +169,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     fs::write(&file, &before).unwrap();
     let claim = lock(&folder(&sandbox)).unwrap();
     let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(1);
-    ran.tells("a monitor holds them").tells("hint:");
+    ran.tells("a monitor uses them").tells("hint:");
     drop(claim);
 }
 
@@ -212,7 +212,7 @@ fn profiles_of_executables_that_are_gone_are_deleted_on_request() {
         .oscost(&["ph", "profiles", "delete", "--gone"])
         .exits(1)
         .no_data()
-        .tells("a monitor holds them");
+        .tells("a monitor uses them");
     drop(held);
     let ran = sandbox.oscost(&["ph", "profiles", "delete", "--gone"]).exits(0);
     fits(&ran.stdout);

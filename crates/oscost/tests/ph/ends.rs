@@ -135,7 +135,7 @@ fn a_holder_that_is_killed_leaves_nobody_stopped_and_the_tool_says_so() {
     let (mut tool, holder, processes) = with_a_stopped(&env, &data);
     kill(pid(holder), Signal::SIGKILL).unwrap();
     all_goes_on(&mut tool, &processes);
-    fails(tool, "the monitor's process ended too early");
+    fails(tool, "the monitor process ended too early");
     assert_eq!(of(&profiles(&data), &env.file).anomalies, 0, "the old one stays");
 }
 
@@ -197,7 +197,7 @@ fn without_its_guard_a_holder_stops_nobody_any_longer_and_ends() {
     assert_eq!(guard.len(), 1, "{guard:?}");
     kill(pid(guard[0]), Signal::SIGKILL).unwrap();
     all_goes_on(&mut tool, &processes);
-    fails(tool, "the guard has ended");
+    fails(tool, "the cleanup process ended");
     assert_eq!(of(&profiles(&data), &env.file).anomalies, 1, "what was learnt is kept");
 }
 
@@ -241,7 +241,7 @@ fn a_damaged_file_of_the_folder_stops_no_monitor_and_is_told_and_set_aside() {
         let mut notes = Vec::new();
         while let Some(said) = monitor.next() {
             match said {
-                MonitorEvent::Note { what } => notes.push(what),
+                MonitorEvent::Note { text } => notes.push(text),
                 MonitorEvent::Missing { why } => panic!("{name}: {why}"),
                 _ => {}
             }
@@ -258,7 +258,7 @@ fn a_damaged_file_of_the_folder_stops_no_monitor_and_is_told_and_set_aside() {
     }
     let notes = runs("two damaged files");
     assert_eq!(notes.len(), 3, "{notes:?}");
-    assert!(notes.iter().any(|it| it.contains("5-6.profile is no profile, and left out: line 2")));
+    assert!(notes.iter().any(|it| it.contains("5-6.profile is not a valid profile: line 2")));
     assert!(notes[2].ends_with(&format!("{name}.refused")), "{notes:?}");
     let kept = |path: PathBuf| fs::read_to_string(path).unwrap();
     assert_eq!(kept(folder.join(format!("{name}.refused"))), "oscost ph profile 1\narch x");

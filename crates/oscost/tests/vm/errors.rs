@@ -1,5 +1,4 @@
-//! What cannot be meant is refused before anything is booted; where nothing can be booted, that is
-//! no failure.
+//! Invalid targets are refused before anything is booted; a missing emulator skips the rows.
 
 use std::fs;
 
@@ -7,12 +6,12 @@ use crate::common::{Sandbox, rows};
 use crate::machines::{made_up, with};
 
 #[test]
-fn without_qemu_every_row_is_skipped_with_the_package_that_it_comes_with() {
+fn without_qemu_every_row_is_skipped_with_the_package_to_install() {
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
     let asked = ["run", "--quick", "--at", &target, "syscall/getppid", "--json", "-"];
     let nowhere = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked);
-    // Nor is it found in a PATH that has nothing.
+    // It is not found in an empty PATH either.
     let empty = sandbox.folder("tmp");
     let unfound = crate::common::Ran::of(sandbox.command(&asked).env("PATH", empty));
     for ran in [nowhere, unfound] {
@@ -31,12 +30,12 @@ fn without_qemu_every_row_is_skipped_with_the_package_that_it_comes_with() {
 }
 
 #[test]
-fn a_file_that_is_no_kernel_is_refused_in_words() {
+fn a_file_that_is_not_a_kernel_is_refused() {
     let sandbox = Sandbox::new();
     for (name, bytes, words) in [
-        ("text", &b"hello"[..], "no kernel"),
+        ("text", &b"hello"[..], "it is not a kernel"),
         ("empty", b"", "it is empty"),
-        ("vmlinux", b"\x7fELF\x02\x01\x01", "it is an ELF file, as a vmlinux is"),
+        ("vmlinux", b"\x7fELF\x02\x01\x01", "it is an ELF file, such as a vmlinux"),
     ] {
         let file = sandbox.file(name);
         fs::write(&file, bytes).unwrap();
@@ -57,24 +56,24 @@ fn a_file_that_is_no_kernel_is_refused_in_words() {
 }
 
 #[test]
-fn words_behind_vm_that_mean_nothing_are_refused_with_how_it_is_said() {
+fn invalid_parameters_of_a_machine_are_refused() {
     let sandbox = Sandbox::new();
-    for (words, told) in [
+    for (parameters, message) in [
         (",smp=2", "`smp=2` is unknown"),
         (",mem=1", "from 128 to 65536 MiB"),
         (",accel=hvf", "`accel=hvf` is unknown"),
         (",cpu=-x", "`cpu=-x` is unknown"),
         (",append=a\nb", "append"),
     ] {
-        let target = made_up(&sandbox, words);
+        let target = made_up(&sandbox, parameters);
         let ran = sandbox.oscost(&["run", "--at", &target, "syscall/getppid"]).exits(2).no_data();
-        ran.tells(told);
+        ran.tells(message);
     }
     sandbox.oscost(&["run", "--at", "vm:", "syscall/getppid"]).exits(2).no_data();
 }
 
 #[test]
-fn options_that_mean_nothing_where_instructions_are_counted_are_refused() {
+fn options_without_a_meaning_for_counted_instructions_are_refused() {
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
     for option in [

@@ -1,5 +1,5 @@
-//! Machines that do not come up, or not far: a row says why, after a bounded time, and nothing is
-//! left.
+//! Machines that do not boot: the rows have the reason, after a bounded time, and nothing is left
+//! behind.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Ran, Sandbox, rows};
 use crate::machines::{Kernel, beside, emulator, made_up, with};
 
-/// A run at a place that comes to nothing: all rows have failed or timed out, for one reason.
+/// A run on a machine that does not boot: all rows fail, for one reason.
 fn fails(sandbox: &Sandbox, target: &str, emulator: Option<&Path>, seconds: &str) -> String {
     let asked = ["run", "--quick", "--at", target, "syscall/getppid:via=raw", "--json", "-"];
     let mut command = beside(sandbox, &asked);
@@ -29,7 +29,7 @@ fn fails(sandbox: &Sandbox, target: &str, emulator: Option<&Path>, seconds: &str
 }
 
 #[test]
-fn a_kernel_that_panics_is_told_by_the_line_that_says_so() {
+fn a_kernel_panic_is_reported_with_its_console_line() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let nowhere = kernel.target(",append=rdinit=/nowhere init=/nowhere");
@@ -40,7 +40,7 @@ fn a_kernel_that_panics_is_told_by_the_line_that_says_so() {
 }
 
 #[test]
-fn a_processor_that_cannot_read_its_counter_is_told_of_at_once() {
+fn a_processor_without_rdtscp_is_reported_at_once() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let reason = fails(&sandbox, &kernel.target(",cpu=Nehalem"), None, "60");
@@ -49,7 +49,7 @@ fn a_processor_that_cannot_read_its_counter_is_told_of_at_once() {
 }
 
 #[test]
-fn a_kernel_that_spins_is_ended_when_it_had_time_to_boot() {
+fn a_kernel_that_spins_is_ended_after_the_boot_timeout() {
     let Some(_turn) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
@@ -61,16 +61,16 @@ fn a_kernel_that_spins_is_ended_when_it_had_time_to_boot() {
 }
 
 #[test]
-fn an_emulator_that_never_says_anything_is_ended() {
+fn an_emulator_that_sends_no_events_is_ended() {
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
-    let deaf = emulator(&sandbox, "exec sleep 1000");
-    let reason = fails(&sandbox, &target, Some(&deaf), "1");
+    let silent = emulator(&sandbox, "exec sleep 1000");
+    let reason = fails(&sandbox, &target, Some(&silent), "1");
     assert!(reason.contains("no event within 1s"), "{reason}");
 }
 
 #[test]
-fn what_an_emulator_says_when_it_ends_at_once_is_the_reason() {
+fn the_message_of_an_emulator_that_ends_at_once_is_the_reason() {
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
     let broken = "echo \"qemu: invalid accelerator $(printf '\\033[2J')\" >&2; exit 3";
@@ -78,26 +78,26 @@ fn what_an_emulator_says_when_it_ends_at_once_is_the_reason() {
     let words = "the emulator ended with exit status: 3: qemu: invalid accelerator \\u{1b}[2J";
     assert!(reason.contains(words), "{reason}");
     let quiet = fails(&sandbox, &target, Some(&emulator(&sandbox, "exit 0")), "60");
-    assert!(quiet.contains("the machine ended before it had done all its orders"), "{quiet}");
+    assert!(quiet.contains("the machine ended before it had executed all its orders"), "{quiet}");
 }
 
 #[test]
-fn a_machine_that_speaks_nonsense_is_not_believed() {
+fn invalid_events_of_a_machine_are_an_error() {
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
-    // What it is told to write its events to stands in its arguments.
-    let says = "for word; do case $word in file,id=events,path=*) \
+    // The file for its events is in its arguments.
+    let script = "for word; do case $word in file,id=events,path=*) \
                 printf 'SeaBIOS\\n' > \"${word#*path=}\";; esac; done; exec sleep 1000";
-    let reason = fails(&sandbox, &target, Some(&emulator(&sandbox, says)), "60");
+    let reason = fails(&sandbox, &target, Some(&emulator(&sandbox, script)), "60");
     assert!(reason.contains("expected"), "{reason}");
 }
 
 #[test]
-fn a_program_that_tells_no_version_is_no_emulator() {
+fn a_program_without_a_qemu_version_is_not_an_emulator() {
     let sandbox = Sandbox::new();
     let target = made_up(&sandbox, "");
     let asked = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
-    // It speaks of a licence's version.
+    // It prints the version of its licence.
     let record = with(&sandbox, "/bin/true".as_ref(), &asked).exits(0).json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "skipped");

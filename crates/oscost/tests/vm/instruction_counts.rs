@@ -82,18 +82,18 @@ fn two_boots_of_one_kernel_count_the_same_to_the_last_digit() {
         sandbox.oscost(&["compare", base, new, "--gate", threshold])
     };
     gate("last~1", "last", "0insn").exits(0).tells("gate: passed");
-    let dear = sandbox.file("dear.json");
-    fs::write(&dear, dearer(&two, GETPPID, 7.0).to_string()).unwrap();
-    let dear = dear.to_str().unwrap();
-    gate("last~1", dear, "0insn").exits(1).tells(&format!("gate: failed: {GETPPID}: slower"));
-    gate("last~1", dear, "6insn").exits(1);
-    gate("last~1", dear, "7insn").exits(0).tells("gate: passed");
-    gate("last~1", dear, "1000insn").exits(0).tells("gate: passed");
+    let slowed = sandbox.file("slowed.json");
+    fs::write(&slowed, slowed_record(&two, GETPPID, 7.0).to_string()).unwrap();
+    let slowed = slowed.to_str().unwrap();
+    gate("last~1", slowed, "0insn").exits(1).tells(&format!("gate: failed: {GETPPID}: slower"));
+    gate("last~1", slowed, "6insn").exits(1);
+    gate("last~1", slowed, "7insn").exits(0).tells("gate: passed");
+    gate("last~1", slowed, "1000insn").exits(0).tells("gate: passed");
     sandbox.nothing_is_left();
 }
 
 /// The record as another run, of which a case takes so many instructions more.
-fn dearer(record: &Value, case: &str, more: f64) -> Value {
+fn slowed_record(record: &Value, case: &str, more: f64) -> Value {
     let mut record = record.clone();
     record["id"] = json!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f0001");
     let rows = record["results"].as_array_mut().unwrap();
@@ -108,7 +108,7 @@ fn dearer(record: &Value, case: &str, more: f64) -> Value {
 }
 
 #[test]
-fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_dearer() {
+fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_slower() {
     let Some(kernel) = Kernel::of_all() else { return };
     let sandbox = Sandbox::new();
     let (same, off) = (kernel.target(""), kernel.target(",append=mitigations=off"));

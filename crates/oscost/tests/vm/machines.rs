@@ -140,7 +140,7 @@ pub(crate) fn machines_of(sandbox: &Sandbox, tool: u32) -> Vec<u32> {
         let said = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         status.lines().any(|line| line.split_whitespace().eq(["PPid:", &tool.to_string()]))
             && said.contains("\0-nodefaults\0")
-            && !said.contains("\0held\0")
+            && !said.contains("\0die-with-parent\0")
     };
     sandbox.processes().into_iter().filter(is_machine).collect()
 }

@@ -170,7 +170,7 @@ impl MonitorObserver for MonitoredRun<'_> {
                     self.observer.note(&format!("{lost} events or executables were lost: no room"));
                 }
             }
-            MonitorEvent::Note { what } => self.observer.note(&shown(what)),
+            MonitorEvent::Note { text } => self.observer.note(&shown(text)),
             MonitorEvent::StateChanged(StateChange { executable, state }) if self.report_states => {
                 let executable = match executable.as_str() {
                     "" => "an unknown path".to_owned(),

@@ -49,7 +49,7 @@ pub fn serve(
     let options = MonitorOptions { constants, tree };
     let task = monitor_main::MonitorTask { options, folder, save_profiles, report_events: !quiet };
     Ok(match monitor_main::run_monitor(&task, input, output)? {
-        monitor_main::MonitorExit::Well => Served::Done,
+        monitor_main::MonitorExit::Completed => Served::Done,
         monitor_main::MonitorExit::Missing => Served::Missing,
     })
 }

@@ -1,27 +1,27 @@
-//! A holder made of a few words of sh(1): its words are heard, and none of it is left behind.
+//! A monitor process made of a shell script: its events are received, and it leaves no process.
 
 use super::*;
 
-fn last(calls: u64, anomalies: u64, lost: u64) -> MonitorEvent {
+fn ended(calls: u64, anomalies: u64, lost: u64) -> MonitorEvent {
     MonitorEvent::Ended(MonitorReport { calls, anomalies, lost, ..MonitorReport::default() })
 }
 
-/// Hears everything, and has enough after so many words.
-struct Listener {
-    heard: Vec<MonitorEvent>,
-    enough: usize,
+/// Collects the events, and stops after a number of them.
+struct Collector {
+    events: Vec<MonitorEvent>,
+    max_events: usize,
     fails: bool,
 }
 
-impl Listener {
-    fn with_enough(enough: usize) -> Self {
-        Self { heard: Vec::new(), enough, fails: false }
+impl Collector {
+    fn stopping_after(max_events: usize) -> Self {
+        Self { events: Vec::new(), max_events, fails: false }
     }
 }
 
-impl MonitorObserver for Listener {
-    fn on_event(&mut self, said: &MonitorEvent) -> io::Result<()> {
-        self.heard.push(said.clone());
+impl MonitorObserver for Collector {
+    fn on_event(&mut self, event: &MonitorEvent) -> io::Result<()> {
+        self.events.push(event.clone());
         match self.fails {
             true => Err(io::ErrorKind::BrokenPipe.into()),
             false => Ok(()),
@@ -29,22 +29,22 @@ impl MonitorObserver for Listener {
     }
 
     fn should_stop(&mut self) -> bool {
-        self.heard.len() >= self.enough
+        self.events.len() >= self.max_events
     }
 }
 
-/// What becomes of a holder that runs this script.
-fn hold(script: &str, listener: &mut Listener) -> Result<(), MonitorError> {
-    let first = ["-c", script, "holder"].map(str::to_owned).into();
-    let mut holder = MonitorProcess { program: "sh".into(), leading_arguments: first };
-    holder.run(&MonitorOptions::default(), listener)
+/// Runs a script as the monitor process.
+fn run(script: &str, collector: &mut Collector) -> Result<(), MonitorError> {
+    let leading_arguments = ["-c", script, "monitor"].map(str::to_owned).into();
+    let mut process = MonitorProcess { program: "sh".into(), leading_arguments };
+    process.run(&MonitorOptions::default(), collector)
 }
 
 const READY: &str = r#"echo '{"event":"ready"}';"#;
 const ENDED: &str = r#"cat >&2; echo '{"event":"ended","calls":7}'"#;
 
 #[test]
-fn a_holder_is_heard_from_its_first_word_to_its_last_and_ends_when_it_is_enough() {
+fn all_events_are_received_until_the_observer_stops() {
     let anomaly = Anomaly {
         pid: 42,
         comm: "sh".to_owned(),
@@ -55,72 +55,72 @@ fn a_holder_is_heard_from_its_first_word_to_its_last_and_ends_when_it_is_enough(
         locality: 1,
         anomalies: 3,
     };
-    let said = MonitorEvent::Anomaly(anomaly);
-    let line = serde_json::to_string(&said).unwrap();
+    let event = MonitorEvent::Anomaly(anomaly);
+    let line = serde_json::to_string(&event).unwrap();
     let script = format!(r#"{READY} echo '{{"event":"later","x":1}}'; echo '{line}'; {ENDED}"#);
-    let mut listener = Listener::with_enough(3);
-    hold(&script, &mut listener).unwrap();
-    let ended = last(7, 0, 0);
-    assert_eq!(listener.heard, [MonitorEvent::Ready, MonitorEvent::Other, said, ended]);
+    let mut collector = Collector::stopping_after(3);
+    run(&script, &mut collector).unwrap();
+    let ended = ended(7, 0, 0);
+    assert_eq!(collector.events, [MonitorEvent::Ready, MonitorEvent::Other, event, ended]);
 }
 
 #[test]
-fn every_word_is_read_as_it_is_written() {
-    let became = StateChange::new("/bin/sh".to_owned(), State::Frozen);
-    for (said, line) in [
+fn every_event_is_parsed_as_it_is_written() {
+    let change = StateChange::new("/bin/sh".to_owned(), State::Frozen);
+    for (event, line) in [
         (MonitorEvent::Ready, r#"{"event":"ready"}"#),
-        (MonitorEvent::Note { what: "x".into() }, r#"{"event":"note","what":"x"}"#),
+        (MonitorEvent::Note { text: "x".into() }, r#"{"event":"note","text":"x"}"#),
         (MonitorEvent::Missing { why: "x".into() }, r#"{"event":"missing","why":"x"}"#),
         (
-            MonitorEvent::StateChanged(became),
+            MonitorEvent::StateChanged(change),
             r#"{"event":"state-changed","executable":"/bin/sh","state":"frozen"}"#,
         ),
         (
-            last(1, 2, 3),
+            ended(1, 2, 3),
             r#"{"event":"ended","calls":1,"lost":3,"marked":[],"profile_state":null,"anomalies":2}"#,
         ),
     ] {
-        assert_eq!(serde_json::to_string(&said).unwrap(), line);
-        assert_eq!(serde_json::from_str::<MonitorEvent>(line).unwrap(), said);
+        assert_eq!(serde_json::to_string(&event).unwrap(), line);
+        assert_eq!(serde_json::from_str::<MonitorEvent>(line).unwrap(), event);
     }
 }
 
 #[test]
-fn a_holder_that_cannot_says_what_is_missing() {
+fn a_missing_requirement_is_reported() {
     let script = r#"echo '{"event":"missing","why":"no BTF here"}'; exit 1"#;
-    let mut listener = Listener::with_enough(9);
-    let error = hold(script, &mut listener).unwrap_err();
+    let mut collector = Collector::stopping_after(9);
+    let error = run(script, &mut collector).unwrap_err();
     assert!(matches!(&error, MonitorError::Missing(why) if why == "no BTF here"), "{error}");
-    assert_eq!(listener.heard, []);
+    assert_eq!(collector.events, []);
 }
 
 #[test]
-fn a_holder_that_ends_without_a_last_word_or_talks_nonsense_is_an_error() {
-    let error = hold(&format!("{READY} exit 3"), &mut Listener::with_enough(9)).unwrap_err();
+fn a_process_that_ends_early_or_sends_invalid_events_is_an_error() {
+    let error = run(&format!("{READY} exit 3"), &mut Collector::stopping_after(9)).unwrap_err();
     assert!(error.to_string().contains("too early (exit status: 3)"), "{error}");
-    let error = hold("echo hello; cat", &mut Listener::with_enough(9)).unwrap_err();
+    let error = run("echo hello; cat", &mut Collector::stopping_after(9)).unwrap_err();
     assert!(matches!(error, MonitorError::Protocol(_)), "{error}");
-    let endless = hold("tr '\\0' x < /dev/zero", &mut Listener::with_enough(9)).unwrap_err();
+    let endless = run("tr '\\0' x < /dev/zero", &mut Collector::stopping_after(9)).unwrap_err();
     assert!(matches!(endless, MonitorError::Protocol(_)), "{endless}");
-    let first =
+    let mut missing =
         MonitorProcess { program: "/no/such/program".into(), leading_arguments: Vec::new() };
     let error =
-        { first }.run(&MonitorOptions::default(), &mut Listener::with_enough(9)).unwrap_err();
+        missing.run(&MonitorOptions::default(), &mut Collector::stopping_after(9)).unwrap_err();
     assert!(matches!(error, MonitorError::Io(_)), "{error}");
 }
 
 #[test]
-fn an_audience_that_is_gone_ends_the_holding_in_order() {
-    let mut listener = Listener { fails: true, ..Listener::with_enough(9) };
-    let error = hold(&format!("{READY} {ENDED}"), &mut listener).unwrap_err();
+fn a_failed_observer_ends_the_monitor_in_order() {
+    let mut collector = Collector { fails: true, ..Collector::stopping_after(9) };
+    let error = run(&format!("{READY} {ENDED}"), &mut collector).unwrap_err();
     assert!(matches!(error, MonitorError::Observer(_)), "{error}");
-    assert_eq!(listener.heard.len(), 2, "{:?}", listener.heard);
+    assert_eq!(collector.events.len(), 2, "{:?}", collector.events);
 }
 
 #[test]
-fn only_what_is_not_as_published_is_told_to_a_holder() {
+fn only_changed_constants_are_arguments() {
     assert_eq!(MonitorOptions::default().arguments(), Vec::<String>::new());
     let constants = Constants { window: 6, normal_wait_s: 0, ..Constants::default() };
-    let asked = MonitorOptions { constants, tree: Some(7) };
-    assert_eq!(asked.arguments(), ["--window=6", "--normal-wait=0s", "--tree=7"]);
+    let options = MonitorOptions { constants, tree: Some(7) };
+    assert_eq!(options.arguments(), ["--window=6", "--normal-wait=0s", "--tree=7"]);
 }

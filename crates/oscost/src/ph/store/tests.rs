@@ -1,4 +1,4 @@
-//! The folder of profiles: what is kept is found again, and what is none stays where it is.
+//! The directory of profiles: saved profiles are found again, invalid files are not changed.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -18,7 +18,7 @@ fn folder() -> (TempDir, PathBuf) {
     (temporary, folder)
 }
 
-/// What is kept, where all of it can be read.
+/// The profiles of a directory whose files are all valid.
 fn load_all(folder: &Path) -> Result<Vec<Profile>, StoreError> {
     let StoredProfiles { profiles, refused } = find_all(folder)?;
     assert!(refused.is_empty(), "{refused:?}");
@@ -34,7 +34,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_kept_is_found_again_and_is_its_owners_alone() {
+fn saved_profiles_are_found_again_and_readable_by_their_owner_only() {
     let (_temporary, folder) = folder();
     assert_eq!(load_all(&folder).unwrap(), []);
     save_all(&folder, &[profile(9), profile(10)]).unwrap();
@@ -49,57 +49,58 @@ fn what_is_kept_is_found_again_and_is_its_owners_alone() {
 }
 
 #[test]
-fn a_damaged_or_foreign_file_is_refused_by_name_line_and_reason_and_stays() {
+fn an_invalid_file_is_refused_with_its_line_and_reason_and_not_changed() {
     let (_temporary, folder) = folder();
     save_all(&folder, &[profile(1), profile(2), profile(3)]).unwrap();
     let damaged = folder.join("5-2.profile");
     fs::write(&damaged, "oscost ph profile 1\narch x86_64").unwrap();
     fs::rename(folder.join("5-3.profile"), folder.join("5-4.profile")).unwrap();
-    fs::write(folder.join("notes.txt"), "not looked at").unwrap();
-    fs::write(folder.join("05-3.profile"), "nor is this").unwrap();
+    fs::write(folder.join("notes.txt"), "ignored").unwrap();
+    fs::write(folder.join("05-3.profile"), "ignored too").unwrap();
     let found = find_all(&folder).unwrap();
     assert_eq!(found.profiles, [profile(1)]);
-    let told: Vec<String> = found.refused.iter().map(|(_, refusal)| refusal.to_string()).collect();
+    let errors: Vec<String> =
+        found.refused.iter().map(|(_, refusal)| refusal.to_string()).collect();
     assert_eq!(
-        told,
+        errors,
         [
             "line 2: the text is cut off here",
-            "line 1: it is of device 5, inode 3, and its name is not"
+            "line 1: it belongs to device 5, inode 3, unlike its name"
         ]
     );
     assert_eq!(fs::read_to_string(&damaged).unwrap(), "oscost ph profile 1\narch x86_64");
 }
 
 #[test]
-fn what_a_killed_writer_left_is_removed_and_what_a_living_one_writes_is_not() {
+fn files_of_killed_writers_are_removed_and_those_of_running_ones_are_not() {
     let (_temporary, folder) = folder();
     save_all(&folder, &[profile(1)]).unwrap();
-    // No process has the number: the largest that the kernel can be told is 2^22.
+    // No process has this id: the largest pid_max is 2^22.
     fs::write(folder.join(".5-1.profile.99999999.new"), "half").unwrap();
     fs::write(folder.join(format!(".5-1.profile.{}.new", std::process::id())), "half").unwrap();
-    fs::write(folder.join(".5-1.profile.1.new"), "at it").unwrap();
-    fs::write(folder.join(".vimrc.1.new"), "somebody else's").unwrap();
+    fs::write(folder.join(".5-1.profile.1.new"), "in progress").unwrap();
+    fs::write(folder.join(".vimrc.1.new"), "of another program").unwrap();
     save_all(&folder, &[profile(1)]).unwrap();
     assert_eq!(names(&folder), [".5-1.profile.1.new", ".vimrc.1.new", "5-1.profile"]);
 }
 
 #[test]
-fn what_is_no_profile_is_set_aside_and_never_overwritten() {
+fn an_invalid_file_is_renamed_and_never_overwritten() {
     let (_temporary, folder) = folder();
     save_all(&folder, &[profile(1), profile(2)]).unwrap();
     let target = folder.join("5-1.profile");
     for (round, aside) in ["", ".2", ".3"].iter().enumerate() {
         fs::write(&target, format!("damage {round}\n")).unwrap();
-        let said = save_all(&folder, &[profile(1), profile(2)]).unwrap();
-        assert_eq!(said, [folder.join(format!("5-1.profile.refused{aside}"))]);
-        assert_eq!(fs::read_to_string(&said[0]).unwrap(), format!("damage {round}\n"));
+        let renamed = save_all(&folder, &[profile(1), profile(2)]).unwrap();
+        assert_eq!(renamed, [folder.join(format!("5-1.profile.refused{aside}"))]);
+        assert_eq!(fs::read_to_string(&renamed[0]).unwrap(), format!("damage {round}\n"));
         assert_eq!(load_all(&folder).unwrap(), [profile(1), profile(2)]);
     }
-    // One that can be read by now was not there when these were begun.
+    // A file that was unreadable at the beginning is renamed even if it is valid by now.
     let unread = [target.clone(), folder.join("5-7.profile")];
-    let said = save_all_except(&folder, &[profile(1), profile(2)], &unread).unwrap();
-    assert_eq!(said, [folder.join("5-1.profile.refused.4")]);
-    // What nobody can read is no profile either.
+    let renamed = save_all_except(&folder, &[profile(1), profile(2)], &unread).unwrap();
+    assert_eq!(renamed, [folder.join("5-1.profile.refused.4")]);
+    // A directory is an invalid file too.
     fs::remove_file(&target).unwrap();
     fs::create_dir_all(target.join("full")).unwrap();
     let found = find_all(&folder).unwrap();
@@ -111,10 +112,10 @@ fn what_is_no_profile_is_set_aside_and_never_overwritten() {
 }
 
 #[test]
-fn one_that_cannot_be_kept_is_told_and_keeps_no_other_from_it() {
+fn an_error_is_reported_and_the_other_profiles_are_saved() {
     let (_temporary, folder) = folder();
     let own = std::process::id();
-    // A folder is no file that was left unfinished.
+    // A directory cannot be removed like an unfinished file.
     fs::create_dir_all(folder.join(format!(".5-1.profile.{own}.new/full"))).unwrap();
     let error = save_all(&folder, &[profile(1), profile(2)]).unwrap_err().to_string();
     assert!(error.starts_with("cannot write ") && error.ends_with("5-1.profile"), "{error}");
@@ -122,7 +123,7 @@ fn one_that_cannot_be_kept_is_told_and_keeps_no_other_from_it() {
 }
 
 #[test]
-fn profiles_of_executables_that_are_gone_are_removed_and_no_others() {
+fn profiles_of_deleted_executables_are_removed() {
     use std::os::unix::fs::MetadataExt;
     let (temporary, folder) = folder();
     let executable = temporary.path().join("program");
@@ -130,23 +131,23 @@ fn profiles_of_executables_that_are_gone_are_removed_and_no_others() {
     let here = executable.to_str().unwrap();
     let inode = fs::metadata(&executable).unwrap().ino();
     let of = |inode, path: &str| Profile::new(Key { device: 5, inode }, path.to_owned());
-    let stays = [of(inode, here), of(inode + 1, ""), of(inode + 2, ".../some/where")];
-    let goes = [of(inode + 3, here), of(inode + 4, "/no/such/program")];
-    save_all(&folder, &stays).unwrap();
-    save_all(&folder, &goes).unwrap();
+    let kept = [of(inode, here), of(inode + 1, ""), of(inode + 2, ".../some/where")];
+    let deleted = [of(inode + 3, here), of(inode + 4, "/no/such/program")];
+    save_all(&folder, &kept).unwrap();
+    save_all(&folder, &deleted).unwrap();
     let damaged = folder.join("5-1.profile");
     fs::write(&damaged, "damage").unwrap();
     let held = lock(&folder).unwrap();
-    let (mut found, removed) = begin(&folder, Some(&held)).unwrap();
+    let LoadedProfiles { mut found, removed } = load(&folder, Some(&held)).unwrap();
     assert_eq!((found.profiles.len(), removed), (5, 0), "there is room for all of them");
-    assert_eq!(prune(&folder, &held, &mut found).unwrap(), goes);
-    assert_eq!(found.profiles, stays);
-    assert_eq!(find_all(&folder).unwrap().profiles, stays);
+    assert_eq!(prune(&folder, &held, &mut found).unwrap(), deleted);
+    assert_eq!(found.profiles, kept);
+    assert_eq!(find_all(&folder).unwrap().profiles, kept);
     assert_eq!(fs::read_to_string(&damaged).unwrap(), "damage");
 }
 
 #[test]
-fn where_more_are_kept_than_fit_those_that_are_gone_make_room() {
+fn profiles_of_deleted_executables_are_removed_to_make_room() {
     let (_temporary, folder) = folder();
     let one = |inode: usize, path: &str| {
         let key = Key { device: 5, inode: inode as u64 };
@@ -161,22 +162,22 @@ fn where_more_are_kept_than_fit_those_that_are_gone_make_room() {
     }
     one(MAX_PROFILES, "/no/such/program").unwrap();
     assert_eq!(find_all(&folder).unwrap().profiles.len(), MAX_PROFILES + 1);
-    assert!(begin(&folder, None).is_err(), "who only reads removes none");
-    let (found, removed) = begin(&folder, Some(&held)).unwrap();
+    assert!(load(&folder, None).is_err(), "without the lock none is removed");
+    let LoadedProfiles { found, removed } = load(&folder, Some(&held)).unwrap();
     assert_eq!((found.profiles.len(), removed), (MAX_PROFILES, 1));
     one(MAX_PROFILES, "").unwrap();
-    let error = begin(&folder, Some(&held)).unwrap_err().to_string();
+    let error = load(&folder, Some(&held)).unwrap_err().to_string();
     assert!(error.contains("cannot monitor with 1025 profiles: at most 1024 fit"), "{error}");
     assert!(error.contains("\n  hint: `oscost ph profiles delete --gone`, or move"), "{error}");
     assert_eq!(find_all(&folder).unwrap().profiles.len(), MAX_PROFILES + 1);
 }
 
 #[test]
-fn only_one_at_a_time_changes_profiles() {
+fn only_one_process_at_a_time_changes_profiles() {
     let (_temporary, folder) = folder();
     let first = lock(&folder).unwrap();
     let error = lock(&folder).unwrap_err().to_string();
-    assert!(error.contains("a monitor holds them\n  hint:"), "{error}");
+    assert!(error.contains("a monitor uses them\n  hint:"), "{error}");
     drop(first);
     lock(&folder).unwrap();
     assert_eq!(load_all(&folder).unwrap(), []);
