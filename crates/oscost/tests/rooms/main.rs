@@ -192,6 +192,20 @@ fn forbidden(edges: &BTreeSet<Edge>, table: &[(&str, &[&str])]) -> Vec<String> {
 }
 
 #[test]
+fn what_reports_show_does_not_depend_on_a_medium() {
+    let root = workspace().join("crates/oscost/src");
+    for file in rust_files(&root.join("report/view")) {
+        if is_test(&module_of(&root, &file)) {
+            continue;
+        }
+        let source = Source::of(&fs::read_to_string(&file).unwrap());
+        for medium in ["plotly", "askama", "render", "terminal", "html", "markdown", "WIDTH"] {
+            assert!(!source.has_word(medium), "{} names `{medium}`", file.display());
+        }
+    }
+}
+
+#[test]
 fn the_rooms_of_the_tool_import_only_what_the_table_allows() {
     let edges = edges_of_crate("crates/oscost", "oscost");
     assert!(edges.len() > 20, "too few imports were found: {edges:?}");
