@@ -38,7 +38,7 @@ lint:
 
 unit: worker
 	scripts/install.sh browser hosts ph readers vm
-	cargo test --locked --workspace --features "$(FEATURES)"
+	scripts/test.sh "$(FEATURES)"
 
 # What some tests need, and skip without.
 browser hosts ph readers vm:

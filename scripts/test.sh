@@ -1,0 +1,41 @@
+#!/bin/sh
+# Runs all tests, in two groups side by side:
+#
+#   scripts/test.sh FEATURES
+#
+# The simulated machines and the unit tests compute; the tests of the programs mostly wait, for
+# each other's runs (one per machine), boots, browsers and sleeping processes.
+set -eu
+cd "$(dirname "$0")/.."
+log=target/tests-that-compute.log
+features=$1
+
+tests() {
+    # Always the whole workspace: another selection of packages would have other features, and be
+    # built anew.
+    cargo test --locked --workspace --no-fail-fast --features "$features" "$@"
+}
+
+# The options that select each group. `live` is for make test-live; `ph` needs a BPF compiler.
+computing="--lib --bins"
+waiting=""
+for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
+    name=$(basename "${file%/main.rs}" .rs)
+    case $name,$features in
+    truth,* | store,*) computing="$computing --test $name" ;;
+    live,*) ;;
+    ph,*ebpf*) waiting="$waiting --test $name" ;;
+    ph,*) ;;
+    *) waiting="$waiting --test $name" ;;
+    esac
+done
+
+tests --no-run
+# shellcheck disable=SC2086
+(tests $computing && tests --doc) >"$log" 2>&1 &
+failed=
+# shellcheck disable=SC2086
+tests $waiting || failed=yes
+wait $! || failed=yes
+cat "$log"
+[ -z "$failed" ]
