@@ -513,7 +513,8 @@ fn a_study_stands_then_and_now_with_its_claims() {
     assert!(drawn.contains(&"then-0".to_owned()), "{drawn:?}");
     let claims = page.eval("document.querySelectorAll('#claims tbody tr').length");
     assert!(claims.as_u64().unwrap() > 0);
-    assert!(words(&page, "#study-0 thead").contains("then"));
+    let rows = words(&page, "#study-0 tbody");
+    assert!(rows.contains("then") && rows.contains("here"), "{rows}");
     kept(&page, "study.png");
     stands_alone(&page);
 }

@@ -46,7 +46,7 @@ fn a_store_of_another_version_is_refused_and_not_changed() {
         );
         assert_eq!(error.to_string(), expected);
     }
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 4).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 5).unwrap();
     assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
 }
 
