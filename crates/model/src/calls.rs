@@ -138,8 +138,8 @@ pub struct CallCount {
     /// further ops; null if single-stepping was not possible.
     #[serde(default)]
     pub vdso: Option<bool>,
-    /// User-mode instructions of an op including its loop iteration; null if single-stepping was not
-    /// possible, or if there were too many.
+    /// User-mode instructions of an op including its loop iteration; null if single-stepping was
+    /// not possible, or if there were too many.
     #[serde(default)]
     pub instructions: Option<f64>,
     /// The pid of the counted process, by which a monitor identifies it.
@@ -200,8 +200,8 @@ impl CallCount {
         surprises
     }
 
-    /// The differences of the peer's calls from `rules`; empty if no rule applies to a peer. The peer
-    /// runs concurrently, so at either end it may be one op behind or ahead.
+    /// The differences of the peer's calls from `rules`; empty if no rule applies to a peer. The
+    /// peer runs concurrently, so at either end it may be one op behind or ahead.
     fn unexpected_peer_calls(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let is_of_peer =
             |rule: &&CallRule| rule.caller.multipliers(point).1 > 0 && point.includes(&rule.when);

@@ -48,8 +48,8 @@ pub struct Requests {
     pub p99_ns: Option<u64>,
     /// The maximum in nanoseconds.
     pub max_ns: u64,
-    /// Requests of other clients than the load generator, and connections beyond the server's limit:
-    /// they took time and are in no other count.
+    /// Requests of other clients than the load generator, and connections beyond the server's
+    /// limit: they took time and are in no other count.
     #[serde(default)]
     pub other_clients: u64,
 }

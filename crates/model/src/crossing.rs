@@ -42,7 +42,8 @@ crossing! {
         pub added_cost: Option<AddedCostPerItem>,
         /// The largest number at which `costlier` is significantly cheaper; null if there is none.
         pub costlier_wins_until: Option<u64>,
-        /// From this number up to the largest, `cheaper` is significantly cheaper; null if there is none.
+        /// From this number up to the largest, `cheaper` is significantly cheaper; null if there is
+        /// none.
         pub cheaper_wins_from: Option<u64>,
         /// Where the fitted laws intersect; null if they do not fit, do not intersect near the
         /// measured numbers, or contradict the two fields above.

@@ -43,7 +43,8 @@ curve! {
         pub saturation: Option<Saturation>,
         /// The fitted law of growth; null with fewer than eight points or less than two decades.
         pub scaling: Option<Scaling>,
-        /// Whether a break depends on the capacity of the channel; null without curves that differ in it.
+        /// Whether a break depends on the capacity of the channel; null without curves that differ
+        /// in it.
         pub capacity: Option<Capacity>,
         /// A summary in sentences.
         pub sentences: Vec<String>,
@@ -67,7 +68,8 @@ curve! {
         pub position: u64,
         /// The last point before and the first point behind the break, with 95 % confidence.
         pub interval: [u64; 2],
-        /// Known constants inside the interval, the nearest first; empty if the break is unexplained.
+        /// Known constants inside the interval, the nearest first; empty if the break is
+        /// unexplained.
         pub constants: Vec<String>,
         /// Eight values inside the interval that would locate it better; empty if the axis has none
         /// or the interval is narrow.

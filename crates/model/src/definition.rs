@@ -87,7 +87,8 @@ impl Definition {
             .fold(Point::none(), |named, (axis, value)| named.with(axis, value.clone()))
     }
 
-    /// Whether `point` names each axis once, in order, with a valid value, and omits implied values.
+    /// Whether `point` names each axis once, in order, with a valid value, and omits implied
+    /// values.
     pub fn is_complete(&self, point: &Point) -> bool {
         let whole = self.with_implied(point);
         self.without_implied(&whole) == *point
@@ -115,8 +116,8 @@ impl Definition {
         }
     }
 
-    /// Whether its ops sleep when they are timed in `mode`: declared so, or cold ops that wait for a
-    /// disk.
+    /// Whether its ops sleep when they are timed in `mode`: declared so, or cold ops that wait for
+    /// a disk.
     pub fn sleeps(&self, mode: Option<Mode>) -> bool {
         self.switches || self.major_faults && mode == Some(Mode::C)
     }

@@ -33,8 +33,8 @@ pub struct Facts {
     pub scheduling: Scheduling,
     /// Security settings of the kernel.
     pub security: Security,
-    /// Tracers that slow system calls now. BPF and perf are not visible in files, so an empty list is
-    /// no proof.
+    /// Tracers that slow system calls now. BPF and perf are not visible in files, so an empty list
+    /// is no proof.
     pub tracers: Vec<String>,
     /// Sources of `tracers` that could not be read here (`tracefs`, `/proc/self/status`).
     pub tracers_unread: Vec<String>,
@@ -76,7 +76,8 @@ pub struct Cpu {
     pub sockets: Option<u32>,
     /// CPUs this process may run on (`Cpus_allowed_list` of `/proc/self/status`).
     pub allowed_cpus: Option<Vec<u32>>,
-    /// The x86-64 level of its flags: `x86-64`, `x86-64-v2` to `x86-64-v4`; other architectures none.
+    /// The x86-64 level of its flags: `x86-64`, `x86-64-v2` to `x86-64-v4`; other architectures
+    /// none.
     #[serde(default)]
     pub instruction_set: Option<String>,
     /// Those of `flags` for vectors, cryptography and bit operations.
@@ -143,7 +144,8 @@ pub struct Memory {
     pub channels: Option<u32>,
 }
 
-/// Memory modules with equal properties (DMI, structures 17). No maker, serial number or tag is read.
+/// Memory modules with equal properties (DMI, structures 17). No maker, serial number or tag is
+/// read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryModule {
@@ -330,7 +332,8 @@ pub struct Scheduling {
     pub timer_slack_ns: Option<u64>,
     /// The cgroup version that controls this process's CPU time (`/proc/self/cgroup`).
     pub cgroup_version: Option<CgroupVersion>,
-    /// Lowest CPU quota of its own and parent cgroups, in 1/1000 CPU (`cpu.max`, `cpu.cfs_quota_us`).
+    /// Lowest CPU quota of its own and parent cgroups, in 1/1000 CPU (`cpu.max`,
+    /// `cpu.cfs_quota_us`).
     pub cgroup_quota_milli_cpus: Option<Bound>,
     /// Lowest memory limit of its own and parent cgroups, in bytes (`memory.max`,
     /// `memory.limit_in_bytes`).

@@ -1,6 +1,7 @@
 //! Injected faults: wrong methods, for tests that show which check detects which fault.
 //!
-//! A fault is active only with the feature `fault-injection`, and only in the thread that runs under
+//! A fault is active only with the feature `fault-injection`, and only in the thread that runs
+//! under
 //! `with_fault`. Without the feature [`is_injected`] is a constant `false`, so the program contains
 //! no trace of it.
 

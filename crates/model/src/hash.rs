@@ -2,8 +2,9 @@
 
 /// FNV-1a with 128 bits, as 32 hexadecimal digits.
 ///
-/// It detects accidents (a stale copy, another version), not attacks: an attacker who can replace the
-/// worker can also replace the tool. So ten lines suffice, and no cryptographic crate is linked.
+/// It detects accidents (a stale copy, another version), not attacks: an attacker who can replace
+/// the worker can also replace the tool. So ten lines suffice, and no cryptographic crate is
+/// linked.
 pub fn content(bytes: &[u8]) -> String {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

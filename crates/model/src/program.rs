@@ -9,15 +9,16 @@ use crate::unit::Unit;
 /// The family of whole programs.
 pub const FAMILY: &str = "workload";
 
-/// A program that a worker runs once per trial, with its environment. Commands are argument vectors;
-/// no shell is involved.
+/// A program that a worker runs once per trial, with its environment. Commands are argument
+/// vectors; no shell is involved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The command. Its standard input is empty.
     pub command: Vec<String>,
     /// Environment variables of all commands, in addition to those of the supervisor.
     pub variables: BTreeMap<String, String>,
-    /// The working directory of all commands; `None` for a fresh one that is removed after the trial.
+    /// The working directory of all commands; `None` for a fresh one that is removed after the
+    /// trial.
     pub working_directory: Option<String>,
     /// Untimed commands before each trial.
     pub before: Vec<Vec<String>>,

@@ -17,8 +17,8 @@ pub const PROTOCOL: u32 = 6;
 /// The longest line that either side accepts: eight times a worker of 10,000 samples.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// The abstract socket name that serves as the lock of a machine. It is the same in all versions, or
-/// two versions could measure at once.
+/// The abstract socket name that serves as the lock of a machine. It is the same in all versions,
+/// or two versions could measure at once.
 pub const LOCK_NAME: &str = "oscost.run";
 
 /// The end of the failure reason of a worker that could not connect to its peer on another machine.
@@ -59,8 +59,8 @@ pub enum Order {
         /// The worker's specification; its task is `count`.
         spec: Box<WorkerSpec>,
     },
-    /// Start the peer of a worker on another machine; it sends `ready` with its address, and `served`
-    /// when that worker has exited.
+    /// Start the peer of a worker on another machine; it sends `ready` with its address, and
+    /// `served` when that worker has exited.
     Serve {
         /// The job.
         id: u64,
@@ -300,8 +300,8 @@ impl Event {
     }
 }
 
-/// The part of an event that the supervisor parses before it forwards a worker's line unchanged. The
-/// tool parses the whole.
+/// The part of an event that the supervisor parses before it forwards a worker's line unchanged.
+/// The tool parses the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct EventHead {
     /// The kind of event.

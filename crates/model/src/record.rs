@@ -1,8 +1,8 @@
 //! The record, `oscost.run/1`: the result of a run, for people and programs.
 //!
 //! A contract: docs/reference/RECORDS.md describes it, `oscost schema` prints its JSON Schema. All
-//! keys are always present; unknown values are null, never 0. Readers ignore unknown keys: a new key
-//! keeps `/1`, a changed meaning makes `/2`.
+//! keys are always present; unknown values are null, never 0. Readers ignore unknown keys: a new
+//! key keeps `/1`, a changed meaning makes `/2`.
 
 use serde::{Deserialize, Serialize};
 
@@ -114,8 +114,8 @@ record! {
         pub profile: String,
         /// The target half-width, in per cent of the median; null if repetitions are fixed.
         pub precision_pct: Option<f64>,
-        /// The nominal level of each interval. Under adaptive stopping it is 0.965, which compensates
-        /// for repeated looks, so that the intervals cover 95 %.
+        /// The nominal level of each interval. Under adaptive stopping it is 0.965, which
+        /// compensates for repeated looks, so that the intervals cover 95 %.
         pub nominal: f64,
         /// The time budget in seconds; null for none.
         pub budget_s: Option<f64>,

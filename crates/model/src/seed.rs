@@ -1,7 +1,7 @@
 //! A small random number generator that is the same on every machine and in every version.
 //!
-//! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). A seed in a record must always give the same order,
-//! jitter and padding, so the algorithm is fixed here instead of taken from a crate.
+//! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). A seed in a record must always give the same
+//! order, jitter and padding, so the algorithm is fixed here instead of taken from a crate.
 
 /// A random number generator with a seed.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ pub struct WaitSteps {
     pub method: String,
     /// The two numbers of descriptors that each slope is computed from.
     pub between: [u64; 2],
-    /// Passing and checking the set without waiting, including the caller's own work. Null, like all
-    /// fields below, if it was not measured.
+    /// Passing and checking the set without waiting, including the caller's own work. Null, like
+    /// all fields below, if it was not measured.
     pub check: Option<BoundedValue>,
     /// The caller's own part of that.
     pub caller: Option<BoundedValue>,

@@ -1,8 +1,8 @@
 //! The method by which a published study times a row, and the figure that it gives here.
 //!
 //! Published figures were obtained by other methods than oscost's (docs/explanation/METHOD.md): a
-//! mean including interruptions, the minimum of a million shots, the total of a loop. To compare like
-//! with like, a row of a study is timed by both methods.
+//! mean including interruptions, the minimum of a million shots, the total of a loop. To compare
+//! like with like, a row of a study is timed by both methods.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,8 @@ pub struct StudyMethodFigure {
     pub experiments: u32,
     /// The statistic; null if it could not be measured, see `reason`.
     pub value: Option<f64>,
-    /// The standard deviation between experiments; null for other statistics, and for one experiment.
+    /// The standard deviation between experiments; null for other statistics, and for one
+    /// experiment.
     pub deviation: Option<f64>,
     /// Why there is no value.
     pub reason: Option<String>,

@@ -127,8 +127,8 @@ impl Host {
     }
 }
 
-/// Whether a text is a safe `[user@]HOST`: neither ssh nor a command in its configuration can take it
-/// for an option, several words or shell syntax.
+/// Whether a text is a safe `[user@]HOST`: neither ssh nor a command in its configuration can take
+/// it for an option, several words or shell syntax.
 fn is_host(text: &str) -> bool {
     const MAX_BYTES: usize = 320;
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:%[]+".contains(&byte);

@@ -29,8 +29,8 @@ pub struct WorkerSpec {
     /// arm, and is answered with `batches-done`.
     #[serde(default)]
     pub toggled: bool,
-    /// Whether the work is done in a process forked from the worker even without applied treatments,
-    /// so that it is comparable with a worker that has some.
+    /// Whether the work is done in a process forked from the worker even without applied
+    /// treatments, so that it is comparable with a worker that has some.
     #[serde(default)]
     pub forked: bool,
     /// How many workers share the work; 1 for now.
@@ -59,7 +59,8 @@ impl WorkerSpec {
 pub struct RemoteEnd {
     /// Its listening address and port.
     pub addr: String,
-    /// The token for connecting to it: 128 random bits in hexadecimal, for this case and worker only.
+    /// The token for connecting to it: 128 random bits in hexadecimal, for this case and worker
+    /// only.
     pub token: String,
 }
 
@@ -84,9 +85,9 @@ pub enum Task {
     },
     /// Times batches by the pilot's plan.
     Measure(BatchPlan),
-    /// Counts the instructions of ops by a plan of its own, which is returned with the samples: there
-    /// is no noise to adapt to, and a pilot's plan could not be passed on, since all orders are given
-    /// before the machine is booted.
+    /// Counts the instructions of ops by a plan of its own, which is returned with the samples:
+    /// there is no noise to adapt to, and a pilot's plan could not be passed on, since all orders
+    /// are given before the machine is booted.
     Exact,
     /// Runs some untimed ops, so that a tracer can count their calls.
     Count {
@@ -166,7 +167,8 @@ pub struct BatchPlan {
     pub groups: u32,
     /// The target length of the longest batch of a group, in nanoseconds.
     pub batch_ns: f64,
-    /// Whether the clock is so coarse, or interruptions so frequent, that no batch length suits both.
+    /// Whether the clock is so coarse, or interruptions so frequent, that no batch length suits
+    /// both.
     pub coarse_clock: bool,
 }
 
@@ -185,8 +187,8 @@ pub struct Sample {
     /// Ticks from START to STOP; signed, since nothing is clamped. In mode F the figure computed by
     /// the work, in picoseconds.
     pub ticks: i64,
-    /// CPU time of the thread around it, in nanoseconds; null in mode U, where no system call is made
-    /// between batches, and where the kernel does not provide it.
+    /// CPU time of the thread around it, in nanoseconds; null in mode U, where no system call is
+    /// made between batches, and where the kernel does not provide it.
     pub cpu_ns: Option<u64>,
     /// Involuntary switches around it (`ru_nivcsw`); in mode U 1 stands for any number.
     pub involuntary_switches: u32,

@@ -1,5 +1,5 @@
-//! What the tree is made of may be given away: every package's licence is among those that deny.toml
-//! allows.
+//! What the tree is made of may be given away: every package's licence is among those that
+//! deny.toml allows.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
 

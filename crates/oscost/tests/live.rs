@@ -1,4 +1,5 @@
-//! The whole tool on the machine at hand: `make test-live` (docs/explanation/METHOD.md, section 10).
+//! The whole tool on the machine at hand: `make test-live` (docs/explanation/METHOD.md, section
+//! 10).
 //!
 //! They take minutes. L11 wants a machine that is left in peace; L9 makes one that is not.
 
@@ -190,8 +191,9 @@ fn l6_ten_bills_of_nothing_against_nothing_raise_an_alarm_in_at_most_one() {
     assert!(with_alarm <= 1, "{with_alarm}");
 }
 
-/// Rows as fork twins, of which the second has a chain of multiplications in the clock that is worth
-/// so many per cent of its batch. Only a worker that was built for live tests can be slowed so.
+/// Rows as fork twins, of which the second has a chain of multiplications in the clock that is
+/// worth so many per cent of its batch. Only a worker that was built for live tests can be slowed
+/// so.
 fn slowed(selectors: &[&str], pct: &str) -> Record {
     let program = WorkerBinary::find().unwrap();
     let interrupt = Interrupt::listen().unwrap();
@@ -264,7 +266,8 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     assembler.record(false).unwrap()
 }
 
-/// Wants a worker that was built with the feature `live`, by `OSCOST_WORKER`: `make test-live` does so.
+/// Wants a worker that was built with the feature `live`, by `OSCOST_WORKER`: `make test-live` does
+/// so.
 #[test]
 fn l7_five_per_cent_that_were_put_in_are_found() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());

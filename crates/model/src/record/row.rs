@@ -65,8 +65,8 @@ record! {
         pub channel: Option<ChannelObservation>,
         /// Disturbances of its workers.
         pub disturbed: DisturbanceSummary,
-        /// Its figure by the method of the measured study; null without a study, or if the study has
-        /// no method for it.
+        /// Its figure by the method of the measured study; null without a study, or if the study
+        /// has no method for it.
         #[serde(default)]
         pub study_method: Option<StudyMethodFigure>,
         /// Flags, explained in docs/reference/RECORDS.md.
@@ -125,8 +125,8 @@ record! {
         pub quantiles: Option<Quantiles>,
     }
 
-    /// Overhead of the measurement, in the row's unit. Modes U and T exclude it by the slope; modes S
-    /// and C subtract the clock's part; in mode B the figure includes both.
+    /// Overhead of the measurement, in the row's unit. Modes U and T exclude it by the slope; modes
+    /// S and C subtract the clock's part; in mode B the figure includes both.
     pub struct Overhead {
         /// The clock's part; null if unknown.
         pub clock: Option<f64>,

@@ -106,7 +106,8 @@ impl Request {
         ])
     }
 
-    /// How many pairs each row of these sets gets; a row of a study at least as many as it had runs.
+    /// How many pairs each row of these sets gets; a row of a study at least as many as it had
+    /// runs.
     fn pairs(&self, sets: &[ComparisonSet], study: Option<&Study>) -> PairCount {
         // A verdict on one row among many needs more pairs than a verdict on one alone.
         let rows = sets.iter().map(|set| set.news.len()).sum();

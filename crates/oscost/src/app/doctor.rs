@@ -17,7 +17,8 @@ use crate::advice::doctor::{Diagnosis, Observations, examine};
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run;
 
-/// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1 %.
+/// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1
+/// %.
 const SPIN: Duration = Duration::from_millis(1_200);
 
 /// Which machine to examine.

@@ -191,8 +191,8 @@ fn count(session: &mut dyn Session, observed: &Observed) -> Result<Vec<CaseHere>
 }
 
 /// The last figure of each case from this machine, as far as the newest runs have one; an older
-/// figure with an interval is preferred to a newer one without (of a run that was cut short). If the
-/// store cannot be read, the explanation is shown without figures.
+/// figure with an interval is preferred to a newer one without (of a run that was cut short). If
+/// the store cannot be read, the explanation is shown without figures.
 fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<LastFigure>> {
     let mut found: Vec<Option<LastFigure>> = cases.iter().map(|_| None).collect();
     let until = Instant::now() + READING;

@@ -1,11 +1,11 @@
 //! The use cases of oscost, one file each: a request becomes an outcome.
 //!
 //! What this room is for: it resolves targets, connects, selects cases, runs, and keeps results.
-//! What it may not know: arguments, and how an outcome is shown. It never prints: notes and progress
-//! go to an [`Observer`].
+//! What it may not know: arguments, and how an outcome is shown. It never prints: notes and
+//! progress go to an [`Observer`].
 //!
-//! The folders `targets`, `selection`, `measurement` and `results` hold what several use cases need;
-//! none of them imports a use case.
+//! The folders `targets`, `selection`, `measurement` and `results` hold what several use cases
+//! need; none of them imports a use case.
 
 pub mod ab;
 pub mod compare;

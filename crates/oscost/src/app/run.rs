@@ -98,8 +98,8 @@ impl Request {
         if self.effort == Effort::Thorough { Extent::Thorough } else { Extent::Default }
     }
 
-    /// A thorough run has no limit; a study has as much time per row as the price list, and at least
-    /// the duration that its file states.
+    /// A thorough run has no limit; a study has as much time per row as the price list, and at
+    /// least the duration that its file states.
     fn budget_s(&self, rows: &[PlannedRow], study: Option<&Study>) -> Option<f64> {
         let is_quick = self.effort == Effort::Quick;
         let requested = rows.iter().filter(|row| row.requested).count() as f64;
@@ -116,7 +116,8 @@ impl Request {
         self.budget_s.or((self.effort != Effort::Thorough).then_some(usual))
     }
 
-    /// Sizes are added neither to a study, whose sizes are published, nor to a run that did not ask.
+    /// Sizes are added neither to a study, whose sizes are published, nor to a run that did not
+    /// ask.
     fn refines(&self) -> bool {
         self.study.is_none() && (self.refine || self.effort == Effort::Thorough)
     }

@@ -18,8 +18,8 @@ pub(super) struct Exports {
     /// Write to FILE in the format of its ending: .html, .json, .csv, .md or .parquet.
     #[arg(short, long = "output", value_name = "FILE", value_parser = by_ending)]
     output: Vec<Document>,
-    /// Write JSON (a run's record, or `oscost.comparison/1`); `-` is standard output, instead of the
-    /// table.
+    /// Write JSON (a run's record, or `oscost.comparison/1`); `-` is standard output, instead of
+    /// the table.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Write a page for a browser: one file, which loads nothing else.

@@ -154,8 +154,8 @@ pub fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), clap::Erro
     Arguments::try_parse_from(with_gate_values(arguments)).map(drop)
 }
 
-/// Gives a bare `--gate` its default threshold where the next argument is not a threshold: the value
-/// of the option is optional, and clap would take a selector for it.
+/// Gives a bare `--gate` its default threshold where the next argument is not a threshold: the
+/// value of the option is optional, and clap would take a selector for it.
 fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.peekable();
     let mut completed = Vec::new();

@@ -54,8 +54,8 @@ impl Destination {
         }
     }
 
-    /// Checks before measuring that the file can be written, so that a misspelt folder does not cost
-    /// the results. The check leaves no file behind; a device or a pipe is not touched.
+    /// Checks before measuring that the file can be written, so that a misspelt folder does not
+    /// cost the results. The check leaves no file behind; a device or a pipe is not touched.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let Destination::File(path) = self else { return Ok(()) };
         if path.exists() && !path.is_file() && !path.is_dir() {

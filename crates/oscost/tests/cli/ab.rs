@@ -1,4 +1,4 @@
-//! `oscost ab`: what is said of places side by side, how it exits, what is kept.
+//! `oscost ab`: verdicts on targets, exit statuses, and what is kept.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn ab(sandbox: &Sandbox, scenario: &str, news: &[&str], arguments: &[&str]) -> R
     }
     all.extend(arguments.iter().map(|&it| it.to_owned()));
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    // A path of this machine would stand in the titles, as long as it is.
+    // Titles would contain a path of this machine, of any length.
     Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
 }
 
@@ -65,8 +65,8 @@ fn each_design_finds_what_treatments_add_on_each_target() {
     {
         let it = case(&record, "syscall/getppid:via=raw", new);
         assert_eq!(it["design"], design);
-        let told = it["added"]["value"].as_f64().unwrap();
-        assert!((told - added).abs() < 2.0, "{new}: {told}");
+        let found = it["added"]["value"].as_f64().unwrap();
+        assert!((found - added).abs() < 2.0, "{new}: {found}");
         let verdict = if added > 0.0 { "slower" } else { "inconclusive" };
         assert_eq!(it["verdict"], verdict, "{new}");
         assert_eq!(it["monitor_events_per_op"].is_null(), new == "env=A=b", "{new}");

@@ -1,4 +1,4 @@
-//! Instructions instead of time: what is said of kernels that were booted to be counted in.
+//! Instructions instead of time: runs and comparisons of kernels that are booted for counting.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn new() -> Kernel {
     kernel("6.12.41-amd64", NEW)
 }
 
-/// A kernel one of whose calls never takes the same, and one of whose workers was lost.
+/// A kernel in which the count of one call varies, and one worker was lost.
 fn unsure() -> Kernel {
     let mut kernel = new();
     kernel.costs[0].1 = vec![Some(331), Some(329), Some(340)];
@@ -105,13 +105,13 @@ fn two_boots_are_compared_each_with_its_own_clock() {
     assert_eq!((ids, run.conditions.len()), (vec!["m0", "m1"], 2));
     let c_in = |at: usize| run.machines[at].clock.as_ref().unwrap().c_in_ns;
     assert_eq!((c_in(0), c_in(1)), (20.0, 21.0));
-    let said: Vec<(&str, f64, &str, f64, f64)> = run
+    let found: Vec<(&str, f64, &str, f64, f64)> = run
         .comparisons
         .iter()
         .map(|it| (&*it.case, it.added.value, &*it.verdict, it.p, it.q))
         .collect();
     assert_eq!(
-        said,
+        found,
         [
             ("syscall/getppid", 1.0, "slower", 0.0, 0.0),
             ("pipe/round-trip", -208.0, "faster", 0.0, 0.0),
@@ -187,11 +187,11 @@ fn stored_runs_of_two_kernels_are_compared_exactly() {
         (from..from + 6).map(with).collect()
     };
     let many = comparisons(&several(&base, 10), &several(&other, 20));
-    let told = |it: &[Comparison]| -> Vec<(f64, String, u32)> {
+    let summaries = |it: &[Comparison]| -> Vec<(f64, String, u32)> {
         it.iter().map(|it| (it.added.value, it.verdict.clone(), it.pairs)).collect()
     };
     let verdicts = [(1.0, "slower"), (-208.0, "faster"), (0.0, "equivalent")];
-    assert_eq!(told(&many), verdicts.map(|(added, verdict)| (added, verdict.to_owned(), 6)));
+    assert_eq!(summaries(&many), verdicts.map(|(added, verdict)| (added, verdict.to_owned(), 6)));
     // Runs that are exact each by itself, and differ.
     let mut mixed = several(&base, 10);
     mixed[3] = Record { id: "13".to_owned(), ..other };

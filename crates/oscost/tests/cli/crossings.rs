@@ -15,7 +15,7 @@ use crate::golden::golden;
 const NUMBERS: [u64; 10] = [10, 18, 32, 56, 100, 180, 320, 560, 1_000, 1_800];
 const METHODS: [&str; 4] = ["select", "poll", "epoll", "io-uring-poll"];
 
-/// A benchmark of many descriptors with the axes of the real one that a test wants.
+/// A benchmark of many descriptors with those axes of the real one that a test needs.
 fn definition(name: &str, numbers: &[u64], more: &[Value]) -> Value {
     let axis = |name: &str, points: &Value, usual: &Value, unsaid: Value| {
         let (within, of) = match name {
@@ -184,10 +184,10 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
         validator.iter_errors(&record).map(|it| format!("{}: {it}", it.instance_path)).collect();
     assert_eq!(faults, Vec::<String>::new());
     let pairs = record["crossings"].as_array().unwrap();
-    assert_eq!(pairs.len(), 6, "each of four beside each");
-    let of = |dear: &str, cheap: &str| {
-        let found = pairs.iter().find(|it| it["costlier"] == dear && it["cheaper"] == cheap);
-        found.unwrap_or_else(|| panic!("no pair of {dear} and {cheap}"))
+    assert_eq!(pairs.len(), 6, "each of four with each");
+    let of = |costlier: &str, cheaper: &str| {
+        let found = pairs.iter().find(|it| it["costlier"] == costlier && it["cheaper"] == cheaper);
+        found.unwrap_or_else(|| panic!("no pair of {costlier} and {cheaper}"))
     };
     let poll = of("poll", "epoll");
     assert_eq!((&poll["axis"], &poll["item"]), (&json!("fds"), &json!("descriptor")));
@@ -212,14 +212,14 @@ fn the_record_has_each_pair_and_the_sentences_come_from_it_alone() {
         (&all["costlier_wins_until"], &all["cheaper_wins_from"]),
         (&Value::Null, &json!(10))
     );
-    // What differs by a third of a per cent is not told apart, whichever came out dearer.
+    // A difference of a third of a per cent is not significant, whichever measured cost is larger.
     let tie =
         pairs.iter().find(|it| it["costlier"] != "select" && it["costlier"] != "poll").unwrap();
     assert_eq!(
         (&tie["costlier_wins_until"], &tie["cheaper_wins_from"], &tie["crossover"]),
         (&Value::Null, &Value::Null, &Value::Null)
     );
-    // The store shows the same again, and so does whoever is given the record.
+    // The store shows the same again, and so does an import of the record.
     let file = sandbox.file("run.json");
     sandbox.oscost(&["runs", "export", "last", file.to_str().unwrap()]).exits(0);
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;

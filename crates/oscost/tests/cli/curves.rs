@@ -108,13 +108,13 @@ fn case(name: &str, by: &str, capacity: Option<u64>) -> impl Fn(u64) -> String {
     move |size| format!("made/{name}:size={size},by={by}{capacity}")
 }
 
-/// A cost that grows slowly and is half as dear again behind a size.
+/// A cost that grows slowly and is half as much again from a size on.
 fn jump(behind: f64) -> impl Fn(f64) -> f64 {
     move |n: f64| 4_000.0 * n.powf(0.05) * if n > behind { 1.5 } else { 1.0 }
 }
 
-/// A curve of each kind: one whose break has a name, one without a break, one whose break nothing
-/// explains; and a rate that saturates.
+/// A curve of each kind: one whose break a constant explains, one without a break, one whose break
+/// nothing explains; and a rate that saturates.
 fn three_kinds() -> Scenario {
     let rate = |n: f64| (0.08f64).max(4_000.0 / n / 16.0);
     Scenario::default()
@@ -177,7 +177,7 @@ fn the_record_has_each_curve_with_all_points_and_matches_the_schema() {
     let unexplained = of("made/latency", "queue");
     assert_eq!(unexplained["breaks"][0]["constants"], json!([]));
     assert!(of("made/throughput", "pipe")["saturation"]["from"].as_u64().is_some());
-    // The store shows the same again, and so does whoever is given the record.
+    // The store shows the same again, and so does an import of the record.
     let file = sandbox.file("run.json");
     sandbox.oscost(&["runs", "export", "last", file.to_str().unwrap()]).exits(0);
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
@@ -298,7 +298,8 @@ fn a_reason_of_several_cases_is_shown_once_and_lost_datagrams_are_counted() {
 #[test]
 fn below_six_repetitions_there_is_no_interval_and_no_break() {
     let mut scenario = three_kinds();
-    // Fifteen workers of reference cases, nine of the curve and three of reference cases a round, three rounds.
+    // Fifteen workers of reference cases, nine of the curve and three of reference cases a round,
+    // three rounds.
     scenario.more.insert("interrupted_after_workers", json!(15 + 3 * 12));
     let ran = scenario.run(&Sandbox::new(), &["made/latency:by=pipe"]).exits(130);
     is_plain(&ran.stdout);

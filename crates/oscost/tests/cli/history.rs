@@ -1,4 +1,4 @@
-//! `oscost history`: a step that is known to be there is found, with what was updated beside it.
+//! `oscost history`: a known step is found, with the updates at it.
 
 use std::fs;
 
@@ -303,7 +303,7 @@ fn an_empty_series_has_its_reasons_and_names_other_targets() {
     assert!(shown.contains("no figure of ssh:db1 is kept"), "{shown}");
     assert!(shown.contains("also measured at other targets (--at): local"), "{shown}");
 
-    // Reference cases, which nobody asked for, are in no table; named they are shown.
+    // Reference cases that were not requested are in no table; if they are named, they are shown.
     let sandbox = changed_days(3, |_, record| row(record)["flags"] = json!(["REFERENCE"]));
     let all = sandbox.oscost(&["history", "--json", "-"]).exits(0).json();
     let cases: Vec<&Value> =

@@ -16,7 +16,7 @@ const LONG: &[&str] =
     &["run", "--precision", "0.001", "--budget", "600", "syscall", "procedure/call:args=*,chain=*"];
 
 fn signal(pid: u32, signal: Signal) {
-    assert!(pid > 1, "{pid} is no process of ours");
+    assert!(pid > 1, "{pid} is not a process of the test");
     kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
 }
 
@@ -33,7 +33,7 @@ fn long_run(sandbox: &Sandbox, more: &[&str]) -> Running {
     running
 }
 
-/// What the store says of the newest run, while it goes on or afterwards.
+/// The newest run in the store, during the run or afterwards.
 fn kept(sandbox: &Sandbox) -> Option<Value> {
     let ran = sandbox.oscost(&["runs", "show", "last", "--json", "-"]);
     (ran.code == Some(0)).then(|| ran.json())
@@ -46,7 +46,7 @@ fn repetitions(sandbox: &Sandbox) -> Option<usize> {
     row["repetitions"].as_array().map(Vec::len)
 }
 
-/// A run that goes on; it ends with its test.
+/// A run in progress; it ends with its test.
 struct Running(Option<Child>);
 
 impl Running {
@@ -187,18 +187,18 @@ fn a_killed_worker_is_a_failed_row_with_its_signal() {
     let mut command = sandbox.command(&[&options[..], &reference_cases].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut running = Running(Some(child));
-    // One of its rows at least goes on, so that there is always a worker to be hit.
+    // At least one of its rows continues, so that there is always a worker to kill.
     until("some repetitions are kept", || repetitions(&sandbox).is_some_and(|it| it >= 2));
     let supervisor = running.supervisor();
-    // What their floors are made of is measured beside them, and nobody asked for that.
+    // The parts of their floors are measured with them, unrequested.
     let is_hit = |row: &&Value| {
         row["outcome"] == "failed"
             && reference_cases.iter().any(|&reference_case| row["case"] == reference_case)
     };
     let failed = |record: &Value| rows(record).iter().any(|row| is_hit(&row));
     until("a worker was hit", || {
-        // A worker lives for some milliseconds, and a look into the store takes longer: a row must be
-        // hit twice before it has all its repetitions.
+        // A worker lives for some milliseconds, and a look into the store takes longer: a row must
+        // be hit twice before it has all its repetitions.
         for worker in (0..200).flat_map(|_| children(supervisor)) {
             // It may have ended by itself.
             let _ = kill(Pid::from_raw(worker.cast_signed()), Signal::SIGKILL);
@@ -229,7 +229,7 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
 
     let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(1).no_data();
     ran.tells(&format!("cannot measure: process {pid} (")).tells("is measuring on this machine");
-    // What needs no spin is told without waiting, and the rest says why it is not there.
+    // Whatever needs no spin is shown without waiting; the rest has a reason why it is missing.
     let ran = sandbox.oscost(&["machine", "--json"]).exits(0);
     let rates = &ran.json()["rates"];
     assert_eq!(rates["core_cycles_per_ns"], Value::Null);
@@ -247,21 +247,21 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     lines.read_line(&mut line).unwrap();
     assert!(line.starts_with(&format!("waiting for process {pid} (")), "{line}");
 
-    // Whoever waits can be told to stop waiting.
+    // A waiting run can be interrupted.
     let mut command = sandbox.command(&quick);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut third = Running(Some(child));
     let mut others = BufReader::new(third.child().stderr.take().unwrap());
-    let mut said = String::new();
-    others.read_line(&mut said).unwrap();
-    assert!(said.starts_with("waiting for process "), "{said}");
+    let mut line = String::new();
+    others.read_line(&mut line).unwrap();
+    assert!(line.starts_with("waiting for process "), "{line}");
     signal(third.pid(), Signal::SIGINT);
     assert_eq!(third.ended().exits(130).stdout, "");
 
-    assert!(second.child().try_wait().unwrap().is_none(), "it measures beside the first");
+    assert!(second.child().try_wait().unwrap().is_none(), "it measures together with the first");
     signal(pid, Signal::SIGINT);
     first.ended().exits(130);
-    // Another test may take the machine first: then it goes on waiting, and ends all the same.
+    // Another test may take the machine first: the run then goes on waiting, and ends in any case.
     let ran = second.ended();
     assert!(ran.stdout.contains("nothing"), "{}", ran.stdout);
     sandbox.nothing_is_left();

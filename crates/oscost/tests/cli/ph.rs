@@ -46,7 +46,7 @@ fn kept() -> Sandbox {
     sandbox
 }
 
-/// The same, where somebody else may look at it.
+/// The same, readable by other users.
 fn kept_for_all() -> Sandbox {
     let sandbox = kept();
     let folder = folder(&sandbox);

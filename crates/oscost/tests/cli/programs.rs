@@ -6,7 +6,7 @@ use crate::ab::fits;
 use crate::common::{Ran, Sandbox, row, scenario_file};
 use crate::golden::golden;
 
-/// A run at a place that is made up, whose words are those of its scenario.
+/// A run on a fake host, with the results of its scenario.
 fn made_up(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
     let file = scenario_file("programs");
     let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
@@ -96,7 +96,7 @@ fn a_figure_is_read_from_what_a_program_writes() {
     let found = row(&record, "workload/mine");
     assert_eq!((&found["unit"], &found["estimate"]["median"]), (&"op/s".into(), &1234.5.into()));
     assert!(found["metrics"]["real"]["estimate"]["median"].is_number());
-    // What does not stand there is said, with what does.
+    // A missing figure is reported with the output.
     std::fs::write(path, MINE.replace("did (", "made (")).unwrap();
     let ran = made_up(&sandbox, &run[..5], &[]).exits(1);
     assert!(ran.stdout.contains("did 1234.5 a second"), "{}", ran.stdout);

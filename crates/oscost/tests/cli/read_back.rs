@@ -39,7 +39,7 @@ impl Reader {
     /// The first that is there; none, and a line that says why, where there is none.
     fn find() -> Option<Self> {
         let runs =
-            |command: &mut Command| command.output().is_ok_and(|asked| asked.status.success());
+            |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
         if runs(Command::new("duckdb").arg("--version")) {
             return Some(Self::Program);
         }
@@ -51,7 +51,7 @@ impl Reader {
                 }
             }
         }
-        eprintln!("nobody to read tables here: neither DuckDB nor pandas; `make readers` gets one");
+        eprintln!("skipped: neither DuckDB nor pandas is installed; `make readers` installs one");
         None
     }
 
@@ -77,13 +77,13 @@ impl Reader {
             }
         };
         let ran = command.output().unwrap();
-        let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "cannot read {}: {said}", file.display());
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "cannot read {}: {stderr}", file.display());
         serde_json::from_slice(&ran.stdout).unwrap()
     }
 }
 
-/// What DuckDB is asked for all lines of a file.
+/// DuckDB's query for all lines of a file.
 fn query(file: &Path, columns: Option<&[(&str, Kind)]>) -> String {
     let Some(columns) = columns else {
         return format!("FROM read_parquet('{}')", file.display());
@@ -155,8 +155,8 @@ fn comes_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) 
 fn every_cell_of_the_rows_reads_back_as_recorded() {
     let Some(reader) = Reader::find() else { return };
     let sandbox = Sandbox::new();
-    let asked = ["timer/clock-gettime", "syscall", "--json", "-"];
-    let run = sandbox.fake("all-outcomes", &asked).exits(1).json();
+    let arguments = ["timer/clock-gettime", "syscall", "--json", "-"];
+    let run = sandbox.fake("all-outcomes", &arguments).exits(1).json();
     let mut record: Record = serde_json::from_value(run).unwrap();
     for text in TEXTS {
         record.label = Some((*text).to_owned());

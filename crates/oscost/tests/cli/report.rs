@@ -1,4 +1,4 @@
-//! `oscost report`, and the files that `run`, `ab` and `compare` write beside their text: which, where
+//! `oscost report`, and the files that `run`, `ab` and `compare` write next to their text: which, where
 //! to, and what becomes of them when something is wrong.
 
 use std::fs;

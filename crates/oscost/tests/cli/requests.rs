@@ -1,4 +1,5 @@
-//! What the clients of a server felt, on the terminal and in the record, at a place that is made up.
+//! What the clients of a server felt, on the terminal and in the record, at a place that is made
+//! up.
 
 use std::collections::BTreeMap;
 use std::fs;

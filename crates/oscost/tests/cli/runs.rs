@@ -157,7 +157,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
     let folder = sandbox.folder("data").join("oscost");
     fs::create_dir(&folder).unwrap();
     let store = folder.join("store.db");
-    let garbage = "this is no database\n".repeat(500);
+    let garbage = "this is not a database\n".repeat(500);
     fs::write(&store, &garbage).unwrap();
     let ran = sandbox.fake("measured", &["syscall"]).exits(0);
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{Sandbox, row};
 use crate::golden::golden;
 
-/// What stands in a line of the survey: words that a single space parts belong together only where
+/// The cells of a line of the survey: words separated by a single space are one cell only where
 /// a number and its unit do.
 pub(crate) fn cells(line: &str) -> Vec<String> {
     let mut cells: Vec<String> = Vec::new();
@@ -96,7 +96,7 @@ fn the_store_and_an_imported_record_show_the_survey_again_without_any_worker() {
     assert_eq!(show(&other).stdout, printed);
 }
 
-/// A day that is made up: what `more` says beside the costs of an ordinary one.
+/// An invented scenario: the keys of `more` replace those of an ordinary one.
 fn bad_day(more: &str) -> (String, Value) {
     let sandbox = Sandbox::new();
     let file = sandbox.file("day.json");

@@ -103,7 +103,8 @@ fn classes_multiples_and_what_the_kernel_charged_are_in_the_record_and_in_the_st
     }
     let pair = row(&record, "syscall/open-close:via=raw");
     let times = |base: &str| pair["multiples"][base].as_f64().unwrap();
-    // The bare door is there as a part of floors; the empty function is not: its stand-in is named.
+    // The null call is there as a part of floors; the empty function is not: its substitute is
+    // named.
     assert!((19.0..22.0).contains(&times("syscall/invalid")), "{}", pair["multiples"]);
     let calls = times("procedure/call:args=0,chain=independent");
     assert!((1_300.0..1_400.0).contains(&calls), "{}", pair["multiples"]);
@@ -208,8 +209,8 @@ fn a_json_file_is_written_complete_while_the_table_is_shown() {
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
     let kept = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0);
     assert_eq!(fs::read_to_string(&file).unwrap(), kept.stdout);
-    let beside = fs::read_dir(sandbox.folder("files")).unwrap().count();
-    assert_eq!(beside, 1, "a half-written file was left beside it");
+    let files = fs::read_dir(sandbox.folder("files")).unwrap().count();
+    assert_eq!(files, 1, "a partial file was left next to it");
 }
 
 #[test]

@@ -27,7 +27,7 @@ const APPLIED: [&str; 8] = [
     "antagonist=syscalls",
 ];
 
-/// The tool with what it is told on its standard input.
+/// Runs the tool with this standard input.
 fn fed(sandbox: &Sandbox, arguments: &[&str], words: &str) -> Ran {
     let mut command = sandbox.command(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -52,7 +52,7 @@ fn a_command_keeps_the_streams_folder_environment_and_status_of_its_user() {
         let ran = ran.exits(7);
         assert_eq!(ran.stdout, plain.stdout, "{treatment}");
         let variable = if treatment.starts_with("env") { "1" } else { "" };
-        // Before its words may stand a note that somebody measures here.
+        // A note that another process is measuring may precede its message.
         let words = format!("{}{variable}", sandbox.folder("files").display());
         assert_eq!(ran.stderr.lines().last(), Some(&*words), "{treatment}: {}", ran.stderr);
     }
@@ -106,7 +106,7 @@ fn impossible_treatments_are_refused_before_anything_is_run() {
         (&["treat", "ptrace@ssh:host", "--", "echo", "x"], "cannot treat a command at `ssh:host`"),
         (&["treat", "ptrace"], "no command is named"),
         (&["treat"], "no command is named"),
-        (&["treat", "--json", "--", "echo", "x"], "cannot use `--json` here"),
+        (&["treat", "--json", "--", "echo", "x"], "cannot use `--json` with a command"),
     ] {
         sandbox.oscost(arguments).exits(2).no_data().tells(words);
     }
@@ -119,7 +119,7 @@ fn a_treatment_that_does_not_work_here_has_a_hint() {
     sandbox.oscost(&treat).exits(125).no_data().tells("no clock source `sundial`; it has");
     let treat = ["treat", "ebpf=empty", "--", "echo", "x"];
     Ran::of(&mut sandbox.ordinary(&treat)).exits(125).no_data().tells("CAP_BPF");
-    // What stands before it has been undone.
+    // The treatments before it have been undone.
     let treat = ["treat", "antagonist=cpu+clocksource=sundial", "--", "echo", "x"];
     sandbox.oscost(&treat).exits(125).no_data();
     sandbox.nothing_is_left();
@@ -140,7 +140,8 @@ fn a_wrapper_starts_the_command_and_later_treatments_apply_inside_it() {
 fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
     let asked = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
     let plain = sandbox.command(&asked);
-    // What whoever runs the tests ignores (nohup(1), a shell in the background) would stay ignored.
+    // A signal that the parent of the tests ignores (nohup(1), a background shell) would stay
+    // ignored.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(plain.get_program());
     command.args(plain.get_args()).env_clear().stdin(Stdio::null());

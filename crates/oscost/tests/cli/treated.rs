@@ -103,7 +103,10 @@ fn treatments_that_make_no_sense_are_refused_before_anything_is_measured() {
         (&["--treat", "cmd=strace", "--at", "ssh:db1"], &["cannot treat with `cmd` at `ssh:db1`"]),
         (&["--at", "cmd=strace@ssh:db1"], &["cannot treat with `cmd` at `ssh:db1`"]),
         (&["--treat", ""], &["empty"]),
-        (&["--treat", &seccomp], &["x.json: line 2: `SCMP_ACT_ALOW` is no action", "ALLOW?"]),
+        (
+            &["--treat", &seccomp],
+            &["x.json: line 2: `SCMP_ACT_ALOW` is not a known action", "ALLOW?"],
+        ),
     ] {
         let ran = sandbox.oscost(&[&["run", "--no-store"], arguments].concat()).exits(2).no_data();
         for words in words {

@@ -1,4 +1,4 @@
-//! What is typed and what is told: refusals, help, generated texts, and where each goes.
+//! Refusals, help, generated texts, and the stream that each is written to.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -120,7 +120,7 @@ fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
         assert!(help.contains("Examples:") || !has_arguments, "{verb} shows no example:\n{help}");
     }
     for name in named {
-        assert!(VERBS.contains(&name) || name == "help", "no test looks at `oscost {name}`");
+        assert!(VERBS.contains(&name) || name == "help", "no test covers `oscost {name}`");
     }
     for verb in RUNS_VERBS {
         fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
@@ -222,7 +222,7 @@ fn explain_shows_counted_calls_and_the_last_figure_of_this_target() {
     assert!(here(&ran).contains("no figure of this machine is kept"), "{}", here(&ran));
 }
 
-/// When the last run began, to the minute, as it is told.
+/// When the last run began, to the minute, as shown.
 fn humantime_day(sandbox: &Sandbox) -> String {
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     record["started"].as_str().unwrap()[..16].replace('T', " ")
@@ -261,8 +261,8 @@ fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
     let ran = sandbox.oscost(&["explain", "--at", &at, "syscall/getppid"]).exits(0);
-    let told = here(&ran).matches("Nothing was counted: ptrace is refused").count();
-    assert_eq!(told, 1, "{}", here(&ran));
+    let count = here(&ran).matches("Nothing was counted: ptrace is refused").count();
+    assert_eq!(count, 1, "{}", here(&ran));
     let nowhere = sandbox.oscost(&["explain", "--at", "fake:/no/such/file", "syscall/getppid"]);
     let nowhere = nowhere.exits(0);
     assert!(here(&nowhere).contains("Nothing was counted: cannot read"), "{}", nowhere.stdout);
@@ -345,9 +345,9 @@ fn a_closed_pipe_is_not_an_error() {
         let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         drop(command); // It holds an end of the pipe as well.
         let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {told}");
-        assert!(!told.contains("error"), "{arguments:?}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
     }
 }
 
@@ -366,10 +366,13 @@ fn a_full_disk_at_stdout_is_an_error() {
         let mut command = sandbox.command(arguments);
         let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
         let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
-        assert!(told.contains("error: cannot write to standard output"), "{arguments:?}: {told}");
-        assert!(told.contains("No space left on device"), "{arguments:?}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(
+            stderr.contains("error: cannot write to standard output"),
+            "{arguments:?}: {stderr}"
+        );
+        assert!(stderr.contains("No space left on device"), "{arguments:?}: {stderr}");
     }
     // What was measured is not lost with the table.
     assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
@@ -383,8 +386,7 @@ fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
     };
     for arguments in [&["run"][..], &["list"], &["explain", "timer"], &["machine"], &["doctor"]] {
         let ran = with("/no/such/worker", arguments);
-        ran.tells("cannot find the program `oscost-worker`: looked for /no/such/worker")
-            .tells("hint:");
+        ran.tells("cannot find the program `oscost-worker`: tried /no/such/worker").tells("hint:");
     }
     let silent = sandbox.file("silent");
     fs::write(&silent, "not a program").unwrap();

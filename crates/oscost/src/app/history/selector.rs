@@ -1,5 +1,5 @@
-//! Selectors of cases that the store has: it may hold some that no worker offers any more, and there
-//! may be no worker.
+//! Selectors of cases that the store has: it may hold some that no worker offers any more, and
+//! there may be no worker.
 
 use std::collections::BTreeSet;
 

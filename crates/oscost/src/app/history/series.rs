@@ -38,8 +38,8 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         for figure in &run.summary.figures {
             let peer = figure.peer.map(|_| run.summary.peer.as_deref().unwrap_or_default());
             let of_case = cases.entry((&figure.case, peer)).or_default();
-            // One figure per run: of a comparison of a target with itself the base, which other runs
-            // have, too.
+            // One figure per run: of a comparison of a target with itself the base, which other
+            // runs have, too.
             let before = of_case.iter().rev().take_while(|it| ptr::eq(it.run, run));
             if !before.into_iter().any(|it| it.figure.target == figure.target) {
                 of_case.push(RunFigure::new(run, figure));
@@ -231,8 +231,8 @@ fn difference_from(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<Stri
 }
 
 /// Whether a mode is one of those that a pilot chooses by the cost of the op. A case near the bound
-/// changes between them, and one whose cost steps across it keeps the new one: separate series would hide the
-/// step, so the change is marked instead.
+/// changes between them, and one whose cost steps across it keeps the new one: separate series
+/// would hide the step, so the change is marked instead.
 fn by_cost(mode: Option<Mode>) -> bool {
     matches!(mode, Some(Mode::U | Mode::B | Mode::S))
 }

@@ -99,8 +99,8 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
 }
 
 /// What distinguishes a program from others of the same name: the words of the command, or the file
-/// that describes it, the commands before it, and which of its metrics is the figure. A program that
-/// comes with oscost is identified by its revision.
+/// that describes it, the commands before it, and which of its metrics is the figure. A program
+/// that comes with oscost is identified by its revision.
 fn program_identity(record: &Record, row: &Row) -> Option<String> {
     let (family, _) = row.benchmark.split_once('/')?;
     if family != FAMILY {

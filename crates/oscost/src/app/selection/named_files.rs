@@ -82,8 +82,8 @@ pub(crate) fn find_study(name: &str) -> anyhow::Result<Study> {
     studies::find_built_in(name).ok_or_else(|| STUDY.unknown(name, &names))
 }
 
-/// The study that a run was measured for, as its record names it; `None` if there was none, or if it
-/// was a file, which may have changed since.
+/// The study that a run was measured for, as its record names it; `None` if there was none, or if
+/// it was a file, which may have changed since.
 pub(crate) fn study_of(record: &Record) -> Option<Study> {
     record
         .settings

@@ -112,8 +112,8 @@ impl Programs {
         catalog
     }
 
-    /// Fills in the program of each row that measures one; returns the rows whose program cannot run
-    /// here.
+    /// Fills in the program of each row that measures one; returns the rows whose program cannot
+    /// run here.
     pub(crate) fn fill(
         &self,
         rows: &mut [PlannedRow],

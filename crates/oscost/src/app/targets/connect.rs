@@ -137,7 +137,8 @@ fn claim_remote(
     host: &Host,
     ConnectOptions { on_busy, observer, .. }: ConnectOptions<'_, '_>,
 ) -> anyhow::Result<Machine> {
-    /// The name of a process comes from the other machine: its length is limited before it is shown.
+    /// The name of a process comes from the other machine: its length is limited before it is
+    /// shown.
     const MAX_LETTERS: usize = 400;
     let shown = |process: &str| display_text(process, MAX_LETTERS);
     let mut claimed = claim(session, on_busy == OnBusy::Wait)?;

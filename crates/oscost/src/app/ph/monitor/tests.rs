@@ -24,28 +24,28 @@ impl Observer for Silent {
 
 /// Reports these events, waits until it is stopped, then reports its end.
 struct FakeMonitor {
-    says: Vec<MonitorEvent>,
-    asked: Option<MonitorOptions>,
+    events: Vec<MonitorEvent>,
+    options: Option<MonitorOptions>,
 }
 
 impl MonitorRunner for &mut FakeMonitor {
     fn run(
         &mut self,
-        asked: &MonitorOptions,
-        audience: &mut dyn MonitorObserver,
+        options: &MonitorOptions,
+        observer: &mut dyn MonitorObserver,
     ) -> Result<(), MonitorError> {
-        self.asked = Some(asked.clone());
-        for said in &self.says {
-            if let MonitorEvent::Missing { why } = said {
+        self.options = Some(options.clone());
+        for event in &self.events {
+            if let MonitorEvent::Missing { why } = event {
                 return Err(MonitorError::Missing(why.clone()));
             }
-            audience.on_event(said).map_err(MonitorError::Observer)?;
+            observer.on_event(event).map_err(MonitorError::Observer)?;
         }
-        while !audience.should_stop() {
+        while !observer.should_stop() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let ended = last(7, 1, 0);
-        audience.on_event(&ended).map_err(MonitorError::Observer)
+        observer.on_event(&ended).map_err(MonitorError::Observer)
     }
 }
 
@@ -62,23 +62,27 @@ fn anomaly() -> MonitorEvent {
     })
 }
 
-/// Monitors a command with these events: how it ended, what was shown, and what was requested.
-fn monitored(
-    says: Vec<MonitorEvent>,
-    command: &[&str],
-) -> (anyhow::Result<Ended>, Vec<MonitorEvent>, Option<MonitorOptions>) {
-    let mut fake = FakeMonitor { says, asked: None };
-    let (done, shown) = monitored_by(&mut fake, command);
-    (done, shown, fake.asked)
+/// A command that was monitored by a fake monitor.
+struct Monitored {
+    ended: anyhow::Result<Ended>,
+    shown: Vec<MonitorEvent>,
+    options: Option<MonitorOptions>,
+}
+
+/// Monitors a command with a fake monitor that reports these events.
+fn monitored(events: Vec<MonitorEvent>, command: &[&str]) -> Monitored {
+    let mut fake = FakeMonitor { events, options: None };
+    let (ended, shown) = monitored_by(&mut fake, command);
+    Monitored { ended, shown, options: fake.options }
 }
 
 fn monitored_by(
-    mut holder: impl MonitorRunner,
+    mut monitor: impl MonitorRunner,
     command: &[&str],
 ) -> (anyhow::Result<Ended>, Vec<MonitorEvent>) {
     let mut shown = Vec::new();
-    let mut show = |said: &MonitorEvent| {
-        shown.push(said.clone());
+    let mut show = |event: &MonitorEvent| {
+        shown.push(event.clone());
         Ok(())
     };
     let command: Vec<OsString> = command.iter().map(OsString::from).collect();
@@ -91,9 +95,9 @@ fn monitored_by(
         observer: &Silent,
         show: &mut show,
     };
-    let asked = MonitorOptions { constants: Constants::default(), tree: Some(1) };
-    let held = holder.run(&asked, &mut run);
-    (end(held, run), shown)
+    let options = MonitorOptions { constants: Constants::default(), tree: Some(1) };
+    let result = monitor.run(&options, &mut run);
+    (end(result, run), shown)
 }
 
 /// The exit status with which it ended, if it ended with one.
@@ -106,19 +110,19 @@ fn status(ended: anyhow::Result<Ended>) -> Option<u8> {
 
 #[test]
 fn a_command_runs_once_the_monitor_is_attached_and_its_exit_status_is_reported() {
-    let (done, shown, asked) =
+    let Monitored { ended, shown, options } =
         monitored(vec![MonitorEvent::Ready, anomaly()], &["sh", "-c", "exit 7"]);
-    assert_eq!(status(done), Some(7));
-    let ended = last(7, 1, 0);
-    assert_eq!(shown, [MonitorEvent::Ready, anomaly(), ended]);
-    assert_eq!(asked.unwrap().tree, Some(1));
-    let (done, ..) = monitored(vec![MonitorEvent::Ready], &["sh", "-c", "kill -TERM $$"]);
-    assert_eq!(status(done), Some(128 + 15));
+    assert_eq!(status(ended), Some(7));
+    assert_eq!(shown, [MonitorEvent::Ready, anomaly(), last(7, 1, 0)]);
+    assert_eq!(options.unwrap().tree, Some(1));
+    let Monitored { ended, .. } =
+        monitored(vec![MonitorEvent::Ready], &["sh", "-c", "kill -TERM $$"]);
+    assert_eq!(status(ended), Some(128 + 15));
 }
 
 #[test]
 fn a_command_that_cannot_be_started_ends_the_monitor() {
-    let became = MonitorEvent::StateChanged(StateChange {
+    let changed = MonitorEvent::StateChanged(StateChange {
         executable: "/bin/x".into(),
         state: "normal".into(),
     });
@@ -126,19 +130,19 @@ fn a_command_that_cannot_be_started_ends_the_monitor() {
         Ended::NotStarted { program, error } => (program, error.kind()),
         other => panic!("{other:?}"),
     };
-    let (done, shown, _) =
-        monitored(vec![MonitorEvent::Ready, became.clone()], &["/no/such/command"]);
-    assert_eq!(kind(done), ("/no/such/command".to_owned(), ErrorKind::NotFound));
-    assert!(shown.contains(&became));
-    let (done, ..) = monitored(vec![MonitorEvent::Ready], &["/etc/passwd"]);
-    assert_eq!(kind(done).1, ErrorKind::PermissionDenied);
+    let Monitored { ended, shown, .. } =
+        monitored(vec![MonitorEvent::Ready, changed.clone()], &["/no/such/command"]);
+    assert_eq!(kind(ended), ("/no/such/command".to_owned(), ErrorKind::NotFound));
+    assert!(shown.contains(&changed));
+    let Monitored { ended, .. } = monitored(vec![MonitorEvent::Ready], &["/etc/passwd"]);
+    assert_eq!(kind(ended).1, ErrorKind::PermissionDenied);
 }
 
 #[test]
 fn without_a_monitor_no_command_runs() {
     let missing = MonitorEvent::Missing { why: "no BTF here".to_owned() };
-    let (done, shown, _) = monitored(vec![missing], &["sh", "-c", "exit 7"]);
-    let error = done.unwrap_err();
+    let Monitored { ended, shown, .. } = monitored(vec![missing], &["sh", "-c", "exit 7"]);
+    let error = ended.unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot monitor here: no BTF here");
     assert_eq!(shown, []);
 }
@@ -154,9 +158,9 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
         observer: &Silent,
         show: &mut show,
     };
-    let mut fake = FakeMonitor { says: vec![MonitorEvent::Ready], asked: None };
-    let held = (&mut fake).run(&MonitorOptions::default(), &mut run);
-    let error = end(held, run).unwrap_err();
+    let mut fake = FakeMonitor { events: vec![MonitorEvent::Ready], options: None };
+    let result = (&mut fake).run(&MonitorOptions::default(), &mut run);
+    let error = end(result, run).unwrap_err();
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     assert_eq!(kind, Some(ErrorKind::BrokenPipe), "{error:#}");
 }
@@ -164,9 +168,9 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
 #[test]
 fn a_monitor_process_lasts_as_long_as_the_command() {
     let script = r#"echo '{"event":"ready"}'; cat >&2; echo '{"event":"ended","calls":7}'"#;
-    let first = ["-c", script, "holder"].map(str::to_owned).into();
-    let holder = MonitorProcess { program: "sh".into(), leading_arguments: first };
-    let (done, shown) = monitored_by(holder, &["sh", "-c", "exit 3"]);
-    assert_eq!(status(done), Some(3));
+    let first = ["-c", script, "monitor"].map(str::to_owned).into();
+    let monitor = MonitorProcess { program: "sh".into(), leading_arguments: first };
+    let (ended, shown) = monitored_by(monitor, &["sh", "-c", "exit 3"]);
+    assert_eq!(status(ended), Some(3));
     assert_eq!(shown, [MonitorEvent::Ready, last(7, 0, 0)]);
 }
