@@ -8,44 +8,47 @@ pub fn of_row(flag: &str) -> &'static str {
         "PRIMITIVE" => "measured although not asked for: what was asked for cannot cost less",
         "CALLS_UNEXPECTED" => "it does not make the system calls that its definition names",
         "CALLS_UNCOUNTED" => "its system calls could not be counted here",
-        "CLASS_BORDERLINE" => "light or heavy: three bare doors lie within its uncertainty",
+        "CLASS_BORDERLINE" => {
+            "light or heavy: its interval contains three times the null system call"
+        }
         "CLASS_UNEXPECTED" => {
-            "it enters the kernel against its definition, or stays out of it and costs as much as \
-             entering it: something traps, emulates or falls back"
+            "it enters the kernel against its definition, or does not and costs as much as a system \
+             call: something traps, emulates or falls back"
         }
-        "COARSE_CLOCK" => "no batch length suits the clock, the interruptions here and the op",
+        "COARSE_CLOCK" => "no batch length suits the clock, the rate of interruptions and the op",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
-        "NOT_EXACT" => {
-            "not every repetition brought the same number: where they differ, their range stands \
-             here"
-        }
+        "NOT_EXACT" => "not all repetitions counted the same number: the figure is their range",
         "NOT_CONVERGED" => "its interval is wider than was asked for",
-        "BELOW_DETECTION" => {
-            "smaller than twice its own uncertainty: it cannot be told from nothing"
-        }
+        "BELOW_DETECTION" => "smaller than twice its own uncertainty: indistinguishable from zero",
         "SKEWED" => "most repetitions are not near the median: skewed, or bimodal",
         "REJECT_MATTERS" => "the disturbed batches would change the figure",
-        "NOT_A_LINE" => "twice the ops do not take twice the time: one figure is not enough",
-        "REJECTION_BLIND" => "switches could not be counted here: nothing was rejected for them",
-        "WORKER_LOST" => "a worker crashed or hung once; it was measured again",
-        "DRIFT" => "it had not settled: the end of a cell differs from its beginning by over 1 %",
+        "NOT_A_LINE" => {
+            "twice the ops do not take twice the time: one figure does not describe them"
+        }
+        "REJECTION_BLIND" => "switches could not be counted here: no batch was rejected for them",
+        "WORKER_LOST" => "a worker crashed or hung once and was replaced",
+        "DRIFT" => "not settled: the end of a worker differs from its beginning by over 1 %",
         "PROCESSES_DIFFER" => "processes differ, and the interval covers it",
         "HALF_ASSUMED" => {
             "half of it as the time one way is an assumption: clocks of two machines are not \
              compared"
         }
         "HOST_WARM" => {
-            "guest-cold, host-warm: this kernel had nothing of the file, and the machine below may \
-             have had all of it in memory"
+            "cold in the guest, perhaps warm in the host: this kernel had none of the file in \
+             memory, the host may have had all of it"
         }
-        "NETWORK_FILES" => "its file is on another machine: not a figure of a disk",
+        "NETWORK_FILES" => "its file is on another machine: the figure is not that of a disk",
         "OVERLAY_FILES" => {
-            "its file lies on an overlay of other file systems: no figure of any one of them"
+            "its file is on an overlay of other file systems: the figure is not that of one of them"
         }
-        "UNKNOWN_FILES" => "what is behind its file system is unknown: not a figure of a disk",
+        "UNKNOWN_FILES" => {
+            "the device of its file system is unknown: the figure may not be that of a disk"
+        }
         "LONG_SHOTS" => "single shots of over 1 ms are often disturbed on a shared machine",
         "UNRELIABLE" => "too much time was lost for an absolute figure of single shots",
-        "BELOW_FLOOR" => "cheaper than what it contains: oscost's own mistake, please report it",
+        "BELOW_FLOOR" => {
+            "less than the sum of what it contains: an error of oscost, please report it"
+        }
         _ => "unknown to this version",
     }
 }
@@ -54,22 +57,20 @@ pub fn of_row(flag: &str) -> &'static str {
 pub fn of_comparison(flag: &str) -> &'static str {
     match flag {
         "BLOCKS" => "neighbouring pairs are correlated: they were merged two by two",
-        "CALLS_DIFFER" => "an op makes other system calls in the one than in the other",
+        "CALLS_DIFFER" => "an op makes different system calls on the two sides",
         "EFFECT_DRIFTS" => "the effect differs between the first and the second half of the pairs",
         "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
-        "NEVER_SEEN" => "an op makes no system call: the treatment never sees it",
+        "NEVER_SEEN" => "an op makes no system call: the treatment does not affect it",
         "UNRELIABLE" => "too much time was lost, or the clock drifted: no verdict",
         "NOT_EXACT" => {
-            "not every repetition of one side brought the same number: the ranges of both are \
+            "not all repetitions of a side counted the same number: the ranges of both sides are \
              compared"
         }
-        "VOID" => "the control shows an effect of nothing: no verdict can be believed",
+        "VOID" => "the control shows an effect where nothing differs: no verdict is given",
         "REJECTION_DIFFERS" => {
             "more batches were disturbed on one side: what was left out may be the effect"
         }
-        "SPECULATION_DIFFERS" => {
-            "the kernel lets the one side speculate and not the other: that is part of the price"
-        }
+        "SPECULATION_DIFFERS" => "only one side may speculate: that is part of the difference",
         "SHORT_SPAN" => "all pairs lie within a minute: how the effect drifts is unknown",
         _ => "unknown to this version",
     }
@@ -79,12 +80,12 @@ pub fn of_comparison(flag: &str) -> &'static str {
 pub fn of_run(flag: &str) -> &'static str {
     match flag {
         "REFERENCE_DRIFT" => {
-            "the reference cases differ by over 3 % between the beginning and the end of the run: something \
-             was attached, or the machine changed under it"
+            "the reference cases differ by over 3 % between the beginning and the end of the run: \
+             something was attached, or the machine changed"
         }
         "CLOCK_DRIFTED" => "the clock's rate changed during the run: do not trust any figure of it",
-        "THROTTLED" => "the control group's CPU quota stopped cells while they were timing",
-        "UNPINNED" => "cells could not be pinned to a CPU: figures of several CPUs are mixed",
+        "THROTTLED" => "the control group's CPU quota stopped workers while they were timing",
+        "UNPINNED" => "workers could not be pinned to a CPU: figures of several CPUs are mixed",
         "TRACED" => "something that slows every system call was attached",
         _ => "unknown to this version",
     }
