@@ -1,10 +1,10 @@
 //! Mappings of memory that one value owns.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
-use rustix::mm::{madvise, mlock, mmap, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{madvise, mlock, mmap_anonymous, mprotect, munmap};
 
 use crate::kernel::Errno;
 
@@ -34,15 +34,21 @@ impl Mapping {
         Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
     }
 
-    /// A part of what a descriptor stands for, shared, with all pages present.
+    /// A part of what a descriptor stands for, shared, with all pages present. By the C library: a
+    /// ring's mappings are made inside the clock.
     pub(in crate::kernel) fn of_descriptor(
         fd: &OwnedFd,
         offset: u64,
         bytes: usize,
     ) -> Result<Self, Errno> {
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        let (any, fd, offset) = (std::ptr::null_mut(), fd.as_raw_fd(), offset as libc::off_t);
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe { mmap(std::ptr::null_mut(), bytes, ACCESS, flags, fd, offset) }?;
+        let base = unsafe { libc::mmap(any, bytes, access, flags, fd, offset) };
+        if base == libc::MAP_FAILED {
+            return Err(Errno::last());
+        }
         Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
     }
 
