@@ -58,11 +58,14 @@ impl Mapping {
         self.bytes
     }
 
-    /// The address at an offset, which must not exceed the length.
+    /// The address at an offset.
+    ///
+    /// # Safety
+    /// The offset does not exceed the length.
     #[inline(always)]
-    pub(in crate::kernel) fn pointer<T>(&self, offset: usize) -> NonNull<T> {
+    pub(in crate::kernel) unsafe fn pointer<T>(&self, offset: usize) -> NonNull<T> {
         debug_assert!(offset <= self.bytes);
-        // SAFETY: the callers' offsets are inside the mapping.
+        // SAFETY: the caller guarantees that the offset is inside the mapping.
         unsafe { self.base.add(offset).cast() }
     }
 

@@ -22,7 +22,8 @@ impl<T: Copy + Default> SharedTable<T> {
         // Locking may be refused; written pages stay in memory anyway unless the machine swaps,
         // which `ru_majflt` shows.
         let _ = mapping.lock();
-        let base: NonNull<T> = mapping.pointer(0);
+        // SAFETY: the start of the mapping.
+        let base: NonNull<T> = unsafe { mapping.pointer(0) };
         for index in 0..len {
             // SAFETY: `index` lies inside the mapping, which is aligned to a page.
             unsafe { base.add(index).write(T::default()) };

@@ -81,25 +81,28 @@ impl Ring {
         let of_completions =
             map(IORING_OFF_CQ_RING, cq_off.cqes, cq_entries, size_of::<Completion>())?;
         let of_entries = map(IORING_OFF_SQES, 0, sq_entries, size_of::<Entry>())?;
-        let array: NonNull<u32> = of_submissions.pointer(sq_off.array as usize);
-        for index in 0..sq_entries {
-            // SAFETY: inside the mapping, which the kernel does not read before the first
-            // submission. Index i of the ring is always entry i.
-            unsafe { array.add(index as usize).write(index) };
+        // SAFETY: the offsets are the kernel's own and lie inside the mappings, each of which ends with
+        // its array. The kernel does not read the submissions' array before the first submission.
+        unsafe {
+            let array: NonNull<u32> = of_submissions.pointer(sq_off.array as usize);
+            for index in 0..sq_entries {
+                // Index i of the ring is always entry i.
+                array.add(index as usize).write(index);
+            }
+            Ok(Self {
+                entries: sq_entries,
+                completion_mask: u64::from(cq_entries) - 1,
+                queued: 0,
+                submitted: 0,
+                submission_tail: of_submissions.pointer(sq_off.tail as usize),
+                completion_head: of_completions.pointer(cq_off.head as usize),
+                completion_tail: of_completions.pointer(cq_off.tail as usize),
+                submissions: of_entries.pointer(0),
+                completions: of_completions.pointer(cq_off.cqes as usize),
+                _mappings: [of_submissions, of_completions, of_entries],
+                fd,
+            })
         }
-        Ok(Self {
-            entries: sq_entries,
-            completion_mask: u64::from(cq_entries) - 1,
-            queued: 0,
-            submitted: 0,
-            submission_tail: of_submissions.pointer(sq_off.tail as usize),
-            completion_head: of_completions.pointer(cq_off.head as usize),
-            completion_tail: of_completions.pointer(cq_off.tail as usize),
-            submissions: of_entries.pointer(0),
-            completions: of_completions.pointer(cq_off.cqes as usize),
-            _mappings: [of_submissions, of_completions, of_entries],
-            fd,
-        })
     }
 
     /// Queues a no-op, if there is space.
