@@ -21,10 +21,11 @@ use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
 /// `UFFD_USER_MODE_ONLY`: faults of the program alone, which needs no privilege (Linux 5.11).
 const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
 
-/// Makes an ioctl that reads and writes a `T`.
-fn ioctl<T>(fd: &File, number: u32, argument: &mut T) -> Result<(), Errno> {
-    // SAFETY: the number encodes the type of the argument, which is read and written.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
+/// Makes an ioctl that reads and writes a `T`, whose size the number has in 14 bits (_IOWR).
+fn ioctl<const NUMBER: u32, T>(fd: &File, argument: &mut T) -> Result<(), Errno> {
+    const { assert!((NUMBER >> 16 & 0x3fff) as usize == size_of::<T>()) };
+    // SAFETY: the kernel reads and writes as many bytes as the number says: those of the argument.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), NUMBER as _, std::ptr::from_mut(argument)) };
     Errno::check(result).map(drop)
 }
 
@@ -32,7 +33,7 @@ fn ioctl<T>(fd: &File, number: u32, argument: &mut T) -> Result<(), Errno> {
 pub fn open() -> Result<File, Errno> {
     // SAFETY: nothing is registered here.
     let fd = unsafe { userfaultfd(UserfaultfdFlags::CLOEXEC | USER_MODE_ONLY) }?.into();
-    ioctl(&fd, UFFDIO_API, &mut uffdio_api { api: UFFD_API.into(), features: 0, ioctls: 0 })?;
+    ioctl::<UFFDIO_API, _>(&fd, &mut uffdio_api { api: UFFD_API.into(), features: 0, ioctls: 0 })?;
     Ok(fd)
 }
 
@@ -50,7 +51,7 @@ impl HandledRegion {
         let fd = open()?;
         let range = uffdio_range { start: region.address() as u64, len: region.bytes() as u64 };
         let mode = UFFDIO_REGISTER_MODE_MISSING.into();
-        ioctl(&fd, UFFDIO_REGISTER, &mut uffdio_register { range, mode, ioctls: 0 })?;
+        ioctl::<UFFDIO_REGISTER, _>(&fd, &mut uffdio_register { range, mode, ioctls: 0 })?;
         let handled = Arc::new(AtomicU64::new(0));
         let (counter, last) = (Arc::clone(&handled), range.start + range.len - PAGE_BYTES as u64);
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
@@ -92,7 +93,7 @@ fn handle_faults(mut fd: File, last: u64, handled: &AtomicU64) -> Result<(), Err
         let len = PAGE_BYTES as u64;
         // Before the page is present: the waiting thread may read the count at once.
         handled.fetch_add(1, Ordering::Relaxed);
-        ioctl(&fd, UFFDIO_COPY, &mut uffdio_copy { dst, src, len, mode: 0, copy: 0 })?;
+        ioctl::<UFFDIO_COPY, _>(&fd, &mut uffdio_copy { dst, src, len, mode: 0, copy: 0 })?;
         if dst == last {
             return Ok(());
         }
