@@ -5,7 +5,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ptrace::{ptrace_request, wait_for_any};
+use super::ptrace::{Request, ptrace_request, wait_for_any};
 use crate::kernel::Errno;
 use crate::kernel::process::Termination;
 
@@ -30,8 +30,8 @@ pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
     if by.filter {
         options |= libc::PTRACE_O_TRACESECCOMP;
     }
-    ptrace_request(libc::PTRACE_SEIZE, pid, options as usize)?;
-    ptrace_request(libc::PTRACE_INTERRUPT, pid, 0)?;
+    ptrace_request(Request::Seize, pid, options as usize)?;
+    ptrace_request(Request::Interrupt, pid, 0)?;
     let (_, status) = wait_for_any()?;
     if !libc::WIFSTOPPED(status) {
         return Err(Errno::ESRCH);
@@ -41,8 +41,8 @@ pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
 
 impl StopConditions {
     /// The request that resumes a stopped task.
-    fn resume_request(self) -> u32 {
-        if self.calls { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT }
+    fn resume_request(self) -> Request {
+        if self.calls { Request::ContinueToCall } else { Request::Continue }
     }
 }
 
@@ -66,7 +66,7 @@ pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Terminat
         let stopping = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
         let (request, data) = match event {
             // A group stop: it waits for SIGCONT, and so does the tracer.
-            PTRACE_EVENT_STOP if stopping.contains(&signal) => (libc::PTRACE_LISTEN, 0),
+            PTRACE_EVENT_STOP if stopping.contains(&signal) => (Request::Listen, 0),
             0 if signal != libc::SIGTRAP | 0x80 => (by.resume_request(), signal as usize),
             _ => (by.resume_request(), 0),
         };

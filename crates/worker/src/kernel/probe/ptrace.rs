@@ -29,7 +29,7 @@ pub enum Stop {
 
 /// Requests to be traced by the parent, then stops until the parent resumes it.
 pub fn request_tracing() -> Result<(), Errno> {
-    ptrace_request(libc::PTRACE_TRACEME, 0, 0)?;
+    ptrace_request(Request::TraceMe, 0, 0)?;
     // SAFETY: a plain number; SIGSTOP passes control to the tracer.
     Errno::check(unsafe { libc::raise(libc::SIGSTOP) }).map(drop)
 }
@@ -47,24 +47,38 @@ pub fn attach_child(pid: u32) -> Result<(), Errno> {
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_TRACEEXEC
         | libc::PTRACE_O_EXITKILL;
-    ptrace_request(libc::PTRACE_SETOPTIONS, pid, options as usize)
+    ptrace_request(Request::SetOptions, pid, options as usize)
 }
 
 /// Resumes a stopped task to its next system-call stop, delivering `signal` unless it is 0.
 pub fn resume(pid: u32, signal: i32) -> Result<(), Errno> {
-    ptrace_request(libc::PTRACE_SYSCALL, pid, signal as usize)
+    ptrace_request(Request::ContinueToCall, pid, signal as usize)
 }
 
 /// Single-steps a stopped task, delivering `signal` unless it is 0.
 pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
-    ptrace_request(libc::PTRACE_SINGLESTEP, pid, signal as usize)
+    ptrace_request(Request::Step, pid, signal as usize)
 }
 
-/// A request that takes a number and no address.
-pub(super) fn ptrace_request(request: u32, pid: u32, data: usize) -> Result<(), Errno> {
+/// The requests that take a number, and no address in this process.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(super) enum Request {
+    TraceMe = libc::PTRACE_TRACEME,
+    SetOptions = libc::PTRACE_SETOPTIONS,
+    Seize = libc::PTRACE_SEIZE,
+    Interrupt = libc::PTRACE_INTERRUPT,
+    Listen = libc::PTRACE_LISTEN,
+    Continue = libc::PTRACE_CONT,
+    ContinueToCall = libc::PTRACE_SYSCALL,
+    Step = libc::PTRACE_SINGLESTEP,
+}
+
+/// Makes a request of a task, with a number.
+pub(super) fn ptrace_request(request: Request, pid: u32, data: usize) -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: the callers' requests read and write no memory of this process.
-    Errno::check(unsafe { libc::ptrace(request, pid as i32, none, data) }).map(drop)
+    // SAFETY: these requests read and write no memory of this process.
+    Errno::check(unsafe { libc::ptrace(request as u32, pid as i32, none, data) }).map(drop)
 }
 
 /// Waits for any child or traced task; returns its wait(2) status.
