@@ -95,7 +95,8 @@ pub fn leftover_name(mark: &str, group: u32) -> String {
 
 /// The name of this process's leftovers.
 pub fn own_leftover_name() -> String {
-    let group = rustix::process::getpgrp().as_raw_nonzero().get().unsigned_abs();
+    // SAFETY: it takes nothing and cannot fail. 0 if the leader is in another process namespace.
+    let group = unsafe { libc::getpgrp() }.unsigned_abs();
     let mark = job_argument(3).and_then(|mark| mark.into_string().ok());
     let name = match mark {
         Some(mark) => leftover_name(&mark, group),

@@ -64,10 +64,13 @@ pub fn parent_argument() -> u32 {
     std::env::args().nth(2).and_then(|pid| pid.parse().ok()).unwrap_or(u32::MAX)
 }
 
-/// The group of a process; `None` if it has ended.
+/// The group of a process; `None` if it has ended, if its group's leader is in another process
+/// namespace, or for an id that no job has (0, 1).
 pub fn process_group(pid: u32) -> Option<u32> {
-    let group = process::getpgid(other_process(pid)).ok()?;
-    Some(group.as_raw_nonzero().get().unsigned_abs())
+    let pid = other_process(pid)?.as_raw_pid();
+    // SAFETY: plain numbers.
+    let group = Errno::check(unsafe { libc::getpgid(pid) }).ok()?;
+    u32::try_from(group).ok().filter(|&group| group != 0)
 }
 
 /// Kills every process of a group; an empty group is no error.
