@@ -34,7 +34,7 @@ fn read_trimmed(path: &str) -> Option<String> {
 }
 
 fn other_pages() -> Option<String> {
-    let bytes = rustix::param::page_size();
+    let bytes = region::kernel_page_bytes();
     (bytes != PAGE_BYTES).then(|| {
         format!("pages have {bytes} bytes here: it needs a kernel with pages of {PAGE_BYTES}")
     })
@@ -75,7 +75,7 @@ pub(in crate::kernel) fn address_space_left_bytes() -> Option<u64> {
     let pages = read_trimmed("/proc/self/statm").unwrap_or_default();
     // The first field is the size.
     let pages: u64 = pages.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    Some(limit.saturating_sub(pages * rustix::param::page_size() as u64))
+    Some(limit.saturating_sub(pages * region::kernel_page_bytes() as u64))
 }
 
 fn too_little_memory(mib: u64) -> Option<String> {

@@ -17,6 +17,12 @@ pub const PAGE_BYTES: usize = 4_096;
 /// The size of a huge page on the supported machines.
 pub const HUGE_BYTES: usize = 2 << 20;
 
+/// The kernel's page size.
+pub fn kernel_page_bytes() -> usize {
+    // SAFETY: a plain number; the C library has the value from the start, and it cannot fail.
+    (unsafe { libc::sysconf(libc::_SC_PAGESIZE) }) as usize
+}
+
 /// The kind of pages of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {

@@ -3,6 +3,7 @@
 use crate::kernel::Errno;
 use crate::kernel::machine::resources::{address_space_left_bytes, available_bytes};
 use crate::kernel::memory::mapping::Mapping;
+use crate::kernel::memory::region::kernel_page_bytes;
 
 /// A private mapping whose every page was written, in pages of the smallest size.
 pub struct ResidentMemory(Mapping);
@@ -26,7 +27,7 @@ impl ResidentMemory {
 
     /// Writes each page.
     pub fn touch(&self) {
-        for at in (0..self.0.bytes()).step_by(rustix::param::page_size()) {
+        for at in (0..self.0.bytes()).step_by(kernel_page_bytes()) {
             // SAFETY: inside the mapping, which nothing else refers to.
             unsafe { self.0.pointer::<u8>(at).write_volatile(1) };
         }
