@@ -67,7 +67,7 @@ struct PageMove {
     /// They keep the page tables of both ranges. Without them the kernel would free the table of a
     /// range that has its 2 MiB for itself, and allocate it again at the next op; whether it has
     /// depends on where the kernel placed the worker's image.
-    _guards: [Option<Region>; 2],
+    _guards: [Region; 2],
 }
 
 /// `mremap(2)` of this many bytes.

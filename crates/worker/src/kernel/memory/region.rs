@@ -101,24 +101,26 @@ impl Region {
         Self::aligned(bytes, Backing::Anonymous(pages))
     }
 
-    /// A page without access rights directly behind this mapping; none where another mapping begins
-    /// there. The kernel frees a page table with the last mapping in its 2 MiB (free_pgtables() in
-    /// mm/memory.c): the guard keeps it.
-    pub fn guard_page(&self) -> Result<Option<Self>, Errno> {
+    /// A page without access rights directly behind this mapping. The kernel frees a page table
+    /// with the last mapping in its 2 MiB (free_pgtables() in mm/memory.c): the guard keeps it.
+    /// Another mapping there is an error, since it might be removed at any time.
+    pub fn guard_page(&self) -> Result<Self, Errno> {
         let end = self.address() + self.bytes;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
         // SAFETY: MAP_FIXED_NOREPLACE replaces no mapping.
         let base = unsafe { libc::mmap(end as *mut _, PAGE_BYTES, libc::PROT_NONE, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return match Errno::last() {
-                Errno(libc::EEXIST) => Ok(None),
+                Errno(libc::EEXIST) => Err(Errno::check_failed(format!(
+                    "cannot map a guard page at {end:#x}: another mapping begins there; run it again"
+                ))),
                 errno => Err(errno),
             };
         }
         let guard =
             Self::from_mapping(base as usize, PAGE_BYTES, Backing::Anonymous(PageKind::Small))?;
         // Before Linux 4.17 the flag is unknown and the address a hint.
-        if guard.address() == end { Ok(Some(guard)) } else { Err(Errno::EOPNOTSUPP) }
+        if guard.address() == end { Ok(guard) } else { Err(Errno::EOPNOTSUPP) }
     }
 
     /// A private mapping of the first `bytes` of a file.
