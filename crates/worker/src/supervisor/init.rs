@@ -51,7 +51,7 @@ pub fn run_init() -> ! {
     }
     // The reboot makes the emulator exit; the machine need not have a power switch. Errors cannot
     // be reported from here.
-    let _ = line.map(tcdrain);
+    let _ = line.as_ref().map(tcdrain);
     let _ = reboot(RebootCommand::Restart);
     loop {
         std::thread::park();
