@@ -15,7 +15,10 @@ fuzz_target!(|bytes: &[u8]| {
         let profile = match Profile::parse(bytes, arch) {
             Ok(profile) => profile,
             Err(error) => {
-                assert!(!error.why.is_empty() && !error.why.contains(char::is_control), "{error:?}");
+                assert!(
+                    !error.why.is_empty() && !error.why.contains(char::is_control),
+                    "{error:?}"
+                );
                 continue;
             }
         };

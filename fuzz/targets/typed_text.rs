@@ -5,8 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use oscost::studies::prediction::Estimate;
 use oscost_model::case::Case;
-use oscost_model::target::Target;
 use oscost_model::point::Value;
+use oscost_model::target::Target;
 
 fuzz_target!(|text: &str| {
     match Target::parse(text) {

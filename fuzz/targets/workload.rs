@@ -4,30 +4,31 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::workloads::{Here, figures, parse};
-use oscost_model::program::Ran;
+use oscost::workloads::{RunEnvironment, figures, parse};
+use oscost_model::program::ProgramResult;
 
 fuzz_target!(|bytes: &[u8]| {
     match parse(bytes, "stem") {
         Ok(spec) => {
             assert!(!spec.command.is_empty() && spec.command.len() <= 1_024);
-            assert!(spec.least <= spec.trials && spec.quick <= spec.trials);
+            assert!(spec.min_trials <= spec.trials && spec.quick_trials <= spec.trials);
             assert!(!spec.asks.contains(char::is_control));
             let definition = spec.definition();
-            let point = spec.usual();
+            let point = spec.default_point();
             assert!(definition.is_complete(&point), "{point}");
-            let here = Here {
+            let environment = RunEnvironment {
                 cpus: 2,
-                folder: "/here".into(),
+                start_folder: "/start".into(),
                 cache: "/no/such/cache".into(),
                 quick: false,
+                skip_checks: true,
             };
-            match spec.workload(&point, &here) {
+            match spec.workload(&point, &environment) {
                 Ok(workload) => {
                     assert!(!workload.program.command.is_empty());
                     let output = String::from_utf8_lossy(bytes).into_owned();
-                    let ran = Ran { real_ns: 1, output, ..Ran::default() };
-                    if let Ok(found) = figures(&workload, &ran, Some(1)) {
+                    let result = ProgramResult { real_ns: 1, output, ..ProgramResult::default() };
+                    if let Ok(found) = figures(&workload, &result, Some(1)) {
                         assert!(found.values().all(|value| value.is_finite()));
                     }
                 }

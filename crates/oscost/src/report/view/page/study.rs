@@ -134,28 +134,25 @@ fn chart_of(
     if rows.is_empty() {
         return None;
     }
-    let points = |value: &dyn Fn(&ThenAndNow) -> Option<(f64, Option<[f64; 2]>)>| {
-        let numbered = rows.iter().enumerate();
-        let points = numbered.filter_map(|(number, row)| {
-            let (x, interval) = value(row)?;
-            let interval = Some(interval.unwrap_or([x; 2]));
-            let details = row.details.clone();
-            Some(Point { x, y: number as f64, interval, details, ..Point::default() })
-        });
-        points.collect::<Vec<Point>>()
+    let point = |number: usize, row: &ThenAndNow, x: f64, interval: Option<[f64; 2]>| Point {
+        x,
+        y: number as f64,
+        interval: Some(interval.unwrap_or([x; 2])),
+        details: row.details.clone(),
+        ..Point::default()
     };
+    let numbered = || rows.iter().enumerate();
+    let then = numbered().filter_map(|(number, row)| Some(point(number, row, row.then?, None)));
+    let here =
+        numbered().filter_map(|(number, row)| Some(point(number, row, row.now?, row.interval)));
     let series = [
         Series {
             name: "then".to_owned(),
             colour: Colour::Muted,
             shape: Shape::Symbols(Symbol::OpenDiamond),
-            points: points(&|row| Some((row.then?, None))),
+            points: then.collect(),
         },
-        Series {
-            name: now.to_owned(),
-            points: points(&|row| Some((row.now?, row.interval))),
-            ..Series::default()
-        },
+        Series { name: now.to_owned(), points: here.collect(), ..Series::default() },
     ];
     let ids = rows.iter().map(|_| String::new()).collect();
     let names = rows.iter().map(|row| row.name.clone()).collect();
