@@ -72,7 +72,7 @@ fn batches<C: Clock>(
     let batch_ns = 100.0 * iterations as f64;
     let plan = BatchPlan {
         mode: Mode::B,
-        iterations: iterations,
+        iterations,
         unroll_factors: copies,
         groups,
         batch_ns,
