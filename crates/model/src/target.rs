@@ -58,7 +58,11 @@ impl fmt::Display for TargetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TargetError::Empty => out.write_str("the target is empty"),
-            TargetError::BadName(name) => write!(out, "`{name}` is neither a treatment nor a host"),
+            TargetError::BadName(name) => write!(
+                out,
+                "`{name}` is neither a host nor a treatment\n  hint: hosts are `local`, \
+                 `ssh:[user@]HOST` and `vm:KERNEL`; `oscost treat list` lists the treatments"
+            ),
             TargetError::BadHost(host) => write!(
                 out,
                 "`{}` is not a host: expected `[user@]HOST` of letters, digits and `.-_:%[]+`\n  \

@@ -1,4 +1,4 @@
-//! `oscost`: what the operating system charges you, and what a change does to the price list.
+//! `oscost`: measures what operating system operations cost, and what a change adds.
 
 use std::process::ExitCode;
 

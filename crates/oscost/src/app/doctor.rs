@@ -66,7 +66,7 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;
-    observer.working("watching every CPU for about 2 s");
+    observer.working("probing every CPU for 1.2 s");
     // This process is not other activity; on another machine its id means another process.
     let own_pid = (at == "local").then(std::process::id);
     let inspected = run::inspect_machine(session, SPIN, own_pid.as_slice());

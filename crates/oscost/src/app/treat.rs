@@ -149,7 +149,7 @@ fn try_treatment(
     }
     let first = kind.modifies().map(|name| Treatment { name: name.to_owned(), value: None });
     let all: Vec<Treatment> = first.into_iter().chain([treatment]).collect();
-    let treated = read(&all, observer)?;
+    let treated = with_profile_folder(with_user_profiles(read(&all, observer)?))?;
     // Without a command the worker only applies the treatments.
     let mut command = worker_with(worker, &treated)?;
     let ran = command.stdin(Stdio::null()).output();
@@ -160,6 +160,8 @@ fn try_treatment(
     let reason = String::from_utf8_lossy(&ran.stderr);
     Ok(Works::No(match reason.trim().trim_start_matches("error: ") {
         "" => ran.status.to_string(),
+        // The worker's command line is internal: what its parser prints explains nothing.
+        reason if reason.contains("Usage: ") => "the worker cannot apply it".to_owned(),
         reason => reason.to_owned(),
     }))
 }

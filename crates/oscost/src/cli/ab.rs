@@ -71,8 +71,8 @@ pub(super) struct Arguments {
     /// Seed of all randomness of the run [default: a fresh one].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Exit with 1 if a case is surely slower by more than PCT per cent, or by 10insn instructions
-    /// [default: 5].
+    /// Exit with 1 if a case is significantly slower by more than PCT per cent, or by more than N
+    /// instructions (`10insn`) [default: 5].
     #[arg(long, value_name = "PCT", num_args = 0..=1,
           default_missing_value = "5", value_parser = threshold)]
     gate: Option<Threshold>,

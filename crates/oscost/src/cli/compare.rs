@@ -35,8 +35,8 @@ pub(super) struct Arguments {
     /// Runs to compare.
     #[arg(value_name = "NEW", value_parser = run_names)]
     new: RunNames,
-    /// Exit with 1 if a case is surely slower by more than PCT per cent, or by 10insn instructions
-    /// [default: 5].
+    /// Exit with 1 if a case is significantly slower by more than PCT per cent, or by more than N
+    /// instructions (`10insn`) [default: 5].
     #[arg(long, value_name = "PCT", num_args = 0..=1,
           default_missing_value = "5", value_parser = threshold)]
     gate: Option<Threshold>,

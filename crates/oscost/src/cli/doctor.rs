@@ -10,7 +10,7 @@ use crate::report::doctor::Examination;
 /// Which machine to examine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Watches every CPU that it may use for about 2 s, then lists its findings, worst
+Probes every CPU that it may use for 1.2 s, then lists its findings, worst
 first: what each is, how it affects figures, and the command that fixes it.
 Nothing is changed. Findings are not errors: the exit status is 0.
 

@@ -60,7 +60,7 @@ fn treatment(kind: &Kind) -> Explained {
              alternation (docs/explanation/METHOD.md, section 12)."
         }
         Mechanism::Wraps => {
-            "In pairs: two processes one after the other, in random order \
+            "In pairs: separate processes, in random order \
              (docs/explanation/METHOD.md, section 12)."
         }
     };

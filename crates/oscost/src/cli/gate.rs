@@ -22,8 +22,9 @@ pub(super) fn report_gate(
             report_line("gate: failed: no row of one side could be compared with one of the other");
         }
         Gate::NothingJudged { rows } => report_line(&format!(
-            "gate: failed: none of the {rows} rows compared is counted in instructions: a \
-             threshold of {threshold} does not apply to times"
+            "gate: failed: none of the {} compared is counted in instructions: a \
+             threshold of {threshold} does not apply to times",
+            row_count(*rows)
         )),
         Gate::Regressed => {
             for line in regressions(results, comparisons, threshold) {
@@ -38,6 +39,7 @@ pub(super) fn report_gate(
 fn text(&Passed { judged, powered, not_judged }: &Passed, threshold: Threshold) -> String {
     let rest = match not_judged {
         0 => String::new(),
+        1 => "; 1 more is a time, to which the threshold does not apply".to_owned(),
         rows => format!("; {rows} more are times, to which the threshold does not apply"),
     };
     // A count is exact: a single instruction shows.
@@ -46,7 +48,12 @@ fn text(&Passed { judged, powered, not_judged }: &Passed, threshold: Threshold) 
         Threshold::Instructions(_) => "one instruction".to_owned(),
     };
     format!(
-        "gate: passed: none of {judged} rows compared is surely slower by more than {threshold}; \
-         in {powered} of them {change} would have shown{rest}"
+        "gate: passed: none of {} compared is significantly slower by more than {threshold}; in \
+         {powered} of them {change} would have been detected{rest}",
+        row_count(judged)
     )
+}
+
+fn row_count(count: usize) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }

@@ -11,11 +11,11 @@ Examples:
   oscost man | man -l -
   oscost man run > oscost-run.1")]
 pub(super) struct Arguments {
-    /// A verb [default: the page of oscost itself].
+    /// A subcommand [default: the page of oscost itself].
     verb: Option<String>,
 }
 
-/// Prints the manual page of a verb of `command`.
+/// Prints the manual page of a subcommand of `command`.
 pub(super) fn man(
     arguments: &Arguments,
     mut command: clap::Command,
@@ -27,7 +27,7 @@ pub(super) fn man(
         Some(verb) => {
             let found = command.get_subcommands().find(|found| found.get_name() == verb);
             let found =
-                found.ok_or_else(|| UsageError(format!("`{verb}` is not a verb of oscost")))?;
+                found.ok_or_else(|| UsageError(format!("there is no subcommand `{verb}`")))?;
             let name = format!("oscost-{verb}");
             found.clone().name(name.clone()).display_name(name)
         }

@@ -1,4 +1,4 @@
-//! The command line: one file per verb.
+//! The command line: one file per subcommand.
 //!
 //! It turns arguments into a request, and an outcome into output and an exit
 //! status. Data goes to standard output, everything else to standard error. It may not know
@@ -41,7 +41,7 @@ use crate::app::{is_interrupted, is_usage};
 use exit::{ExitStatus, USAGE};
 use output::Output;
 
-/// What the operating system charges you, and what a change does to the bill.
+/// Measure what operating system operations cost, and what a change adds.
 #[derive(Debug, Parser)]
 #[command(name = "oscost", version, max_term_width = 80, after_help = EXAMPLES)]
 struct Arguments {
@@ -100,7 +100,7 @@ enum Verb {
     Schema,
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
-    /// Print the manual page of oscost or of one of its verbs.
+    /// Print the manual page of oscost or of one of its subcommands.
     Man(man::Arguments),
 }
 

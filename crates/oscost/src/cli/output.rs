@@ -67,13 +67,20 @@ impl Destination {
         });
         tried.map_err(|error| {
             let why = match error.kind() {
-                ErrorKind::NotFound => "its folder does not exist".to_owned(),
+                ErrorKind::NotFound if !has_parent(path) => "its folder does not exist".to_owned(),
                 ErrorKind::IsADirectory => "it is a folder".to_owned(),
                 _ => error.to_string(),
             };
             anyhow::anyhow!("cannot write {}: {why}", path.display())
         })
     }
+}
+
+/// Whether the folder of this file exists; an open file descriptor in /proc gives the same error
+/// where it does.
+fn has_parent(path: &Path) -> bool {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.is_none_or(Path::is_dir)
 }
 
 /// The file next to `path` that is renamed to it when it is complete.

@@ -1,4 +1,4 @@
-//! Parsers of option values, and options that several verbs share.
+//! Parsers of option values, and options that several subcommands share.
 
 use crate::app::{Effort, ProgramRequest, Threshold};
 use crate::report::run::Plots;

@@ -62,7 +62,7 @@ impl fmt::Display for SelectorError {
             }
             Self::UnknownValue { benchmark, axis, value, allowed } => write!(
                 out,
-                "`{benchmark}` has no point `{axis}={value}`\n  hint: `{axis}` may be {}",
+                "axis `{axis}` of `{benchmark}` has no value `{value}`\n  hint: `{axis}` may be {}",
                 names(allowed)
             ),
             Self::NotAnAssignment { text } => write!(
@@ -239,18 +239,21 @@ fn allowed_values(axis: &Axis) -> Vec<String> {
 
 /// Up to three names that look like `name`, best first.
 pub(super) fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
-    /// Names less similar than this are not suggested.
-    const ALIKE: f64 = 0.75;
+    /// So many letters may be wrong, and one more for each so many letters.
+    const MIN_WRONG: usize = 1;
+    const LETTERS_PER_WRONG: usize = 5;
     let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
     let families = catalog.families.iter().map(|family| family.name.as_str());
     // The family may be missing or wrong: `syscall/times`.
     let short = |id: &str| id.split_once('/').map_or(id, |(_, short)| short).to_owned();
     let requested = short(name);
-    let likeness =
-        |id: &str| strsim::jaro_winkler(id, name).max(strsim::jaro_winkler(&short(id), &requested));
-    let mut found: Vec<(f64, &str)> =
-        families.chain(ids).map(|id| (likeness(id), id)).filter(|(how, _)| *how > ALIKE).collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let max_distance = MIN_WRONG + requested.chars().count() / LETTERS_PER_WRONG;
+    let distance =
+        |id: &str| strsim::osa_distance(id, name).min(strsim::osa_distance(&short(id), &requested));
+    let names = families.chain(ids).map(|id| (distance(id), id));
+    let mut found: Vec<(usize, &str)> =
+        names.filter(|(distance, _)| *distance <= max_distance).collect();
+    found.sort_by_key(|(distance, _)| *distance);
     found.into_iter().take(3).map(|(_, id)| id.to_owned()).collect()
 }
 

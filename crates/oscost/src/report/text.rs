@@ -45,6 +45,11 @@ pub fn shortened(text: &str, width: usize) -> String {
     format!("{head}..{end}")
 }
 
+/// A noise class in a sentence; the record spells it with hyphens.
+pub fn class_text(class: &str) -> String {
+    plain(class).replace('-', " ")
+}
+
 /// The minute of a time, RFC 3339.
 pub fn minute(time: &str) -> String {
     plain(time.get(..16).unwrap_or(time)).replace('T', " ")

@@ -1,5 +1,6 @@
 //! Errors of the store, distinguishable by the caller and with a way out for the user.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -141,11 +142,27 @@ pub enum FindError {
     Store(#[from] StoreError),
 }
 
+/// The part of an id that is its time in milliseconds: with fewer characters other runs of the store
+/// begin alike.
+const MIN_ID_CHARS: usize = 13;
+const MAX_ID_CHARS: usize = 36;
+
+fn beginning(id: &str, length: usize) -> &str {
+    id.get(..length).unwrap_or(id)
+}
+
 fn list_of_runs(words: &str, runs: &[Listing]) -> String {
     if runs.is_empty() {
         return ": the store is empty".to_owned();
     }
-    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    // The beginnings of ids, which name runs, too.
+    let length = (MIN_ID_CHARS..)
+        .find(|&length| {
+            let beginnings = runs.iter().map(|run| beginning(&run.id, length));
+            beginnings.collect::<BTreeSet<_>>().len() == runs.len() || length >= MAX_ID_CHARS
+        })
+        .unwrap_or(MAX_ID_CHARS);
+    let ids: Vec<&str> = runs.iter().map(|run| beginning(&run.id, length)).collect();
     format!("; {words} {}", ids.join(", "))
 }
 

@@ -156,7 +156,7 @@ pub(super) fn judge_single_target<'a>(
     } else if parts.iter().all(holds) {
         Verdict::Holds
     } else {
-        Verdict::Undecided(why_undecided(run, quantities, &each))
+        Verdict::Undecided(why_undecided(run, quantities, &each, parts.len()))
     };
     JudgedClaim {
         claim,
@@ -171,6 +171,7 @@ fn why_undecided(
     run: &RunFigures<'_>,
     quantities: &[Quantity],
     each: &[Option<IntervalEstimate>],
+    comparisons: usize,
 ) -> String {
     let missing = quantities.iter().zip(each).find(|(_, estimate)| estimate.is_none());
     if let Some((quantity, _)) = missing {
@@ -186,7 +187,10 @@ fn why_undecided(
     }
     match each.iter().flatten().any(|it| it.interval.is_none()) {
         true => format!("too few rounds for an interval: {MIN_ROUNDS} are needed"),
-        false => "an interval reaches across its bound: more rounds would decide".to_owned(),
+        false if comparisons > 1 => format!(
+            "after correction for {comparisons} comparisons no interval lies outside its bounds"
+        ),
+        false => "its interval contains a bound".to_owned(),
     }
 }
 

@@ -84,6 +84,9 @@ impl Estimate {
         let text = text.trim();
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (bound, unit) = text.split_at(at);
+        if !text.contains(|c: char| c.is_ascii_digit()) {
+            return Err(format!("{} is not an estimate: try `120 ns`", shown(text)));
+        }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
             format!("{} has no unit: ns, us, ms, s, cycles or ticks", shown(text))
         })?;

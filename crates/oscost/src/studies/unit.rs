@@ -86,6 +86,15 @@ impl TableUnit {
         }
     }
 
+    /// The unit as a heading names it.
+    pub fn plural(self) -> &'static str {
+        match self {
+            TableUnit::Cycles => "cycles",
+            TableUnit::Ticks => "ticks",
+            other => other.text(),
+        }
+    }
+
     /// The kind of its figures.
     pub fn kind(self) -> UnitKind {
         match self {

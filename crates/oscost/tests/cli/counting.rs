@@ -236,11 +236,11 @@ fn a_gate_takes_instructions_or_per_cent() {
     };
     gate(&one, &two, "0insn").exits(1).tells("syscall/getppid: slower, +1 insn (+0.3 %)");
     gate(&one, &two, "1insn").exits(0).tells(
-        "gate: passed: none of 3 rows compared is surely slower by more than 1 instruction; in 3 \
-         of them one instruction would have shown",
+        "gate: passed: none of 3 rows compared is significantly slower by more than 1 instruction; \
+         in 3 of them one instruction would have been detected",
     );
     gate(&one, &two, "0.1").exits(1).tells("gate: failed: syscall/getppid: slower");
-    gate(&one, &two, "5%").exits(0).tells("in 3 of them a change of 5 % would have shown");
+    gate(&one, &two, "5%").exits(0).tells("in 3 of them a change of 5 % would have been detected");
     gate(&one, &one, "0insn").exits(2).tells("named twice");
     let same = file(&sandbox, &record(3, &[old()]));
     gate(&one, &same, "0insn").exits(0);

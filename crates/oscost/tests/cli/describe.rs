@@ -59,7 +59,7 @@ fn a_machine_that_reports_nothing_has_every_row_with_a_reason() {
     let unknown: BTreeSet<String> = rows(&text).into_iter().collect();
     // Devices that are not there have no rows of their own, and flaws no names.
     let common = |row: &&String| {
-        !["Disk", "Network", "Processor flaws"].iter().any(|group| row.starts_with(group))
+        !["Disk", "Network", "CPU vulnerabilities"].iter().any(|group| row.starts_with(group))
     };
     let missing: Vec<&String> = full.difference(&unknown).filter(common).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -92,7 +92,7 @@ fn every_row_of_the_study_is_there() {
         "Memory/frequency",
         "Memory/width",
         "Network cards (physical, 2 equal ones)/model",
-        "Network cards (physical, 2 equal ones)/transfer rate",
+        "Network cards (physical, 2 equal ones)/link speed",
         "System/distribution",
         "System/kernel",
     ] {

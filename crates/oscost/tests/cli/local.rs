@@ -91,7 +91,7 @@ fn five_benchmarks_are_measured_with_intervals_and_their_expected_calls() {
 fn explained(sandbox: &Sandbox, case: &str) -> String {
     loop {
         let text = sandbox.oscost(&["explain", case]).exits(0).stdout;
-        let (_, here) = text.split_once("\nHere, now\n").unwrap();
+        let (_, here) = text.split_once("\nOn this machine\n").unwrap();
         if !here.contains("is measuring on this machine") {
             return here.to_owned();
         }
@@ -155,7 +155,7 @@ fn explain_counts_calls_here_and_shows_the_last_figure() {
     assert!(here.contains("1 kernel entry per op: getppid"), "{here}");
     let words = here.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("instructions in user mode"), "{here}");
-    assert!(here.contains("no figure of this machine is kept"), "{here}");
+    assert!(here.contains("not measured on this machine yet"), "{here}");
     measured(|| sandbox.oscost(&["run", "--quick", "--json", "-", "syscall/getppid:via=raw"]));
     let here = explained(&sandbox, "syscall/getppid:via=raw");
     assert!(here.contains("last figure: ") && here.contains(" ns ("), "{here}");

@@ -173,7 +173,10 @@ fn invalid_estimates_and_cases_are_refused() {
     refused(&[RAW, "1e9 ns"], &["has no unit"]);
     refused(&[RAW, "1\u{1b}[2J ns"], &["`1\\u{1b}[2J ns` has no unit"]);
     refused(&[RAW, "1.2.3 ns"], &["`1.2.3` is not a number"]);
-    refused(&[RAW, "9 ns", "--hardware", "soon"], &["--hardware", "has no unit"]);
+    refused(
+        &[RAW, "9 ns", "--hardware", "soon"],
+        &["--hardware", "`soon` is not an estimate: try `120 ns`"],
+    );
     refused(&[RAW, "9 ns", "--below", PAIR], &["cannot be used with"]);
     refused(&[RAW, "--below", RAW], &["cannot cost less than itself"]);
     refused(&[RAW, "--below", "syscall/getppid"], &["is not the full name of a single case"]);

@@ -94,7 +94,7 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
-    refused(&["man", "no-such-verb"], &["`no-such-verb` is not a verb of oscost"]);
+    refused(&["man", "no-such-verb"], &["there is no subcommand `no-such-verb`"]);
     refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
@@ -200,7 +200,7 @@ fn explain_lists_the_benchmarks_of_a_family() {
 
 /// The part of an explanation that is of the machine at hand.
 fn here(ran: &Ran) -> &str {
-    ran.stdout.split_once("\nHere, now\n").map_or("", |(_, here)| here)
+    ran.stdout.split_once("\nOn this machine\n").map_or("", |(_, here)| here)
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn explain_shows_counted_calls_and_the_last_figure_of_this_target() {
     // Another place has other figures, and none of them is kept.
     let other = format!("fake:{}", crate::common::scenario_file("measured").display());
     let ran = sandbox.oscost(&["explain", "--at", &other, "timer/clock-gettime"]).exits(0);
-    assert!(here(&ran).contains("no figure of this machine is kept"), "{}", here(&ran));
+    assert!(here(&ran).contains("not measured on this machine yet"), "{}", here(&ran));
 }
 
 /// When the last run began, to the minute, as shown.

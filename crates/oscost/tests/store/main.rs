@@ -139,7 +139,7 @@ fn an_unknown_run_names_the_newest_runs() {
         let error = store.find(asked).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("there is no run `{asked}`; the newest are {}", id(1))
+            format!("there is no run `{asked}`; the newest are {}", &id(1)[..13])
         );
         assert!(matches!(error, FindError::Unknown { .. }));
     }

@@ -28,6 +28,9 @@ const HIDDEN_PCT: f64 = 2.0;
 /// accounting, so that rounding is not reported.
 const PROCESS_PCT: f64 = 2.0;
 
+/// The programs of oscost itself: stopping a measurement with SIGSTOP would invalidate it.
+const OWN_PROGRAMS: [&str; 2] = ["oscost", "oscost-worker"];
+
 /// The same for time that no process accounts for: the kernel samples it with an error of several
 /// per cent.
 const UNNAMED_PCT: f64 = 10.0;
@@ -61,8 +64,8 @@ pub(super) fn lost_time(observations: &Observations<'_>) -> RuleResult {
         NoiseClass::VeryNoisy => RuleResult::found(
             Weight::Invalidates,
             what,
-            "absolute figures of single shots are not reliable; most batches of 50 us fall \
-             between two losses, and their median holds",
+            "absolute figures of single shots are not reliable; most batches of 50 us are \
+             not interrupted, and their median is valid",
         ),
     };
     let stolen = observations.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
@@ -230,8 +233,9 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
         "each competes with workers for the CPU and the caches: with one competitor the median of \
          batches of 5 ms rose from 120 to 208 ns on one machine, their minimum did not change",
     );
+    let is_own = |process: &&&ProcessActivity| OWN_PROGRAMS.contains(&process.name.as_str());
     let pids_of = |kind| {
-        let of_kind = busy.iter().filter(|process| process.kind == kind);
+        let of_kind = busy.iter().filter(|process| process.kind == kind && !is_own(process));
         // By number: a name may be anything.
         let pids = of_kind.flat_map(|process| &process.pids).take(6).map(u32::to_string);
         pids.collect::<Vec<_>>()
@@ -240,13 +244,16 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
     match () {
         () if !programs.is_empty() => result
             .with_command(format!("sudo kill -STOP {}", programs.join(" ")))
-            .with_fix("and `sudo kill -CONT` with the same numbers afterwards"),
+            .with_fix("if they are yours; `sudo kill -CONT` with the same numbers afterwards"),
         () if !parents.is_empty() => result
             .with_command(format!("ps -o pid,pcpu,args --ppid {}", parents.join(",")))
             .with_fix("to see its children; then wait until they end"),
+        () if busy.iter().any(|process| is_own(&process)) => {
+            result.with_fix("wait until the other measurement by oscost ends")
+        }
         () if busy.is_empty() => result
             .with_command("top -b -n1 -d1 -o %CPU | head -15")
-            .with_fix("to identify them; then wait until they end, or stop them"),
+            .with_fix("to identify them; then wait until they end, or stop them if they are yours"),
         () => result.with_fix("stop what causes the kernel's work: disk or network activity"),
     }
 }
@@ -257,7 +264,7 @@ pub(super) fn pressure(observations: &Observations<'_>) -> RuleResult {
         return RuleResult::NotApplicable;
     };
     let parts =
-        [("a CPU", pressure.cpu_pct), ("memory", pressure.memory_pct), ("a disk", pressure.io_pct)];
+        [("cpu", pressure.cpu_pct), ("memory", pressure.memory_pct), ("io", pressure.io_pct)];
     if parts.iter().all(|(_, share)| share.is_none()) {
         return RuleResult::unknown("pressure (no /proc/pressure)");
     }
@@ -269,7 +276,7 @@ pub(super) fn pressure(observations: &Observations<'_>) -> RuleResult {
     if over.is_empty() {
         return RuleResult::fine("pressure");
     }
-    let what = format!("tasks stalled in the 10 s before the probe: on {}", join_names(&over, 3));
+    let what = format!("pressure (PSI, some avg10): {}", join_names(&over, 3));
     RuleResult::found(
         Weight::Noise,
         what,
@@ -277,7 +284,7 @@ pub(super) fn pressure(observations: &Observations<'_>) -> RuleResult {
          more repetitions",
     )
     .with_command("ps -eo pcpu,pid,stat,comm --sort=-pcpu | head")
-    .with_fix("to identify them; then stop them")
+    .with_fix("to identify them; then stop them if they are yours")
 }
 
 /// How often batches are interrupted.
@@ -285,10 +292,10 @@ pub(super) fn interruptions(observations: &Observations<'_>) -> RuleResult {
     let Some(probe) = observations.chosen_probe() else { return RuleResult::NotApplicable };
     let rate = probe.interruptions_per_s();
     if rate <= INTERRUPTIONS_PER_S {
-        return RuleResult::fine(format!("{rate:.0} interruptions per second"));
+        return RuleResult::fine(format!("{rate:.0} gaps over 5 us per second"));
     }
     let hit = 100.0 * (1.0 - (-rate * BATCH_S).exp());
-    let what = format!("{} is interrupted {rate:.0} times per second", observations.cpu_name());
+    let what = format!("{} has {rate:.0} gaps over 5 us per second", observations.cpu_name());
     let effect = format!(
         "{} of batches of 50 us are interrupted: batches are made shorter, and rows may be \
          flagged COARSE_CLOCK",

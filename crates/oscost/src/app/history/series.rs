@@ -160,25 +160,25 @@ fn fault(it: &RunFigure<'_>) -> Option<String> {
         // measured here the target is known.
         let named = state.is_some_and(|state| !(it.run.imported && state.machine.is_empty()));
         if exists && !named {
-            return Some(format!("its record names no machine{which_end}"));
+            return Some(format!("record without a machine{which_end}"));
         }
         if state.and_then(|it| it.class.as_deref()) == Some("very-noisy") {
-            return Some(format!("its machine was very noisy{which_end}"));
+            return Some(format!("machine very noisy{which_end}"));
         }
     }
     if it.run.summary.clock_drifted {
-        return Some("its clock drifted".to_owned());
+        return Some("clock drifted".to_owned());
     }
     if it.has_flag("UNRELIABLE") {
-        return Some("too much time was lost for single shots".to_owned());
+        return Some("too much time lost for single shots".to_owned());
     }
     let figures = it.figure.interval.iter().flatten().chain([&it.figure.median]);
     if it.has_flag("BELOW_DETECTION") || !figures.into_iter().all(|value| PLAUSIBLE.contains(value))
     {
-        return Some("it is too close to zero for a ratio".to_owned());
+        return Some("too close to zero for a ratio".to_owned());
     }
     if it.figure.interval.is_none() {
-        return Some("it has no interval: fewer than six repetitions".to_owned());
+        return Some("no interval: fewer than six repetitions".to_owned());
     }
     None
 }

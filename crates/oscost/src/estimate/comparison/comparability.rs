@@ -123,9 +123,9 @@ fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<S
 pub(super) fn not_claimable_reason(record: &Record) -> Option<&'static str> {
     let conditions = record.conditions.first()?;
     if conditions.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
-        return Some("its clock drifted");
+        return Some("has a clock that drifted");
     }
-    is_very_noisy(conditions).then_some("its noise class is `very noisy`")
+    is_very_noisy(conditions).then_some("is very noisy")
 }
 
 /// Differences between two runs on one machine that may be what is compared, a few words each.

@@ -32,9 +32,9 @@ pub(super) fn compare_several(base: &[Record], new: &[Record]) -> RunComparison 
     let mut claimable = Vec::new();
     for &(side, run) in &runs {
         // A run without a start time has no neighbours.
-        let untimed = start_time(run).is_none().then_some("its start time is not a valid date");
+        let untimed = start_time(run).is_none().then_some("has no valid start time");
         match not_claimable_reason(run).or(untimed) {
-            Some(why) => compared.notes.push(format!("run {} is left out: {why}", run.id)),
+            Some(why) => compared.notes.push(format!("run {} is left out: it {why}", run.id)),
             None => claimable.push((side, run)),
         }
     }

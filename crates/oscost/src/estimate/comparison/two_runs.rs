@@ -32,10 +32,10 @@ pub(super) fn compare_two(base: &Record, new: &Record) -> RunComparison {
         ));
     }
     let mut is_claimable = true;
-    for (side, run) in [("base", base), ("new run", new)] {
+    for (side, run) in [("base run", base), ("new run", new)] {
         if let Some(why) = not_claimable_reason(run) {
             is_claimable = false;
-            compared.notes.push(format!("no verdict is given: of the {side}, {why}"));
+            compared.notes.push(format!("no verdict: the {side} {why}"));
         }
     }
     let span_s = distance_s(start_time(base), start_time(new));

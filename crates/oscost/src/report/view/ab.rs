@@ -115,7 +115,7 @@ fn design(text: &str) -> &str {
     match text {
         "twins" => "as fork twins",
         "toggle" => "in one process, attached and detached",
-        "pairs" => "in two processes, one after the other",
+        "pairs" => "in separate processes, in random order",
         other => other,
     }
 }

@@ -60,11 +60,12 @@ pub fn explanation(definition: &Definition) -> Vec<Section> {
         ("Why it costs what it costs", text(&definition.explanation)),
         ("The system calls of an op, counted in every run", Block::list(calls)),
         (
-            "The floor: what an op contains at least",
+            "Lower bound: the primitives that an op contains",
             Block::list(definition.floor.iter().map(floor)),
         ),
-        ("Axes", Block::list(definition.axes.iter().map(axis))),
+        ("Axes", axes(&definition.axes)),
         ("Needs", Block::list(needs(definition))),
+        ("Not defined at", Block::list(undefined_points(definition))),
         ("How it is measured", Block::list([method.to_owned(), revision])),
         ("Source", text(&definition.source)),
     ];
@@ -92,7 +93,7 @@ fn calls(definition: &Definition) -> Vec<String> {
             Caller::BothEnds => " by each side",
         };
         let parts = rule.parts.as_ref().map_or(String::new(), |parts| {
-            format!(", as often again for each {} of {}", parts.bytes, parts.axis)
+            format!(", plus {times} per {} bytes of `{}`", parts.bytes, parts.axis)
         });
         format!("{times} {call}{by}{parts}{}", at(&rule.when))
     };
@@ -105,6 +106,13 @@ fn at(when: &Point) -> String {
 
 fn floor(part: &FloorPart) -> String {
     format!("{} x {}{}", part.times, part.case, at(&part.when))
+}
+
+/// The axes, below a line that explains their marks.
+fn axes(axes: &[Axis]) -> Option<Block> {
+    let legend = "`*` marks default points.".to_owned();
+    let legend = axes.iter().any(|axis| !axis.default_points.is_empty()).then_some(legend);
+    Block::list(legend.into_iter().chain(axes.iter().map(axis)))
 }
 
 fn axis(axis: &Axis) -> String {
@@ -124,25 +132,33 @@ fn axis(axis: &Axis) -> String {
         only("in a thorough run", &axis.thorough_points),
     ];
     let others: String = others.into_iter().flatten().collect();
-    format!("{} = {points}  ({}; * is measured by default{others})", axis.name, axis.sets)
+    format!("{} = {points}  ({}{others})", axis.name, axis.sets)
 }
 
 fn needs(definition: &Definition) -> Vec<String> {
-    definition
-        .needs
-        .iter()
-        .map(|need| match &need.requirement {
-            Requirement::Readable(path) => format!("{path} can be read{}", at(&need.when)),
-            Requirement::VdsoFunction(name) => format!("{name} in the vDSO{}", at(&need.when)),
-            Requirement::Counter => {
-                format!("a usable cycle counter in the processor{}", at(&need.when))
-            }
-            Requirement::WallTime => format!("time that passes{}", at(&need.when)),
-            Requirement::IoUring => format!("io_uring, available and allowed{}", at(&need.when)),
-            Requirement::Resource(what) => format!("{what}{}", at(&need.when)),
-            Requirement::Undefined(why) => format!("another point{}: {why}", at(&need.when)),
-        })
-        .collect()
+    let needs = definition.needs.iter().filter_map(|need| {
+        let what = match &need.requirement {
+            Requirement::Readable(path) => format!("{path} can be read"),
+            Requirement::VdsoFunction(name) => format!("{name} in the vDSO"),
+            Requirement::Counter => "a usable cycle counter in the processor".to_owned(),
+            Requirement::WallTime => "time that passes".to_owned(),
+            Requirement::IoUring => "io_uring, available and allowed".to_owned(),
+            Requirement::Resource(what) => what.to_string(),
+            Requirement::Undefined(_) => return None,
+        };
+        Some(format!("{what}{}", at(&need.when)))
+    });
+    needs.collect()
+}
+
+/// The points at which a benchmark is not defined, and why.
+fn undefined_points(definition: &Definition) -> Vec<String> {
+    let undefined = definition.needs.iter().filter_map(|need| match &need.requirement {
+        Requirement::Undefined(why) if need.when.is_empty() => Some(format!("any point: {why}")),
+        Requirement::Undefined(why) => Some(format!("{}: {why}", need.when)),
+        _ => None,
+    });
+    undefined.collect()
 }
 
 /// The values of a selector's shell completion: families and benchmarks.
@@ -166,7 +182,7 @@ mod tests {
             "Not included:",
             "Expected, before measuring",
             "1 getppid",
-            "The floor",
+            "Lower bound",
             "METHOD",
             "Source",
         ] {

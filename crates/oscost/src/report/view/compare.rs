@@ -359,7 +359,7 @@ pub(super) fn remarks(shown: &Shown<'_>) -> Vec<String> {
             "Two separate runs prove less than interleaved ones: the machine may have changed between \
              them, so each interval is as wide as runs of the same thing are known to differ. \
              {MIN_PAIRS} runs a side in alternation (base, new, new, base, ...) say more: \
-             --base A,B,.. --new C,D,..; `oscost ab` says most, where one run can hold both."
+             `oscost compare A,B,... C,D,...`; `oscost ab` says most, where one run can hold both."
         ));
     } else {
         lines.push(

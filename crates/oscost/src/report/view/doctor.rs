@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::advice::doctor::{Diagnosis, Finding, Weight};
 use crate::report::figures::per_cent;
-use crate::report::text::NO_BREAK_SPACE;
+use crate::report::text::{NO_BREAK_SPACE, class_text};
 use crate::report::view::document::{
     Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
 };
@@ -191,7 +191,7 @@ fn verdict(examination: &Examination<'_>) -> String {
     };
     let counts: Vec<String> = WEIGHTS.into_iter().filter_map(count).collect();
     let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
-    format!("verdict: {}: {lost}; findings: {counts}", class.text())
+    format!("verdict: {}: {lost}; findings: {counts}", class_text(class.text()))
 }
 
 /// The diagnosis as a document.

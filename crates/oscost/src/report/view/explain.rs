@@ -10,7 +10,7 @@ use oscost_model::unit::Unit;
 
 use crate::estimate;
 use crate::report::figures::{each, per_cent, rough, times};
-use crate::report::text::{minute, plain};
+use crate::report::text::{class_text, minute, plain};
 use crate::report::view::document::{Block, Section};
 use crate::report::view::row;
 use crate::report::view::{instructions, one_way};
@@ -40,7 +40,7 @@ pub struct Last {
 }
 
 /// The title of the part.
-const TITLE: &str = "Here, now";
+const TITLE: &str = "On this machine";
 
 /// The part for some cases of a benchmark.
 pub fn sections(definition: &Definition, shown: &[Shown]) -> Vec<Section> {
@@ -48,7 +48,7 @@ pub fn sections(definition: &Definition, shown: &[Shown]) -> Vec<Section> {
     let ops = shown.iter().find_map(|shown| shown.counted.as_ref().ok()).map(|count| count.ops);
     if let Some(ops) = ops {
         head.push(format!(
-            "Counted on {ops} ops of an untimed copy; a few more were stepped through."
+            "Counted by ptrace over {ops} untimed ops; a few more ops were single-stepped."
         ));
     }
     let whys = shown.iter().map(|shown| shown.counted.as_ref().err());
@@ -89,7 +89,7 @@ fn of_case(definition: &Definition, shown: &Shown, is_reason_given: bool) -> Sec
     }
     match last {
         Some(last) => lines.extend(figure(last)),
-        None => lines.push("no figure of this machine is kept".to_owned()),
+        None => lines.push("not measured on this machine yet".to_owned()),
     }
     Section::of(plain(&title), Block::list(lines.iter().map(|line| plain(line))))
 }
@@ -125,22 +125,25 @@ fn entries(count: &CallCount) -> String {
         (Some(true), true) => "it runs code of the vDSO",
         (Some(true), false) => "through the vDSO",
         (Some(false), true) => "all of it the program's own code",
-        (Some(false), false) => "not through the vDSO",
+        (Some(false), false) => "no vDSO code",
         (None, _) => "whether it runs code of the vDSO could not be observed",
     };
     if !count.peer.is_empty() {
         let names: Vec<String> = count.peer.iter().map(named).collect();
-        parts.push(format!("its peer {}", names.join(", ")));
+        parts.push(format!("the peer makes: {}", names.join(", ")));
     }
     parts.push(where_it_runs.to_owned());
     if let Some(instructions) = count.instructions {
         parts.push(format!("{instructions:.0} instructions in user mode, loop included"));
     }
-    let work =
-        [(count.tasks, "tasks created"), (count.faults, "faults"), (count.bytes, "bytes copied")];
-    for (times, what) in work {
+    let work = [
+        (count.tasks, "task", " created"),
+        (count.faults, "fault", ""),
+        (count.bytes, "byte", " copied"),
+    ];
+    for (times, noun, participle) in work {
         if let Some(times) = times.filter(|&times| times > 0) {
-            parts.push(format!("{} {what}", an_op(times)));
+            parts.push(format!("{}{participle}", numbered(&an_op(times), noun)));
         }
     }
     parts.join("; ")
@@ -163,7 +166,7 @@ fn figure(last: &Last) -> Vec<String> {
         text += &format!(" under Linux {release}");
     }
     if let Some(quiet) = quiet.as_deref().filter(|quiet| *quiet != "quiet") {
-        text += &format!(", a {quiet} run");
+        text += &format!(", a {} run", class_text(quiet));
     }
     // Why it was measured does not matter here.
     let matters = |flag: &&str| !["ADDED", "REFERENCE", "PRIMITIVE"].contains(flag);
@@ -193,10 +196,26 @@ fn charged(row: &Row) -> Vec<String> {
     }
     for name in ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"] {
         if let Some(times) = metric(name).map(|it| it.median).filter(|&it| it >= MIN_TIMES) {
-            parts.push(format!("{} {}", each(times), name.replace('-', " ")));
+            let noun = name.replace('-', " ");
+            let noun = noun
+                .strip_suffix("es")
+                .filter(|noun| noun.ends_with("ch"))
+                .or(noun.strip_suffix('s'))
+                .unwrap_or(&noun);
+            parts.push(numbered(&each(times), noun));
         }
     }
     parts
+}
+
+/// `1 fault`, `2 faults`, `3 voluntary switches`.
+fn numbered(number: &str, noun: &str) -> String {
+    let ending = match noun.ends_with("ch") {
+        _ if number == "1" => "",
+        true => "es",
+        false => "s",
+    };
+    format!("{number} {noun}{ending}")
 }
 
 #[cfg(test)]
@@ -228,14 +247,14 @@ mod tests {
         assert!(entries(&odd).starts_with("3 kernel entries per op: 2 read, write; whether"));
         assert!(entries(&odd).ends_with("; 2 faults"));
         let both = CallCount { peer: count(&[("read", 23)]).own, ..count(&[("write", 23)]) };
-        assert!(entries(&both).starts_with("1 kernel entry per op: write; its peer read; "));
+        assert!(entries(&both).starts_with("1 kernel entry per op: write; the peer makes: read; "));
     }
 
     #[test]
     fn a_reason_for_no_counts_fits_80_columns() {
         let why = "a reason of such a length that it does not fit into one line of eighty columns";
         let text = crate::report::terminal(&View::of(nothing(why)));
-        assert!(text.starts_with("Here, now\n  Nothing was counted: a reason"));
+        assert!(text.starts_with("On this machine\n  Nothing was counted: a reason"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -80,8 +80,8 @@ pub fn of_comparison(flag: &str) -> &'static str {
 pub fn of_run(flag: &str) -> &'static str {
     match flag {
         "REFERENCE_DRIFT" => {
-            "the reference cases differ by over 3 % between the beginning and the end of the run: \
-             something was attached, or the machine changed"
+            "a reference case's raw median differs by over 3 % between the first and the last \
+             third of the run: something was attached, or the machine changed"
         }
         "CLOCK_DRIFTED" => "the clock's rate changed during the run: do not trust any figure of it",
         "THROTTLED" => "the control group's CPU quota stopped workers while they were timing",

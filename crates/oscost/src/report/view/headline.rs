@@ -3,7 +3,7 @@
 use oscost_model::record::{Machine, Record};
 
 use crate::report::figures::per_cent;
-use crate::report::text::plain;
+use crate::report::text::{class_text, plain};
 use crate::report::view::document::Paragraph;
 use crate::report::view::instructions;
 
@@ -40,7 +40,7 @@ pub(super) fn headline(record: &Record) -> Vec<Paragraph> {
         && let Some(class) = &conditions.class
     {
         let lost = conditions.lost_pct.map(|pct| format!(" ({} lost)", per_cent(pct)));
-        parts.push(format!("{class}{}", lost.unwrap_or_default()));
+        parts.push(format!("{}{}", class_text(class), lost.unwrap_or_default()));
     }
     let others = record.machines.iter().skip(1);
     // A second machine that was booted is the other side of a comparison, and not a peer.
@@ -57,7 +57,7 @@ fn peer(record: &Record, machine: &Machine) -> Paragraph {
     let release = machine.os.release.as_ref().map(|release| format!("Linux {release}"));
     let conditions = record.conditions.iter().find(|it| it.machine == machine.id);
     let class = conditions.and_then(|it| it.class.as_ref());
-    let class = class.map(|class| format!("{class} when it was probed"));
+    let class = class.map(|class| format!("{} when it was probed", class_text(class)));
     let parts = [Some(format!("peer: {model}")), release, class];
     plain(&parts.into_iter().flatten().collect::<Vec<_>>().join(", ")).into()
 }

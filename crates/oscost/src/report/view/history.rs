@@ -3,12 +3,14 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
 use serde::Serialize;
 
 use crate::estimate::history::{Change, History, LeftOut, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
-use crate::report::text::{day, minute, plain};
+use crate::report::text::{class_text, day, minute, plain};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
@@ -34,7 +36,7 @@ const MAX_FIGURE_CHARS: usize = 13;
 /// What follows from a change, and what does not.
 pub(super) const ADVICE: &str = "A history finds candidates and proves nothing. Measuring both sides \
     in alternation says more: by `oscost ab` where one run can have both, else by alternating runs \
-    and `oscost compare --base A,B,.. --new C,D,..`.";
+    and `oscost compare A,B,... C,D,...`.";
 
 /// The history on a screen: one series with its picture, several in short, or where no case was
 /// named a table of those that changed.
@@ -59,9 +61,13 @@ pub fn view(history: &History) -> View {
 /// The series that were named, a section each.
 fn named(series: &[Series]) -> View {
     let is_alone = series.len() == 1;
+    // Of many, those without a usable run are only counted.
+    let (usable, unusable): (Vec<&Series>, Vec<&Series>) =
+        series.iter().partition(|it| series.len() <= MAX_SERIES || !it.points.is_empty());
     let mut sections: Vec<Section> =
-        series.iter().take(MAX_SERIES).map(|it| section(it, is_alone)).collect();
-    if let Some(others) = series.get(MAX_SERIES..).filter(|others| !others.is_empty()) {
+        usable.iter().take(MAX_SERIES).map(|it| section(it, is_alone)).collect();
+    sections.extend(without_usable_run(&unusable));
+    if let Some(others) = usable.get(MAX_SERIES..).filter(|others| !others.is_empty()) {
         let changed = others.iter().filter(|it| !it.changes.is_empty()).count();
         let text = format!(
             "and {} more series, {changed} of them with a change: name fewer cases, or write all of \
@@ -71,6 +77,27 @@ fn named(series: &[Series]) -> View {
         sections.push(Section { blocks: vec![Block::Text(text)], ..Section::default() });
     }
     View { sections, ..View::default() }
+}
+
+/// The series without a usable run, in one line.
+fn without_usable_run(unusable: &[&Series]) -> Option<Section> {
+    // A run is left out of each of them: the largest count is that of the runs.
+    let mut by_reason: BTreeMap<&str, usize> = BTreeMap::new();
+    for left in unusable.iter().flat_map(|it| &it.left_out) {
+        let count = by_reason.entry(&left.why).or_default();
+        *count = left.runs.max(*count);
+    }
+    let reasons: Vec<String> =
+        by_reason.iter().map(|(why, count)| format!("{}: {}", plain(why), runs(*count))).collect();
+    let have = if unusable.len() == 1 { "has" } else { "have" };
+    let text = match reasons.is_empty() {
+        true => format!("{} {have} no usable run", cases(unusable.len())),
+        false => {
+            format!("{} {have} no usable run ({})", cases(unusable.len()), reasons.join("; "))
+        }
+    };
+    let section = || Section { blocks: vec![Block::Text(text)], ..Section::default() };
+    (!unusable.is_empty()).then(section)
 }
 
 /// A series: its newest figure and its changes; where it is the only one, also its class and picture.
@@ -137,7 +164,7 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
             details: vec![
                 format!("run {} of {}", number + 1, minute(&point.started)),
                 figure,
-                format!("{class}, {}", point.run),
+                format!("{}, {}", class_text(class), point.run),
             ],
         }
     };

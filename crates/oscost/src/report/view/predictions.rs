@@ -129,7 +129,7 @@ impl Judged {
         let row = found(&predicted.case, record);
         let rates = clock_rates(row.ok(), record);
         let (text, verdict) = match &predicted.below {
-            Some(other) => ("less".to_owned(), below(other, row, record)),
+            Some(other) => (format!("< {}", plain(other)), below(other, row, record)),
             None => cost(predicted, row, &rates),
         };
         let mut notes = parts(predicted, &rates);
@@ -287,6 +287,9 @@ fn parts(predicted: &Prediction, rates: &ClockRates) -> Vec<String> {
     notes.extend(expected.whole.and_then(|it| Some(format!("{} ns here", ns(&it)?))));
     if !parts.is_empty() {
         notes.push(parts.join(", "));
+    }
+    if expected.hardware.is_some() {
+        notes.push("hardware: not judged (nothing measures it)".to_owned());
     }
     notes.extend(expected.contradiction(rates).map(|it| format!("it contradicts itself: {it}")));
     let all = [expected.whole, expected.hardware, expected.software];

@@ -83,7 +83,7 @@ pub(super) const PRIMARY_METRIC: Column = Column {
 pub(super) const UNIT: Column = Column {
     name: "unit",
     kind: Text,
-    means: "the unit of the line's figures whose column names none: `ns/op`, `B/s`, `s`, ...",
+    means: "the unit of the line's figures whose column names none, such as `ns/op`, `B/s` or `s`",
     unknown: None,
     read: |line| line.new.unit.text().into(),
 };

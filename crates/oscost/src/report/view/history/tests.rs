@@ -180,19 +180,16 @@ fn without_a_case_the_changes_are_a_table() {
 fn runs_that_are_left_out_are_counted_with_the_reason() {
     let mut none = series(0, usize::MAX);
     (none.p, none.q) = (None, None);
-    none.left_out = vec![LeftOut { why: "its machine was very noisy".to_owned(), runs: 3 }];
+    none.left_out = vec![LeftOut { why: "machine very noisy".to_owned(), runs: 3 }];
     let mut whole = history(false, vec![none.clone()]);
     whole.left_out = none.left_out.clone();
     let shown = text(&whole);
     assert!(shown.starts_with("nothing at local has enough runs"), "{shown}");
     assert!(shown.contains("1 case without a usable run"), "{shown}");
-    assert!(
-        shown.contains("left out of a case or more: 3 runs: its machine was very noisy"),
-        "{shown}"
-    );
+    assert!(shown.contains("left out of a case or more: 3 runs: machine very noisy"), "{shown}");
     let named = text(&history(true, vec![none]));
     assert!(named.contains("at local: no usable run\n"), "{named}");
-    assert!(named.contains("left out: 3 runs: its machine was very noisy"), "{named}");
+    assert!(named.contains("left out: 3 runs: machine very noisy"), "{named}");
     let mut elsewhere = history(false, vec![]);
     elsewhere.other_targets = vec!["ssh:db1".to_owned()];
     let shown = text(&elsewhere);

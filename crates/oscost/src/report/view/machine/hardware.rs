@@ -29,7 +29,7 @@ pub(super) fn processor(machine: &Description<'_>) -> Vec<Fact> {
         count(cpu.logical_online, "CPU"),
         count(cpu.cores, "core"),
         count(cpu.sockets, "package"),
-        cpu.allowed_cpus.as_ref().map(|cpus| format!("may use {}", ranges(cpus))),
+        cpu.allowed_cpus.as_ref().map(|cpus| format!("affinity {}", ranges(cpus))),
     ];
     let cpus: Vec<String> = cpus.into_iter().flatten().collect();
     let set = match (&cpu.instruction_set, &facts.os.arch) {
@@ -61,7 +61,9 @@ pub(super) fn processor(machine: &Description<'_>) -> Vec<Fact> {
     vec![
         fact("model", cpu.model_name.clone(), || cpuinfo("model name")),
         fact("revision", revision(), || cpuinfo("family or model")),
-        fact("CPUs", (!cpus.is_empty()).then(|| cpus.join(", ")), || "sysfs does not say".into()),
+        fact("CPUs", (!cpus.is_empty()).then(|| cpus.join(", ")), || {
+            "not reported by sysfs".into()
+        }),
         fact("instruction set", set, || cpuinfo("flags")),
         fact("extensions", words(cpu.extensions.as_deref()), || cpuinfo("flags")),
         fact("flags of interest", words(cpu.flags.as_deref()), || cpuinfo("flags")),
@@ -69,7 +71,7 @@ pub(super) fn processor(machine: &Description<'_>) -> Vec<Fact> {
         fact("counter (TSC)", counter, unmeasured),
         fact("rated clock", rated, || no_cpufreq(facts)),
         fact("bus clock (FSB)", cpu.bus_mhz.map(|mhz| format!("{mhz} MHz")), || {
-            firmware(facts, "the firmware does not say")
+            firmware(facts, "not reported by the firmware")
         }),
     ]
 }
@@ -109,7 +111,7 @@ pub(super) fn caches(facts: &Facts) -> Vec<Fact> {
 
 pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
     let memory = &facts.memory;
-    let meminfo = || why(facts, "/proc/meminfo", "/proc/meminfo does not say");
+    let meminfo = || why(facts, "/proc/meminfo", "not in /proc/meminfo");
     let modules = memory.modules.as_deref();
     let of_modules = |of: &dyn Fn(&MemoryModule) -> Option<String>| {
         let mut all: Vec<String> = modules?.iter().filter_map(of).collect();
@@ -138,7 +140,7 @@ pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
         defrag.map_or(mode.clone(), |defrag| format!("{mode}, defrag {defrag}"))
     });
     let no_huge =
-        || why(facts, "/sys/kernel/mm/transparent_hugepage/enabled", "sysfs does not say");
+        || why(facts, "/sys/kernel/mm/transparent_hugepage/enabled", "not reported by sysfs");
     let reporting = memory.free_page_reporting.map(|on| match on {
         true => "yes: the balloon device reports them".to_owned(),
         false => "no".to_owned(),
@@ -150,10 +152,10 @@ pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
         fact("frequency", of_modules(&|it| it.speed_mts.map(|it| format!("{it} MT/s"))), unknown),
         fact("width", of_modules(&|it| it.data_bits.map(|it| format!("{it} bit"))), unknown),
         fact("NUMA nodes", memory.numa_nodes.map(|it| it.to_string()), || {
-            why(facts, "/sys/devices/system/node/online", "sysfs does not say")
+            why(facts, "/sys/devices/system/node/online", "not reported by sysfs")
         }),
         fact("page size", memory.page_bytes.map(|bytes| format!("{bytes} bytes")), || {
-            "the auxiliary vector does not say".to_owned()
+            "not in the auxiliary vector".to_owned()
         }),
         fact("huge page", memory.huge_page_kib.map(kib), meminfo),
         fact("THP", huge, no_huge),
@@ -203,12 +205,12 @@ pub(super) fn disk(facts: &Facts, disk: &Disk) -> Vec<Fact> {
         fact("capacity", disk.size_bytes.map(bytes), || "its size cannot be read".to_owned()),
         fact("interface", disk.interface.clone(), || "its path contains no bus".to_owned()),
         fact("transfer rate", disk.link.clone(), link),
-        fact("cache", cache, || "queue/write_cache does not say".to_owned()),
-        fact("rotation", rotation, || "queue/rotational does not say".to_owned()),
+        fact("cache", cache, || "not in queue/write_cache".to_owned()),
+        fact("rotation", rotation, || "not in queue/rotational".to_owned()),
         fact("rotational latency", latency, sheet),
         mechanics("heads and discs"),
         mechanics("seek times"),
-        fact("I/O scheduler", disk.scheduler.clone(), || "queue/scheduler does not say".to_owned()),
+        fact("I/O scheduler", disk.scheduler.clone(), || "not in queue/scheduler".to_owned()),
     ]
 }
 
@@ -216,7 +218,7 @@ pub(super) fn network_card(facts: &Facts, card: &NetworkCard) -> Vec<Fact> {
     let is_software = card.kind != "physical" && card.kind != "wireless";
     let none = || match is_software {
         true => "a software device has none".to_owned(),
-        false => "sysfs does not say".to_owned(),
+        false => "not reported by sysfs".to_owned(),
     };
     let no_speed = || match () {
         () if is_software => "a software device has none".to_owned(),
@@ -226,9 +228,9 @@ pub(super) fn network_card(facts: &Facts, card: &NetworkCard) -> Vec<Fact> {
     vec![
         fact("model", card.device.as_ref().map(|ids| format!("device {ids}")), none),
         fact("driver", card.driver.clone(), none),
-        fact("transfer rate", card.speed_mbps.map(|it| format!("{it} Mbit/s")), no_speed),
-        fact("largest packet", card.mtu_bytes.map(|it| format!("{it} bytes")), || {
-            "sysfs does not say".to_owned()
+        fact("link speed", card.speed_mbps.map(|it| format!("{it} Mbit/s")), no_speed),
+        fact("MTU", card.mtu_bytes.map(|it| format!("{it} bytes")), || {
+            "not reported by sysfs".to_owned()
         }),
     ]
 }

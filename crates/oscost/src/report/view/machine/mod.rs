@@ -53,7 +53,7 @@ pub fn view(machine: &Description<'_>) -> View {
         section("Clocks and scheduling", software::scheduling(machine)),
         section("Limits", software::limits(facts)),
         section("Security and tracing", software::security(facts)),
-        section("Processor flaws", software::flaws(facts)),
+        section("CPU vulnerabilities", software::flaws(facts)),
     ]);
     View::of(sections)
 }

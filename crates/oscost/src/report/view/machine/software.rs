@@ -21,7 +21,7 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
     let no_config =
         || "no /proc/config.gz, and no copy in /boot or /lib/modules can be read".to_owned();
     let no_level = || why(facts, "/run/utmp", "utmp has none");
-    let lsm = || why(facts, "/sys/kernel/security/lsm", "the kernel does not say");
+    let lsm = || why(facts, "/sys/kernel/security/lsm", "not reported by the kernel");
     vec![
         fact("distribution", os.distribution.clone(), || why(facts, "/etc/os-release", "no name")),
         fact("kernel", kernel, || why(facts, "/proc/sys/kernel/osrelease", "it does not say")),
@@ -30,14 +30,14 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
         fact("preemption", facts.scheduling.preempt.clone(), || {
             why(facts, "/sys/kernel/debug/sched/preempt", "none or voluntary, unknown which")
         }),
-        fact("tick", os.hz.map(|hz| format!("{hz} per second")), || "not reported".to_owned()),
+        fact("HZ", os.hz.map(|hz| hz.to_string()), || "not reported".to_owned()),
         fact("options of interest", words(os.options.as_deref()), no_config),
         fact("security modules", words(os.lsm.as_deref()), lsm),
         fact("lockdown", os.lockdown.clone(), || {
             why(facts, "/sys/kernel/security/lockdown", "not reported")
         }),
-        fact("C library", libc, || "the worker does not say".to_owned()),
-        fact("process 1", init, || why(facts, "/proc/1/comm", "it has no name")),
+        fact("C library", libc, || "not reported by the worker".to_owned()),
+        fact("init (PID 1)", init, || why(facts, "/proc/1/comm", "it has no name")),
         fact("run level", os.run_level.clone(), no_level),
         fact("hypervisor", facts.virtualization.clone(), || {
             "nothing shows whether there is one".to_owned()
@@ -48,7 +48,7 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
 pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
     let (facts, scheduling) = (machine.facts, &machine.facts.scheduling);
     let cpu = |name: &str| format!("/sys/devices/system/cpu/{name}");
-    let sysfs = |name: &str| why(facts, &cpu(name), "sysfs does not say");
+    let sysfs = |name: &str| why(facts, &cpu(name), "not reported by sysfs");
     let source = scheduling.clocksource.as_ref().map(|source| {
         let others = scheduling.clocksources_available.as_deref().unwrap_or_default();
         format!("{source} (available: {})", others.join(", "))
@@ -80,7 +80,7 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
         CgroupVersion::V1 => "v1".to_owned(),
         CgroupVersion::V2 => "v2".to_owned(),
     });
-    let group = || why(facts, "/proc/self/cgroup", "the control group does not say");
+    let group = || why(facts, "/proc/self/cgroup", "not reported by the cgroup");
     let quota = scheduling.cgroup_quota_milli_cpus.map(|quota| match quota {
         Bound::Max(milli) => format!("{:.2} CPUs", milli as f64 / 1_000.0),
         Bound::Unlimited(_) => "unlimited".to_owned(),
@@ -91,7 +91,7 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
             why(
                 facts,
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                "sysfs does not say",
+                "not reported by sysfs",
             )
         }),
         fact("clocks of workers", (!timing.is_empty()).then(|| timing.join("; ")), || {
@@ -101,10 +101,10 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
         fact("turbo", yes(scheduling.boost), || no_cpufreq(facts)),
         fact("SMT", yes(scheduling.smt_active), || sysfs("smt/active")),
         fact("isolated CPUs", list(&scheduling.isolated_cpus), || sysfs("isolated")),
-        fact("CPUs without a tick", tickless, || sysfs("nohz_full")),
+        fact("nohz_full CPUs", tickless, || sysfs("nohz_full")),
         fact("idle CPUs", idle, || sysfs("cpuidle/current_driver")),
-        fact("timer slack", slack, || "/proc/self/timerslack_ns does not say".to_owned()),
-        fact("control groups", version, group),
+        fact("timer slack", slack, || "not in /proc/self/timerslack_ns".to_owned()),
+        fact("cgroups", version, group),
         fact("CPU quota", quota, group),
         fact("memory limit", scheduling.cgroup_memory_bytes.map(|it| bound(it, bytes)), group),
         fact("task limit", scheduling.cgroup_tasks.map(|it| bound(it, |it| it.to_string())), group),
@@ -115,7 +115,7 @@ pub(super) fn limits(facts: &Facts) -> Vec<Fact> {
     let row = |name: &str, limit: &Limit, show: fn(u64) -> String| {
         let end = |end: Option<Bound>| end.map_or("?".to_owned(), |it| bound(it, show));
         let known = limit.soft.is_some() || limit.hard.is_some();
-        let text = format!("{}, at most {}", end(limit.soft), end(limit.hard));
+        let text = format!("soft {}, hard {}", end(limit.soft), end(limit.hard));
         fact(name, known.then_some(text), || why(facts, "/proc/self/limits", "it has no such line"))
     };
     let limits = &facts.limits;
@@ -132,8 +132,8 @@ pub(super) fn limits(facts: &Facts) -> Vec<Fact> {
 pub(super) fn security(facts: &Facts) -> Vec<Fact> {
     let security = &facts.security;
     let sysctl =
-        |name: &str| why(facts, &format!("/proc/sys/kernel/{name}"), "the kernel does not say");
-    let status = || why(facts, "/proc/self/status", "/proc/self/status does not say");
+        |name: &str| why(facts, &format!("/proc/sys/kernel/{name}"), "not reported by the kernel");
+    let status = || why(facts, "/proc/self/status", "not in /proc/self/status");
     let layout = security.address_randomization.map(|level| {
         let all = match level {
             0 => "0: off",

@@ -3,7 +3,7 @@
 use oscost_model::record::{Conditions, Machine, Record};
 
 use crate::report::figures::{Style, per_cent};
-use crate::report::text::plain;
+use crate::report::text::{class_text, plain};
 use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow};
 use crate::report::view::flags;
 use crate::report::view::instructions::counts;
@@ -100,16 +100,16 @@ fn facts(machine: &Machine) -> Vec<Fact> {
 
 fn quiet(it: &Conditions) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
-    facts.add("class", it.class.clone());
+    facts.add("class", it.class.as_deref().map(class_text));
     let lambda = it.lambda_per_s.map(|lambda| format!("{lambda:.0} per second"));
     facts.add("interruptions over 5 us", lambda);
     facts.add("taken by the hypervisor", it.steal_pct.map(per_cent));
     facts.add("ready but not running", it.lost_pct.map(per_cent));
     let tracers = match &it.tracers[..] {
-        [] => "nothing".to_owned(),
+        [] => "none".to_owned(),
         some => some.join(", "),
     };
-    facts.add("attached", Some(tracers));
+    facts.add("tracers attached", Some(tracers));
     facts.0
 }
 
@@ -131,8 +131,9 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
     let rows: Vec<TableRow> = it.reference_cases.before.iter().map(line).collect();
     (!rows.is_empty()).then(|| Table {
         id: format!("reference-cases-{machine}"),
-        caption: "The reference cases, measured in every round: the first and the last rounds"
-            .to_owned(),
+        caption:
+            "The reference cases, measured in every round: the first and the last third of the run"
+                .to_owned(),
         columns: vec![
             Column::text("case"),
             Column::number("early", "before_ns"),

@@ -147,7 +147,7 @@ fn chart(unit: Unit, prices: &[Price<'_>], rows: &Rows<'_>) -> Chart {
         id: format!("price-list-{}", unit.text().replace('/', "-")),
         caption: format!(
             "{}: {} {} on a logarithmic scale, with {}floors. An arrow to the left is a bound: \
-             less than that. Press a point for its details.",
+             less than that. Select a point for its details.",
             quantity(unit),
             prices.len(),
             if prices.len() == 1 { "row" } else { "rows" },

@@ -80,10 +80,10 @@ pub(in crate::report::view) fn title(
 ) -> String {
     let of = table.table;
     plain(&format!(
-        "{}: {}. In {}: means, in brackets standard deviations; {} runs.",
+        "{}: {}. Unit: {}; means, in brackets standard deviations; {} runs.",
         of.name,
         of.title,
-        of.unit.text(),
+        of.unit.plural(),
         comparison.study.protocol.runs
     ))
 }

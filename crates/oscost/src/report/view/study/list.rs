@@ -122,7 +122,7 @@ fn table_as_published(study: &Study, table: &StudyTable) -> Block {
         .flat_map(|row| row.notes.iter().map(|note| format!("{}: {}", row.name, note.text)));
     let notes = table.notes.iter().map(|note| note.text.clone()).chain(of_rows);
     let notes = notes.map(|note| plain(&format!("note: {note}"))).collect();
-    let title = format!("{}: {}. In {}.", table.name, table.title, table.unit.text());
+    let title = format!("{}: {}. Unit: {}.", table.name, table.title, table.unit.plural());
     records(plain(&title), rows, notes)
 }
 
@@ -173,7 +173,15 @@ impl Tally {
     }
 
     fn text(&self) -> String {
-        format!("{} hold, {} do not, {} undecided", self.holds, self.does_not_hold, self.undecided)
+        let verb = |count, one, several| if count == 1 { one } else { several };
+        format!(
+            "{} {}, {} {} not hold, {} undecided",
+            self.holds,
+            verb(self.holds, "holds", "hold"),
+            self.does_not_hold,
+            verb(self.does_not_hold, "does", "do"),
+            self.undecided
+        )
     }
 }
 

@@ -83,5 +83,5 @@ pub(in crate::report::view) fn title(table: &SingleTargetTable<'_>) -> String {
             .map(|(method, rows)| format!("; {}: {method}", plain(&first_of(rows))))
             .collect(),
     };
-    format!("{}: {}. In {}{methods}.", plain(&of.name), plain(&of.title), of.unit.text())
+    format!("{}: {}. Unit: {}{methods}.", plain(&of.name), plain(&of.title), of.unit.plural())
 }
