@@ -162,7 +162,7 @@ fn an_interval_with_swapped_ends_is_refused_and_a_kept_one_is_ignored() {
     forget_figures(&sandbox);
     let shown = flat(&sandbox.oscost(&["history", CASE]).exits(0).stdout);
     assert!(shown.contains("local: 11 runs"), "{shown}");
-    assert!(shown.contains("left out: 1 run: it has no interval: fewer than six"), "{shown}");
+    assert!(shown.contains("left out: 1 run: no interval: fewer than six"), "{shown}");
 }
 
 #[test]
