@@ -1,4 +1,4 @@
-# Reads a disassembly and finds the loops of the functions that time ops: see asm-check.sh.
+# Reads a disassembly, and judges the loops and the bodies that are timed: see asm-check.sh.
 
 # A function begins: keep its code if it is a timed loop, compiled around an op.
 /^[0-9a-f]+ <.*>:$/ {
@@ -6,7 +6,8 @@
     name = $0
     sub(/^[0-9a-f]+ </, "", name)
     sub(/>:$/, "", name)
-    timed = name ~ /bench::(work::repeat|raw::run_by_value)/
+    body = name ~ /WorkBody>::run$/
+    timed = body || name ~ /bench::(work::repeat|raw::run_by_value)/
     count = 0
     next
 }
@@ -21,15 +22,19 @@ timed && /^ +[0-9a-f]+:/ {
 
 END {
     check()
-    printf "%d timed loops, %d faults\n", loops, faults
+    printf "%d timed loops, %d bodies, %d faults\n", loops, bodies, faults
     # Fewer loops than families would mean that this script no longer finds them.
-    exit faults > 0 || loops < 100
+    exit faults > 0 || loops < 100 || bodies < 50
 }
 
 # The loop of a timed function is its longest run of code that ends in a jump back and does not
 # return: code for errors lies behind the return and jumps back to it.
 function check(    i, j, target, first, last, returns) {
-    if (!timed) return
+    if (body) judge_body()
+    if (!timed || body) {
+        for (i in at) delete at[i]
+        return
+    }
     first = last = 0
     for (i = 1; i <= count; i++) {
         if (code[i] !~ /^(j[a-z]+|b(\.[a-z]+)?|cbn?z|tbn?z) /) continue
@@ -45,6 +50,57 @@ function check(    i, j, target, first, last, returns) {
     }
     if (last) judge(first, last)
     for (i in at) delete at[i]
+}
+
+# The body of an op that is timed with its loop calls nothing of a crate's, and of ours only what is
+# listed below. All of its code is read: it need not be a loop.
+function judge_body(    i, callee, faulty) {
+    bodies++
+    for (i = 1; i <= count; i++) {
+        if (code[i] !~ /^(call|jmp|bl|b) .*</) continue
+        callee = code[i]
+        sub(/^[^<]*</, "", callee)
+        sub(/>$/, "", callee)
+        if (callee !~ /^<*(oscost_worker|core|alloc|std|rustix|nix)[:[]/ || is_allowed(callee)) continue
+        if (!faulty++) printf "%s: FAULT: a call in a timed body\n", name
+        printf "    %s\n", code[i]
+    }
+    if (faulty) {
+        faults++
+        print ""
+    }
+}
+
+# Whether a timed body may call this function.
+function is_allowed(callee) {
+    gsub(/oscost_worker::/, "", callee)
+    return callee ~ /\+0x[0-9a-f]+$/ || # a jump within the body
+        # The loops and other bodies, which are judged by themselves.
+        callee ~ /^<*bench::(work|raw)::/ || callee ~ /WorkBody>::run$/ ||
+        # Errors: not reached by an op that succeeds.
+        callee ~ /^(core::(panicking|slice|option|result|ptr::drop_in_place)|alloc::raw_vec::handle_error)/ ||
+        callee ~ /(::cause|::failure_cause)$/ ||
+        # A vector that grows a few times in a run.
+        callee ~ /RawVec<.*>>::grow_one$/ ||
+        # Once per batch, or per piece of many pages.
+        callee ~ /region::Region>::touch$/ ||
+        callee ~ /prefault::Prefault>::map_piece$/ ||
+        callee ~ /switch::pair::trips::</ ||
+        callee ~ /server::Body>::burst$/ ||
+        callee ~ /udp::client::Client>::run_command$/ ||
+        callee ~ /control_stream::ControlStream>::receive$/ ||
+        # Once per op that makes at least one system call, mostly many: a call is small against it.
+        callee ~ /file::read::Reader>::read$/ ||
+        callee ~ /udp::client::Client>::finish_trip$/ ||
+        callee ~ /waiters::WaiterGroup>::trigger_once$/ ||
+        callee ~ /process_state::ProcessState>::voluntary_switches$/ ||
+        callee ~ /io_uring::ring::Ring>::new$/ ||
+        # Of ops that read the clock themselves: outside their window, or the window's end.
+        callee ~ /stopwatch::Stopwatch>::read$/ ||
+        callee ~ /spurious::Waiters>::wait_until_all_sleep$/ ||
+        callee ~ /kernel_thread::KernelThread>::(exists|remove)$/ ||
+        callee ~ /^benchmarks::(process::children|switch::one_way|timer::counter)::.*{closure#0}$/ ||
+        callee ~ /^benchmarks::process::children::fork::.*{closure#1}$/
 }
 
 function judge(first, last,    family, raw, fault, i, show) {
