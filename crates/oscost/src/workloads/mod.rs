@@ -1,7 +1,7 @@
 //! Workloads: whole programs that are measured, from files or from the command line.
 //!
 //! Purpose: reading a workload file (`workloads/NAME.toml`, or the user's own; [`parser`]), filling
-//! its cache directory ([`cache`]), resolving it for this machine ([`program`]), and reading its
+//! its cache directory ([`cache`]), resolving it for this machine (`program`), and reading its
 //! figures from the output of a trial ([`figures`](mod@figures)).
 //!
 //! It must not know how a trial is run and timed, which is the worker's task, or what its figures
