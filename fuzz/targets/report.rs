@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use oscost::estimate::comparison::compare;
 use oscost::estimate::comparison::threshold::Threshold;
-use oscost::report::compare::Shown;
+use oscost::report::compare::ComparisonContent;
 use oscost::report::export::Sheet;
 use oscost::report::{csv, html, json, markdown, page, parquet, view};
 use oscost::store::validate;
@@ -15,8 +15,12 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(record) = validate(bytes) else { return };
     let runs = std::slice::from_ref(&record);
     let compared = compare(runs, runs);
-    let shown =
-        Shown { base: runs, new: runs, compared: &compared, threshold: Threshold::PerCent(5.0) };
+    let shown = ComparisonContent {
+        base: runs,
+        new: runs,
+        compared: &compared,
+        threshold: Threshold::PerCent(5.0),
+    };
     for sheet in [Sheet::rows(&record), Sheet::comparisons(&record), Sheet::compared(&shown)] {
         let table = csv(&sheet).expect("every table can be CSV");
         assert!(table.starts_with(sheet.columns[0].name.as_bytes()));
@@ -27,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         let page = markdown(&view);
         assert!(!page.contains('<'), "{page}");
     }
-    let run = page::run(&page::Shown { record: &record, study: None, catalog: None });
+    let run = page::run(&page::PageContent { record: &record, study: None, catalog: None });
     for view in [run, page::comparison(&shown, None)] {
         let page = html(&view).expect("every record is a page");
         // What is packed, and what unpacks it.

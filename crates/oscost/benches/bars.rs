@@ -227,7 +227,7 @@ fn write(program: &WorkerBinary, path: &Path) -> f64 {
     let benchmarks: Vec<(&str, Unit)> = benchmarks.map(|it| (it.id.as_str(), it.unit)).collect();
     let record = large_run::run(&benchmarks, 2_000, 60);
     let shown =
-        report::page::Shown { record: &record, study: None, catalog: Some(&program.catalog) };
+        report::page::PageContent { record: &record, study: None, catalog: Some(&program.catalog) };
     let begun = Instant::now();
     std::fs::write(path, report::html(&report::page::run(&shown)).unwrap()).unwrap();
     begun.elapsed().as_secs_f64()

@@ -54,7 +54,7 @@ pub struct Bench {
     /// The axis whose number is the bytes that an op moves; empty if there is none.
     pub bytes_axis: &'static str,
     /// Upper bound of the setup time: axes, and microseconds for each unit of their numbers.
-    pub setup_us: When,
+    pub setup_us: PointFilter,
     /// Raised when the work changes.
     pub rev: u32,
     /// Paper section, man page or kernel file.
@@ -195,9 +195,9 @@ impl SurveyEntry {
 }
 
 /// Axis values at which a rule applies; at every point if empty.
-pub type When = &'static [(&'static str, &'static str)];
+pub type PointFilter = &'static [(&'static str, &'static str)];
 
-fn partial_point(when: When) -> Point {
+fn partial_point(when: PointFilter) -> Point {
     when.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, Value::parse(value)))
 }
 
@@ -206,7 +206,7 @@ fn partial_point(when: When) -> Point {
 pub struct ExpectedCall {
     call: &'static str,
     times: CallTimes,
-    when: When,
+    when: PointFilter,
     by: Caller,
     parts: Option<(&'static str, u64)>,
 }
@@ -246,7 +246,7 @@ pub const fn other_calls(times: u32) -> ExpectedCall {
 impl ExpectedCall {
     /// Applies at these axis values only.
     #[must_use]
-    pub const fn when(self, when: When) -> Self {
+    pub const fn when(self, when: PointFilter) -> Self {
         Self { when, ..self }
     }
 
@@ -279,7 +279,7 @@ impl ExpectedCall {
 pub struct Floor {
     case: &'static str,
     times: u32,
-    when: When,
+    when: PointFilter,
 }
 
 /// One op contains the primitive at least `times` times.
@@ -290,7 +290,7 @@ pub const fn at_least(times: u32, case: &'static str) -> Floor {
 impl Floor {
     /// Applies at these axis values only.
     #[must_use]
-    pub const fn when(self, when: When) -> Self {
+    pub const fn when(self, when: PointFilter) -> Self {
         Self { when, ..self }
     }
 
@@ -408,7 +408,7 @@ impl Points {
 #[derive(Clone, Copy)]
 pub struct Need {
     requirement: Requirement,
-    when: When,
+    when: PointFilter,
 }
 
 #[derive(Clone, Copy)]
@@ -461,7 +461,7 @@ impl Need {
 
     /// Applies at these axis values only.
     #[must_use]
-    pub const fn when(self, when: When) -> Self {
+    pub const fn when(self, when: PointFilter) -> Self {
         Self { when, ..self }
     }
 

@@ -15,7 +15,7 @@ use oscost_stats::interval::Nominal;
 use super::error::UsageError;
 use super::measurement::counting::{CountRequest, CountedTarget, count};
 use super::measurement::predictions::predictions_for;
-use super::measurement::retention::{Measured, Retention, observe};
+use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
 use super::results::gate::{self, Gate, Threshold};
@@ -23,7 +23,7 @@ use super::selection::cases::{Selection, select};
 use super::selection::named_files::find_study;
 use super::selection::programs::{Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::repeat_as_study;
-use super::targets::connect::{ConnectOptions, OnBusy, connect};
+use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::resolve::{PreparedTarget, check, prepare, resolve};
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
@@ -88,7 +88,7 @@ pub struct Request {
 /// A comparison that was measured.
 pub struct Outcome {
     /// The run.
-    pub measured: Measured,
+    pub measured: CompletedRun,
     /// What the gate found, if there is one.
     pub gate: Option<Gate>,
 }
@@ -155,7 +155,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     let selection = select(&worker, &request.selectors, &request.programs, study, Extent::Default)?;
     targets.all().try_for_each(check)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let on_busy = OnBusy::by_flag(request.no_wait);
+    let on_busy = BusyPolicy::by_flag(request.no_wait);
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let measured = match counted {
         Some(targets) => {
@@ -176,7 +176,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
             let measured = observe(&header, request.retention, observer, |listener| {
                 run::run(session, planned, listener)
             })?;
-            Measured { study: selection.study, ..measured }
+            CompletedRun { study: selection.study, ..measured }
         }
     };
     let gate = request.gate.map(|threshold| judge(&measured.record, threshold));

@@ -10,7 +10,7 @@ use oscost_model::watch::SystemActivity;
 
 use super::error::UsageError;
 use super::observer::Observer;
-use super::targets::connect::{ConnectOptions, OnBusy, connect};
+use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::resolve::{host_alone, resolve};
 use super::targets::vm::counted_machine;
 use crate::advice::doctor::{Diagnosis, Observations, examine};
@@ -62,7 +62,7 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     let worker = WorkerBinary::find()?;
     let host = host_alone(at, "a machine is examined without treatments")?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let on_busy = OnBusy::by_flag(*no_wait);
+    let on_busy = BusyPolicy::by_flag(*no_wait);
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;

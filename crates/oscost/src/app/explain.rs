@@ -18,7 +18,7 @@ use super::error::is_interrupted;
 use super::observer::Observer;
 use super::selection::programs::Programs;
 use super::targets::connect::{
-    ConnectOptions, Connection, Machine, OnBusy, connect, reserve_this_machine,
+    BusyPolicy, ConnectOptions, Connection, Machine, connect, reserve_this_machine,
 };
 use super::targets::resolve::host_alone;
 use super::targets::vm::check;
@@ -26,7 +26,7 @@ use crate::estimate::Assembler;
 use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan;
 use crate::run::count_calls;
-use crate::store::{Store, Stored};
+use crate::store::{Store, StoredRun};
 use crate::treatments::KINDS;
 
 /// The time for counting: the user waits for the explanation.
@@ -59,11 +59,11 @@ pub struct Benchmarks {
     /// Their definitions.
     pub definitions: Vec<Definition>,
     /// Which of their cases are counted here.
-    observed: Option<Observed>,
+    observed: Option<CountingTarget>,
 }
 
 /// A single benchmark, whose calls are counted.
-struct Observed {
+struct CountingTarget {
     worker: WorkerBinary,
     host: Host,
     at: String,
@@ -122,7 +122,7 @@ pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
             let floors = definition.compare_with.iter().filter_map(|case| Case::parse(case));
             let cases = cases.iter().cloned().chain(floors).collect();
             let (at, definition) = (request.at.clone(), definition.clone());
-            Some(Observed { worker, host, at, definition, cases })
+            Some(CountingTarget { worker, host, at, definition, cases })
         }
         _ => None,
     };
@@ -144,10 +144,10 @@ pub fn observe(benchmarks: Benchmarks, observer: &dyn Observer) -> anyhow::Resul
 }
 
 fn cases_here(
-    observed: &Observed,
+    observed: &CountingTarget,
     observer: &dyn Observer,
 ) -> anyhow::Result<Result<Vec<CaseHere>, String>> {
-    let Observed { host, worker, .. } = observed;
+    let CountingTarget { host, worker, .. } = observed;
     let busy = |by: &str| {
         let machine = if matches!(host, Host::Ssh(_)) { "that machine" } else { "this machine" };
         let process = by.split(" (").next().unwrap_or_default();
@@ -157,7 +157,7 @@ fn cases_here(
         Ok(interrupt) => interrupt,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let options = ConnectOptions { interrupt: &interrupt, on_busy: OnBusy::Continue, observer };
+    let options = ConnectOptions { interrupt: &interrupt, on_busy: BusyPolicy::Continue, observer };
     // Booting a machine would disturb another run.
     if let Host::Vm(_) = host
         && let Machine::Busy(by) = reserve_this_machine(options)?.machine
@@ -173,8 +173,8 @@ fn cases_here(
     }
 }
 
-fn count(session: &mut dyn Session, observed: &Observed) -> Result<Vec<CaseHere>, String> {
-    let Observed { definition, cases, at, .. } = observed;
+fn count(session: &mut dyn Session, observed: &CountingTarget) -> Result<Vec<CaseHere>, String> {
+    let CountingTarget { definition, cases, at, .. } = observed;
     let facts = session.hello().facts.clone();
     let counted = count_calls(session, cases, COUNTING).map_err(|error| error.to_string())?;
     let last = last_figures(cases, at, &facts);
@@ -205,7 +205,7 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<LastFigur
         if all_found || (number >= MIN_RUNS_READ && Instant::now() >= until) {
             break;
         }
-        let Ok(Stored::Journal(entries)) = store.load(&listing.id) else { continue };
+        let Ok(StoredRun::Journal(entries)) = store.load(&listing.id) else { continue };
         if is_relevant(&entries, cases, at, facts) {
             take_figures(&entries, cases, Place { at, facts }, &mut found);
         }

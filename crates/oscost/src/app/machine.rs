@@ -6,7 +6,7 @@ use oscost_model::facts::Facts;
 use oscost_model::protocol::{CpuProbe, WorkerBuild};
 
 use super::observer::Observer;
-use super::targets::connect::{ConnectOptions, Machine, OnBusy, connect};
+use super::targets::connect::{BusyPolicy, ConnectOptions, Machine, connect};
 use super::targets::resolve::host_alone;
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run;
@@ -33,7 +33,7 @@ pub fn machine(at: &str, observer: &dyn Observer) -> anyhow::Result<Outcome> {
     let host = host_alone(at, "a machine is described without treatments")?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     // A spin would disturb another run, and is not worth waiting for it.
-    let on_busy = OnBusy::Continue;
+    let on_busy = BusyPolicy::Continue;
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;

@@ -32,7 +32,7 @@ mod selection;
 mod targets;
 
 pub use error::{UsageError, is_interrupted, is_usage};
-pub use measurement::retention::{Completion, Measured, Retention};
+pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;
-pub use results::gate::{Gate, Passed, Threshold};
+pub use results::gate::{Gate, GatePass, Threshold};
 pub use selection::programs::{Effort, ProgramRequest};

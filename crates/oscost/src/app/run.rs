@@ -12,7 +12,7 @@ use oscost_model::target::Target;
 use super::error::UsageError;
 use super::measurement::counting::{CountRequest, CountedTarget, count};
 use super::measurement::predictions::predictions_for;
-use super::measurement::retention::{Measured, Retention, observe};
+use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
 use super::selection::cases::{Selection, select};
@@ -20,7 +20,7 @@ use super::selection::programs::{Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::{
     StudyRows, repeat_as_study, study_rows, study_without_comparison,
 };
-use super::targets::connect::{ConnectOptions, OnBusy, connect};
+use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::peer::{
     PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host,
 };
@@ -139,7 +139,7 @@ impl Request {
 }
 
 /// Measures the selected cases.
-pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Measured> {
+pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<CompletedRun> {
     let target = resolve(&request.at, request.treatments.as_deref())?;
     check(&target)?;
     let worker = WorkerBinary::find()?;
@@ -147,7 +147,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Measure
     let mut selection =
         select(&worker, &request.selectors, &request.programs, study, request.extent())?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let on_busy = OnBusy::by_flag(request.no_wait);
+    let on_busy = BusyPolicy::by_flag(request.no_wait);
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     if let Some(machine) = counted_machine(&target)? {
         request.check_counting()?;
@@ -175,18 +175,18 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Measure
     if peer_machine.is_some() && selection.study.is_none() {
         selection.cases = cases_between(&worker, selection.cases, observer);
     }
-    let at = Prepared { target: &target, side: &side, peer: peer_machine.as_deref() };
+    let at = RunTarget { target: &target, side: &side, peer: peer_machine.as_deref() };
     let planned = plan_run(request, &worker, &selection, at, session, observer)?;
     let header = planned.header.clone();
     let measured = observe(&header, request.retention, observer, |listener| {
         run::run_with_peer(session, peer, planned, listener)
     })?;
-    Ok(Measured { study: selection.study, ..measured })
+    Ok(CompletedRun { study: selection.study, ..measured })
 }
 
 /// Where a run measures.
 #[derive(Clone, Copy)]
-struct Prepared<'a> {
+struct RunTarget<'a> {
     target: &'a Target,
     side: &'a ComparedTarget,
     /// The id of the peer's machine.
@@ -197,7 +197,7 @@ fn plan_run(
     request: &Request,
     worker: &WorkerBinary,
     selection: &Selection,
-    Prepared { target, side, peer }: Prepared<'_>,
+    RunTarget { target, side, peer }: RunTarget<'_>,
     session: &dyn Session,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {

@@ -22,7 +22,7 @@ use crate::run::MachineLock;
 use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};
 
 /// A treatment, and whether it works here.
-pub struct Listed {
+pub struct TreatmentListing {
     /// The treatment.
     pub kind: &'static Kind,
     /// The values that it can have on this machine.
@@ -102,7 +102,7 @@ fn worker_with(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<
 }
 
 /// Tries each treatment for a moment.
-pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<Listed>> {
+pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<TreatmentListing>> {
     let worker = WorkerBinary::find()?;
     // What is attached to the whole system would disturb another run.
     let lock = MachineLock::acquire();
@@ -114,7 +114,7 @@ pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<Listed>> {
             _ => try_treatment(kind, &worker, &clocks, observer)?,
         };
         let values = if kind.name == CLOCKSOURCE { clocks.available.clone() } else { Vec::new() };
-        Ok(Listed { kind, values, works })
+        Ok(TreatmentListing { kind, values, works })
     });
     let listed = listed.collect();
     drop(lock);

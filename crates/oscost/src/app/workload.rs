@@ -7,10 +7,10 @@ use anyhow::Context;
 
 use super::error::UsageError;
 use super::selection::named_files::find_workload;
-use crate::workloads::{self, CacheError, Prepared, RunEnvironment, Spec};
+use crate::workloads::{self, CacheError, PreparationOutcome, RunEnvironment, Spec};
 
 /// A workload that comes with oscost.
-pub struct Listed {
+pub struct WorkloadListing {
     /// Its id.
     pub id: String,
     /// The question that it answers.
@@ -36,9 +36,9 @@ pub struct PreparedFolder {
 }
 
 /// The workloads that come with oscost.
-pub fn list() -> anyhow::Result<Vec<Listed>> {
+pub fn list() -> anyhow::Result<Vec<WorkloadListing>> {
     let environment = environment()?;
-    let listed = workloads::all().iter().map(|spec| Listed {
+    let listed = workloads::all().iter().map(|spec| WorkloadListing {
         id: spec.id.clone(),
         asks: spec.asks.clone(),
         missing: spec
@@ -54,7 +54,10 @@ pub fn prepare(name: &str, output: &mut dyn Write) -> anyhow::Result<PreparedFol
     let (spec, environment) = (find_workload(name)?, environment()?);
     let prepared = workloads::prepare(&spec, &environment, output);
     let prepared = prepared.map_err(|error| failed("prepare", &spec, &error))?;
-    Ok(PreparedFolder { folder: environment.cache_of(&spec), is_new: prepared == Prepared::Now })
+    Ok(PreparedFolder {
+        folder: environment.cache_of(&spec),
+        is_new: prepared == PreparationOutcome::Now,
+    })
 }
 
 /// Deletes the folder that was prepared for a workload; returns it if there was one.

@@ -8,7 +8,7 @@ use super::run_text;
 use super::terminal::Terminal;
 use super::values::{ProgramArguments, effort, label, positive, threshold};
 use crate::app::ab::{Outcome, Request, ab as measure, requested};
-use crate::app::{Completion, Measured, Retention, Threshold};
+use crate::app::{CompletedRun, Completion, Retention, Threshold};
 
 /// Which targets to compare, and with which cases.
 #[derive(Debug, clap::Args)]
@@ -115,7 +115,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         no_wait: arguments.no_wait,
     };
     let Outcome { measured, gate } = measure(&request, &Terminal::new())?;
-    let Measured { record, study, kept_as, ended } = measured;
+    let CompletedRun { record, study, kept_as, ended } = measured;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table };
     let text = || run_text::compared(&record, study);

@@ -63,7 +63,12 @@ pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Resu
     let Outcome { base, new, compared, gate } =
         compare_runs(&Request { base, new, gate: threshold })?;
     let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
-    let shown = report::compare::Shown { base: &base, new: &new, compared: &compared, threshold };
+    let shown = report::compare::ComparisonContent {
+        base: &base,
+        new: &new,
+        compared: &compared,
+        threshold,
+    };
     let text = || report::terminal(&report::compare::view(&shown));
     exports.write_with_text(&Subject::Comparison(&shown), text, output)?;
     Ok(gate.map_or(ExitStatus::Success, |gate| {

@@ -7,8 +7,8 @@ use crate::app::explain::{
     CaseHere, Explanation, Here, Kind, LastFigure, Mechanism, Request, explain as find, observe,
 };
 use crate::report;
-use crate::report::explain::{Last, Shown};
-use crate::report::treatments::Explained;
+use crate::report::explain::{CaseDetails, PreviousFigure};
+use crate::report::treatments::TreatmentExplanation;
 use crate::report::view::document::{Section, View};
 
 /// What to explain.
@@ -49,7 +49,7 @@ pub(super) fn explain(arguments: Arguments, output: &mut Output) -> anyhow::Resu
     Ok(ExitStatus::Success)
 }
 
-fn treatment(kind: &Kind) -> Explained {
+fn treatment(kind: &Kind) -> TreatmentExplanation {
     let compared = match kind.mechanism {
         Mechanism::Applied => {
             "As fork twins: one process forks two, one of them is treated, and they are timed in \
@@ -65,22 +65,20 @@ fn treatment(kind: &Kind) -> Explained {
         }
     };
     let &Kind { name, value, effect, needs, why, source, .. } = kind;
-    Explained { name, value, effect, needs, why, compared, source }
+    TreatmentExplanation { name, value, effect, needs, why, compared, source }
 }
 
 fn here_sections(Here { definition, cases }: Here) -> Vec<Section> {
-    let shown = |CaseHere { case, counted, last }| {
-        let last = last.map(|LastFigure { row, started, class, other_kernel }| Last {
-            row,
-            started,
-            quiet: class,
-            other_kernel,
-        });
-        Shown { case, counted, last }
-    };
+    let shown =
+        |CaseHere { case, counted, last }| {
+            let last = last.map(|LastFigure { row, started, class, other_kernel }| {
+                PreviousFigure { row, started, quiet: class, other_kernel }
+            });
+            CaseDetails { case, counted, last }
+        };
     match cases {
         Ok(cases) => {
-            let shown: Vec<Shown> = cases.into_iter().map(shown).collect();
+            let shown: Vec<CaseDetails> = cases.into_iter().map(shown).collect();
             report::explain::sections(&definition, &shown)
         }
         Err(why) => report::explain::nothing(&why),

@@ -8,9 +8,9 @@ use super::output::Output;
 use crate::app::list::definitions;
 use crate::app::report::{side_by_side, study_comparison};
 use crate::report;
-use crate::report::compare::Shown;
+use crate::report::compare::ComparisonContent;
 use crate::report::export::Sheet;
-use crate::report::page::{self, OfStudy};
+use crate::report::page::{self, StudyComparison};
 
 /// The files to write, and their formats.
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(super) enum Subject<'a> {
     /// A run.
     Run(RunDocument<'a>),
     /// Runs that were compared.
-    Comparison(&'a Shown<'a>),
+    Comparison(&'a ComparisonContent<'a>),
 }
 
 /// A run as the content of documents.
@@ -81,10 +81,10 @@ impl RunDocument<'_> {
         let Self { record, study, .. } = *self;
         let catalog = definitions().ok();
         let study = study.map(|study| match study_comparison(study, record) {
-            Some(comparison) => OfStudy::Two(Box::new(comparison)),
-            None => OfStudy::One(Box::new(side_by_side(study, record))),
+            Some(comparison) => StudyComparison::Two(Box::new(comparison)),
+            None => StudyComparison::One(Box::new(side_by_side(study, record))),
         });
-        report::html(&page::run(&page::Shown { record, study, catalog: catalog.as_ref() }))
+        report::html(&page::run(&page::PageContent { record, study, catalog: catalog.as_ref() }))
     }
 }
 

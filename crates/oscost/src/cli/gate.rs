@@ -4,7 +4,7 @@ use oscost_model::record::{Comparison, Row};
 
 use super::exit::ExitStatus;
 use super::output::report_line;
-use crate::app::{Gate, Passed, Threshold};
+use crate::app::{Gate, GatePass, Threshold};
 use crate::report::compare::regressions;
 
 /// Reports what a gate found among these comparisons.
@@ -36,7 +36,7 @@ pub(super) fn report_gate(
     if gate.is_passed() { ExitStatus::Success } else { ExitStatus::Failure }
 }
 
-fn text(&Passed { judged, powered, not_judged }: &Passed, threshold: Threshold) -> String {
+fn text(&GatePass { judged, powered, not_judged }: &GatePass, threshold: Threshold) -> String {
     let rest = match not_judged {
         0 => String::new(),
         1 => "; 1 more is a time, to which the threshold does not apply".to_owned(),

@@ -47,12 +47,12 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     exports.check()?;
     let run = read(run, exports.needs_samples())?;
     let plots = plots(arguments.plot, arguments.no_plot);
-    show(&Shown { run, samples: false, table: *table, plots }, exports, output)?;
+    show(&RunToShow { run, samples: false, table: *table, plots }, exports, output)?;
     Ok(ExitStatus::Success)
 }
 
 /// A run that is shown or written.
-pub(super) struct Shown {
+pub(super) struct RunToShow {
     pub(super) run: Run,
     /// Whether its JSON has the raw samples.
     pub(super) samples: bool,
@@ -62,8 +62,12 @@ pub(super) struct Shown {
 }
 
 /// Writes a run to files; without any, shows it.
-pub(super) fn show(shown: &Shown, exports: &Exports, output: &mut Output) -> anyhow::Result<()> {
-    let Shown { run: Run { record, study }, samples, table, plots } = shown;
+pub(super) fn show(
+    shown: &RunToShow,
+    exports: &Exports,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    let RunToShow { run: Run { record, study }, samples, table, plots } = shown;
     let study = study.as_ref();
     if exports.is_empty() {
         return output.write(&run_text::any(record, study, *plots));

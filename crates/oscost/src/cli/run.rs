@@ -7,7 +7,7 @@ use super::run_text;
 use super::terminal::Terminal;
 use super::values::{ProgramArguments, effort, label, plots, positive};
 use crate::app::run::{Request, run as measure};
-use crate::app::{Measured, Retention};
+use crate::app::{CompletedRun, Retention};
 
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
@@ -131,7 +131,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         },
         no_wait: arguments.no_wait,
     };
-    let Measured { record, study, kept_as, ended } = measure(&request, &Terminal::new())?;
+    let CompletedRun { record, study, kept_as, ended } = measure(&request, &Terminal::new())?;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table: Table::Rows };
     let text = || run_text::single(&record, study, plots);

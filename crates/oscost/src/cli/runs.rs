@@ -3,7 +3,7 @@
 use super::exit::ExitStatus;
 use super::exports::{Exports, Table};
 use super::output::{Destination, Output, report_line};
-use super::report::{Shown, show};
+use super::report::{RunToShow, show};
 use super::terminal::Terminal;
 use super::values::plots;
 use crate::app::report::with_study;
@@ -83,7 +83,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             exports.check()?;
             let record = runs::export(&run, samples || exports.needs_samples())?;
             let shown =
-                Shown { run: with_study(record), samples, table, plots: plots(plot, no_plot) };
+                RunToShow { run: with_study(record), samples, table, plots: plots(plot, no_plot) };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run } => {

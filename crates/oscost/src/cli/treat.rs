@@ -6,7 +6,7 @@ use super::exit::{ExitStatus, not_started};
 use super::output::{Output, report_line};
 use super::terminal::Terminal;
 use crate::app::UsageError;
-use crate::app::treat::{Listed, Works, exec, list};
+use crate::app::treat::{TreatmentListing, Works, exec, list};
 use crate::report;
 use crate::report::treatments::{Here, Row};
 
@@ -73,7 +73,7 @@ fn write_list(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Success)
 }
 
-fn row(Listed { kind, values, works }: Listed) -> Row {
+fn row(TreatmentListing { kind, values, works }: TreatmentListing) -> Row {
     let (here, why) = match works {
         Works::Yes => (Here::Yes, None),
         Works::No(why) => (Here::No, Some(why)),

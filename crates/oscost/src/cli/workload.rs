@@ -2,7 +2,7 @@
 
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use crate::app::workload::{self, Listed, PreparedFolder};
+use crate::app::workload::{self, PreparedFolder, WorkloadListing};
 use crate::report;
 use crate::report::workloads::Workload;
 
@@ -63,7 +63,7 @@ pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Re
     Ok(ExitStatus::Success)
 }
 
-fn row(Listed { id, asks, missing }: Listed) -> Workload {
+fn row(WorkloadListing { id, asks, missing }: WorkloadListing) -> Workload {
     let (lacks, hint) = missing.map_or_else(Default::default, |it| (it.lacks, it.hint));
     Workload { id, question: asks, lacks, hint }
 }

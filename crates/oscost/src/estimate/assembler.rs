@@ -7,7 +7,7 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
 use super::clock_rate::{ClockRate, clock_rate};
-use super::comparison::interleaved::{Control, Interleaved};
+use super::comparison::interleaved::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::curve::{Curves, curves};
 use super::half_round_trip::half_round_trips;
@@ -204,7 +204,7 @@ impl Assembler {
         let comparisons = clock_rate(&self.own.calibrations).map(|rate| {
             let (pairings, controls) = (&self.pairings[..], &self.controls[..]);
             let (states, clock) = (&self.rows[..], &rate.clock);
-            Interleaved { states, rows: &rows, pairings, controls, clock }.comparisons()
+            InterleavedRun { states, rows: &rows, pairings, controls, clock }.comparisons()
         });
         let machines = std::iter::once(&self.own).chain(&self.others);
         let machines = machines.filter_map(MachineState::machine).collect();

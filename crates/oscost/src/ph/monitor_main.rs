@@ -440,8 +440,8 @@ mod tests {
 
     #[test]
     fn a_closed_output_ends_the_monitor() {
-        struct Closed;
-        impl Write for Closed {
+        struct ClosedOutput;
+        impl Write for ClosedOutput {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
                 Err(io::ErrorKind::BrokenPipe.into())
             }
@@ -449,7 +449,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut output = Output { to: &mut Closed, pipe: None, reports: true, dropped: 0 };
+        let mut output = Output { to: &mut ClosedOutput, pipe: None, reports: true, dropped: 0 };
         assert!(output.report(&MonitorEvent::Ready).is_err());
     }
 }

@@ -37,5 +37,5 @@ pub use file::Store;
 pub use import::{MAX_IMPORT_BYTES, validate};
 pub use limits::MAX_PREDICTIONS;
 pub use listing::Listing;
-pub use read::Stored;
+pub use read::StoredRun;
 pub use summary::{Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun};

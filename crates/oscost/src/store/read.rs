@@ -14,7 +14,7 @@ const MAX_NAMED_RUNS: usize = 5;
 
 /// A stored run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stored {
+pub enum StoredRun {
     /// The journal of a run that was measured here: its record is computed from it.
     Journal(Vec<Entry>),
     /// The record of a run that was imported.
@@ -53,7 +53,7 @@ impl Store {
     }
 
     /// The run with exactly this id.
-    pub fn load(&self, id: &str) -> Result<Stored, StoreError> {
+    pub fn load(&self, id: &str) -> Result<StoredRun, StoreError> {
         load(&self.conn, id).map_err(|cause| self.error(format!("read run {id} from"), cause))
     }
 }
@@ -95,7 +95,7 @@ fn listing(row: &Row<'_>) -> Result<Listing, Cause> {
     })
 }
 
-fn load(conn: &Connection, id: &str) -> Result<Stored, Cause> {
+fn load(conn: &Connection, id: &str) -> Result<StoredRun, Cause> {
     // One transaction, so that another process cannot delete the run between the two queries.
     let tx = conn.unchecked_transaction()?;
     let (key, record) = tx
@@ -106,9 +106,9 @@ fn load(conn: &Connection, id: &str) -> Result<Stored, Cause> {
     match record {
         Some(json) => {
             let record = serde_json::from_str(&json);
-            Ok(Stored::Imported(record.map_err(|error| damaged("its record", error))?))
+            Ok(StoredRun::Imported(record.map_err(|error| damaged("its record", error))?))
         }
-        None => Ok(Stored::Journal(journal(&tx, key)?)),
+        None => Ok(StoredRun::Journal(journal(&tx, key)?)),
     }
 }
 

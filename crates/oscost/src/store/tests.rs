@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::error::Cause;
 use super::file::Store;
-use super::read::Stored;
+use super::read::StoredRun;
 use super::schema;
 
 const ID: &str = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b";
@@ -91,8 +91,8 @@ fn a_full_disk_loses_only_the_entry_that_did_not_fit() {
     assert!(kept > 2, "only {kept}");
 
     let workers = |store: &Store| match store.load(ID).unwrap() {
-        Stored::Journal(entries) => entries[1..].to_vec(),
-        Stored::Imported(_) => panic!("imported"),
+        StoredRun::Journal(entries) => entries[1..].to_vec(),
+        StoredRun::Imported(_) => panic!("imported"),
     };
     let expected: Vec<Entry> = (0..kept).map(|at| worker(at.into())).collect();
     assert_eq!(workers(&store), expected);

@@ -31,7 +31,7 @@ pub mod unit;
 pub mod verdict;
 
 pub use built_in::{built_in_names, find_built_in};
-pub use published::Published;
+pub use published::PublishedFigure;
 pub use rounds::IntervalEstimate;
 pub use study::{
     Column, ExpectedDuration, Figure, NO_PEER, Note, NoteCondition, Protocol, PublishedPrediction,

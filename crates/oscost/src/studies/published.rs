@@ -6,7 +6,7 @@ use super::bound::Bound;
 
 /// A published figure: its text and its numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Published {
+pub struct PublishedFigure {
     /// The text as published: the figure, optionally followed by something in brackets.
     pub text: String,
     /// The lower end of a range, or the figure itself.
@@ -21,7 +21,7 @@ pub struct Published {
     pub deviation_decimals: Option<usize>,
 }
 
-impl Published {
+impl PublishedFigure {
     /// The figure; `None` for a range or a bound.
     pub fn single(&self) -> Option<f64> {
         (self.low == self.high && !self.is_bound).then_some(self.low)
@@ -107,8 +107,8 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Published {
-        Published::parse(text, 24).unwrap().unwrap()
+    fn read(text: &str) -> PublishedFigure {
+        PublishedFigure::parse(text, 24).unwrap().unwrap()
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         }
         let range = read("4-6 us");
         assert_eq!((range.low, range.high, range.is_bound), (4.0, 6.0, false));
-        assert_eq!(Published::parse("-", 24), Ok(None));
+        assert_eq!(PublishedFigure::parse("-", 24), Ok(None));
     }
 
     #[test]
@@ -164,10 +164,12 @@ mod tests {
             "1e3 4",
             "5 \u{202e}",
         ] {
-            assert!(Published::parse(text, 24).is_err(), "{text:?}");
+            assert!(PublishedFigure::parse(text, 24).is_err(), "{text:?}");
         }
         assert!(
-            Published::parse("1234567890 (12345.6)", 18).unwrap_err().contains("18 characters")
+            PublishedFigure::parse("1234567890 (12345.6)", 18)
+                .unwrap_err()
+                .contains("18 characters")
         );
     }
 
@@ -184,7 +186,7 @@ mod tests {
 
         #[test]
         fn any_text_is_parsed_or_refused(text in "\\PC{0,24}|[-0-9.,<>~x()% ]{0,24}") {
-            if let Ok(Some(it)) = Published::parse(&text, 24) {
+            if let Ok(Some(it)) = PublishedFigure::parse(&text, 24) {
                 prop_assert!(it.low > 0.0 && it.low <= it.high && it.high.is_finite());
             }
         }

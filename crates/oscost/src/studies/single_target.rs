@@ -11,7 +11,7 @@ use super::bound::PredictionResult;
 use super::condition::{self, Condition, ConditionResult};
 use super::formula::Variables;
 use super::judgement::{JudgedClaim, RunFigures, judge_single_target};
-use super::published::Published;
+use super::published::PublishedFigure;
 use super::rounds::{IntervalEstimate, Rounds};
 use super::study::{Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow};
 use super::two_targets::notes;
@@ -65,7 +65,7 @@ pub struct ColumnResult<'a> {
     /// The column, as it is in this row.
     pub figure: Figure,
     /// The published figure.
-    pub published: Option<&'a Published>,
+    pub published: Option<&'a PublishedFigure>,
     /// The figure by the study's statistic.
     pub by_study_statistic: Option<StudyStatistic<'a>>,
     /// The figure by oscost's own estimate.
@@ -282,7 +282,12 @@ impl<'a> TableJoin<'a, '_> {
         }
     }
 
-    fn cell(&self, at: usize, figure: Figure, then: Option<&'a Published>) -> ColumnResult<'a> {
+    fn cell(
+        &self,
+        at: usize,
+        figure: Figure,
+        then: Option<&'a PublishedFigure>,
+    ) -> ColumnResult<'a> {
         let size = figure.unit.size(self.rates);
         let here = self.by_statistic(at, &figure);
         let own = self.by_estimate(at, &figure);
@@ -371,10 +376,10 @@ impl<'a> TableJoin<'a, '_> {
         // If only its parts are predicted, the whole is their sum.
         let parts = || {
             let [hardware, software] = [&printed.hardware, &printed.software]
-                .map(|part| part.as_ref().map(Published::bound));
+                .map(|part| part.as_ref().map(PublishedFigure::bound));
             Some(hardware?.sum(&software?))
         };
-        let bound = printed.total.as_ref().map(Published::bound).or_else(parts);
+        let bound = printed.total.as_ref().map(PublishedFigure::bound).or_else(parts);
         let first = cells.first()?;
         let measured = self.all[at];
         let size = first.figure.unit.size(self.rates);

@@ -5,7 +5,7 @@ use oscost_model::study_method::StudyMethod;
 use super::claim::Claim;
 use super::condition::Condition;
 use super::formula::Formula;
-use super::published::Published;
+use super::published::PublishedFigure;
 use super::unit::{ClockRates, TableUnit};
 
 /// The reason in the record for a row that needs a second machine.
@@ -156,7 +156,7 @@ pub struct TableRow {
     /// Its line in the study's file, from 1.
     pub line: usize,
     /// The published figures, one for each column.
-    pub published: Vec<Option<Published>>,
+    pub published: Vec<Option<PublishedFigure>>,
     /// What the study had predicted.
     pub predicted: Option<PublishedPrediction>,
     /// Notes on it.
@@ -176,11 +176,11 @@ pub enum Subject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedPrediction {
     /// The hardware's part.
-    pub hardware: Option<Published>,
+    pub hardware: Option<PublishedFigure>,
     /// The software's part.
-    pub software: Option<Published>,
+    pub software: Option<PublishedFigure>,
     /// The whole.
-    pub total: Option<Published>,
+    pub total: Option<PublishedFigure>,
 }
 
 impl TableRow {

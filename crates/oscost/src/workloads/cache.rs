@@ -57,7 +57,7 @@ pub enum CacheError {
 
 /// The result of a preparation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prepared {
+pub enum PreparationOutcome {
     /// It filled the directory.
     Now,
     /// The directory was filled before, by the same commands.
@@ -99,7 +99,7 @@ pub fn prepare(
     spec: &Spec,
     environment: &RunEnvironment,
     output: &mut dyn Write,
-) -> Result<Prepared, CacheError> {
+) -> Result<PreparationOutcome, CacheError> {
     let prepare = spec.prepare.as_ref().ok_or_else(|| CacheError::Nothing(spec.id.clone()))?;
     let missing = spec.missing_needs();
     if !missing.lacks.is_empty() {
@@ -108,7 +108,7 @@ pub fn prepare(
     let paths = CachePaths::of(spec, environment);
     let lock = paths.lock()?;
     if state(spec, environment) == State::Ready {
-        return Ok(Prepared::Already);
+        return Ok(PreparationOutcome::Already);
     }
     // Left over by a killed preparation.
     remove(&paths.staging)?;
@@ -122,7 +122,7 @@ pub fn prepare(
         // The error of the preparation is reported, not one of this.
         let _ = remove(&paths.staging);
     }
-    filled.map(|()| Prepared::Now)
+    filled.map(|()| PreparationOutcome::Now)
 }
 
 /// Deletes the cache directory of a workload and leftovers of a killed preparation; `false` if there

@@ -21,7 +21,7 @@ mod spec;
 
 use std::sync::LazyLock;
 
-pub use cache::{CacheError, Prepared, clean, prepare};
+pub use cache::{CacheError, PreparationOutcome, clean, prepare};
 pub use command::of_command;
 pub use environment::RunEnvironment;
 pub use figures::figures;

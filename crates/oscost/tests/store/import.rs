@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use oscost::store::{Cause, ImportError, MAX_IMPORT_BYTES, Stored, validate};
+use oscost::store::{Cause, ImportError, MAX_IMPORT_BYTES, StoredRun, validate};
 use serde_json::{Value, json};
 
 use super::examples::{id, worker};
@@ -34,7 +34,7 @@ fn an_imported_record_is_listed_loaded_and_deleted_like_any_run() {
     assert_eq!((listed.rows_requested, listed.workers), (Some(2), 2));
     assert!(listed.imported && listed.complete);
     assert_eq!(store.find("last").unwrap(), id(1));
-    assert_eq!(store.load(&id(1)).unwrap(), Stored::Imported(Box::new(record())));
+    assert_eq!(store.load(&id(1)).unwrap(), StoredRun::Imported(Box::new(record())));
     // It has no journal that could grow.
     let error = store.append(&id(1), &worker(0, 1)).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");

@@ -10,7 +10,7 @@ mod kill;
 mod open;
 mod record;
 
-use oscost::store::{Cause, FindError, Store, Stored, samples};
+use oscost::store::{Cause, FindError, Store, StoredRun, samples};
 use oscost_model::journal::{Entry, RunHeader, WorkerOutcome};
 use oscost_model::seed::Seed;
 use oscost_model::worker::Sample;
@@ -44,8 +44,8 @@ fn begin(store: &mut Store, id: &str, second: u32) {
 
 fn journal(store: &Store, id: &str) -> Vec<Entry> {
     match store.load(id).unwrap() {
-        Stored::Journal(entries) => entries,
-        Stored::Imported(_) => panic!("run {id} was imported"),
+        StoredRun::Journal(entries) => entries,
+        StoredRun::Imported(_) => panic!("run {id} was imported"),
     }
 }
 

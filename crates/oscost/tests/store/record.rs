@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oscost::store::{Stored, validate};
+use oscost::store::{StoredRun, validate};
 
 use oscost_model::point::Point;
 use oscost_model::record::{
@@ -30,7 +30,7 @@ fn a_record_of_version_1_is_imported() {
     assert_eq!(validate(&bytes).unwrap(), record());
     let (_folder, mut store) = new_store();
     let id = store.import(&bytes).unwrap();
-    assert_eq!(store.load(&id).unwrap(), Stored::Imported(Box::new(record())));
+    assert_eq!(store.load(&id).unwrap(), StoredRun::Imported(Box::new(record())));
 }
 
 fn estimate(median: f64, repetitions: u32) -> Estimate {

@@ -1,7 +1,7 @@
 //! Waiting for one of many descriptors, and other costs that grow with their number.
 
 use super::prelude::*;
-use crate::bench::When;
+use crate::bench::PointFilter;
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 
 mod axes;
@@ -36,7 +36,7 @@ const EPOLL_ONLY: &str = "only epoll(7) can wake fewer than all waiters (EPOLLEX
 
 /// Upper bound of setup and teardown per descriptor: for connections whose every call is stopped by
 /// a tracer while calls are counted.
-const SETUP: When = &[("fds", "500")];
+const SETUP: PointFilter = &[("fds", "500")];
 
 /// The defaults of this family.
 const DEFAULTS: Bench = Bench { in_price_list: false, setup_us: SETUP, ..Bench::DEFAULT };
@@ -386,9 +386,9 @@ const BENCHES: &[Bench] = &[
     server::SERVER,
 ];
 
-const BUILD_100: When = &[("act", "build"), ("method", "epoll"), ("fds", "100")];
-const BUILD_1000: When = &[("act", "build"), ("method", "epoll"), ("fds", "1000")];
-const BUILD_10000: When = &[("act", "build"), ("method", "epoll"), ("fds", "10000")];
+const BUILD_100: PointFilter = &[("act", "build"), ("method", "epoll"), ("fds", "100")];
+const BUILD_1000: PointFilter = &[("act", "build"), ("method", "epoll"), ("fds", "1000")];
+const BUILD_10000: PointFilter = &[("act", "build"), ("method", "epoll"), ("fds", "10000")];
 
 /// The calls that trigger an event, and wait until it has been handled and all sleep again.
 const EVENT_CALLS: &[ExpectedCall] = &[

@@ -7,7 +7,7 @@
 //! shared and nothing is inherited.
 
 use super::prelude::*;
-pub(super) use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
+pub(super) use crate::kernel::net::control_stream::{ControlStream, InterruptHandler};
 
 mod channel;
 mod content;

@@ -7,7 +7,7 @@ use crate::kernel::file::scratch_file::ScratchFile;
 use crate::kernel::file::write::{SyncMethod, WriteMethod, Writer};
 
 use super::prelude::*;
-use crate::bench::{Floor, When};
+use crate::bench::{Floor, PointFilter};
 
 mod axes;
 mod body;
@@ -24,9 +24,9 @@ pub(super) const FAMILY: Family = Family {
 };
 
 /// A slow disk takes a file at 25 MB/s, and it is written and read a few times.
-const FILE_SETUP: When = &[("file_mib", "100000")];
+const FILE_SETUP: PointFilter = &[("file_mib", "100000")];
 /// A slow disk takes a millisecond to create and unlink a file.
-const DIRECTORY_SETUP: When = &[("files", "1000")];
+const DIRECTORY_SETUP: PointFilter = &[("files", "1000")];
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const NO_COLD_MEMORY: Need =
     Need::not_applicable("a file in memory cannot be cold").when(&[("where", "tmpfs"), COLD]);

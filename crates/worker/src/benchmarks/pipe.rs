@@ -7,7 +7,7 @@
 use super::exchange::{Channel, Direction, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
 use super::placement::{cpu_of_peer, cpu_of_timed_peer};
 use super::prelude::*;
-use crate::bench::{When, each_end};
+use crate::bench::{PointFilter, each_end};
 
 mod mechanisms;
 #[cfg(test)]
@@ -66,14 +66,14 @@ const CAPACITY: Axis = Axis {
     default_points: Points::Implied("system"),
 };
 
-const PIPE: When = &[("by", "pipe")];
-const FIFO: When = &[("by", "fifo")];
-const VMSPLICE: When = &[("by", "vmsplice")];
-const SPLICE: When = &[("by", "splice")];
-const MQ: When = &[("by", "mq")];
-const SYSV_MQ: When = &[("by", "sysv-mq")];
-const FUTEX: When = &[("by", "shm-futex")];
-const PROCESS_VM: When = &[("by", "process-vm")];
+const PIPE: PointFilter = &[("by", "pipe")];
+const FIFO: PointFilter = &[("by", "fifo")];
+const VMSPLICE: PointFilter = &[("by", "vmsplice")];
+const SPLICE: PointFilter = &[("by", "splice")];
+const MQ: PointFilter = &[("by", "mq")];
+const SYSV_MQ: PointFilter = &[("by", "sysv-mq")];
+const FUTEX: PointFilter = &[("by", "shm-futex")];
+const PROCESS_VM: PointFilter = &[("by", "process-vm")];
 
 /// A pipe transfers its bytes page by page, so a large message may arrive in as many parts.
 const PAGE: u64 = 4_096;

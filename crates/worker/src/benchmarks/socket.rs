@@ -6,7 +6,7 @@
 use super::exchange::{Direction, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
 use super::placement::cpu_of_timed_peer;
 use super::prelude::*;
-use crate::bench::{ServeFn, When, each_end};
+use crate::bench::{PointFilter, ServeFn, each_end};
 
 mod connect;
 mod endpoint;
@@ -79,20 +79,20 @@ const PEER_CPU_BOTH: Axis = Axis {
     ..PEER_CPU
 };
 
-const UDP: When = &[("by", "udp")];
-const IO_URING: When = &[("via", "io-uring")];
-const SENDFILE: When = &[("via", "sendfile")];
-const ZEROCOPY: When = &[("via", "zerocopy")];
-const COPY_TCP: When = &[("by", "tcp"), ("via", "copy")];
-const COPY_STREAM: When = &[("by", "unix-stream"), ("via", "copy")];
-const COPY_PAIR: When = &[("by", "socketpair"), ("via", "copy")];
-const DGRAM: When = &[("by", "unix-dgram")];
-const SEQPACKET: When = &[("by", "unix-seqpacket")];
-const TCP: When = &[("by", "tcp")];
-const UNIX: When = &[("by", "unix-stream")];
-const PAIR: When = &[("by", "socketpair")];
-const SAME: When = &[("peer_cpu", "same")];
-const OTHER: When = &[("peer_cpu", "other")];
+const UDP: PointFilter = &[("by", "udp")];
+const IO_URING: PointFilter = &[("via", "io-uring")];
+const SENDFILE: PointFilter = &[("via", "sendfile")];
+const ZEROCOPY: PointFilter = &[("via", "zerocopy")];
+const COPY_TCP: PointFilter = &[("by", "tcp"), ("via", "copy")];
+const COPY_STREAM: PointFilter = &[("by", "unix-stream"), ("via", "copy")];
+const COPY_PAIR: PointFilter = &[("by", "socketpair"), ("via", "copy")];
+const DGRAM: PointFilter = &[("by", "unix-dgram")];
+const SEQPACKET: PointFilter = &[("by", "unix-seqpacket")];
+const TCP: PointFilter = &[("by", "tcp")];
+const UNIX: PointFilter = &[("by", "unix-stream")];
+const PAIR: PointFilter = &[("by", "socketpair")];
+const SAME: PointFilter = &[("peer_cpu", "same")];
+const OTHER: PointFilter = &[("peer_cpu", "other")];
 
 /// The payload of a UDP datagram: a larger message takes several.
 const DATAGRAM_BYTES: u64 = 65_507;

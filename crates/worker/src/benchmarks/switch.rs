@@ -4,7 +4,7 @@
 //! same calls made by one process to itself are the point `peer_cpu=none`, a row of its own.
 
 use super::prelude::*;
-use crate::bench::{ExpectedCall, When, each_end};
+use crate::bench::{ExpectedCall, PointFilter, each_end};
 
 mod handoff;
 mod mechanisms;
@@ -42,13 +42,13 @@ const ENDS: &[Axis] = &[BETWEEN, PEER_CPU];
 /// The calls of an end that sends and receives bytes.
 const WRITE_AND_READ: &[ExpectedCall] = &[each_end("write", 1), each_end("read", 1)];
 
-const PROCESSES: When = &[("between", "processes")];
-const THREADS: When = &[("between", "threads")];
-const STAYS: When = &[("peer", "stays")];
-const EXITS: When = &[("peer", "exits")];
-const SAME: When = &[("peer_cpu", "same")];
-const OTHER: When = &[("peer_cpu", "other")];
-const NONE: When = &[("peer_cpu", "none")];
+const PROCESSES: PointFilter = &[("between", "processes")];
+const THREADS: PointFilter = &[("between", "threads")];
+const STAYS: PointFilter = &[("peer", "stays")];
+const EXITS: PointFilter = &[("peer", "exits")];
+const SAME: PointFilter = &[("peer_cpu", "same")];
+const OTHER: PointFilter = &[("peer_cpu", "other")];
+const NONE: PointFilter = &[("peer_cpu", "none")];
 
 /// What a round trip contains: on one CPU all the calls of both ends, one after the other; on two,
 /// those of one end. `calls` is the number of calls per end.

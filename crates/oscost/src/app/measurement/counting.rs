@@ -8,7 +8,7 @@ use oscost_model::target::Target;
 use oscost_model::treatment::TreatmentSet;
 use oscost_stats::interval::Nominal;
 
-use super::retention::{Measured, Retention, observe};
+use super::retention::{CompletedRun, Retention, observe};
 use super::run_header::run_header;
 use crate::app::observer::Observer;
 use crate::app::selection::cases::Selection;
@@ -50,7 +50,7 @@ pub(crate) fn count(
     selection: &Selection,
     request: CountRequest,
     options: ConnectOptions<'_, '_>,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<CompletedRun> {
     let ConnectOptions { interrupt, observer, .. } = options;
     let mut kernels: Vec<Kernel> = Vec::new();
     for CountedTarget { machine, .. } in &request.targets {

@@ -23,7 +23,7 @@ pub struct Retention {
 }
 
 /// A run that has ended, with what was measured until then.
-pub struct Measured {
+pub struct CompletedRun {
     /// The record.
     pub record: Record,
     /// The study that it was measured for.
@@ -52,7 +52,7 @@ pub(crate) fn observe(
     retention: Retention,
     observer: &dyn Observer,
     measure: impl FnOnce(&mut dyn RunObserver) -> Result<RunEnd, RunError>,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<CompletedRun> {
     let mut recorder = Recorder {
         assembler: Assembler::default(),
         keeper: Keeper::open(retention.keep, header, observer),
@@ -74,7 +74,7 @@ pub(crate) fn observe(
         RunEnd::Completed => Completion::Complete,
     });
     let kept_as = keeper.store.is_some().then_some(keeper.id);
-    Ok(Measured { record, study: None, kept_as, ended })
+    Ok(CompletedRun { record, study: None, kept_as, ended })
 }
 
 /// Whether a requested case could not be measured although nothing that it needs is missing.

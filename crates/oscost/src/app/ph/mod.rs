@@ -5,11 +5,11 @@ mod profiles;
 mod serve;
 mod status;
 
-pub use monitor::{Ended, Request, train, watch};
-pub use profiles::{Loaded, Profiles, Saved, delete_gone, list, load, save, show};
+pub use monitor::{MonitoringEnd, Request, train, watch};
+pub use profiles::{LoadSummary, ProfileText, Profiles, delete_gone, list, load, save, show};
 #[cfg(feature = "ebpf")]
 pub use serve::clean_up;
-pub use serve::{ServeRequest, Served, serve};
+pub use serve::{MonitorOutcome, ServeRequest, serve};
 pub use status::{Availability, Requirement, Status, status};
 
 pub use super::results::profile_files::Unreadable;

@@ -42,7 +42,7 @@ pub struct Request {
 
 /// How monitoring ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum MonitoringEnd {
     /// By itself.
     Done,
     /// With this exit status: the command's own, or that of a signal.
@@ -57,7 +57,7 @@ pub enum Ended {
 }
 
 /// Learns the call sequences of executables.
-pub fn train(request: &Request, observer: &dyn Observer) -> anyhow::Result<Ended> {
+pub fn train(request: &Request, observer: &dyn Observer) -> anyhow::Result<MonitoringEnd> {
     let mut show = |event: &MonitorEvent| {
         if let MonitorEvent::Ended(_) = event {
             observer.status("`oscost ph profiles` shows what was learnt");
@@ -72,7 +72,7 @@ pub fn watch(
     request: &Request,
     observer: &dyn Observer,
     report: &mut dyn FnMut(&Anomaly, &CallNames) -> io::Result<()>,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<MonitoringEnd> {
     let names = CallNames::native();
     let mut show = |event: &MonitorEvent| match event {
         MonitorEvent::Anomaly(anomaly) => report(anomaly, &names),
@@ -87,7 +87,7 @@ fn monitor(
     request: &Request,
     observer: &dyn Observer,
     show: &mut dyn FnMut(&MonitorEvent) -> io::Result<()>,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<MonitoringEnd> {
     check_window(request.constants.window)?;
     let interrupt = Interrupt::listen().context("cannot listen for signals")?;
     if let Some(process) = measuring_process(&MachineLock::acquire()) {
@@ -108,7 +108,10 @@ fn monitor(
 }
 
 /// Ends the command, and combines its end with the monitor's.
-fn end(monitored: Result<(), MonitorError>, run: MonitoredRun<'_>) -> anyhow::Result<Ended> {
+fn end(
+    monitored: Result<(), MonitorError>,
+    run: MonitoredRun<'_>,
+) -> anyhow::Result<MonitoringEnd> {
     let ended = run.end();
     match monitored {
         Ok(()) => ended,
@@ -201,7 +204,7 @@ impl MonitoredRun<'_> {
     }
 
     /// Waits for a command that outlives its monitor; after Ctrl-C it is asked to end.
-    fn end(mut self) -> anyhow::Result<Ended> {
+    fn end(mut self) -> anyhow::Result<MonitoringEnd> {
         let is_interrupted = self.is_interrupted();
         if let CommandState::Running(child) = &mut self.state {
             if is_interrupted && let Ok(pid) = i32::try_from(child.id()) {
@@ -212,16 +215,18 @@ impl MonitoredRun<'_> {
             self.state = CommandState::Ended(status);
         }
         Ok(match self.state {
-            _ if is_interrupted => Ended::WithStatus(self.interrupt.exit_status()),
-            CommandState::Waiting | CommandState::Running(_) => Ended::Done,
+            _ if is_interrupted => MonitoringEnd::WithStatus(self.interrupt.exit_status()),
+            CommandState::Waiting | CommandState::Running(_) => MonitoringEnd::Done,
             CommandState::Ended(status) => {
                 let code = status.code().or(status.signal().map(|signal| 128 + signal));
-                Ended::WithStatus(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+                MonitoringEnd::WithStatus(
+                    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+                )
             }
             CommandState::NotStarted(error) => {
                 let program = self.command.first().map(|it| it.to_string_lossy());
                 let program = display_text(&program.unwrap_or_default(), MAX_LETTERS);
-                Ended::NotStarted { program, error }
+                MonitoringEnd::NotStarted { program, error }
             }
         })
     }

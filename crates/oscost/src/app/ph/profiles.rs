@@ -83,7 +83,7 @@ pub fn delete_gone() -> anyhow::Result<Vec<Profile>> {
 }
 
 /// Profiles as one text.
-pub struct Saved {
+pub struct ProfileText {
     /// The text.
     pub text: String,
     /// How many profiles it has.
@@ -93,7 +93,7 @@ pub struct Saved {
 }
 
 /// All profiles that can be read, as one text.
-pub fn save() -> anyhow::Result<Saved> {
+pub fn save() -> anyhow::Result<ProfileText> {
     let found = find_all(&profile_folder()?)?;
     let unreadable = unreadable(&found);
     let profiles = found.profiles;
@@ -102,11 +102,11 @@ pub fn save() -> anyhow::Result<Saved> {
         let (most, mib) = (profile_file::MAX_PROFILES, profile_file::MAX_COLLECTION_BYTES >> 20);
         format!("cannot save {count} profiles: one file takes {most}, and {mib} MiB of them")
     })?;
-    Ok(Saved { text, count, unreadable })
+    Ok(ProfileText { text, count, unreadable })
 }
 
 /// Profiles that were loaded.
-pub struct Loaded {
+pub struct LoadSummary {
     /// How many.
     pub count: usize,
     /// How many of them belong to files that do not exist here, or have changed.
@@ -116,7 +116,7 @@ pub struct Loaded {
 }
 
 /// Keeps the profiles of such a text.
-pub fn load(file: &str, observer: &dyn Observer) -> anyhow::Result<Loaded> {
+pub fn load(file: &str, observer: &dyn Observer) -> anyhow::Result<LoadSummary> {
     let shown = |text: &str| display_text(text, MAX_LETTERS);
     let bytes = read_file(file, profile_file::MAX_COLLECTION_BYTES)?;
     let profiles =
@@ -127,7 +127,7 @@ pub fn load(file: &str, observer: &dyn Observer) -> anyhow::Result<Loaded> {
         let path = shown(&path.to_string_lossy());
         observer.note(&format!("a file that was not a profile is now {path}"));
     }
-    Ok(Loaded {
+    Ok(LoadSummary {
         count: profiles.len(),
         foreign: profiles.iter().filter(|profile| !is_here(profile)).count(),
         normal: profiles.iter().filter(|profile| profile.state == State::Normal).count(),

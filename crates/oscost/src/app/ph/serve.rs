@@ -22,7 +22,7 @@ pub struct ServeRequest {
 
 /// Whether the monitor could run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum MonitorOutcome {
     /// It ran to its end.
     Done,
     /// A requirement is missing, and was reported.
@@ -35,7 +35,7 @@ pub fn serve(
     request: ServeRequest,
     input: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
-) -> anyhow::Result<Served> {
+) -> anyhow::Result<MonitorOutcome> {
     use crate::app::results::user_data::profile_folder;
     use crate::ph::monitor_main;
     use crate::ph::monitor_process::MonitorOptions;
@@ -49,8 +49,8 @@ pub fn serve(
     let options = MonitorOptions { constants, tree };
     let task = monitor_main::MonitorTask { options, folder, save_profiles, report_events: !quiet };
     Ok(match monitor_main::run_monitor(&task, input, output)? {
-        monitor_main::MonitorExit::Completed => Served::Done,
-        monitor_main::MonitorExit::Missing => Served::Missing,
+        monitor_main::MonitorExit::Completed => MonitorOutcome::Done,
+        monitor_main::MonitorExit::Missing => MonitorOutcome::Missing,
     })
 }
 
@@ -60,7 +60,7 @@ pub fn serve(
     _: ServeRequest,
     _: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
-) -> anyhow::Result<Served> {
+) -> anyhow::Result<MonitorOutcome> {
     use crate::ph::monitor_process::MonitorEvent;
     use crate::ph::requirements::{Availability, BUILD, check_requirements};
     let needs = check_requirements(BUILD, std::path::Path::new("/"));
@@ -69,7 +69,7 @@ pub fn serve(
         missing.map(|need| format!("{}: {}", need.name, need.detail)).collect();
     let event = MonitorEvent::Missing { why: missing.join("; ") };
     writeln!(output, "{}", serde_json::to_string(&event)?)?;
-    Ok(Served::Missing)
+    Ok(MonitorOutcome::Missing)
 }
 
 /// Continues the processes that a monitor process has stopped, when that has ended.

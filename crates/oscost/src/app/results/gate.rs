@@ -8,7 +8,7 @@ pub use crate::estimate::comparison::threshold::Threshold;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gate {
     /// No row is significantly slower by more than the threshold.
-    Passed(Passed),
+    Passed(GatePass),
     /// The control, in which nothing differs, shows an effect.
     ControlFailed,
     /// No row of one side could be compared with one of the other.
@@ -24,7 +24,7 @@ pub enum Gate {
 
 /// How many rows a passed gate judged, and with what power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct GatePass {
     /// Rows that the threshold applies to.
     pub judged: usize,
     /// The judged rows in which a change of that size would have been detected.
@@ -53,5 +53,5 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], threshold: Thre
         return Gate::Regressed;
     }
     let powered = comparisons.iter().filter(|it| threshold.would_detect(it)).count();
-    Gate::Passed(Passed { judged, powered, not_judged: comparisons.len() - judged })
+    Gate::Passed(GatePass { judged, powered, not_judged: comparisons.len() - judged })
 }

@@ -8,7 +8,7 @@ use oscost_model::record::Record;
 use super::user_data::open_store;
 use crate::app::error::UsageError;
 use crate::estimate::Assembler;
-use crate::store::{MAX_IMPORT_BYTES, Store, Stored, validate};
+use crate::store::{MAX_IMPORT_BYTES, Store, StoredRun, validate};
 
 /// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`.
 pub(crate) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result<Record> {
@@ -19,10 +19,10 @@ pub(crate) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result
 /// or as imported.
 pub(crate) fn load(store: &Store, id: &str, samples: bool) -> anyhow::Result<Record> {
     match store.load(id)? {
-        Stored::Journal(entries) => Assembler::read(&entries)
+        StoredRun::Journal(entries) => Assembler::read(&entries)
             .record(samples)
             .with_context(|| format!("run {id} never began")),
-        Stored::Imported(record) => Ok(*record),
+        StoredRun::Imported(record) => Ok(*record),
     }
 }
 

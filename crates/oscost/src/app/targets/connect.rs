@@ -16,7 +16,7 @@ use crate::run::{
 
 /// What to do while another run has the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnBusy {
+pub(crate) enum BusyPolicy {
     /// Wait until it ends.
     Wait,
     /// Fail.
@@ -25,10 +25,10 @@ pub(crate) enum OnBusy {
     Continue,
 }
 
-impl OnBusy {
+impl BusyPolicy {
     /// By the option `--no-wait`.
     pub(crate) fn by_flag(no_wait: bool) -> Self {
-        if no_wait { OnBusy::Fail } else { OnBusy::Wait }
+        if no_wait { BusyPolicy::Fail } else { BusyPolicy::Wait }
     }
 }
 
@@ -37,7 +37,7 @@ impl OnBusy {
 pub(crate) struct ConnectOptions<'a, 'o> {
     /// Ends waiting and the session.
     pub(crate) interrupt: &'a Interrupt,
-    pub(crate) on_busy: OnBusy,
+    pub(crate) on_busy: BusyPolicy,
     pub(crate) observer: &'o dyn Observer,
 }
 
@@ -117,11 +117,11 @@ pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::R
             Err(LockError::HeldBy(holder, stream)) => {
                 let process = process(&holder);
                 match on_busy {
-                    OnBusy::Continue => {
+                    BusyPolicy::Continue => {
                         return Ok(Reservation { machine: Machine::Busy(process), lock: None });
                     }
-                    OnBusy::Fail => return Err(busy(&process, "on this machine")),
-                    OnBusy::Wait => {
+                    BusyPolicy::Fail => return Err(busy(&process, "on this machine")),
+                    BusyPolicy::Wait => {
                         observer.waiting_for(&process, None);
                         wait_for_release(&stream, interrupt)?;
                     }
@@ -141,14 +141,14 @@ fn claim_remote(
     /// shown.
     const MAX_LETTERS: usize = 400;
     let shown = |process: &str| display_text(process, MAX_LETTERS);
-    let mut claimed = claim(session, on_busy == OnBusy::Wait)?;
-    if let (Claim::HeldByOther(by), OnBusy::Wait) = (&claimed, on_busy) {
+    let mut claimed = claim(session, on_busy == BusyPolicy::Wait)?;
+    if let (Claim::HeldByOther(by), BusyPolicy::Wait) = (&claimed, on_busy) {
         observer.waiting_for(&shown(by), Some(&host.to_string()));
         claimed = wait_for_claim(session)?;
     }
     match (claimed, on_busy) {
         (Claim::Acquired, _) => Ok(Machine::Ours),
-        (Claim::HeldByOther(by), OnBusy::Continue) => Ok(Machine::Busy(shown(&by))),
+        (Claim::HeldByOther(by), BusyPolicy::Continue) => Ok(Machine::Busy(shown(&by))),
         (Claim::HeldByOther(by), _) => Err(busy(&shown(&by), format_args!("at {host}"))),
         (Claim::Unavailable(why), _) => {
             observer.note(&format!("cannot keep other runs off {host}: {}", shown(&why)));

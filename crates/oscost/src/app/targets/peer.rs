@@ -8,7 +8,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record;
 use oscost_model::target::Host;
 
-use super::connect::{ConnectOptions, Connection, Machine, OnBusy, connect};
+use super::connect::{BusyPolicy, ConnectOptions, Connection, Machine, connect};
 use super::resolve::host_alone;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
@@ -58,7 +58,7 @@ impl<'a> PeerConnection<'a> {
         worker: &WorkerBinary,
         options: ConnectOptions<'a, '_>,
     ) -> anyhow::Result<Self> {
-        let options = ConnectOptions { on_busy: OnBusy::Continue, ..options };
+        let options = ConnectOptions { on_busy: BusyPolicy::Continue, ..options };
         let connection = connect(host, worker, options)?;
         if let Machine::Busy(by) = &connection.machine
             && !is_this_process(by, workers.host)

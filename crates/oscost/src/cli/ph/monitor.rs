@@ -7,7 +7,9 @@ use super::super::exit::{ExitStatus, not_started};
 use super::super::output::{Output, report_line};
 use super::super::terminal::Terminal;
 use super::constants::ConstantArguments;
-use crate::app::ph::{self, Anomaly, CallNames, Ended, Request, ServeRequest, Served};
+use crate::app::ph::{
+    self, Anomaly, CallNames, MonitorOutcome, MonitoringEnd, Request, ServeRequest,
+};
 use crate::report;
 
 pub(super) fn request(
@@ -55,11 +57,11 @@ fn anomaly_report(anomaly: &Anomaly, names: &CallNames) -> report::ph::Anomaly {
     }
 }
 
-fn exit_status(ended: Ended) -> ExitStatus {
+fn exit_status(ended: MonitoringEnd) -> ExitStatus {
     match ended {
-        Ended::Done => ExitStatus::Success,
-        Ended::WithStatus(status) => ExitStatus::Of(status),
-        Ended::NotStarted { program, error } => {
+        MonitoringEnd::Done => ExitStatus::Success,
+        MonitoringEnd::WithStatus(status) => ExitStatus::Of(status),
+        MonitoringEnd::NotStarted { program, error } => {
             report_line(&format!("error: cannot run `{program}`: {error}"));
             not_started(error.kind())
         }
@@ -70,8 +72,8 @@ fn exit_status(ended: Ended) -> ExitStatus {
 pub(super) fn serve(request: ServeRequest) -> anyhow::Result<ExitStatus> {
     let served = ph::serve(request, &mut io::stdin().lock(), &mut io::stdout().lock())?;
     Ok(match served {
-        Served::Done => ExitStatus::Success,
-        Served::Missing => ExitStatus::Failure,
+        MonitorOutcome::Done => ExitStatus::Success,
+        MonitorOutcome::Missing => ExitStatus::Failure,
     })
 }
 

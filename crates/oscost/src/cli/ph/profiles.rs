@@ -4,7 +4,7 @@ use super::super::exit::ExitStatus;
 use super::super::output::{Destination, Output, report_line};
 use super::super::terminal::Terminal;
 use crate::app::ph::{
-    self, CallNames, Loaded, Pairs, Profile, Profiles, Saved, Unreadable, positions,
+    self, CallNames, LoadSummary, Pairs, Profile, ProfileText, Profiles, Unreadable, positions,
 };
 use crate::report;
 
@@ -41,10 +41,10 @@ pub(super) fn write_pairs(
 }
 
 /// Files that are not profiles, as they are shown.
-pub(super) fn refused(unreadable: Vec<Unreadable>) -> Vec<report::ph::Refused> {
+pub(super) fn refused(unreadable: Vec<Unreadable>) -> Vec<report::ph::RefusedProfile> {
     let refused = unreadable
         .into_iter()
-        .map(|Unreadable { file, line, why }| report::ph::Refused { file, line, why });
+        .map(|Unreadable { file, line, why }| report::ph::RefusedProfile { file, line, why });
     refused.collect()
 }
 
@@ -92,7 +92,7 @@ pub(super) fn delete_gone(output: &mut Output) -> anyhow::Result<ExitStatus> {
 
 /// Writes all profiles that can be read; that some could not is reported, and a failure.
 pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Saved { text, count, unreadable } = ph::save()?;
+    let ProfileText { text, count, unreadable } = ph::save()?;
     Destination::of(file).write(&text, output)?;
     report_unreadable(&unreadable);
     report_line(&format!("saved {count} profiles"));
@@ -101,7 +101,7 @@ pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<ExitStatus
 
 /// Keeps the profiles of a file.
 pub(super) fn load(file: &str) -> anyhow::Result<ExitStatus> {
-    let Loaded { count, foreign, normal } = ph::load(file, &Terminal::new())?;
+    let LoadSummary { count, foreign, normal } = ph::load(file, &Terminal::new())?;
     report_line(&format!("loaded {count} profiles"));
     if foreign > 0 {
         report_line(&format!(

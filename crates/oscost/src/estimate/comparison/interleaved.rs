@@ -54,7 +54,7 @@ pub(in crate::estimate) struct Control {
 
 /// A run in which rows were measured side by side.
 #[derive(Clone, Copy)]
-pub(in crate::estimate) struct Interleaved<'a> {
+pub(in crate::estimate) struct InterleavedRun<'a> {
     pub(in crate::estimate) states: &'a [RowState],
     pub(in crate::estimate) rows: &'a [Row],
     pub(in crate::estimate) pairings: &'a [Pairing],
@@ -87,7 +87,7 @@ struct PairedRows {
     margin: f64,
 }
 
-impl<'a> Interleaved<'a> {
+impl<'a> InterleavedRun<'a> {
     /// All comparisons of the run, in the order in which they were planned; then its controls.
     pub(in crate::estimate) fn comparisons(self) -> Vec<Comparison> {
         let (boots, others): (Vec<Pairing>, Vec<Pairing>) =

@@ -19,7 +19,7 @@ pub mod verdict;
 use oscost_model::record::Record;
 
 pub use self::rows::is_count;
-pub use self::run_comparison::{NotCompared, RunComparison};
+pub use self::run_comparison::{RunComparison, SkippedComparison};
 use self::several_runs::compare_several;
 use self::two_runs::compare_two;
 pub use self::verdict::MIN_PAIRS;

@@ -16,7 +16,7 @@ pub struct RunComparison {
     /// For each of them, how many pairs would detect an effect of the margin; `None` if unknown.
     pub pairs_needed: Vec<Option<f64>>,
     /// What was not compared.
-    pub not_compared: Vec<NotCompared>,
+    pub not_compared: Vec<SkippedComparison>,
     /// Differences between the sides that may be what is compared.
     pub differences: Vec<String>,
     /// Notes on the comparison as a whole, one sentence each.
@@ -25,7 +25,7 @@ pub struct RunComparison {
 
 /// A case on a target that was not compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotCompared {
+pub struct SkippedComparison {
     /// The case.
     pub case: String,
     /// The target.
@@ -119,7 +119,7 @@ impl RunComparison {
 
     pub(super) fn exclude(&mut self, row: &Row, why: impl Into<String>) {
         let (case, target) = (row.case.clone(), row.target.text.clone());
-        self.not_compared.push(NotCompared { case, target, why: why.into() });
+        self.not_compared.push(SkippedComparison { case, target, why: why.into() });
     }
 
     /// Adds the verdicts on all pairs, in the order of the base's rows.

@@ -18,7 +18,7 @@ use crate::report::view::lists::{first_of, notes_of, section_of_cases};
 use crate::report::view::{flags, instructions, programs};
 
 /// What is shown.
-pub struct Shown<'a> {
+pub struct ComparisonContent<'a> {
     /// The runs of the base, as they were named.
     pub base: &'a [Record],
     /// The runs that are compared with it.
@@ -30,7 +30,7 @@ pub struct Shown<'a> {
 }
 
 /// A comparison as a screen shows it.
-pub fn view(shown: &Shown<'_>) -> View {
+pub fn view(shown: &ComparisonContent<'_>) -> View {
     let RunComparison { results, comparisons, .. } = shown.compared;
     let row = |index: u32| results.get(index as usize);
     let pairs = comparisons.iter();
@@ -45,14 +45,14 @@ pub fn view(shown: &Shown<'_>) -> View {
 }
 
 /// A comparison in short, with the machine of the new runs.
-pub fn brief(shown: &Shown<'_>) -> View {
+pub fn brief(shown: &ComparisonContent<'_>) -> View {
     let mut view = view(shown);
     view.lead.extend(shown.new.first().map(headline).unwrap_or_default());
     view
 }
 
 /// Both sides, and what else differs between them.
-pub(super) fn lead(shown: &Shown<'_>) -> Vec<Paragraph> {
+pub(super) fn lead(shown: &ComparisonContent<'_>) -> Vec<Paragraph> {
     let differences = shown.compared.differences.iter();
     let differences = differences.map(|text| plain(&format!("differ: {text}")).into());
     let sides = [side("base", shown.base), side("new ", shown.new)];
@@ -276,7 +276,7 @@ pub(super) fn short_names(cases: &[&str]) -> Vec<String> {
 }
 
 /// The cases that were not compared, by reason; nothing where all were.
-pub(super) fn not_compared(shown: &Shown<'_>) -> Option<Section> {
+pub(super) fn not_compared(shown: &ComparisonContent<'_>) -> Option<Section> {
     let left = shown.compared.not_compared.iter();
     let reasons = left.map(|it| (plain(&it.why), it.case.as_str()));
     section_of_cases("not-compared", "Not compared", reasons)
@@ -320,7 +320,7 @@ pub(super) fn flag_remarks<'a>(comparisons: impl Iterator<Item = &'a Comparison>
 }
 
 /// How many verdicts there are of each kind, what they rest on, and what they do not say.
-pub(super) fn remarks(shown: &Shown<'_>) -> Vec<String> {
+pub(super) fn remarks(shown: &ComparisonContent<'_>) -> Vec<String> {
     let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
     let mut lines = flag_remarks(comparisons.iter());
     lines.extend(notes.iter().map(|note| plain(note)));
@@ -387,7 +387,7 @@ struct Document<'a> {
     threshold_insn: Option<f64>,
     results: &'a [Row],
     comparisons: &'a [Comparison],
-    not_compared: Vec<Left<'a>>,
+    not_compared: Vec<SkippedComparison<'a>>,
     differences: &'a [String],
     notes: &'a [String],
 }
@@ -401,14 +401,14 @@ struct Run<'a> {
 }
 
 #[derive(Serialize)]
-struct Left<'a> {
+struct SkippedComparison<'a> {
     case: &'a str,
     target: &'a str,
     why: &'a str,
 }
 
 /// The comparison as JSON, indented, with a line end.
-pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
+pub fn json(shown: &ComparisonContent<'_>) -> Result<String, serde_json::Error> {
     fn runs(runs: &[Record]) -> Vec<Run<'_>> {
         runs.iter()
             .map(|run| Run {
@@ -435,7 +435,7 @@ pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
         results,
         comparisons,
         not_compared: left
-            .map(|it| Left { case: &it.case, target: &it.target, why: &it.why })
+            .map(|it| SkippedComparison { case: &it.case, target: &it.target, why: &it.why })
             .collect(),
         differences,
         notes,

@@ -17,18 +17,18 @@ use crate::report::view::{instructions, one_way};
 
 /// A case on this machine.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct CaseDetails {
     /// The case.
     pub case: Case,
     /// What was counted just now, or why nothing was.
     pub counted: Result<CallCount, String>,
     /// The last figure of it from this machine.
-    pub last: Option<Last>,
+    pub last: Option<PreviousFigure>,
 }
 
 /// A figure that was measured before.
 #[derive(Clone, Debug)]
-pub struct Last {
+pub struct PreviousFigure {
     /// Its row.
     pub row: Row,
     /// When its run began, RFC 3339.
@@ -43,7 +43,7 @@ pub struct Last {
 const TITLE: &str = "On this machine";
 
 /// The part for some cases of a benchmark.
-pub fn sections(definition: &Definition, shown: &[Shown]) -> Vec<Section> {
+pub fn sections(definition: &Definition, shown: &[CaseDetails]) -> Vec<Section> {
     let mut head = Vec::new();
     let ops = shown.iter().find_map(|shown| shown.counted.as_ref().ok()).map(|count| count.ops);
     if let Some(ops) = ops {
@@ -59,7 +59,8 @@ pub fn sections(definition: &Definition, shown: &[Shown]) -> Vec<Section> {
     };
     head.extend(why.map(|why| nothing_counted(why)));
     // Only figures of one run are compared.
-    let lasts: Vec<&Last> = shown.iter().filter_map(|shown| shown.last.as_ref()).collect();
+    let lasts: Vec<&PreviousFigure> =
+        shown.iter().filter_map(|shown| shown.last.as_ref()).collect();
     let runs: BTreeSet<&str> = lasts.iter().map(|last| last.started.as_str()).collect();
     for run in runs {
         let rows = lasts.iter().filter(|last| last.started == run).map(|last| &last.row);
@@ -71,8 +72,8 @@ pub fn sections(definition: &Definition, shown: &[Shown]) -> Vec<Section> {
 }
 
 /// A case: what was counted, and its last figure.
-fn of_case(definition: &Definition, shown: &Shown, is_reason_given: bool) -> Section {
-    let Shown { case, counted, last } = shown;
+fn of_case(definition: &Definition, shown: &CaseDetails, is_reason_given: bool) -> Section {
+    let CaseDetails { case, counted, last } = shown;
     let is_other = case.benchmark != definition.id;
     let title = if is_other { format!("for comparison: {case}") } else { point(case) };
     let mut lines = Vec::new();
@@ -150,8 +151,8 @@ fn entries(count: &CallCount) -> String {
 }
 
 /// A figure with its class; how it compares, and what the kernel charged for it.
-fn figure(last: &Last) -> Vec<String> {
-    let Last { row, started, quiet, other_kernel } = last;
+fn figure(last: &PreviousFigure) -> Vec<String> {
+    let PreviousFigure { row, started, quiet, other_kernel } = last;
     let Some(figure) = row::figure(row) else { return Vec::new() };
     let mut text = match figure.interval_text() {
         _ if instructions::is_counted(row) => instructions::figure_and_exactness(row),

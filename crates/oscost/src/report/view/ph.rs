@@ -62,7 +62,7 @@ pub struct Call {
 
 /// A file that is not a profile.
 #[derive(Clone, Debug, Serialize)]
-pub struct Refused {
+pub struct RefusedProfile {
     /// The file.
     pub file: String,
     /// The line.
@@ -71,7 +71,7 @@ pub struct Refused {
     pub why: String,
 }
 
-impl Refused {
+impl RefusedProfile {
     /// As a line.
     pub fn text(&self) -> String {
         format!("refused: {}: line {}: {}", plain(&self.file), self.line, plain(&self.why))
@@ -82,11 +82,14 @@ impl Refused {
 struct Profiles<'a> {
     schema: &'static str,
     profiles: &'a [Row],
-    refused: &'a [Refused],
+    refused: &'a [RefusedProfile],
 }
 
 /// The profiles as one JSON object (`oscost.ph-profiles/1`).
-pub fn profiles_json(profiles: &[Row], refused: &[Refused]) -> Result<String, serde_json::Error> {
+pub fn profiles_json(
+    profiles: &[Row],
+    refused: &[RefusedProfile],
+) -> Result<String, serde_json::Error> {
     let document = Profiles { schema: "oscost.ph-profiles/1", profiles, refused };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
@@ -231,7 +234,7 @@ pub struct Status {
     /// How many profiles are in each state.
     pub states: Vec<(&'static str, usize)>,
     /// The files that are not profiles.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedProfile>,
     /// The published constants.
     pub constants: Vec<Constant>,
 }

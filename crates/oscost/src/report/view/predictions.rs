@@ -19,8 +19,8 @@ const CORE: &str = "timer/ticks-per-cycle";
 
 /// The predictions of a run; nothing where it has none.
 pub(super) fn section(record: &Record) -> Option<Section> {
-    let judged: Vec<Judged> =
-        record.settings.predictions.iter().map(|it| Judged::of(it, record)).collect();
+    let judged: Vec<PredictionRow> =
+        record.settings.predictions.iter().map(|it| PredictionRow::of(it, record)).collect();
     let blocks = vec![Block::Table(table(&judged)?), Block::Text(summary(&judged))];
     let title = "Predictions, made before the run".to_owned();
     Some(Section { id: "predictions".to_owned(), title, blocks, ..Section::default() })
@@ -32,7 +32,7 @@ pub fn view(record: &Record) -> View {
 }
 
 /// The predictions, those of one case below each other.
-fn table(judged: &[Judged]) -> Option<Table> {
+fn table(judged: &[PredictionRow]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("predicted", "predicted"),
@@ -48,7 +48,7 @@ fn table(judged: &[Judged]) -> Option<Table> {
         }
     }
     let of_case = |case: &&str| {
-        let of_case: Vec<&Judged> = judged.iter().filter(|it| it.case == *case).collect();
+        let of_case: Vec<&PredictionRow> = judged.iter().filter(|it| it.case == *case).collect();
         let mut rows: Vec<TableRow> = of_case.iter().map(|it| it.row()).collect();
         // Our own expectation is that of the case, below all predictions of it.
         let expected = of_case.first().and_then(|it| it.expected.as_ref());
@@ -63,7 +63,7 @@ fn table(judged: &[Judged]) -> Option<Table> {
 }
 
 /// How many predictions held, and when one does.
-fn summary(judged: &[Judged]) -> String {
+fn summary(judged: &[PredictionRow]) -> String {
     let count =
         |held: PredictionResult| judged.iter().filter(|it| it.verdict.result == held).count();
     let counts =
@@ -107,7 +107,7 @@ fn as_typed(predicted: &Prediction) -> String {
 }
 
 /// A prediction and the result.
-struct Judged {
+struct PredictionRow {
     case: String,
     predicted: String,
     floor: Option<String>,
@@ -124,7 +124,7 @@ struct Verdict {
     note: Option<String>,
 }
 
-impl Judged {
+impl PredictionRow {
     fn of(predicted: &Prediction, record: &Record) -> Self {
         let row = found(&predicted.case, record);
         let rates = clock_rates(row.ok(), record);

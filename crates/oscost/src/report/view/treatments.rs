@@ -53,7 +53,7 @@ pub fn json(rows: &[Row]) -> Result<String, serde_json::Error> {
 
 /// The explanation of a treatment.
 #[derive(Clone, Copy, Debug)]
-pub struct Explained {
+pub struct TreatmentExplanation {
     /// Its name.
     pub name: &'static str,
     /// What follows `=`; empty where nothing does.
@@ -71,7 +71,7 @@ pub struct Explained {
 }
 
 /// A treatment, explained.
-pub fn explanation(it: &Explained) -> View {
+pub fn explanation(it: &TreatmentExplanation) -> View {
     let name = match it.value {
         "" => it.name.to_owned(),
         value => format!("{}={value}", it.name),

@@ -3,7 +3,7 @@
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
 
-use super::PlannedSet;
+use super::SetWithPlan;
 use crate::run::error::RunError;
 use crate::run::job::JobFailure;
 use crate::run::monitor_verification::MonitorResult;
@@ -16,21 +16,21 @@ const MAX_WAITING_WORKERS: usize = 12;
 /// A toggled worker waiting for its next `go`.
 struct ToggledWorker {
     id: u64,
-    planned: PlannedSet,
+    planned: SetWithPlan,
 }
 
 impl Run<'_> {
     /// Groups of toggled sets that share attaching and detaching: sets of one target, up to the
     /// maximum. An op that sleeps or switches has helper processes that would disturb waiting
     /// workers, so it is alone.
-    pub(super) fn toggle_groups(&self, sets: &[&PlannedSet]) -> Vec<Vec<PlannedSet>> {
-        let mut groups: Vec<Vec<PlannedSet>> = Vec::new();
-        let target = |planned: &PlannedSet| &self.rows[planned.set.news[0]].treatments;
-        let base = |planned: &PlannedSet| &self.rows[planned.set.base].treatments;
+    pub(super) fn toggle_groups(&self, sets: &[&SetWithPlan]) -> Vec<Vec<SetWithPlan>> {
+        let mut groups: Vec<Vec<SetWithPlan>> = Vec::new();
+        let target = |planned: &SetWithPlan| &self.rows[planned.set.news[0]].treatments;
+        let base = |planned: &SetWithPlan| &self.rows[planned.set.base].treatments;
         let is_single_process =
-            |planned: &PlannedSet| !self.rows[planned.set.base].planned.definition.switches;
+            |planned: &SetWithPlan| !self.rows[planned.set.base].planned.definition.switches;
         for &planned in sets {
-            let fits = |group: &&mut Vec<PlannedSet>| {
+            let fits = |group: &&mut Vec<SetWithPlan>| {
                 let first = &group[0];
                 group.len() < MAX_WAITING_WORKERS
                     && is_single_process(planned)
@@ -50,7 +50,7 @@ impl Run<'_> {
     /// or BAAB at random, so that linear drift cancels.
     pub(super) fn measure_toggled(
         &mut self,
-        group: &[PlannedSet],
+        group: &[SetWithPlan],
         round: u32,
     ) -> Result<(), RunError> {
         let new = group[0].set.news[0];
@@ -101,7 +101,7 @@ impl Run<'_> {
     fn alternate(
         &mut self,
         waiting: &mut Vec<ToggledWorker>,
-        lost: &mut Vec<(usize, PlannedSet, JobFailure)>,
+        lost: &mut Vec<(usize, SetWithPlan, JobFailure)>,
         attached: &[AttachedTreatment],
     ) -> Result<Result<Vec<MonitorResult>, JobFailure>, RunError> {
         let mut reports = Vec::new();
@@ -144,7 +144,11 @@ impl Run<'_> {
     }
 
     /// Starts a toggled worker; `None` if it failed, which is emitted.
-    fn start_toggled(&mut self, planned: &PlannedSet, round: u32) -> Result<Option<u64>, RunError> {
+    fn start_toggled(
+        &mut self,
+        planned: &SetWithPlan,
+        round: u32,
+    ) -> Result<Option<u64>, RunError> {
         let spec = self.worker_spec(planned.set.base, Task::Measure(planned.plan.clone()));
         let spec = WorkerSpec {
             toggled: true,
@@ -176,7 +180,7 @@ impl Run<'_> {
     /// Measures a control: a toggled worker without treatments.
     pub(super) fn control_by_toggling(
         &mut self,
-        planned: &PlannedSet,
+        planned: &SetWithPlan,
         round: u32,
     ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
         let Some(id) = self.start_toggled(planned, round)? else {
@@ -194,6 +198,6 @@ impl Run<'_> {
 }
 
 /// The new row of a toggled set.
-fn new_row(planned: &PlannedSet) -> usize {
+fn new_row(planned: &SetWithPlan) -> usize {
     planned.set.news[0]
 }

@@ -32,7 +32,7 @@ const CONTROL_ARMS: u8 = 2;
 
 /// A set with the batch plan that all its arms share.
 #[derive(Clone)]
-struct PlannedSet {
+struct SetWithPlan {
     number: u32,
     set: ComparisonSet,
     plan: BatchPlan,
@@ -88,7 +88,7 @@ impl Run<'_> {
     }
 
     /// The batch plan of each set; rows whose base cannot be measured are given up.
-    fn shared_plans(&mut self, comparison: &ComparisonPlan) -> Vec<PlannedSet> {
+    fn shared_plans(&mut self, comparison: &ComparisonPlan) -> Vec<SetWithPlan> {
         let mut planned = Vec::new();
         for (number, set) in comparison.sets.iter().enumerate() {
             if self.is_program(set.base) {
@@ -117,13 +117,17 @@ impl Run<'_> {
                 self.rows[row].progress.set_plan(&plan);
                 self.emit(Entry::Piloted { row: row as u32, plan: plan.clone() });
             }
-            planned.push(PlannedSet { number: number as u32, set, plan });
+            planned.push(SetWithPlan { number: number as u32, set, plan });
         }
         planned
     }
 
     /// Runs rounds, each with one pair of every set and one of each control.
-    fn pair_rounds(&mut self, mut sets: Vec<PlannedSet>, count: PairCount) -> Result<(), RunError> {
+    fn pair_rounds(
+        &mut self,
+        mut sets: Vec<SetWithPlan>,
+        count: PairCount,
+    ) -> Result<(), RunError> {
         if sets.is_empty() {
             return Ok(());
         }
@@ -155,7 +159,7 @@ impl Run<'_> {
         alive(&set.base) && (set.news.is_empty() || set.news.iter().any(alive))
     }
 
-    fn pair_round(&mut self, sets: &[PlannedSet], round: u32) -> Result<(), RunError> {
+    fn pair_round(&mut self, sets: &[SetWithPlan], round: u32) -> Result<(), RunError> {
         let of = |design: Design| sets.iter().filter(move |planned| planned.set.design == design);
         for planned in of(Design::Twins) {
             if !(self.time_is_up() && round > 0) {
@@ -167,7 +171,7 @@ impl Run<'_> {
                 self.measure_pair(planned, round)?;
             }
         }
-        let toggled: Vec<&PlannedSet> = of(Design::Toggle).collect();
+        let toggled: Vec<&SetWithPlan> = of(Design::Toggle).collect();
         for group in self.toggle_groups(&toggled) {
             if !(self.time_is_up() && round > 0) {
                 self.measure_toggled(&group, round)?;
@@ -175,7 +179,7 @@ impl Run<'_> {
         }
         // The control rotates over the rows from round to round.
         for design in [Design::Twins, Design::Pairs, Design::Toggle] {
-            let mut all: Vec<&PlannedSet> =
+            let mut all: Vec<&SetWithPlan> =
                 of(design).filter(|planned| !planned.set.news.is_empty()).collect();
             all.sort_by_key(|planned| planned.number);
             if let Some(&planned) = all.get(round as usize % all.len().max(1)) {
@@ -186,7 +190,7 @@ impl Run<'_> {
     }
 
     /// Measures the arms of a set as fork twins in one worker.
-    fn measure_twins(&mut self, planned: &PlannedSet, round: u32) -> Result<(), RunError> {
+    fn measure_twins(&mut self, planned: &SetWithPlan, round: u32) -> Result<(), RunError> {
         let rows: Vec<usize> = std::iter::once(planned.set.base)
             .chain(planned.set.news.iter().copied())
             .filter(|&row| !self.rows[row].given_up)
@@ -227,7 +231,7 @@ impl Run<'_> {
     }
 
     /// Measures two workers one after the other, in random order.
-    fn measure_pair(&mut self, planned: &PlannedSet, round: u32) -> Result<(), RunError> {
+    fn measure_pair(&mut self, planned: &SetWithPlan, round: u32) -> Result<(), RunError> {
         let mut order = vec![planned.set.base];
         order.extend(&planned.set.news);
         self.order.shuffle(&mut order);
@@ -248,7 +252,7 @@ impl Run<'_> {
     }
 
     /// Measures a control: a pair of arms that do not differ.
-    fn control(&mut self, planned: &PlannedSet, round: u32) -> Result<(), RunError> {
+    fn control(&mut self, planned: &SetWithPlan, round: u32) -> Result<(), RunError> {
         let (row, design) = (planned.set.base, planned.set.design);
         if self.rows[row].given_up {
             return Ok(());
@@ -277,7 +281,7 @@ impl Run<'_> {
 
     fn control_by_pairs(
         &mut self,
-        planned: &PlannedSet,
+        planned: &SetWithPlan,
     ) -> Result<Result<Vec<Sample>, JobFailure>, RunError> {
         let mut samples = Vec::new();
         // Which of the two counts as the new one is random, as in a real pair.
@@ -299,7 +303,7 @@ impl Run<'_> {
     }
 
     /// The specification of a worker with several arms.
-    fn spec_of_arms(&mut self, planned: &PlannedSet, arms: u8) -> WorkerSpec {
+    fn spec_of_arms(&mut self, planned: &SetWithPlan, arms: u8) -> WorkerSpec {
         let spec = self.worker_spec(planned.set.base, Task::Measure(planned.plan.clone()));
         let timeout_ms = u64::from(arms) * spec.timeout_ms;
         WorkerSpec { arms, timeout_ms, ..spec }
@@ -308,7 +312,7 @@ impl Run<'_> {
     fn measure_arms(
         &mut self,
         spec: WorkerSpec,
-        planned: &PlannedSet,
+        planned: &SetWithPlan,
     ) -> Result<Result<Measurement, JobFailure>, RunError> {
         let peer = self.rows[planned.set.base].peer_location();
         Ok(self.workers.measure(spec, peer)?)
@@ -318,7 +322,7 @@ impl Run<'_> {
     fn emit_samples(
         &mut self,
         row: usize,
-        planned: &PlannedSet,
+        planned: &SetWithPlan,
         round: u32,
         measurement: Measurement,
     ) {
@@ -341,7 +345,7 @@ impl Run<'_> {
     }
 
     /// Emits that an arm of a pair is lost; at the second loss its row is given up.
-    fn emit_lost(&mut self, row: usize, planned: &PlannedSet, round: u32, failure: JobFailure) {
+    fn emit_lost(&mut self, row: usize, planned: &SetWithPlan, round: u32, failure: JobFailure) {
         let JobFailure { outcome, reason, .. } = failure.clone();
         let lost = WorkerOutcome::Lost { outcome, reason };
         self.emit_worker(row, Phase::Round(round), planned.number, lost);

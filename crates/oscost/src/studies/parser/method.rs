@@ -5,13 +5,13 @@ use oscost_model::untrusted::ParseError;
 use toml::Spanned;
 
 use super::limits::{DEFAULT_RUNS, EXPERIMENTS, ITERATIONS, MAX_TEXT_CHARS, RUNS};
-use super::raw::{self, RawOverhead, RawStatistic, RawTimed};
+use super::raw::{self, RawOverhead, RawStatistic, RawTiming};
 use super::reader::Reader;
 use crate::studies::study::Protocol;
 
 /// The keys by which a row overrides the method of its protocol.
 pub(super) struct MethodOverrides<'a> {
-    pub(super) timed: &'a Option<Spanned<RawTimed>>,
+    pub(super) timed: &'a Option<Spanned<RawTiming>>,
     pub(super) iterations: &'a Option<Spanned<u64>>,
     pub(super) experiments: &'a Option<Spanned<u32>>,
     pub(super) statistic: Option<&'a Spanned<RawStatistic>>,

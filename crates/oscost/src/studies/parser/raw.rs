@@ -40,7 +40,7 @@ pub(super) struct Duration {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Protocol {
     pub(super) runs: Option<Spanned<usize>>,
-    pub(super) timed: Option<Spanned<RawTimed>>,
+    pub(super) timed: Option<Spanned<RawTiming>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
     pub(super) statistic: Spanned<RawStatistic>,
@@ -60,16 +60,16 @@ pub(super) enum RawStatistic {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum RawTimed {
+pub(super) enum RawTiming {
     Each,
     Together,
 }
 
-impl RawTimed {
+impl RawTiming {
     pub(super) fn timed(self) -> TimingScope {
         match self {
-            RawTimed::Each => TimingScope::Each,
-            RawTimed::Together => TimingScope::Together,
+            RawTiming::Each => TimingScope::Each,
+            RawTiming::Together => TimingScope::Together,
         }
     }
 }
@@ -211,20 +211,20 @@ pub(super) struct Row {
     pub(super) peer: bool,
     pub(super) unit: Option<RawUnit>,
     pub(super) runs: Option<Spanned<usize>>,
-    pub(super) timed: Option<Spanned<RawTimed>>,
+    pub(super) timed: Option<Spanned<RawTiming>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
     pub(super) statistic: Option<Spanned<RawStatistic>>,
     pub(super) overhead: Option<RawOverhead>,
     pub(super) published: Option<Spanned<Vec<String>>>,
-    pub(super) predicted: Option<Predicted>,
+    pub(super) predicted: Option<RawPrediction>,
     #[serde(rename = "note", default)]
     pub(super) notes: Vec<Note>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Predicted {
+pub(super) struct RawPrediction {
     pub(super) hardware: Option<Spanned<String>>,
     pub(super) software: Option<Spanned<String>>,
     pub(super) total: Option<Spanned<String>>,
@@ -239,7 +239,7 @@ pub(super) struct Series {
     pub(super) case: Spanned<String>,
     #[serde(default)]
     pub(super) peer: bool,
-    pub(super) timed: Option<Spanned<RawTimed>>,
+    pub(super) timed: Option<Spanned<RawTiming>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
     pub(super) statistic: Option<Spanned<RawStatistic>>,
@@ -251,13 +251,13 @@ pub(super) struct Series {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Note {
-    pub(super) when: Option<RawWhen>,
+    pub(super) when: Option<RawNoteCondition>,
     pub(super) text: Spanned<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum RawWhen {
+pub(super) enum RawNoteCondition {
     NoCalls,
 }
 

@@ -10,10 +10,10 @@ use super::limits::{
     MAX_TEXT_CHARS,
 };
 use super::method::MethodOverrides;
-use super::raw::{self, RawUnit, RawWhen};
+use super::raw::{self, RawNoteCondition, RawUnit};
 use super::reader::{Reader, is_kebab};
 use crate::studies::formula::Formula;
-use crate::studies::published::Published;
+use crate::studies::published::PublishedFigure;
 use crate::studies::study::{
     Figure, Note, NoteCondition, Protocol, PublishedPrediction, Series, Subject, Table, TableRow,
 };
@@ -203,7 +203,7 @@ impl Reader<'_> {
         &self,
         raw: Option<&Spanned<Vec<String>>>,
         context: &TableContext<'_>,
-    ) -> Result<Vec<Option<Published>>, ParseError> {
+    ) -> Result<Vec<Option<PublishedFigure>>, ParseError> {
         let Some(raw) = raw else { return Ok(vec![None; context.columns]) };
         if raw.as_ref().len() != context.columns {
             return Err(self.error(raw, "a row needs a figure for each column"));
@@ -216,9 +216,9 @@ impl Reader<'_> {
         at: &Spanned<T>,
         text: &str,
         context: &TableContext<'_>,
-    ) -> Result<Option<Published>, ParseError> {
+    ) -> Result<Option<PublishedFigure>, ParseError> {
         let max_chars = if context.compares { MAX_FIGURE_CHARS } else { MAX_SINGLE_FIGURE_CHARS };
-        let figure = Published::parse(text, max_chars).map_err(|why| self.error(at, why))?;
+        let figure = PublishedFigure::parse(text, max_chars).map_err(|why| self.error(at, why))?;
         if context.compares && figure.as_ref().is_some_and(|it| it.single().is_none()) {
             let why = "a compared figure may not be a range or a bound";
             return Err(self.error(at, why));
@@ -226,10 +226,10 @@ impl Reader<'_> {
         Ok(figure)
     }
 
-    fn predicted(&self, raw: &raw::Predicted) -> Result<PublishedPrediction, ParseError> {
+    fn predicted(&self, raw: &raw::RawPrediction) -> Result<PublishedPrediction, ParseError> {
         let one = |raw: &Option<Spanned<String>>| match raw {
             None => Ok(None),
-            Some(text) => Published::parse(text.as_ref(), MAX_SINGLE_FIGURE_CHARS)
+            Some(text) => PublishedFigure::parse(text.as_ref(), MAX_SINGLE_FIGURE_CHARS)
                 .map_err(|why| self.error(text, why)),
         };
         Ok(PublishedPrediction {
@@ -324,7 +324,7 @@ impl Reader<'_> {
         let one = |raw: &raw::Note| {
             let when = match raw.when {
                 None => NoteCondition::Always,
-                Some(RawWhen::NoCalls) => NoteCondition::NoCalls,
+                Some(RawNoteCondition::NoCalls) => NoteCondition::NoCalls,
             };
             Ok(Note { when, text: self.text_line(&raw.text, "a note", MAX_TEXT_CHARS)? })
         };

@@ -44,7 +44,7 @@ fn audit_arch(arch: Arch) -> u32 {
 
 /// A compiled profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compiled {
+pub struct CompiledProfile {
     /// Its instructions: the code in the highest 16 bits, then `jt`, `jf`, `k`.
     pub program: Vec<u64>,
     /// The number of its names that are not in the table of system calls.
@@ -86,7 +86,7 @@ impl FilteredCall {
 }
 
 /// Compiles a profile for an architecture.
-pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, ProgramTooLong> {
+pub fn compile(profile: &Profile, arch: Arch) -> Result<CompiledProfile, ProgramTooLong> {
     let ResolvedRules { calls, unknown } = resolve(profile, arch)?;
     let default = profile.default.return_value();
     let other_abi = match profile.other_abis_get_default {
@@ -121,7 +121,7 @@ pub fn compile(profile: &Profile, arch: Arch) -> Result<Compiled, ProgramTooLong
         }
     }
     code.put(RETURN, 0, 0, default);
-    Ok(Compiled { program: code.0, unknown })
+    Ok(CompiledProfile { program: code.0, unknown })
 }
 
 /// The rules of a profile by call, in the order in which the profile first names the calls.

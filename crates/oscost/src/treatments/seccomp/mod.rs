@@ -11,7 +11,7 @@ use std::io::Read;
 use oscost_model::call_names::Arch;
 
 use super::error::{TreatmentError, shortened};
-use compile::{Compiled, MAX_INSTRUCTIONS, compile};
+use compile::{CompiledProfile, MAX_INSTRUCTIONS, compile};
 pub use oci::ProfileError;
 use profile::Profile;
 
@@ -43,7 +43,7 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatmentError> {
             (profile, Some(file))
         }
     };
-    let Compiled { program, unknown } = compile(&profile, arch).map_err(|_| {
+    let CompiledProfile { program, unknown } = compile(&profile, arch).map_err(|_| {
         let why = format!(
             "its program is longer than the kernel's limit of {MAX_INSTRUCTIONS} instructions"
         );

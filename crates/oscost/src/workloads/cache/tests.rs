@@ -31,7 +31,7 @@ impl Sandbox {
         parse(text.as_bytes(), "mine").unwrap()
     }
 
-    fn prepare(&self) -> (Result<Prepared, CacheError>, String) {
+    fn prepare(&self) -> (Result<PreparationOutcome, CacheError>, String) {
         let mut output = Vec::new();
         let done = prepare(&self.spec, &self.environment, &mut output);
         (done, String::from_utf8(output).unwrap())
@@ -60,10 +60,10 @@ fn a_directory_is_filled_once_and_deleted() {
     let it = Sandbox::new("echo to it; echo to them >&2; echo $N > words");
     assert!(!it.is_ready());
     let (done, output) = it.prepare();
-    assert_eq!((done.unwrap(), output.as_str()), (Prepared::Now, "to it\nto them\n"));
+    assert_eq!((done.unwrap(), output.as_str()), (PreparationOutcome::Now, "to it\nto them\n"));
     assert_eq!(std::fs::read_to_string(it.folder().join("words")).unwrap(), "2\n");
     assert!(it.is_ready());
-    assert_eq!(it.prepare().0.unwrap(), Prepared::Already);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Already);
     assert_eq!(it.names(), [".mine.lock", "mine"]);
     assert!(clean(&it.spec, &it.environment).unwrap());
     assert!(!clean(&it.spec, &it.environment).unwrap());
@@ -88,14 +88,14 @@ fn leftovers_of_a_killed_preparation_are_not_used() {
     std::fs::create_dir_all(&leftover).unwrap();
     std::fs::write(leftover.join("half"), "").unwrap();
     assert!(!it.is_ready());
-    assert_eq!(it.prepare().0.unwrap(), Prepared::Now);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Now);
     assert!(it.is_ready() && !leftover.exists());
     // An unfinished directory in its place is not used either.
     clean(&it.spec, &it.environment).unwrap();
     std::fs::create_dir_all(it.folder()).unwrap();
     std::fs::write(it.folder().join("words"), "").unwrap();
     assert!(!it.is_ready());
-    assert_eq!(it.prepare().0.unwrap(), Prepared::Now);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Now);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_directory_that_other_commands_filled_is_filled_again() {
     it.spec = Sandbox::spec("echo new > words");
     let missing = it.spec.workload(&Point::none(), &it.environment).unwrap_err();
     assert!(missing.to_string().contains("one that was filled by other commands"), "{missing}");
-    assert_eq!(it.prepare().0.unwrap(), Prepared::Now);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Now);
     assert_eq!(std::fs::read_to_string(it.folder().join("words")).unwrap(), "new\n");
 }
 
@@ -116,7 +116,7 @@ fn a_second_preparation_at_the_same_time_is_refused() {
     assert!(matches!(it.prepare().0, Err(CacheError::Locked)));
     assert!(matches!(clean(&it.spec, &it.environment), Err(CacheError::Locked)));
     drop(lock);
-    assert_eq!(it.prepare().0.unwrap(), Prepared::Now);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Now);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The axes of this family, and the calls and floors that several of its benchmarks have.
 
-use crate::bench::When;
+use crate::bench::PointFilter;
 use crate::benchmarks::prelude::*;
 
 /// The system call behind `method=select`.
@@ -102,12 +102,12 @@ pub(super) const HERD: Axis = Axis {
     default_points: Points::Implied("all"),
 };
 
-pub(super) const BY_SELECT: When = &[("method", "select")];
-pub(super) const BY_PSELECT: When = &[("method", "pselect")];
-pub(super) const BY_POLL: When = &[("method", "poll")];
-pub(super) const BY_PPOLL: When = &[("method", "ppoll")];
-pub(super) const BY_EPOLL: When = &[("method", "epoll")];
-pub(super) const BY_EDGE: When = &[("method", "epoll-edge")];
-pub(super) const BY_ONESHOT: When = &[("method", "epoll-oneshot")];
-pub(super) const BY_RING: When = &[("method", "io-uring-poll")];
-pub(super) const BY_MULTISHOT: When = &[("method", "io-uring-multishot")];
+pub(super) const BY_SELECT: PointFilter = &[("method", "select")];
+pub(super) const BY_PSELECT: PointFilter = &[("method", "pselect")];
+pub(super) const BY_POLL: PointFilter = &[("method", "poll")];
+pub(super) const BY_PPOLL: PointFilter = &[("method", "ppoll")];
+pub(super) const BY_EPOLL: PointFilter = &[("method", "epoll")];
+pub(super) const BY_EDGE: PointFilter = &[("method", "epoll-edge")];
+pub(super) const BY_ONESHOT: PointFilter = &[("method", "epoll-oneshot")];
+pub(super) const BY_RING: PointFilter = &[("method", "io-uring-poll")];
+pub(super) const BY_MULTISHOT: PointFilter = &[("method", "io-uring-multishot")];

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 
 use super::super::prelude::*;
-use crate::bench::When;
+use crate::bench::PointFilter;
 use crate::kernel::event::io_uring::{PollMode, Ring};
 use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE, WaitLimit};
 use crate::kernel::ipc::context_switch;
@@ -16,9 +16,9 @@ mod spurious;
 #[cfg(test)]
 mod tests;
 
-const PER_CHANGE: When = &[("quirk", "call-per-change")];
-const BATCHES: When = &[("quirk", "io-uring-batches")];
-const SPURIOUS: When = &[("quirk", "spurious-wake-ups")];
+const PER_CHANGE: PointFilter = &[("quirk", "call-per-change")];
+const BATCHES: PointFilter = &[("quirk", "io-uring-batches")];
+const SPURIOUS: PointFilter = &[("quirk", "spurious-wake-ups")];
 
 pub(super) const QUIRKS: Bench = Bench {
     id: "event/quirks",

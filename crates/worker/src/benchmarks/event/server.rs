@@ -12,7 +12,7 @@ use oscost_model::unit::Unit;
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::axes::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
-use crate::bench::When;
+use crate::bench::PointFilter;
 use crate::kernel::event::descriptor_set::{DescriptorKind, check_memory, explain_error};
 use crate::kernel::event::readiness::WaitLimit;
 use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords, sched_yield};
@@ -32,7 +32,7 @@ mod wait_set;
 use connections::Server;
 use load::{ACCEPTED, ACTIVE, ALL_CONNECTED, Load, LoadSpec, PORTS, Pace, address};
 
-const BY_RING: When = &[("method", "io-uring")];
+const BY_RING: PointFilter = &[("method", "io-uring")];
 
 /// Requests of a burst in a closed loop: eight per connection, so that the first and last requests,
 /// during which not all connections are busy, are a small part.
@@ -136,7 +136,7 @@ pub(super) const SERVER: Bench = Bench {
     ..Bench::DEFAULT
 };
 
-const NO_CHURN: When = &[("churn", "0")];
+const NO_CHURN: PointFilter = &[("churn", "0")];
 
 /// The work at a point: an op is a burst.
 fn server_work(params: Params<'_>) -> Result<Work, Errno> {

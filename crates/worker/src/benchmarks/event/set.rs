@@ -66,12 +66,12 @@ impl Method {
 pub(super) struct Set {
     pub(super) descriptors: DescriptorSet,
     pub(super) state: WaitState,
-    pub(super) ready: Ready,
+    pub(super) ready: ReadySubset,
 }
 
 /// Which descriptors are ready, and what to do about each after it was reported.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ready {
+pub(super) struct ReadySubset {
     first: usize,
     count: usize,
     /// The sum of their positions.
@@ -80,7 +80,7 @@ pub(super) struct Ready {
     retrigger: bool,
 }
 
-impl Ready {
+impl ReadySubset {
     pub(super) fn of(positions: Range<u64>, method: Method) -> Self {
         Self {
             first: positions.start as usize,
@@ -101,7 +101,7 @@ impl Ready {
 
 /// The result of a call.
 struct Report {
-    ready: Ready,
+    ready: ReadySubset,
     sum: u64,
     count: usize,
     unexpected: bool,
@@ -109,7 +109,7 @@ struct Report {
 
 impl Report {
     #[inline(always)]
-    fn of(ready: Ready) -> Self {
+    fn of(ready: ReadySubset) -> Self {
         Self { ready, sum: 0, count: 0, unexpected: false }
     }
 
@@ -293,7 +293,7 @@ fn repeat_op(ops: u64, mut op: impl FnMut() -> Result<(), Errno>) -> Result<(), 
 /// The count of the last call, made opaque: the compiler must not hoist work on the same results
 /// out of the loop.
 #[inline(always)]
-fn repeated_count(ready: Ready) -> usize {
+fn repeated_count(ready: ReadySubset) -> usize {
     opaque(ready.count as u64) as usize
 }
 
@@ -302,7 +302,7 @@ fn by_select(
     variant: CallVariant,
     bits: &mut SelectSet,
     descriptors: &DescriptorSet,
-    ready: Ready,
+    ready: ReadySubset,
     part: Part,
 ) -> Result<(), Errno> {
     let count = match part {
@@ -324,7 +324,7 @@ fn by_select(
 fn by_poll(
     variant: CallVariant,
     entries: &mut PollSet,
-    ready: Ready,
+    ready: ReadySubset,
     part: Part,
 ) -> Result<(), Errno> {
     let count = match part {
@@ -341,7 +341,7 @@ fn by_epoll(
     flags: u32,
     set: &mut Epoll,
     descriptors: &DescriptorSet,
-    ready: Ready,
+    ready: ReadySubset,
     part: Part,
 ) -> Result<(), Errno> {
     let count = match part {
@@ -364,7 +364,7 @@ fn by_ring(
     shots: PollMode,
     ring: &mut Ring,
     descriptors: &DescriptorSet,
-    ready: Ready,
+    ready: ReadySubset,
 ) -> Result<(), Errno> {
     ring.wait_for(ready.count as u32)?;
     let mut report = Report::of(ready);
@@ -386,7 +386,7 @@ fn by_ring(
 
 /// Drains the ready descriptors and makes them ready again, if only new events are reported.
 #[inline(always)]
-fn retrigger(descriptors: &DescriptorSet, ready: Ready) -> Result<(), Errno> {
+fn retrigger(descriptors: &DescriptorSet, ready: ReadySubset) -> Result<(), Errno> {
     if ready.retrigger {
         for position in ready.positions() {
             descriptors.drain(position)?;

@@ -9,7 +9,7 @@ use oscost_model::point::{Point, Value};
 
 use super::super::tests::{all_points, context};
 use super::BENCHES;
-use super::set::{Method, Part, Ready, Set, WaitState};
+use super::set::{Method, Part, ReadySubset, Set, WaitState};
 use crate::bench::{Bench, Context, Work};
 use crate::kernel::Errno;
 use crate::kernel::event::descriptor_set::{DescriptorKind, DescriptorSet};
@@ -115,7 +115,7 @@ fn set(method: Method, ready: u64, woken: &[usize]) -> Set {
     let descriptors = DescriptorSet::new(10, DescriptorKind::Pipe, 0..10, None).unwrap();
     let state = WaitState::of(method, &mut descriptors.fds(), 10).unwrap();
     woken.iter().for_each(|&position| descriptors.make_ready(position).unwrap());
-    Set { descriptors, state, ready: Ready::of(ready..ready + 1, method) }
+    Set { descriptors, state, ready: ReadySubset::of(ready..ready + 1, method) }
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use super::super::prelude::*;
 use super::axes::{BY_EPOLL, BY_POLL, BY_PPOLL, BY_PSELECT, BY_SELECT, SELECT};
-use crate::bench::When;
+use crate::bench::PointFilter;
 use crate::kernel::event::timeout::{Rounding, Timeout, TimeoutCall};
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 use crate::kernel::time::clock::{ClockId, gettime};
 use oscost_model::unit::Unit;
 
-const BY_PWAIT2: When = &[("method", "epoll-pwait2")];
-const BY_RING: When = &[("method", "io-uring")];
+const BY_PWAIT2: PointFilter = &[("method", "epoll-pwait2")];
+const BY_RING: PointFilter = &[("method", "io-uring")];
 
 const METHOD: Axis = Axis {
     name: "method",

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::prelude::*;
-use super::set::{Method, Part, Ready, Set, WaitState};
+use super::set::{Method, Part, ReadySubset, Set, WaitState};
 use crate::kernel::event::descriptor_set::{
     ChildFiller, DescriptorKind, DescriptorSet, explain_error, max_descriptors,
 };
@@ -124,7 +124,7 @@ fn build(spec: SetSpec, part: Part) -> Result<Work, Errno> {
         let descriptors = DescriptorSet::new(fds, over, positions.clone(), highest)?;
         let state = WaitState::of(method, &mut descriptors.fds(), ready)
             .map_err(|errno| explain_error(errno, fds, over))?;
-        (Set { descriptors, state, ready: Ready::of(positions, method) }, Vec::new())
+        (Set { descriptors, state, ready: ReadySubset::of(positions, method) }, Vec::new())
     };
     set.wake()?;
     let mut body = Body { set, part: Part::Whole, _helpers: helpers };
@@ -179,7 +179,7 @@ fn shared_set(spec: &SetSpec, limit: u64) -> Result<(Set, Vec<PeerProcess>), Err
         helpers.push(filler.fill(count, over)?);
     }
     state.skip_foreign_entries();
-    Ok((Set { descriptors, state, ready: Ready::of(positions, method) }, helpers))
+    Ok((Set { descriptors, state, ready: ReadySubset::of(positions, method) }, helpers))
 }
 
 /// Maximum number of helper processes that fill a set: enough for 100,000 pipes where a process may

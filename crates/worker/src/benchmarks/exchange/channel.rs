@@ -8,7 +8,7 @@ use super::end::{End, MAX_MESSAGE_BYTES, timed_trip};
 use super::failure::{exit_error, failure_cause};
 use super::peer::{command, serve};
 use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver, sched_yield};
-use crate::kernel::net::control_stream::{ControlStream, OnInterrupt};
+use crate::kernel::net::control_stream::{ControlStream, InterruptHandler};
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// Number of messages verified in each direction: swapped neighbours would be detected.
@@ -251,7 +251,7 @@ impl BufferedChannel {
     /// Calls `act` with the end and its buffers.
     fn with_end<T>(
         &mut self,
-        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> T,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], InterruptHandler<'_>) -> T,
     ) -> T {
         let peer = self.channel.peer.as_ref();
         let on_interrupt = |times| continue_waiting(peer, times);
@@ -292,7 +292,7 @@ impl BufferedChannel {
     /// Runs a batch: one indirect call per batch, none per message.
     fn batch(
         &mut self,
-        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], OnInterrupt<'_>) -> Result<(), OpError>,
+        act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], InterruptHandler<'_>) -> Result<(), OpError>,
     ) -> Result<(), OpError> {
         let done = self.with_end(act);
         done.map_err(|error| OpError { errno: self.cause(error.errno), ..error })

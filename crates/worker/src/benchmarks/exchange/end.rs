@@ -3,7 +3,7 @@
 use oscost_model::channel::ChannelObservation;
 
 use super::super::prelude::*;
-use crate::kernel::net::control_stream::OnInterrupt;
+use crate::kernel::net::control_stream::InterruptHandler;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The largest message, which limits the peer's buffers whatever size is requested.
@@ -19,11 +19,15 @@ pub(crate) const ACK_BYTES: usize = 4;
 pub(crate) trait End {
     /// Sends a whole message, in as many calls as necessary. An interrupted wait calls
     /// `on_interrupt`, and continues.
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno>;
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno>;
 
     /// Receives a whole message and returns its length. From a stream it reads as much as the
     /// buffer holds; an earlier end of the stream is EPIPE.
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno>;
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno>;
 
     /// Sends `trips` messages and receives the answer to each.
     fn round_trips(
@@ -31,7 +35,7 @@ pub(crate) trait End {
         trips: u64,
         message: &[u8],
         into: &mut [u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), OpError> {
         for op in 0..trips {
             let result =
@@ -48,7 +52,7 @@ pub(crate) trait End {
         &mut self,
         trips: u64,
         message: &mut [u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), Errno> {
         for _ in 0..trips {
             check_length(self.receive(message, on_interrupt)?, message.len())?;
@@ -62,7 +66,7 @@ pub(crate) trait End {
         &mut self,
         messages: u64,
         message: &[u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), OpError> {
         for op in 0..messages {
             self.send(message, on_interrupt).map_err(|errno| OpError { op, errno })?;
@@ -79,7 +83,7 @@ pub(crate) trait End {
         &mut self,
         messages: u64,
         into: &mut [u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(u64, u64), Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
@@ -109,7 +113,7 @@ pub(super) fn timed_trip(
     watch: Stopwatch,
     message: &[u8],
     into: &mut [u8],
-    on_interrupt: OnInterrupt<'_>,
+    on_interrupt: InterruptHandler<'_>,
 ) -> Result<(u64, u64), Errno> {
     let sent = watch.start();
     end.send(message, on_interrupt)?;
@@ -125,7 +129,7 @@ pub(super) fn timed_echo(
     end: &mut dyn End,
     watch: Stopwatch,
     message: &mut [u8],
-    on_interrupt: OnInterrupt<'_>,
+    on_interrupt: InterruptHandler<'_>,
 ) -> Result<(u64, u64), Errno> {
     let bytes = end.receive(message, on_interrupt)?;
     let received_ticks = watch.stop();

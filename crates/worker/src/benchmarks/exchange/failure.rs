@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::PeerProcess;
-use crate::kernel::net::control_stream::OnInterrupt;
+use crate::kernel::net::control_stream::InterruptHandler;
 
 /// The error with which the peer ended, if `errno` says that the channel to it is closed; `None` if
 /// it still runs, or is not a child.
@@ -37,7 +37,7 @@ pub(crate) fn failure_cause(peer: Option<&PeerProcess>, errno: Errno) -> Errno {
 /// Repeats a blocking call until no alarm interrupts it.
 #[inline(always)]
 pub(crate) fn retry_interrupted<T>(
-    on_interrupt: OnInterrupt<'_>,
+    on_interrupt: InterruptHandler<'_>,
     mut call: impl FnMut() -> Result<T, Errno>,
 ) -> Result<T, Errno> {
     let mut interruptions = 0;

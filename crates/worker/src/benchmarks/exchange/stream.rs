@@ -7,7 +7,7 @@ use oscost_model::channel::ChannelObservation;
 use super::end::End;
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{read, write};
-use crate::kernel::net::control_stream::OnInterrupt;
+use crate::kernel::net::control_stream::InterruptHandler;
 
 /// The file to write to and the file to read from.
 pub(crate) struct Stream {
@@ -25,7 +25,7 @@ impl Stream {
 
 impl End for Stream {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         match write(&self.to, message) {
             Ok(sent) if sent == message.len() => Ok(()),
             first => {
@@ -36,7 +36,11 @@ impl End for Stream {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         match read(&self.from, into) {
             Ok(received) if received == into.len() => Ok(received),
             first => transfer_rest(into.len(), first, on_interrupt, |done| {
@@ -56,7 +60,7 @@ impl End for Stream {
 pub(crate) fn transfer_rest(
     length: usize,
     first: Result<usize, Errno>,
-    on_interrupt: OnInterrupt<'_>,
+    on_interrupt: InterruptHandler<'_>,
     mut more: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
     let (mut done, mut interruptions, mut last) = (0, 0, first);

@@ -6,7 +6,7 @@ use oscost_model::channel::ChannelObservation;
 use oscost_model::point::Value;
 
 use super::super::exchange::{
-    ACK_BYTES, End, MessageFile, OnInterrupt, Stream, check_length, retry_interrupted,
+    ACK_BYTES, End, InterruptHandler, MessageFile, Stream, check_length, retry_interrupted,
     transfer_rest,
 };
 use super::super::prelude::*;
@@ -82,12 +82,16 @@ fn vmsplice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPa
 }
 
 impl End for VmspliceEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         let more = |done: usize| vmsplice(&self.to, &message[done..]);
         transfer_rest(message.len(), more(0), on_interrupt, more).map(drop)
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         let first = context_switch::read(&self.from, into);
         transfer_rest(into.len(), first, on_interrupt, |done| {
             context_switch::read(&self.from, &mut into[done..])
@@ -118,7 +122,11 @@ fn splice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair
 impl SpliceEnd {
     /// Sends the message that is in the file.
     #[inline(always)]
-    fn send_from_file(&self, bytes: usize, on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send_from_file(
+        &self,
+        bytes: usize,
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<(), Errno> {
         let messages = &self.messages;
         let more = |done: usize| {
             splice(&self.to, &messages.file, messages.offset_of_rest(done), bytes - done)
@@ -131,12 +139,16 @@ impl SpliceEnd {
 }
 
 impl End for SpliceEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         self.messages.write_message(message)?;
         self.send_from_file(message.len(), on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         let first = context_switch::read(&self.from, into);
         transfer_rest(into.len(), first, on_interrupt, |done| {
             context_switch::read(&self.from, &mut into[done..])
@@ -147,7 +159,7 @@ impl End for SpliceEnd {
         &mut self,
         messages: u64,
         message: &[u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), OpError> {
         self.messages.ensure_length(message)?;
         for op in 0..messages {
@@ -164,7 +176,7 @@ impl End for SpliceEnd {
         &mut self,
         messages: u64,
         into: &mut [u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(u64, u64), Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
@@ -206,11 +218,15 @@ fn posix_queue_ends(size: u64) -> Result<EndPair, Errno> {
 }
 
 impl End for PosixQueueEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         retry_interrupted(on_interrupt, || self.to.send(message))
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         if into.len() >= self.buffer.len() {
             return retry_interrupted(on_interrupt, || self.from.receive(into));
         }
@@ -259,7 +275,7 @@ fn sysv_queue_ends(size: u64) -> Result<EndPair, Errno> {
 }
 
 impl End for SysvQueueEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         match self.message_buffer.send(self.to, message) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Errno::E2BIG),
@@ -273,7 +289,11 @@ impl End for SysvQueueEnd {
         }
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         retry_interrupted(on_interrupt, || self.message_buffer.receive(self.from, into))
     }
 
@@ -297,11 +317,15 @@ fn ring_ends(capacity: Option<u64>, wait_mode: WaitMode) -> Result<EndPair, Errn
 }
 
 impl End for RingEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         self.to.write(message, on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         self.from.read(into, on_interrupt).map(|()| into.len())
     }
 
@@ -330,7 +354,7 @@ fn process_vm_ends() -> Result<EndPair, Errno> {
 }
 
 impl End for ProcessVmEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         let mut location = [0; LOCATION_BYTES];
         location[..8].copy_from_slice(&(message.as_ptr() as u64).to_ne_bytes());
         location[8..].copy_from_slice(&(message.len() as u64).to_ne_bytes());
@@ -341,7 +365,11 @@ impl End for ProcessVmEnd {
         }
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         let mut location = [0; LOCATION_BYTES];
         if retry_interrupted(on_interrupt, || context_switch::read(&self.from, &mut location))?
             != LOCATION_BYTES

@@ -6,7 +6,7 @@ use std::fs;
 use oscost_model::case::Case;
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{ControlStream, End, MESSAGE_SIZES, OnInterrupt, serve};
+use super::super::exchange::{ControlStream, End, InterruptHandler, MESSAGE_SIZES, serve};
 use super::super::tests::{all_points, context};
 use super::*;
 use crate::bench::Context;
@@ -169,11 +169,15 @@ struct CorruptingEnd {
 }
 
 impl End for CorruptingEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         self.end.send(message, on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         let received = self.end.receive(into, on_interrupt)?;
         if self.intact > 0 {
             self.intact -= 1;

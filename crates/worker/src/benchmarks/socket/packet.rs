@@ -2,7 +2,7 @@
 
 use oscost_model::channel::ChannelObservation;
 
-use super::super::exchange::{End, OnInterrupt};
+use super::super::exchange::{End, InterruptHandler};
 use super::super::prelude::*;
 use super::endpoint::Socket;
 use crate::kernel::net::socket;
@@ -12,7 +12,7 @@ pub(super) struct PacketEnd(pub(super) Socket);
 
 impl End for PacketEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         let mut interruptions = 0;
         loop {
             match socket::send(&self.0.file, message) {
@@ -28,7 +28,11 @@ impl End for PacketEnd {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         let mut interruptions = 0;
         loop {
             match socket::receive_packet(&self.0.file, into) {

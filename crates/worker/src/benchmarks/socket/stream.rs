@@ -5,7 +5,7 @@ use std::fs::File;
 use oscost_model::channel::ChannelObservation;
 
 use super::super::exchange::{
-    ACK_BYTES, End, MessageFile, OnInterrupt, check_length, transfer_rest,
+    ACK_BYTES, End, InterruptHandler, MessageFile, check_length, transfer_rest,
 };
 use super::super::prelude::*;
 use super::endpoint::Socket;
@@ -17,12 +17,16 @@ pub(super) struct CopyEnd(pub(super) Socket);
 
 impl End for CopyEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         send_all(message, on_interrupt, |rest| socket::send(&self.0.file, rest))
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         receive_all(&self.0.file, into, on_interrupt)
     }
 
@@ -35,7 +39,7 @@ impl End for CopyEnd {
 #[inline(always)]
 fn send_all(
     message: &[u8],
-    on_interrupt: OnInterrupt<'_>,
+    on_interrupt: InterruptHandler<'_>,
     mut send: impl FnMut(&[u8]) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
     match send(message) {
@@ -50,7 +54,7 @@ fn send_all(
 fn receive_all(
     from: &File,
     into: &mut [u8],
-    on_interrupt: OnInterrupt<'_>,
+    on_interrupt: InterruptHandler<'_>,
 ) -> Result<usize, Errno> {
     match socket::receive_all(from, into) {
         Ok(received) if received == into.len() => Ok(received),
@@ -74,7 +78,7 @@ impl IoUringEnd {
 
 impl End for IoUringEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         match self.ring.send(&self.socket.file, message, on_interrupt)? {
             sent if sent == message.len() => Ok(()),
             _ => Err(Errno::EPROTO),
@@ -82,7 +86,11 @@ impl End for IoUringEnd {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         match self.ring.receive(&self.socket.file, into, on_interrupt)? {
             received if received == into.len() => Ok(received),
             _ => Err(Errno::EPIPE),
@@ -93,7 +101,7 @@ impl End for IoUringEnd {
         &mut self,
         messages: u64,
         message: &[u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), OpError> {
         for op in 0..messages {
             self.send(message, on_interrupt).map_err(|errno| OpError { op, errno })?;
@@ -107,7 +115,11 @@ impl End for IoUringEnd {
 }
 
 /// Waits for the acknowledgement of `messages` messages.
-fn wait_for_ack(from: &File, messages: u64, on_interrupt: OnInterrupt<'_>) -> Result<(), OpError> {
+fn wait_for_ack(
+    from: &File,
+    messages: u64,
+    on_interrupt: InterruptHandler<'_>,
+) -> Result<(), OpError> {
     receive_all(from, &mut [0; ACK_BYTES], on_interrupt)
         .and_then(|bytes| check_length(bytes, ACK_BYTES))
         .map_err(|errno| OpError { op: messages, errno })
@@ -126,7 +138,11 @@ impl SendfileEnd {
 
     /// Sends the message in the file, which has the length of `message`.
     #[inline(always)]
-    fn send_from_file(&self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send_from_file(
+        &self,
+        message: &[u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<(), Errno> {
         let (to, messages) = (&self.socket.file, &self.messages);
         send_all(message, on_interrupt, |rest| {
             socket::send_file(
@@ -140,12 +156,16 @@ impl SendfileEnd {
 }
 
 impl End for SendfileEnd {
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         self.messages.write_message(message)?;
         self.send_from_file(message, on_interrupt)
     }
 
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         receive_all(&self.socket.file, into, on_interrupt)
     }
 
@@ -153,7 +173,7 @@ impl End for SendfileEnd {
         &mut self,
         messages: u64,
         message: &[u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), OpError> {
         self.messages.ensure_length(message)?;
         for op in 0..messages {
@@ -195,7 +215,7 @@ impl ZerocopyEnd {
 
 impl End for ZerocopyEnd {
     #[inline(always)]
-    fn send(&mut self, message: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    fn send(&mut self, message: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         if self.pending >= MAX_PENDING {
             self.read_completions()?;
         }
@@ -211,7 +231,11 @@ impl End for ZerocopyEnd {
     }
 
     #[inline(always)]
-    fn receive(&mut self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<usize, Errno> {
+    fn receive(
+        &mut self,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<usize, Errno> {
         receive_all(&self.socket.file, into, on_interrupt)
     }
 

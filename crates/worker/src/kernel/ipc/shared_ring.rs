@@ -7,7 +7,7 @@ use rustix::mm::MapFlags;
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{FutexScope, futex_wait, futex_wake};
 use crate::kernel::memory::mapping::Mapping;
-use crate::kernel::net::control_stream::OnInterrupt;
+use crate::kernel::net::control_stream::InterruptHandler;
 
 /// The header page before the data: counters, each in its own cache line.
 const HEADER_BYTES: usize = 4_096;
@@ -84,7 +84,7 @@ impl SharedRing {
 
     /// Writes all of `bytes`, waiting for room.
     #[inline(always)]
-    pub fn write(&self, mut bytes: &[u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    pub fn write(&self, mut bytes: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         while !bytes.is_empty() {
             let written = self.bytes_written().load(Ordering::Relaxed);
             let taken = self.bytes_read().load(Ordering::Acquire);
@@ -114,7 +114,7 @@ impl SharedRing {
 
     /// Fills all of `into`, waiting for bytes.
     #[inline(always)]
-    pub fn read(&self, into: &mut [u8], on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    pub fn read(&self, into: &mut [u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         let mut done = 0;
         while done < into.len() {
             let taken = self.bytes_read().load(Ordering::Relaxed);
@@ -159,7 +159,7 @@ impl SharedRing {
         &self,
         awake: &AtomicU32,
         must: impl Fn() -> bool,
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), Errno> {
         match self.waiting {
             WaitMode::Sleep => self.sleep(awake, must, on_interrupt),
@@ -171,7 +171,7 @@ impl SharedRing {
         &self,
         awake: &AtomicU32,
         must: impl Fn() -> bool,
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<(), Errno> {
         let mut times = 0;
         loop {
@@ -194,7 +194,7 @@ impl SharedRing {
 
 /// Spins while `must` holds. SIGALRM does not interrupt a spinning side, so it reads the clock now
 /// and then.
-fn spin(must: impl Fn() -> bool, on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+fn spin(must: impl Fn() -> bool, on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
     /// About a tenth of a millisecond.
     const SPINS: u32 = 1 << 14;
     const SECOND_NS: u64 = 1_000_000_000;

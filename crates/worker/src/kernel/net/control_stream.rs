@@ -15,7 +15,7 @@ use crate::kernel::errno::raw_count;
 
 /// Called when a wait was interrupted (SIGALRM does so every second), with the number of
 /// interruptions in this wait: `Ok` to continue waiting.
-pub type OnInterrupt<'a> = &'a dyn Fn(u32) -> Result<(), Errno>;
+pub type InterruptHandler<'a> = &'a dyn Fn(u32) -> Result<(), Errno>;
 
 /// One message.
 pub type Message = [u64; 4];
@@ -50,7 +50,7 @@ impl ControlStream {
     }
 
     /// Sends a message.
-    pub fn send(&self, words: Message, on_interrupt: OnInterrupt<'_>) -> Result<(), Errno> {
+    pub fn send(&self, words: Message, on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         let mut bytes = [0; MESSAGE_BYTES];
         for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
             into.copy_from_slice(&word.to_le_bytes());
@@ -71,7 +71,7 @@ impl ControlStream {
     }
 
     /// Waits for a message; EPIPE if the other end has closed the stream.
-    pub fn receive(&self, on_interrupt: OnInterrupt<'_>) -> Result<Message, Errno> {
+    pub fn receive(&self, on_interrupt: InterruptHandler<'_>) -> Result<Message, Errno> {
         let mut bytes = [0; MESSAGE_BYTES];
         let mut done = 0;
         let mut interrupts = 0;

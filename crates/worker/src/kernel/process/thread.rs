@@ -19,7 +19,7 @@ pub enum ThreadKind {
 }
 
 /// What a thread shares with its creator.
-struct Shared {
+struct ThreadState {
     watch: Stopwatch,
     start_ticks: AtomicU64,
     thread: AtomicU32,
@@ -29,7 +29,7 @@ struct Shared {
 pub struct ThreadMaker {
     attributes: libc::pthread_attr_t,
     kind: ThreadKind,
-    shared: Box<Shared>,
+    shared: Box<ThreadState>,
     running: Option<libc::pthread_t>,
 }
 
@@ -66,8 +66,11 @@ impl ThreadMaker {
                 )
             })?;
         }
-        let shared =
-            Box::new(Shared { watch, start_ticks: AtomicU64::new(0), thread: AtomicU32::new(0) });
+        let shared = Box::new(ThreadState {
+            watch,
+            start_ticks: AtomicU64::new(0),
+            thread: AtomicU32::new(0),
+        });
         Ok(Self { attributes, kind, shared, running: None })
     }
 
@@ -82,7 +85,7 @@ impl ThreadMaker {
             ThreadKind::Timestamping => record_start,
             ThreadKind::Detached => record_start_and_id,
         };
-        let shared: *const Shared = &raw const *self.shared;
+        let shared: *const ThreadState = &raw const *self.shared;
         let mut thread = MaybeUninit::uninit();
         // SAFETY: the attributes were initialised; the thread's argument is in a box that lives
         // until the thread was waited for.
@@ -156,7 +159,7 @@ extern "C" fn no_op(shared: *mut c_void) -> *mut c_void {
 extern "C" fn record_start(shared: *mut c_void) -> *mut c_void {
     // SAFETY: the maker keeps it until the thread was waited for, and only shared references to it
     // exist meanwhile.
-    let all = unsafe { &*shared.cast::<Shared>() };
+    let all = unsafe { &*shared.cast::<ThreadState>() };
     all.start_ticks.store(all.watch.stop(), Ordering::Release);
     shared
 }
@@ -166,7 +169,7 @@ extern "C" fn record_start_and_id(shared: *mut c_void) -> *mut c_void {
     // SAFETY: as above; gettid takes no arguments.
     unsafe {
         let thread = libc::gettid() as u32;
-        (*shared.cast::<Shared>()).thread.store(thread, Ordering::Release);
+        (*shared.cast::<ThreadState>()).thread.store(thread, Ordering::Release);
     }
     shared
 }

@@ -63,23 +63,23 @@ fn anomaly() -> MonitorEvent {
 }
 
 /// A command that was monitored by a fake monitor.
-struct Monitored {
-    ended: anyhow::Result<Ended>,
+struct MonitoringRun {
+    ended: anyhow::Result<MonitoringEnd>,
     shown: Vec<MonitorEvent>,
     options: Option<MonitorOptions>,
 }
 
 /// Monitors a command with a fake monitor that reports these events.
-fn monitored(events: Vec<MonitorEvent>, command: &[&str]) -> Monitored {
+fn monitored(events: Vec<MonitorEvent>, command: &[&str]) -> MonitoringRun {
     let mut fake = FakeMonitor { events, options: None };
     let (ended, shown) = monitored_by(&mut fake, command);
-    Monitored { ended, shown, options: fake.options }
+    MonitoringRun { ended, shown, options: fake.options }
 }
 
 fn monitored_by(
     mut monitor: impl MonitorRunner,
     command: &[&str],
-) -> (anyhow::Result<Ended>, Vec<MonitorEvent>) {
+) -> (anyhow::Result<MonitoringEnd>, Vec<MonitorEvent>) {
     let mut shown = Vec::new();
     let mut show = |event: &MonitorEvent| {
         shown.push(event.clone());
@@ -101,21 +101,21 @@ fn monitored_by(
 }
 
 /// The exit status with which it ended, if it ended with one.
-fn status(ended: anyhow::Result<Ended>) -> Option<u8> {
+fn status(ended: anyhow::Result<MonitoringEnd>) -> Option<u8> {
     match ended.unwrap() {
-        Ended::WithStatus(status) => Some(status),
-        Ended::Done | Ended::NotStarted { .. } => None,
+        MonitoringEnd::WithStatus(status) => Some(status),
+        MonitoringEnd::Done | MonitoringEnd::NotStarted { .. } => None,
     }
 }
 
 #[test]
 fn a_command_runs_once_the_monitor_is_attached_and_its_exit_status_is_reported() {
-    let Monitored { ended, shown, options } =
+    let MonitoringRun { ended, shown, options } =
         monitored(vec![MonitorEvent::Ready, anomaly()], &["sh", "-c", "exit 7"]);
     assert_eq!(status(ended), Some(7));
     assert_eq!(shown, [MonitorEvent::Ready, anomaly(), last(7, 1, 0)]);
     assert_eq!(options.unwrap().tree, Some(1));
-    let Monitored { ended, .. } =
+    let MonitoringRun { ended, .. } =
         monitored(vec![MonitorEvent::Ready], &["sh", "-c", "kill -TERM $$"]);
     assert_eq!(status(ended), Some(128 + 15));
 }
@@ -126,22 +126,22 @@ fn a_command_that_cannot_be_started_ends_the_monitor() {
         executable: "/bin/x".into(),
         state: "normal".into(),
     });
-    let kind = |ended: anyhow::Result<Ended>| match ended.unwrap() {
-        Ended::NotStarted { program, error } => (program, error.kind()),
+    let kind = |ended: anyhow::Result<MonitoringEnd>| match ended.unwrap() {
+        MonitoringEnd::NotStarted { program, error } => (program, error.kind()),
         other => panic!("{other:?}"),
     };
-    let Monitored { ended, shown, .. } =
+    let MonitoringRun { ended, shown, .. } =
         monitored(vec![MonitorEvent::Ready, changed.clone()], &["/no/such/command"]);
     assert_eq!(kind(ended), ("/no/such/command".to_owned(), ErrorKind::NotFound));
     assert!(shown.contains(&changed));
-    let Monitored { ended, .. } = monitored(vec![MonitorEvent::Ready], &["/etc/passwd"]);
+    let MonitoringRun { ended, .. } = monitored(vec![MonitorEvent::Ready], &["/etc/passwd"]);
     assert_eq!(kind(ended).1, ErrorKind::PermissionDenied);
 }
 
 #[test]
 fn without_a_monitor_no_command_runs() {
     let missing = MonitorEvent::Missing { why: "no BTF here".to_owned() };
-    let Monitored { ended, shown, .. } = monitored(vec![missing], &["sh", "-c", "exit 7"]);
+    let MonitoringRun { ended, shown, .. } = monitored(vec![missing], &["sh", "-c", "exit 7"]);
     let error = ended.unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot monitor here: no BTF here");
     assert_eq!(shown, []);

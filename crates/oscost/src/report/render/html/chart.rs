@@ -67,7 +67,7 @@ fn symbol(symbol: Symbol) -> MarkerSymbol {
 /// What the page's script draws a chart from. The crate's own plot would carry the script that draws
 /// it: 6 MB in each.
 #[derive(Serialize)]
-pub(super) struct Drawn<'a> {
+pub(super) struct Plot<'a> {
     data: Vec<Box<dyn Trace>>,
     layout: Layout,
     /// How many rows it has.
@@ -108,7 +108,7 @@ fn row_count(chart: &Chart) -> Option<usize> {
 }
 
 /// A chart for the page's script.
-pub(super) fn drawn(chart: &Chart) -> Drawn<'_> {
+pub(super) fn drawn(chart: &Chart) -> Plot<'_> {
     let has_rows = matches!(chart.y, Vertical::Rows(_));
     let y = match &chart.y {
         Vertical::Axis(it) => axis(it),
@@ -134,7 +134,7 @@ pub(super) fn drawn(chart: &Chart) -> Drawn<'_> {
         let (at, text) = edge(order);
         DrawnOrder { name: order.name, rows: &order.rows, at, text }
     });
-    Drawn { data: data.collect(), layout, lines: row_count(chart), orders: orders.collect() }
+    Plot { data: data.collect(), layout, lines: row_count(chart), orders: orders.collect() }
 }
 
 /// Text from outside as it may stand in a chart, where some HTML tags have a meaning.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use serde::Serialize;
 
-use self::chart::{Drawn, drawn};
+use self::chart::{Plot, drawn};
 use crate::report::render::terminal;
 use crate::report::view::chart::Chart;
 use crate::report::view::document::{Block, View};
@@ -26,7 +26,7 @@ use crate::report::view::document::{Block, View};
 /// What the page's script reads.
 #[derive(Serialize)]
 struct Data<'a> {
-    charts: BTreeMap<&'a str, Drawn<'a>>,
+    charts: BTreeMap<&'a str, Plot<'a>>,
     explained: BTreeMap<&'a str, String>,
 }
 
@@ -67,7 +67,7 @@ fn charts(view: &View) -> impl Iterator<Item = &Chart> {
 /// The report as HTML: the same report is the same bytes.
 pub fn report(view: &View) -> anyhow::Result<String> {
     let made = made_charts(view);
-    let charts: BTreeMap<&str, Drawn<'_>> =
+    let charts: BTreeMap<&str, Plot<'_>> =
         charts(view).chain(made.values()).map(|chart| (chart.id.as_str(), drawn(chart))).collect();
     // A page without charts does not need the library that draws them.
     let draws = !charts.is_empty();

@@ -18,9 +18,9 @@ use super::script::STYLE;
 use crate::estimate::comparison::compare;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::report::render::terminal;
-use crate::report::view::compare::Shown as ComparedRuns;
+use crate::report::view::compare::ComparisonContent as ComparedRuns;
 use crate::report::view::document::{Block, Section, View};
-use crate::report::view::page::{self, Shown};
+use crate::report::view::page::{self, PageContent};
 
 #[path = "../../../../tests/common/large_run.rs"]
 mod large_run;
@@ -61,7 +61,7 @@ fn comparison_of(case: String, base: u32) -> Comparison {
 }
 
 fn page(record: &Record) -> String {
-    html(&page::run(&Shown { record, study: None, catalog: None })).unwrap()
+    html(&page::run(&PageContent { record, study: None, catalog: None })).unwrap()
 }
 
 fn page_compared(base: &[Record], new: &[Record]) -> String {

@@ -10,7 +10,7 @@ use oscost_model::record::{Comparison, Record, Row};
 pub use self::reference::page;
 use self::sheet::{Against, Line, Side, spaced};
 pub use self::sheet::{Column, Kind, Sheet, Value};
-use crate::report::view::compare::Shown;
+use crate::report::view::compare::ComparisonContent;
 
 mod comparisons;
 mod reference;
@@ -37,7 +37,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// What was compared of several runs.
-    pub fn compared(shown: &Shown<'a>) -> Self {
+    pub fn compared(shown: &ComparisonContent<'a>) -> Self {
         let all = spaced(shown.base.iter().chain(shown.new).map(|run| run.id.as_str()));
         let compared = shown.compared;
         Self::of((shown.base, shown.new), &compared.results, &compared.comparisons, all)

@@ -32,7 +32,7 @@ pub(super) fn of_run(record: &Record) -> Option<Section> {
 }
 
 /// The section of runs that were compared.
-pub(super) fn of_runs(shown: &compare::Shown<'_>) -> Section {
+pub(super) fn of_runs(shown: &compare::ComparisonContent<'_>) -> Section {
     let compared = shown.compared;
     let row = |index: u32| compared.results.get(index as usize);
     let pairs = compared.comparisons.iter();

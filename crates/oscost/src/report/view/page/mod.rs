@@ -22,24 +22,24 @@ use crate::report::view::headline;
 use crate::report::view::lists;
 pub use crate::report::view::page::history::history;
 use crate::report::view::page::rows::Rows;
-pub use crate::report::view::page::study::OfStudy;
+pub use crate::report::view::page::study::StudyComparison;
 use crate::report::view::row::family;
 use crate::report::view::run as run_view;
 use crate::report::view::{catalog, event_scaling, predictions, programs, timer_survey};
 
 /// A run, its study, and the definitions of its benchmarks.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct PageContent<'a> {
     /// The run, with its raw batches where they are there.
     pub record: &'a Record,
     /// The run joined with its study, where it was measured for one.
-    pub study: Option<OfStudy<'a>>,
+    pub study: Option<StudyComparison<'a>>,
     /// The explanations of benchmarks.
     pub catalog: Option<&'a Catalog>,
 }
 
 /// The page of a run.
-pub fn run(shown: &Shown<'_>) -> View {
+pub fn run(shown: &PageContent<'_>) -> View {
     let record = shown.record;
     let rows = Rows::of(record);
     let asked: Vec<&Row> = rows.all.iter().map(|(_, row)| *row).collect();
@@ -65,7 +65,7 @@ pub fn run(shown: &Shown<'_>) -> View {
 }
 
 /// The page of runs that were compared.
-pub fn comparison(shown: &compare::Shown<'_>, catalog: Option<&Catalog>) -> View {
+pub fn comparison(shown: &compare::ComparisonContent<'_>, catalog: Option<&Catalog>) -> View {
     let rows = shown.compared.results.iter();
     View {
         title: "A comparison by oscost".to_owned(),

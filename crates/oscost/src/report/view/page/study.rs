@@ -13,14 +13,14 @@ use crate::report::view::study::claims::{self, CLAIMS, CONDITIONS, list_of_condi
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::{ColumnText, table_of_rows};
 use crate::report::view::study::{ab as two_targets, run as single_target};
-use crate::studies::Published;
+use crate::studies::PublishedFigure;
 use crate::studies::condition::{Condition, ConditionResult, judge};
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
 use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
 
 /// A run joined with its study, of one target or of two.
 #[derive(Debug)]
-pub enum OfStudy<'a> {
+pub enum StudyComparison<'a> {
     /// Of one target.
     One(Box<SingleTargetComparison<'a>>),
     /// Of two targets that are compared.
@@ -28,17 +28,17 @@ pub enum OfStudy<'a> {
 }
 
 /// The section.
-pub(super) fn section(of: &OfStudy<'_>, record: &Record) -> Section {
+pub(super) fn section(of: &StudyComparison<'_>, record: &Record) -> Section {
     let (study, heading, judged) = match of {
-        OfStudy::One(it) => (it.study, single_target::heading(it), &it.claims),
-        OfStudy::Two(it) => (it.study, two_targets::heading(it), &it.claims),
+        StudyComparison::One(it) => (it.study, single_target::heading(it), &it.claims),
+        StudyComparison::Two(it) => (it.study, two_targets::heading(it), &it.claims),
     };
     let mut blocks: Vec<Block> = Block::list(heading).into_iter().collect();
     match of {
-        OfStudy::One(it) => blocks.extend(
+        StudyComparison::One(it) => blocks.extend(
             it.tables.iter().enumerate().flat_map(|(at, table)| one(at, table, it.clock_step_ns)),
         ),
-        OfStudy::Two(it) => {
+        StudyComparison::Two(it) => {
             blocks.extend(it.tables.iter().enumerate().flat_map(|(at, table)| two(at, it, table)))
         }
     }
@@ -99,7 +99,7 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
     for row in &table.rows {
         // Rows of another unit have no place on this scale.
         let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
-        let then = cell.published.and_then(Published::single).filter(|it| is_usable(*it));
+        let then = cell.published.and_then(PublishedFigure::single).filter(|it| is_usable(*it));
         let own = cell.estimate.filter(|own| is_usable(own.value));
         let text = ColumnText::of(cell, table);
         rows.push(ThenAndNow {

@@ -17,7 +17,7 @@ use crate::report::view::study::notes::headed_list;
 use crate::studies::two_targets::{
     RunStatistic, TwoTargetComparison, TwoTargetRow, TwoTargetTable,
 };
-use crate::studies::{Published, condition};
+use crate::studies::{PublishedFigure, condition};
 
 /// A run in the form of its study.
 pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
@@ -110,7 +110,7 @@ pub(in crate::report::view) fn by_study_statistic(
         if published.iter().flatten().any(|it| it.single().is_some()) {
             let figures = published.map(|it| Figure {
                 text: it.map(|it| plain(&it.text)),
-                value: it.and_then(Published::single),
+                value: it.and_then(PublishedFigure::single),
             });
             rows.push(line(&name, "then", figures, decimals));
         }
@@ -223,7 +223,7 @@ impl Decimals {
     fn of(row: &TwoTargetRow<'_>, table: &TwoTargetTable<'_>) -> Self {
         let all = std::iter::once(row).chain(&table.rows);
         let first = all.flat_map(|row| row.row.published.iter().flatten()).next();
-        let Some(Published { decimals, deviation_decimals, .. }) = first else {
+        let Some(PublishedFigure { decimals, deviation_decimals, .. }) = first else {
             let size = row.statistics.iter().flatten().map(|it| it.mean).next().unwrap_or(0.0);
             let decimals = decimals_for(size, DIGITS);
             return Self { of_figure: decimals, of_deviation: decimals };

@@ -9,7 +9,7 @@ use crate::report::view::document::Block;
 use crate::report::view::lists::{first_of, grouped};
 use crate::report::view::study::method::op_count;
 use crate::studies::single_target::{PredictionComparison, SingleTargetRow, SingleTargetTable};
-use crate::studies::{Published, Subject, Table};
+use crate::studies::{PublishedFigure, Subject, Table};
 
 /// What the study says of each of its curves.
 pub(in crate::report::view) fn statements(table: &Table) -> Option<Block> {
@@ -35,7 +35,7 @@ pub(in crate::report::view) fn expectations(table: &SingleTargetTable<'_>) -> Ve
 }
 
 fn expectation(name: &str, it: &PredictionComparison<'_>) -> String {
-    let part = |what: &str, figure: &Option<Published>| {
+    let part = |what: &str, figure: &Option<PublishedFigure>| {
         figure.as_ref().map(|figure| format!("{what} {}", figure.text))
     };
     let parts = [

@@ -4,7 +4,7 @@ use crate::report::figures::{DIGITS, MIN_DIGITS, at_least, decimals_for, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::studies::single_target::{ColumnResult, SingleTargetRow, SingleTargetTable};
-use crate::studies::{IntervalEstimate, Published};
+use crate::studies::{IntervalEstimate, PublishedFigure};
 
 /// A figure with its interval, in two lengths.
 #[derive(Clone)]
@@ -98,7 +98,7 @@ impl ColumnText {
 fn first_published<'a>(
     cell: &ColumnResult<'_>,
     table: &SingleTargetTable<'a>,
-) -> Option<&'a Published> {
+) -> Option<&'a PublishedFigure> {
     let cells = table.rows.iter().flat_map(|row| &row.cells);
     let mut same = cells.filter(|it| it.figure == cell.figure);
     same.find_map(|it| it.published)
@@ -137,7 +137,7 @@ fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>) -> Vec<TableR
         TableRow::of(vec![
             Cell::text(plain(&row.row.name)),
             Cell::text(text.column),
-            Cell::number(text.then, cell.published.and_then(Published::single)),
+            Cell::number(text.then, cell.published.and_then(PublishedFigure::single)),
             Cell::number(text.here, here),
             Cell::number(text.estimate.full, cell.estimate.map(|it| it.value))
                 .or_short(text.estimate.short),

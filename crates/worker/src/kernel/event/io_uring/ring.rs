@@ -13,7 +13,7 @@ use rustix::net::{Shutdown, shutdown};
 
 use crate::kernel::Errno;
 use crate::kernel::memory::mapping::Mapping;
-use crate::kernel::net::control_stream::OnInterrupt;
+use crate::kernel::net::control_stream::InterruptHandler;
 
 /// io_uring_enter(2) waits for the given number of completions.
 pub(super) const GET_EVENTS: u64 = IORING_ENTER_GETEVENTS as u64;
@@ -158,7 +158,7 @@ impl Ring {
         &mut self,
         to: &File,
         message: &[u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
         let place = (message.as_ptr() as u64, message.len());
         // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
@@ -172,7 +172,7 @@ impl Ring {
         &mut self,
         from: &File,
         into: &mut [u8],
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
         let place = (into.as_mut_ptr() as u64, into.len());
         // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
@@ -190,7 +190,7 @@ impl Ring {
         operation: u8,
         socket: &File,
         (bytes, length): (u64, usize),
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
         let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
         let what = [0, bytes, length as u64 | flags << 32];
@@ -212,7 +212,7 @@ impl Ring {
     fn wait_after_interrupt(
         &mut self,
         socket: &File,
-        on_interrupt: OnInterrupt<'_>,
+        on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
         let mut interrupts = 0;
         loop {
