@@ -60,7 +60,10 @@ fn an_unknown_selector_is_answered_with_the_nearest_names() {
 
 #[test]
 fn a_wrong_axis_or_value_is_answered_with_the_right_ones() {
-    refused(&["run", "syscall/getppid:via=magic"], &["`via=magic`", "`via` may be `raw`, `libc`"]);
+    refused(
+        &["run", "syscall/getppid:via=magic"],
+        &["has no value `magic`", "`via` may be `raw`, `libc`"],
+    );
     refused(&["run", "syscall/getppid:size=1"], &["no axis `size`", "it has `via`"]);
     refused(&["run", "timer/nothing:size=1"], &["it has no axes"]);
     refused(&["run", "procedure/call:args=8"], &["`args` may be `0`, `1`"]);

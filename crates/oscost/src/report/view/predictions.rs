@@ -129,7 +129,7 @@ impl PredictionRow {
         let row = found(&predicted.case, record);
         let rates = clock_rates(row.ok(), record);
         let (text, verdict) = match &predicted.below {
-            Some(other) => (format!("< {}", plain(other)), below(other, row, record)),
+            Some(other) => ("less".to_owned(), below(other, row, record)),
             None => cost(predicted, row, &rates),
         };
         let mut notes = parts(predicted, &rates);
