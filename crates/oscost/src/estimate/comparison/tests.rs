@@ -182,5 +182,8 @@ fn a_run_with_an_invalid_date_has_no_neighbours() {
     base[0].started = "2026-99-99T08:00:00Z".to_owned();
     let compared = compare(&base, &new);
     assert_eq!(compared.comparisons[0].pairs, 6);
-    assert!(compared.notes.iter().any(|it| it.contains("not a valid date")), "{compared:?}");
+    assert!(
+        compared.notes.iter().any(|it| it.contains("it has no valid start time")),
+        "{compared:?}"
+    );
 }

@@ -153,7 +153,7 @@ fn pressure_is_flagged_above_ten_per_cent() {
         world.watch().pressure.io_pct = Some(12.0);
     });
     let what = all.found("pressure").what;
-    assert!(what.ends_with("on a CPU 97 %, memory 11 % and a disk 12 %"), "{what}");
+    assert!(what.ends_with("cpu 97 %, memory 11 % and io 12 %"), "{what}");
     let none = World::quiet().but(|world| world.watch().pressure = Pressure::default());
     assert!(none.is_unknown("pressure"));
 }
