@@ -73,7 +73,7 @@ fn a_row_under_ph_reports_its_calls_and_the_state_of_its_profile() {
     assert_eq!(getppid["monitor"]["profile_states"], serde_json::json!(["normal"]));
     assert_eq!(getppid["monitor"]["observed_calls"], 23, "a call in each of 23 ops");
     let table = monitored("{}", &[]).exits(0).stdout;
-    assert!(table.contains("pH saw each call of the counted ops ("), "{table}");
+    assert!(table.contains("pH reported each call of the counted ops ("), "{table}");
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("was training; no anomaly."), "{words}");
 }

@@ -356,10 +356,10 @@ pub(super) fn remarks(shown: &ComparisonContent<'_>) -> Vec<String> {
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
     if one_a_side {
         lines.push(format!(
-            "Two separate runs prove less than interleaved ones: the machine may have changed between \
-             them, so each interval is as wide as runs of the same thing are known to differ. \
-             {MIN_PAIRS} runs a side in alternation (base, new, new, base, ...) say more: \
-             `oscost compare A,B,... C,D,...`; `oscost ab` says most, where one run can hold both."
+            "Two separate runs are weaker evidence than an interleaved one: the machine may have \
+             changed between them, so each interval is widened by the known variation between \
+             runs. {MIN_PAIRS} runs a side in alternation (base, new, new, base, ...) are better: \
+             `oscost compare A,B,... C,D,...`; best is `oscost ab`, where one run can measure both."
         ));
     } else {
         lines.push(
