@@ -3,8 +3,9 @@
 #
 #   scripts/test.sh FEATURES
 #
-# The simulated machines and the unit tests compute; the tests of the programs mostly wait, for
-# each other's runs (one per machine), boots, browsers and sleeping processes.
+# The simulated machines, the emulated guests and the unit tests compute; the tests of the tool
+# mostly wait, for each other's runs (one per machine), browsers and sleeping processes. The worker's
+# own tests need no run's lock: they keep the first group as long as the second one.
 set -eu
 cd "$(dirname "$0")/.."
 log=target/tests-that-compute.log
@@ -22,7 +23,7 @@ waiting=""
 for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     name=$(basename "${file%/main.rs}" .rs)
     case $name,$features in
-    truth,* | store,*) computing="$computing --test $name" ;;
+    truth,* | store,* | vm,* | supervisor,* | leaks,*) computing="$computing --test $name" ;;
     live,*) ;;
     ph,*ebpf*) waiting="$waiting --test $name" ;;
     ph,*) ;;
