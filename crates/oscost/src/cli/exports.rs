@@ -107,7 +107,7 @@ impl Subject<'_> {
             }
             (Format::Csv, _) => report::csv(&sheet())?,
             (Format::Markdown, Subject::Run(run)) => {
-                report::markdown(&report::view::brief(run.record)).into_bytes()
+                report::markdown(&report::brief(run.record)).into_bytes()
             }
             (Format::Markdown, Subject::Comparison(shown)) => {
                 report::markdown(&report::compare::brief(shown)).into_bytes()

@@ -3,8 +3,8 @@
 use oscost_model::definition::Catalog;
 
 use crate::report::render::terminal;
-use crate::report::view::catalog::explanation;
 use crate::report::view::document::View;
+use crate::report::view::lists::catalog::explanation;
 
 /// The page of a family: the text of `oscost explain` for each of its benchmarks.
 pub fn catalog_page(catalog: &Catalog, family: &str) -> String {

@@ -18,7 +18,8 @@ pub use self::render::parquet::parquet;
 pub use self::render::terminal::report as terminal;
 pub use self::render::{json, progress};
 pub use self::text::plain;
-pub use self::view::{
-    ab, catalog, compare, doctor, explain, export, history, kernels, machine, page, ph,
-    predictions, run, runs, study, treatments, workloads,
-};
+pub use self::view::brief::brief;
+pub use self::view::comparison::{ab, compare};
+pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
+pub use self::view::run::predictions;
+pub use self::view::{doctor, explain, export, history, machine, page, ph, run, study};

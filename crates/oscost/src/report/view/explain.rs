@@ -12,8 +12,8 @@ use crate::estimate;
 use crate::report::figures::{each, per_cent, rough, times};
 use crate::report::text::{class_text, minute, plain};
 use crate::report::view::document::{Block, Section};
-use crate::report::view::row;
-use crate::report::view::{instructions, one_way};
+use crate::report::view::run::row;
+use crate::report::view::run::{instructions, one_way};
 
 /// A case on this machine.
 #[derive(Clone, Debug)]

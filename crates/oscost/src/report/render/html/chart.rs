@@ -13,7 +13,7 @@ use plotly::{BoxPlot, Scatter, Trace};
 use serde::Serialize;
 
 use crate::report::text::plain;
-use crate::report::view::chart::{
+use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Vertical,
 };
 

@@ -1,6 +1,6 @@
 //! A forest plot as a chart: ratios with their intervals and verdicts, the largest on top.
 
-use crate::report::view::chart::{
+use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Tick, Vertical,
 };
 use crate::report::view::document::{ForestLine, ForestPlot};

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use self::chart::{Plot, drawn};
 use crate::report::render::terminal;
-use crate::report::view::chart::Chart;
+use crate::report::view::document::chart::Chart;
 use crate::report::view::document::{Block, View};
 
 /// What the page's script reads.

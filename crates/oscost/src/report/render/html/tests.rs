@@ -18,7 +18,7 @@ use super::script::STYLE;
 use crate::estimate::comparison::compare;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::report::render::terminal;
-use crate::report::view::compare::ComparisonContent as ComparedRuns;
+use crate::report::view::comparison::compare::ComparisonContent as ComparedRuns;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::page::{self, PageContent};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::report::figures::{Style, quantity};
-use crate::report::view::chart::{
+use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Vertical,
 };
-use crate::report::view::timeline::Timeline;
+use crate::report::view::document::timeline::Timeline;
 
 /// The chart: figures with their intervals, the levels between changes, and updates at the bottom.
 pub(super) fn chart(timeline: &Timeline) -> Chart {

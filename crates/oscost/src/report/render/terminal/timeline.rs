@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::layout::WIDTH;
 use crate::report::figures::{Style, quantity};
 use crate::report::text::fold;
-use crate::report::view::timeline::{Timeline, TimelineRun, ratio_text};
+use crate::report::view::document::timeline::{Timeline, TimelineRun, ratio_text};
 
 /// Lines from the smallest figure to the largest.
 const HEIGHT: usize = 14;

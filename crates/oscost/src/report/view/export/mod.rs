@@ -10,7 +10,7 @@ use oscost_model::record::{Comparison, Record, Row};
 pub use self::reference::page;
 use self::sheet::{Against, Line, Side, spaced};
 pub use self::sheet::{Column, Kind, Sheet, Value};
-use crate::report::view::compare::ComparisonContent;
+use crate::report::view::comparison::compare::ComparisonContent;
 
 mod comparisons;
 mod reference;

@@ -6,7 +6,7 @@ use oscost_model::unit::Better;
 
 use crate::report::view::export::sheet::Kind::{Float, Integer, Text, Truth};
 use crate::report::view::export::sheet::{Column, PRIMARY, Value, spaced};
-use crate::report::view::row::is_asked;
+use crate::report::view::run::row::is_asked;
 
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.rows/1";

@@ -3,8 +3,8 @@
 use oscost_model::record::Record;
 
 use crate::report::text::plain;
-use crate::report::view::ab;
-use crate::report::view::compare::{self, ComparisonText, Pair, forest, row_id};
+use crate::report::view::comparison::ab;
+use crate::report::view::comparison::compare::{self, ComparisonText, Pair, forest, row_id};
 use crate::report::view::document::{Block, Cell, Column, ForestPlot, Section, Table, TableRow};
 
 /// The verdicts, each of which has a style of its name.

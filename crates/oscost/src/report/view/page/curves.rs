@@ -7,11 +7,11 @@ use oscost_model::unit::Unit;
 use oscost_stats::scaling::Law;
 
 use crate::report::figures::{Style, quantity};
-use crate::report::view::chart::{
+use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Vertical,
 };
-use crate::report::view::curves::CurveGroup;
 use crate::report::view::page::rows;
+use crate::report::view::run::curves::CurveGroup;
 
 /// Steps in which a law is drawn.
 const LAW_STEPS: u32 = 60;

@@ -5,8 +5,8 @@ use oscost_model::record::{Conditions, Machine, Record};
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::{class_text, plain};
 use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow};
-use crate::report::view::flags;
-use crate::report::view::instructions::counts;
+use crate::report::view::run::flags;
+use crate::report::view::run::instructions::counts;
 
 /// The section.
 pub(super) fn section(record: &Record) -> Section {

@@ -15,17 +15,18 @@ use oscost_model::definition::Catalog;
 use oscost_model::record::{Record, Row};
 
 use crate::report::text::{minute, plain};
-use crate::report::view::compare;
-use crate::report::view::curves::groups as curves_of;
+use crate::report::view::comparison::compare;
 use crate::report::view::document::{Block, Section, View};
-use crate::report::view::headline;
-use crate::report::view::lists;
+use crate::report::view::lists::catalog;
 pub use crate::report::view::page::history::history;
 use crate::report::view::page::rows::Rows;
 pub use crate::report::view::page::study::StudyComparison;
-use crate::report::view::row::family;
 use crate::report::view::run as run_view;
-use crate::report::view::{catalog, event_scaling, predictions, programs, timer_survey};
+use crate::report::view::run::curves::groups as curves_of;
+use crate::report::view::run::headline;
+use crate::report::view::run::row::family;
+use crate::report::view::run::{event_scaling, predictions, programs, timer_survey};
+use crate::report::view::sections;
 
 /// A run, its study, and the definitions of its benchmarks.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ pub fn run(shown: &PageContent<'_>) -> View {
         of_study,
         comparisons::of_run(record),
         price_list::section(&rows),
-        lists::not_measured(&asked),
+        sections::not_measured(&asked),
         Some(machine::section(record)),
         families(&rows, record),
         together(&rows, record),

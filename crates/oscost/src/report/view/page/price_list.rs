@@ -7,13 +7,13 @@ use oscost_model::record::Row;
 use oscost_model::unit::{Better, Unit};
 
 use crate::report::figures::quantity;
-use crate::report::view::chart::{
+use crate::report::view::document::chart::{
     Axis, Chart, Colour, Label, MAX_LABELS, Order, Point, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::document::{Block, Section};
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::{CLASSES, Rows};
-use crate::report::view::row::{family, has};
+use crate::report::view::run::row::{family, has};
 
 /// A figure that a logarithmic scale can show.
 struct Price<'a> {

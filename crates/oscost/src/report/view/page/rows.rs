@@ -7,8 +7,8 @@ use oscost_model::record::{Record, Row, RowOutcome};
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
-use crate::report::view::instructions;
-use crate::report::view::row::{entries, figure, floor, is_asked, spread_pct};
+use crate::report::view::run::instructions;
+use crate::report::view::run::row::{entries, figure, floor, is_asked, spread_pct};
 
 /// The rows that the user asked for, each with its place in the record.
 pub(super) struct Rows<'a> {

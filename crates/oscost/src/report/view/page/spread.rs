@@ -4,10 +4,12 @@ use oscost_model::record::Row;
 use oscost_stats::order::quantile;
 
 use crate::report::figures::{Style, per_cent};
-use crate::report::view::chart::{Axis, Chart, Colour, Order, Point, Series, Shape, Vertical};
+use crate::report::view::document::chart::{
+    Axis, Chart, Colour, Order, Point, Series, Shape, Vertical,
+};
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::Rows;
-use crate::report::view::row::has;
+use crate::report::view::run::row::has;
 
 /// How one row's values spread around their median, in per cent of it.
 struct Spread<'a> {

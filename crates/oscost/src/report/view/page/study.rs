@@ -5,7 +5,7 @@ use oscost_model::record::Record;
 
 use crate::report::figures::times;
 use crate::report::text::plain;
-use crate::report::view::chart::{
+use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::document::{Block, Section, Table};

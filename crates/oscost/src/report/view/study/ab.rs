@@ -7,11 +7,11 @@ use oscost_model::record::{Comparison, Record};
 
 use crate::report::figures::{DIGITS, MIN_DIGITS, Style, at_least, decimals_for, signed};
 use crate::report::text::plain;
-use crate::report::view::ab::{Targets, added_to_reference_cases, pair_title, summary};
+use crate::report::view::comparison::ab::{Targets, added_to_reference_cases, pair_title, summary};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
-use crate::report::view::headline::{headline, title as run_title};
-use crate::report::view::monitor::states;
-use crate::report::view::row::is_asked;
+use crate::report::view::run::headline::{headline, title as run_title};
+use crate::report::view::run::monitor::states;
+use crate::report::view::run::row::is_asked;
 use crate::report::view::study::claims;
 use crate::report::view::study::notes::headed_list;
 use crate::studies::two_targets::{

@@ -6,7 +6,7 @@ use oscost_model::study_method::{Statistic, StudyMethod, TimingScope};
 use crate::report::figures::{MIN_DIGITS, at_least, decimals_for};
 use crate::report::text::plain;
 use crate::report::view::document::Block;
-use crate::report::view::lists::{first_of, grouped};
+use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::method::op_count;
 use crate::studies::single_target::{PredictionComparison, SingleTargetRow, SingleTargetTable};
 use crate::studies::{PublishedFigure, Subject, Table};

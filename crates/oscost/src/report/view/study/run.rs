@@ -5,11 +5,11 @@ use oscost_model::record::{Record, Row};
 
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Section, View};
-use crate::report::view::headline::{headline, title as run_title};
-use crate::report::view::lists::{first_of, grouped};
-use crate::report::view::predictions;
-use crate::report::view::row::is_asked;
+use crate::report::view::run::headline::{headline, title as run_title};
+use crate::report::view::run::predictions;
+use crate::report::view::run::row::is_asked;
 use crate::report::view::run::{self, Plots};
+use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::claims;
 use crate::report::view::study::curves::curves;
 use crate::report::view::study::method::method_text;

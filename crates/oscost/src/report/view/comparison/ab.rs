@@ -8,12 +8,12 @@ use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
-use crate::report::view::compare::{INCONCLUSIVE, Pair, compared, flag_remarks};
+use crate::report::view::comparison::compare::{INCONCLUSIVE, Pair, compared, flag_remarks};
 use crate::report::view::document::{Block, Section, View};
-use crate::report::view::headline::{headline, title};
-use crate::report::view::lists::{not_measured, notes_of, origin, section_of_cases};
-use crate::report::view::row::is_asked;
-use crate::report::view::{flags, instructions, monitor};
+use crate::report::view::run::headline::{headline, title};
+use crate::report::view::run::row::is_asked;
+use crate::report::view::run::{flags, instructions, monitor};
+use crate::report::view::sections::{not_measured, notes_of, origin, section_of_cases};
 
 /// The comparisons of a run as a screen shows them.
 pub fn view(record: &Record) -> View {
@@ -44,7 +44,7 @@ fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
 }
 
 /// What follows all tables: what is missing in them, what flags mean, what the controls show.
-pub(super) fn summary(record: &Record) -> Vec<Section> {
+pub(in crate::report::view) fn summary(record: &Record) -> Vec<Section> {
     let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
     let mut sections = Vec::new();
     sections.extend(not_measured(&asked));
@@ -55,11 +55,11 @@ pub(super) fn summary(record: &Record) -> Vec<Section> {
 
 /// Two targets that were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Targets<'a> {
+pub(in crate::report::view) struct Targets<'a> {
     /// The one that is compared with.
-    pub(super) base: &'a str,
+    pub(in crate::report::view) base: &'a str,
     /// The one that is compared.
-    pub(super) new: &'a str,
+    pub(in crate::report::view) new: &'a str,
 }
 
 fn targets_of<'a>(record: &'a Record, it: &Comparison) -> Option<Targets<'a>> {
@@ -68,7 +68,7 @@ fn targets_of<'a>(record: &'a Record, it: &Comparison) -> Option<Targets<'a>> {
 }
 
 /// The targets that were compared, in the order of the record.
-pub(super) fn targets(record: &Record) -> Vec<Targets<'_>> {
+pub(in crate::report::view) fn targets(record: &Record) -> Vec<Targets<'_>> {
     let mut found = Vec::new();
     for it in record.comparisons.iter().filter(|it| !it.control) {
         if let Some(targets) = targets_of(record, it)
@@ -81,7 +81,7 @@ pub(super) fn targets(record: &Record) -> Vec<Targets<'_>> {
 }
 
 /// What was compared between two targets: the cases that were asked for, and the reference cases.
-pub(super) fn between<'a>(
+pub(in crate::report::view) fn between<'a>(
     record: &'a Record,
     targets: Targets<'_>,
 ) -> (Vec<&'a Comparison>, Vec<&'a Comparison>) {
@@ -91,7 +91,7 @@ pub(super) fn between<'a>(
 }
 
 /// What is compared with what, and how.
-pub(super) fn pair_title(targets: Targets<'_>, rows: &[&Comparison]) -> String {
+pub(in crate::report::view) fn pair_title(targets: Targets<'_>, rows: &[&Comparison]) -> String {
     let Targets { base, new } = targets;
     let designs: BTreeSet<&str> = rows.iter().map(|it| design(&it.design)).collect();
     let designs = designs.into_iter().collect::<Vec<_>>().join("; ");
@@ -121,7 +121,7 @@ fn design(text: &str) -> &str {
 }
 
 /// What a target adds to the reference cases, which are measured in every run.
-pub(super) fn added_to_reference_cases(
+pub(in crate::report::view) fn added_to_reference_cases(
     record: &Record,
     reference_cases: &[&Comparison],
 ) -> Option<String> {
@@ -144,7 +144,7 @@ pub(super) fn added_to_reference_cases(
 }
 
 /// Rows that have figures but are in no comparison, by reason.
-pub(super) fn not_compared(record: &Record, asked: &[&Row]) -> Option<Section> {
+pub(in crate::report::view) fn not_compared(record: &Record, asked: &[&Row]) -> Option<Section> {
     let is_compared = |row: &Row| {
         let is = |index: u32| std::ptr::eq(&record.results[index as usize], row);
         record.comparisons.iter().any(|it| is(it.base) || is(it.new))
@@ -168,7 +168,7 @@ pub(super) fn not_compared(record: &Record, asked: &[&Row]) -> Option<Section> {
 }
 
 /// What flags mean, what the controls show, and how many verdicts there are of each kind.
-pub(super) fn remarks(record: &Record) -> Vec<String> {
+pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         record.comparisons.iter().partition(|it| it.control);
     let asked = |it: &&Comparison| is_asked(&record.results[it.base as usize]);

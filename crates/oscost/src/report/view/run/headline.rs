@@ -5,16 +5,16 @@ use oscost_model::record::{Machine, Record};
 use crate::report::figures::per_cent;
 use crate::report::text::{class_text, plain};
 use crate::report::view::document::Paragraph;
-use crate::report::view::instructions;
+use crate::report::view::run::instructions;
 
 /// The tool, and the user's label.
-pub(super) fn title(record: &Record) -> String {
+pub(in crate::report::view) fn title(record: &Record) -> String {
     let label = record.label.as_ref().map(|label| format!(" ({})", plain(label)));
     format!("oscost{}", label.unwrap_or_default())
 }
 
 /// Machine, kernel, CPU, clock and noise: what the figures depend on, a line for each machine.
-pub(super) fn headline(record: &Record) -> Vec<Paragraph> {
+pub(in crate::report::view) fn headline(record: &Record) -> Vec<Paragraph> {
     let mut parts = Vec::new();
     if let Some(machine) = record.machines.first() {
         let model =

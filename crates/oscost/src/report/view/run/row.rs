@@ -10,29 +10,29 @@ pub fn is_asked(row: &Row) -> bool {
     !has(row, "REFERENCE") && !has(row, "PRIMITIVE")
 }
 
-pub(super) fn family(row: &Row) -> &str {
+pub(in crate::report::view) fn family(row: &Row) -> &str {
     row.benchmark.split_once('/').map_or(row.benchmark.as_str(), |(family, _)| family)
 }
 
 /// The figure of a measured row as it is read.
 #[derive(Clone, Debug)]
-pub(super) struct Figure {
+pub(in crate::report::view) struct Figure {
     /// The figure with its unit.
-    pub(super) text: String,
+    pub(in crate::report::view) text: String,
     /// The ends of its interval, in the same unit.
-    pub(super) interval: Option<[String; 2]>,
+    pub(in crate::report::view) interval: Option<[String; 2]>,
 }
 
 impl Figure {
     /// The interval as one text.
-    pub(super) fn interval_text(&self) -> Option<String> {
+    pub(in crate::report::view) fn interval_text(&self) -> Option<String> {
         self.interval.as_ref().map(|[low, high]| format!("{low} .. {high}"))
     }
 }
 
 /// The figure of a measured row. What cannot be distinguished from zero is an upper bound: twice its
 /// uncertainty.
-pub(super) fn figure(row: &Row) -> Option<Figure> {
+pub(in crate::report::view) fn figure(row: &Row) -> Option<Figure> {
     let estimate = row.estimate.as_ref()?;
     let is_bound = has(row, "BELOW_DETECTION");
     let width = estimate.ci95.map_or(0.0, |[low, high]| high - low);
@@ -45,14 +45,14 @@ pub(super) fn figure(row: &Row) -> Option<Figure> {
 
 /// The standard deviation between repetitions in per cent of the figure. What cannot be distinguished
 /// from zero has no size to relate it to.
-pub(super) fn spread_pct(row: &Row) -> Option<f64> {
+pub(in crate::report::view) fn spread_pct(row: &Row) -> Option<f64> {
     let estimate = row.estimate.as_ref().filter(|_| !has(row, "BELOW_DETECTION"))?;
     let size = estimate.median.abs();
     (size != 0.0).then_some(100.0 * estimate.sd? / size)
 }
 
 /// The floor of a row, where it is known.
-pub(super) fn floor(row: &Row) -> Option<String> {
+pub(in crate::report::view) fn floor(row: &Row) -> Option<String> {
     let value = row.floor.as_ref()?.value?;
     Some(match row.unit {
         // The floor of what contains next to nothing.
@@ -63,12 +63,12 @@ pub(super) fn floor(row: &Row) -> Option<String> {
 
 /// How often an op enters the kernel, as counted; with a `!` where its calls are not those of the
 /// definition, and `?` where they could not be counted.
-pub(super) fn entries(row: &Row) -> String {
+pub(in crate::report::view) fn entries(row: &Row) -> String {
     let Some(calls) = &row.calls else { return "?".to_owned() };
     let mark = if calls.expected { "" } else { "!" };
     format!("{mark}{}", each(calls.per_op.values().fold(0.0, |sum, times| sum + times)))
 }
 
-pub(super) fn has(row: &Row, flag: &str) -> bool {
+pub(in crate::report::view) fn has(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }

@@ -40,10 +40,10 @@ pub enum Plots {
 }
 
 /// A row's case, and the machine of its peer: a run may have the same case twice.
-pub(super) type CaseOfPeer<'a> = (&'a str, Option<&'a str>);
+pub(in crate::report::view) type CaseOfPeer<'a> = (&'a str, Option<&'a str>);
 
 /// The case of a row, and its peer.
-pub(super) fn case_of(row: &Row) -> CaseOfPeer<'_> {
+pub(in crate::report::view) fn case_of(row: &Row) -> CaseOfPeer<'_> {
     (&row.case, row.target.peer.as_deref())
 }
 
@@ -53,7 +53,7 @@ fn point_of<'a>(curve: &'a Curve, point: &'a CurvePoint) -> CaseOfPeer<'a> {
 }
 
 /// The rows that are in curves, and so in no other table.
-pub(super) fn cases(record: &Record) -> BTreeSet<CaseOfPeer<'_>> {
+pub(in crate::report::view) fn cases(record: &Record) -> BTreeSet<CaseOfPeer<'_>> {
     let mut found = BTreeSet::new();
     for curve in &record.curves {
         found.extend(curve.points.iter().map(|point| point_of(curve, point)));
@@ -67,7 +67,7 @@ fn at(target: &str, peer: Option<&str>) -> String {
 }
 
 /// The curves as tables and pictures; nothing where no rows make a curve.
-pub(super) fn section(record: &Record, plots: Plots) -> Option<Section> {
+pub(in crate::report::view) fn section(record: &Record, plots: Plots) -> Option<Section> {
     let rows: BTreeMap<CaseOfPeer<'_>, &Row> =
         record.results.iter().map(|row| (case_of(row), row)).collect();
     let groups = groups(record);
@@ -95,7 +95,7 @@ pub(super) fn section(record: &Record, plots: Plots) -> Option<Section> {
 }
 
 /// The curves of a run, those of one benchmark over one axis together.
-pub(super) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
+pub(in crate::report::view) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
     let mut blocks: Vec<Vec<&Curve>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for curve in &record.curves {
@@ -109,15 +109,15 @@ pub(super) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
 }
 
 /// The curves of one benchmark over one axis; there is at least one.
-pub(super) struct CurveGroup<'a> {
+pub(in crate::report::view) struct CurveGroup<'a> {
     /// The curves.
-    pub(super) curves: Vec<&'a Curve>,
+    pub(in crate::report::view) curves: Vec<&'a Curve>,
     /// Comparisons of pairs of them.
     pairs: Vec<&'a Crossing>,
     /// The axes in which they differ, and `at` where the target does.
     apart: Vec<String>,
     /// Their title.
-    pub(super) title: String,
+    pub(in crate::report::view) title: String,
 }
 
 impl<'a> CurveGroup<'a> {
@@ -176,7 +176,7 @@ impl<'a> CurveGroup<'a> {
     }
 
     /// What distinguishes a curve from the others of the group, an entry for each axis.
-    pub(super) fn labels(&self, curve: &Curve) -> Vec<String> {
+    pub(in crate::report::view) fn labels(&self, curve: &Curve) -> Vec<String> {
         let of = |axis: &String| match curve.point.get(axis) {
             Some(value) => shown(&value.to_string()),
             None if axis == "at" => at(&curve.target, curve.peer.as_deref()),
@@ -238,7 +238,7 @@ impl<'a> CurveGroup<'a> {
     }
 
     /// The sentences of the curves, each once, with the curves that it is about.
-    pub(super) fn sentences(&self) -> Vec<String> {
+    pub(in crate::report::view) fn sentences(&self) -> Vec<String> {
         let mut said: Vec<(&str, Vec<String>)> = Vec::new();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for &curve in &self.curves {

@@ -6,18 +6,18 @@ use oscost_model::record::{Comparison, Metric, Row};
 use crate::report::figures::{Style, per_cent, rough};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Table, TableRow};
-use crate::report::view::row::figure;
+use crate::report::view::run::row::figure;
 
 /// Of more rows than these, the details of trials are only in the record.
 const MAX_DETAILED: usize = 4;
 
 /// Whether a row's subject is a program.
-pub(super) fn is_program(row: &Row) -> bool {
+pub(in crate::report::view) fn is_program(row: &Row) -> bool {
     row.benchmark.split_once('/').is_some_and(|(family, _)| family == FAMILY)
 }
 
 /// The programs among measured rows: their table, and what else is known of each.
-pub(super) fn blocks(measured: &[&Row]) -> Vec<Block> {
+pub(in crate::report::view) fn blocks(measured: &[&Row]) -> Vec<Block> {
     let rows: Vec<&Row> = measured.iter().copied().filter(|row| is_program(row)).collect();
     let lines = rows.iter().flat_map(|row| details(row, rows.len() <= MAX_DETAILED));
     let lines = Block::list(lines.map(|line| plain(&line)));
@@ -25,7 +25,7 @@ pub(super) fn blocks(measured: &[&Row]) -> Vec<Block> {
 }
 
 /// The table of programs; nothing where there are none.
-pub(super) fn table(rows: &[&Row]) -> Option<Table> {
+pub(in crate::report::view) fn table(rows: &[&Row]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("median", "median"),
@@ -136,7 +136,7 @@ fn other_metrics(name: &str, row: &Row) -> Vec<String> {
 
 /// A row as a comparison of one of its metrics shows it: with that metric's figure, and its name
 /// after the row's.
-pub(super) fn of_metric(row: &Row, it: &Comparison) -> Row {
+pub(in crate::report::view) fn of_metric(row: &Row, it: &Comparison) -> Row {
     if !is_program(row) {
         return row.clone();
     }

@@ -11,11 +11,13 @@ use serde::Serialize;
 use crate::estimate::history::{Change, History, LeftOut, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
 use crate::report::text::{class_text, day, minute, plain};
+use crate::report::view::document::timeline::{
+    self, LevelChange, Timeline, TimelineRun, ratio_text,
+};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::runs::shortest_unique;
-use crate::report::view::timeline::{self, LevelChange, Timeline, TimelineRun, ratio_text};
+use crate::report::view::lists::runs::shortest_unique;
 
 /// The version of the document.
 pub const SCHEMA: &str = "oscost.history/1";

@@ -6,7 +6,7 @@ use crate::report::text::plain;
 use crate::report::view::document::{Block, Item, Section};
 
 /// The rows without a figure, by reason; nothing where all have one.
-pub(super) fn not_measured(rows: &[&Row]) -> Option<Section> {
+pub(in crate::report::view) fn not_measured(rows: &[&Row]) -> Option<Section> {
     let without = rows.iter().filter(|row| row.outcome != RowOutcome::Measured);
     let reasons = without.map(|row| {
         let reason = row.reason.as_deref().unwrap_or("no reason given");
@@ -16,7 +16,7 @@ pub(super) fn not_measured(rows: &[&Row]) -> Option<Section> {
 }
 
 /// A section that lists cases by what is said of them; nothing where there are none.
-pub(super) fn section_of_cases<'a>(
+pub(in crate::report::view) fn section_of_cases<'a>(
     id: &str,
     title: &str,
     said: impl Iterator<Item = (String, &'a str)>,
@@ -31,7 +31,7 @@ pub(super) fn section_of_cases<'a>(
 }
 
 /// Cases by what is said of them, in the order in which it is first said.
-pub(super) fn grouped<'a>(
+pub(in crate::report::view) fn grouped<'a>(
     said: impl Iterator<Item = (String, &'a str)>,
 ) -> Vec<(String, Vec<&'a str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn grouped<'a>(
 }
 
 /// Some cases by the first of them; the record has all of them.
-pub(super) fn first_of(cases: &[&str]) -> String {
+pub(in crate::report::view) fn first_of(cases: &[&str]) -> String {
     match cases {
         [] => String::new(),
         [case] => (*case).to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn first_of(cases: &[&str]) -> String {
 }
 
 /// The section of notes: where lines follow each other, its place says what it is.
-pub(super) fn notes_of(blocks: Vec<Block>) -> Section {
+pub(in crate::report::view) fn notes_of(blocks: Vec<Block>) -> Section {
     Section {
         id: "remarks".to_owned(),
         title: "Notes".to_owned(),
@@ -64,7 +64,7 @@ pub(super) fn notes_of(blocks: Vec<Block>) -> Section {
 }
 
 /// Which run it is, so that a reader can find all of it.
-pub(super) fn origin(record: &Record) -> Section {
+pub(in crate::report::view) fn origin(record: &Record) -> Section {
     let started = record.started.get(..19).unwrap_or(&record.started).replace('T', " ");
     let text = format!("Run {}, {started} UTC, oscost {}.", record.id, record.tool.version);
     Section { blocks: vec![Block::Text(plain(&text))], ..Section::default() }

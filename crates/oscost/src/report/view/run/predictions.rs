@@ -9,7 +9,7 @@ use crate::report::text::plain;
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::row;
+use crate::report::view::run::row;
 use crate::studies::ClockRates;
 use crate::studies::bound::{PredictionResult, VALUE_TOLERANCE_FACTOR, judge_order};
 use crate::studies::prediction::{Estimate, PredictedCost, TimeUnit};
@@ -18,7 +18,7 @@ use crate::studies::prediction::{Estimate, PredictedCost, TimeUnit};
 const CORE: &str = "timer/ticks-per-cycle";
 
 /// The predictions of a run; nothing where it has none.
-pub(super) fn section(record: &Record) -> Option<Section> {
+pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     let judged: Vec<PredictionRow> =
         record.settings.predictions.iter().map(|it| PredictionRow::of(it, record)).collect();
     let blocks = vec![Block::Table(table(&judged)?), Block::Text(summary(&judged))];

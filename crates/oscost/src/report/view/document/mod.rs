@@ -2,14 +2,17 @@
 //!
 //! Every kind of report builds a [`View`]; every medium writes one without knowing the kind.
 
+pub mod chart;
+pub mod timeline;
+
 use std::collections::BTreeMap;
 
 use oscost_model::point::Point;
 use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
-use crate::report::view::chart::Chart;
-use crate::report::view::timeline::Timeline;
+use self::chart::Chart;
+use self::timeline::Timeline;
 
 /// A report.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use crate::report::figures::{per_cent, rough};
 use crate::report::text::plain;
 
 /// One round trip and both ways, as a paragraph.
-pub(super) fn line(of: &HalfRoundTrip) -> String {
+pub(in crate::report::view) fn line(of: &HalfRoundTrip) -> String {
     let ns = |value: f64| rough(value, Unit::NsPerOp);
     let verdict = match of.verdict {
         _ if of.unreliable => {

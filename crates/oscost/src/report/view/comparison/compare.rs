@@ -13,9 +13,9 @@ use crate::report::text::plain;
 use crate::report::view::document::{
     Block, Cell, Column, ForestLine, ForestPlot, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::headline::headline;
-use crate::report::view::lists::{first_of, notes_of, section_of_cases};
-use crate::report::view::{flags, instructions, programs};
+use crate::report::view::run::headline::headline;
+use crate::report::view::run::{flags, instructions, programs};
+use crate::report::view::sections::{first_of, notes_of, section_of_cases};
 
 /// What is shown.
 pub struct ComparisonContent<'a> {
@@ -52,7 +52,7 @@ pub fn brief(shown: &ComparisonContent<'_>) -> View {
 }
 
 /// Both sides, and what else differs between them.
-pub(super) fn lead(shown: &ComparisonContent<'_>) -> Vec<Paragraph> {
+pub(in crate::report::view) fn lead(shown: &ComparisonContent<'_>) -> Vec<Paragraph> {
     let differences = shown.compared.differences.iter();
     let differences = differences.map(|text| plain(&format!("differ: {text}")).into());
     let sides = [side("base", shown.base), side("new ", shown.new)];
@@ -83,18 +83,18 @@ fn side(name: &str, runs: &[Record]) -> Paragraph {
 }
 
 /// A comparison, the row of its base, and the row that is compared with it.
-pub(super) struct Pair<'a> {
+pub(in crate::report::view) struct Pair<'a> {
     /// The comparison.
-    pub(super) it: &'a Comparison,
+    pub(in crate::report::view) it: &'a Comparison,
     /// The row of the base, with the figure that is compared.
-    pub(super) base: Row,
+    pub(in crate::report::view) base: Row,
     /// The other row.
-    pub(super) new: &'a Row,
+    pub(in crate::report::view) new: &'a Row,
 }
 
 impl<'a> Pair<'a> {
     /// A comparison and its rows.
-    pub(super) fn of(it: &'a Comparison, base: &Row, new: &'a Row) -> Self {
+    pub(in crate::report::view) fn of(it: &'a Comparison, base: &Row, new: &'a Row) -> Self {
         Self { it, base: programs::of_metric(base, it), new }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Pair<'a> {
 
 /// Comparisons: a table of those that were timed and one of those that were counted, and a forest
 /// plot.
-pub(super) fn compared(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
+pub(in crate::report::view) fn compared(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
     if pairs.is_empty() {
         return vec![Block::Text("no row could be compared".to_owned())];
     }
@@ -148,22 +148,22 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
 }
 
 /// A comparison as it is read.
-pub(super) struct ComparisonText {
+pub(in crate::report::view) struct ComparisonText {
     /// The figure of the base.
-    pub(super) base: String,
+    pub(in crate::report::view) base: String,
     /// New over base.
-    pub(super) ratio: String,
+    pub(in crate::report::view) ratio: String,
     /// The ends of the ratio's interval.
-    pub(super) interval: Option<[String; 2]>,
+    pub(in crate::report::view) interval: Option<[String; 2]>,
     /// New less base.
-    pub(super) added: String,
+    pub(in crate::report::view) added: String,
     /// The verdict.
-    pub(super) verdict: String,
+    pub(in crate::report::view) verdict: String,
 }
 
 impl ComparisonText {
     /// Of a comparison of times or of counts.
-    pub(super) fn of(it: &Comparison, base: &Row) -> Self {
+    pub(in crate::report::view) fn of(it: &Comparison, base: &Row) -> Self {
         if !instructions::is_counted(base) {
             return Self::timed(it, base);
         }
@@ -203,7 +203,7 @@ fn verdict(it: &Comparison) -> String {
 }
 
 /// The ratios with their intervals.
-pub(super) fn forest(number: usize, pairs: &[&Pair<'_>]) -> ForestPlot {
+pub(in crate::report::view) fn forest(number: usize, pairs: &[&Pair<'_>]) -> ForestPlot {
     let cases: Vec<&str> = pairs.iter().map(|pair| pair.base.case.as_str()).collect();
     let names = short_names(&cases);
     let line = |((which, pair), name): ((usize, &&Pair<'_>), String)| ForestLine {
@@ -233,7 +233,7 @@ pub(super) fn forest(number: usize, pairs: &[&Pair<'_>]) -> ForestPlot {
 }
 
 /// The anchor of a comparison's row.
-pub(super) fn row_id(number: usize, which: usize) -> String {
+pub(in crate::report::view) fn row_id(number: usize, which: usize) -> String {
     format!("c{number}-{which}")
 }
 
@@ -258,7 +258,7 @@ fn details(name: &str, pair: &Pair<'_>) -> Vec<String> {
 }
 
 /// Cases by their benchmarks and the axes in which the cases of one benchmark differ.
-pub(super) fn short_names(cases: &[&str]) -> Vec<String> {
+pub(in crate::report::view) fn short_names(cases: &[&str]) -> Vec<String> {
     let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
     let name = |(text, case): (&&str, &Option<Case>)| {
         let Some(case) = case else { return (*text).to_owned() };
@@ -276,7 +276,7 @@ pub(super) fn short_names(cases: &[&str]) -> Vec<String> {
 }
 
 /// The cases that were not compared, by reason; nothing where all were.
-pub(super) fn not_compared(shown: &ComparisonContent<'_>) -> Option<Section> {
+pub(in crate::report::view) fn not_compared(shown: &ComparisonContent<'_>) -> Option<Section> {
     let left = shown.compared.not_compared.iter();
     let reasons = left.map(|it| (plain(&it.why), it.case.as_str()));
     section_of_cases("not-compared", "Not compared", reasons)
@@ -301,11 +301,13 @@ pub fn regressions(
 }
 
 /// What an inconclusive verdict says, and what it does not.
-pub(super) const INCONCLUSIVE: &str = "inconclusive (12 %) means: a change of 12 % would have been detected in four of five such \
+pub(in crate::report::view) const INCONCLUSIVE: &str = "inconclusive (12 %) means: a change of 12 % would have been detected in four of five such \
      comparisons. It does not mean that nothing changed.";
 
 /// What flags of comparisons mean, and which cases have them.
-pub(super) fn flag_remarks<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
+pub(in crate::report::view) fn flag_remarks<'a>(
+    comparisons: impl Iterator<Item = &'a Comparison>,
+) -> Vec<String> {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for it in comparisons {
         for flag in &it.flags {
@@ -320,7 +322,7 @@ pub(super) fn flag_remarks<'a>(comparisons: impl Iterator<Item = &'a Comparison>
 }
 
 /// How many verdicts there are of each kind, what they rest on, and what they do not say.
-pub(super) fn remarks(shown: &ComparisonContent<'_>) -> Vec<String> {
+pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<String> {
     let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
     let mut lines = flag_remarks(comparisons.iter());
     lines.extend(notes.iter().map(|note| plain(note)));

@@ -36,7 +36,7 @@ pub fn line<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
 }
 
 /// The states that a profile was in.
-pub(super) fn states(summary: &MonitorSummary) -> String {
+pub(in crate::report::view) fn states(summary: &MonitorSummary) -> String {
     match summary.profile_states.is_empty() {
         true => "not reported".to_owned(),
         false => {

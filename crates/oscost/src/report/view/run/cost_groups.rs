@@ -18,7 +18,7 @@ const MIN_COSTS: usize = 8;
 const MAX_NAMED: usize = 3;
 
 /// The groups; nothing where too few rows have a class and a cost.
-pub(super) fn table(record: &Record, measured: &[&Row]) -> Option<Table> {
+pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Option<Table> {
     let placed: Vec<(&Row, Cost)> =
         measured.iter().filter_map(|&row| Some((row, cost(row)?))).collect();
     if placed.len() < MIN_COSTS {

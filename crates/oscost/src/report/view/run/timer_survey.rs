@@ -23,7 +23,7 @@ const COLUMNS: &str = "quantum: the step in which it advances; precision: the sm
     in work that it resolves, by a staircase of increments: see `oscost explain timer/precision`.";
 
 /// The survey of a run that has one: its table, and the clock that timed the run.
-pub(super) fn section(record: &Record) -> Option<Section> {
+pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     if record.timers.is_empty() {
         return None;
     }

@@ -45,7 +45,7 @@ pub fn view(lines: &[Line]) -> View {
 }
 
 /// How many characters of an id name it; UUIDs of version 7 begin with the time.
-pub(super) fn shortest_unique(ids: &[&str]) -> usize {
+pub(in crate::report::view) fn shortest_unique(ids: &[&str]) -> usize {
     (8..=36)
         .find(|&length| {
             let mut heads: Vec<&str> =

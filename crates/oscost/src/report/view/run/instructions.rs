@@ -10,7 +10,7 @@ use crate::estimate::comparison::threshold::Threshold;
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Paragraph, Table, TableRow};
-use crate::report::view::row::{entries, floor};
+use crate::report::view::run::row::{entries, floor};
 
 /// What such a figure does not say.
 const NOT_TIME: &str = "insn: instructions of an op, the program's and the kernel's, as the emulator \
@@ -18,17 +18,19 @@ const NOT_TIME: &str = "insn: instructions of an op, the program's and the kerne
                         stalls do not show.";
 
 /// Whether a row's figure is a number of instructions.
-pub(super) fn is_counted(row: &Row) -> bool {
+pub(in crate::report::view) fn is_counted(row: &Row) -> bool {
     row.unit == Unit::InstructionsPerOp
 }
 
 /// What is said of such rows; nothing where there are none.
-pub(super) fn remark<'a>(mut rows: impl Iterator<Item = &'a Row>) -> Option<String> {
+pub(in crate::report::view) fn remark<'a>(
+    mut rows: impl Iterator<Item = &'a Row>,
+) -> Option<String> {
     rows.any(is_counted).then(|| NOT_TIME.to_owned())
 }
 
 /// The table of such rows; nothing where there are none.
-pub(super) fn table(rows: &[&Row]) -> Option<Table> {
+pub(in crate::report::view) fn table(rows: &[&Row]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("per op", "median"),
@@ -60,7 +62,7 @@ fn range(row: &Row) -> Option<[f64; 2]> {
 }
 
 /// The figure: one number where it is exact, else the range of its repetitions.
-pub(super) fn figure(row: &Row) -> String {
+pub(in crate::report::view) fn figure(row: &Row) -> String {
     match without_unit(row).as_str() {
         "" => String::new(),
         figure => format!("{figure} {}", unit(row.unit)),
@@ -91,7 +93,7 @@ fn between([low, high]: [f64; 2], signed: bool) -> String {
 }
 
 /// The figure, and whether it repeats.
-pub(super) fn figure_and_exactness(row: &Row) -> String {
+pub(in crate::report::view) fn figure_and_exactness(row: &Row) -> String {
     format!("{}, {}", figure(row), repeats(row))
 }
 
@@ -111,13 +113,13 @@ fn unit(unit: Unit) -> &'static str {
 }
 
 /// A ratio of counts, with digits enough for an instruction among hundreds of thousands.
-pub(super) fn ratio(ratio: f64) -> String {
+pub(in crate::report::view) fn ratio(ratio: f64) -> String {
     let text = format!("{ratio:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The difference: with its sign, and as a share where that is a tenth of a per cent or more.
-pub(super) fn added(it: &Comparison) -> String {
+pub(in crate::report::view) fn added(it: &Comparison) -> String {
     difference(it, &format!(" {}", unit(it.added.unit)))
 }
 
@@ -145,7 +147,7 @@ fn difference(it: &Comparison, unit: &str) -> String {
 
 /// Comparisons of such rows, with base and new; nothing where there are none. Three ranges are side by
 /// side, so the unit is in the headings.
-pub(super) fn comparisons(rows: &[(&Comparison, &Row, &Row)]) -> Option<Table> {
+pub(in crate::report::view) fn comparisons(rows: &[(&Comparison, &Row, &Row)]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("base, insn", "base"),
@@ -168,7 +170,7 @@ pub(super) fn comparisons(rows: &[(&Comparison, &Row, &Row)]) -> Option<Table> {
 
 /// How many verdicts there are of each kind, and how many regressions exceed a threshold; nothing
 /// where there are no comparisons.
-pub(super) fn verdicts(
+pub(in crate::report::view) fn verdicts(
     rows: &[&Comparison],
     exceeding: Option<(usize, Threshold)>,
 ) -> Option<String> {
@@ -189,13 +191,13 @@ pub(super) fn verdicts(
 }
 
 /// Whether a tick of a machine's clock is an instruction.
-pub(super) fn counts(machine: &Machine) -> bool {
+pub(in crate::report::view) fn counts(machine: &Machine) -> bool {
     let source = ClockKind::Instructions.text();
     machine.clock.as_ref().is_some_and(|clock| clock.source == source)
 }
 
 /// A machine that was booted for the run: kernel, emulator and emulated CPU.
-pub(super) fn headline(machine: &Machine) -> Option<Paragraph> {
+pub(in crate::report::view) fn headline(machine: &Machine) -> Option<Paragraph> {
     let vm = machine.vm.as_ref()?;
     let kernel = machine.os.release.as_ref().map(|release| format!("Linux {release}"));
     // Two images of one release differ in their names.

@@ -47,7 +47,7 @@ struct MethodCurve<'a> {
 }
 
 /// The answer, a paragraph for each target; nothing where nothing that it needs was measured.
-pub(super) fn section(record: &Record) -> Option<Section> {
+pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     let mut targets: Vec<&str> = Vec::new();
     for curve in record.curves.iter().filter(|curve| method(curve).is_some()) {
         if !targets.contains(&curve.target.as_str()) {

@@ -1,22 +1,34 @@
 //! A run: its figures, the cases without one, and what a reader must know of both.
 
+pub mod cost_groups;
+pub mod curves;
+pub mod event_scaling;
+pub mod flags;
+pub mod headline;
+pub mod instructions;
+pub mod monitor;
+pub mod one_way;
+pub mod page_cache;
+pub mod predictions;
+pub mod programs;
+pub mod request_latency;
+pub mod row;
+pub mod timer_survey;
+pub mod wait_steps;
+
 use std::collections::BTreeMap;
 
 use oscost_model::channel::Datagrams;
 use oscost_model::record::{Record, Row, RowOutcome};
 
-pub use super::curves::Plots;
-pub use super::row::is_asked;
+pub use self::curves::Plots;
+use self::headline::{headline, title};
+pub use self::row::is_asked;
+use self::row::{entries, family, figure, floor, has, spread_pct};
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
-use crate::report::view::headline::{headline, title};
-use crate::report::view::lists::{first_of, grouped, not_measured, notes_of, origin};
-use crate::report::view::row::{entries, family, figure, floor, has, spread_pct};
-use crate::report::view::{
-    cost_groups, curves, event_scaling, flags, instructions, monitor, one_way, page_cache,
-    predictions, programs, request_latency, timer_survey, wait_steps,
-};
+use crate::report::view::sections::{first_of, grouped, not_measured, notes_of, origin};
 
 /// A run as a screen shows it.
 pub fn view(record: &Record, plots: Plots) -> View {

@@ -44,7 +44,7 @@ const COLUMNS: [Column; 5] = [
 ];
 
 /// A table for each target; none where the steps cannot be separated.
-pub(super) fn tables(steps: &[WaitSteps]) -> impl Iterator<Item = Table> {
+pub(in crate::report::view) fn tables(steps: &[WaitSteps]) -> impl Iterator<Item = Table> {
     let of_targets: Vec<&[WaitSteps]> =
         steps.chunk_by(|one, other| one.target == other.target).collect();
     let several = of_targets.len() > 1;

@@ -44,7 +44,7 @@ fn latency(row: &Row) -> Option<String> {
 }
 
 /// The tables; none where no row has latencies of requests.
-pub(super) fn tables(measured: &[&Row]) -> Vec<Table> {
+pub(in crate::report::view) fn tables(measured: &[&Row]) -> Vec<Table> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for row in measured {
         let (Some(text), Some(column), Some(&Value::Number(number))) =

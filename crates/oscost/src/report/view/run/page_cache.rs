@@ -7,7 +7,9 @@ use oscost_model::record::FileSummary;
 use crate::report::text::plain;
 
 /// What was seen of rows' files, in a line for each kind.
-pub(super) fn lines<'a>(seen: impl Iterator<Item = &'a FileSummary>) -> Vec<String> {
+pub(in crate::report::view) fn lines<'a>(
+    seen: impl Iterator<Item = &'a FileSummary>,
+) -> Vec<String> {
     let mut kinds: BTreeMap<(&str, &str, bool), Vec<&FileSummary>> = BTreeMap::new();
     for file in seen {
         kinds.entry((&file.filesystem, &file.backing, file.cold)).or_default().push(file);
