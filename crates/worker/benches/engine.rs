@@ -62,7 +62,7 @@ impl WorkBody for EmptyLoop {
 fn main() {
     let cpu = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() as u32 - 1);
     let _ = kernel::cpu::affinity::pin(cpu);
-    let (clock, _) = calibrate::calibrate(&mut Tsc).unwrap();
+    let clock = calibrate::calibrate(&mut Tsc).unwrap().calibration;
     let ns = |ticks: f64| ticks / clock.ticks_per_ns;
 
     let engine = Work::repeat(|| kernel::syscall::getppid().map(drop));

@@ -187,7 +187,7 @@ fn l2_windows_are_linear_in_their_content() {
         return;
     }
     let mut clock = Tsc;
-    let (calibration, _) = calibrate(&mut clock).unwrap();
+    let calibration = calibrate(&mut clock).unwrap().calibration;
     // The median over means: single readings are whole quanta, and only a mean is unbiased.
     let mut window = |links: u64| {
         let means = (0..101).map(|_| {
@@ -245,7 +245,7 @@ fn l3_a_known_delay_is_measured_correctly() {
     if !ready() {
         return;
     }
-    let (clock, _) = calibrate(&mut Tsc).unwrap();
+    let clock = calibrate(&mut Tsc).unwrap().calibration;
     let mut collector = collector(Tsc);
     let delays_ns = [50.0, 200.0, 1_000.0, 5_000.0, 20_000.0, 100_000.0, 1_000_000.0];
     let mut points = Vec::new();
@@ -310,8 +310,8 @@ fn l14_two_clocks_give_the_same_figure() {
         println!("not tested: only one of the clocks can be used here");
         return;
     };
-    let (tsc, _) = calibrate(&mut Tsc).unwrap();
-    let (other, _) = calibrate(&mut vdso).unwrap();
+    let tsc = calibrate(&mut Tsc).unwrap().calibration;
+    let other = calibrate(&mut vdso).unwrap().calibration;
     let mut by_tsc = collector(Tsc);
     let mut by_vdso = collector(vdso);
     let mut work = Work::repeat(|| syscall::getppid().map(drop));

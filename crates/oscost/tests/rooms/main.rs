@@ -56,8 +56,7 @@ const WORKER: &[(&str, &[&str])] = &[
     ("bench", &["model", "kernel"]),
     ("facts", &["model", "kernel"]),
     ("treatments", &["model", "kernel"]),
-    // The catalog is handed over as data of the model.
-    ("benchmarks", &["bench", "kernel", "model"]),
+    ("benchmarks", &["bench", "kernel"]),
     ("engine", &["bench", "kernel", "model"]),
 ];
 

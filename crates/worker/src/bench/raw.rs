@@ -1,10 +1,11 @@
 //! Work made of raw system calls. Every raw call is the same instruction, so that one loop,
 //! compiled once per unroll factor, serves them all.
 
-use super::work::timed_loop;
-use super::{OpError, Shape, Work, WorkBody};
-use crate::kernel::Errno;
+use super::loops::timed_loop;
+use super::work::Work;
+use super::work_body::{Shape, WorkBody};
 use crate::kernel::syscall::prepared::{Call, CallPair};
+use crate::kernel::{Errno, OpError};
 
 impl Work {
     /// A raw system call, repeated.

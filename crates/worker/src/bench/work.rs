@@ -1,86 +1,11 @@
-//! Work: an op, the loop around it, and the untimed preparation of a batch.
+//! Work: a body, and the untimed preparation of its batches.
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
 
-use crate::kernel::Errno;
-use crate::kernel::cpu::black_box::{barrier, opaque, store_and_reload};
-
-#[cfg(feature = "live")]
-mod slowdown;
-
-/// An op that failed. The batch stops there and gives no sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpError {
-    /// How many ops of the batch had completed (in mode U to within one iteration).
-    pub op: u64,
-    /// Why the next one failed.
-    pub errno: Errno,
-}
-
-/// The ways in which an op can be timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Repeatable; the pilot chooses between unrolled, batched and single shots.
-    Repeat,
-    /// Repeatable, loop overhead included: never unrolled.
-    WithLoop,
-    /// One op per batch, because its distribution matters.
-    SingleShot,
-    /// One op per batch, each after an eviction.
-    Cold,
-    /// A number of bytes per batch.
-    Transfer,
-    /// One op per batch; the op computes its own figure, and the clock's reading is discarded.
-    OwnValue,
-    /// One op per batch; the op returns the ticks that it took, since it starts in one process and
-    /// ends in another.
-    OwnTicks,
-}
-
-/// The body of a benchmark, compiled around its op.
-pub trait WorkBody {
-    /// Runs `iterations` iterations of a loop with `unroll` ops in each (1, 2, 4 or 8), and nothing
-    /// else. A transfer moves `iterations * unroll` bytes.
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError>;
-
-    /// Prepares a batch of `ops` ops, untimed: see [`Work::from_prepared_body`].
-    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        Ok(())
-    }
-
-    /// What was observed of the file that the ops work on.
-    fn file_observation(&self) -> Option<FileObservation> {
-        None
-    }
-
-    /// What was observed of the channel that the ops use.
-    fn channel_observation(&self) -> Option<ChannelObservation> {
-        None
-    }
-
-    /// Verifies, untimed, that the last batch did what its ops claim to do.
-    fn verify(&mut self) -> Result<(), Errno> {
-        Ok(())
-    }
-
-    /// Whether the last batch must be dropped because what it waited for never arrived (a datagram
-    /// may be lost). The loss has been counted.
-    fn is_batch_lost(&self) -> bool {
-        false
-    }
-
-    /// The value that the last op returned: see [`Shape::OwnValue`] and [`Shape::OwnTicks`].
-    fn last_value(&self) -> i64 {
-        0
-    }
-
-    /// The number of quoted ops in the last batch, where it is not known beforehand: of the bytes
-    /// that were sent, those that arrived.
-    fn actual_ops(&self) -> Option<u64> {
-        None
-    }
-}
+use super::loops::{OwnValue, Repeat, Transfer, WithLoop};
+use super::work_body::{Shape, WorkBody};
+use crate::kernel::{Errno, OpError};
 
 /// The untimed preparation of a batch of so many ops.
 type Prepare = Box<dyn FnMut(u64) -> Result<(), Errno>>;
@@ -122,6 +47,15 @@ impl Work {
     pub fn unavailable(reason: impl Into<String>) -> Self {
         let none = WithLoop(|| Err(Errno::ENOSYS));
         Self { unavailable_reason: Some(reason.into()), ..Self::from_body(Shape::WithLoop, none) }
+    }
+
+    /// This work, with another body around its own.
+    #[cfg(feature = "live")]
+    pub(super) fn with_body_around(
+        self,
+        wrap: impl FnOnce(Box<dyn WorkBody>) -> Box<dyn WorkBody>,
+    ) -> Self {
+        Self { body: wrap(self.body), ..self }
     }
 
     /// Why the case cannot run on this machine; `None` if it can.
@@ -283,113 +217,6 @@ impl Work {
     #[inline(always)]
     pub fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         self.body.run(iterations, unroll)
-    }
-}
-
-struct Repeat<F, const UNOPTIMIZED: bool>(F);
-
-impl<F: FnMut() -> Result<(), Errno>, const UNOPTIMIZED: bool> WorkBody for Repeat<F, UNOPTIMIZED> {
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        match unroll {
-            1 => repeat::<1, UNOPTIMIZED, F>(&mut self.0, iterations),
-            2 => repeat::<2, UNOPTIMIZED, F>(&mut self.0, iterations),
-            4 => repeat::<4, UNOPTIMIZED, F>(&mut self.0, iterations),
-            8 => repeat::<8, UNOPTIMIZED, F>(&mut self.0, iterations),
-            _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
-        }
-    }
-}
-
-#[inline(never)]
-fn repeat<const UNROLL: u64, const UNOPTIMIZED: bool, F: FnMut() -> Result<(), Errno>>(
-    op: &mut F,
-    iterations: u64,
-) -> Result<(), OpError> {
-    timed_loop::<UNROLL, UNOPTIMIZED, F>(op, iterations)
-}
-
-/// The timed loop. Its counter passes through [`opaque`], so that the compiler can neither compute
-/// the number of iterations in advance nor unroll the loop: every unroll factor pays for the same
-/// loop, and the slope over the unroll factors is the op alone. With `UNOPTIMIZED` the counter goes
-/// through memory in each iteration.
-#[inline(always)]
-pub(super) fn timed_loop<
-    const UNROLL: u64,
-    const UNOPTIMIZED: bool,
-    F: FnMut() -> Result<(), Errno>,
->(
-    op: &mut F,
-    iterations: u64,
-) -> Result<(), OpError> {
-    let counter = |left| if UNOPTIMIZED { store_and_reload(left) } else { opaque(left) };
-    let mut left = counter(iterations);
-    while left != 0 {
-        if let Err(errno) = unrolled_ops::<UNROLL, F>(op) {
-            return Err(OpError { op: (iterations - left) * UNROLL, errno });
-        }
-        left = counter(left - 1);
-    }
-    Ok(())
-}
-
-/// `UNROLL` ops, written out: the conditions are compile-time constants.
-#[inline(always)]
-fn unrolled_ops<const UNROLL: u64, F: FnMut() -> Result<(), Errno>>(
-    op: &mut F,
-) -> Result<(), Errno> {
-    let mut once = || {
-        let done = op();
-        barrier();
-        done
-    };
-    once()?;
-    if UNROLL >= 2 {
-        once()?;
-    }
-    if UNROLL >= 4 {
-        once()?;
-        once()?;
-    }
-    if UNROLL >= 8 {
-        once()?;
-        once()?;
-        once()?;
-        once()?;
-    }
-    Ok(())
-}
-
-struct WithLoop<F>(F);
-
-impl<F: FnMut() -> Result<(), Errno>> WorkBody for WithLoop<F> {
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        repeat::<1, false, F>(&mut self.0, iterations * u64::from(unroll))
-    }
-}
-
-struct Transfer<F>(F);
-
-impl<F: FnMut(u64) -> Result<(), Errno>> WorkBody for Transfer<F> {
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        (self.0)(iterations * u64::from(unroll)).map_err(|errno| OpError { op: 0, errno })
-    }
-}
-
-struct OwnValue<F> {
-    op: F,
-    last: i64,
-}
-
-impl<F: FnMut() -> Result<i64, Errno>> WorkBody for OwnValue<F> {
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        for op in 0..iterations * u64::from(unroll) {
-            self.last = (self.op)().map_err(|errno| OpError { op, errno })?;
-        }
-        Ok(())
-    }
-
-    fn last_value(&self) -> i64 {
-        self.last
     }
 }
 

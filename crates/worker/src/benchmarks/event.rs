@@ -252,7 +252,7 @@ const BENCHES: &[Bench] = &[
               descriptor wakes one of the sets added with it, perhaps more; with SO_REUSEPORT \
               each waiter has its own socket, and the kernel selects one for each connection.",
         calls: EVENT_CALLS,
-        unit: oscost_model::unit::Unit::TimesPerOp,
+        unit: Unit::TimesPerOp,
         axes: &[
             Axis { default_points: Points::Words(&["epoll"]), ..METHOD },
             Axis { default_points: Points::Numbers(&[10]), ..FDS },

@@ -296,7 +296,7 @@ const BENCHES: &[Bench] = &[
         why: "The slope against bytes is what a long stream gets from the cache that holds it. An \
               ordinary store reads the line before it overwrites it, so a copy moves three bytes \
               for each one; with non-temporal stores it moves two.",
-        unit: oscost_model::unit::Unit::BytesPerSecond,
+        unit: Unit::BytesPerSecond,
         axes: &[
             Axis {
                 name: "act",

@@ -3,10 +3,7 @@
 //! A new benchmark is added to its family's file and nowhere else; a new family also adds its line
 //! to [`FAMILIES`]. It is a plain list: ordered, greppable, and nothing runs before `main`.
 
-use oscost_model::case::Case;
-use oscost_model::definition::Catalog;
-
-use crate::bench::{Bench, Family, Timer};
+use crate::bench::{Bench, Catalog, Family, catalog};
 
 pub mod event;
 mod exchange;
@@ -47,27 +44,7 @@ pub fn find(id: &str) -> Option<&'static Bench> {
 
 /// All definitions as data.
 pub fn data() -> Catalog {
-    Catalog {
-        families: FAMILIES
-            .iter()
-            .map(|family| oscost_model::definition::Family {
-                name: family.name.to_owned(),
-                about: family.about.to_owned(),
-            })
-            .collect(),
-        benchmarks: FAMILIES
-            .iter()
-            .flat_map(|family| family.benches)
-            .map(Bench::definition)
-            .collect(),
-        timers: timer::TIMERS.iter().map(Timer::data).collect(),
-    }
-}
-
-/// Whether a case names each axis of its benchmark once, in order, at a value that the axis offers;
-/// axes with an implied value may be left out.
-pub fn is_complete(bench: &Bench, case: &Case) -> bool {
-    bench.definition().is_complete(&case.point)
+    catalog(FAMILIES, timer::TIMERS)
 }
 
 #[cfg(test)]

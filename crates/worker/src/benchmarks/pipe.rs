@@ -165,7 +165,7 @@ const BENCHES: &[Bench] = &[
               sleeps: one switch per fill, which is negligible at 64 KiB and dominates with \
               capacity=4096. On two CPUs both copy in parallel, unless one end is so fast that it \
               sleeps and is woken for each message.",
-        unit: oscost_model::unit::Unit::BytesPerSecond,
+        unit: Unit::BytesPerSecond,
         calls: &[
             exactly("write", 1).when(PIPE),
             up_to("read", 1).when(PIPE),
@@ -282,15 +282,22 @@ const BENCHES: &[Bench] = &[
     },
 ];
 
-/// Both ends at a point, and the capacity of the channel; or a skipped row with the reason.
-fn open_channel(params: Params<'_>) -> Result<Result<(Channel, u64), Work>, Errno> {
+/// A channel, and what it holds.
+struct OpenChannel {
+    channel: Channel,
+    capacity_bytes: u64,
+}
+
+/// The channel at a point; or a skipped row with the reason.
+fn open_channel(params: Params<'_>) -> Result<Result<OpenChannel, Work>, Errno> {
     let cpu = match cpu_of_peer(params) {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(Err(unavailable)),
     };
     let ends = mechanisms::make_ends(params, params.number("size"))?;
-    let capacity = ends.0.observation().capacity_bytes.unwrap_or(0);
-    Ok(Ok((Channel::with_child(cpu, params.context.clock, ends)?, capacity)))
+    let capacity_bytes = ends.own.observation().capacity_bytes.unwrap_or(0);
+    let channel = Channel::with_child(cpu, params.context.clock, ends)?;
+    Ok(Ok(OpenChannel { channel, capacity_bytes }))
 }
 
 /// A spinning end receives the number of messages, and sleeps between batches.
@@ -300,7 +307,9 @@ fn trip_mode(params: Params<'_>) -> TripMode {
 
 fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
     match open_channel(params)? {
-        Ok((channel, _)) => channel.round_trips(params.number("size"), trip_mode(params)),
+        Ok(OpenChannel { channel, .. }) => {
+            channel.round_trips(params.number("size"), trip_mode(params))
+        }
         Err(unavailable) => Ok(unavailable),
     }
 }
@@ -312,8 +321,8 @@ fn throughput(params: Params<'_>) -> Result<Work, Errno> {
     const MESSAGES: u64 = 16;
     let size = params.number("size");
     match open_channel(params)? {
-        Ok((channel, capacity)) => {
-            channel.throughput(size, (FILLS * capacity / size).max(MESSAGES))
+        Ok(OpenChannel { channel, capacity_bytes }) => {
+            channel.throughput(size, (FILLS * capacity_bytes / size).max(MESSAGES))
         }
         Err(unavailable) => Ok(unavailable),
     }
@@ -326,7 +335,9 @@ fn one_way(params: Params<'_>) -> Result<Work, Errno> {
         return Ok(unavailable);
     }
     match open_channel(params)? {
-        Ok((channel, _)) => channel.one_way(params.number("size"), direction, params.context.clock),
+        Ok(OpenChannel { channel, .. }) => {
+            channel.one_way(params.number("size"), direction, params.context.clock)
+        }
         Err(unavailable) => Ok(unavailable),
     }
 }

@@ -1,10 +1,9 @@
 //! What the file of every family imports.
 
-pub(super) use oscost_model::resource::Resource;
-
 pub(super) use crate::bench::{
-    Axis, Bench, ExpectedCall, Family, Need, OpError, Params, Points, Shape, Work, WorkBody,
-    at_least, exactly, once_per, other_calls, up_to,
+    Axis, Bench, ChannelObservation, ExpectedCall, Family, FileObservation, Need, OpError, Params,
+    Points, Resource, Shape, Unit, Value, Work, WorkBody, at_least, exactly, once_per, other_calls,
+    up_to,
 };
 pub(super) use crate::kernel::{self, Errno};
 

@@ -226,7 +226,7 @@ const BENCHES: &[Bench] = &[
               receiver: datagrams that arrive while the receive buffer is full are dropped. \
               MSG_ZEROCOPY over loopback copies after all, at the receiver; sendfile(2) does not \
               copy on the sending side.",
-        unit: oscost_model::unit::Unit::BytesPerSecond,
+        unit: Unit::BytesPerSecond,
         calls: &[
             exactly("sendto", 1).when(COPY_TCP),
             exactly("sendto", 1).when(COPY_STREAM),

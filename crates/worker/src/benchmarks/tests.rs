@@ -9,7 +9,7 @@ use oscost_model::case::{Case, is_benchmark_id};
 use oscost_model::definition::{Axis, Definition, Requirement};
 use oscost_model::point::{Point, Value};
 
-use super::{FAMILIES, find, is_complete};
+use super::{FAMILIES, find};
 use crate::bench::{Bench, Context};
 use crate::kernel::cpu::affinity;
 use crate::kernel::event::io_uring::Ring;
@@ -316,7 +316,10 @@ fn floors_are_complete_cases_other_than_the_case_itself() {
             let case = case.unwrap_or_else(|| panic!("{id}: `{}` is not a case", part.case));
             let bench = find(&case.benchmark);
             let bench = bench.unwrap_or_else(|| panic!("{id}: there is no `{}`", case.benchmark));
-            assert!(is_complete(bench, &case), "{id}: `{case}` does not name each axis in order");
+            assert!(
+                bench.is_complete(&case.point),
+                "{id}: `{case}` does not name each axis in order"
+            );
             assert!(part.times > 0, "{id}: a floor of zero times `{case}` is useless");
             assert!(
                 !is_not_applicable(&bench.definition(), &case.point),
@@ -335,7 +338,7 @@ fn cases_to_compare_with_are_complete_cases_of_other_benchmarks() {
         for &text in bench.compare_with {
             let case = Case::parse(text).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
             let other = find(&case.benchmark).unwrap_or_else(|| panic!("{}: `{text}`", bench.id));
-            assert!(is_complete(other, &case), "{}: `{text}` is not complete", bench.id);
+            assert!(other.is_complete(&case.point), "{}: `{text}` is not complete", bench.id);
             assert_ne!(other.id, bench.id, "it is shown in any case");
         }
     }
@@ -370,7 +373,7 @@ fn every_benchmark_runs_one_op_at_every_point_or_says_what_is_missing() {
             let definition = bench.definition();
             for point in all_points(&definition) {
                 let case = Case::new(bench.id, point);
-                assert!(is_complete(bench, &case), "{case}");
+                assert!(bench.is_complete(&case.point), "{case}");
                 assert_eq!(Case::parse(&case.to_string()).as_ref(), Some(&case), "{case}");
                 if let Some(reason) = unmet(&definition, &case.point) {
                     assert!(!reason.is_empty(), "{case} does not say what it lacks");
@@ -421,7 +424,7 @@ fn every_cell_of_the_timer_survey_is_a_text_a_reason_or_an_existing_case() {
             if let Some(text) = &entry.case {
                 let case = Case::parse(text).unwrap_or_else(|| panic!("{name}: `{text}`"));
                 let bench = find(&case.benchmark).unwrap_or_else(|| panic!("{name}: `{text}`"));
-                assert!(is_complete(bench, &case), "{name}: `{text}` is not complete");
+                assert!(bench.is_complete(&case.point), "{name}: `{text}` is not complete");
                 assert_eq!(case.benchmark.split('/').next(), Some("timer"), "{name}: `{text}`");
             }
         }

@@ -7,13 +7,23 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 
 use super::clock::Clock;
 use crate::kernel::cpu::black_box::consume;
+use crate::kernel::time::clock_sync::{self, SyncWindow};
 
 /// The rate is measured over this time, to some 2 parts in a million. The end of the run gives a
 /// longer baseline.
 const RATE_NS: u64 = 20_000_000;
 
-/// Calibrates `clock`; the last sync point comes with the calibration.
-pub fn calibrate<C: Clock>(clock: &mut C) -> Option<(Calibration, ClockSync)> {
+/// A calibrated clock.
+#[derive(Clone, Copy, Debug)]
+pub struct CalibratedClock {
+    /// Its step, cost and rate.
+    pub calibration: Calibration,
+    /// The last sync point of the calibration.
+    pub sync: ClockSync,
+}
+
+/// Calibrates `clock`.
+pub fn calibrate<C: Clock>(clock: &mut C) -> Option<CalibratedClock> {
     let first = sync(clock);
     let quantum_ticks = quantum(clock)?;
     let inside_ticks = inside(clock);
@@ -24,21 +34,17 @@ pub fn calibrate<C: Clock>(clock: &mut C) -> Option<(Calibration, ClockSync)> {
     let last = sync(clock);
     let ticks_per_ns = first.ticks_per_ns(&last)?;
     let kind = clock.kind();
-    Some((Calibration { kind, ticks_per_ns, quantum_ticks, inside_ticks, pair_ticks }, last))
+    let calibration = Calibration { kind, ticks_per_ns, quantum_ticks, inside_ticks, pair_ticks };
+    Some(CalibratedClock { calibration, sync: last })
 }
 
-/// Simultaneous readings of both clocks: the best of 50.
+/// Simultaneous readings of `clock` and of CLOCK_MONOTONIC_RAW: the narrowest of 50 windows.
 pub fn sync<C: Clock>(clock: &mut C) -> ClockSync {
-    let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
-    for _ in 0..50 {
-        let before = clock.start();
-        let raw_ns = clock.raw_ns();
-        let width_ticks = clock.stop().wrapping_sub(before);
-        if width_ticks < best.width_ticks {
-            best = ClockSync { ticks: before + width_ticks / 2, raw_ns, width_ticks };
-        }
-    }
-    best
+    clock_sync::narrowest(|| SyncWindow {
+        opened_ticks: clock.start(),
+        raw_ns: clock.raw_ns(),
+        closed_ticks: clock.stop(),
+    })
 }
 
 /// q, the clock's step.

@@ -31,10 +31,25 @@ const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 /// The arms of a worker, each waiting for the token.
 pub struct Twins {
-    arms: Vec<(u8, ArmPipes)>,
+    arms: Vec<WaitingArm>,
     order: Vec<usize>,
     rounds: u32,
     seed: Seed,
+}
+
+/// An arm that waits for the token.
+struct WaitingArm {
+    number: u8,
+    pipes: ArmPipes,
+}
+
+/// An arm that cannot continue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedArm {
+    /// Its number.
+    pub number: u8,
+    /// Its answer: never [`ArmAnswer::Done`].
+    pub answer: ArmAnswer,
 }
 
 /// The worker's ends of the pipes to an arm.
@@ -99,9 +114,9 @@ impl Twins {
     }
 
     /// Adds an arm that is ready.
-    pub fn add(&mut self, number: u8, arm: ArmPipes) {
+    pub fn add(&mut self, number: u8, pipes: ArmPipes) {
         self.order.push(self.arms.len());
-        self.arms.push((number, arm));
+        self.arms.push(WaitingArm { number, pipes });
     }
 
     /// Closes the pipes to all arms: a forked arm inherits those of the arms before it, and a
@@ -111,9 +126,8 @@ impl Twins {
     }
 
     /// Has every arm time one group, in an order that gives each arm each position equally often:
-    /// two arms go ABBA or BAAB at random, so that linear drift cancels. The error is the arm that
-    /// failed, and its answer.
-    pub fn round(&mut self) -> Result<(), (u8, ArmAnswer)> {
+    /// two arms go ABBA or BAAB at random, so that linear drift cancels.
+    pub fn round(&mut self) -> Result<(), FailedArm> {
         // A block of as many rounds as arms is a Latin square: each arm is once in each position.
         let position = self.rounds as usize % self.arms.len();
         if position == 0 {
@@ -126,15 +140,15 @@ impl Twins {
     }
 
     /// Has every arm close its account and exit.
-    pub fn end(&mut self) -> Result<(), (u8, ArmAnswer)> {
+    pub fn end(&mut self) -> Result<(), FailedArm> {
         (0..self.arms.len()).try_for_each(|arm| self.send(arm, END))
     }
 
-    fn send(&mut self, arm: usize, command: u8) -> Result<(), (u8, ArmAnswer)> {
-        let (number, arm) = &mut self.arms[arm];
-        match arm.send(command) {
+    fn send(&mut self, arm: usize, command: u8) -> Result<(), FailedArm> {
+        let WaitingArm { number, pipes } = &mut self.arms[arm];
+        match pipes.send(command) {
             ArmAnswer::Done => Ok(()),
-            other => Err((*number, other)),
+            answer => Err(FailedArm { number: *number, answer }),
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn gather(roots: &Roots) -> Facts {
     let firmware = reader::binary(&roots.at("sys/firmware/dmi/tables/DMI"));
     let firmware = firmware.map(|table| dmi::parse(&table)).unwrap_or_default();
     let cpu = Cpu { bus_mhz: firmware.bus_mhz, ..cpu::gather(roots, &status) };
-    let (tracers, tracers_unread) = tracers::gather(roots, &status);
+    let tracers = tracers::gather(roots, &status);
     Facts {
         caches: cpu::caches(roots),
         memory: memory::gather(roots, firmware),
@@ -53,8 +53,8 @@ pub fn gather(roots: &Roots) -> Facts {
         mitigations: security::mitigations(roots),
         scheduling: scheduling::gather(roots, cpu.allowed_cpus.as_deref()),
         security: security::gather(roots, &status),
-        tracers,
-        tracers_unread,
+        tracers: tracers.active,
+        tracers_unread: tracers.unread,
         unread: unreadable::gather(roots),
         cpu,
     }

@@ -12,28 +12,36 @@ use super::{parse, reader};
 /// Maximum number of tracing instances that are read; each has its own events and tracer.
 const MAX_INSTANCES: usize = 16;
 
-/// The active tracers, and the sources that could not be read.
-pub(super) fn gather(roots: &Roots, status: &str) -> (Vec<String>, Vec<String>) {
-    let (mut tracers, mut unread) = (Vec::new(), Vec::new());
+/// What slows down system calls.
+pub(super) struct Tracers {
+    /// The active tracers.
+    pub(super) active: Vec<String>,
+    /// The sources that could not be read.
+    pub(super) unread: Vec<String>,
+}
+
+/// Reads the active tracers.
+pub(super) fn gather(roots: &Roots, status: &str) -> Tracers {
+    let (mut active, mut unread) = (Vec::new(), Vec::new());
     match tracefs(roots) {
         Some(folder) => {
-            read_instance(&folder, "", &mut tracers);
+            read_instance(&folder, "", &mut active);
             for name in reader::names(&folder.join("instances")).iter().take(MAX_INSTANCES) {
                 let shown = parse::printable(name, 64).unwrap_or_default();
                 let suffix = format!(" (instance {shown})");
-                read_instance(&folder.join("instances").join(name), &suffix, &mut tracers);
+                read_instance(&folder.join("instances").join(name), &suffix, &mut active);
             }
         }
         None => unread.push("tracefs".to_string()),
     }
     if reader::switch(&roots.at("proc/sys/kernel/stack_tracer_enabled")) == Some(true) {
-        tracers.push("stack tracer".to_string());
+        active.push("stack tracer".to_string());
     }
     match own_status(status) {
-        Some(own) => tracers.extend(own),
+        Some(own) => active.extend(own),
         None => unread.push("/proc/self/status".to_string()),
     }
-    (tracers, unread)
+    Tracers { active, unread }
 }
 
 /// Readable by root only on most machines; mounted inside debugfs before Linux 4.1.

@@ -127,6 +127,15 @@ impl fmt::Display for Errno {
 
 impl std::error::Error for Errno {}
 
+/// An op that failed. The batch stops there and gives no sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpError {
+    /// How many ops of the batch had completed (in mode U to within one iteration).
+    pub op: u64,
+    /// Why the next one failed.
+    pub errno: Errno,
+}
+
 /// Converts the kernel's convention (a negative errno) to a `Result`.
 #[inline(always)]
 pub(super) fn raw_result(result: i64) -> Result<i64, Errno> {

@@ -38,4 +38,4 @@ pub mod syscall;
 pub mod time;
 
 pub use arch::counter;
-pub use errno::{Errno, PEER_TIMEOUT};
+pub use errno::{Errno, OpError, PEER_TIMEOUT};

@@ -4,8 +4,9 @@ use oscost_model::clock::ClockKind;
 use oscost_model::protocol::Event;
 
 use super::failure::failure;
+use crate::engine::calibrate::{CalibratedClock, calibrate};
 use crate::engine::clock::{Syscall, Tsc, Vdso};
-use crate::engine::{calibrate, instructions};
+use crate::engine::instructions;
 use crate::kernel::cpu::affinity;
 
 pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
@@ -14,20 +15,20 @@ pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Eve
     {
         return failure(id, format!("pin to CPU {cpu}: {error}"));
     }
-    let found = match kind {
-        ClockKind::Tsc => calibrate::calibrate(&mut Tsc),
-        ClockKind::Vdso => Vdso::find().ok().and_then(|mut vdso| calibrate::calibrate(&mut vdso)),
-        ClockKind::Syscall => calibrate::calibrate(&mut Syscall),
+    let calibrated = match kind {
+        ClockKind::Tsc => calibrate(&mut Tsc),
+        ClockKind::Vdso => Vdso::find().ok().and_then(|mut vdso| calibrate(&mut vdso)),
+        ClockKind::Syscall => calibrate(&mut Syscall),
         ClockKind::Instructions if !instructions::counts_instructions(&mut Tsc) => {
             return failure(id, "the counter does not count instructions here");
         }
-        ClockKind::Instructions => {
-            let found = calibrate::calibrate(&mut Tsc);
-            found.map(|(found, sync)| (instructions::as_instructions(found), sync))
-        }
+        ClockKind::Instructions => calibrate(&mut Tsc).map(|clock| CalibratedClock {
+            calibration: instructions::as_instructions(clock.calibration),
+            ..clock
+        }),
     };
-    match found {
-        Some((calibration, sync)) => Event::Calibrated { id, calibration, sync },
+    match calibrated {
+        Some(CalibratedClock { calibration, sync }) => Event::Calibrated { id, calibration, sync },
         None => failure(id, format!("the {} clock does not advance", kind.text())),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
         return Err(failure(id, why));
     }
     let bench = benchmarks::find(&case.benchmark)
-        .filter(|bench| benchmarks::is_complete(bench, case))
+        .filter(|bench| bench.is_complete(&case.point))
         .ok_or_else(|| failure(id, format!("`{case}` is not in this worker's catalog")))?;
     let remote_peer = spec.remote_end.as_ref();
     let definition = bench.definition();

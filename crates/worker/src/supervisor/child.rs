@@ -197,10 +197,10 @@ impl JobProcess {
             other => other,
         };
         let how = match ended {
-            Ok(Some((_, Termination::Killed(by)))) => {
+            Ok(Some(Termination::Killed(by))) => {
                 format!("the worker was killed by {}", signal::name(by))
             }
-            Ok(Some((_, Termination::Exited(status)))) => {
+            Ok(Some(Termination::Exited(status))) => {
                 format!("the worker exited without an answer, with status {status}")
             }
             _ => "the worker closed its output without an answer".to_owned(),

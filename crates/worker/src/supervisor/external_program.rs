@@ -14,8 +14,9 @@ use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::limits::LoweredLimit;
+use crate::kernel::process::signal;
+use crate::kernel::process::usage::{self, EndedProcess};
 use crate::kernel::process::{self, Termination, WaitTarget};
-use crate::kernel::process::{signal, usage};
 use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// The number of last bytes of output that are kept.
@@ -134,7 +135,7 @@ impl ExternalProgram {
     pub(super) fn reap(&self) -> Result<ProgramEnd, Errno> {
         let ended = usage::wait(WaitTarget::Child(self.pid), true)?;
         let ended_ns = monotonic_raw_ns();
-        let (how, usage) = ended.ok_or(Errno::ECHILD)?;
+        let EndedProcess { how, usage } = ended.ok_or(Errno::ECHILD)?;
         Ok(ProgramEnd { how, usage, ended_ns })
     }
 

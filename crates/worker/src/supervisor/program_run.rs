@@ -334,7 +334,7 @@ impl ProgramRun<'_> {
         let early = process::wait(WaitTarget::Child(child.pid), false);
         process::kill_group(child.pid);
         match early {
-            Ok(Some((_, how))) => {
+            Ok(Some(how)) => {
                 child.drain_output();
                 self.check_end("companion: ", &companion.command, &child, how, &[])
             }
@@ -441,7 +441,7 @@ impl ProgramRun<'_> {
             WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
         while let Ok(left) = usage::wait(WaitTarget::Any, false) {
             match left {
-                Some((_, of_orphan)) => usage = usage.merged_with(of_orphan),
+                Some(orphan) => usage = usage.merged_with(orphan.usage),
                 None if time_until(grace_limit.deadline).is_zero() => break,
                 None => {
                     let soon = Instant::now() + Duration::from_millis(1);

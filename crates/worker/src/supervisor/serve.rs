@@ -22,8 +22,7 @@ pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     let (Ok(bind), Some(token)) = (bind.parse(), Token::parse(token)) else {
         return Err(failure(id, "cannot parse the address or the token"));
     };
-    let bench =
-        benchmarks::find(&case.benchmark).filter(|bench| benchmarks::is_complete(bench, case));
+    let bench = benchmarks::find(&case.benchmark).filter(|bench| bench.is_complete(&case.point));
     let Some((bench, serve)) = bench.and_then(|bench| Some((bench, bench.serve?))) else {
         return Err(failure(id, format!("`{case}` has no peer that could run on another machine")));
     };

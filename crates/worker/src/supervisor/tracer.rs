@@ -19,7 +19,7 @@ use super::{command, external_program};
 use crate::engine::count;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
-use crate::kernel::probe::ptrace::{self, Stop};
+use crate::kernel::probe::ptrace::{self, Stop, TaskStop};
 use crate::kernel::{Errno, process};
 use crate::treatments::{self, Treatments};
 
@@ -37,12 +37,12 @@ pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
         );
         return failure(id, why).into();
     }
-    let followed = follow(spec, line);
+    let traced = trace_copy(spec, line);
     treatments::remove_groups(&treatments);
-    match followed {
-        Ok((tally, words)) if words.is_empty() => tally.into_event(id).into(),
+    match traced {
+        Ok(TracedCopy { calls, output }) if output.is_empty() => calls.into_event(id).into(),
         // The copy itself reports why it could not run its ops.
-        Ok((_, words)) => Answer::Line(words.trim_ascii_end().to_vec()),
+        Ok(TracedCopy { output, .. }) => Answer::Line(output.trim_ascii_end().to_vec()),
         Err(error) => failure(id, format!("trace the copy: {error}")).into(),
     }
 }
@@ -108,8 +108,15 @@ fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     failed(error.into())
 }
 
-/// Resumes the copy from stop to stop until it exits; returns its calls and its output.
-fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errno> {
+/// What a traced copy left when it exited.
+struct TracedCopy {
+    calls: CallCounter,
+    /// Its standard output: why it could not run its ops, if it could not.
+    output: Vec<u8>,
+}
+
+/// Starts the copy, and resumes it from stop to stop until it exits.
+fn trace_copy(spec: &WorkerSpec, line: &[u8]) -> Result<TracedCopy, Errno> {
     let mut copy = Command::new(process::own_executable());
     if !command::runs_program(spec) {
         // As in a worker that measures; otherwise its threads would make an additional call.
@@ -133,29 +140,29 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
         // is refused, it only takes longer.
         let _ = affinity::pin(cpu);
     }
-    let mut tally = CallCounter::new(pid, &spec.subject);
+    let mut calls = CallCounter::new(pid, &spec.subject);
     if ptrace::attach_child(pid).is_ok() {
         let mut waiting = vec![(pid, 0)];
         loop {
             for (task, signal) in waiting.drain(..) {
-                if tally.single_steps_task(task) {
+                if calls.single_steps_task(task) {
                     if ptrace::step(task, signal).is_ok() {
                         continue;
                     }
-                    tally.stop_stepping();
+                    calls.stop_stepping();
                 }
                 // The next wait reports a task that was killed in the meantime.
                 let _ = ptrace::resume(task, signal);
             }
             match ptrace::next_stop() {
-                Ok((task, Stop::Ended(how))) if task == pid => {
-                    tally.ended(how);
+                Ok(TaskStop { task, stop: Stop::Ended(how) }) if task == pid => {
+                    calls.ended(how);
                     break;
                 }
-                Ok((task, Stop::Ended(_))) => tally.remove_task(task),
-                Ok((task, Stop::Signal(signal))) => waiting.push((task, signal)),
-                Ok((task, stop)) => {
-                    tally.record_stop(task, stop);
+                Ok(TaskStop { task, stop: Stop::Ended(_) }) => calls.remove_task(task),
+                Ok(TaskStop { task, stop: Stop::Signal(signal) }) => waiting.push((task, signal)),
+                Ok(TaskStop { task, stop }) => {
+                    calls.record_stop(task, stop);
                     waiting.push((task, 0));
                 }
                 Err(Errno::ECHILD) => break,
@@ -163,14 +170,14 @@ fn follow(spec: &WorkerSpec, line: &[u8]) -> Result<(CallCounter, Vec<u8>), Errn
             }
         }
     }
-    for task in tally.tasks() {
+    for task in calls.tasks() {
         process::kill(task);
     }
-    let mut words = Vec::new();
-    if let Some(output) = copy.stdout.take() {
+    let mut output = Vec::new();
+    if let Some(pipe) = copy.stdout.take() {
         // Its output is one short line. All other processes with the pipe open have been killed, so
         // that the read ends.
-        output.take(64 << 10).read_to_end(&mut words)?;
+        pipe.take(64 << 10).read_to_end(&mut output)?;
     }
-    Ok((tally, words))
+    Ok(TracedCopy { calls, output })
 }

@@ -18,7 +18,7 @@ use crate::bench::Work;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{BatchJitter, Collector};
 use crate::engine::covariates::KernelAccount;
-use crate::engine::twins::{self, SampleSlots, TokenPipes, Twin, Twins};
+use crate::engine::twins::{self, ArmAnswer, FailedArm, SampleSlots, TokenPipes, Twin, Twins};
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::memory::shared_table::SharedTable;
@@ -30,6 +30,12 @@ use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
 struct ArmResult {
     account: Disturbance,
     wakeups: Option<f64>,
+}
+
+/// An arm that was started, and its process.
+struct RunningArm {
+    number: u8,
+    process: TreatedProcess,
 }
 
 /// The state that the worker shares with its arms.
@@ -57,9 +63,7 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
     let mut running = Vec::new();
     for arm in order {
         // One after the other: set-up and warm-up of one arm must not disturb those of another.
-        let (ends, process) = worker.start_arm(arm, &mut twins)?;
-        twins.add(arm, ends);
-        running.push((arm, process));
+        running.push(worker.start_arm(arm, &mut twins)?);
     }
     // Pinned to the CPU of its arms, so that a token wakes no other CPU. The arms were forked
     // before: the fork of a pinned process would see no other CPU.
@@ -67,19 +71,19 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     // Read from outside: an arm under a filter might be refused or killed for asking.
-    let of_arms = (0..arms).map(|arm| running.iter().find(|(number, _)| *number == arm));
-    let speculation = of_arms.map(|arm| process::speculation_status(arm?.1.pid())).collect();
+    let of_arms = (0..arms).map(|arm| running.iter().find(|running| running.number == arm));
+    let speculation = of_arms.map(|arm| process::speculation_status(arm?.process.pid())).collect();
     send_ready(id, wire)?;
     let mut rounds = 0;
     let before = system_counters(spec);
     while let Some(Order::Go { batches, .. }) = next_order(id, wire)? {
         check_group_limit(id, plan, rounds + batches)?;
         for _ in 0..batches {
-            twins.round().map_err(|(arm, answer)| worker.arm_failure(arm, answer, &mut running))?;
+            twins.round().map_err(|failed| worker.arm_failure(failed, &mut running))?;
             rounds += 1;
         }
     }
-    twins.end().map_err(|(arm, answer)| worker.arm_failure(arm, answer, &mut running))?;
+    twins.end().map_err(|failed| worker.arm_failure(failed, &mut running))?;
     let all = worker.results.prefix(usize::from(arms));
     let account =
         all.iter().map(|results| results.account).reduce(twins::merge).unwrap_or_default();
@@ -103,14 +107,10 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
 }
 
 impl TwinWorker<'_> {
-    /// Starts an arm, and waits until it is ready.
-    fn start_arm(
-        &mut self,
-        arm: u8,
-        others: &mut Twins,
-    ) -> Result<(twins::ArmPipes, TreatedProcess), Answer> {
+    /// Starts an arm, waits until it is ready, and adds it to the others.
+    fn start_arm(&mut self, arm: u8, others: &mut Twins) -> Result<RunningArm, Answer> {
         let id = self.id;
-        let (mut ends, tokens) = twins::arm_pipes()
+        let (mut pipes, tokens) = twins::arm_pipes()
             .map_err(|error| failure(id, format!("open the pipes to an arm: {error}")))?;
         let mut tokens = Some(tokens);
         let applied = self.spec.treatments_of(arm);
@@ -123,26 +123,26 @@ impl TwinWorker<'_> {
             let words = serde_json::to_vec(&with_arm(why, arm)).unwrap_or_default();
             i32::from(tokens.send_message(&words).is_err())
         });
-        let running = started.map_err(|why| with_arm(refusal(id, why), arm))?;
+        let process = started.map_err(|why| with_arm(refusal(id, why), arm))?;
+        let running = RunningArm { number: arm, process };
         drop(tokens);
-        match ends.receive() {
-            twins::ArmAnswer::Done => Ok((ends, running)),
-            answer => Err(self.arm_failure(arm, answer, &mut [(arm, running)])),
+        match pipes.receive() {
+            ArmAnswer::Done => {
+                others.add(arm, pipes);
+                Ok(running)
+            }
+            answer => Err(self.arm_failure(FailedArm { number: arm, answer }, &mut [running])),
         }
     }
 
     /// The answer for an arm that cannot continue.
-    fn arm_failure(
-        &self,
-        arm: u8,
-        answer: twins::ArmAnswer,
-        running: &mut [(u8, TreatedProcess)],
-    ) -> Answer {
-        if let twins::ArmAnswer::Message(line) = answer {
-            return Answer::Line(line);
-        }
-        let of_it = running.iter_mut().find(|(number, _)| *number == arm);
-        let how = match of_it.map(|(_, process)| process.reap()) {
+    fn arm_failure(&self, failed: FailedArm, running: &mut [RunningArm]) -> Answer {
+        let arm = match failed {
+            FailedArm { answer: ArmAnswer::Message(line), .. } => return Answer::Line(line),
+            FailedArm { number, .. } => number,
+        };
+        let exited = running.iter_mut().find(|running| running.number == arm);
+        let how = match exited.map(|arm| arm.process.reap()) {
             Some(Ok(how)) => describe_end(how, self.spec.treatments_of(arm)),
             _ => "has disappeared".to_owned(),
         };

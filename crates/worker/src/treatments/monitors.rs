@@ -61,7 +61,7 @@ impl TreatedProcess {
         }
         let outermost = process::wait(WaitTarget::Child(self.child), true)?;
         self.is_reaped = true;
-        let how = self.page.end().or(outermost.map(|(_, how)| how));
+        let how = self.page.end().or(outermost);
         how.ok_or(Errno::ECHILD)
     }
 }
@@ -291,7 +291,7 @@ impl ProcessChain<'_> {
 
     /// Reaps the child; if it is the measured process, stores how it ended.
     fn reap(&mut self, child: u32) -> Result<(), Errno> {
-        if let Some((_, how)) = process::wait(WaitTarget::Child(child), true)?
+        if let Some(how) = process::wait(WaitTarget::Child(child), true)?
             && child == self.page.get(MEASURED)
         {
             self.page.set_end(how);

@@ -23,7 +23,7 @@ fn lacking(definition: &Definition, point: &Point) -> Option<String> {
 pub(crate) fn work(text: &str) -> Option<Work> {
     let case = Case::parse(text).unwrap();
     let bench = benchmarks::find(&case.benchmark).unwrap();
-    assert!(benchmarks::is_complete(bench, &case), "{text} is not a case");
+    assert!(bench.is_complete(&case.point), "{text} is not a case");
     if let Some(lacking) = lacking(&bench.definition(), &case.point) {
         eprintln!("{text}: {lacking}");
         return None;

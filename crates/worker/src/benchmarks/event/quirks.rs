@@ -10,7 +10,6 @@ use crate::kernel::event::readiness::{Epoll, EpollChange, READABLE, WaitLimit};
 use crate::kernel::ipc::context_switch;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::syscall::prepared::EPOLL_WAIT;
-use oscost_model::unit::Unit;
 
 mod spurious;
 #[cfg(test)]

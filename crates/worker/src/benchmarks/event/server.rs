@@ -5,14 +5,10 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
-use oscost_model::channel::{ChannelObservation, Requests};
-use oscost_model::point::Value;
-use oscost_model::unit::Unit;
-
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::axes::{BY_EPOLL, BY_POLL, BY_SELECT, PEER_CPU, SELECT};
-use crate::bench::PointFilter;
+use crate::bench::{PointFilter, Requests};
 use crate::kernel::event::descriptor_set::{DescriptorKind, check_memory, explain_error};
 use crate::kernel::event::readiness::WaitLimit;
 use crate::kernel::ipc::context_switch::{self, PeerProcess, SharedWords, sched_yield};

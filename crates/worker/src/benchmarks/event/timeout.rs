@@ -6,7 +6,6 @@ use crate::bench::PointFilter;
 use crate::kernel::event::timeout::{Rounding, Timeout, TimeoutCall};
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 use crate::kernel::time::clock::{ClockId, gettime};
-use oscost_model::unit::Unit;
 
 const BY_PWAIT2: PointFilter = &[("method", "epoll-pwait2")];
 const BY_RING: PointFilter = &[("method", "io-uring")];

@@ -6,8 +6,6 @@
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::set::{Method, WaitState};

@@ -1,10 +1,8 @@
 //! Both ends of a channel, in the measured process.
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::prelude::*;
 use super::content::{MessageBuffer, Sender, checksum, fill_message};
-use super::end::{End, MAX_MESSAGE_BYTES, timed_trip};
+use super::end::{End, EndPair, MAX_MESSAGE_BYTES, timed_trip};
 use super::failure::{exit_error, failure_cause};
 use super::peer::{command, serve};
 use crate::kernel::ipc::context_switch::{Alarm, PeerProcess, SignalReceiver, sched_yield};
@@ -64,12 +62,8 @@ pub(crate) struct Channel {
 
 impl Channel {
     /// The peer is a child on `cpu`, which owns the second end.
-    pub(crate) fn with_child(
-        cpu: u32,
-        watch: Stopwatch,
-        (own, peer): (Box<dyn End>, Box<dyn End>),
-    ) -> Result<Self, Errno> {
-        Self::with_child_running(cpu, own, peer, move |mut end, control| {
+    pub(crate) fn with_child(cpu: u32, watch: Stopwatch, ends: EndPair) -> Result<Self, Errno> {
+        Self::with_child_running(cpu, ends, move |mut end, control| {
             serve(&mut *end, &control, watch)
         })
     }
@@ -77,8 +71,7 @@ impl Channel {
     /// Like [`Self::with_child`], with another function for the child to run.
     pub(crate) fn with_child_running(
         cpu: u32,
-        own: Box<dyn End>,
-        peer: Box<dyn End>,
+        EndPair { own, peer }: EndPair,
         serve: impl FnOnce(Box<dyn End>, ControlStream) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
         let signals = SignalReceiver::install()?;
@@ -408,16 +401,16 @@ impl WorkBody for OneWay {
             return Ok(());
         }
         let once = |body: &mut BufferedChannel| {
-            let (sent, received_ticks) = body.with_end(|end, message, into, on_interrupt| {
-                let times = timed_trip(end, watch, message, &mut *into, on_interrupt)?;
+            let ticks = body.with_end(|end, message, into, on_interrupt| {
+                let ticks = timed_trip(end, watch, message, &mut *into, on_interrupt)?;
                 // The peer waits for one more message before it does anything else.
                 end.round_trips(1, message, into, on_interrupt).map_err(|error| error.errno)?;
-                Ok::<_, Errno>(times)
+                Ok::<_, Errno>(ticks)
             })?;
             let [peer_received, peer_sent, ..] = body.read_reply()?;
             Ok(match direction {
-                Direction::ToPeer => peer_received.wrapping_sub(sent) as i64,
-                Direction::FromPeer => received_ticks.wrapping_sub(peer_sent) as i64,
+                Direction::ToPeer => peer_received.wrapping_sub(ticks.sent) as i64,
+                Direction::FromPeer => ticks.received.wrapping_sub(peer_sent) as i64,
             })
         };
         let result = once(&mut self.body);

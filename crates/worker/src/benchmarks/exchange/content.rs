@@ -1,6 +1,6 @@
 //! The content of messages that are verified: no two are equal.
 
-use oscost_model::seed::Seed;
+use crate::bench::Seed;
 
 /// Page size: messages are page-aligned, so that none spans more pages than another of its size.
 const PAGE: usize = 4_096;

@@ -1,7 +1,5 @@
 //! One end of a channel, and the loops that are compiled for each mechanism.
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::prelude::*;
 use crate::kernel::net::control_stream::InterruptHandler;
 use crate::kernel::time::stopwatch::Stopwatch;
@@ -11,6 +9,27 @@ pub(crate) const MAX_MESSAGE_BYTES: u64 = 16 << 20;
 
 /// The size of the message that acknowledges all others.
 pub(crate) const ACK_BYTES: usize = 4;
+
+/// Both ends of a channel.
+pub(crate) struct EndPair {
+    /// That of the measured process.
+    pub(crate) own: Box<dyn End>,
+    /// That of its peer.
+    pub(crate) peer: Box<dyn End>,
+}
+
+/// The messages that an end has received.
+pub(crate) struct Received {
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
+/// When an end sent and received, by its clock.
+#[derive(Clone, Copy)]
+pub(super) struct TripTicks {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
 
 /// One end of a message channel.
 ///
@@ -77,20 +96,19 @@ pub(crate) trait End {
             .map_err(|errno| OpError { op: messages, errno })
     }
 
-    /// Receives `messages` messages, acknowledges the last, and returns their number and their
-    /// bytes.
+    /// Receives `messages` messages, and acknowledges the last.
     fn receive_many(
         &mut self,
         messages: u64,
         into: &mut [u8],
         on_interrupt: InterruptHandler<'_>,
-    ) -> Result<(u64, u64), Errno> {
+    ) -> Result<Received, Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
             bytes += self.receive(into, on_interrupt)? as u64;
         }
         self.send(&[0; ACK_BYTES], on_interrupt)?;
-        Ok((messages, bytes))
+        Ok(Received { messages, bytes })
     }
 
     /// Stores the process ID of the other end, if the mechanism needs it.
@@ -114,13 +132,13 @@ pub(super) fn timed_trip(
     message: &[u8],
     into: &mut [u8],
     on_interrupt: InterruptHandler<'_>,
-) -> Result<(u64, u64), Errno> {
+) -> Result<TripTicks, Errno> {
     let sent = watch.start();
     end.send(message, on_interrupt)?;
     let bytes = end.receive(into, on_interrupt)?;
-    let received_ticks = watch.stop();
+    let received = watch.stop();
     check_length(bytes, into.len())?;
-    Ok((sent, received_ticks))
+    Ok(TripTicks { sent, received })
 }
 
 /// The peer's side of [`timed_trip`]: when it had received the message, and when it sent the
@@ -130,13 +148,13 @@ pub(super) fn timed_echo(
     watch: Stopwatch,
     message: &mut [u8],
     on_interrupt: InterruptHandler<'_>,
-) -> Result<(u64, u64), Errno> {
+) -> Result<TripTicks, Errno> {
     let bytes = end.receive(message, on_interrupt)?;
-    let received_ticks = watch.stop();
+    let received = watch.stop();
     check_length(bytes, message.len())?;
     let sent = watch.start();
     end.send(message, on_interrupt)?;
-    Ok((received_ticks, sent))
+    Ok(TripTicks { sent, received })
 }
 
 /// Fails unless a message has the expected length.

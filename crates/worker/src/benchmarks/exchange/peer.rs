@@ -58,17 +58,17 @@ pub(crate) fn serve(
             }
             command::DRAIN => {
                 control.send([command::READY, 0, 0, 0], &wait)?;
-                let (received, bytes) = end.receive_many(messages, into, &wait)?;
-                control.send([received, bytes, 0, 0], &wait)?;
+                let received = end.receive_many(messages, into, &wait)?;
+                control.send([received.messages, received.bytes, 0, 0], &wait)?;
             }
             command::TIME => {
                 control.send([command::READY, 0, 0, 0], &wait)?;
                 end.echo(messages.saturating_sub(2), into, &wait)?;
-                let (received_ticks, sent) = timed_echo(end, watch, into, &wait)?;
+                let ticks = timed_echo(end, watch, into, &wait)?;
                 // Wait for the next message at once, as in a series: doing anything else first
                 // would keep the other end from a shared CPU.
                 end.echo(1, into, &wait)?;
-                control.send([received_ticks, sent, 0, 0], &wait)?;
+                control.send([ticks.received, ticks.sent, 0, 0], &wait)?;
             }
             _ => return Err(Errno::EPROTO),
         }

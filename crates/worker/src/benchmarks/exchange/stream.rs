@@ -2,9 +2,8 @@
 
 use std::fs::File;
 
-use oscost_model::channel::ChannelObservation;
-
 use super::end::End;
+use crate::bench::ChannelObservation;
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{read, write};
 use crate::kernel::net::control_stream::InterruptHandler;

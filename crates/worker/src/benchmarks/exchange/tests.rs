@@ -7,10 +7,10 @@ use crate::kernel::process::in_own_process;
 use crate::kernel::time::stopwatch::Stopwatch;
 use oscost_model::channel::ChannelObservation;
 
-fn pipes() -> (Box<dyn End>, Box<dyn End>) {
+fn pipes() -> EndPair {
     let ((from_own, to_peer), (from_peer, to_own)) = (pipe().unwrap(), pipe().unwrap());
     let end = |to, from| Box::new(Stream::new(to, from, ChannelObservation::default()));
-    (end(to_peer, from_peer), end(to_own, from_own))
+    EndPair { own: end(to_peer, from_peer), peer: end(to_own, from_own) }
 }
 
 fn channel() -> Channel {

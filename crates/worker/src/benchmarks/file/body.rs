@@ -1,7 +1,5 @@
 //! Work bodies of the file benchmarks: readers, writers and copiers.
 
-use oscost_model::file::FileObservation;
-
 use crate::kernel::file::copy::Copier;
 use crate::kernel::file::directory::{FileOperation, PopulatedFolder};
 use crate::kernel::file::location::{Location, MemoryCgroup};
@@ -12,10 +10,6 @@ use crate::kernel::file::write::Writer;
 use crate::kernel::memory::blocks::ScrambledOrder;
 
 use super::super::prelude::*;
-
-fn op_error((op, why): (u64, Errno)) -> OpError {
-    OpError { op, errno: why }
-}
 
 /// The location that an axis selects.
 pub(super) fn location(params: Params<'_>) -> Location {
@@ -40,7 +34,7 @@ macro_rules! continues_through {
             }
 
             fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-                self.0.$op(iterations * u64::from(unroll)).map_err(op_error)
+                self.0.$op(iterations * u64::from(unroll))
             }
 
             fn verify(&mut self) -> Result<(), Errno> {
@@ -104,7 +98,7 @@ impl WorkBody for WholePasses {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         match iterations * u64::from(unroll) {
             0 => Ok(()),
-            _ => self.reader.read(self.reader.pieces()).map_err(op_error),
+            _ => self.reader.read(self.reader.pieces()),
         }
     }
 
@@ -173,7 +167,7 @@ pub(super) struct DirectoryOps(pub(super) PopulatedFolder, pub(super) FileOperat
 
 impl WorkBody for DirectoryOps {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        self.0.run(self.1, iterations * u64::from(unroll)).map_err(op_error)
+        self.0.run(self.1, iterations * u64::from(unroll))
     }
 }
 

@@ -2,12 +2,9 @@
 
 use std::fs::File;
 
-use oscost_model::channel::ChannelObservation;
-use oscost_model::point::Value;
-
 use super::super::exchange::{
-    ACK_BYTES, End, InterruptHandler, MessageFile, Stream, check_length, retry_interrupted,
-    transfer_rest,
+    ACK_BYTES, End, EndPair, InterruptHandler, MessageFile, Received, Stream, check_length,
+    retry_interrupted, transfer_rest,
 };
 use super::super::prelude::*;
 use crate::kernel::ipc::channels::{
@@ -16,9 +13,6 @@ use crate::kernel::ipc::channels::{
 };
 use crate::kernel::ipc::context_switch;
 use crate::kernel::ipc::shared_ring::{SharedRing, WaitMode};
-
-/// Both ends of a channel, the measured process's first.
-pub(super) type EndPair = (Box<dyn End>, Box<dyn End>);
 
 /// The capacity of a pipe on most systems, and the default of a ring here.
 const DEFAULT_CAPACITY_BYTES: u64 = 65_536;
@@ -53,19 +47,27 @@ fn capacity_observation(bytes: u64) -> ChannelObservation {
 /// Creates a pipe: the read end, the write end.
 type MakePipe<'a> = &'a dyn Fn() -> Result<(File, File), Errno>;
 
-/// Two pipes, and the capacity of each.
-fn pipes(make: MakePipe<'_>) -> Result<([File; 2], [File; 2], ChannelObservation), Errno> {
+/// Two pipes, one in each direction.
+struct PipePair {
+    /// The ends of the measured process: to its peer, from its peer.
+    own: [File; 2],
+    /// The ends of the peer: to the measured process, from it.
+    peer: [File; 2],
+    observation: ChannelObservation,
+}
+
+fn pipes(make: MakePipe<'_>) -> Result<PipePair, Errno> {
     let ((from_own, to_peer), (from_peer, to_own)) = (make()?, make()?);
     let pipe_buf_bytes = Some(libc::PIPE_BUF as u64);
     let observation =
         ChannelObservation { pipe_buf_bytes, ..capacity_observation(pipe_capacity(&to_peer)?) };
-    Ok(([to_peer, from_peer], [to_own, from_own], observation))
+    Ok(PipePair { own: [to_peer, from_peer], peer: [to_own, from_own], observation })
 }
 
 fn stream_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair, Errno> {
-    let (own, peer, observation) = pipes(&make)?;
+    let PipePair { own, peer, observation } = pipes(&make)?;
     let end = |[to, from]: [File; 2]| Box::new(Stream::new(to, from, observation));
-    Ok((end(own), end(peer)))
+    Ok(EndPair { own: end(own), peer: end(peer) })
 }
 
 /// An end that passes references to its pages to a pipe.
@@ -76,9 +78,9 @@ struct VmspliceEnd {
 }
 
 fn vmsplice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair, Errno> {
-    let (own, peer, observation) = pipes(&make)?;
+    let PipePair { own, peer, observation } = pipes(&make)?;
     let end = |[to, from]: [File; 2]| Box::new(VmspliceEnd { to, from, observation });
-    Ok((end(own), end(peer)))
+    Ok(EndPair { own: end(own), peer: end(peer) })
 }
 
 impl End for VmspliceEnd {
@@ -112,11 +114,11 @@ struct SpliceEnd {
 }
 
 fn splice_ends(make: impl Fn() -> Result<(File, File), Errno>) -> Result<EndPair, Errno> {
-    let (own, peer, observation) = pipes(&make)?;
+    let PipePair { own, peer, observation } = pipes(&make)?;
     let end = |[to, from]: [File; 2]| {
         Ok::<_, Errno>(Box::new(SpliceEnd { to, from, messages: MessageFile::new()?, observation }))
     };
-    Ok((end(own)?, end(peer)?))
+    Ok(EndPair { own: end(own)?, peer: end(peer)? })
 }
 
 impl SpliceEnd {
@@ -177,14 +179,14 @@ impl End for SpliceEnd {
         messages: u64,
         into: &mut [u8],
         on_interrupt: InterruptHandler<'_>,
-    ) -> Result<(u64, u64), Errno> {
+    ) -> Result<Received, Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
             bytes += self.receive(into, on_interrupt)? as u64;
         }
         match retry_interrupted(on_interrupt, || context_switch::write(&self.to, &[0; ACK_BYTES]))?
         {
-            ACK_BYTES => Ok((messages, bytes)),
+            ACK_BYTES => Ok(Received { messages, bytes }),
             _ => Err(Errno::EPIPE),
         }
     }
@@ -214,7 +216,7 @@ fn posix_queue_ends(size: u64) -> Result<EndPair, Errno> {
         Box::new(PosixQueueEnd { to, from, buffer: vec![0; size as usize], observation })
     };
     let (to_peer, from_peer) = (to_peer_queue.try_clone()?, from_peer_queue.try_clone()?);
-    Ok((end(to_peer, from_peer), end(from_peer_queue, to_peer_queue)))
+    Ok(EndPair { own: end(to_peer, from_peer), peer: end(from_peer_queue, to_peer_queue) })
 }
 
 impl End for PosixQueueEnd {
@@ -271,7 +273,7 @@ fn sysv_queue_ends(size: u64) -> Result<EndPair, Errno> {
         observation,
         _queues: Some((to_peer_queue, from_peer_queue)),
     };
-    Ok((Box::new(own), Box::new(peer)))
+    Ok(EndPair { own: Box::new(own), peer: Box::new(peer) })
 }
 
 impl End for SysvQueueEnd {
@@ -313,7 +315,10 @@ fn ring_ends(capacity: Option<u64>, wait_mode: WaitMode) -> Result<EndPair, Errn
     let ring = || Ok::<_, Errno>(std::rc::Rc::new(SharedRing::new(bytes, wait_mode)?));
     let (to_peer, from_peer) = (ring()?, ring()?);
     let (to, from) = (std::rc::Rc::clone(&to_peer), std::rc::Rc::clone(&from_peer));
-    Ok((Box::new(RingEnd { to, from }), Box::new(RingEnd { to: from_peer, from: to_peer })))
+    Ok(EndPair {
+        own: Box::new(RingEnd { to, from }),
+        peer: Box::new(RingEnd { to: from_peer, from: to_peer }),
+    })
 }
 
 impl End for RingEnd {
@@ -346,11 +351,11 @@ struct ProcessVmEnd {
 const LOCATION_BYTES: usize = 16;
 
 fn process_vm_ends() -> Result<EndPair, Errno> {
-    let (own, peer, _) = pipes(&|| pipe_with_capacity(None))?;
+    let PipePair { own, peer, .. } = pipes(&|| pipe_with_capacity(None))?;
     // The peer is a child of this process, and reads its memory; the child's ID is set once it
     // exists.
     let end = |[to, from]: [File; 2], other| Box::new(ProcessVmEnd { to, from, peer: other });
-    Ok((end(own, 0), end(peer, std::process::id())))
+    Ok(EndPair { own: end(own, 0), peer: end(peer, std::process::id()) })
 }
 
 impl End for ProcessVmEnd {

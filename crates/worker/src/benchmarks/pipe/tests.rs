@@ -6,7 +6,7 @@ use std::fs;
 use oscost_model::case::Case;
 use oscost_model::point::{Point, Value};
 
-use super::super::exchange::{ControlStream, End, InterruptHandler, MESSAGE_SIZES, serve};
+use super::super::exchange::{ControlStream, End, EndPair, InterruptHandler, MESSAGE_SIZES, serve};
 use super::super::tests::{all_points, context};
 use super::*;
 use crate::bench::Context;
@@ -192,13 +192,14 @@ impl End for CorruptingEnd {
 fn with_corrupting_peer(short: bool, intact: u32) -> Result<Work, Errno> {
     let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
     let at = Params::new(&point, context());
-    let (own, end) = mechanisms::make_ends(at, 64)?;
-    let peer = Box::new(CorruptingEnd { end, short, intact });
+    let EndPair { own, peer } = mechanisms::make_ends(at, 64)?;
+    let peer = Box::new(CorruptingEnd { end: peer, short, intact });
     let cpu = at.context.cpu.unwrap_or(0);
-    let channel =
-        Channel::with_child_running(cpu, own, peer, |mut end, control: ControlStream| {
-            serve(&mut *end, &control, Stopwatch::Syscall)
-        })?;
+    let channel = Channel::with_child_running(
+        cpu,
+        EndPair { own, peer },
+        |mut end, control: ControlStream| serve(&mut *end, &control, Stopwatch::Syscall),
+    )?;
     channel.throughput(64, 1)
 }
 
@@ -225,9 +226,9 @@ fn a_silent_peer_times_out() {
     in_own_process(|| {
         let point = Point::none().with("by", "pipe").with("size", 64u64).with("peer_cpu", "same");
         let at = Params::new(&point, context());
-        let (own, end) = mechanisms::make_ends(at, 64).unwrap();
+        let ends = mechanisms::make_ends(at, 64).unwrap();
         let channel =
-            Channel::with_child_running(at.context.cpu.unwrap_or(0), own, end, |end, control| {
+            Channel::with_child_running(at.context.cpu.unwrap_or(0), ends, |end, control| {
                 // Both are kept open, so that the channel is not closed.
                 let _open = (end, control);
                 crate::kernel::process::pause_forever()

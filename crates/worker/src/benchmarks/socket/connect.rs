@@ -9,8 +9,6 @@ use std::fs::File;
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsFd;
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::exchange::{ControlStream, LocalPeer, failure_cause, retry_interrupted};
 use super::super::prelude::*;
 use super::setup::{SocketPath, required_cpu_of_peer, start_peer};

@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::net::{IpAddr, TcpListener};
 
-use oscost_model::channel::ChannelObservation;
-
+use crate::bench::ChannelObservation;
 use crate::kernel::net::socket;
 use crate::kernel::net::socket::SocketOption;
 

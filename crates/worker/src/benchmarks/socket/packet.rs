@@ -1,7 +1,5 @@
 //! Ends of AF_UNIX sockets that preserve message boundaries and lose no packet.
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::exchange::{End, InterruptHandler};
 use super::super::prelude::*;
 use super::endpoint::Socket;

@@ -7,9 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oscost_model::point::Value;
-
-use super::super::exchange::{Channel, ControlStream, End, LocalPeer, serve};
+use super::super::exchange::{Channel, ControlStream, End, EndPair, LocalPeer, serve};
 use super::super::placement::cpu_of_peer;
 use super::super::prelude::*;
 use super::endpoint::{Socket, Transport, WatchedListener};
@@ -83,7 +81,7 @@ pub(super) fn local_channel(params: Params<'_>) -> Result<Channel, Errno> {
         }
         make_end(params, Socket { file, transport: Transport::Unix, listener: None })
     };
-    Channel::with_child(cpu, params.context.clock, (end(own)?, end(peer)?))
+    Channel::with_child(cpu, params.context.clock, EndPair { own: end(own)?, peer: end(peer)? })
 }
 
 /// Two sockets connected by a path, which is removed.

@@ -2,8 +2,6 @@
 
 use std::fs::File;
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::exchange::{
     ACK_BYTES, End, InterruptHandler, MessageFile, check_length, transfer_rest,
 };

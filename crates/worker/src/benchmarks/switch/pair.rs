@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
-use oscost_model::channel::ChannelObservation;
-
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::handoff::{EndSetup, Handoff, PeerCheck};

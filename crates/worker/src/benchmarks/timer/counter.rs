@@ -7,7 +7,6 @@ use kernel::cpu::increments::{self, Storage};
 
 use super::super::prelude::*;
 use crate::bench::{OpError, Shape, WorkBody};
-use oscost_model::unit::Unit;
 
 /// Where the variables of an op live, as the axis [`CODE`] says.
 pub(super) fn code(params: Params<'_>) -> Storage {

@@ -1,10 +1,9 @@
 //! The timers whose step can be measured, each as a [`Meter`].
 
-use oscost_model::clock::ClockSync;
-
 use super::staircase::Meter;
 use crate::kernel::cpu::increments::{Direction, Increments, Storage};
 use crate::kernel::time::clock::{self, ClockId, gettime, monotonic_raw_ns};
+use crate::kernel::time::clock_sync::{self, SyncWindow};
 use crate::kernel::time::timers::TimeCall;
 use crate::kernel::{Errno, counter};
 
@@ -189,21 +188,14 @@ impl<S: ClockRead> Meter for Window<S> {
 /// The rate of the counter, accurate to about 20 ppm: the worker that runs this is not given it.
 pub(super) fn ticks_per_ns() -> Option<f64> {
     const BASELINE_NS: u64 = 3_000_000;
-    let first = sync_reading();
+    let sync = || {
+        clock_sync::narrowest(|| SyncWindow {
+            opened_ticks: counter::start(),
+            raw_ns: monotonic_raw_ns(),
+            closed_ticks: counter::stop(),
+        })
+    };
+    let first = sync();
     while monotonic_raw_ns().saturating_sub(first.raw_ns) < BASELINE_NS {}
-    first.ticks_per_ns(&sync_reading())
-}
-
-/// A reading of both clocks at the same moment: the narrowest of 50 readings.
-fn sync_reading() -> ClockSync {
-    let mut best = ClockSync { ticks: 0, raw_ns: 0, width_ticks: u64::MAX };
-    for _ in 0..50 {
-        let before = counter::start();
-        let raw_ns = monotonic_raw_ns();
-        let width_ticks = counter::stop().wrapping_sub(before);
-        if width_ticks < best.width_ticks {
-            best = ClockSync { ticks: before + width_ticks / 2, raw_ns, width_ticks };
-        }
-    }
-    best
+    first.ticks_per_ns(&sync())
 }

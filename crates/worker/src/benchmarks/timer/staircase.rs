@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::seed::Seed;
-
+use crate::bench::Seed;
 use crate::kernel::Errno;
 
 /// A clock, and work whose length is known in steps (dependent increments).

@@ -3,6 +3,7 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+pub(in crate::kernel) mod sled;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 

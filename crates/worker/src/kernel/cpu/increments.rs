@@ -1,7 +1,7 @@
 //! The smallest pieces of work: an empty loop, additions, and an exact number of increments between
 //! two reads of a clock.
 
-use crate::kernel::arch;
+use crate::kernel::arch::{self, sled::Sled};
 use crate::kernel::cpu::black_box::consume;
 
 /// The direction of counting.
@@ -24,8 +24,7 @@ pub enum Storage {
 
 /// Dependent increments of one variable.
 pub struct Increments {
-    end: usize,
-    bytes: usize,
+    sled: Sled,
     variable: Box<u32>,
 }
 
@@ -40,26 +39,29 @@ impl Increments {
     /// Increments of this kind.
     pub fn new(way: Direction, code: Storage) -> Self {
         let [up, down, plain_up, plain_down] = arch::sleds();
-        let (end, bytes) = match (code, way) {
+        let sled = match (code, way) {
             (Storage::Register, Direction::Up) => up,
             (Storage::Register, Direction::Down) => down,
             (Storage::Memory, Direction::Up) => plain_up,
             (Storage::Memory, Direction::Down) => plain_down,
         };
-        Self { end, bytes, variable: Box::new(0) }
+        Self { sled, variable: Box::new(0) }
     }
 
     /// Prepares this many increments.
     pub fn prepare(&self, steps: u64) -> PreparedIncrements {
         let rest = (steps % arch::SLED_STEPS) as usize;
-        PreparedIncrements { whole: steps / arch::SLED_STEPS, entry: self.end - rest * self.bytes }
+        PreparedIncrements {
+            whole: steps / arch::SLED_STEPS,
+            entry: self.sled.end - rest * self.sled.step_bytes,
+        }
     }
 
     /// Runs them. For zero increments a call that returns at once remains, so that the surrounding
     /// code is the same for every number.
     #[inline(always)]
     pub fn run(&mut self, stride: PreparedIncrements) {
-        let first = self.end - arch::SLED_STEPS as usize * self.bytes;
+        let first = self.sled.end - arch::SLED_STEPS as usize * self.sled.step_bytes;
         let variable: *mut u32 = &raw mut *self.variable;
         let mut value = 0;
         for _ in 0..stride.whole {

@@ -6,7 +6,6 @@ use std::os::unix::fs::FileExt;
 
 use oscost_model::file::FileObservation;
 
-use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
 use crate::kernel::file::location::Location;
 use crate::kernel::file::scratch_file::{
@@ -14,6 +13,7 @@ use crate::kernel::file::scratch_file::{
 };
 use crate::kernel::ipc::pipe;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
+use crate::kernel::{Errno, OpError};
 
 /// The method by which one file is copied to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +112,10 @@ impl Copier {
         Ok(())
     }
 
-    /// Copies `ops` pieces; an error carries its op's index.
-    pub fn copy(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
+    /// Copies `ops` pieces.
+    pub fn copy(&mut self, ops: u64) -> Result<(), OpError> {
         if self.at + ops > self.pieces() {
-            return Err((0, Errno::E2BIG));
+            return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         let number = |file: &File| file.as_raw_fd() as u64;
         let (from, to) = (number(&self.from.file), number(&self.to.file));
@@ -156,7 +156,7 @@ impl Copier {
         };
         self.at += match done {
             Ok(()) => ops,
-            Err((op, _)) => op,
+            Err(error) => error.op,
         };
         done
     }

@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
-use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
 use crate::kernel::errno::raw_result;
 use crate::kernel::file::location::{Location, PrivateFolder};
 use crate::kernel::file::scratch_file::repeat;
+use crate::kernel::{Errno, OpError};
 
 /// A name: a letter, seven digits, and NUL.
 const NAME_BYTES: usize = 9;
@@ -119,8 +119,8 @@ impl PopulatedFolder {
         }
     }
 
-    /// Runs an operation `ops` times; an error carries its op's index.
-    pub fn run(&mut self, operation: FileOperation, ops: u64) -> Result<(), (u64, Errno)> {
+    /// Runs an operation `ops` times.
+    pub fn run(&mut self, operation: FileOperation, ops: u64) -> Result<(), OpError> {
         match operation {
             FileOperation::CreateUnlink => repeat(ops, |_| self.create_unlink()),
             FileOperation::Rename => repeat(ops, |_| self.rename()),

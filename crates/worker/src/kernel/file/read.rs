@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use oscost_model::file::FileObservation;
 
-use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::file::page_cache::{EvictMethod, cached_pages};
@@ -14,6 +13,7 @@ use crate::kernel::file::scratch_file::{
     ScratchFile, Stream, check_complete, copy_bytes, expected_word, repeat, seek_to_start,
 };
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
+use crate::kernel::{Errno, OpError};
 
 /// The method by which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,10 +178,10 @@ impl Reader {
         piece * self.size as u64
     }
 
-    /// Reads `ops` pieces; an error carries its op's index.
-    pub fn read(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
+    /// Reads `ops` pieces.
+    pub fn read(&mut self, ops: u64) -> Result<(), OpError> {
         if self.at + ops > self.pieces() {
-            return Err((0, Errno::E2BIG));
+            return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
         let fd = self.file.file.as_raw_fd() as u64;
@@ -206,7 +206,7 @@ impl Reader {
             }
             ReadMethod::Fread => match &self.stream {
                 Some(stream) => repeat(ops, |_| stream.read(begin, self.size)),
-                None => Err((0, Errno::EINVAL)),
+                None => Err(OpError { op: 0, errno: Errno::EINVAL }),
             },
             ReadMethod::Mmap | ReadMethod::Mapped => match (&self.mapping, &self.order) {
                 (Some(mapping), None) => {
@@ -223,7 +223,7 @@ impl Reader {
                     unsafe { copy_bytes(begin, from, self.size) };
                     Ok(())
                 }),
-                _ => Err((0, Errno::EINVAL)),
+                _ => Err(OpError { op: 0, errno: Errno::EINVAL }),
             },
             ReadMethod::Ring => match self.ring.take() {
                 Some(mut ring) => {
@@ -235,12 +235,12 @@ impl Reader {
                     self.ring = Some(ring);
                     done
                 }
-                None => Err((0, Errno::EINVAL)),
+                None => Err(OpError { op: 0, errno: Errno::EINVAL }),
             },
         };
         self.at += match done {
             Ok(()) => ops,
-            Err((op, _)) => op,
+            Err(error) => error.op,
         };
         done
     }

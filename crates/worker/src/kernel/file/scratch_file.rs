@@ -10,11 +10,11 @@ use std::ptr::NonNull;
 
 use oscost_model::file::{Backing, FileObservation, file_system};
 
-use crate::kernel::Errno;
 use crate::kernel::cpu::black_box::opaque;
 use crate::kernel::file::location::{Location, file_system_type, unnamed_file};
 use crate::kernel::file::page_cache::{EvictMethod, cached_pages, evict};
 use crate::kernel::memory::region::{PAGE_BYTES, PageKind, Region};
+use crate::kernel::{Errno, OpError};
 
 /// Files are written in pieces of this size, which every op size divides or is a multiple of.
 const PIECE_BYTES: usize = 1 << 20;
@@ -100,11 +100,11 @@ impl ScratchFile {
 pub(in crate::kernel) fn repeat(
     ops: u64,
     mut op: impl FnMut(u64) -> Result<(), Errno>,
-) -> Result<(), (u64, Errno)> {
+) -> Result<(), OpError> {
     let mut index = 0;
     while index < opaque(ops) {
-        if let Err(why) = op(index) {
-            return Err((index, why));
+        if let Err(errno) = op(index) {
+            return Err(OpError { op: index, errno });
         }
         index += 1;
     }

@@ -5,12 +5,12 @@ use std::os::unix::fs::FileExt;
 
 use oscost_model::file::FileObservation;
 
-use crate::kernel::Errno;
 use crate::kernel::arch::syscall;
 use crate::kernel::file::scratch_file::{
     ScratchFile, Stream, check_complete, expected_word, repeat, seek_to_start,
 };
 use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
+use crate::kernel::{Errno, OpError};
 
 /// The method by which a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +125,10 @@ impl Writer {
         if self.stream.is_some() { Ok(()) } else { self.verify() }
     }
 
-    /// Writes `ops` pieces; an error carries its op's index.
-    pub fn write(&mut self, ops: u64) -> Result<(), (u64, Errno)> {
+    /// Writes `ops` pieces.
+    pub fn write(&mut self, ops: u64) -> Result<(), OpError> {
         if self.at + ops > self.pieces() {
-            return Err((0, Errno::E2BIG));
+            return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         if ops > 0 {
             self.written = self.buffer.words_mut()[0];
@@ -150,7 +150,7 @@ impl Writer {
             }),
             (WriteMethod::Fwrite, SyncMethod::None) => match &self.stream {
                 Some(stream) => repeat(ops, |_| stream.write(begin, self.size)),
-                None => Err((0, Errno::EINVAL)),
+                None => Err(OpError { op: 0, errno: Errno::EINVAL }),
             },
             // Each op waits for the disk: dispatching on the method does not show.
             (put, _) => repeat(ops, |op| {
@@ -170,7 +170,7 @@ impl Writer {
         };
         self.at += match done {
             Ok(()) => ops,
-            Err((op, _)) => op,
+            Err(error) => error.op,
         };
         done
     }

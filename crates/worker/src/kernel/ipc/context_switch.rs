@@ -309,8 +309,8 @@ impl PeerProcess {
     pub fn join(self) -> Result<(), Errno> {
         let peer = std::mem::ManuallyDrop::new(self);
         match process::wait(WaitTarget::Child(peer.0), true)? {
-            Some((_, Termination::Exited(0))) => Ok(()),
-            Some((_, Termination::Exited(status))) => Err(Errno(status)),
+            Some(Termination::Exited(0)) => Ok(()),
+            Some(Termination::Exited(status)) => Err(Errno(status)),
             _ => Err(Errno::ESRCH),
         }
     }

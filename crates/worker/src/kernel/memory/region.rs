@@ -60,23 +60,45 @@ pub struct Region {
     backing: Backing,
 }
 
-/// The flags and the descriptor of a private mapping.
-fn mapping_source(backing: &Backing) -> (i32, i32) {
-    match backing {
-        Backing::Anonymous(PageKind::Huge) => {
-            (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB, -1)
+/// What mmap(2) maps, and how.
+#[derive(Clone, Copy)]
+struct MappingSource {
+    flags: i32,
+    /// -1 for an anonymous mapping.
+    fd: i32,
+    offset_bytes: u64,
+}
+
+impl MappingSource {
+    fn anonymous(flags: i32) -> Self {
+        Self { flags: flags | libc::MAP_ANONYMOUS, fd: -1, offset_bytes: 0 }
+    }
+
+    /// A private mapping.
+    fn of(backing: &Backing) -> Self {
+        match backing {
+            Backing::Anonymous(PageKind::Huge) => {
+                Self::anonymous(libc::MAP_PRIVATE | libc::MAP_HUGETLB)
+            }
+            Backing::Anonymous(_) | Backing::Shared => Self::anonymous(libc::MAP_PRIVATE),
+            Backing::File(file) => {
+                Self { flags: libc::MAP_PRIVATE, fd: file.as_raw_fd(), offset_bytes: 0 }
+            }
         }
-        Backing::Anonymous(_) | Backing::Shared => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
-        Backing::File(file) => (libc::MAP_PRIVATE, file.as_raw_fd()),
+    }
+
+    fn with_flags(self, flags: i32) -> Self {
+        Self { flags: self.flags | flags, ..self }
     }
 }
 
 /// mmap(2) for reading and writing.
-fn map(at: usize, bytes: usize, (flags, fd): (i32, i32), from: u64) -> Result<usize, Errno> {
+fn map(at: usize, bytes: usize, source: MappingSource) -> Result<usize, Errno> {
+    let MappingSource { flags, fd, offset_bytes } = source;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: without MAP_FIXED the kernel chooses an unused range; with it the callers here pass a
     // range that they own.
-    let base = unsafe { libc::mmap(at as *mut _, bytes, access, flags, fd, from as i64) };
+    let base = unsafe { libc::mmap(at as *mut _, bytes, access, flags, fd, offset_bytes as i64) };
     if base == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(base as usize) }
 }
 
@@ -88,8 +110,8 @@ fn unmap(base: usize, bytes: usize) -> Result<(), Errno> {
 
 /// An unused range of `bytes` at a multiple of `alignment`: a hint for mmap(2).
 pub fn free_range(bytes: usize, alignment: usize) -> Result<usize, Errno> {
-    let (flags, room) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, bytes + alignment);
-    let base = map(0, room, (flags, -1), 0)?;
+    let room = bytes + alignment;
+    let base = map(0, room, MappingSource::anonymous(libc::MAP_PRIVATE))?;
     unmap(base, room)?;
     Ok(base.next_multiple_of(alignment))
 }
@@ -132,14 +154,16 @@ impl Region {
     #[inline(always)]
     pub fn at_hint(hint: usize, bytes: usize, pages: PageKind, flags: i32) -> Result<Self, Errno> {
         let backing = Backing::Anonymous(pages);
-        let (of_pages, fd) = mapping_source(&backing);
-        Self::from_mapping(map(hint, bytes, (of_pages | flags, fd), 0)?, bytes, backing)
+        let source = MappingSource::of(&backing).with_flags(flags);
+        Self::from_mapping(map(hint, bytes, source)?, bytes, backing)
     }
 
     /// A shared mapping of a part of a file.
     #[inline(always)]
     pub fn shared(file: &File, from: u64, bytes: usize) -> Result<Self, Errno> {
-        let base = map(0, bytes, (libc::MAP_SHARED, file.as_raw_fd()), from)?;
+        let source =
+            MappingSource { flags: libc::MAP_SHARED, fd: file.as_raw_fd(), offset_bytes: from };
+        let base = map(0, bytes, source)?;
         Self::from_mapping(base, bytes, Backing::Shared)
     }
 
@@ -150,8 +174,8 @@ impl Region {
 
     fn aligned(bytes: usize, backing: Backing) -> Result<Self, Errno> {
         let room = bytes + HUGE_BYTES;
-        let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let base = map(0, room, (anonymous, -1), 0)?;
+        let unused = MappingSource::anonymous(libc::MAP_PRIVATE | libc::MAP_NORESERVE);
+        let base = map(0, room, unused)?;
         let begin = base.next_multiple_of(HUGE_BYTES);
         if begin > base {
             unmap(base, begin - base)?;
@@ -171,8 +195,8 @@ impl Region {
         if matches!(self.backing, Backing::Shared) {
             return Err(Errno::EINVAL);
         }
-        let (flags, fd) = mapping_source(&self.backing);
-        map(self.address(), self.bytes, (flags | libc::MAP_FIXED, fd), 0)?;
+        let source = MappingSource::of(&self.backing).with_flags(libc::MAP_FIXED);
+        map(self.address(), self.bytes, source)?;
         match self.backing {
             Backing::Anonymous(PageKind::Small) => self.disable_huge_pages(),
             Backing::Anonymous(PageKind::Transparent) => self.advise(libc::MADV_HUGEPAGE),

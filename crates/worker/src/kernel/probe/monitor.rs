@@ -5,7 +5,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ptrace::{Request, ptrace_request, wait_for_any};
+use super::ptrace::{Request, TaskStatus, ptrace_request, wait_for_any};
 use crate::kernel::Errno;
 use crate::kernel::process::Termination;
 
@@ -32,7 +32,7 @@ pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
     }
     ptrace_request(Request::Seize, pid, options as usize)?;
     ptrace_request(Request::Interrupt, pid, 0)?;
-    let (_, status) = wait_for_any()?;
+    let TaskStatus { status, .. } = wait_for_any()?;
     if !libc::WIFSTOPPED(status) {
         return Err(Errno::ESRCH);
     }
@@ -51,7 +51,7 @@ impl StopConditions {
 pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Termination, Errno> {
     let mut ended = None;
     loop {
-        let (task, status) = match wait_for_any() {
+        let TaskStatus { task, status } = match wait_for_any() {
             Err(Errno::ECHILD) => return ended.ok_or(Errno::ECHILD),
             woken => woken?,
         };

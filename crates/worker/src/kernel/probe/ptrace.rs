@@ -37,7 +37,7 @@ pub fn request_tracing() -> Result<(), Errno> {
 /// Attaches to a child that has called [`request_tracing`]: follows its forks, and kills it when
 /// the tracer ends.
 pub fn attach_child(pid: u32) -> Result<(), Errno> {
-    let (_, status) = wait_for_status(pid as i32, 0)?;
+    let TaskStatus { status, .. } = wait_for_status(pid as i32, 0)?;
     if !libc::WIFSTOPPED(status) {
         return Err(Errno::EPERM);
     }
@@ -81,18 +81,25 @@ pub(super) fn ptrace_request(request: Request, pid: u32, data: usize) -> Result<
     Errno::check(unsafe { libc::ptrace(request as u32, pid as i32, none, data) }).map(drop)
 }
 
-/// Waits for any child or traced task; returns its wait(2) status.
-pub(super) fn wait_for_any() -> Result<(u32, i32), Errno> {
+/// A wait(2) status.
+pub(super) struct TaskStatus {
+    /// The task that stopped or ended.
+    pub(super) task: u32,
+    pub(super) status: i32,
+}
+
+/// Waits for any child or traced task.
+pub(super) fn wait_for_any() -> Result<TaskStatus, Errno> {
     wait_for_status(-1, libc::__WALL)
 }
 
-fn wait_for_status(target: i32, flags: i32) -> Result<(u32, i32), Errno> {
+fn wait_for_status(target: i32, flags: i32) -> Result<TaskStatus, Errno> {
     let mut status = 0;
     loop {
         // SAFETY: one local integer is written.
         match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
             Err(Errno::EINTR) => {}
-            other => return other.map(|pid| (pid as u32, status)),
+            other => return other.map(|pid| TaskStatus { task: pid as u32, status }),
         }
     }
 }
@@ -119,17 +126,26 @@ pub fn is_syscall_instruction_at(pid: u32, position: u64) -> Result<bool, Errno>
     Ok(crate::kernel::arch::is_syscall_instruction(word as u64))
 }
 
+/// A stop of a traced task.
+pub struct TaskStop {
+    /// The task.
+    pub task: u32,
+    /// Why it stopped.
+    pub stop: Stop,
+}
+
 /// Waits for the next stop of any traced task; `Err(ECHILD)` when there is none left.
-pub fn next_stop() -> Result<(u32, Stop), Errno> {
-    let (task, status) = wait_for_any()?;
-    if let Some(how) = Termination::from_status(status) {
-        return Ok((task, Stop::Ended(how)));
-    }
-    match classify_stop(task as i32, status) {
-        // It was killed meanwhile; the next wait reports that.
-        Err(Errno::ESRCH) => Ok((task, Stop::Other)),
-        stop => Ok((task, stop?)),
-    }
+pub fn next_stop() -> Result<TaskStop, Errno> {
+    let TaskStatus { task, status } = wait_for_any()?;
+    let stop = match Termination::from_status(status) {
+        Some(how) => Stop::Ended(how),
+        None => match classify_stop(task as i32, status) {
+            // It was killed meanwhile; the next wait reports that.
+            Err(Errno::ESRCH) => Stop::Other,
+            stop => stop?,
+        },
+    };
+    Ok(TaskStop { task, stop })
 }
 
 /// Classifies a stop.

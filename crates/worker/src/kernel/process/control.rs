@@ -121,7 +121,7 @@ pub(in crate::kernel) fn waitpid_argument(target: WaitTarget) -> i32 {
 
 /// Waits for a termination. With `patient = false` it returns `Ok(None)` if no child has terminated
 /// yet. By the C library: some ops wait for their child inside the clock.
-pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(u32, Termination)>, Errno> {
+pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<Termination>, Errno> {
     let target = waitpid_argument(target);
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
@@ -129,9 +129,9 @@ pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(u32, Terminatio
         // SAFETY: one integer is written, to a local.
         match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
             Ok(0) => return Ok(None),
-            Ok(pid) => {
+            Ok(_) => {
                 if let Some(how) = Termination::from_status(status) {
-                    return Ok(Some((pid as u32, how)));
+                    return Ok(Some(how));
                 }
             }
             Err(Errno::EINTR) => {}
@@ -198,7 +198,7 @@ pub(crate) fn in_own_process(body: impl FnOnce()) {
     });
     let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
     match wait(WaitTarget::Child(child), true) {
-        Ok(Some((_, Termination::Exited(0)))) => {}
+        Ok(Some(Termination::Exited(0))) => {}
         other => panic!("the child process ended with {other:?}"),
     }
 }

@@ -62,8 +62,8 @@ pub fn yield_until(condition: impl Fn() -> bool) -> i32 {
 #[inline(always)]
 pub fn reap(child: u32) -> Result<(), Errno> {
     match process::wait(WaitTarget::Child(child), true)? {
-        Some((_, Termination::Exited(0))) => Ok(()),
-        Some((_, Termination::Exited(status))) => Err(Errno(status)),
+        Some(Termination::Exited(0)) => Ok(()),
+        Some(Termination::Exited(status)) => Err(Errno(status)),
         _ => Err(Errno(libc::ECANCELED)),
     }
 }

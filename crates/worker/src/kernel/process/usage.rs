@@ -65,9 +65,16 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
     })
 }
 
-/// Waits as [`crate::kernel::process::wait`] does, and also returns what the kernel charged the
-/// process and its waited-for children.
-pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(Termination, TreeUsage)>, Errno> {
+/// A process that has ended.
+pub struct EndedProcess {
+    /// How it ended.
+    pub how: Termination,
+    /// What the kernel charged it and its waited-for children.
+    pub usage: TreeUsage,
+}
+
+/// Waits as [`crate::kernel::process::wait`] does, and also returns the usage.
+pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<EndedProcess>, Errno> {
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
         // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
@@ -82,7 +89,7 @@ pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<(Termination, Tr
             Ok(0) => return Ok(None),
             Ok(_) => {
                 if let Some(how) = Termination::from_status(status) {
-                    return Ok(Some((how, tree_usage(&usage))));
+                    return Ok(Some(EndedProcess { how, usage: tree_usage(&usage) }));
                 }
             }
             Err(Errno::EINTR) => {}

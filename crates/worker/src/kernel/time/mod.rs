@@ -3,6 +3,7 @@
 
 pub mod adjtimex;
 pub mod clock;
+pub mod clock_sync;
 pub mod sleep;
 pub mod stopwatch;
 pub mod timers;

@@ -65,7 +65,7 @@ impl Antagonist {
     pub(super) fn end(self) -> Result<(), Errno> {
         match process::wait(WaitTarget::Child(self.0), false)? {
             None => Ok(()),
-            Some((_, ended)) => {
+            Some(ended) => {
                 // Reaped: its number may have been reused.
                 std::mem::forget(self);
                 let how = match ended {

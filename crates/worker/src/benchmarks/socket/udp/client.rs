@@ -4,12 +4,11 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use oscost_model::channel::{ChannelObservation, Datagrams};
-
 use super::super::super::exchange::{MessageBuffer, Sender, failure_cause};
 use super::super::super::prelude::*;
 use super::datagram::{Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, send};
 use super::link::{Link, connect};
+use crate::bench::Datagrams;
 use crate::kernel::PEER_TIMEOUT;
 use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
 use crate::kernel::net::socket;

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use oscost_model::channel::Datagrams;
-
 use super::super::super::exchange::{Sender, fill_message};
 use super::super::endpoint::Socket;
+use crate::bench::Datagrams;
 use crate::kernel::Errno;
 use crate::kernel::net::socket;
 

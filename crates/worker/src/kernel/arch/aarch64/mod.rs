@@ -10,6 +10,8 @@ pub(in crate::kernel) mod procedure;
 
 pub(in crate::kernel) use clone::*;
 
+use super::sled::Sled;
+
 /// The generic timer's virtual counter.
 pub mod counter {
     use std::arch::asm;
@@ -162,15 +164,14 @@ sled!(oscost_plain_decrements, "ldr w2, [x3]", "sub w2, w2, 1", "str w2, [x3]");
 /// Steps in a sled.
 pub(in crate::kernel) const SLED_STEPS: u64 = 256;
 
-/// The ends of the sleds and the length of a step in bytes: increments and decrements in a
-/// register, then the same in memory.
-pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
-    const WORD: usize = 4;
+/// The sleds: increments and decrements in a register, then the same in memory.
+pub(in crate::kernel) fn sleds() -> [Sled; 4] {
+    const WORD_BYTES: usize = 4;
     [
-        (oscost_increments as *const () as usize, WORD),
-        (oscost_decrements as *const () as usize, WORD),
-        (oscost_plain_increments as *const () as usize, 3 * WORD),
-        (oscost_plain_decrements as *const () as usize, 3 * WORD),
+        Sled { end: oscost_increments as *const () as usize, step_bytes: WORD_BYTES },
+        Sled { end: oscost_decrements as *const () as usize, step_bytes: WORD_BYTES },
+        Sled { end: oscost_plain_increments as *const () as usize, step_bytes: 3 * WORD_BYTES },
+        Sled { end: oscost_plain_decrements as *const () as usize, step_bytes: 3 * WORD_BYTES },
     ]
 }
 

@@ -9,6 +9,8 @@ pub(in crate::kernel) mod procedure;
 
 pub(in crate::kernel) use clone::*;
 
+use super::sled::Sled;
+
 /// The time stamp counter.
 pub mod counter {
     use std::arch::asm;
@@ -195,15 +197,14 @@ sled!(oscost_plain_decrements, "sub dword ptr [rdi], 1");
 /// Steps in a sled.
 pub(in crate::kernel) const SLED_STEPS: u64 = 256;
 
-/// The ends of the sleds and the length of a step in bytes: increments and decrements in a
-/// register, then the same in memory.
-pub(in crate::kernel) fn sleds() -> [(usize, usize); 4] {
-    const BYTES: usize = 3;
+/// The sleds: increments and decrements in a register, then the same in memory.
+pub(in crate::kernel) fn sleds() -> [Sled; 4] {
+    const STEP_BYTES: usize = 3;
     [
-        (oscost_increments as *const () as usize, BYTES),
-        (oscost_decrements as *const () as usize, BYTES),
-        (oscost_plain_increments as *const () as usize, BYTES),
-        (oscost_plain_decrements as *const () as usize, BYTES),
+        Sled { end: oscost_increments as *const () as usize, step_bytes: STEP_BYTES },
+        Sled { end: oscost_decrements as *const () as usize, step_bytes: STEP_BYTES },
+        Sled { end: oscost_plain_increments as *const () as usize, step_bytes: STEP_BYTES },
+        Sled { end: oscost_plain_decrements as *const () as usize, step_bytes: STEP_BYTES },
     ]
 }
 

@@ -47,6 +47,13 @@ pub(super) struct Completion {
     pub(super) flags: u32,
 }
 
+/// The bytes of a message.
+#[derive(Clone, Copy)]
+struct MessageBytes {
+    address: u64,
+    length: usize,
+}
+
 /// A ring with default settings: no kernel polling thread, so every submission is a call.
 pub struct Ring {
     pub(super) fd: OwnedFd,
@@ -160,7 +167,7 @@ impl Ring {
         message: &[u8],
         on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
-        let place = (message.as_ptr() as u64, message.len());
+        let place = MessageBytes { address: message.as_ptr() as u64, length: message.len() };
         // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
         unsafe { self.message(SEND, to, place, on_interrupt) }
     }
@@ -174,7 +181,7 @@ impl Ring {
         into: &mut [u8],
         on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
-        let place = (into.as_mut_ptr() as u64, into.len());
+        let place = MessageBytes { address: into.as_mut_ptr() as u64, length: into.len() };
         // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
         // returns.
         unsafe { self.message(RECEIVE, from, place, on_interrupt) }
@@ -189,11 +196,11 @@ impl Ring {
         &mut self,
         operation: u8,
         socket: &File,
-        (bytes, length): (u64, usize),
+        MessageBytes { address, length }: MessageBytes,
         on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
         let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
-        let what = [0, bytes, length as u64 | flags << 32];
+        let what = [0, address, length as u64 | flags << 32];
         self.queue(Entry { operation, fd: socket.as_raw_fd(), what, ..Entry::default() })?;
         // SAFETY: the tail is a word of the mapping that only this side writes.
         unsafe { self.submission_tail.as_ref() }

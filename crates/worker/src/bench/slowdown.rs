@@ -4,11 +4,12 @@
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
 
-use super::{OpError, Work, WorkBody};
-use crate::kernel::Errno;
+use super::work::Work;
+use super::work_body::WorkBody;
 use crate::kernel::counter;
 use crate::kernel::cpu::black_box::consume;
 use crate::kernel::cpu::dependent_chain::dependent_chain;
+use crate::kernel::{Errno, OpError};
 
 impl Work {
     /// This work, with a chain of multiplications after each batch that takes `share` of the time
@@ -19,7 +20,7 @@ impl Work {
     #[must_use]
     pub fn with_slowdown(self, share: f64, by_slope: bool) -> Self {
         let slowdown = Slowdown::calibrate(share, by_slope);
-        Self { body: Box::new(BodyWithSlowdown { body: self.body, slowdown }), ..self }
+        self.with_body_around(|body| Box::new(BodyWithSlowdown { body, slowdown }))
     }
 }
 
