@@ -14,9 +14,11 @@ mod work;
 
 mod channels;
 mod child_processes;
+mod control_groups;
 mod counts;
 mod file_leftovers;
 mod machine_code;
+mod monitors;
 mod page_faults;
 mod program_run;
 mod protocol;
@@ -24,4 +26,5 @@ mod remote_peer;
 mod shutdown;
 mod subcommands;
 mod system_treatments;
+mod treated_worker;
 mod treatments;

@@ -1,121 +1,17 @@
 //! Workers under treatments, and arms with different treatments.
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::{AppliedTreatment, Limit};
-use oscost_model::worker::{Mode, Sample, Task, WorkerSpec};
+use oscost_model::worker::{Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
-use crate::common::{
-    ENDLESS, Session, cpu_ticks, default_cases, endless, failure_reason, measuring, plan, signal,
-    spec, until, wait_until_gone,
+use crate::common::{Session, default_cases, failure_reason, measuring, spec, wait_until_gone};
+use crate::treated_worker::{
+    EPERM, GETPPID, KILL, Measured, allow, arms, at_getppid, filter, ready, run_batches, status,
+    treated,
 };
-
-const GETPPID: &str = "syscall/getppid:via=raw";
-
-/// An instruction of classic BPF.
-const fn instruction(code: u64, jt: u64, jf: u64, k: u32) -> u64 {
-    code << 48 | jt << 40 | jf << 32 | k as u64
-}
-
-const LOAD: u64 = 0x20;
-const IF_EQUAL: u64 = 0x15;
-const RETURN: u64 = 0x06;
-const ALLOW: u32 = 0x7FFF_0000;
-
-fn filter(program: &[u64]) -> AppliedTreatment {
-    AppliedTreatment::Seccomp { program: program.to_vec() }
-}
-
-fn allow() -> AppliedTreatment {
-    filter(&[instruction(RETURN, 0, 0, ALLOW)])
-}
-
-/// A filter that returns `what` for getppid(2) and allows everything else.
-fn at_getppid(what: u32) -> AppliedTreatment {
-    #[cfg(target_arch = "x86_64")]
-    const NUMBER: u32 = 110;
-    #[cfg(target_arch = "aarch64")]
-    const NUMBER: u32 = 173;
-    filter(&[
-        instruction(LOAD, 0, 0, 0),
-        instruction(IF_EQUAL, 0, 1, NUMBER),
-        instruction(RETURN, 0, 0, what),
-        instruction(RETURN, 0, 0, ALLOW),
-    ])
-}
-
-const KILL: u32 = 0x8000_0000;
-const EPERM: u32 = 0x0005_0001;
-
-/// This worker, pinned, so that its monitors share its CPU.
-fn pinned(session: &Session, worker: WorkerSpec) -> WorkerSpec {
-    let cpus = session.hello.facts.cpu.allowed_cpus.as_ref();
-    WorkerSpec { cpu: cpus.and_then(|cpus| cpus.last().copied()), ..worker }
-}
-
-/// A worker of `case` under these treatments.
-fn treated(session: &Session, case: &str, applied: &[AppliedTreatment]) -> WorkerSpec {
-    WorkerSpec { treatments: vec![applied.to_vec()], ..pinned(session, measuring(case)) }
-}
-
-/// A worker of `case` with an arm for each of these.
-fn arms(session: &Session, case: &str, treatments: &[&[AppliedTreatment]]) -> WorkerSpec {
-    arms_with_batches(1, session, case, treatments)
-}
-
-/// The same with batches of this many iterations.
-fn arms_with_batches(
-    iterations: u64,
-    session: &Session,
-    case: &str,
-    treatments: &[&[AppliedTreatment]],
-) -> WorkerSpec {
-    WorkerSpec {
-        arms: treatments.len() as u8,
-        treatments: treatments.iter().map(|applied| applied.to_vec()).collect(),
-        ..pinned(session, spec(case, Task::Measure(plan(Mode::B, iterations, &[1], 21))))
-    }
-}
-
-/// Starts a worker and waits until it is ready; `None`, with a message, if the machine lacks
-/// something.
-fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<u32> {
-    session.measure(id, worker);
-    match session.event() {
-        Event::Ready { pid, .. } => Some(pid),
-        Event::Skipped { missing, .. } => {
-            eprintln!("cannot run here: {missing}");
-            None
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-/// Runs a worker of this spec; returns its samples, and how often its monitors woke.
-fn run_batches(
-    session: &mut Session,
-    id: u64,
-    worker: WorkerSpec,
-) -> Option<(Vec<Sample>, Vec<Option<f64>>)> {
-    ready(session, id, worker)?;
-    session.go(id, 3);
-    session.send(&Order::Stop { id });
-    match session.event() {
-        Event::Sampled { samples, monitor_wakeups_per_op: wakeups, .. } => Some((samples, wakeups)),
-        other => panic!("it should have samples: {other:?}"),
-    }
-}
-
-/// A line of a process's status (proc(5)).
-fn status(pid: u32, key: &str) -> String {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key}:")));
-    line.unwrap_or_default().trim().to_owned()
-}
 
 /// The nice value of a process: field 19 of its `stat`.
 fn nice(pid: u32) -> i32 {
@@ -151,35 +47,6 @@ fn a_treatment_applies_to_its_own_arm_only() {
     assert_eq!(samples.len(), 6);
     assert_eq!(wakeups, [None, Some(2.0)]);
     wait_until_gone(&session, "treated twins");
-}
-
-#[test]
-fn a_monitor_wakes_as_often_as_its_kind_implies_and_never_without_a_system_call() {
-    let mut session = Session::start();
-    let kinds = [
-        (AppliedTreatment::Ptrace, 2.0),
-        (AppliedTreatment::SeccompTrace, 1.0),
-        (AppliedTreatment::SeccompNotify, 1.0),
-    ];
-    let clock = "timer/clock-gettime:clock=monotonic,via=vdso";
-    let procedure = "procedure/call:args=4,chain=independent";
-    for (at, (monitor, stops)) in (0..).zip(kinds) {
-        for (id, (case, stops)) in
-            [(GETPPID, stops), (clock, 0.0), (procedure, 0.0)].iter().enumerate()
-        {
-            let id = 10 * at + id as u64;
-            let worker = treated(&session, case, std::slice::from_ref(&monitor));
-            let Some((_, wakeups)) = run_batches(&mut session, id, worker) else { continue };
-            assert_eq!(wakeups, [Some(*stops)], "{case} under {monitor:?}");
-        }
-    }
-    let worker = treated(
-        &session,
-        GETPPID,
-        &[AppliedTreatment::Sud, AppliedTreatment::Nice { increment: 1 }],
-    );
-    let Some((samples, wakeups)) = run_batches(&mut session, 90, worker) else { return };
-    assert_eq!((samples.len(), wakeups), (3, vec![None]));
 }
 
 #[test]
@@ -248,143 +115,6 @@ fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
     assert!(failure_reason(count(3, at_getppid(KILL))).contains("killed by SIGSYS"));
 }
 
-/// Control groups that are named after a session.
-fn groups(session: &Session) -> Vec<PathBuf> {
-    let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
-    let root = Path::new("/sys/fs/cgroup");
-    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
-    let folders: Vec<PathBuf> = folders.chain([root.to_owned()]).collect();
-    let below = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-    let all = folders.iter().flat_map(below).map(|entry| entry.path());
-    let ours = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&mark))
-    };
-    let mut found: Vec<PathBuf> = all.filter(ours).collect();
-    found.sort();
-    found.dedup();
-    found
-}
-
-#[test]
-fn a_control_group_contains_its_process_and_is_removed_however_that_ends() {
-    let limited = [AppliedTreatment::Cgroup {
-        limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { max: 50 }],
-    }];
-    for end in ["stop", "killed worker", "killed job", "end of input"] {
-        let mut session = Session::start();
-        let worker = WorkerSpec { treatments: vec![limited.to_vec()], ..endless() };
-        let Some(pid) = ready(&mut session, 1, worker) else { return };
-        let made = groups(&session);
-        assert!(!made.is_empty());
-        for group in &made {
-            let inside = fs::read_to_string(group.join("cgroup.procs")).unwrap();
-            assert_eq!(inside.trim(), pid.to_string(), "{}", group.display());
-        }
-        session.go(1, 5);
-        match end {
-            "stop" => {
-                session.send(&Order::Stop { id: 1 });
-                assert!(matches!(session.event(), Event::Sampled { .. }));
-            }
-            "killed worker" => {
-                session.go(1, ENDLESS - 5);
-                signal(pid, "KILL");
-                let why = failure_reason(session.event());
-                assert_eq!(why, "the worker was killed by SIGKILL under cgroup");
-            }
-            "killed job" => {
-                session.go(1, ENDLESS - 5);
-                signal(status(pid, "PPid").parse().unwrap(), "KILL");
-                assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
-            }
-            _ => {
-                session.close_input();
-                assert!(session.ended().success());
-            }
-        }
-        until(&format!("the group is gone after: {end}"), || groups(&session).is_empty());
-    }
-    // In two arms at once, and without limits.
-    let mut session = Session::start();
-    let alone = [AppliedTreatment::Cgroup { limits: Vec::new() }];
-    let worker = arms(&session, GETPPID, &[&alone, &alone]);
-    let Some((samples, _)) = run_batches(&mut session, 2, worker) else { return };
-    assert_eq!(samples.len(), 6);
-    until("both groups are gone", || groups(&session).is_empty());
-}
-
-#[test]
-fn the_next_session_removes_the_groups_of_a_killed_one() {
-    let mut first = Session::start();
-    let group = vec![AppliedTreatment::Cgroup { limits: Vec::new() }];
-    let worker = WorkerSpec { treatments: vec![group], ..endless() };
-    let Some(pid) = ready(&mut first, 1, worker) else { return };
-    // It is timing, and does not notice the end of its input.
-    first.go(1, ENDLESS);
-    until("it is timing", || cpu_ticks(pid) >= 3);
-    signal(first.pid(), "KILL");
-    assert_eq!(first.ended().signal(), Some(9));
-    wait_until_gone(&first, "a killed supervisor");
-    assert!(!groups(&first).is_empty());
-    let _next = Session::start_with(first.folder());
-    assert_eq!(groups(&first), Vec::<PathBuf>::new());
-}
-
-#[test]
-fn monitors_and_arms_exit_however_the_worker_ends() {
-    let monitors = [
-        vec![AppliedTreatment::Ptrace],
-        vec![AppliedTreatment::SeccompNotify],
-        vec![AppliedTreatment::Ptrace, AppliedTreatment::SeccompNotify],
-    ];
-    for monitor in &monitors {
-        for end in ["measured", "monitor", "peer", "worker", "supervisor", "input"] {
-            let mut session = Session::start();
-            // With a peer, which is treated, too.
-            let case = "pipe/round-trip:by=pipe,size=4,peer_cpu=same";
-            let mut worker = arms(&session, case, &[monitor, &[]]);
-            worker.task = Task::Measure(plan(Mode::B, 10, &[1], ENDLESS));
-            let Some(coordinator) = ready(&mut session, 1, worker) else { return };
-            session.go(1, ENDLESS);
-            let workers = session.workers();
-            let child_of = |parent: u32| {
-                let is_child = |pid: &&u32| status(**pid, "PPid") == parent.to_string();
-                workers.iter().find(is_child).copied()
-            };
-            let line = |from: u32| {
-                let all: Vec<u32> =
-                    std::iter::successors(Some(from), |&pid| child_of(pid)).collect();
-                all
-            };
-            let arms =
-                workers.iter().filter(|&&pid| status(pid, "PPid") == coordinator.to_string());
-            let treated = arms.map(|&pid| line(pid)).max_by_key(Vec::len).unwrap();
-            // Monitors, the measured process, its peer.
-            assert_eq!(treated.len(), monitor.len() + 2, "{monitor:?}: {treated:?}");
-            match end {
-                "measured" => signal(treated[treated.len() - 2], "KILL"),
-                "monitor" => signal(treated[0], "KILL"),
-                "peer" => signal(treated[treated.len() - 1], "KILL"),
-                "worker" => signal(coordinator, "KILL"),
-                "supervisor" => signal(session.pid(), "KILL"),
-                _ => session.close_input(),
-            }
-            match end {
-                "measured" | "monitor" | "worker" => {
-                    let why = failure_reason(session.event());
-                    assert!(why.contains("SIGKILL"), "{end} of {monitor:?}: {why}");
-                }
-                "peer" => {
-                    let event = session.event();
-                    assert!(matches!(event, Event::Failed { arm: Some(0), .. }), "{event:?}");
-                }
-                _ => assert_eq!(session.ended().success(), end == "input"),
-            }
-            wait_until_gone(&session, &format!("{monitor:?} after the end of the {end}"));
-        }
-    }
-}
-
 #[test]
 fn an_unprivileged_user_gets_a_reason_that_names_what_a_treatment_needs() {
     let mut session = Session::limited(
@@ -416,7 +146,7 @@ fn an_unprivileged_user_gets_a_reason_that_names_what_a_treatment_needs() {
         (5, vec![AppliedTreatment::SeccompNotify]),
     ] {
         let worker = WorkerSpec { treatments: vec![applied], ..measuring(GETPPID) };
-        if let Some((samples, _)) = run_batches(&mut session, id, worker) {
+        if let Some(Measured { samples, .. }) = run_batches(&mut session, id, worker) {
             assert_eq!(samples.len(), 3);
         }
     }
@@ -475,42 +205,6 @@ fn every_default_case_gives_samples_of_both_arms() {
             }
             Event::Skipped { arm: Some(_), missing, .. } => assert!(!missing.is_empty(), "{case}"),
             other => panic!("{case}: {other:?}"),
-        }
-    }
-}
-
-#[test]
-fn peers_and_children_are_monitored_like_their_arm() {
-    let mut session = Session::start();
-    let cases = [
-        "pipe/round-trip:by=pipe,size=4,peer_cpu=same",
-        "process/fork-exit:touched_mib=0,peer_cpu=same",
-        "thread/create-join:via=raw,peer_cpu=same",
-        "file/read:via=read,size=4096,cache=warm,file_mib=8",
-        "event/wait:method=poll,fds=10,ready=one",
-    ];
-    for (at, monitor) in (0..).zip([
-        AppliedTreatment::Ptrace,
-        AppliedTreatment::SeccompTrace,
-        AppliedTreatment::SeccompNotify,
-    ]) {
-        for (id, case) in (10 * at..).zip(cases) {
-            // A peer's last two stops may come after the caller's last: negligible in many
-            // iterations.
-            let treatments = [&[][..], std::slice::from_ref(&monitor), &[allow()]];
-            let worker = arms_with_batches(16, &session, case, &treatments);
-            let Some((samples, wakeups)) = run_batches(&mut session, id, worker) else { continue };
-            assert_eq!(samples.len(), 9, "{case}");
-            let &[None, Some(stops), None] = &wakeups[..] else { panic!("{case}: {wakeups:?}") };
-            // A round trip is two writes and two reads, of which the peer makes half.
-            let calls = match () {
-                () if case.starts_with("pipe") => 4.0,
-                () if case.starts_with("process") => 3.0,
-                () if case.starts_with("thread") => 2.0,
-                () => 1.0,
-            };
-            let each = if monitor == AppliedTreatment::Ptrace { 1.9 } else { 0.9 };
-            assert!(stops >= calls * each, "{case} under {monitor:?}: {stops}");
         }
     }
 }

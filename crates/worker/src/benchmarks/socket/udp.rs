@@ -7,10 +7,11 @@
 //! Both ends receive datagrams only: an empty one announces a message on the reliable control
 //! stream. So nothing but the message is transferred in an op.
 
+mod body;
 mod client;
 mod datagram;
 mod link;
 mod peer;
 
-pub(super) use client::{one_way, round_trips, throughput};
+pub(super) use body::{one_way, round_trips, throughput};
 pub(super) use link::serve;

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::super::super::exchange::{MessageBuffer, Sender, failure_cause};
 use super::super::super::prelude::*;
-use super::datagram::{Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, send};
+use super::datagram::{Arrivals, ID_BYTES, Parts, command, id_of, send};
 use super::link::{Link, connect};
 use crate::bench::Datagrams;
 use crate::kernel::PEER_TIMEOUT;
 use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
 use crate::kernel::net::socket;
-use crate::kernel::time::stopwatch::Stopwatch;
 
 /// A datagram counts as lost after this many times the duration of a command and its answer ...
 const TIMEOUT_FACTOR: u32 = 20;
@@ -22,36 +21,32 @@ const MIN_TIMEOUT: Duration = Duration::from_millis(50);
 const MAX_ATTEMPTS: u32 = 8;
 /// Number of messages verified in each direction.
 const VERIFIED_PER_DIRECTION: u64 = 3;
-/// Round trips before a timed one.
-const WARM_UP_TRIPS: u32 = 8;
 /// Number of lost datagrams that are remembered: one that arrives after all is late, not a
 /// duplicate.
 const MAX_REMEMBERED_LOSSES: usize = 1 << 12;
-/// The end marker is repeated after this time, or after two round trips if those take longer.
-const END_MARKER_INTERVAL: Duration = Duration::from_micros(100);
 
 /// This end, with buffers for its messages.
-struct Client {
-    link: Link,
-    parts: Parts,
-    message: MessageBuffer,
+pub(super) struct Client {
+    pub(super) link: Link,
+    pub(super) parts: Parts,
+    pub(super) message: MessageBuffer,
     into: MessageBuffer,
     /// Which parts of a message have come back.
     arrivals: Arrivals,
     /// The number of the next datagram.
-    next_id: u32,
+    pub(super) next_id: u32,
     /// After this time a missing datagram counts as lost.
-    timeout: Duration,
+    pub(super) timeout: Duration,
     /// The shortest time of a command and its answer.
-    command_time: Duration,
+    pub(super) command_time: Duration,
     /// Consecutive losses.
     consecutive_losses: u32,
     lost_ids: VecDeque<u32>,
     verified: u64,
     /// Counters of this end.
-    counters: Datagrams,
+    pub(super) counters: Datagrams,
     /// Counters of the peer, as last reported, for datagrams that it sends back.
-    peer_counters: Cell<Datagrams>,
+    pub(super) peer_counters: Cell<Datagrams>,
     // Dropped last: until then a wait can be interrupted.
     _alarm: Alarm,
     _signals: SignalReceiver,
@@ -69,13 +64,13 @@ impl Drop for Client {
 
 /// The result of a round trip.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trip {
+pub(super) enum Trip {
     Back,
     Lost,
 }
 
 impl Client {
-    fn new(params: Params<'_>) -> Result<Self, Errno> {
+    pub(super) fn new(params: Params<'_>) -> Result<Self, Errno> {
         let parts = Parts::of(params.number("size"))?;
         let signals = SignalReceiver::install()?;
         let (link, alarm) = (connect(params)?, Alarm::start()?);
@@ -104,7 +99,7 @@ impl Client {
 
     /// Sends a command and returns the answer. The peer waits for datagrams; an empty one makes it
     /// read the control stream, and is repeated if it is lost.
-    fn run_command(&self, command_code: u64, messages: u64) -> Result<[u64; 4], Errno> {
+    pub(super) fn run_command(&self, command_code: u64, messages: u64) -> Result<[u64; 4], Errno> {
         socket::set_interval_timer(MIN_TIMEOUT)?;
         let wake_again = |times: u32| {
             self.check_peer()?;
@@ -120,7 +115,7 @@ impl Client {
     }
 
     /// Starts a mode of the peer.
-    fn start_mode(&mut self, command_code: u64, messages: u64) -> Result<(), Errno> {
+    pub(super) fn start_mode(&mut self, command_code: u64, messages: u64) -> Result<(), Errno> {
         let start = Instant::now();
         match self.run_command(command_code, messages).map_err(|errno| self.cause(errno))? {
             [command::READY, ..] => {}
@@ -143,7 +138,7 @@ impl Client {
         self.link.child.as_ref().map_or(Ok(()), |child| child.check_running())
     }
 
-    fn cause(&self, errno: Errno) -> Errno {
+    pub(super) fn cause(&self, errno: Errno) -> Errno {
         failure_cause(self.link.child.as_ref(), errno)
     }
 
@@ -199,7 +194,7 @@ impl Client {
 
     /// One round trip of a message. It is lost after `interrupted` interruptions.
     #[inline(always)]
-    fn trip(&mut self, interrupted: u32) -> Result<Trip, Errno> {
+    pub(super) fn trip(&mut self, interrupted: u32) -> Result<Trip, Errno> {
         let first = self.next_id;
         self.next_id = first.wrapping_add(self.parts.count);
         self.parts.write_numbers(self.message.get_mut(), first);
@@ -297,7 +292,7 @@ impl Client {
         Ok(Trip::Lost)
     }
 
-    fn observation(&self) -> ChannelObservation {
+    pub(super) fn observation(&self) -> ChannelObservation {
         ChannelObservation {
             datagrams_per_message: Some(u64::from(self.parts.count)),
             datagrams: Some(self.counters.merged_with(self.peer_counters.get())),
@@ -305,222 +300,5 @@ impl Client {
             peer_cpu: self.link.peer_cpu,
             ..self.link.socket.observation()
         }
-    }
-}
-
-/// An op is a round trip of a message.
-pub(crate) fn round_trips(params: Params<'_>) -> Result<Work, Errno> {
-    let mut client = Client::new(params)?;
-    client.start_mode(command::ECHO, u64::MAX)?;
-    Ok(Work::from_prepared_body(Shape::SingleShot, Trips { client, lost: false }))
-}
-
-struct Trips {
-    client: Client,
-    lost: bool,
-}
-
-impl WorkBody for Trips {
-    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        self.lost = false;
-        socket::set_interval_timer(self.client.timeout)
-    }
-
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        // The timer was just set for the first round trip; for another one it may be about to
-        // expire.
-        let mut interrupted = 1;
-        for op in 0..iterations * u64::from(unroll) {
-            match self.client.trip(interrupted) {
-                Ok(Trip::Back) => {}
-                Ok(Trip::Lost) => self.lost = true,
-                Err(errno) => return Err(OpError { op, errno: self.client.cause(errno) }),
-            }
-            interrupted = 2;
-        }
-        Ok(())
-    }
-
-    fn channel_observation(&self) -> Option<ChannelObservation> {
-        // Datagrams that the peer received twice or too late were not sent back.
-        if let Ok([_, _, packed, late]) = self.client.run_command(command::REPORT, 0) {
-            let (duplicate, reordered) = (packed >> 32, packed & u64::from(u32::MAX));
-            let at_peer = Datagrams { duplicate, reordered, late, ..Datagrams::default() };
-            self.client.peer_counters.set(at_peer);
-        }
-        Some(self.client.observation())
-    }
-
-    fn is_batch_lost(&self) -> bool {
-        self.lost
-    }
-}
-
-/// Transfers the bytes of messages that arrive completely, until the end marker is acknowledged.
-pub(crate) fn throughput(params: Params<'_>) -> Result<Work, Errno> {
-    let client = Client::new(params)?;
-    let datagrams_per_message = u64::from(client.parts.count);
-    let size = params.number("size");
-    let body = Throughput { client, sent: 0, arrived: 0 };
-    let work = Work::from_prepared_body(Shape::WithLoop, body).with_op_count(size);
-    // Large enough that the repetition timer and the answer are a small part.
-    const MIN_DATAGRAMS: u64 = 2_048;
-    Ok(work
-        .with_min_batch_ops(MIN_DATAGRAMS / datagrams_per_message)
-        .with_max_batch_ops(MAX_BATCH_DATAGRAMS / datagrams_per_message))
-}
-
-struct Throughput {
-    client: Client,
-    /// The number of messages of the batch, and how many of them arrived.
-    sent: u64,
-    arrived: u64,
-}
-
-impl Throughput {
-    fn send_batch(&mut self, messages: u64) -> Result<(), OpError> {
-        let client = &mut self.client;
-        for op in 0..messages {
-            client.parts.write_numbers(client.message.get_mut(), client.next_id);
-            client.next_id = client.next_id.wrapping_add(client.parts.count);
-            client
-                .parts
-                .send(&client.link.socket, client.message.get())
-                .map_err(|errno| OpError { op, errno })?;
-        }
-        self.send_end_marker().map_err(|errno| OpError { op: messages, errno })
-    }
-
-    /// Sends the end marker until the peer has acknowledged it.
-    fn send_end_marker(&mut self) -> Result<(), Errno> {
-        let client = &mut self.client;
-        let end = client.next_id.to_le_bytes();
-        let wait =
-            END_MARKER_INTERVAL.max(2 * client.command_time.min(client.timeout)).as_nanos() as u64;
-        // Counted, since no clock is read in a batch.
-        let max_attempts = (PEER_TIMEOUT.as_nanos() as u64 / wait).max(1);
-        let file = &client.link.socket.file;
-        for _ in 0..max_attempts {
-            send(&client.link.socket, &end)?;
-            client.counters.end_markers += 1;
-            while socket::poll_readable(file, wait)? {
-                let mut answer = [0; ID_BYTES];
-                if socket::receive_packet_nonblocking(file, &mut answer) == Ok(ID_BYTES)
-                    && answer == end
-                {
-                    return Ok(());
-                }
-            }
-        }
-        Err(Errno::PEER_TIMED_OUT)
-    }
-}
-
-impl WorkBody for Throughput {
-    fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
-        self.sent = ops;
-        self.client.start_mode(command::DRAIN, ops)?;
-        // Only the end may interrupt the following calls.
-        socket::set_interval_timer(Duration::ZERO)
-    }
-
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        self.send_batch(iterations * u64::from(unroll))
-            .map_err(|error| OpError { errno: self.client.cause(error.errno), ..error })
-    }
-
-    fn verify(&mut self) -> Result<(), Errno> {
-        let report = self
-            .client
-            .run_command(command::REPORT, 0)
-            .map_err(|errno| self.client.cause(errno))?;
-        let [arrived, complete, packed, late] = report;
-        let client = &mut self.client;
-        // The number after the end marker.
-        client.next_id = client.next_id.wrapping_add(1);
-        let sent = self.sent * u64::from(client.parts.count);
-        if arrived > sent || complete > self.sent {
-            return Err(Errno::check_failed(format!(
-                "{sent} datagrams were sent, and the peer received {arrived}"
-            )));
-        }
-        self.arrived = complete;
-        let (duplicate, reordered) = (packed >> 32, packed & u64::from(u32::MAX));
-        let lost = sent - arrived;
-        let batch =
-            Datagrams { sent, arrived, lost, late, duplicate, reordered, ..Datagrams::default() };
-        client.counters = client.counters.merged_with(batch);
-        Ok(())
-    }
-
-    fn channel_observation(&self) -> Option<ChannelObservation> {
-        Some(self.client.observation())
-    }
-
-    fn actual_ops(&self) -> Option<u64> {
-        Some(self.arrived * self.client.parts.size as u64)
-    }
-
-    fn is_batch_lost(&self) -> bool {
-        self.arrived == 0
-    }
-}
-
-/// An op is a message one way, within a series of round trips.
-pub(crate) fn one_way(params: Params<'_>) -> Result<Work, Errno> {
-    let mut client = Client::new(params)?;
-    client.start_mode(command::TIME, u64::MAX)?;
-    let (from_peer, watch) = (params.word("way") == "back", params.context.clock);
-    let body = OneWay { client, from_peer, watch, ticks: 0, lost: false };
-    Ok(Work::from_prepared_body(Shape::OwnTicks, body).with_max_batch_ops(1))
-}
-
-struct OneWay {
-    client: Client,
-    from_peer: bool,
-    watch: Stopwatch,
-    ticks: i64,
-    lost: bool,
-}
-
-impl WorkBody for OneWay {
-    fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
-        socket::set_interval_timer(self.client.timeout)?;
-        for _ in 0..WARM_UP_TRIPS {
-            self.client.trip(2).map_err(|errno| self.client.cause(errno))?;
-        }
-        self.lost = true;
-        socket::set_interval_timer(self.client.timeout)
-    }
-
-    fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        if iterations * u64::from(unroll) == 0 {
-            return Ok(());
-        }
-        let sent = self.watch.start();
-        let trip = self.client.trip(1);
-        let received_ticks = self.watch.stop();
-        let result = trip.and_then(|trip| Ok((trip, self.client.run_command(command::REPORT, 0)?)));
-        let (trip, [peer_received, peer_sent, ..]) =
-            result.map_err(|errno| OpError { op: 0, errno: self.client.cause(errno) })?;
-        self.lost = trip == Trip::Lost;
-        self.ticks = if self.from_peer {
-            received_ticks.wrapping_sub(peer_sent)
-        } else {
-            peer_received.wrapping_sub(sent)
-        } as i64;
-        Ok(())
-    }
-
-    fn last_value(&self) -> i64 {
-        self.ticks
-    }
-
-    fn channel_observation(&self) -> Option<ChannelObservation> {
-        Some(self.client.observation())
-    }
-
-    fn is_batch_lost(&self) -> bool {
-        self.lost
     }
 }

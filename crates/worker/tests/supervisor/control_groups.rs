@@ -1,0 +1,96 @@
+//! Control groups of workers: what they contain, and that none is left.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+
+use oscost_model::protocol::{Event, Order};
+use oscost_model::treatment::{AppliedTreatment, Limit};
+use oscost_model::worker::WorkerSpec;
+
+use crate::common::{
+    ENDLESS, Session, cpu_ticks, endless, failure_reason, signal, until, wait_until_gone,
+};
+use crate::treated_worker::{GETPPID, Measured, arms, ready, run_batches, status};
+
+/// Control groups that are named after a session.
+fn groups(session: &Session) -> Vec<PathBuf> {
+    let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
+    let root = Path::new("/sys/fs/cgroup");
+    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let folders: Vec<PathBuf> = folders.chain([root.to_owned()]).collect();
+    let below = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let all = folders.iter().flat_map(below).map(|entry| entry.path());
+    let ours = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&mark))
+    };
+    let mut found: Vec<PathBuf> = all.filter(ours).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn a_control_group_contains_its_process_and_is_removed_however_that_ends() {
+    let limited = [AppliedTreatment::Cgroup {
+        limits: vec![Limit::Cpu { percent: 90 }, Limit::Pids { max: 50 }],
+    }];
+    for end in ["stop", "killed worker", "killed job", "end of input"] {
+        let mut session = Session::start();
+        let worker = WorkerSpec { treatments: vec![limited.to_vec()], ..endless() };
+        let Some(pid) = ready(&mut session, 1, worker) else { return };
+        let made = groups(&session);
+        assert!(!made.is_empty());
+        for group in &made {
+            let inside = fs::read_to_string(group.join("cgroup.procs")).unwrap();
+            assert_eq!(inside.trim(), pid.to_string(), "{}", group.display());
+        }
+        session.go(1, 5);
+        match end {
+            "stop" => {
+                session.send(&Order::Stop { id: 1 });
+                assert!(matches!(session.event(), Event::Sampled { .. }));
+            }
+            "killed worker" => {
+                session.go(1, ENDLESS - 5);
+                signal(pid, "KILL");
+                let why = failure_reason(session.event());
+                assert_eq!(why, "the worker was killed by SIGKILL under cgroup");
+            }
+            "killed job" => {
+                session.go(1, ENDLESS - 5);
+                signal(status(pid, "PPid").parse().unwrap(), "KILL");
+                assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
+            }
+            _ => {
+                session.close_input();
+                assert!(session.ended().success());
+            }
+        }
+        until(&format!("the group is gone after: {end}"), || groups(&session).is_empty());
+    }
+    // In two arms at once, and without limits.
+    let mut session = Session::start();
+    let alone = [AppliedTreatment::Cgroup { limits: Vec::new() }];
+    let worker = arms(&session, GETPPID, &[&alone, &alone]);
+    let Some(Measured { samples, .. }) = run_batches(&mut session, 2, worker) else { return };
+    assert_eq!(samples.len(), 6);
+    until("both groups are gone", || groups(&session).is_empty());
+}
+
+#[test]
+fn the_next_session_removes_the_groups_of_a_killed_one() {
+    let mut first = Session::start();
+    let group = vec![AppliedTreatment::Cgroup { limits: Vec::new() }];
+    let worker = WorkerSpec { treatments: vec![group], ..endless() };
+    let Some(pid) = ready(&mut first, 1, worker) else { return };
+    // It is timing, and does not notice the end of its input.
+    first.go(1, ENDLESS);
+    until("it is timing", || cpu_ticks(pid) >= 3);
+    signal(first.pid(), "KILL");
+    assert_eq!(first.ended().signal(), Some(9));
+    wait_until_gone(&first, "a killed supervisor");
+    assert!(!groups(&first).is_empty());
+    let _next = Session::start_with(first.folder());
+    assert_eq!(groups(&first), Vec::<PathBuf>::new());
+}
