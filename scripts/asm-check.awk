@@ -7,7 +7,7 @@
     sub(/^[0-9a-f]+ </, "", name)
     sub(/>:$/, "", name)
     body = name ~ /WorkBody>::run$/
-    timed = body || name ~ /bench::(work::repeat|raw::run_by_value)/
+    timed = body || name ~ /bench::(loops::repeat|raw::run_by_value)/
     count = 0
     next
 }
@@ -76,7 +76,7 @@ function is_allowed(callee) {
     gsub(/oscost_worker::/, "", callee)
     return callee ~ /\+0x[0-9a-f]+$/ || # a jump within the body
         # The loops and other bodies, which are judged by themselves.
-        callee ~ /^<*bench::(work|raw)::/ || callee ~ /WorkBody>::run$/ ||
+        callee ~ /^<*bench::(loops|raw)::/ || callee ~ /WorkBody>::run$/ ||
         # Errors: not reached by an op that succeeds.
         callee ~ /^(core::(panicking|slice|option|result|ptr::drop_in_place)|alloc::raw_vec::handle_error)/ ||
         callee ~ /(::cause|::failure_cause)$/ ||

@@ -14,7 +14,7 @@ use oscost_worker::bench::{Bench, Context, Shape};
 use oscost_worker::benchmarks::FAMILIES;
 use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
-use oscost_worker::kernel::process::{self, Termination, WaitTarget};
+use oscost_worker::kernel::process::{self, EndedChild, Termination, WaitTarget};
 
 /// Every point of a benchmark.
 fn points(bench: &Bench) -> Vec<Point> {
@@ -134,7 +134,10 @@ fn no_benchmark_leaves_a_descriptor_mapping_or_file_behind() {
     });
     for child in halves {
         let ended = process::wait(WaitTarget::Child(child), true);
-        assert!(matches!(ended, Ok(Some(Termination::Exited(0)))), "{ended:?}");
+        assert!(
+            matches!(ended, Ok(Some(EndedChild { termination: Termination::Exited(0), .. }))),
+            "{ended:?}"
+        );
     }
 }
 

@@ -35,8 +35,8 @@ fn ready() -> bool {
     let clocksource = std::fs::read_to_string(clocksource).ok();
     match counter_problem(&mut Tsc, clocksource.as_deref().map(str::trim)) {
         None => true,
-        Some(why) => {
-            println!("not tested: {why}");
+        Some(reason) => {
+            println!("not tested: {reason}");
             false
         }
     }

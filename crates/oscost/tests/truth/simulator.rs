@@ -101,7 +101,7 @@ fn equal_cases_on_a_drifting_machine_do_not_differ() {
 fn a_loop_that_belongs_to_the_op_is_never_unrolled() {
     for op_ns in [1.5, 20.0, 124.0] {
         let machine = SimulatedMachine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
-        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
+        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().calibration;
         let mut work = machine.work(Shape::WithLoop);
         let plan = pilot(&mut machine.collector(), &mut work, &clock, 0.0).unwrap();
         assert_eq!((plan.mode, &plan.unroll_factors[..]), (Mode::B, &[1][..]), "{op_ns} ns");
@@ -125,7 +125,7 @@ fn a_batch_has_no_more_ops_than_its_work_allows_and_is_flagged_if_it_is_too_shor
         let prepared = Rc::new(Cell::new(0));
         let max_prepared = Rc::clone(&prepared);
         let machine = SimulatedMachine::new(&Truth { op_ns, ..Truth::QUIET }, 1, 1e9);
-        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().0;
+        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().calibration;
         let mut work =
             machine.work(Shape::Repeat).with_max_batch_ops(max_ops).with_preparation(move |ops| {
                 max_prepared.set(max_prepared.get().max(ops));

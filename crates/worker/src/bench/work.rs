@@ -226,14 +226,16 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    #[test]
-    fn every_unroll_factor_runs_exactly_its_ops() {
+    /// Fails unless the work runs exactly as many ops as each of these batches has.
+    fn assert_op_counts(
+        make_work: impl FnOnce(Box<dyn FnMut() -> Result<(), Errno>>) -> Work,
+    ) -> Work {
         let done = Rc::new(Cell::new(0u64));
         let count = Rc::clone(&done);
-        let mut work = Work::repeat(move || {
+        let mut work = make_work(Box::new(move || {
             count.set(count.get() + 1);
             Ok(())
-        });
+        }));
         for (iterations, unroll) in [(0, 1), (1, 1), (23, 1), (23, 2), (23, 4), (23, 8)] {
             done.set(0);
             work.run(iterations, unroll).unwrap();
@@ -243,26 +245,18 @@ mod tests {
                 "{iterations} iterations of {unroll}"
             );
         }
+        work
+    }
+
+    #[test]
+    fn every_unroll_factor_runs_exactly_its_ops() {
+        let mut work = assert_op_counts(Work::repeat);
         assert!(work.run(1, 3).is_err());
     }
 
     #[test]
     fn a_loop_with_its_counter_in_memory_runs_as_many_ops() {
-        let done = Rc::new(Cell::new(0u64));
-        let count = Rc::clone(&done);
-        let mut work = Work::repeat_unoptimized(move || {
-            count.set(count.get() + 1);
-            Ok(())
-        });
-        for (iterations, unroll) in [(0, 1), (1, 1), (23, 2), (23, 8)] {
-            done.set(0);
-            work.run(iterations, unroll).unwrap();
-            assert_eq!(
-                done.get(),
-                iterations * u64::from(unroll),
-                "{iterations} iterations of {unroll}"
-            );
-        }
+        assert_op_counts(Work::repeat_unoptimized);
     }
 
     #[test]

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_not_taken_for_a_step() {
+    fn rounding_is_not_mistaken_for_a_step() {
         let of = |counts: &[(u64, u64)]| step(&counts.iter().copied().collect(), 3_000);
         // Observed on an EPYC guest: the counter steps by 26, and is sometimes a tick late.
         assert_eq!(of(&[(1, 6_658), (25, 6_649), (26, 286_103), (52, 315)]), Some(26.0));

@@ -46,11 +46,11 @@ pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
     lines.sort_by_key(|(controllers, _)| controllers.is_empty());
     let has_it = |controllers: &str| controllers.split(',').any(|name| name == controller);
     let (controllers, path) = *lines.iter().find(|(names, _)| has_it(names) || names.is_empty())?;
-    let (version, places) = match controllers {
+    let (version, mounts) = match controllers {
         "" => (CgroupVersion::V2, [mounts.clone(), mounts.join("unified")]),
         names => (CgroupVersion::V1, [mounts.join(names), mounts.join(controller)]),
     };
-    let mount = places.into_iter().find(|place| place.join("cgroup.procs").exists());
+    let mount = mounts.into_iter().find(|mount| mount.join("cgroup.procs").exists());
     let folders = mount.map(|mount| from_own_upwards(&mount, path)).unwrap_or_default();
     Some(Group { version, folders })
 }

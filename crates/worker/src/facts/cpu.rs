@@ -74,8 +74,8 @@ pub(super) fn gather(roots: &Roots, status: &str) -> Cpu {
 
 /// The elements of `wanted` that are in `flags`.
 fn among(wanted: &str, flags: &str) -> Vec<String> {
-    let there = wanted.split_ascii_whitespace().filter(|flag| has(flags, flag));
-    there.map(str::to_owned).collect()
+    let present = wanted.split_ascii_whitespace().filter(|flag| has(flags, flag));
+    present.map(str::to_owned).collect()
 }
 
 /// Whether the flags contain this one.

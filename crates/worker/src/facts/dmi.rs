@@ -63,8 +63,9 @@ pub fn parse(table: &[u8]) -> Dmi {
                     let names = [structure.text(0x11), structure.text(0x10)];
                     let channel = names.iter().flatten().find_map(|name| channel(name));
                     match (channel, &mut channels) {
-                        (Some(channel), Some(seen)) if seen.contains(&channel) => {}
-                        (Some(channel), Some(seen)) => seen.push(channel),
+                        (Some(channel), Some(known_channels))
+                            if known_channels.contains(&channel) => {}
+                        (Some(channel), Some(known_channels)) => known_channels.push(channel),
                         // One socket without a channel name: the count would be wrong.
                         _ => channels = None,
                     }

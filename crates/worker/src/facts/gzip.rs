@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 /// longer than `max_bytes`.
 pub fn decompress(packed: &[u8], max_bytes: usize) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
-    // One byte more than allowed, so that a file that is too long is told from one that just fits.
+    // One byte more than allowed, so that a file that is too long is distinguished from one that just fits.
     let limit = max_bytes as u64 + 1;
     GzDecoder::new(packed).take(limit).read_to_end(&mut plain).ok()?;
     (plain.len() <= max_bytes).then_some(plain)

@@ -78,8 +78,8 @@ fn hz_of_tick(tick_ns: u64) -> Option<u32> {
 }
 
 fn distribution(roots: &Roots) -> Option<String> {
-    let places = ["etc/os-release", "usr/lib/os-release"];
-    let text = places.iter().find_map(|place| reader::lines(&roots.at(place)))?;
+    let paths = ["etc/os-release", "usr/lib/os-release"];
+    let text = paths.iter().find_map(|path| reader::lines(&roots.at(path)))?;
     let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     parse::printable(name.trim().trim_matches(['"', '\'']), 128)
 }
@@ -96,10 +96,10 @@ fn init(roots: &Roots) -> Option<String> {
 
 /// The default target of systemd, which is a link; otherwise the run level in utmp.
 fn run_level(roots: &Roots) -> Option<String> {
-    let places = ["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
-    let target = |place: &&str| reader::link_name(&roots.at(place).join("default.target"));
+    let paths = ["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
+    let target = |path: &&str| reader::link_name(&roots.at(path).join("default.target"));
     if is_systemd(roots)
-        && let Some(target) = places.iter().find_map(target)
+        && let Some(target) = paths.iter().find_map(target)
     {
         return Some(target);
     }

@@ -125,7 +125,7 @@ impl Census {
     /// The CPU time used between this snapshot and a later one. `own_pids` and their descendants
     /// count as known and are not listed.
     pub(super) fn usage_until(&self, after: &Census, own_pids: &[u32]) -> CpuUsage {
-        let mut seen: Vec<ProcessActivity> = Vec::new();
+        let mut activities: Vec<ProcessActivity> = Vec::new();
         let mut known_ticks = 0u64;
         for now in &after.processes {
             let then = self.same(now);
@@ -138,13 +138,13 @@ impl Census {
             let kind = if now.is_kernel { ProcessKind::Kernel } else { ProcessKind::Program };
             for (kind, ticks) in [(kind, own), (ProcessKind::Children, children)] {
                 if ticks > 0 {
-                    charge(&mut seen, now, kind, ticks);
+                    charge(&mut activities, now, kind, ticks);
                 }
             }
         }
-        let runs = |daemon: &&str| after.processes.iter().any(|it| it.name == *daemon);
+        let runs = |daemon: &&str| after.processes.iter().any(|entry| entry.name == *daemon);
         let daemons = DAEMONS.split_ascii_whitespace().filter(runs).map(str::to_owned).collect();
-        CpuUsage { processes: largest(seen), known_ns: known_ticks * TICK_NS, daemons }
+        CpuUsage { processes: largest(activities), known_ns: known_ticks * TICK_NS, daemons }
     }
 
     fn find(&self, pid: u32) -> Option<&Process> {
@@ -188,14 +188,14 @@ impl Census {
 }
 
 /// Adds the time of a process to the entry of its name.
-fn charge(seen: &mut Vec<ProcessActivity>, process: &Process, kind: ProcessKind, ticks: u64) {
-    let at = seen.iter().position(|entry| entry.kind == kind && entry.name == process.name);
+fn charge(activities: &mut Vec<ProcessActivity>, process: &Process, kind: ProcessKind, ticks: u64) {
+    let at = activities.iter().position(|entry| entry.kind == kind && entry.name == process.name);
     let at = at.unwrap_or_else(|| {
         let name = process.name.clone();
-        seen.push(ProcessActivity { name, kind, ..ProcessActivity::default() });
-        seen.len() - 1
+        activities.push(ProcessActivity { name, kind, ..ProcessActivity::default() });
+        activities.len() - 1
     });
-    let entry = &mut seen[at];
+    let entry = &mut activities[at];
     entry.count += 1;
     entry.cpu_ns += ticks * TICK_NS;
     if entry.pids.len() < MAX_PIDS {
@@ -204,12 +204,15 @@ fn charge(seen: &mut Vec<ProcessActivity>, process: &Process, kind: ProcessKind,
 }
 
 /// The entries with the most CPU time, the largest first.
-fn largest(mut seen: Vec<ProcessActivity>) -> Vec<ProcessActivity> {
+fn largest(mut activities: Vec<ProcessActivity>) -> Vec<ProcessActivity> {
     let mut largest_first = Vec::new();
     while largest_first.len() < MAX_ENTRIES {
-        let largest = seen.iter().enumerate().max_by_key(|(at, it)| (it.cpu_ns, seen.len() - at));
+        let largest = activities
+            .iter()
+            .enumerate()
+            .max_by_key(|(at, entry)| (entry.cpu_ns, activities.len() - at));
         let Some((at, _)) = largest else { break };
-        largest_first.push(seen.remove(at));
+        largest_first.push(activities.remove(at));
     }
     largest_first
 }
@@ -260,7 +263,7 @@ mod tests {
         let listed: Vec<(&str, ProcessKind, u32, u64)> = usage
             .processes
             .iter()
-            .map(|it| (it.name.as_str(), it.kind, it.count, it.cpu_ns / TICK_NS))
+            .map(|entry| (entry.name.as_str(), entry.kind, entry.count, entry.cpu_ns / TICK_NS))
             .collect();
         let program = ProcessKind::Program;
         assert_eq!(listed, [("rustc", program, 2, 60), ("kworker/0:1", ProcessKind::Kernel, 1, 2)]);

@@ -32,8 +32,8 @@ const SOURCES: &str = concat!(
 pub(super) fn gather(roots: &Roots) -> BTreeMap<String, String> {
     let mut unread = Vec::new();
     for source in SOURCES.split_ascii_whitespace() {
-        if let Some(why) = read_error(&roots.at(source.trim_start_matches('/'))) {
-            unread.push((source.to_owned(), why));
+        if let Some(reason) = read_error(&roots.at(source.trim_start_matches('/'))) {
+            unread.push((source.to_owned(), reason));
         }
     }
     parse::map(unread)

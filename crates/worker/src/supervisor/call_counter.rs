@@ -124,15 +124,15 @@ impl CallCounter {
     }
 
     /// Records the exit of the copy.
-    pub(super) fn ended(&mut self, how: Termination) {
-        if let (Some(good), Termination::Exited(status)) = (&self.ok_statuses, how)
+    pub(super) fn ended(&mut self, termination: Termination) {
+        if let (Some(good), Termination::Exited(status)) = (&self.ok_statuses, termination)
             && good.contains(&status)
         {
             (self.ended_by_mark, self.ops) = (true, 1);
             // Its page fault counters have gone with it.
             self.faults = None;
         }
-        self.traced_end = Some(how);
+        self.traced_end = Some(termination);
     }
 
     /// Whether a stopped task is to execute one instruction only.
@@ -232,12 +232,12 @@ impl CallCounter {
     /// The event: the counts, or how the copy ended before its ops were done.
     pub(super) fn into_event(self, id: u64) -> Event {
         if !self.ended_by_mark {
-            let how = match self.traced_end {
+            let termination = match self.traced_end {
                 Some(Termination::Killed(by)) => format!("was killed by {}", signal::name(by)),
                 Some(Termination::Exited(status)) => format!("exited with status {status}"),
                 None => "could not be traced".to_owned(),
             };
-            return failure(id, format!("the counted copy {how} before its ops were done"));
+            return failure(id, format!("the counted copy {termination} before its ops were done"));
         }
         let named = |calls: BTreeMap<u64, u64>| {
             calls.into_iter().map(|(call, times)| (names::name_of(call), times)).collect()

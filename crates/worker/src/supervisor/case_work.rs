@@ -29,8 +29,8 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
         return Err(failure(id, "a program has no ops to time"));
     };
     if spec.workers != 1 {
-        let why = format!("{} workers were requested; this version supports 1", spec.workers);
-        return Err(failure(id, why));
+        let reason = format!("{} workers were requested; this version supports 1", spec.workers);
+        return Err(failure(id, reason));
     }
     let bench = benchmarks::find(&case.benchmark)
         .filter(|bench| bench.is_complete(&case.point))
@@ -48,17 +48,18 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     let mut work = bench.work(&case.point, context).map_err(|error| {
-        let why = format!("set up `{case}`: {error}{}", unreachable_peer_hint(remote_peer, error));
+        let reason =
+            format!("set up `{case}`: {error}{}", unreachable_peer_hint(remote_peer, error));
         if error == Errno::PEER_TIMED_OUT {
             return Event::TimedOut {
                 id,
                 after_ms: PEER_TIMEOUT.as_millis() as u64,
-                reason: Some(why),
+                reason: Some(reason),
             };
         }
         match error.is_unavailable() {
-            true => Event::Skipped { id, missing: why + seccomp_note(spec, arm), arm: None },
-            false => failure(id, why),
+            true => Event::Skipped { id, missing: reason + seccomp_note(spec, arm), arm: None },
+            false => failure(id, reason),
         }
     })?;
     if let Some(missing) = work.unavailable_reason() {
@@ -67,8 +68,8 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     // A call that a filter forbids often shows only at the first op. Other errors show again when
     // it is timed, with the number of the op.
     match work.prepare(1).and_then(|()| work.run(1, 1)) {
-        Err(OpError { errno: why, .. }) if why.is_unavailable() => {
-            let missing = format!("run `{case}` once: {why}{}", seccomp_note(spec, arm));
+        Err(OpError { errno, .. }) if errno.is_unavailable() => {
+            let missing = format!("run `{case}` once: {errno}{}", seccomp_note(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
         _ => Ok(work),
@@ -98,10 +99,10 @@ fn unreachable_peer_hint(remote_peer: Option<&RemoteEnd>, error: Errno) -> Strin
 
 /// The context of the worker of this spec, which may run on these CPUs.
 pub(super) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
-    let mine = |cpu: &u32| Some(*cpu) == spec.cpu;
+    let is_own = |cpu: &u32| Some(*cpu) == spec.cpu;
     Context {
         cpu: spec.cpu,
-        other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !mine(cpu))),
+        other_cpu: spec.peer_cpu.or_else(|| allowed.into_iter().rev().find(|cpu| !is_own(cpu))),
         remote_peer: spec
             .remote_end
             .as_ref()

@@ -17,7 +17,7 @@ use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::channels;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Termination, WaitTarget};
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 
 /// Maximum number of bytes kept of a job's standard error.
 const MAX_STDERR_BYTES: usize = 2_000;
@@ -196,11 +196,11 @@ impl JobProcess {
             }
             other => other,
         };
-        let how = match ended {
-            Ok(Some(Termination::Killed(by))) => {
+        let end = match ended {
+            Ok(Some(EndedChild { termination: Termination::Killed(by), .. })) => {
                 format!("the worker was killed by {}", signal::name(by))
             }
-            Ok(Some(Termination::Exited(status))) => {
+            Ok(Some(EndedChild { termination: Termination::Exited(status), .. })) => {
                 format!("the worker exited without an answer, with status {status}")
             }
             _ => "the worker closed its output without an answer".to_owned(),
@@ -209,19 +209,19 @@ impl JobProcess {
         let words = String::from_utf8_lossy(&self.stderr_tail);
         let words: Vec<&str> =
             words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let why = if words.is_empty() { how } else { format!("{how}: {}", words.join("; ")) };
-        steps.push(Step::Event(self.failure(why)));
+        let reason = if words.is_empty() { end } else { format!("{end}: {}", words.join("; ")) };
+        steps.push(Step::Event(self.failure(reason)));
     }
 
-    fn failure(&self, why: String) -> Event {
-        Event::Failed { id: self.id, at_op: None, reason: why, errno: None, arm: None }
+    fn failure(&self, reason: String) -> Event {
+        Event::Failed { id: self.id, at_op: None, reason, errno: None, arm: None }
     }
 
     /// Reads what is available of the job's standard error.
     fn read_stderr(&mut self) {
         let Some(errors) = &mut self.errors else { return };
-        let there = poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
-        if there.is_ok_and(|there| there[0])
+        let ready = poll::readable(&[errors.as_fd()], Some(Duration::ZERO));
+        if ready.is_ok_and(|ready| ready[0])
             && !matches!(read_some(errors, &mut self.stderr_tail), Ok(1..))
         {
             self.errors = None;
@@ -238,11 +238,11 @@ impl JobProcess {
     /// is killed later.
     pub(super) fn wait_for_cleanup(&mut self) {
         let deadline = Instant::now() + CLEANUP_TIME;
-        let there = |output: &ChildStdout| {
+        let ready = |output: &ChildStdout| {
             let readable = poll::readable(&[output.as_fd()], Some(time_until(deadline)));
-            readable.is_ok_and(|there| there[0])
+            readable.is_ok_and(|ready| ready[0])
         };
-        while self.needs_cleanup && !self.answered && there(&self.output) {
+        while self.needs_cleanup && !self.answered && ready(&self.output) {
             if !matches!(self.lines.read_from(&mut self.output), Ok(true)) {
                 return;
             }

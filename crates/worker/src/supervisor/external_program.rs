@@ -76,7 +76,7 @@ pub(super) struct ExternalProgram {
 
 /// The end of a program.
 pub(super) struct ProgramEnd {
-    pub(super) how: Termination,
+    pub(super) termination: Termination,
     /// What the kernel charged it and its descendants.
     pub(super) usage: TreeUsage,
     /// The time at which its exit was noticed.
@@ -135,8 +135,8 @@ impl ExternalProgram {
     pub(super) fn reap(&self) -> Result<ProgramEnd, Errno> {
         let ended = usage::wait(WaitTarget::Child(self.pid), true)?;
         let ended_ns = monotonic_raw_ns();
-        let EndedProcess { how, usage } = ended.ok_or(Errno::ECHILD)?;
-        Ok(ProgramEnd { how, usage, ended_ns })
+        let EndedProcess { termination, usage } = ended.ok_or(Errno::ECHILD)?;
+        Ok(ProgramEnd { termination, usage, ended_ns })
     }
 
     /// Reads the output that is still in the pipes, without waiting for other writers.
@@ -155,7 +155,8 @@ impl ExternalProgram {
 
 /// Lowers the resource limits under which a program is started.
 pub(super) fn lower_limits(limits: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
-    let lowered = |what, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(what, mib)).transpose();
+    let lowered =
+        |resource, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(resource, mib)).transpose();
     Ok([lowered(Resource::As, limits.memory_mib)?, lowered(Resource::Fsize, limits.file_mib)?])
 }
 
@@ -283,8 +284,8 @@ impl ProgramOutput {
 }
 
 /// How a program ended that should have succeeded.
-pub(super) fn describe_end(how: Termination, limits: &ProgramLimits) -> String {
-    match (how, limits.file_mib) {
+pub(super) fn describe_end(termination: Termination, limits: &ProgramLimits) -> String {
+    match (termination, limits.file_mib) {
         (Termination::Exited(status), _) => format!("exited with status {status}"),
         (Termination::Killed(libc::SIGXFSZ), Some(mib)) => {
             format!("was killed by SIGXFSZ: a file exceeded its limit of {mib} MiB")

@@ -9,18 +9,18 @@ use crate::kernel::process::signal;
 use crate::kernel::{Errno, PEER_TIMEOUT};
 use crate::treatments::{self, Refusal};
 
-pub(super) fn failure(id: u64, why: impl Into<String>) -> Event {
-    Event::Failed { id, at_op: None, reason: why.into(), errno: None, arm: None }
+pub(super) fn failure(id: u64, reason: impl Into<String>) -> Event {
+    Event::Failed { id, at_op: None, reason: reason.into(), errno: None, arm: None }
 }
 
 /// The event for an op that failed; a peer that did not answer in time is a timeout.
 pub(super) fn op_failure(id: u64, error: OpError) -> Event {
     if error.errno == Errno::PEER_TIMED_OUT {
-        let why = Some(format!("op {} of a batch: {}", error.op, error.errno));
-        return Event::TimedOut { id, after_ms: PEER_TIMEOUT.as_millis() as u64, reason: why };
+        let reason = Some(format!("op {} of a batch: {}", error.op, error.errno));
+        return Event::TimedOut { id, after_ms: PEER_TIMEOUT.as_millis() as u64, reason };
     }
-    let (why, errno) = (error.errno.to_string(), Some(error.errno.0));
-    Event::Failed { id, at_op: Some(error.op), reason: why, errno, arm: None }
+    let (reason, errno) = (error.errno.to_string(), Some(error.errno.0));
+    Event::Failed { id, at_op: Some(error.op), reason, errno, arm: None }
 }
 
 pub(super) fn no_instruction_counter(id: u64) -> Event {
@@ -28,20 +28,20 @@ pub(super) fn no_instruction_counter(id: u64) -> Event {
 }
 
 /// The event for a treatment that could not be applied.
-pub(super) fn refusal(id: u64, why: Refusal) -> Event {
-    match why {
+pub(super) fn refusal(id: u64, reason: Refusal) -> Event {
+    match reason {
         Refusal::Unavailable(missing) => Event::Skipped { id, missing, arm: None },
-        Refusal::Failed(why) => failure(id, why),
+        Refusal::Failed(reason) => failure(id, reason),
     }
 }
 
 /// How a treated process ended that should have answered.
-pub(super) fn describe_end(how: Termination, applied: &[AppliedTreatment]) -> String {
+pub(super) fn describe_end(termination: Termination, applied: &[AppliedTreatment]) -> String {
     let under = match treatments::names(applied) {
         none if none.is_empty() => none,
         names => format!(" under {names}"),
     };
-    match how {
+    match termination {
         Termination::Killed(libc::SIGSYS) if !under.is_empty() => {
             format!("was killed by SIGSYS{under}: a filter forbids a call that it makes")
         }

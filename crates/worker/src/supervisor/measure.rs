@@ -45,8 +45,10 @@ pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     });
     match ended {
         Ok(Termination::Exited(0)) => Answer::Sent,
-        Ok(how) => failure(id, format!("the worker {}", describe_end(how, applied))).into(),
-        Err(why) => refusal(id, why).into(),
+        Ok(termination) => {
+            failure(id, format!("the worker {}", describe_end(termination, applied))).into()
+        }
+        Err(reason) => refusal(id, reason).into(),
     }
 }
 

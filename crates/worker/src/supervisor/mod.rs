@@ -184,7 +184,7 @@ fn handle_order(
         },
     };
     match refused {
-        Some(why) => send(output, &failure(id, why)),
+        Some(reason) => send(output, &failure(id, reason)),
         None => Ok(()),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn unmet_need(
             !has_remote_peer || need.requirement != Requirement::Resource(Resource::SecondCpu)
         })
         .filter(|need| counts || need.requirement != Requirement::WallTime)
-        .find_map(|need| why_unmet(&need.requirement))
+        .find_map(|need| unmet_reason(&need.requirement))
 }
 
 /// A note about the seccomp filter of this process; empty if there is none.
@@ -74,7 +74,7 @@ fn io_uring_refusal(error: Errno, switch: &str, filtered: &str) -> String {
     }
 }
 
-fn why_unmet(what: &Requirement) -> Option<String> {
+fn unmet_reason(what: &Requirement) -> Option<String> {
     match what {
         Requirement::Readable(path) => {
             File::open(path).err().map(|error| format!("cannot open {path} for reading: {error}"))
@@ -89,7 +89,7 @@ fn why_unmet(what: &Requirement) -> Option<String> {
         Requirement::IoUring => io_uring_unavailable(),
         Requirement::WallTime => Some(NO_PASSING_TIME.to_owned()),
         Requirement::Resource(what) => resources::missing(*what),
-        Requirement::Undefined(why) => Some(why.clone()),
+        Requirement::Undefined(reason) => Some(reason.clone()),
     }
 }
 

@@ -31,7 +31,7 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::usage;
-use crate::kernel::process::{self, Termination, WaitTarget};
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 use crate::treatments::Treatments;
 
 /// The time that a process which outlives the program may take to exit.
@@ -73,7 +73,7 @@ pub(super) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     external_program::kill_children();
     drop(folders);
     match after {
-        Err(why) if succeeded(&answer) => why.into(),
+        Err(reason) if succeeded(&answer) => reason.into(),
         // The failure of the run itself is more useful.
         _ => answer,
     }
@@ -147,8 +147,8 @@ impl ProgramRun<'_> {
         answer
     }
 
-    fn failure(&self, why: &[&str]) -> Event {
-        failure(self.id, why.concat())
+    fn failure(&self, reason: &[&str]) -> Event {
+        failure(self.id, reason.concat())
     }
 
     fn set_variable(&self, name: &str, value: OsString) -> Result<(), Event> {
@@ -187,7 +187,7 @@ impl ProgramRun<'_> {
                 .reap()
                 .map_err(|error| self.command_failure(lead, command, "waited for", error))?;
             child.drain_output();
-            self.check_end(lead, command, &child, end.how, &[])?;
+            self.check_end(lead, command, &child, end.termination, &[])?;
         }
         Ok(())
     }
@@ -220,16 +220,16 @@ impl ProgramRun<'_> {
         lead: &str,
         command: &[String],
         child: &ExternalProgram,
-        how: Termination,
+        termination: Termination,
         statuses: &[i32],
     ) -> Result<(), Event> {
         let statuses = if statuses.is_empty() { &[0] } else { statuses };
-        match how {
+        match termination {
             Termination::Exited(status) if statuses.contains(&status) => Ok(()),
             _ => {
-                let how = external_program::describe_end(how, &self.program.limits);
+                let termination = external_program::describe_end(termination, &self.program.limits);
                 let last = child.output.tail_clause(": ");
-                Err(self.failure(&[lead, &quoted_command(command), " ", &how, &last]))
+                Err(self.failure(&[lead, &quoted_command(command), " ", &termination, &last]))
             }
         }
     }
@@ -314,13 +314,15 @@ impl ProgramRun<'_> {
     fn companion_failure(&self, companion: &CompanionProgram, child: &ExternalProgram) -> Event {
         let (lead, command) = ("companion: ", &companion.command);
         match child.reap() {
-            Ok(ProgramEnd { how: Termination::Exited(0), .. }) => {
+            Ok(ProgramEnd { termination: Termination::Exited(0), .. }) => {
                 self.failure(&[lead, &quoted_command(command), " exited without writing a line"])
             }
-            Ok(ProgramEnd { how, .. }) => match self.check_end(lead, command, child, how, &[]) {
-                Err(why) => why,
-                Ok(()) => self.failure(&[lead, &quoted_command(command)]),
-            },
+            Ok(ProgramEnd { termination, .. }) => {
+                match self.check_end(lead, command, child, termination, &[]) {
+                    Err(reason) => reason,
+                    Ok(()) => self.failure(&[lead, &quoted_command(command)]),
+                }
+            }
             Err(error) => self.command_failure(lead, command, "waited for", error),
         }
     }
@@ -334,9 +336,9 @@ impl ProgramRun<'_> {
         let early = process::wait(WaitTarget::Child(child.pid), false);
         process::kill_group(child.pid);
         match early {
-            Ok(Some(how)) => {
+            Ok(Some(EndedChild { termination, .. })) => {
                 child.drain_output();
-                self.check_end("companion: ", &companion.command, &child, how, &[])
+                self.check_end("companion: ", &companion.command, &child, termination, &[])
             }
             _ => Ok(()),
         }
@@ -369,7 +371,7 @@ impl ProgramRun<'_> {
             let written = writer.take().map(|mut writer: File| writer.write_all(&line));
             i32::from(!matches!(written, Some(Ok(()))))
         });
-        let running = started.map_err(|why| refusal(id, why))?;
+        let running = started.map_err(|reason| refusal(id, reason))?;
         drop(writer);
         // The fork stops a timed program itself, in time; a tracer only waits, and must be killed.
         let grace = if counts { Duration::ZERO } else { 2 * CLEANUP_TIME };
@@ -394,8 +396,10 @@ impl ProgramRun<'_> {
         }
         match running.wait() {
             Ok(Termination::Exited(0)) => Ok(Answer::Line(line)),
-            Ok(how) => Err(self.failure(&["the worker ", &describe_end(how, applied)])),
-            Err(why) => Err(refusal(id, why)),
+            Ok(termination) => {
+                Err(self.failure(&["the worker ", &describe_end(termination, applied)]))
+            }
+            Err(reason) => Err(refusal(id, reason)),
         }
     }
 
@@ -435,7 +439,7 @@ impl ProgramRun<'_> {
             }
         };
         let ended = ended.inspect_err(|_| drop(external_program::kill_children()));
-        let ProgramEnd { how, mut usage, ended_ns } =
+        let ProgramEnd { termination, mut usage, ended_ns } =
             ended.map_err(|error| self.command_failure("", command, "waited for", error))?;
         let grace_limit =
             WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
@@ -456,7 +460,7 @@ impl ProgramRun<'_> {
         if child.output.bytes > max_bytes {
             return Err(self.interruption("", command, "", WaitResult::Output));
         }
-        self.check_end("", command, &child, how, &program.ok_statuses)?;
+        self.check_end("", command, &child, termination, &program.ok_statuses)?;
         if let Some(left) = external_program::describe_leftovers(&names) {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }

@@ -15,8 +15,8 @@ use crate::treatments::MonitorPage;
 
 /// Runs the closure with the stack moved by less than a page, so that its position differs from
 /// worker to worker.
-pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, what: &mut dyn FnMut() -> R) -> R {
-    stack_offset::with_stack_offset(Seed::new(!spec.seed).below(4_096), what)
+pub(super) fn with_stack_offset<R>(spec: &WorkerSpec, action: &mut dyn FnMut() -> R) -> R {
+    stack_offset::with_stack_offset(Seed::new(!spec.seed).below(4_096), action)
 }
 
 /// The number of monitor wakeups per op, measured over untimed ops; `None` without a monitor.
@@ -65,8 +65,8 @@ pub(super) fn check_group_limit(id: u64, plan: &BatchPlan, groups: u32) -> Resul
     if groups <= plan.groups {
         return Ok(());
     }
-    let why = format!("{groups} groups were requested; there is room for {}", plan.groups);
-    Err(failure(id, why))
+    let reason = format!("{groups} groups were requested; there is room for {}", plan.groups);
+    Err(failure(id, reason))
 }
 
 /// The disturbance counters of the measured CPU; `None` if the worker is not pinned.

@@ -31,11 +31,11 @@ pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     let treatments = arm_treatments(spec);
     if treatments.applied.iter().any(AppliedTreatment::has_monitor) {
         let under = treatments::names(treatments.applied);
-        let why = format!(
+        let reason = format!(
             "calls cannot be counted under {under}: a tracer counts them, and a process can have \
              only one monitor"
         );
-        return failure(id, why).into();
+        return failure(id, reason).into();
     }
     let traced = trace_copy(spec, line);
     treatments::remove_groups(&treatments);
@@ -61,8 +61,8 @@ pub fn run_traced_job() -> Result<(), Errno> {
     if let Err(error) = ptrace::request_tracing() {
         return wire.send(&failure(id, format!("ptrace is refused: {error}")));
     }
-    if let Err(why) = treatments::install(&arm_treatments(&spec)) {
-        return wire.send(&refusal(id, why));
+    if let Err(reason) = treatments::install(&arm_treatments(&spec)) {
+        return wire.send(&refusal(id, reason));
     }
     let done = match &spec.subject {
         Subject::Case(_) => run_counted_ops(id, &spec),
@@ -155,8 +155,8 @@ fn trace_copy(spec: &WorkerSpec, line: &[u8]) -> Result<TracedCopy, Errno> {
                 let _ = ptrace::resume(task, signal);
             }
             match ptrace::next_stop() {
-                Ok(TaskStop { task, stop: Stop::Ended(how) }) if task == pid => {
-                    calls.ended(how);
+                Ok(TaskStop { task, stop: Stop::Ended(termination) }) if task == pid => {
+                    calls.ended(termination);
                     break;
                 }
                 Ok(TaskStop { task, stop: Stop::Ended(_) }) => calls.remove_task(task),

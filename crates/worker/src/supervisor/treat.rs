@@ -67,7 +67,7 @@ fn run(mut treatment_set: TreatmentSet, command: Vec<OsString>) -> u8 {
     if attached.is_empty() && applied.iter().all(is_simple) {
         return match treatments::install(&treatments) {
             Ok(()) => exec(&command, applied),
-            Err(why) => report_refusal(&why),
+            Err(reason) => report_refusal(&reason),
         };
     }
     let has_group = applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
@@ -96,7 +96,7 @@ fn run(mut treatment_set: TreatmentSet, command: Vec<OsString>) -> u8 {
     match ended {
         Ok(Termination::Exited(status)) => status as u8,
         Ok(Termination::Killed(by)) => report_signal(by, &command, applied),
-        Err(why) => report_refusal(&why),
+        Err(reason) => report_refusal(&reason),
     }
 }
 
@@ -141,7 +141,7 @@ fn printable(word: &OsString) -> String {
 fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
     let status = EXIT_SIGNAL_BASE + by as u8;
     let has_filter = applied.iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }));
-    let why = match by {
+    let reason = match by {
         libc::SIGINT | libc::SIGPIPE => return status,
         libc::SIGSYS if has_filter => {
             ": its seccomp filter forbids a system call that it made\n  hint: the action \
@@ -150,11 +150,11 @@ fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) ->
         _ => "",
     };
     let program = command.first().map(printable).unwrap_or_default();
-    report_error(status, &format!("`{program}` was killed by {}{why}", signal::name(by)))
+    report_error(status, &format!("`{program}` was killed by {}{reason}", signal::name(by)))
 }
 
-fn report_refusal(why: &Refusal) -> u8 {
-    let (Refusal::Unavailable(message) | Refusal::Failed(message)) = why;
+fn report_refusal(reason: &Refusal) -> u8 {
+    let (Refusal::Unavailable(message) | Refusal::Failed(message)) = reason;
     report_error(EXIT_TREATMENT_FAILED, message)
 }
 
@@ -178,7 +178,7 @@ struct CleanupProcess {
 struct CleanupEvent {
     event: EventKind,
     missing: Option<String>,
-    why: Option<String>,
+    reason: Option<String>,
     counted: Option<u64>,
 }
 
@@ -255,7 +255,7 @@ impl CleanupProcess {
 
 /// Why the cleanup process failed.
 fn failure_text(event: Option<CleanupEvent>) -> String {
-    let message = event.and_then(|event| event.missing.or(event.why));
+    let message = event.and_then(|event| event.missing.or(event.reason));
     message.unwrap_or_else(|| "the cleanup process was killed".to_owned())
 }
 

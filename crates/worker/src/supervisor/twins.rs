@@ -71,8 +71,8 @@ pub(super) fn measure_twins(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Resu
         affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
     }
     // Read from outside: an arm under a filter might be refused or killed for asking.
-    let of_arms = (0..arms).map(|arm| running.iter().find(|running| running.number == arm));
-    let speculation = of_arms.map(|arm| process::speculation_status(arm?.process.pid())).collect();
+    let in_order = (0..arms).map(|arm| running.iter().find(|running| running.number == arm));
+    let speculation = in_order.map(|arm| process::speculation_status(arm?.process.pid())).collect();
     send_ready(id, wire)?;
     let mut rounds = 0;
     let before = system_counters(spec);
@@ -119,11 +119,11 @@ impl TwinWorker<'_> {
             // Closes the inherited pipes, so that each arm has the same number of descriptors.
             others.close_pipes();
             let Some(mut tokens) = tokens.take() else { return 1 };
-            let Err(why) = self.run_arm(arm, page, &mut tokens) else { return 0 };
-            let words = serde_json::to_vec(&with_arm(why, arm)).unwrap_or_default();
+            let Err(reason) = self.run_arm(arm, page, &mut tokens) else { return 0 };
+            let words = serde_json::to_vec(&with_arm(reason, arm)).unwrap_or_default();
             i32::from(tokens.send_message(&words).is_err())
         });
-        let process = started.map_err(|why| with_arm(refusal(id, why), arm))?;
+        let process = started.map_err(|reason| with_arm(refusal(id, reason), arm))?;
         let running = RunningArm { number: arm, process };
         drop(tokens);
         match pipes.receive() {
@@ -142,11 +142,11 @@ impl TwinWorker<'_> {
             FailedArm { number, .. } => number,
         };
         let exited = running.iter_mut().find(|running| running.number == arm);
-        let how = match exited.map(|arm| arm.process.reap()) {
-            Some(Ok(how)) => describe_end(how, self.spec.treatments_of(arm)),
+        let end = match exited.map(|arm| arm.process.reap()) {
+            Some(Ok(end)) => describe_end(end, self.spec.treatments_of(arm)),
             _ => "has disappeared".to_owned(),
         };
-        with_arm(failure(self.id, format!("a twin exited: arm {arm} {how}")), arm).into()
+        with_arm(failure(self.id, format!("a twin exited: arm {arm} {end}")), arm).into()
     }
 
     /// Runs an arm, in its own process.
@@ -205,8 +205,8 @@ impl ArmProcess<'_, '_> {
 /// The same event, for this arm.
 fn with_arm(event: Event, of: u8) -> Event {
     match event {
-        Event::Failed { id, at_op, reason: why, errno, .. } => {
-            Event::Failed { id, at_op, reason: why, errno, arm: Some(of) }
+        Event::Failed { id, at_op, reason, errno, .. } => {
+            Event::Failed { id, at_op, reason, errno, arm: Some(of) }
         }
         Event::Skipped { id, missing, .. } => Event::Skipped { id, missing, arm: Some(of) },
         other => other,

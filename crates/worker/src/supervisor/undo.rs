@@ -35,8 +35,8 @@ impl Undo {
     pub(super) fn with_scratch() -> Self {
         let temporary = std::env::temp_dir();
         // A current directory that has been removed is still `.`, and empty.
-        let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        remove_stale_sessions(&temporary, &here);
+        let user_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        remove_stale_sessions(&temporary, &user_directory);
         system::remove_stale_instances();
         // PID 1 of a virtual machine passes a fixed name, so that it is always the same.
         let named = std::env::args().nth(2).filter(|name| is_session_name(name));
@@ -54,13 +54,7 @@ impl Undo {
             alive.map(|alive| (mark, Some(folder), Some(alive)))
         });
         let (mark, scratch, _alive) = made.unwrap_or_else(|| (fresh(), None, None));
-        Self {
-            groups: BTreeMap::new(),
-            scratch,
-            _lock: _alive,
-            session_name: mark,
-            user_directory: here,
-        }
+        Self { groups: BTreeMap::new(), scratch, _lock: _alive, session_name: mark, user_directory }
     }
 
     /// The arguments of a job: the session name, and the user's directory.
@@ -145,7 +139,7 @@ fn lock_directory(folder: &Path) -> Result<File, Errno> {
 
 /// Removes the leftovers of this user's dead sessions: their unlocked directories among the
 /// temporary ones, and what carries their names elsewhere.
-fn remove_stale_sessions(temporary: &Path, here: &Path) {
+fn remove_stale_sessions(temporary: &Path, user_directory: &Path) {
     let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -153,7 +147,7 @@ fn remove_stale_sessions(temporary: &Path, here: &Path) {
         // A real directory, owned by this user.
         let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == user);
         if let (true, Ok(_lock)) = (own, lock_directory(&entry.path())) {
-            location::remove_all_leftovers(name, here);
+            location::remove_all_leftovers(name, user_directory);
             treatments::remove_all_leftovers(name);
             // Best effort: errors have no receiver.
             let _ = fs::remove_dir_all(entry.path());
@@ -182,24 +176,24 @@ mod tests {
     fn leftovers_of_a_killed_session_are_removed_and_those_of_others_stay() {
         let temporary =
             std::env::temp_dir().join(format!("oscost-test-sweep-{}", monotonic_raw_ns()));
-        let here = temporary.join("here");
-        fs::create_dir_all(&here).unwrap();
+        let user_directory = temporary.join("here");
+        fs::create_dir_all(&user_directory).unwrap();
         let [dead, alive, other] = ["oscost-7-ab1", "oscost-8-ab2", "oscost-test-Xy"];
         for name in [dead, alive, other] {
             fs::create_dir(temporary.join(name)).unwrap();
         }
         fs::write(temporary.join(dead).join("left"), "x").unwrap();
-        fs::create_dir(here.join(format!("{dead}-99"))).unwrap();
-        fs::write(here.join(format!("{alive}-99")), "x").unwrap();
+        fs::create_dir(user_directory.join(format!("{dead}-99"))).unwrap();
+        fs::write(user_directory.join(format!("{alive}-99")), "x").unwrap();
         let lock = lock_directory(&temporary.join(alive)).unwrap();
-        remove_stale_sessions(&temporary, &here);
-        let there = |path: PathBuf| path.exists();
-        assert!(!there(temporary.join(dead)) && !there(here.join("oscost-7-ab1-99")));
-        assert!(there(temporary.join(alive)) && there(here.join("oscost-8-ab2-99")));
-        assert!(there(temporary.join(other)));
+        remove_stale_sessions(&temporary, &user_directory);
+        let exists = |path: PathBuf| path.exists();
+        assert!(!exists(temporary.join(dead)) && !exists(user_directory.join("oscost-7-ab1-99")));
+        assert!(exists(temporary.join(alive)) && exists(user_directory.join("oscost-8-ab2-99")));
+        assert!(exists(temporary.join(other)));
         drop(lock);
-        remove_stale_sessions(&temporary, &here);
-        assert!(!there(temporary.join(alive)) && !there(here.join("oscost-8-ab2-99")));
+        remove_stale_sessions(&temporary, &user_directory);
+        assert!(!exists(temporary.join(alive)) && !exists(user_directory.join("oscost-8-ab2-99")));
         fs::remove_dir_all(temporary).unwrap();
     }
 

@@ -81,8 +81,8 @@ fn add_nice(increment: i32) -> Result<(), Refusal> {
     let before = getpriority_process(None).map_err(|error| refusal(error.into(), &act, root))?;
     let nice_value = before.saturating_add(increment);
     if !(-20..=19).contains(&nice_value) {
-        let why = format!("cannot {act}: a nice value of {nice_value} is outside -20 to 19");
-        return Err(Refusal::Failed(why));
+        let reason = format!("cannot {act}: a nice value of {nice_value} is outside -20 to 19");
+        return Err(Refusal::Failed(reason));
     }
     setpriority_process(None, nice_value).map_err(|error| refusal(error.into(), &act, root))
 }

@@ -154,11 +154,11 @@ struct CreatedGroup {
 }
 
 fn cgroup_refusal(error: &Error, what: &str) -> Refusal {
-    let why = match error.kind() {
+    let reason = match error.kind() {
         ErrorKind::NotFound => "it is not mounted, or not enabled for new groups".to_owned(),
         _ => error.to_string(),
     };
-    Refusal::Unavailable(format!("cannot create {what}: {why}; {HINT}"))
+    Refusal::Unavailable(format!("cannot create {what}: {reason}; {HINT}"))
 }
 
 /// The file that sets a limit, and the text that is written to it.

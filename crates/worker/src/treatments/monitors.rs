@@ -25,7 +25,7 @@ use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::probe::monitor::{self, StopConditions};
 use crate::kernel::probe::seccomp::Listener;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Termination, WaitTarget};
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 
 /// The interval at which a word that another process sets is polled.
 const POLL_INTERVAL: Duration = Duration::from_micros(20);
@@ -50,8 +50,8 @@ impl TreatedProcess {
 
     /// Waits for its end.
     pub fn wait(mut self) -> Result<Termination, Refusal> {
-        let how = self.reap();
-        how.map_err(|error| refusal(error, "wait for the treated process", "try again"))
+        let termination = self.reap();
+        termination.map_err(|error| refusal(error, "wait for the treated process", "try again"))
     }
 
     /// Waits for its end, once.
@@ -61,8 +61,8 @@ impl TreatedProcess {
         }
         let outermost = process::wait(WaitTarget::Child(self.child), true)?;
         self.is_reaped = true;
-        let how = self.page.end().or(outermost);
-        how.ok_or(Errno::ECHILD)
+        let termination = self.page.end().or(outermost.map(|ended| ended.termination));
+        termination.ok_or(Errno::ECHILD)
     }
 }
 
@@ -172,8 +172,8 @@ impl ProcessChain<'_> {
     }
 
     /// Reports why the treatments cannot be applied; this process exits next.
-    fn report(&mut self, why: &Refusal) -> i32 {
-        let (kind, report_reader) = match why {
+    fn report(&mut self, reason: &Refusal) -> i32 {
+        let (kind, report_reader) = match reason {
             Refusal::Unavailable(report_reader) => (UNAVAILABLE, report_reader),
             Refusal::Failed(report_reader) => (FAILED, report_reader),
         };
@@ -261,8 +261,8 @@ impl ProcessChain<'_> {
             monitor::follow(child, stops, self.wakeup_counter(TRACER_WAKEUPS))
         });
         match traced {
-            Ok(how) => {
-                self.page.set_end(how);
+            Ok(termination) => {
+                self.page.set_end(termination);
                 0
             }
             Err(error) => self.report(&refusal(
@@ -282,8 +282,8 @@ impl ProcessChain<'_> {
         }
         let all = self.treatments.applied.iter();
         let applied = all.clone().try_for_each(|one| apply(one, self.group, self.page));
-        if let Err(why) = applied {
-            return self.report(&why);
+        if let Err(reason) = applied {
+            return self.report(&reason);
         }
         self.report = None;
         (self.body)(self.page)
@@ -291,10 +291,10 @@ impl ProcessChain<'_> {
 
     /// Reaps the child; if it is the measured process, stores how it ended.
     fn reap(&mut self, child: u32) -> Result<(), Errno> {
-        if let Some(how) = process::wait(WaitTarget::Child(child), true)?
+        if let Some(EndedChild { termination, .. }) = process::wait(WaitTarget::Child(child), true)?
             && child == self.page.get(MEASURED)
         {
-            self.page.set_end(how);
+            self.page.set_end(termination);
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ fn a_monitor_wakes_exactly_as_often_as_documented() {
         ),
     ] {
         in_own_process(|| match stops(&applied) {
-            Err(Refusal::Unavailable(why)) => eprintln!("cannot run here: {why}"),
+            Err(Refusal::Unavailable(reason)) => eprintln!("cannot run here: {reason}"),
             other => assert_eq!(other, Ok(Termination::Exited(23 * each)), "{applied:?}"),
         });
     }
@@ -63,11 +63,11 @@ fn a_refused_treatment_gives_its_reason_and_leaves_no_process() {
     ];
     for (applied, words) in failing {
         in_own_process(|| {
-            let why = match run(&under(&applied), &mut |_| 0) {
-                Err(Refusal::Failed(why) | Refusal::Unavailable(why)) => why,
+            let reason = match run(&under(&applied), &mut |_| 0) {
+                Err(Refusal::Failed(reason) | Refusal::Unavailable(reason)) => reason,
                 Ok(other) => panic!("{applied:?}: {other:?}"),
             };
-            assert!(why.contains(words), "{why}");
+            assert!(reason.contains(words), "{reason}");
             assert_eq!(crate::kernel::process::children(), [0u32; 0]);
         });
     }

@@ -352,7 +352,7 @@ pub(crate) const CLOCK: Calibration = Calibration {
 /// The reason of a failed job.
 pub(crate) fn failure_reason(event: Event) -> String {
     match event {
-        Event::Failed { reason: why, .. } => why,
+        Event::Failed { reason, .. } => reason,
         other => panic!("it should have failed: {other:?}"),
     }
 }

@@ -14,7 +14,7 @@ fn lacking(definition: &Definition, point: &Point) -> Option<String> {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     needs.map(|need| &need.requirement).find_map(|what| match what {
         Requirement::Resource(offer) => resources::missing(*offer),
-        Requirement::Undefined(why) => Some(why.clone()),
+        Requirement::Undefined(reason) => Some(reason.clone()),
         other => panic!("{}: {other:?} is not a need of these families", definition.id),
     })
 }

@@ -38,8 +38,8 @@ fn started(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
             eprintln!("{case} cannot run here: {missing}");
             None
         }
-        Event::Failed { reason: why, .. } if why.starts_with("pin to CPU") => {
-            eprintln!("{case} cannot run here: {why}");
+        Event::Failed { reason, .. } if reason.starts_with("pin to CPU") => {
+            eprintln!("{case} cannot run here: {reason}");
             None
         }
         other => panic!("{case}: {other:?}"),
@@ -75,8 +75,8 @@ fn a_killed_worker_takes_its_peer_and_its_queues_along_and_a_killed_peer_fails_i
         let Some((pid, peer)) = started(&mut session, id + 1, &case) else { continue };
         session.go(id + 1, ENDLESS);
         signal(peer, "KILL");
-        let why = failure_reason(session.event());
-        assert!(why.contains("the peer was killed"), "{case}: {why}");
+        let reason = failure_reason(session.event());
+        assert!(reason.contains("the peer was killed"), "{case}: {reason}");
         wait_until_gone(&session, &case);
         assert_eq!(queues(&session, pid), 0, "{case}");
     }
@@ -105,7 +105,7 @@ fn l12_every_means_makes_exactly_its_calls_at_either_end_and_no_others() {
                 eprintln!("{text}: {missing}");
                 continue;
             }
-            Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => return,
+            Event::Failed { reason, .. } if reason.contains("ptrace is refused") => return,
             other => panic!("{text}: {other:?}"),
         };
         // Of what moves bytes the calls are those of a message.

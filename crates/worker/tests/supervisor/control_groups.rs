@@ -54,8 +54,8 @@ fn a_control_group_contains_its_process_and_is_removed_however_that_ends() {
             "killed worker" => {
                 session.go(1, ENDLESS - 5);
                 signal(pid, "KILL");
-                let why = failure_reason(session.event());
-                assert_eq!(why, "the worker was killed by SIGKILL under cgroup");
+                let reason = failure_reason(session.event());
+                assert_eq!(reason, "the worker was killed by SIGKILL under cgroup");
             }
             "killed job" => {
                 session.go(1, ENDLESS - 5);

@@ -31,8 +31,8 @@ fn counted(session: &mut Session, id: u64, case: &str, ops: u64) -> Option<Event
         event = count(&spec);
     }
     match event {
-        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
-            eprintln!("cannot run here: {why}");
+        Event::Failed { reason, .. } if reason.contains("ptrace is refused") => {
+            eprintln!("cannot run here: {reason}");
             None
         }
         event => Some(event),
@@ -232,6 +232,6 @@ fn a_task_other_than_counting_is_refused() {
     let Some(event) = counted(&mut session, 2, "syscall/no-such-thing", OPS) else {
         return;
     };
-    let why = failure_reason(event);
-    assert_eq!(why, "`syscall/no-such-thing` is not in this worker's catalog");
+    let reason = failure_reason(event);
+    assert_eq!(reason, "`syscall/no-such-thing` is not in this worker's catalog");
 }

@@ -121,8 +121,8 @@ fn calls_of_cold_passes_are_counted_per_read() {
             assert_eq!(count.ops, 23 * 256, "whole passes");
             assert_eq!(count.own.into_iter().collect::<Vec<_>>(), [("read".into(), 23 * 256)]);
         }
-        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
-            eprintln!("cannot run here: {why}");
+        Event::Failed { reason, .. } if reason.contains("ptrace is refused") => {
+            eprintln!("cannot run here: {reason}");
         }
         Event::Skipped { missing, .. } => eprintln!("cannot run here: {missing}"),
         other => panic!("it should be counted: {other:?}"),

@@ -79,8 +79,8 @@ fn monitors_and_arms_exit_however_the_worker_ends() {
             }
             match end {
                 "measured" | "monitor" | "worker" => {
-                    let why = failure_reason(session.event());
-                    assert!(why.contains("SIGKILL"), "{end} of {monitor:?}: {why}");
+                    let reason = failure_reason(session.event());
+                    assert!(reason.contains("SIGKILL"), "{end} of {monitor:?}: {reason}");
                 }
                 "peer" => {
                     let event = session.event();

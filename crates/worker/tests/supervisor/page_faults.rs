@@ -203,8 +203,8 @@ fn a_count_is_split_if_a_batch_cannot_have_all_ops() {
             assert_eq!(count.ops, 23 * 512);
             assert_eq!(count.own.into_iter().collect::<Vec<_>>(), [("mmap".into(), 23 * 32)]);
         }
-        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
-            eprintln!("cannot run here: {why}");
+        Event::Failed { reason: message, .. } if message.contains("ptrace is refused") => {
+            eprintln!("cannot run here: {message}");
         }
         other => panic!("it should be counted: {other:?}"),
     }
@@ -254,8 +254,8 @@ fn a_child_that_dies_fails_the_case() {
             }
             !workers.contains(&pid)
         });
-        let why = failure_reason(session.event());
-        assert!(why.contains(reason), "{case}: {why}");
+        let message = failure_reason(session.event());
+        assert!(message.contains(reason), "{case}: {message}");
         wait_until_gone(&session, case);
     }
 }

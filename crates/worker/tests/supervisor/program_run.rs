@@ -84,7 +84,7 @@ fn a_successful_program_reports_its_time_usage_and_output() {
 }
 
 #[test]
-fn of_long_output_the_end_is_kept_and_all_lines_are_counted() {
+fn the_end_of_long_output_is_kept_and_all_its_lines_are_counted() {
     let mut session = Session::start();
     let result = ran(event(&mut session, 1, program("seq 200000")));
     assert_eq!(result.lines, Some(200_000));
@@ -100,31 +100,34 @@ fn binary_output_is_read_and_printed_safely() {
     let mut session = Session::start();
     let result = ran(event(&mut session, 1, program(r"printf 'a\377\000b\n'")));
     assert_eq!(result.output, "a\u{FFFD}\0b\n");
-    let why = failure_reason(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
-    assert!(why.ends_with("exited with status 1: a\u{FFFD}\\u{1b}[1mb"), "{why}");
+    let reason =
+        failure_reason(event(&mut session, 2, program(r"printf 'a\377\033[1mb\n'; exit 1")));
+    assert!(reason.ends_with("exited with status 1: a\u{FFFD}\\u{1b}[1mb"), "{reason}");
 }
 
 #[test]
 fn a_failed_program_is_reported_with_its_last_output() {
     let mut session = Session::start();
-    let why =
+    let reason =
         failure_reason(event(&mut session, 1, program("seq 9; echo it is broken >&2; exit 2")));
-    assert!(why.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` exited with status 2: "));
-    assert!(why.contains("it is broken") && !why.contains("1;"), "{why}");
-    let why = failure_reason(event(&mut session, 2, program("kill -SEGV $$")));
-    assert_eq!(why, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
+    assert!(
+        reason.starts_with("`sh -c seq 9; echo it is broken >&2; exit 2` exited with status 2: ")
+    );
+    assert!(reason.contains("it is broken") && !reason.contains("1;"), "{reason}");
+    let reason = failure_reason(event(&mut session, 2, program("kill -SEGV $$")));
+    assert_eq!(reason, "`sh -c kill -SEGV $$` was killed by SIGSEGV");
     for (id, command) in
         (3..).zip([words(&["no-such-program"]), words(&["./not-here-either"]), vec![]])
     {
-        let why =
+        let reason =
             failure_reason(event(&mut session, id, Program { command, ..Program::default() }));
-        assert!(why.contains("cannot be started: No such file or directory"), "{why}");
+        assert!(reason.contains("cannot be started: No such file or directory"), "{reason}");
     }
     // Its own success statuses are no failures.
     let well = Program { ok_statuses: vec![0, 3], ..program("exit 3") };
     ran(event(&mut session, 6, well.clone()));
-    let why = failure_reason(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
-    assert_eq!(why, "`sh -c exit 4` exited with status 4");
+    let reason = failure_reason(event(&mut session, 7, Program { command: sh("exit 4"), ..well }));
+    assert_eq!(reason, "`sh -c exit 4` exited with status 4");
     session.check_responsive(8);
 }
 
@@ -134,8 +137,8 @@ fn a_program_that_exceeds_a_limit_is_killed_and_the_limit_is_named() {
     let short = ProgramLimits { seconds: 1, ..ProgramLimits::default() };
     let hangs = Program { limits: short, ..program("echo so far; sleep 1000 & sleep 1000") };
     match event(&mut session, 1, hangs) {
-        Event::TimedOut { after_ms: 1_000, reason: Some(why), .. } => assert_eq!(
-            why,
+        Event::TimedOut { after_ms: 1_000, reason: Some(reason), .. } => assert_eq!(
+            reason,
             "`sh -c echo so far; sleep 1000 & sleep 1000` exceeded its time limit of 1 s; last \
              output: so far"
         ),
@@ -143,36 +146,37 @@ fn a_program_that_exceeds_a_limit_is_killed_and_the_limit_is_named() {
     }
     let output_mib = ProgramLimits { output_mib: 1, ..ProgramLimits::default() };
     for (id, script) in [(2, "yes"), (3, "yes >&2 & setsid yes & wait")] {
-        let why = failure_reason(event(
+        let reason = failure_reason(event(
             &mut session,
             id,
             Program { limits: output_mib, ..program(script) },
         ));
-        assert_eq!(why, format!("`sh -c {script}` exceeded its output limit of 1 MiB"));
+        assert_eq!(reason, format!("`sh -c {script}` exceeded its output limit of 1 MiB"));
     }
     let file_mib = ProgramLimits { file_mib: Some(1), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=big bs=1M count=2";
-    let why =
+    let reason =
         failure_reason(event(&mut session, 4, Program { limits: file_mib, ..program(script) }));
-    assert!(why.contains("SIGXFSZ: a file exceeded its limit of 1 MiB"), "{why}");
+    assert!(reason.contains("SIGXFSZ: a file exceeded its limit of 1 MiB"), "{reason}");
     let memory_mib = ProgramLimits { memory_mib: Some(100), ..ProgramLimits::default() };
     let script = "exec dd if=/dev/zero of=/dev/null bs=200M count=1";
-    let why =
+    let reason =
         failure_reason(event(&mut session, 5, Program { limits: memory_mib, ..program(script) }));
-    assert!(why.contains("exited with status 1"), "{why}");
+    assert!(reason.contains("exited with status 1"), "{reason}");
 }
 
 #[test]
 fn a_program_that_leaves_processes_behind_has_failed_and_they_are_killed() {
     let mut session = Session::start();
-    let why = failure_reason(event(
+    let reason = failure_reason(event(
         &mut session,
         1,
         program("(setsid sleep 1000 &); sleep 1000 & sleep 0.1"),
     ));
-    assert!(why.ends_with(" left 2 processes running: `sleep`, `sleep`"), "{why}");
-    let why = failure_reason(event(&mut session, 2, program("setsid sh -c 'sleep 1000 & wait' &")));
-    assert!(why.contains(" left 2 processes running: `sh`, `sleep`"), "{why}");
+    assert!(reason.ends_with(" left 2 processes running: `sleep`, `sleep`"), "{reason}");
+    let reason =
+        failure_reason(event(&mut session, 2, program("setsid sh -c 'sleep 1000 & wait' &")));
+    assert!(reason.contains(" left 2 processes running: `sh`, `sleep`"), "{reason}");
     // A background process that exits soon is no failure, and its usage counts.
     let busy = "(i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo done) & exit 0";
     let result = ran(event(&mut session, 3, program(busy)));
@@ -202,12 +206,12 @@ fn a_program_runs_in_a_private_directory_that_is_removed() {
     assert_eq!(result.output.trim_end(), folder.path().to_str().unwrap());
     assert!(folder.path().join("kept").exists());
     let nowhere = Some("/no/such/folder".to_owned());
-    let why = failure_reason(event(
+    let reason = failure_reason(event(
         &mut session,
         3,
         Program { working_directory: nowhere, ..program("pwd") },
     ));
-    assert!(why.contains("No such file or directory"), "{why}");
+    assert!(reason.contains("No such file or directory"), "{reason}");
 }
 
 #[test]
@@ -247,8 +251,11 @@ fn commands_before_and_after_run_in_order_and_must_succeed() {
         (5, &["a"], "printf 'run ' >> log; exit 9", &["bad"], "`sh -c printf", "a-x run bad-x "),
     ] {
         fs::remove_file(folder.path().join("log")).unwrap();
-        let why = failure_reason(event(&mut session, id, with(before, script, after)));
-        assert!(why.starts_with(expected) && why.contains(" exited with status "), "{id}: {why}");
+        let reason = failure_reason(event(&mut session, id, with(before, script, after)));
+        assert!(
+            reason.starts_with(expected) && reason.contains(" exited with status "),
+            "{id}: {reason}"
+        );
         assert_eq!(log(), logged, "{id}");
     }
     // A command that hangs is ended by the time limit of the run.
@@ -258,8 +265,8 @@ fn commands_before_and_after_run_in_order_and_must_succeed() {
         ..with(&[], "true", &["c"])
     };
     match event(&mut session, 6, hangs) {
-        Event::TimedOut { after_ms: 1_000, reason: Some(why), .. } => {
-            assert_eq!(why, "command before it: `sleep 1000` exceeded its time limit of 1 s");
+        Event::TimedOut { after_ms: 1_000, reason: Some(reason), .. } => {
+            assert_eq!(reason, "command before it: `sleep 1000` exceeded its time limit of 1 s");
         }
         other => panic!("{other:?}"),
     }
@@ -274,8 +281,9 @@ fn an_invalid_variable_is_refused() {
     let mut session = Session::start();
     for (id, name, value) in [(1, "", "x"), (2, "a=b", "x"), (3, "a", "x\0y")] {
         let variables = [(name.to_owned(), value.to_owned())].into();
-        let why = failure_reason(event(&mut session, id, Program { variables, ..program("true") }));
-        assert_eq!(why, format!("cannot set the variable `{name}` to this value"));
+        let reason =
+            failure_reason(event(&mut session, id, Program { variables, ..program("true") }));
+        assert_eq!(reason, format!("cannot set the variable `{name}` to this value"));
     }
 }
 
@@ -304,17 +312,17 @@ fn a_companion_passes_its_first_line_to_the_program_and_is_ended_with_it() {
         Program { companion: companion_running("echo 1; echo > gone"), ..program(until_gone) };
     ran(event(&mut session, 2, ends.clone()));
     let fails = Program { companion: companion_running("echo 1; echo > gone; exit 5"), ..ends };
-    let why = failure_reason(event(&mut session, 3, fails));
-    assert!(why.starts_with("companion: `sh -c echo 1; "), "{why}");
-    assert!(why.contains(" exited with status 5"), "{why}");
+    let reason = failure_reason(event(&mut session, 3, fails));
+    assert!(reason.starts_with("companion: `sh -c echo 1; "), "{reason}");
+    assert!(reason.contains(" exited with status 5"), "{reason}");
     // It must write a line.
     for (id, script, what) in [
         (4, "echo no room >&2; exit 6", "exited with status 6: no room"),
         (5, "true", "exited without writing a line"),
     ] {
         let result = Program { companion: companion_running(script), ..program("true") };
-        let why = failure_reason(event(&mut session, id, result));
-        assert_eq!(why, format!("companion: `sh -c {script}` {what}"));
+        let reason = failure_reason(event(&mut session, id, result));
+        assert_eq!(reason, format!("companion: `sh -c {script}` {what}"));
     }
     let silent = Program {
         companion: companion_running("sleep 1000"),
@@ -332,7 +340,7 @@ fn sleepers(session: &Session) -> usize {
 }
 
 #[test]
-fn a_program_run_leaves_no_process_whichever_is_killed() {
+fn a_program_run_leaves_no_process_if_any_of_its_processes_is_killed() {
     // Daemons of the companion and of the program: in sessions of their own, reparented.
     let script = "(setsid sh -c 'sleep 1000 & sleep 1000' &); echo > up; sleep 1000";
     let folder = Folder::new();
@@ -455,8 +463,8 @@ fn an_ordinary_user_runs_programs_too() {
     let script = "mkdir closed; touch closed/in; chmod 0 closed; id -u";
     let result = ran(event(&mut session, 1, program(script)));
     assert_eq!(result.lines, Some(1));
-    let why = failure_reason(event(&mut session, 2, program("(setsid sleep 1000 &)")));
-    assert!(why.ends_with(" left a process running: `sleep`"), "{why}");
+    let reason = failure_reason(event(&mut session, 2, program("(setsid sleep 1000 &)")));
+    assert!(reason.ends_with(" left a process running: `sleep`"), "{reason}");
 }
 
 #[test]
@@ -472,8 +480,8 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     };
     let counted = |event: Event| match event {
         Event::Counted { count, .. } => Some(count),
-        Event::Failed { reason: why, .. } if why.contains("ptrace") => {
-            eprintln!("cannot run here: {why}");
+        Event::Failed { reason, .. } if reason.contains("ptrace") => {
+            eprintln!("cannot run here: {reason}");
             None
         }
         other => panic!("{other:?}"),
@@ -484,8 +492,8 @@ fn the_calls_of_a_program_are_counted_as_one_op() {
     assert_eq!((one.ops, one.peer.len()), (1, 0));
     assert_eq!((one.own.get("execve"), two.own.get("execve")), (Some(&1), Some(&2)));
     assert_eq!((one.own.get("exit_group"), two.own.get("exit_group")), (Some(&2), Some(&3)));
-    let why = failure_reason(count(&mut session, 3, "exit 7"));
-    assert!(why.contains("exited with status 7"), "{why}");
+    let reason = failure_reason(count(&mut session, 3, "exit 7"));
+    assert!(reason.contains("exited with status 7"), "{reason}");
     // Leftover processes are not waited for, and a program that hangs is ended by its time limit.
     counted(count(&mut session, 4, "(setsid sleep 1000 &); exit 0"));
     let task = Task::Count { warm_ops: 0, ops: 1 };

@@ -206,8 +206,8 @@ fn a_spec_that_cannot_be_measured_is_refused_with_a_reason() {
         let mut worker = measuring("syscall/getppid:via=raw");
         spoil(&mut worker);
         session.measure(id, worker);
-        let why = failure_reason(session.event());
-        assert!(why.contains(words), "`{words}` is not in `{why}`");
+        let reason = failure_reason(session.event());
+        assert!(reason.contains(words), "`{words}` is not in `{reason}`");
     }
     for (id, case) in (100..).zip([
         "syscall/getppid",
@@ -290,10 +290,8 @@ fn an_invalid_order_is_answered_and_the_session_continues() {
     ] {
         session.send_bytes(line);
         let event = session.event();
-        let Event::Failed { id: 0, at_op: None, reason: why, .. } = event else {
-            panic!("{event:?}")
-        };
-        assert!(why.starts_with("cannot parse an order: "), "{why}");
+        let Event::Failed { id: 0, at_op: None, reason, .. } = event else { panic!("{event:?}") };
+        assert!(reason.starts_with("cannot parse an order: "), "{reason}");
     }
     session.check_responsive(1);
 }
@@ -443,8 +441,8 @@ fn a_clock_that_cannot_be_calibrated_gives_the_reason() {
     let mut session = Session::start();
     let order = |id, cpu, clock| Order::Calibrate { id, cpu, clock };
     session.send(&order(1, Some(4_095), ClockKind::Syscall));
-    let why = failure_reason(session.event());
-    assert!(why.starts_with("pin to CPU 4095: "), "{why}");
+    let reason = failure_reason(session.event());
+    assert!(reason.starts_with("pin to CPU 4095: "), "{reason}");
     session.send(&order(2, None, ClockKind::Instructions));
     assert!(failure_reason(session.event()).contains("instructions"));
 }

@@ -72,8 +72,8 @@ fn a_spec_that_cannot_be_served_is_refused_with_a_reason() {
     .enumerate()
     {
         peer.send(&Order::Serve { id: id as u64, spec: serving(case, bind, token) });
-        let why = failure_reason(peer.event());
-        assert!(why.contains(words), "{case} at {bind}: {why}");
+        let reason = failure_reason(peer.event());
+        assert!(reason.contains(words), "{case} at {bind}: {reason}");
     }
     peer.check_responsive(9);
 }
@@ -84,8 +84,8 @@ fn a_worker_without_its_remote_peer_suggests_a_firewall() {
     let mut lost = spec(CASE, Task::Measure(plan(Mode::B, 100, &[1], 21)));
     lost.remote_end = Some(RemoteEnd { addr: "127.0.0.1:1".to_owned(), token: TOKEN.to_owned() });
     workers.measure(1, lost);
-    let why = failure_reason(workers.event());
-    assert!(why.contains("a firewall may block it"), "{why}");
+    let reason = failure_reason(workers.event());
+    assert!(reason.contains("a firewall may block it"), "{reason}");
 }
 
 #[test]
@@ -98,20 +98,20 @@ fn only_one_session_at_a_time_holds_the_machine() {
             eprintln!("not tested: {by} is measuring on this machine");
             return;
         }
-        why => panic!("it was to be held: {why:?}"),
+        other => panic!("the machine was not locked: {other:?}"),
     }
     other.send(&Order::Lock { id: 2, wait: true });
     match other.event() {
         Event::Busy { id: 2, holder: by } => {
             assert!(by.starts_with(&format!("process {} ", one.pid())))
         }
-        why => panic!("the machine was given twice: {why:?}"),
+        other => panic!("the machine was locked twice: {other:?}"),
     }
     one.send(&Order::Stop { id: 1 });
     match other.event() {
         Event::Ready { id: 2, .. } => {}
         // Another run was faster.
         Event::Busy { id: 2, holder: by } => eprintln!("not tested to its end: {by} was next"),
-        why => panic!("it was let go: {why:?}"),
+        other => panic!("the lock was not released: {other:?}"),
     }
 }

@@ -76,8 +76,8 @@ fn with_peer(session: &mut Session, id: u64, case: &str) -> Option<(u32, u32)> {
     session.measure(id, worker);
     let pid = match session.event() {
         Event::Ready { pid, .. } => pid,
-        Event::Failed { reason: why, .. } if why.starts_with("pin to CPU") => {
-            eprintln!("cannot run here: {why}");
+        Event::Failed { reason, .. } if reason.starts_with("pin to CPU") => {
+            eprintln!("cannot run here: {reason}");
             return None;
         }
         other => panic!("{other:?}"),
@@ -139,8 +139,8 @@ fn a_killed_twin_fails_its_worker() {
     let pid = start_timing(&mut session, 1, 2);
     let twin = session.workers().into_iter().find(|&other| other != pid).unwrap();
     signal(twin, "KILL");
-    let why = failure_reason(session.event());
-    assert!(why.starts_with("a twin exited: "), "{why}");
+    let reason = failure_reason(session.event());
+    assert!(reason.starts_with("a twin exited: "), "{reason}");
     wait_until_gone(&session, "a twin");
 }
 

@@ -281,7 +281,7 @@ fn failures_of_a_monitor_process_are_reported() {
 }
 
 #[test]
-fn an_unprivileged_user_is_told_what_attaching_needs() {
+fn an_unprivileged_user_gets_a_reason_that_names_what_attaching_needs() {
     let mut session = Session::ordinary();
     for (id, treatment, words) in [
         (1, EMPTY, "CAP_BPF"),

@@ -28,8 +28,8 @@ pub(crate) fn allow() -> AppliedTreatment {
     filter(&[instruction(RETURN, 0, 0, ALLOW)])
 }
 
-/// A filter that returns `what` for getppid(2) and allows everything else.
-pub(crate) fn at_getppid(what: u32) -> AppliedTreatment {
+/// A filter that returns `action` for getppid(2) and allows everything else.
+pub(crate) fn at_getppid(action: u32) -> AppliedTreatment {
     #[cfg(target_arch = "x86_64")]
     const NUMBER: u32 = 110;
     #[cfg(target_arch = "aarch64")]
@@ -37,7 +37,7 @@ pub(crate) fn at_getppid(what: u32) -> AppliedTreatment {
     filter(&[
         instruction(LOAD, 0, 0, 0),
         instruction(IF_EQUAL, 0, 1, NUMBER),
-        instruction(RETURN, 0, 0, what),
+        instruction(RETURN, 0, 0, action),
         instruction(RETURN, 0, 0, ALLOW),
     ])
 }

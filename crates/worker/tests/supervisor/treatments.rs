@@ -63,16 +63,16 @@ fn a_filter_that_kills_fails_the_worker_and_one_that_forbids_skips_it() {
     let mut session = Session::start();
     let kills = treated(&session, GETPPID, &[at_getppid(KILL)]);
     session.measure(1, kills);
-    let why = failure_reason(session.event());
+    let reason = failure_reason(session.event());
     assert_eq!(
-        why,
+        reason,
         "the worker was killed by SIGSYS under seccomp: a filter forbids a call that it makes"
     );
     let kills = arms(&session, GETPPID, &[&[], &[at_getppid(KILL)]]);
     session.measure(2, kills);
     match session.event() {
-        Event::Failed { reason: why, arm: Some(1), .. } => {
-            assert!(why.contains("SIGSYS under seccomp"), "{why}");
+        Event::Failed { reason, arm: Some(1), .. } => {
+            assert!(reason.contains("SIGSYS under seccomp"), "{reason}");
         }
         other => panic!("arm 1 should have failed: {other:?}"),
     }
@@ -104,8 +104,8 @@ fn calls_are_counted_under_a_filter_and_not_under_a_monitor() {
     };
     match count(1, allow()) {
         Event::Counted { count, .. } => assert_eq!(count.own.get("getppid"), Some(&23)),
-        Event::Failed { reason: why, .. } if why.contains("ptrace is refused") => {
-            eprintln!("{why}")
+        Event::Failed { reason, .. } if reason.contains("ptrace is refused") => {
+            eprintln!("{reason}")
         }
         other => panic!("{other:?}"),
     }

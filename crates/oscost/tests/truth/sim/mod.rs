@@ -166,8 +166,8 @@ impl SimSession {
         let answer = match self.calibration.filter(|(of, _)| is_healthy && *of == kind) {
             Some((_, known)) => (known, calibrate::sync(&mut clock)),
             None => {
-                let (found, sync) = calibrate::calibrate(&mut clock).unwrap();
-                (Calibration { kind, ..found }, sync)
+                let clock = calibrate::calibrate(&mut clock).unwrap();
+                (Calibration { kind, ..clock.calibration }, clock.sync)
             }
         };
         self.calibration = Some((kind, answer.0));

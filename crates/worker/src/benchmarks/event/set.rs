@@ -316,7 +316,7 @@ fn by_select(
         }
     };
     let mut report = Report::of(ready);
-    bits.each(count, |fd| report.record(descriptors.place_of(fd)));
+    bits.each(count, |fd| report.record(descriptors.index_of_fd(fd)));
     report.check()
 }
 

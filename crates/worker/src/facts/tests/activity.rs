@@ -38,21 +38,21 @@ fn activity_is_the_difference_of_two_snapshots() {
             "proc/interrupts",
             "   CPU0\n 24: 31 IO-APIC 5-edge disk\nLOC: 257 timer\nRES: 1 x\n",
         );
-    let seen = activity_between(&first(), &later, &[9]);
-    assert_eq!((seen.cpus[0].steal_ticks, seen.cpus[0].total_ticks), (Some(20), Some(100)));
-    assert_eq!(seen.cpus[0].steal_pct(), Some(20.0));
-    assert_eq!(seen.cpus[0].interrupts, Some(280));
-    let [hog] = &seen.processes[..] else { panic!("{:?}", seen.processes) };
+    let activity = activity_between(&first(), &later, &[9]);
+    assert_eq!((activity.cpus[0].steal_ticks, activity.cpus[0].total_ticks), (Some(20), Some(100)));
+    assert_eq!(activity.cpus[0].steal_pct(), Some(20.0));
+    assert_eq!(activity.cpus[0].interrupts, Some(280));
+    let [hog] = &activity.processes[..] else { panic!("{:?}", activity.processes) };
     assert_eq!(
         (hog.name.as_str(), hog.kind, hog.cpu_ns),
         ("hog", ProcessKind::Program, 600_000_000)
     );
     // 110 ticks of work, of which 60 and our 30 are accounted for.
-    assert_eq!(seen.unattributed_cpu_ns, Some(200_000_000));
-    assert_eq!(seen.processes_unread, None);
-    assert_eq!((seen.pressure.cpu_pct, seen.pressure.memory_pct), (Some(12.5), None));
-    assert_eq!((seen.pressure.io_pct, seen.load_1min), (Some(0.25), Some(1.25)));
-    let [disk, timer] = &seen.interrupts[..] else { panic!("{:?}", seen.interrupts) };
+    assert_eq!(activity.unattributed_cpu_ns, Some(200_000_000));
+    assert_eq!(activity.processes_unread, None);
+    assert_eq!((activity.pressure.cpu_pct, activity.pressure.memory_pct), (Some(12.5), None));
+    assert_eq!((activity.pressure.io_pct, activity.load_1min), (Some(0.25), Some(1.25)));
+    let [disk, timer] = &activity.interrupts[..] else { panic!("{:?}", activity.interrupts) };
     assert_eq!((disk.irq.as_str(), disk.counts[0]), ("24", 30));
     assert_eq!((disk.allowed.clone(), disk.effective.clone()), (Some(vec![0, 1]), Some(vec![0])));
     assert_eq!((timer.irq.as_str(), timer.counts[0], &timer.allowed), ("LOC", 250, &None));
@@ -61,19 +61,19 @@ fn activity_is_the_difference_of_two_snapshots() {
 #[test]
 fn the_activity_of_a_machine_that_hides_everything_is_unknown() {
     let empty = Tree::new();
-    let seen = activity_between(&empty, &empty, &[]);
-    assert!(seen.processes_unread.is_some(), "{seen:?}");
-    assert_eq!((seen.unattributed_cpu_ns, seen.throttled_periods), (None, None));
-    assert_eq!(seen.cpus[0].steal_pct(), None);
-    assert_eq!(seen.cpus[0].interrupts, None);
-    assert_eq!(seen.pressure, Default::default());
+    let activity = activity_between(&empty, &empty, &[]);
+    assert!(activity.processes_unread.is_some(), "{activity:?}");
+    assert_eq!((activity.unattributed_cpu_ns, activity.throttled_periods), (None, None));
+    assert_eq!(activity.cpus[0].steal_pct(), None);
+    assert_eq!(activity.cpus[0].interrupts, None);
+    assert_eq!(activity.pressure, Default::default());
 }
 
 #[test]
 fn hidden_processes_are_reported() {
     let hidden = Tree::new().file("proc/7/stat", stat(7, "own", 10));
-    let seen = activity_between(&hidden, &hidden, &[]);
-    assert!(seen.processes_unread.unwrap().contains("hidepid"));
+    let activity = activity_between(&hidden, &hidden, &[]);
+    assert!(activity.processes_unread.unwrap().contains("hidepid"));
 }
 
 #[test]
@@ -83,6 +83,6 @@ fn throttling_in_between_is_counted() {
             .file("sys/fs/cgroup/cgroup.procs", "")
             .file("sys/fs/cgroup/cpu.stat", format!("nr_throttled {times}\n"))
     };
-    let seen = activity_between(&group(first(), 3), &group(first(), 10), &[]);
-    assert_eq!(seen.throttled_periods, Some(7));
+    let activity = activity_between(&group(first(), 3), &group(first(), 10), &[]);
+    assert_eq!(activity.throttled_periods, Some(7));
 }

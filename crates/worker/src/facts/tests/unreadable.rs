@@ -73,7 +73,7 @@ fn garbage(seed: usize) -> Vec<u8> {
 fn every_fact_of_an_empty_machine_is_unknown() {
     let tree = Tree::new();
     let facts = gather(&tree.roots());
-    assert!(facts.unread.values().all(|why| why == "does not exist"), "{:?}", facts.unread);
+    assert!(facts.unread.values().all(|reason| reason == "does not exist"), "{:?}", facts.unread);
     assert!(facts.unread.len() > 30 && facts.unread.contains_key("/sys/firmware/dmi/tables/DMI"));
     let tracers_unread = vec!["tracefs".to_string(), "/proc/self/status".to_string()];
     let unread = facts.unread.clone();

@@ -180,14 +180,14 @@ fn unlimited_and_unknown_are_distinguished() {
 #[test]
 fn tracers_of_system_calls_are_named() {
     let facts = gather(&machine().roots());
-    let seen = [
+    let expected = [
         "tracer function",
         "trace events on system calls",
         "trace events (instance rtla)",
         "ptrace on this process",
         "seccomp filter on this process",
     ];
-    assert_eq!(facts.tracers, seen);
+    assert_eq!(facts.tracers, expected);
     assert_eq!(facts.tracers_unread, Vec::<String>::new());
 }
 

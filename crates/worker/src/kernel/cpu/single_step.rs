@@ -41,17 +41,17 @@ pub(crate) fn executed_addresses(code: impl FnOnce()) -> Option<Vec<u64>> {
     unsafe { asm!("pushfq", "and dword ptr [rsp], 0xfffffeff", "popfq") };
     // SAFETY: restores the previous handler.
     unsafe { libc::sigaction(libc::SIGTRAP, &raw const old, std::ptr::null_mut()) };
-    let taken = STEP_COUNT.load(Relaxed);
-    (taken > 0 && taken <= MAX_STEPS)
-        .then(|| STEPS[..taken].iter().map(|step| step.load(Relaxed)).collect())
+    let count = STEP_COUNT.load(Relaxed);
+    (count > 0 && count <= MAX_STEPS)
+        .then(|| STEPS[..count].iter().map(|step| step.load(Relaxed)).collect())
 }
 
 /// Records the instruction pointer.
 extern "C" fn record_step(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes the context of the interrupted code.
     let at = unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let taken = STEP_COUNT.fetch_add(1, Relaxed);
-    if let Some(step) = STEPS.get(taken) {
+    let count = STEP_COUNT.fetch_add(1, Relaxed);
+    if let Some(step) = STEPS.get(count) {
         step.store(at[libc::REG_RIP as usize] as u64, Relaxed);
     }
 }

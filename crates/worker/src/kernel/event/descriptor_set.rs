@@ -152,7 +152,7 @@ impl DescriptorSet {
 
     /// The index of a descriptor.
     #[inline(always)]
-    pub fn place_of(&self, fd: i32) -> usize {
+    pub fn index_of_fd(&self, fd: i32) -> usize {
         (fd as usize).wrapping_sub(self.first as usize)
     }
 
@@ -174,10 +174,10 @@ impl DescriptorSet {
         let one = 1u64;
         let args = [fd as u64, &raw const one as u64, size as u64, 0, 0, 0];
         // SAFETY: the kernel reads at most one local word.
-        let taken = unsafe { arch::syscall(libc::SYS_write, args) };
-        match taken {
-            taken if taken == size as i64 => Ok(()),
-            taken if taken < 0 => Err(Errno(-taken as i32)),
+        let written = unsafe { arch::syscall(libc::SYS_write, args) };
+        match written {
+            written if written == size as i64 => Ok(()),
+            written if written < 0 => Err(Errno(-written as i32)),
             _ => Err(Errno::EPIPE),
         }
     }
@@ -221,11 +221,11 @@ impl ChildFiller {
         mut add: impl FnMut(&DescriptorSet) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
         let ((from, go), (done, to)) = (pipe::pipe()?, pipe::pipe()?);
-        let mut ours = Some((go, done));
+        let mut own_ends = Some((go, done));
         let child = {
-            let ours = &mut ours;
+            let own_ends = &mut own_ends;
             PeerProcess::start(None, move || {
-                drop(ours.take());
+                drop(own_ends.take());
                 if context_switch::read(&from, &mut [0])? != 1 {
                     return Err(Errno::EPIPE);
                 }
@@ -237,7 +237,7 @@ impl ChildFiller {
             })?
         };
         // Only the child has taken them.
-        let (go, done) = ours.ok_or(Errno::EINVAL)?;
+        let (go, done) = own_ends.ok_or(Errno::EINVAL)?;
         Ok(Self { go, done, child })
     }
 
@@ -246,8 +246,8 @@ impl ChildFiller {
         context_switch::write(&self.go, &[1])?;
         if context_switch::read(&self.done, &mut [0])? != 1 {
             // Its pipe was closed because it is exiting.
-            let why = self.child.join().err().unwrap_or(Errno::ESRCH);
-            return Err(explain_error(why, count, kind));
+            let errno = self.child.join().err().unwrap_or(Errno::ESRCH);
+            return Err(explain_error(errno, count, kind));
         }
         wait_until_asleep(&self.child)?;
         Ok(self.child)

@@ -84,11 +84,11 @@ impl AcceptSource {
         let listener = UnixListener::bind_addr(&name)?;
         listener.set_nonblocking(true)?;
         let ((requests, request_writer), (replies, reply_writer)) = (pipe()?, pipe()?);
-        let mut ours = Some((listener, request_writer, replies));
+        let mut own_ends = Some((listener, request_writer, replies));
         let client = {
-            let ours = &mut ours;
+            let own_ends = &mut own_ends;
             PeerProcess::start(None, move || {
-                drop(ours.take());
+                drop(own_ends.take());
                 let (mut request, mut streams) = ([0; size_of::<u64>()], Vec::new());
                 while context_switch::read(&requests, &mut request)? == request.len() {
                     streams.clear();
@@ -101,7 +101,7 @@ impl AcceptSource {
             })?
         };
         // Only the child has taken them.
-        let (listener, request_writer, replies) = ours.ok_or(Errno::EINVAL)?;
+        let (listener, request_writer, replies) = own_ends.ok_or(Errno::EINVAL)?;
         Ok(Self { listener, request_writer, replies, client })
     }
 
@@ -120,7 +120,7 @@ impl AcceptSource {
 
 /// Descriptors that occupy every number below a limit, except two.
 pub struct FullTable {
-    taken: Vec<OwnedFd>,
+    occupied: Vec<OwnedFd>,
     free: [i32; 2],
 }
 
@@ -129,44 +129,44 @@ impl FullTable {
     /// itself has half as many. Of the two free numbers one is as low as possible; the other is the
     /// next one, in the middle, or after all that are open.
     pub fn fill(open: u64, hole: GapPosition) -> Result<Option<Self>, Errno> {
-        let mut taken: Vec<OwnedFd> = vec![File::open("/dev/null")?.into()];
+        let mut occupied: Vec<OwnedFd> = vec![File::open("/dev/null")?.into()];
         // All numbers up to the last one are occupied.
-        while taken.last().is_none_or(|last| (last.as_raw_fd() as u64) < open + 1) {
-            let next = &taken[0];
-            taken.push(dup(next)?);
+        while occupied.last().is_none_or(|last| (last.as_raw_fd() as u64) < open + 1) {
+            let next = &occupied[0];
+            occupied.push(dup(next)?);
         }
-        if (taken.len() as u64) < open / 2 || taken.len() < 4 {
+        if (occupied.len() as u64) < open / 2 || occupied.len() < 4 {
             return Ok(None);
         }
         let second = match hole {
             GapPosition::Low => 1,
-            GapPosition::Middle => taken.len() / 2,
-            GapPosition::High => taken.len() - 1,
+            GapPosition::Middle => occupied.len() / 2,
+            GapPosition::High => occupied.len() - 1,
         };
-        let high = taken.remove(second).as_raw_fd();
-        let low = taken.remove(0).as_raw_fd();
-        Ok(Some(Self { taken, free: [low, high] }))
+        let high = occupied.remove(second).as_raw_fd();
+        let low = occupied.remove(0).as_raw_fd();
+        Ok(Some(Self { occupied, free: [low, high] }))
     }
 
     /// Finds which two numbers are free now, the lower one first: another part of the program may
     /// have opened or closed one since, which is compensated.
     pub fn refresh_free(&mut self) -> Result<(), Errno> {
         loop {
-            let file = self.taken.first().ok_or(Errno::EBADF)?;
+            let file = self.occupied.first().ok_or(Errno::EBADF)?;
             let [one, other] = [dup(file)?, dup(file)?];
             let found = [one.as_raw_fd(), other.as_raw_fd()];
             drop([one, other]);
-            let last = self.taken.last().map_or(0, AsRawFd::as_raw_fd);
+            let last = self.occupied.last().map_or(0, AsRawFd::as_raw_fd);
             // Both are where intended, or as near as other descriptors allow.
             if found[0] < last && found[1] <= last.max(self.free[1]) {
                 self.free = found;
                 return Ok(());
             }
             // A gap was filled: free the next number instead.
-            if self.taken.len() < 4 {
+            if self.occupied.len() < 4 {
                 return Err(Errno::EMFILE);
             }
-            self.taken.remove(1);
+            self.occupied.remove(1);
         }
     }
 

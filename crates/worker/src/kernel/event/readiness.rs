@@ -147,12 +147,12 @@ impl PollSet {
     }
 
     /// Sets the descriptor at an index, or clears it; missing entries before it are added empty.
-    pub fn set(&mut self, place: usize, fd: Option<i32>) {
+    pub fn set(&mut self, index: usize, fd: Option<i32>) {
         let empty = libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 };
-        if place >= self.0.len() {
-            self.0.resize(place + 1, empty);
+        if index >= self.0.len() {
+            self.0.resize(index + 1, empty);
         }
-        self.0[place] = libc::pollfd { fd: fd.unwrap_or(-1), ..empty };
+        self.0[index] = libc::pollfd { fd: fd.unwrap_or(-1), ..empty };
     }
 
     /// ppoll(2) with a timeout; returns how many are readable.
@@ -186,12 +186,12 @@ impl PollSet {
     #[inline(always)]
     pub fn each(&self, count: usize, mut found: impl FnMut(usize)) {
         let mut left = count;
-        for (place, entry) in self.0.iter().enumerate() {
+        for (index, entry) in self.0.iter().enumerate() {
             if left == 0 {
                 return;
             }
             if entry.revents != 0 {
-                found(place);
+                found(index);
                 left -= 1;
             }
         }
@@ -239,15 +239,21 @@ impl Epoll {
 
     /// epoll_ctl(2).
     #[inline(always)]
-    pub fn change(&self, what: EpollChange, fd: i32, events: u32, token: u64) -> Result<(), Errno> {
-        let what = match what {
+    pub fn change(
+        &self,
+        operation: EpollChange,
+        fd: i32,
+        events: u32,
+        token: u64,
+    ) -> Result<(), Errno> {
+        let operation = match operation {
             EpollChange::Add => libc::EPOLL_CTL_ADD,
             EpollChange::Modify => libc::EPOLL_CTL_MOD,
             EpollChange::Delete => libc::EPOLL_CTL_DEL,
         };
         let event = libc::epoll_event { events, u64: token };
         let set = self.set.as_raw_fd() as u64;
-        let args = [set, what as u64, fd as u64, &raw const event as u64, 0, 0];
+        let args = [set, operation as u64, fd as u64, &raw const event as u64, 0, 0];
         // SAFETY: the kernel reads one local event.
         raw_count(unsafe { arch::syscall(libc::SYS_epoll_ctl, args) }).map(drop)
     }
@@ -314,8 +320,8 @@ mod tests {
             epoll.change(EpollChange::Add, fd, READABLE, token as u64).unwrap();
         }
         for ready in [None, Some(69), Some(3)] {
-            if let Some(place) = ready {
-                (&pipes[place].1).write_all(&[1]).unwrap();
+            if let Some(index) = ready {
+                (&pipes[index].1).write_all(&[1]).unwrap();
             }
             let right: Vec<usize> = match ready {
                 None => vec![],
@@ -325,20 +331,20 @@ mod tests {
             let fds: Vec<i32> = fds().collect();
             for by in [CallVariant::Plain, CallVariant::WithMask] {
                 bits.rebuild();
-                let mut seen = Vec::new();
+                let mut reported = Vec::new();
                 let count = bits.wait(by, WaitLimit::Immediate).unwrap();
-                bits.each(count, |fd| seen.push(fds.iter().position(|&at| at == fd).unwrap()));
-                assert_eq!((count, &seen), (right.len(), &right));
+                bits.each(count, |fd| reported.push(fds.iter().position(|&at| at == fd).unwrap()));
+                assert_eq!((count, &reported), (right.len(), &right));
                 let count = entries.wait(by, WaitLimit::Immediate).unwrap();
-                seen.clear();
-                entries.each(count, |place| seen.push(place));
-                assert_eq!((count, &seen), (right.len(), &right));
+                reported.clear();
+                entries.each(count, |index| reported.push(index));
+                assert_eq!((count, &reported), (right.len(), &right));
             }
             let count = epoll.wait(WaitLimit::Immediate).unwrap();
-            let mut seen = Vec::new();
-            epoll.each(count, |token| seen.push(token as usize));
-            seen.sort_unstable();
-            assert_eq!(seen, right);
+            let mut reported = Vec::new();
+            epoll.each(count, |token| reported.push(token as usize));
+            reported.sort_unstable();
+            assert_eq!(reported, right);
         }
     }
 
@@ -349,24 +355,24 @@ mod tests {
         pipes.iter().for_each(|(_, to)| (&*to).write_all(&[1]).unwrap());
         let (mut bits, mut entries) =
             (SelectSet::new([].into_iter()), PollSet::new([].into_iter()));
-        for (place, &fd) in fds.iter().enumerate() {
+        for (index, &fd) in fds.iter().enumerate() {
             bits.insert(fd);
-            entries.set(place, Some(fd));
+            entries.set(index, Some(fd));
         }
         let tell = |bits: &mut SelectSet, entries: &mut PollSet| {
-            let mut seen = (Vec::new(), Vec::new());
+            let mut reported = (Vec::new(), Vec::new());
             bits.rebuild();
             let count = bits.wait(CallVariant::Plain, WaitLimit::Immediate).unwrap();
-            bits.each(count, |fd| seen.0.push(fds.iter().position(|&at| at == fd).unwrap()));
+            bits.each(count, |fd| reported.0.push(fds.iter().position(|&at| at == fd).unwrap()));
             let count = entries.wait_for(0).unwrap();
-            entries.each(count, |place| seen.1.push(place));
-            seen
+            entries.each(count, |index| reported.1.push(index));
+            reported
         };
         let all: Vec<usize> = (0..70).collect();
         assert_eq!(tell(&mut bits, &mut entries), (all.clone(), all));
-        for place in (1..70).rev() {
-            bits.remove(fds[place]);
-            entries.set(place, None);
+        for index in (1..70).rev() {
+            bits.remove(fds[index]);
+            entries.set(index, None);
         }
         assert_eq!(tell(&mut bits, &mut entries), (vec![0], vec![0]));
         bits.remove(fds[0]);

@@ -42,13 +42,13 @@ pub struct Copier {
 impl Copier {
     /// Creates both files.
     pub fn new(
-        place: Location,
+        location: Location,
         bytes: u64,
         method: CopyMethod,
         size: usize,
     ) -> Result<Self, Errno> {
-        let from = ScratchFile::new(place, bytes, false)?;
-        let to = ScratchFile::new(place, bytes, false)?;
+        let from = ScratchFile::new(location, bytes, false)?;
+        let to = ScratchFile::new(location, bytes, false)?;
         // The target's content differs from the source everywhere, and all its blocks are
         // allocated: a first write to a hole would have to allocate.
         const PIECE: u64 = 1 << 20;
@@ -98,16 +98,16 @@ impl Copier {
     /// Checks that the last piece was copied completely, and clears its ends again.
     pub fn verify(&mut self) -> Result<(), Errno> {
         let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
-        let place = last * self.size as u64;
-        for place in [place, place + self.size as u64 - 8] {
+        let offset = last * self.size as u64;
+        for offset in [offset, offset + self.size as u64 - 8] {
             let mut found = [0; 8];
-            self.to.file.read_exact_at(&mut found, place)?;
-            if u64::from_ne_bytes(found) != expected_word(place) {
+            self.to.file.read_exact_at(&mut found, offset)?;
+            if u64::from_ne_bytes(found) != expected_word(offset) {
                 return Err(Errno::check_failed(format!(
-                    "what was copied to {place} has not arrived"
+                    "the copy at offset {offset} differs from what was written"
                 )));
             }
-            self.to.file.write_all_at(&[0; 8], place)?;
+            self.to.file.write_all_at(&[0; 8], offset)?;
         }
         Ok(())
     }

@@ -48,8 +48,8 @@ impl PopulatedFolder {
     /// many hard links of one as the file system allows. Deleted files make later ones more
     /// expensive for a minute (ext4 passes over their inodes), and these are deleted again.
     #[inline(never)]
-    pub fn new(place: Location, files: usize, operation: FileOperation) -> Result<Self, Errno> {
-        let private = PrivateFolder::new(place)?;
+    pub fn new(location: Location, files: usize, operation: FileOperation) -> Result<Self, Errno> {
+        let private = PrivateFolder::new(location)?;
         let folder = private.open()?;
         let mut names = b"f0000000\0".repeat(files);
         for (mut number, name) in names.chunks_exact_mut(NAME_BYTES).enumerate() {

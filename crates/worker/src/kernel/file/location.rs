@@ -61,13 +61,13 @@ impl Location {
     }
 
     /// Adds the location and a hint to an error; other errors stay as they are.
-    fn explain_error(self, folder: &Path, what: &str, error: Errno) -> Errno {
+    fn explain_error(self, folder: &Path, object: &str, error: Errno) -> Errno {
         match error {
             Errno::EACCES | Errno::EROFS | Errno::EPERM | Errno::ENOENT => Errno::unavailable(
-                format!("cannot create {what} in {}: {error}; {}", folder.display(), self.hint()),
+                format!("cannot create {object} in {}: {error}; {}", folder.display(), self.hint()),
             ),
             Errno::ENOSPC | Errno(libc::EDQUOT) => Errno::unavailable(format!(
-                "{} has no space for {what}: {error}; {}",
+                "{} has no space for {object}: {error}; {}",
                 folder.display(),
                 self.hint()
             )),
@@ -202,8 +202,8 @@ pub fn file_system_type(file: &File) -> Result<u64, Errno> {
 
 /// An unnamed file of `bytes` bytes (O_TMPFILE), so that nothing is left of it; where the file
 /// system does not support that, its name is unlinked at once. Its space is allocated first.
-pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
-    let folder = place.folder()?;
+pub fn unnamed_file(location: Location, bytes: u64) -> Result<File, Errno> {
+    let folder = location.folder()?;
     let mib = (bytes >> 20).max(1);
     if let Some(limit) = resources::file_size_limit().filter(|&limit| limit < bytes) {
         // Exceeding it raises SIGXFSZ, which ends the process.
@@ -213,7 +213,7 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
             limit >> 10
         )));
     }
-    let left = resources::available_bytes().filter(|_| place == Location::Tmpfs);
+    let left = resources::available_bytes().filter(|_| location == Location::Tmpfs);
     if let Some(left) = left.filter(|&left| left < bytes + SPARE_BYTES) {
         return Err(Errno::unavailable(format!(
             "{} MiB of memory are available, and the file needs {mib} plus a reserve: choose a \
@@ -222,7 +222,7 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
         )));
     }
     let file = open_unnamed(&folder, &own_leftover_name())
-        .map_err(|error| place.explain_error(&folder, "a file", error))?;
+        .map_err(|error| location.explain_error(&folder, "a file", error))?;
     match fallocate(&file, FallocateFlags::empty(), 0, bytes).map_err(Errno::from) {
         Ok(()) => Ok(file),
         Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
@@ -233,7 +233,7 @@ pub fn unnamed_file(place: Location, bytes: u64) -> Result<File, Errno> {
                 "{} has no space for a file of {mib} MiB ({free_mib} MiB are free): choose a smaller \
                  file_mib, or {}",
                 folder.display(),
-                place.hint()
+                location.hint()
             )))
         }
         // Not every file system can allocate in advance; then a write may fail.
@@ -250,12 +250,12 @@ pub struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
     /// Creates it.
-    pub fn new(place: Location) -> Result<Self, Errno> {
-        let folder = place.folder()?;
+    pub fn new(location: Location) -> Result<Self, Errno> {
+        let folder = location.folder()?;
         let path = folder.join(own_leftover_name());
         // Fails if anything of that name exists, symbolic links included.
-        let made = DirBuilder::new().mode(0o700).create(&path).map_err(Errno::from);
-        made.map_err(|error| place.explain_error(&folder, "a folder", error))?;
+        let created = DirBuilder::new().mode(0o700).create(&path).map_err(Errno::from);
+        created.map_err(|error| location.explain_error(&folder, "a folder", error))?;
         Ok(Self(path))
     }
 
@@ -318,8 +318,8 @@ mod tests {
 
     #[test]
     fn a_file_without_a_name_has_its_room_and_no_link() {
-        for place in [Location::UserFolder, Location::Tmpfs] {
-            let file = match unnamed_file(place, 1 << 20) {
+        for location in [Location::UserFolder, Location::Tmpfs] {
+            let file = match unnamed_file(location, 1 << 20) {
                 Ok(file) => file,
                 Err(error) => {
                     eprintln!("cannot run here: {error}");
@@ -327,7 +327,7 @@ mod tests {
                 }
             };
             let metadata = file.metadata().unwrap();
-            assert_eq!((metadata.nlink(), metadata.len()), (0, 1 << 20), "{place:?}");
+            assert_eq!((metadata.nlink(), metadata.len()), (0, 1 << 20), "{location:?}");
         }
     }
 

@@ -47,12 +47,12 @@ pub enum EvictMethod {
 }
 
 /// Evicts a file whose pages are all clean and unmapped, and verifies that none is cached.
-pub fn evict(file: &File, bytes: u64, how: EvictMethod) -> Result<(), Errno> {
+pub fn evict(file: &File, bytes: u64, method: EvictMethod) -> Result<(), Errno> {
     /// Pages just added by another CPU are in its batch for a moment.
     const TRIES: u32 = 3;
     let mut left = u64::MAX;
     for _ in 0..TRIES {
-        match how {
+        match method {
             EvictMethod::Advice => drop_page_cache(file)?,
             EvictMethod::Drop => drop_all_caches()?,
             EvictMethod::Fill => fill_memory(file, bytes)?,

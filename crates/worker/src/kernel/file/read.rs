@@ -106,10 +106,10 @@ impl Reader {
     }
 
     /// Rewinds, and verifies that the file is cold.
-    pub fn rewind_cold(&mut self, how: EvictMethod) -> Result<(), Errno> {
+    pub fn rewind_cold(&mut self, method: EvictMethod) -> Result<(), Errno> {
         // Mapped pages are not dropped.
         self.mapping = None;
-        self.file.evict(how)?;
+        self.file.evict(method)?;
         self.rewind()
     }
 
@@ -158,13 +158,13 @@ impl Reader {
                 )));
             }
         }
-        let place = self.offset_of(last);
+        let offset = self.offset_of(last);
         let found = self.buffer.words_mut()[0];
-        if found == expected_word(place) {
+        if found == expected_word(offset) {
             return Ok(());
         }
         Err(Errno::check_failed(format!(
-            "a read at offset {place} returned {found:#x}, which is not what was written there"
+            "a read at offset {offset} returned {found:#x}, which is not what was written there"
         )))
     }
 
@@ -228,9 +228,9 @@ impl Reader {
             ReadMethod::Ring => match self.ring.take() {
                 Some(mut ring) => {
                     let done = repeat(ops, |op| {
-                        let place = self.offset_of(self.at + op);
+                        let offset = self.offset_of(self.at + op);
                         // SAFETY: the buffer is as large, and lives until the read is done.
-                        unsafe { ring.read(fd as i32, begin, size as u32, place) }
+                        unsafe { ring.read(fd as i32, begin, size as u32, offset) }
                     });
                     self.ring = Some(ring);
                     done

@@ -21,8 +21,8 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// The word at an offset of a scratch file: all are distinct and nonzero, so that no file system
 /// can compress or share them.
-pub(super) fn expected_word(place: u64) -> u64 {
-    (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+pub(super) fn expected_word(offset: u64) -> u64 {
+    (offset | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A file of known words, synced to its disk if it has one, and cached.
@@ -38,8 +38,8 @@ pub struct ScratchFile {
 impl ScratchFile {
     /// Creates a file of `bytes` bytes, a whole number of MiB.
     #[inline(never)]
-    pub fn new(place: Location, bytes: u64, cold: bool) -> Result<Self, Errno> {
-        let file = unnamed_file(place, bytes)?;
+    pub fn new(location: Location, bytes: u64, cold: bool) -> Result<Self, Errno> {
+        let file = unnamed_file(location, bytes)?;
         let mut piece = Region::anonymous(PIECE_BYTES, PageKind::Small)?;
         for from in (0..bytes).step_by(PIECE_BYTES) {
             let words = piece.words_mut();
@@ -54,8 +54,8 @@ impl ScratchFile {
         file.sync_all()?;
         let filesystem = file_system_type(&file)?;
         let pages = bytes.div_ceil(PAGE_BYTES as u64);
-        let seen = FileObservation { filesystem, pages, cold, ..FileObservation::default() };
-        Ok(Self { file, bytes, observation: seen })
+        let observation = FileObservation { filesystem, pages, cold, ..FileObservation::default() };
+        Ok(Self { file, bytes, observation })
     }
 
     /// Records how much of it is cached.
@@ -89,8 +89,8 @@ impl ScratchFile {
     }
 
     /// Evicts it from the cache and verifies that.
-    pub fn evict(&mut self, how: EvictMethod) -> Result<(), Errno> {
-        evict(&self.file, self.bytes, how)?;
+    pub fn evict(&mut self, method: EvictMethod) -> Result<(), Errno> {
+        evict(&self.file, self.bytes, method)?;
         self.check_cached().map(drop)
     }
 }

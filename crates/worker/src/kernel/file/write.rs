@@ -111,12 +111,12 @@ impl Writer {
             stream.flush()?;
         }
         let mut found = [0; 8];
-        let place = last * self.size as u64;
-        self.file.file.read_exact_at(&mut found, place)?;
+        let offset = last * self.size as u64;
+        self.file.file.read_exact_at(&mut found, offset)?;
         if u64::from_ne_bytes(found) == self.written {
             return Ok(());
         }
-        Err(Errno::check_failed(format!("a write at offset {place} is not in the file")))
+        Err(Errno::check_failed(format!("a write at offset {offset} is not in the file")))
     }
 
     /// Verifies the last write. With a stream of the C library that is done only at the end of a

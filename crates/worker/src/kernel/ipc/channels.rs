@@ -69,7 +69,7 @@ pub fn fifo_with_capacity(capacity: Option<u64>) -> Result<(File, File), Errno> 
     Ok((from, to))
 }
 
-/// vmsplice(2): maps the pages of `bytes` into a pipe; returns the bytes taken. They must not
+/// vmsplice(2): maps the pages of `bytes` into a pipe; returns the bytes accepted. They must not
 /// change until they were read.
 #[inline(always)]
 pub fn vmsplice(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
@@ -80,11 +80,11 @@ pub fn vmsplice(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     raw_count(unsafe { arch::syscall(libc::SYS_vmsplice, args) })
 }
 
-/// splice(2): moves bytes of a file, from offset `place` on, into a pipe; returns the bytes taken.
+/// splice(2): moves bytes of a file, from offset `offset` on, into a pipe; returns the bytes accepted.
 #[inline(always)]
-pub fn splice(to: &File, file: &File, place: usize, bytes: usize) -> Result<usize, Errno> {
-    let mut place = place as i64;
-    let from = [file.as_raw_fd() as u64, &raw mut place as u64];
+pub fn splice(to: &File, file: &File, offset: usize, bytes: usize) -> Result<usize, Errno> {
+    let mut offset = offset as i64;
+    let from = [file.as_raw_fd() as u64, &raw mut offset as u64];
     let args = [from[0], from[1], to.as_raw_fd() as u64, 0, bytes as u64, 0];
     // SAFETY: the kernel reads and writes one local offset.
     raw_count(unsafe { arch::syscall(libc::SYS_splice, args) })

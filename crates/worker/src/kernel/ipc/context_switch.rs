@@ -18,14 +18,14 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::errno::raw_result;
 use crate::kernel::memory::mapping::Mapping;
 use crate::kernel::net::socket;
-use crate::kernel::process::{self, Termination, WaitTarget};
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 
 /// write(2); returns the bytes written.
 #[inline(always)]
 pub fn write(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
     let args = [to.as_raw_fd() as u64, bytes.as_ptr() as u64, bytes.len() as u64, 0, 0, 0];
     // SAFETY: the kernel reads as many bytes as the slice has.
-    raw_result(unsafe { arch::syscall(libc::SYS_write, args) }).map(|taken| taken as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_write, args) }).map(|bytes| bytes as usize)
 }
 
 /// read(2); returns the bytes read, 0 at the end of the file.
@@ -140,9 +140,9 @@ const fn signal_set(signal: i32) -> u64 {
 }
 
 /// rt_sigprocmask(2); the mask that was.
-fn set_mask(how: i32, set: u64) -> Result<u64, Errno> {
+fn set_mask(operation: i32, set: u64) -> Result<u64, Errno> {
     let mut before = 0u64;
-    let args = [how as u64, &raw const set as u64, &raw mut before as u64, 8, 0, 0];
+    let args = [operation as u64, &raw const set as u64, &raw mut before as u64, 8, 0, 0];
     // SAFETY: the kernel reads one set and writes one, and both are there.
     raw_result(unsafe { arch::syscall(libc::SYS_rt_sigprocmask, args) })?;
     Ok(before)
@@ -200,12 +200,12 @@ pub fn sigsuspend(mask: u64) {
 pub fn wait_for_signal() -> Result<(), Errno> {
     let set = signal_set(SIGNAL);
     // SAFETY: all-zero bits are a valid siginfo; the kernel reads one set and writes one siginfo.
-    let taken = unsafe {
+    let received = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let args = [&raw const set as u64, &raw mut info as u64, 0, 8, 0, 0];
         raw_result(arch::syscall(libc::SYS_rt_sigtimedwait, args))?
     };
-    if taken == i64::from(SIGNAL) { Ok(()) } else { Err(Errno::EINTR) }
+    if received == i64::from(SIGNAL) { Ok(()) } else { Err(Errno::EINTR) }
 }
 
 /// SIGALRM every second until dropped: a call that waits for a peer returns EINTR, and the waiter
@@ -309,8 +309,8 @@ impl PeerProcess {
     pub fn join(self) -> Result<(), Errno> {
         let peer = std::mem::ManuallyDrop::new(self);
         match process::wait(WaitTarget::Child(peer.0), true)? {
-            Some(Termination::Exited(0)) => Ok(()),
-            Some(Termination::Exited(status)) => Err(Errno(status)),
+            Some(EndedChild { termination: Termination::Exited(0), .. }) => Ok(()),
+            Some(EndedChild { termination: Termination::Exited(status), .. }) => Err(Errno(status)),
             _ => Err(Errno::ESRCH),
         }
     }

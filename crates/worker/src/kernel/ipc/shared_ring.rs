@@ -87,12 +87,12 @@ impl SharedRing {
     pub fn write(&self, mut bytes: &[u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         while !bytes.is_empty() {
             let written = self.bytes_written().load(Ordering::Relaxed);
-            let taken = self.bytes_read().load(Ordering::Acquire);
-            let room = self.capacity - (written.wrapping_sub(taken) as usize).min(self.capacity);
+            let read = self.bytes_read().load(Ordering::Acquire);
+            let room = self.capacity - (written.wrapping_sub(read) as usize).min(self.capacity);
             if room == 0 {
                 let full = || {
-                    let taken = self.bytes_read().load(Ordering::SeqCst);
-                    written.wrapping_sub(taken) as usize >= self.capacity
+                    let read = self.bytes_read().load(Ordering::SeqCst);
+                    written.wrapping_sub(read) as usize >= self.capacity
                 };
                 self.wait(self.writer_awake(), full, on_interrupt)?;
                 continue;
@@ -117,24 +117,24 @@ impl SharedRing {
     pub fn read(&self, into: &mut [u8], on_interrupt: InterruptHandler<'_>) -> Result<(), Errno> {
         let mut done = 0;
         while done < into.len() {
-            let taken = self.bytes_read().load(Ordering::Relaxed);
+            let read = self.bytes_read().load(Ordering::Relaxed);
             let written = self.bytes_written().load(Ordering::Acquire);
-            let there = (written.wrapping_sub(taken) as usize).min(self.capacity);
-            if there == 0 {
-                let empty = || self.bytes_written().load(Ordering::SeqCst) == taken;
+            let available = (written.wrapping_sub(read) as usize).min(self.capacity);
+            if available == 0 {
+                let empty = || self.bytes_written().load(Ordering::SeqCst) == read;
                 self.wait(self.reader_awake(), empty, on_interrupt)?;
                 continue;
             }
-            let at = (taken % self.capacity as u64) as usize;
+            let at = (read % self.capacity as u64) as usize;
             let count =
-                (into.len() - done).min(there).min(self.chunk_bytes()).min(self.capacity - at);
+                (into.len() - done).min(available).min(self.chunk_bytes()).min(self.capacity - at);
             // SAFETY: that many bytes lie between there and the end of the mapping, and the writer
             // does not access them before the counter is advanced.
             unsafe {
                 let from = self.mapping.pointer(HEADER_BYTES + at).as_ptr();
                 std::ptr::copy_nonoverlapping(from, into[done..].as_mut_ptr(), count);
             }
-            self.bytes_read().store(taken.wrapping_add(count as u64), Ordering::SeqCst);
+            self.bytes_read().store(read.wrapping_add(count as u64), Ordering::SeqCst);
             self.wake(self.writer_awake())?;
             done += count;
         }

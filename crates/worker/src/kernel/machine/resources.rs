@@ -222,21 +222,21 @@ fn leaves_memory() -> Result<bool, Errno> {
 }
 
 /// The working folder: the scratch folder of a worker.
-fn here() -> String {
+fn user_folder_name() -> String {
     std::env::current_dir().map_or_else(|_| ".".to_owned(), |path| path.display().to_string())
 }
 
 fn no_scratch_file(mib: u64) -> Option<String> {
     let hint = "`TMPDIR=FOLDER oscost run ...` names another one";
     if let Err(error) = access(".", Access::WRITE_OK).map_err(Errno::from) {
-        return Some(format!("{} is not writable ({error}): {hint}", here()));
+        return Some(format!("{} is not writable ({error}): {hint}", user_folder_name()));
     }
     let space = statvfs(".").ok()?;
     let free = space.f_bavail.saturating_mul(space.f_frsize) >> 20;
     if free >= mib {
         return None;
     }
-    Some(format!("{} has space for {free} MiB, and {mib} are needed: {hint}", here()))
+    Some(format!("{} has space for {free} MiB, and {mib} are needed: {hint}", user_folder_name()))
 }
 
 fn scratch_without_disk() -> Option<String> {
@@ -246,7 +246,7 @@ fn scratch_without_disk() -> Option<String> {
         format!(
             "{} lies in memory (tmpfs), with no disk behind it: `TMPDIR=/var/tmp oscost run ...` \
              takes a folder on a disk",
-            here()
+            user_folder_name()
         )
     })
 }

@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn zero_always_fits_and_more_than_available_never_does() {
         assert_eq!(ResidentMemory::unavailable_reason(0), None);
-        let why = ResidentMemory::unavailable_reason(1 << 40).unwrap();
-        assert!(why.contains("touched_mib"), "{why}");
+        let reason = ResidentMemory::unavailable_reason(1 << 40).unwrap();
+        assert!(reason.contains("touched_mib"), "{reason}");
         assert!(ResidentMemory::new(0).unwrap().is_none());
         assert_eq!(ResidentMemory::new(1).unwrap().unwrap().0.bytes(), 1 << 20);
     }

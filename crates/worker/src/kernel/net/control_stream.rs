@@ -59,7 +59,7 @@ impl ControlStream {
         let mut interrupts = 0;
         while done < MESSAGE_BYTES {
             match self.send_bytes(&bytes[done..]) {
-                Ok(taken) => done += taken,
+                Ok(sent) => done += sent,
                 Err(Errno::EINTR) => {
                     interrupts += 1;
                     on_interrupt(interrupts)?;

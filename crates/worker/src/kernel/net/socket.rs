@@ -13,7 +13,7 @@ use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::errno::raw_result;
 
-/// sendto(2) on a connected socket; returns the bytes taken. With no reader left it is an error,
+/// sendto(2) on a connected socket; returns the bytes accepted. With no reader left it is an error,
 /// not SIGPIPE.
 #[inline(always)]
 pub fn send(to: &File, bytes: &[u8]) -> Result<usize, Errno> {
@@ -38,7 +38,7 @@ fn send_with(to: &File, bytes: &[u8], flags: i32) -> Result<usize, Errno> {
     let flags = (libc::MSG_NOSIGNAL | flags) as u64;
     let args = [to.as_raw_fd() as u64, bytes.as_ptr() as u64, bytes.len() as u64, flags, 0, 0];
     // SAFETY: the kernel reads as many bytes as the slice has.
-    raw_result(unsafe { arch::syscall(libc::SYS_sendto, args) }).map(|taken| taken as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_sendto, args) }).map(|bytes| bytes as usize)
 }
 
 /// recvfrom(2) of a stream: waits until `into` is full, a signal arrives or the stream ends;
@@ -62,20 +62,26 @@ pub fn receive_packet_nonblocking(from: &File, into: &mut [u8]) -> Result<usize,
 
 #[inline(always)]
 fn receive_with(from: &File, into: &mut [u8], flags: i32) -> Result<usize, Errno> {
-    let place = into.as_mut_ptr() as u64;
-    let args = [from.as_raw_fd() as u64, place, into.len() as u64, flags as u64, 0, 0];
+    let address = into.as_mut_ptr() as u64;
+    let args = [from.as_raw_fd() as u64, address, into.len() as u64, flags as u64, 0, 0];
     // SAFETY: the kernel writes at most the slice's length, whatever it returns.
     raw_result(unsafe { arch::syscall(libc::SYS_recvfrom, args) }).map(|given| given as usize)
 }
 
-/// sendfile(2): sends bytes of a file, from offset `place` on; returns the bytes taken.
+/// sendfile(2): sends bytes of a file, from offset `offset` on; returns the bytes accepted.
 #[inline(always)]
-pub fn send_file(to: &File, file: &File, place: usize, bytes: usize) -> Result<usize, Errno> {
-    let mut place = place as i64;
-    let args =
-        [to.as_raw_fd() as u64, file.as_raw_fd() as u64, &raw mut place as u64, bytes as u64, 0, 0];
+pub fn send_file(to: &File, file: &File, offset: usize, bytes: usize) -> Result<usize, Errno> {
+    let mut offset = offset as i64;
+    let args = [
+        to.as_raw_fd() as u64,
+        file.as_raw_fd() as u64,
+        &raw mut offset as u64,
+        bytes as u64,
+        0,
+        0,
+    ];
     // SAFETY: the kernel reads and writes one local offset.
-    raw_result(unsafe { arch::syscall(libc::SYS_sendfile, args) }).map(|taken| taken as usize)
+    raw_result(unsafe { arch::syscall(libc::SYS_sendfile, args) }).map(|bytes| bytes as usize)
 }
 
 /// A socket option.
@@ -112,14 +118,14 @@ impl SocketOption {
 }
 
 /// Sets an option.
-pub fn set(socket: &impl AsRawFd, what: SocketOption, value: i32) -> Result<(), Errno> {
-    let (level, name) = what.numbers();
+pub fn set(socket: &impl AsRawFd, option: SocketOption, value: i32) -> Result<(), Errno> {
+    let (level, name) = option.numbers();
     set_option(socket.as_raw_fd(), level, name, &value)
 }
 
 /// Reads an option.
-pub fn get(socket: &impl AsRawFd, what: SocketOption) -> Result<u64, Errno> {
-    let (level, name) = what.numbers();
+pub fn get(socket: &impl AsRawFd, option: SocketOption) -> Result<u64, Errno> {
+    let (level, name) = option.numbers();
     let mut value = 0i32;
     let mut bytes = size_of::<i32>() as libc::socklen_t;
     // SAFETY: one integer of that size is written.
@@ -261,8 +267,8 @@ pub fn bind(socket: &File, to: &SocketAddress) -> Result<(), Errno> {
 
 #[inline(always)]
 fn call_with_address(call: i64, socket: &File, to: &SocketAddress) -> Result<(), Errno> {
-    let place = to.bytes.as_ptr() as u64;
-    let args = [socket.as_raw_fd() as u64, place, u64::from(to.length), 0, 0, 0];
+    let address = to.bytes.as_ptr() as u64;
+    let args = [socket.as_raw_fd() as u64, address, u64::from(to.length), 0, 0, 0];
     // SAFETY: both calls read as many bytes as the address has.
     raw_result(unsafe { arch::syscall(call, args) }).map(drop)
 }

@@ -46,19 +46,19 @@ impl StopConditions {
     }
 }
 
-/// Follows the process that [`seize`] attached and its descendants until all have ended. `seen` is
+/// Follows the process that [`seize`] attached and its descendants until all have ended. `wakeups` is
 /// incremented at each wake-up, before the task resumes. Returns how `pid` terminated.
-pub fn follow(pid: u32, by: StopConditions, seen: &AtomicU64) -> Result<Termination, Errno> {
+pub fn follow(pid: u32, by: StopConditions, wakeups: &AtomicU64) -> Result<Termination, Errno> {
     let mut ended = None;
     loop {
         let TaskStatus { task, status } = match wait_for_any() {
             Err(Errno::ECHILD) => return ended.ok_or(Errno::ECHILD),
             woken => woken?,
         };
-        seen.fetch_add(1, Ordering::Relaxed);
-        if let Some(how) = Termination::from_status(status) {
+        wakeups.fetch_add(1, Ordering::Relaxed);
+        if let Some(termination) = Termination::from_status(status) {
             if task == pid {
-                ended = Some(how);
+                ended = Some(termination);
             }
             continue;
         }

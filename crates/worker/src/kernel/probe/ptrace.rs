@@ -138,7 +138,7 @@ pub struct TaskStop {
 pub fn next_stop() -> Result<TaskStop, Errno> {
     let TaskStatus { task, status } = wait_for_any()?;
     let stop = match Termination::from_status(status) {
-        Some(how) => Stop::Ended(how),
+        Some(termination) => Stop::Ended(termination),
         None => match classify_stop(task as i32, status) {
             // It was killed meanwhile; the next wait reports that.
             Err(Errno::ESRCH) => Stop::Other,

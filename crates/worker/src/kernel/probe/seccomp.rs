@@ -75,16 +75,16 @@ impl Listener {
         Ok(Self(pidfd_getfd(process, number, PidfdGetfdFlags::empty())?))
     }
 
-    /// Receives one notification and lets the call continue; `seen` is incremented before the
+    /// Receives one notification and lets the call continue; `wakeups` is incremented before the
     /// caller wakes.
-    pub fn continue_call(&self, seen: &AtomicU64) -> Result<(), Errno> {
+    pub fn continue_call(&self, wakeups: &AtomicU64) -> Result<(), Errno> {
         // SAFETY: all-zero bits are a valid notification, and required; the kernel writes one
         // notification and reads one response.
         unsafe {
             let mut asked: libc::seccomp_notif = std::mem::zeroed();
             let fd = self.0.as_raw_fd();
             Errno::check(libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut asked))?;
-            seen.fetch_add(1, Ordering::Relaxed);
+            wakeups.fetch_add(1, Ordering::Relaxed);
             let mut answer: libc::seccomp_notif_resp = std::mem::zeroed();
             answer.id = asked.id;
             answer.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;

@@ -119,9 +119,18 @@ pub(in crate::kernel) fn waitpid_argument(target: WaitTarget) -> i32 {
     }
 }
 
+/// A child that has terminated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndedChild {
+    /// Its process ID: which one, of several that were waited for.
+    pub pid: u32,
+    /// How it ended.
+    pub termination: Termination,
+}
+
 /// Waits for a termination. With `patient = false` it returns `Ok(None)` if no child has terminated
 /// yet. By the C library: some ops wait for their child inside the clock.
-pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<Termination>, Errno> {
+pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<EndedChild>, Errno> {
     let target = waitpid_argument(target);
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
@@ -129,9 +138,9 @@ pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<Termination>, Er
         // SAFETY: one integer is written, to a local.
         match Errno::check(unsafe { libc::waitpid(target, &raw mut status, flags) }) {
             Ok(0) => return Ok(None),
-            Ok(_) => {
-                if let Some(how) = Termination::from_status(status) {
-                    return Ok(Some(how));
+            Ok(pid) => {
+                if let Some(termination) = Termination::from_status(status) {
+                    return Ok(Some(EndedChild { pid: pid as u32, termination }));
                 }
             }
             Err(Errno::EINTR) => {}
@@ -198,7 +207,7 @@ pub(crate) fn in_own_process(body: impl FnOnce()) {
     });
     let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
     match wait(WaitTarget::Child(child), true) {
-        Ok(Some(Termination::Exited(0))) => {}
+        Ok(Some(EndedChild { termination: Termination::Exited(0), .. })) => {}
         other => panic!("the child process ended with {other:?}"),
     }
 }

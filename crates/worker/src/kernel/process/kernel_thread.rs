@@ -118,12 +118,13 @@ fn interface_request() -> libc::ifreq {
 
 fn interface_ioctl(
     socket: &OwnedFd,
-    what: libc::Ioctl,
+    request_code: libc::Ioctl,
     request: &mut libc::ifreq,
 ) -> Result<(), Errno> {
-    // SAFETY: the request is of the type that `what` takes, and what it points to outlives the
+    // SAFETY: the request is of the type that `request_code` takes, and what it points to outlives the
     // call.
-    Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut *request) }).map(drop)
+    Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), request_code, &raw mut *request) })
+        .map(drop)
 }
 
 /// Switches generic receive offload on: ETHTOOL_SGRO of ethtool(8)'s ioctl.

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::kernel::process::{self, Termination, WaitTarget};
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::{Errno, arch};
 
@@ -62,8 +62,8 @@ pub fn yield_until(condition: impl Fn() -> bool) -> i32 {
 #[inline(always)]
 pub fn reap(child: u32) -> Result<(), Errno> {
     match process::wait(WaitTarget::Child(child), true)? {
-        Some(Termination::Exited(0)) => Ok(()),
-        Some(Termination::Exited(status)) => Err(Errno(status)),
+        Some(EndedChild { termination: Termination::Exited(0), .. }) => Ok(()),
+        Some(EndedChild { termination: Termination::Exited(status), .. }) => Err(Errno(status)),
         _ => Err(Errno(libc::ECANCELED)),
     }
 }
@@ -73,12 +73,12 @@ pub fn reap(child: u32) -> Result<(), Errno> {
 pub fn wait_without_reaping(child: u32) -> Result<(), Errno> {
     loop {
         // SAFETY: all-zero bits are a valid siginfo, and the call fills it in.
-        let seen = unsafe {
+        let waited = unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
-            let how = libc::WEXITED | libc::WNOWAIT;
-            Errno::check(libc::waitid(libc::P_PID, child, &raw mut info, how))
+            let flags = libc::WEXITED | libc::WNOWAIT;
+            Errno::check(libc::waitid(libc::P_PID, child, &raw mut info, flags))
         };
-        match seen {
+        match waited {
             Err(Errno::EINTR) => {}
             other => return other.map(drop),
         }
@@ -102,8 +102,9 @@ pub fn system(command: &CStr) -> Result<(), Errno> {
 /// worker runs in the user's folder, where nothing is written.
 pub fn is_in_private_folder() -> bool {
     let Ok(folder) = std::env::current_dir() else { return false };
-    let ours = folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"oscost-"));
-    ours && fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o077 == 0)
+    let is_session_folder =
+        folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"oscost-"));
+    is_session_folder && fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o077 == 0)
 }
 
 /// A program in the working folder, started with no environment and no arguments but its name.
@@ -256,10 +257,10 @@ mod tests {
     fn remaining_zombies_are_reaped_on_drop() {
         let mut zombies = Zombies::default();
         zombies.add(3).unwrap();
-        let taken = zombies.take().unwrap();
+        let zombie = zombies.take().unwrap();
         let left = zombies.0.clone();
         drop(zombies);
-        assert_eq!(reap(taken), Ok(()));
+        assert_eq!(reap(zombie), Ok(()));
         assert_eq!(left.len(), 2);
         for child in left {
             assert_eq!(reap(child), Err(Errno::ECHILD));

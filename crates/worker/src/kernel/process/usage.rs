@@ -68,7 +68,7 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
 /// A process that has ended.
 pub struct EndedProcess {
     /// How it ended.
-    pub how: Termination,
+    pub termination: Termination,
     /// What the kernel charged it and its waited-for children.
     pub usage: TreeUsage,
 }
@@ -88,8 +88,8 @@ pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<EndedProcess>, E
         match ended {
             Ok(0) => return Ok(None),
             Ok(_) => {
-                if let Some(how) = Termination::from_status(status) {
-                    return Ok(Some(EndedProcess { how, usage: tree_usage(&usage) }));
+                if let Some(termination) = Termination::from_status(status) {
+                    return Ok(Some(EndedProcess { termination, usage: tree_usage(&usage) }));
                 }
             }
             Err(Errno::EINTR) => {}

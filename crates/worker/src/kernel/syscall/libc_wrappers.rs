@@ -122,7 +122,7 @@ pub fn function_by_name(name: &str) -> Result<CFunction, Errno> {
     match (name == "close", has_failed.then(Errno::last)) {
         (false, None) | (true, Some(Errno::EBADF)) => Ok(function),
         (true, None) => Err(Errno::EPROTO),
-        (_, Some(why)) => Err(why),
+        (_, Some(errno)) => Err(errno),
     }
 }
 

@@ -91,9 +91,9 @@ pub fn libc_clock() -> Result<u64, Errno> {
 pub fn sleep_until(ns: u64) {
     const SECOND: u64 = 1_000_000_000;
     let until = libc::timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as i64 };
-    let (clock, how) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+    let (clock, flags) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
     // SAFETY: the time is read, and the remainder is not requested.
-    unsafe { libc::clock_nanosleep(clock, how, &raw const until, std::ptr::null_mut()) };
+    unsafe { libc::clock_nanosleep(clock, flags, &raw const until, std::ptr::null_mut()) };
 }
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds. Every Linux since 2.6.28 has it, so it cannot fail.

@@ -131,12 +131,12 @@ impl Drop for BlockedAlarm {
     }
 }
 
-fn change_blocked(how: i32, set: &u64, before: Option<&mut u64>) -> Result<(), Errno> {
+fn change_blocked(operation: i32, set: &u64, before: Option<&mut u64>) -> Result<(), Errno> {
     let before = before.map_or(0, |before| &raw mut *before as u64);
     // SAFETY: the kernel reads a signal set, and writes one if a buffer is given.
     raw_result(unsafe {
         let set = &raw const *set as u64;
-        arch::syscall(libc::SYS_rt_sigprocmask, [how as u64, set, before, SET_BYTES, 0, 0])
+        arch::syscall(libc::SYS_rt_sigprocmask, [operation as u64, set, before, SET_BYTES, 0, 0])
     })
     .map(drop)
 }

@@ -6,7 +6,7 @@ use oscost_model::treatment::AntagonistLoad;
 
 use crate::kernel::cpu::affinity;
 use crate::kernel::process::signal;
-use crate::kernel::process::{self, Termination, WaitTarget};
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 use crate::kernel::{Errno, syscall};
 
 /// Larger than any cache.
@@ -65,15 +65,15 @@ impl Antagonist {
     pub(super) fn end(self) -> Result<(), Errno> {
         match process::wait(WaitTarget::Child(self.0), false)? {
             None => Ok(()),
-            Some(ended) => {
+            Some(EndedChild { termination, .. }) => {
                 // Reaped: its number may have been reused.
                 std::mem::forget(self);
-                let how = match ended {
+                let end = match termination {
                     Termination::Killed(by) => format!("was killed by {}", signal::name(by)),
                     Termination::Exited(status) => format!("exited with {status}"),
                 };
                 Err(Errno::check_failed(format!(
-                    "the noisy neighbour {how} before the measurement was over"
+                    "the noisy neighbour {end} before the measurement was over"
                 )))
             }
         }
@@ -132,8 +132,8 @@ mod tests {
             {
                 std::thread::yield_now();
             }
-            let why = killed.end().unwrap_err().to_string();
-            assert!(why.contains("the noisy neighbour was killed by SIGKILL"), "{why}");
+            let reason = killed.end().unwrap_err().to_string();
+            assert!(reason.contains("the noisy neighbour was killed by SIGKILL"), "{reason}");
         });
     }
 

@@ -90,16 +90,16 @@ fn write(path: &Path, value: &str) -> Result<(), Errno> {
 
 /// The directory in which instances are created.
 fn instances_directory() -> Result<PathBuf, Errno> {
-    let mut why = Errno::ENOENT;
+    let mut last_error = Errno::ENOENT;
     for folder in FOLDERS {
         let folder = Path::new(folder).join("instances");
         match fs::metadata(&folder) {
             Ok(_) => return Ok(folder),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => why = error.into(),
+            Err(error) => last_error = error.into(),
         }
     }
-    Err(Errno::unavailable(match why {
+    Err(Errno::unavailable(match last_error {
         Errno::ENOENT => format!(
             "tracefs is not mounted or has no instances; it needs root and `mount -t tracefs tracefs \
              {}`",

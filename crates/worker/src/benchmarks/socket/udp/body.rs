@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::super::prelude::*;
 use super::client::{Client, Trip};
-use super::datagram::{ID_BYTES, MAX_BATCH_DATAGRAMS, command, send};
+use super::datagram::{ID_BYTES, MAX_BATCH_DATAGRAMS, command, send, unpack_counters};
 use crate::bench::Datagrams;
 use crate::kernel::PEER_TIMEOUT;
 use crate::kernel::net::socket;
@@ -51,9 +51,7 @@ impl WorkBody for Trips {
     fn channel_observation(&self) -> Option<ChannelObservation> {
         // Datagrams that the peer received twice or too late were not sent back.
         if let Ok([_, _, packed, late]) = self.client.run_command(command::REPORT, 0) {
-            let (duplicate, reordered) = (packed >> 32, packed & u64::from(u32::MAX));
-            let at_peer = Datagrams { duplicate, reordered, late, ..Datagrams::default() };
-            self.client.peer_counters.set(at_peer);
+            self.client.peer_counters.set(Datagrams { late, ..unpack_counters(packed) });
         }
         Some(self.client.observation())
     }
@@ -152,10 +150,8 @@ impl WorkBody for Throughput {
             )));
         }
         self.arrived = complete;
-        let (duplicate, reordered) = (packed >> 32, packed & u64::from(u32::MAX));
         let lost = sent - arrived;
-        let batch =
-            Datagrams { sent, arrived, lost, late, duplicate, reordered, ..Datagrams::default() };
+        let batch = Datagrams { sent, arrived, lost, late, ..unpack_counters(packed) };
         client.counters = client.counters.merged_with(batch);
         Ok(())
     }

@@ -115,6 +115,17 @@ pub(super) fn id_of(datagram: &[u8]) -> Option<u32> {
     datagram.first_chunk().map(|id| u32::from_le_bytes(*id))
 }
 
+/// The duplicate and reordered datagrams as one word of an answer.
+pub(super) fn pack_counters(counters: &Datagrams) -> u64 {
+    counters.duplicate << 32 | counters.reordered
+}
+
+/// The counters of [`pack_counters`]; the others are 0.
+pub(super) fn unpack_counters(word: u64) -> Datagrams {
+    let (duplicate, reordered) = (word >> 32, word & u64::from(u32::MAX));
+    Datagrams { duplicate, reordered, ..Datagrams::default() }
+}
+
 /// Which datagrams of a batch have arrived, and in what order.
 #[derive(Default)]
 pub(super) struct Arrivals {

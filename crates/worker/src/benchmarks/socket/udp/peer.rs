@@ -2,7 +2,9 @@
 
 use super::super::super::exchange::{ControlStream, MAX_MESSAGE_BYTES, MessageBuffer, Sender};
 use super::super::endpoint::Socket;
-use super::datagram::{Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, send};
+use super::datagram::{
+    Arrivals, ID_BYTES, MAX_BATCH_DATAGRAMS, Parts, command, id_of, pack_counters, send,
+};
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{Alarm, SignalReceiver};
 use crate::kernel::net::control_stream::Pending;
@@ -128,7 +130,7 @@ impl Task {
             command::REPORT if self.command == command::TIME => [self.times.0, self.times.1, 0, 0],
             command::REPORT => {
                 let counted = &self.arrivals.counters;
-                let packed = counted.duplicate << 32 | counted.reordered;
+                let packed = pack_counters(counted);
                 let complete = match self.command {
                     command::DRAIN => {
                         self.arrivals.complete_messages(self.messages, self.parts.count)

@@ -46,26 +46,29 @@ impl Ring {
     #[inline(always)]
     pub fn queue_poll(&mut self, fd: i32, token: u64, shots: PollMode) -> Result<(), Errno> {
         let multi = if shots == PollMode::MultiShot { POLL_ADD_MULTI } else { 0 };
-        let what = [0, 0, multi | IN << 32];
-        self.queue_with_token(Entry { operation: POLL_ADD, fd, what, ..Entry::default() }, token)
+        let arguments = [0, 0, multi | IN << 32];
+        self.queue_with_token(
+            Entry { operation: POLL_ADD, fd, arguments, ..Entry::default() },
+            token,
+        )
     }
 
     /// Queues the cancellation of a poll; its completion has `token`.
     #[inline(always)]
-    pub fn queue_removal(&mut self, of: u64, token: u64) -> Result<(), Errno> {
-        let what = [0, of, 0];
+    pub fn queue_removal(&mut self, target: u64, token: u64) -> Result<(), Errno> {
+        let arguments = [0, target, 0];
         self.queue_with_token(
-            Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() },
+            Entry { operation: POLL_REMOVE, fd: -1, arguments, ..Entry::default() },
             token,
         )
     }
 
     /// Queues an update that adds events to a poll.
     #[inline(always)]
-    pub fn queue_update(&mut self, of: u64, more: u32, token: u64) -> Result<(), Errno> {
-        let what = [0, of, POLL_UPDATE_EVENTS | (IN | u64::from(more)) << 32];
+    pub fn queue_update(&mut self, target: u64, more: u32, token: u64) -> Result<(), Errno> {
+        let arguments = [0, target, POLL_UPDATE_EVENTS | (IN | u64::from(more)) << 32];
         self.queue_with_token(
-            Entry { operation: POLL_REMOVE, fd: -1, what, ..Entry::default() },
+            Entry { operation: POLL_REMOVE, fd: -1, arguments, ..Entry::default() },
             token,
         )
     }
@@ -75,10 +78,10 @@ impl Ring {
         if self.queued == self.entries {
             return Err(Errno(libc::EBUSY));
         }
-        let place = (self.submitted + u64::from(self.queued)) & u64::from(self.entries - 1);
+        let slot = (self.submitted + u64::from(self.queued)) & u64::from(self.entries - 1);
         // SAFETY: as in `queue`.
         unsafe {
-            self.submissions.add(place as usize).write(Entry { user_data: token, ..entry });
+            self.submissions.add(slot as usize).write(Entry { user_data: token, ..entry });
         }
         self.queued += 1;
         Ok(())
@@ -96,9 +99,9 @@ impl Ring {
         // SAFETY: the tail is a word of the mapping that only we write.
         unsafe { self.submission_tail.as_ref() }
             .store((self.submitted + count) as u32, Ordering::Release);
-        let taken = self.enter(count, least)?;
-        self.submitted += taken as u64;
-        self.queued -= taken as u32;
+        let accepted = self.enter(count, least)?;
+        self.submitted += accepted as u64;
+        self.queued -= accepted as u32;
         if self.queued == 0 { Ok(()) } else { Err(Errno::EPROTO) }
     }
 

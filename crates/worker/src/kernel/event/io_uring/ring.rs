@@ -33,7 +33,7 @@ pub(super) struct Entry {
     pub(super) flags: u8,
     pub(super) priority: u16,
     pub(super) fd: i32,
-    pub(super) what: [u64; 3],
+    pub(super) arguments: [u64; 3],
     pub(super) user_data: u64,
     pub(super) rest: [u64; 3],
 }
@@ -125,11 +125,11 @@ impl Ring {
             return Err(Errno(libc::EBUSY));
         }
         let user_data = self.submitted + u64::from(self.queued);
-        let place = user_data & u64::from(self.entries - 1);
+        let slot = user_data & u64::from(self.entries - 1);
         let entry = Entry { user_data, ..entry };
         // SAFETY: the entry is inside the mapping, and the kernel reads it only after the tail has
         // passed it, in `submit`.
-        unsafe { self.submissions.add(place as usize).write(entry) };
+        unsafe { self.submissions.add(slot as usize).write(entry) };
         self.queued += 1;
         Ok(())
     }
@@ -151,15 +151,15 @@ impl Ring {
         fd: i32,
         buffer: u64,
         bytes: u32,
-        place: u64,
+        offset: u64,
     ) -> Result<(), Errno> {
-        let what = [place, buffer, u64::from(bytes)];
-        self.queue(Entry { operation: READ, fd, what, ..Entry::default() })?;
+        let arguments = [offset, buffer, u64::from(bytes)];
+        self.queue(Entry { operation: READ, fd, arguments, ..Entry::default() })?;
         self.submit_expecting(bytes as i32)
     }
 
     /// Sends a whole message on a connected socket, by one submission that is waited for; returns
-    /// the bytes taken.
+    /// the bytes accepted.
     #[inline(always)]
     pub fn send(
         &mut self,
@@ -167,9 +167,9 @@ impl Ring {
         message: &[u8],
         on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
-        let place = MessageBytes { address: message.as_ptr() as u64, length: message.len() };
+        let bytes = MessageBytes { address: message.as_ptr() as u64, length: message.len() };
         // SAFETY: the kernel reads as many bytes as the slice has, and is done when this returns.
-        unsafe { self.message(SEND, to, place, on_interrupt) }
+        unsafe { self.message(SEND, to, bytes, on_interrupt) }
     }
 
     /// Receives until `into` is full or the stream ends, by one submission that is waited for;
@@ -181,10 +181,10 @@ impl Ring {
         into: &mut [u8],
         on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
-        let place = MessageBytes { address: into.as_mut_ptr() as u64, length: into.len() };
+        let bytes = MessageBytes { address: into.as_mut_ptr() as u64, length: into.len() };
         // SAFETY: the kernel writes at most as many bytes as the slice has, and is done when this
         // returns.
-        unsafe { self.message(RECEIVE, from, place, on_interrupt) }
+        unsafe { self.message(RECEIVE, from, bytes, on_interrupt) }
     }
 
     /// Sends or receives, and returns only when the kernel no longer uses the bytes.
@@ -200,13 +200,14 @@ impl Ring {
         on_interrupt: InterruptHandler<'_>,
     ) -> Result<usize, Errno> {
         let flags = (libc::MSG_WAITALL | libc::MSG_NOSIGNAL) as u64;
-        let what = [0, address, length as u64 | flags << 32];
-        self.queue(Entry { operation, fd: socket.as_raw_fd(), what, ..Entry::default() })?;
+        let arguments = [0, address, length as u64 | flags << 32];
+        self.queue(Entry { operation, fd: socket.as_raw_fd(), arguments, ..Entry::default() })?;
         // SAFETY: the tail is a word of the mapping that only this side writes.
         unsafe { self.submission_tail.as_ref() }
             .store(self.submitted.wrapping_add(1) as u32, Ordering::Release);
         self.queued = 0;
-        self.enter(1, 1).and_then(|taken| if taken == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
+        self.enter(1, 1)
+            .and_then(|accepted| if accepted == 1 { Ok(()) } else { Err(Errno::EAGAIN) })?;
         self.submitted += 1;
         match self.next_result() {
             Some(done) => done,
@@ -240,13 +241,13 @@ impl Ring {
     }
 
     /// io_uring_enter(2): submits `entries` entries and waits for `least` completions; returns the
-    /// entries taken.
+    /// entries accepted.
     #[inline(always)]
     pub(super) fn enter(&self, entries: u64, least: u32) -> Result<i64, Errno> {
         let args = [self.fd.as_raw_fd() as u64, entries, u64::from(least), GET_EVENTS, 0, 0];
         // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
-        let taken = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
-        if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken) }
+        let accepted = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
+        if accepted < 0 { Err(Errno(-accepted as i32)) } else { Ok(accepted) }
     }
 
     /// Takes the next completion, if any.
@@ -259,9 +260,9 @@ impl Ring {
         if tail.load(Ordering::Acquire) == at {
             return None;
         }
-        let place = (u64::from(at) & self.completion_mask) as usize;
+        let slot = (u64::from(at) & self.completion_mask) as usize;
         // SAFETY: inside the mapping; the kernel wrote it before it advanced the tail.
-        let done = unsafe { self.completions.add(place).read() };
+        let done = unsafe { self.completions.add(slot).read() };
         head.store(at.wrapping_add(1), Ordering::Release);
         Some(done)
     }
@@ -282,12 +283,12 @@ impl Ring {
             .store((self.submitted + count) as u32, Ordering::Release);
         let args = [self.fd.as_raw_fd() as u64, count, count, GET_EVENTS, 0, 0];
         // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
-        let taken = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
-        if taken < 0 {
-            return Err(Errno(-taken as i32));
+        let accepted = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
+        if accepted < 0 {
+            return Err(Errno(-accepted as i32));
         }
         let first = self.submitted;
-        self.submitted += taken as u64;
+        self.submitted += accepted as u64;
         self.queued = 0;
         self.reap(first, count, good)
     }
@@ -298,12 +299,12 @@ impl Ring {
         // SAFETY: both are words of the mapping; the kernel advances the tail, this side the head.
         let (head, tail) =
             unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
-        let there = tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed));
-        let mut good = u64::from(there) == count;
+        let available = tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed));
+        let mut good = u64::from(available) == count;
         for number in first..first + count {
-            let place = (number & self.completion_mask) as usize;
+            let slot = (number & self.completion_mask) as usize;
             // SAFETY: inside the mapping; the kernel wrote it before it advanced the tail.
-            let done = unsafe { self.completions.add(place).read() };
+            let done = unsafe { self.completions.add(slot).read() };
             good &= done.user_data == number && done.result == result;
         }
         head.store((first + count) as u32, Ordering::Release);
@@ -335,7 +336,7 @@ mod tests {
             assert_eq!(queued.and_then(|()| ring.submit()), Ok(()));
             expected += batch;
             assert_eq!(ring.completed(), expected);
-            // Nothing is left over: what the kernel has moved is what was taken.
+            // Nothing is left over: the kernel has moved as many bytes as it accepted.
             // SAFETY: both words are inside the mapping.
             let (head, tail) =
                 unsafe { (ring.completion_head.as_ref(), ring.completion_tail.as_ref()) };
