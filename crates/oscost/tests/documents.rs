@@ -82,7 +82,7 @@ fn links(text: &str) -> Vec<String> {
 }
 
 /// The anchors of a page, as GitHub and mdbook make them of headings.
-fn anchors(text: &str) -> BTreeSet<String> {
+fn heading_ids(text: &str) -> BTreeSet<String> {
     let headings = prose(text).into_iter().filter(|line| line.starts_with('#'));
     headings
         .map(|line| {
@@ -109,7 +109,7 @@ fn every_link_of_the_documentation_has_a_target() {
             let is_there = if anchor.is_empty() {
                 target.exists()
             } else {
-                fs::read_to_string(&target).is_ok_and(|text| anchors(&text).contains(anchor))
+                fs::read_to_string(&target).is_ok_and(|text| heading_ids(&text).contains(anchor))
             };
             if !is_there {
                 broken.push(format!("{}: {link}", page.name()));

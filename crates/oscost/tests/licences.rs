@@ -1,7 +1,7 @@
 //! What the tree is made of may be given away: every package's licence is among those that
 //! deny.toml allows.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(clippy::unwrap_used, reason = "a failed test shows its location")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ fn workspace() -> PathBuf {
 fn cargo(arguments: &[&str]) -> String {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(program).args(arguments).current_dir(workspace()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "cargo {}: {told}", arguments.join(" "));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo {}: {stderr}", arguments.join(" "));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -60,31 +60,35 @@ fn allow_list(text: &str) -> Option<Vec<String>> {
 }
 
 /// Whether a licence expression can be met by licences from `allowed`.
-fn is_met(expression: &str, allowed: &[String]) -> Result<bool, String> {
+fn is_allowed(expression: &str, allowed: &[String]) -> Result<bool, String> {
     // `MIT/Apache-2.0` is an older spelling of OR.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut at = 0;
-    let met = any_of(&words, &mut at, allowed)?;
-    if at == words.len() { Ok(met) } else { Err(format!("`{expression}` goes on after its end")) }
+    let satisfied = any_of(&words, &mut at, allowed)?;
+    if at == words.len() {
+        Ok(satisfied)
+    } else {
+        Err(format!("`{expression}` goes on after its end"))
+    }
 }
 
 fn any_of(words: &[&str], at: &mut usize, allowed: &[String]) -> Result<bool, String> {
-    let mut met = all_of(words, at, allowed)?;
+    let mut satisfied = all_of(words, at, allowed)?;
     while words.get(*at) == Some(&"OR") {
         *at += 1;
-        met |= all_of(words, at, allowed)?;
+        satisfied |= all_of(words, at, allowed)?;
     }
-    Ok(met)
+    Ok(satisfied)
 }
 
 fn all_of(words: &[&str], at: &mut usize, allowed: &[String]) -> Result<bool, String> {
-    let mut met = one(words, at, allowed)?;
+    let mut satisfied = one(words, at, allowed)?;
     while words.get(*at) == Some(&"AND") {
         *at += 1;
-        met &= one(words, at, allowed)?;
+        satisfied &= one(words, at, allowed)?;
     }
-    Ok(met)
+    Ok(satisfied)
 }
 
 fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> Result<bool, String> {
@@ -92,12 +96,12 @@ fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> Result<bool, Strin
     *at += 1;
     match word {
         "(" => {
-            let met = any_of(words, at, allowed)?;
+            let satisfied = any_of(words, at, allowed)?;
             if words.get(*at) != Some(&")") {
                 return Err("a bracket is not closed".to_owned());
             }
             *at += 1;
-            Ok(met)
+            Ok(satisfied)
         }
         ")" | "OR" | "AND" | "WITH" => Err(format!("`{word}` stands where a licence should")),
         name if words.get(*at) == Some(&"WITH") => {
@@ -121,7 +125,7 @@ fn every_package_has_a_licence_that_is_allowed() {
             let name = format!("{} {}", package["name"], package["version"]);
             match package["license"].as_str() {
                 None => Some(format!("{name} has no licence expression")),
-                Some(expression) => match is_met(expression, &allowed) {
+                Some(expression) => match is_allowed(expression, &allowed) {
                     Ok(true) => None,
                     Ok(false) => Some(format!("{name} is under {expression}")),
                     Err(why) => Some(format!("{name}: {why}")),
@@ -136,7 +140,7 @@ fn every_package_has_a_licence_that_is_allowed() {
 fn licence_expressions_are_read_as_they_are_meant() {
     let allowed: Vec<String> =
         ["MIT", "Apache-2.0 WITH LLVM-exception", "Unicode-3.0"].map(str::to_owned).into();
-    for (expression, met) in [
+    for (expression, satisfied) in [
         ("MIT", true),
         ("GPL-3.0", false),
         ("MIT OR GPL-3.0", true),
@@ -152,10 +156,10 @@ fn licence_expressions_are_read_as_they_are_meant() {
         ("MIT WITH LLVM-exception", false),
         ("Apache-2.0 WITH LLVM-exception OR GPL-2.0", true),
     ] {
-        assert_eq!(is_met(expression, &allowed), Ok(met), "{expression}");
+        assert_eq!(is_allowed(expression, &allowed), Ok(satisfied), "{expression}");
     }
     for nonsense in ["", "MIT OR", "MIT MIT", "(MIT", "MIT)", "AND MIT", "MIT WITH"] {
-        assert!(is_met(nonsense, &allowed).is_err(), "{nonsense}");
+        assert!(is_allowed(nonsense, &allowed).is_err(), "{nonsense}");
     }
 }
 

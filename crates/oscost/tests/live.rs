@@ -1,7 +1,7 @@
-//! The whole tool on the machine at hand: `make test-live` (docs/explanation/METHOD.md, section
+//! The whole tool on this machine: `make test-live` (docs/explanation/METHOD.md, section
 //! 10).
 //!
-//! They take minutes. L11 wants a machine that is left in peace; L9 makes one that is not.
+//! They take minutes. L11 needs an otherwise idle machine; L9 loads it.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -21,7 +21,7 @@ use oscost_model::record::{
 use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use oscost_stats::order;
 
-/// One at a time, whatever the number of test threads: they measure.
+/// One at a time, independent of the number of test threads: they measure.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn run(arguments: &[&str]) -> Record {
@@ -98,24 +98,24 @@ fn l9_a_loaded_machine_moves_the_median_by_at_most_two_per_cent() {
     assert!(f64::from(unmeasurable) <= 0.1 * f64::from(rows), "{unmeasurable} of {rows}");
 }
 
-/// How far the core's own rate moved between runs, in per cent: a turn of the empty loop takes one
-/// core cycle, whatever the kernel does.
+/// How far the core frequency moved between runs, in per cent: an iteration of the empty loop takes
+/// one core cycle, whatever the kernel does.
 fn rate_moved_pct(records: &[Record]) -> f64 {
-    let turn = |record: &Record| {
+    let iteration_ns = |record: &Record| {
         let row = record.results.iter().find(|row| row.case == "timer/nothing")?;
         row.estimate.as_ref().map(|estimate| estimate.raw_median)
     };
-    let turns = order::sorted(&records.iter().filter_map(turn).collect::<Vec<_>>());
-    100.0 * (turns[turns.len() - 1] / turns[0] - 1.0)
+    let iterations = order::sorted(&records.iter().filter_map(iteration_ns).collect::<Vec<_>>());
+    100.0 * (iterations[iterations.len() - 1] / iterations[0] - 1.0)
 }
 
-/// The bar is for a host that is left in peace. A core whose rate moves between runs by as much as
-/// the intervals are wide shows nothing about the intervals, and then the test says that.
+/// The requirement is for an otherwise idle host. If the core frequency moves between runs by as
+/// much as the intervals are wide, the test shows nothing about the intervals and prints that.
 #[test]
 fn l11_ten_runs_agree_as_often_as_their_intervals_say() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
     let records: Vec<Record> = (0..10).map(|_| run(&[])).collect();
-    let (mut intervals, mut hold, mut far) = (0, 0, 0);
+    let (mut intervals, mut hold, mut wide_misses) = (0, 0, 0);
     for row in &records[0].results {
         let found: Vec<(f64, [f64; 2])> = records
             .iter()
@@ -129,39 +129,41 @@ fn l11_ten_runs_agree_as_often_as_their_intervals_say() {
         let by_more = |&&(_, [low, high]): &&(f64, [f64; 2])| {
             grand < low - (high - low) || grand > high + (high - low)
         };
-        far += found.iter().filter(by_more).count();
+        wide_misses += found.iter().filter(by_more).count();
         intervals += found.len();
         hold += found.len() - missed;
         println!("{:<44} {grand:>10.3}  {missed} of {} miss it", row.case, found.len());
     }
-    println!("{hold} of {intervals} intervals hold, {far} miss by more than their width");
+    println!(
+        "{hold} of {intervals} intervals cover the grand median, {wide_misses} miss it by more than their width"
+    );
     let moved = rate_moved_pct(&records);
     if moved > 1.0 {
-        println!("NOT SHOWN: the core's rate moved by {moved:.1} % between the ten runs");
+        println!("NOT SHOWN: the core frequency moved by {moved:.1} % between the ten runs");
         return;
     }
     assert!(hold as f64 >= 0.9 * intervals as f64);
-    assert!(far as f64 <= 0.02 * intervals as f64);
+    assert!(wide_misses as f64 <= 0.02 * intervals as f64);
 }
 
-/// The comparisons of rows that were asked for.
+/// The comparisons of requested rows.
 fn rows(record: &Record) -> Vec<Comparison> {
-    let asked = |it: &&Comparison| {
+    let requested = |it: &&Comparison| {
         let flags = &record.results[it.base as usize].flags;
         !it.control && !flags.iter().any(|flag| flag == "REFERENCE" || flag == "PRIMITIVE")
     };
-    record.comparisons.iter().filter(asked).cloned().collect()
+    record.comparisons.iter().filter(requested).cloned().collect()
 }
 
 fn is_alarm(it: &Comparison) -> bool {
     it.verdict == "slower" || it.verdict == "faster"
 }
 
-/// Some fifty rows that an op of which takes little time.
+/// Some fifty rows whose ops take little time.
 const SHORT: &[&str] = &["syscall", "timer/clock-gettime", "memory/copy", "file/read", "pipe"];
 
 #[test]
-fn l5_nothing_against_nothing_is_significant_as_often_as_chance_says() {
+fn l5_identical_sides_are_significant_as_often_as_chance_predicts() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
     let mut all = Vec::new();
     while all.len() < 200 {
@@ -179,27 +181,31 @@ fn l5_nothing_against_nothing_is_significant_as_often_as_chance_says() {
 }
 
 #[test]
-fn l6_ten_bills_of_nothing_against_nothing_raise_an_alarm_in_at_most_one() {
+fn l6_ten_price_lists_of_identical_sides_raise_an_alarm_in_at_most_one() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
     let mut with_alarm = 0;
     for price_list in 0..10 {
         let rows = rows(&ab(&["--base", "local", "--new", "local"]));
         let alarms: Vec<_> = rows.iter().filter(|it| is_alarm(it)).collect();
-        println!("bill {price_list}: {} rows, {} alarms: {alarms:?}", rows.len(), alarms.len());
+        println!(
+            "price list {price_list}: {} rows, {} alarms: {alarms:?}",
+            rows.len(),
+            alarms.len()
+        );
         with_alarm += usize::from(!alarms.is_empty());
     }
     assert!(with_alarm <= 1, "{with_alarm}");
 }
 
-/// Rows as fork twins, of which the second has a chain of multiplications in the clock that is
-/// worth so many per cent of its batch. Only a worker that was built for live tests can be slowed
-/// so.
+/// Rows as fork twins, of which the second runs a chain of multiplications inside the timed window
+/// that takes `pct` per cent of its batch. Only a worker built for live tests can be slowed this
+/// way.
 fn slowed(selectors: &[&str], pct: &str) -> Record {
     let program = WorkerBinary::find().unwrap();
     let interrupt = Interrupt::listen().unwrap();
     let mut session = LocalSession::start(&program, &interrupt).unwrap();
     let selectors: Vec<String> = selectors.iter().map(|&it| it.to_owned()).collect();
-    let asked = plan::select(&program.catalog, &selectors, Extent::Default).unwrap();
+    let requested = plan::select(&program.catalog, &selectors, Extent::Default).unwrap();
     let target = |text: &str| TargetInfo {
         text: text.to_owned(),
         host: "local".to_owned(),
@@ -214,9 +220,9 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     let base = ComparedTarget { target: target("local"), treatments: TreatmentSet::default() };
     let new = ComparedTarget { target: target("slowed"), treatments: treated };
     let ComparisonRows { rows, treatments: treated, mut sets } =
-        plan::comparison_rows(&program.catalog, &asked, &base, &[new]);
-    // A variable of an environment would move the stack, which costs or saves per cents by itself:
-    // here it is no more than a word to the arm.
+        plan::comparison_rows(&program.catalog, &requested, &base, &[new]);
+    // An environment variable would move the stack, which costs or saves per cents by itself; this
+    // is an argument of the arm only.
     sets.iter_mut().for_each(|set| set.design = Design::Twins);
     let pairs = PairCount { min: 16, max: 40, spread: true, time_budget: Duration::from_secs(75) };
     let hello = session.hello().clone();
@@ -266,10 +272,10 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     assembler.record(false).unwrap()
 }
 
-/// Wants a worker that was built with the feature `live`, by `OSCOST_WORKER`: `make test-live` does
-/// so.
+/// Needs a worker built with the feature `live`, named by `OSCOST_WORKER`; `make test-live` does
+/// this.
 #[test]
-fn l7_five_per_cent_that_were_put_in_are_found() {
+fn l7_an_injected_slowdown_of_five_per_cent_is_found() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
     let mut all = Vec::new();
     while all.len() < 100 {
@@ -290,7 +296,7 @@ fn l7_five_per_cent_that_were_put_in_are_found() {
 }
 
 #[test]
-fn l8_a_filter_that_lets_all_calls_through_is_found_twenty_times() {
+fn l8_a_filter_that_allows_all_calls_is_found_in_twenty_of_twenty_runs() {
     let _machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
     const CASE: &str = "syscall/getppid:via=raw";
     let arguments = ["--base", "local", "--new", "seccomp=allow", CASE];

@@ -1,7 +1,7 @@
 //! Seccomp profiles: compiled filters decide as their profiles, call by call; invalid profiles are
 //! refused with their line.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(clippy::unwrap_used, reason = "a failed test shows its location")]
 
 mod bpf;
 

@@ -248,11 +248,11 @@ mod tests {
         );
         assert_eq!(found.numbers, [10.0, 10_000.0]);
         let fits = |law, sizes: &[SizeCost]| LawFits::new(law, sizes, CHANCE);
-        let (dear, cheap) = (fits(Law::Linear, &poll), fits(Law::Constant, &epoll));
-        let at = dear.crossover(&cheap, found.numbers).unwrap();
+        let (expensive, inexpensive) = (fits(Law::Linear, &poll), fits(Law::Constant, &epoll));
+        let at = expensive.crossover(&inexpensive, found.numbers).unwrap();
         assert!((at.value - 200.0).abs() < 0.2, "{at:?}");
         assert!(
-            cheap.crossover(&dear, found.numbers).is_none(),
+            inexpensive.crossover(&expensive, found.numbers).is_none(),
             "there is none in the other direction"
         );
     }
@@ -261,8 +261,8 @@ mod tests {
     fn a_crossover_is_extrapolated_by_at_most_half_a_decade() {
         let numbers = [10.0, 10_000.0];
         let of = |fixed: f64| {
-            let dear = LawFits::new(Law::Linear, &exact(move |n| fixed + 2.0 * n), CHANCE);
-            dear.crossover(&LawFits::new(Law::Constant, &exact(|_| 500.0), CHANCE), numbers)
+            let expensive = LawFits::new(Law::Linear, &exact(move |n| fixed + 2.0 * n), CHANCE);
+            expensive.crossover(&LawFits::new(Law::Constant, &exact(|_| 500.0), CHANCE), numbers)
         };
         assert!((of(490.0).unwrap().value - 5.0).abs() < 0.01);
         assert_eq!(of(496.0), None, "at 2, outside the measured range");
@@ -279,14 +279,14 @@ mod tests {
 
     #[test]
     fn a_single_point_at_the_end_is_not_a_range() {
-        let mut dear = exact(linear);
-        dear[6].figure *= 1.5;
-        assert_eq!(compare_curves(&dear, &exact(linear)).unwrap().cheaper_wins_from, None);
-        dear[5].figure *= 1.5;
-        assert_eq!(compare_curves(&dear, &exact(linear)).unwrap().cheaper_wins_from, Some(3_162.0));
-        dear[1].figure *= 1.5;
-        dear[3].figure /= 1.5;
-        let found = compare_curves(&dear, &exact(linear)).unwrap();
+        let mut expensive = exact(linear);
+        expensive[6].figure *= 1.5;
+        assert_eq!(compare_curves(&expensive, &exact(linear)).unwrap().cheaper_wins_from, None);
+        expensive[5].figure *= 1.5;
+        assert_eq!(compare_curves(&expensive, &exact(linear)).unwrap().cheaper_wins_from, Some(3_162.0));
+        expensive[1].figure *= 1.5;
+        expensive[3].figure /= 1.5;
+        let found = compare_curves(&expensive, &exact(linear)).unwrap();
         assert_eq!(
             (found.costlier_wins_until, found.cheaper_wins_from, found.alternates),
             (Some(316.0), Some(3_162.0), true)

@@ -320,14 +320,14 @@ mod tests {
         #[test]
         fn groups_do_not_depend_on_order_or_unit(
             values in prop::collection::vec(1.0..1e6f64, 1..20),
-            turn in 0usize..20,
+            rotation in 0usize..20,
             unit in 1e-3..1e3f64,
         ) {
             let of = assign_groups(&costs(&values));
-            let mut turned: Vec<f64> = values.iter().map(|value| value * unit).collect();
-            let by = turn % turned.len();
-            turned.rotate_left(by);
-            let mut back = assign_groups(&costs(&turned));
+            let mut rotated: Vec<f64> = values.iter().map(|value| value * unit).collect();
+            let by = rotation % rotated.len();
+            rotated.rotate_left(by);
+            let mut back = assign_groups(&costs(&rotated));
             back.rotate_right(by);
             // A gap of 1.5 to the last bit may fall on either side.
             let close = |one: f64, other: f64| (one / other / MIN_GAP_RATIO - 1.0).abs() < 1e-9;

@@ -83,12 +83,12 @@ mod tests {
         #[test]
         fn sorting_does_not_depend_on_the_order_of_values(
             values in prop::collection::vec(-1e9..1e9, 0..50),
-            turn in 0usize..50,
+            rotation in 0usize..50,
         ) {
-            let mut turned = values.clone();
-            turned.rotate_left(turn.min(values.len()));
-            turned.reverse();
-            prop_assert_eq!(sorted(&values), sorted(&turned));
+            let mut rotated = values.clone();
+            rotated.rotate_left(rotation.min(values.len()));
+            rotated.reverse();
+            prop_assert_eq!(sorted(&values), sorted(&rotated));
         }
 
         #[test]

@@ -1,5 +1,5 @@
-//! A headless Chromium with a profile of its own. Its processes and its folder are gone with the
-//! last value that uses it, also when a test panics.
+//! A headless Chromium with its own profile. Dropping the last value that uses it removes its
+//! processes and its folder, also when a test panics.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -21,18 +21,18 @@ use tempfile::TempDir;
 use crate::page::Page;
 use crate::wire::Wire;
 
-/// Nothing takes so long unless it hangs.
+/// A step that takes longer hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// By which names it goes.
+/// The usual names of the program.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// Where the protocol goes is fixed: it reads descriptor 3 and writes to 4.
+/// The protocol's descriptors are fixed: the browser reads from 3 and writes to 4.
 const TAKE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 </dev/null >&2"#;
 
-/// Nothing of its own accord: no services in the background, no questions, no shared memory
-/// where a container has little of it, nothing slowed down because no person sees it; and no name
-/// leads anywhere, so that what a page asks for is told and never fetched.
+/// Options that disable background services, dialogs, shared memory (scarce in containers) and
+/// throttling of hidden windows, and that resolve no host name: what a page requests is reported
+/// and never fetched.
 const FLAGS: &[&str] = &[
     "--headless",
     "--remote-debugging-pipe",
@@ -52,7 +52,7 @@ const FLAGS: &[&str] = &[
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    // Two more pages for the address bar of each window.
+    // Otherwise each window has two more pages for its address bar.
     "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--metrics-recording-only",
     "--mute-audio",
@@ -72,12 +72,10 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// None, and a line that says why, where there is none or its sandbox cannot be made.
+    /// `None`, with a line that says why, where it is not installed or its sandbox cannot be made.
     fn start() -> Option<Self> {
         let Some(program) = find() else {
-            eprintln!(
-                "skipped, for there is no browser: apt-get install chromium fonts-dejavu-core"
-            );
+            eprintln!("skipped: no browser: apt-get install chromium fonts-dejavu-core");
             return None;
         };
         let folder = TempDir::with_prefix("oscost-browser-").unwrap();
@@ -92,8 +90,8 @@ impl Chromium {
         if nix::unistd::geteuid().is_root() {
             command.arg("--no-sandbox");
         }
-        // What its processes leave behind when they are killed is then for us to reap, and not for
-        // the system's first process, which may be one that does not.
+        // Its orphaned processes become our children and are reaped here: in a container process 1
+        // may not reap them.
         set_child_subreaper(true).unwrap();
         let mut child = command
             .arg("about:blank")
@@ -101,7 +99,7 @@ impl Chromium {
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
             .env("HOME", folder.path().join("home"))
             .env("TMPDIR", folder.path().join("tmp"))
-            // Or a bus would be started for it, which outlives it.
+            // Otherwise a session bus would be started for it, which outlives it.
             .env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -117,12 +115,12 @@ impl Chromium {
         });
         let chromium = Self { wire, child, reader: Some(reader), folder };
         if let Err(why) = chromium.wire.call(PATIENCE, "", "Browser.getVersion", json!({})) {
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            if said.contains("No usable sandbox") {
+            let output = fs::read_to_string(&log).unwrap_or_default();
+            if output.contains("No usable sandbox") {
                 eprintln!("skipped, for Chromium's sandbox takes user namespaces, or root");
                 return None;
             }
-            panic!("Chromium does not start: {why}\n{said}");
+            panic!("Chromium does not start: {why}\n{output}");
         }
         Some(chromium)
     }
@@ -131,7 +129,7 @@ impl Chromium {
 impl Drop for Chromium {
     fn drop(&mut self) {
         let group = Pid::from_raw(self.child.id().cast_signed());
-        // Those that look after crashes leave the group.
+        // Its crash handlers leave the process group.
         let mut helpers = processes_of(self.folder.path());
         helpers.retain(|&pid| getpgid(Some(pid)) != Ok(group));
         let _ = killpg(group, Signal::SIGKILL);
@@ -140,7 +138,7 @@ impl Drop for Chromium {
         }
         let _ = self.child.wait();
         let begun = Instant::now();
-        // The others of the group become our children when their parents have been reaped.
+        // The other processes of the group become our children when their parents have been reaped.
         let any = Pid::from_raw(-group.as_raw());
         let is_left = |who| waitpid(who, Some(WaitPidFlag::WNOHANG)) == Ok(WaitStatus::StillAlive);
         while killpg(group, None).is_ok() || !helpers.is_empty() {
@@ -158,18 +156,18 @@ impl Drop for Chromium {
     }
 }
 
-/// A browser of a test's own.
+/// A browser for one test.
 pub(crate) struct Browser {
     chromium: Arc<Chromium>,
-    /// How long each step may take.
+    /// The time limit of a step.
     pub(crate) patience: Duration,
 }
 
 impl Browser {
-    /// None, and a line that says why, where there is no browser.
+    /// `None`, with a line that says why, where no browser is installed.
     pub(crate) fn start() -> Option<Self> {
         let browser = Self { chromium: Arc::new(Chromium::start()?), patience: PATIENCE };
-        // What a page may do in a window that a person looks at.
+        // The permissions of a page in a window with focus.
         let rights = ["clipboardReadWrite", "clipboardSanitizedWrite"];
         browser.call("Browser.grantPermissions", json!({ "permissions": rights }));
         Some(browser)
@@ -189,8 +187,8 @@ impl Browser {
         page
     }
 
-    /// Opens a file, and tells after how many milliseconds from the start of the navigation a
-    /// condition was first met; it is looked at before each frame.
+    /// Opens a file and returns after how many milliseconds from the start of the navigation a
+    /// condition first held; it is checked before each frame.
     pub(crate) fn open_until(&self, path: &Path, condition: &str) -> (Page, f64) {
         let page = self.blank();
         page.watch(condition);
@@ -199,7 +197,7 @@ impl Browser {
         (page, met)
     }
 
-    /// A window with nothing in it. Each page has its own: the one in front is painted.
+    /// An empty window. Each page has its own, since only the page in front is painted.
     fn blank(&self) -> Page {
         let params = json!({ "url": "about:blank", "newWindow": true });
         let made = self.call("Target.createTarget", params);
@@ -210,7 +208,7 @@ impl Browser {
         Page::new(Arc::clone(&self.chromium), target, session, self.patience)
     }
 
-    /// Where it keeps what it has.
+    /// Its profile folder.
     pub(crate) fn folder(&self) -> &Path {
         self.chromium.folder.path()
     }
@@ -229,7 +227,7 @@ fn find() -> Option<PathBuf> {
     }
 }
 
-/// The address of a file: what is not plain in a path is written by its bytes.
+/// The URL of a file: special characters of the path are percent-encoded.
 fn address(path: &Path) -> String {
     let path = path.canonicalize().unwrap();
     let letters = path.as_os_str().as_bytes().iter().map(|&byte| match byte {
@@ -240,7 +238,7 @@ fn address(path: &Path) -> String {
     format!("file://{}", letters.collect::<String>())
 }
 
-/// Processes that were given a browser's folder.
+/// Processes with a browser's folder in their arguments.
 pub(crate) fn processes_of(folder: &Path) -> Vec<Pid> {
     let mark = format!("TMPDIR={}/tmp", folder.display()).into_bytes();
     let is_ours = |pid: &i32| {

@@ -1,4 +1,4 @@
-//! The driver itself, on pages that are a few lines long.
+//! The driver itself, on pages of a few lines.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::chromium::{Browser, processes_of};
 use crate::page::{Complaint, Page, Source};
 
-/// A file with a page in it, whose name is as odd as that of a run may be.
+/// Writes a page to a file whose name has special characters, as the name of a run may.
 fn written(folder: &TempDir, body: &str) -> PathBuf {
     let path = folder.path().join("a page #1 – 100%?.html");
     fs::write(&path, format!("<!doctype html><meta charset=utf-8><title>it</title>{body}"))
@@ -23,14 +23,14 @@ fn shown(browser: &Browser, body: &str) -> Page {
     browser.open(&written(&folder, body))
 }
 
-/// The words with which something ends in a panic.
+/// The message with which `act` panics.
 fn panics_with<T>(act: impl FnOnce() -> T) -> String {
     let panic = catch_unwind(AssertUnwindSafe(act)).err().unwrap();
     *panic.downcast::<String>().unwrap()
 }
 
 #[test]
-fn what_a_page_complains_of_is_seen() {
+fn errors_of_a_page_are_reported() {
     let Some(browser) = Browser::start() else { return };
     let page = shown(
         &browser,
@@ -59,13 +59,13 @@ fn what_a_page_complains_of_is_seen() {
 }
 
 #[test]
-fn what_a_page_asks_for_is_seen() {
+fn requests_of_a_page_are_reported() {
     let Some(browser) = Browser::start() else { return };
     let page = shown(
         &browser,
         "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>
          <img src='http://oscost.invalid/picture.png'>
-         <link rel=stylesheet href='beside.css'>
+         <link rel=stylesheet href='style.css'>
          <iframe src='https://oscost.invalid/frame'></iframe>
          <script>
            fetch('http://127.0.0.1:9/fetched').catch(() => {});
@@ -76,18 +76,18 @@ fn what_a_page_asks_for_is_seen() {
            ])));
          </script>",
     );
-    let asked = ["picture.png", "beside.css", "/frame", "/fetched", "/socket", "/worker"];
+    let requested = ["picture.png", "style.css", "/frame", "/fetched", "/socket", "/worker"];
     let is_there = |end: &&str| page.requests().iter().any(|url| url.ends_with(*end));
     let begun = Instant::now();
-    while !asked.iter().all(is_there) {
-        let lacking: Vec<_> = asked.iter().filter(|end| !is_there(end)).collect();
+    while !requested.iter().all(is_there) {
+        let lacking: Vec<_> = requested.iter().filter(|end| !is_there(end)).collect();
         assert!(begun.elapsed() < browser.patience, "{lacking:?} not in {:#?}", page.requests());
     }
-    assert_eq!(page.requests().len(), asked.len(), "{:#?}", page.requests());
+    assert_eq!(page.requests().len(), requested.len(), "{:#?}", page.requests());
 }
 
 #[test]
-fn of_a_page_that_stands_alone_nothing_is_told() {
+fn a_self_contained_page_has_no_errors_and_no_requests() {
     let Some(browser) = Browser::start() else { return };
     let page = shown(&browser, "<p>It.<script>console.info('well')</script>");
     assert_eq!(page.complaints(), []);
@@ -98,12 +98,12 @@ fn of_a_page_that_stands_alone_nothing_is_told() {
     assert!(thrown.contains("nothing is not defined"), "{thrown}");
     page.eval("void setTimeout(() => window.late = Promise.resolve({ is: true }), 50)");
     page.wait_for("late.then(late => late.is)");
-    // That was the test, not the page.
+    // The test caused that error, not the page.
     assert_eq!(page.complaints(), []);
 }
 
 #[test]
-fn a_person_can_click_type_and_point() {
+fn clicks_keys_and_pointing_reach_the_page() {
     let Some(browser) = Browser::start() else { return };
     let page = shown(
         &browser,
@@ -135,11 +135,11 @@ fn a_person_can_click_type_and_point() {
     page.hover((11.0, 22.0));
     page.wait_for("met.at.join() == '11,22'");
     let words = panics_with(|| page.click("#nowhere"));
-    assert!(words.contains("#nowhere is not to be seen"), "{words}");
+    assert!(words.contains("#nowhere is not visible"), "{words}");
 }
 
 #[test]
-fn a_page_is_seen_by_night_on_paper_and_on_a_telephone() {
+fn a_page_can_be_shown_dark_printed_and_on_a_phone() {
     let Some(browser) = Browser::start() else { return };
     let mut page = shown(
         &browser,
@@ -181,7 +181,7 @@ fn png_size(png: &[u8]) -> (u32, u32) {
 }
 
 #[test]
-fn times_count_from_the_start_of_the_navigation() {
+fn times_start_at_the_navigation() {
     let Some(browser) = Browser::start() else { return };
     let folder = TempDir::with_prefix("oscost-page-").unwrap();
     let path = written(
@@ -200,7 +200,7 @@ fn times_count_from_the_start_of_the_navigation() {
 }
 
 #[test]
-fn what_is_copied_and_what_is_read_aloud() {
+fn the_clipboard_and_the_accessibility_tree_can_be_read() {
     let Some(browser) = Browser::start() else { return };
     let page = shown(
         &browser,
@@ -216,15 +216,16 @@ fn what_is_copied_and_what_is_read_aloud() {
     page.click("button");
     page.wait_for("window.done");
     assert_eq!(page.clipboard(), "copied");
-    let spoken = page.spoken();
+    let accessibility_tree = page.accessibility_tree();
     let at = |role: &str, name: &str| {
-        let found = spoken.iter().position(|it| (it.0.as_str(), it.1.as_str()) == (role, name));
-        found.unwrap_or_else(|| panic!("no {role} is {name} in {spoken:#?}"))
+        let found =
+            accessibility_tree.iter().position(|it| (it.0.as_str(), it.1.as_str()) == (role, name));
+        found.unwrap_or_else(|| panic!("no {role} is {name} in {accessibility_tree:#?}"))
     };
     assert_eq!(at("RootWebArea", "it"), 0);
     assert!(at("heading", "The price list") < at("button", "Copy"));
     assert!(at("button", "Copy") < at("table", "Costs"));
-    assert!(spoken.iter().all(|it| it.1 != "unspoken"));
+    assert!(accessibility_tree.iter().all(|it| it.1 != "unspoken"));
 }
 
 #[test]
@@ -234,7 +235,7 @@ fn a_page_that_never_loads_ends_the_test_and_the_browser() {
     assert!(processes_of(&folder).len() > 1);
     browser.patience = Duration::from_secs(5);
     let words = panics_with(move || shown(&browser, "<script>for (;;);</script>"));
-    assert!(words.contains("in vain for file:///"), "{words}");
+    assert!(words.contains("timed out on file:///"), "{words}");
     assert!(!folder.exists());
     assert_eq!(processes_of(&folder), []);
 }

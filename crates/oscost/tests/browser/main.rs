@@ -1,15 +1,15 @@
-//! Pages in a real browser: a headless Chromium, driven by the DevTools protocol. Where there is
-//! none each test says so in a line.
+//! Pages in a real browser: a headless Chromium, driven by the DevTools protocol. Without a browser
+//! each test prints that it is skipped.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a failed test shows its location; a skipped one prints why"
 )]
 
 mod chromium;
 #[path = "../common/mod.rs"]
-#[expect(dead_code, reason = "pages take a part of what the command line takes")]
+#[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod common;
 mod page;
 mod wire;

@@ -1,4 +1,4 @@
-//! A page in the browser: what it says, asks for and shows, and what a person does to it.
+//! A page in the browser: its errors, requests and content, and the input of a user.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::chromium::Chromium;
-use crate::wire::{TOLD, attaching};
+use crate::wire::{EVENT_DOMAINS, attaching};
 
-/// Frames are drawn and notes are taken meanwhile.
+/// Between two checks frames are drawn and performance marks set.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// What a page did that no person would see.
+/// An error of a page that a user would not see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
     pub(crate) of: Source,
     pub(crate) text: String,
 }
 
-/// Who complains.
+/// The source of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The page, by an error or a warning on the console.
     Console,
-    /// Nobody caught what was thrown.
+    /// An uncaught exception.
     Exception,
-    /// The browser: a file that is not there, a rule of the page's that was broken.
+    /// The browser: a missing file, or a violation of the page's security policy.
     Browser,
 }
 
-/// Where the mouse goes.
+/// A target of the mouse.
 pub(crate) enum Spot {
-    /// The middle of the first element of a selector.
+    /// The centre of the first element of a selector.
     Middle(String),
     /// A point of the window.
     At(f64, f64),
@@ -52,7 +52,7 @@ impl From<(f64, f64)> for Spot {
     }
 }
 
-/// A page in a window of its own, which closes with it.
+/// A page in its own window, which closes with it.
 pub(crate) struct Page {
     chromium: Arc<Chromium>,
     target: String,
@@ -71,12 +71,12 @@ impl Page {
     ) -> Self {
         let media = String::new();
         let mut page = Self { chromium, target, session, patience, dark: false, media };
-        for method in ["Page.enable", "Accessibility.enable"].iter().chain(&TOLD) {
+        for method in ["Page.enable", "Accessibility.enable"].iter().chain(&EVENT_DOMAINS) {
             page.call(method, json!({}));
         }
         page.call("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
         page.call("Target.setAutoAttach", attaching());
-        // Several windows are looked at at once, and only one could have the keyboard.
+        // Several windows are tested at once, and only one could have the focus.
         page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
         page.viewport(1280, 800, false);
         page.dark(false);
@@ -88,7 +88,7 @@ impl Page {
         answer.unwrap_or_else(|why| panic!("{why}"))
     }
 
-    /// Goes to an address, and waits until everything is loaded.
+    /// Navigates to a URL and waits until everything is loaded.
     pub(crate) fn load(&self, url: &str) {
         let gone = self.call("Page.navigate", json!({ "url": url }));
         assert!(gone["errorText"].is_null(), "{url}: {}", gone["errorText"]);
@@ -104,7 +104,7 @@ impl Page {
         loaded.unwrap_or_else(|why| panic!("{why}"));
     }
 
-    /// What an expression is, when a promise has been kept; panics with what it throws.
+    /// The value of an expression, or of its promise once resolved; panics if it throws.
     pub(crate) fn eval(&self, js: &str) -> Value {
         let params = json!({
             "expression": js, "awaitPromise": true, "returnByValue": true, "userGesture": true
@@ -113,60 +113,63 @@ impl Page {
         let thrown = &answer["exceptionDetails"];
         assert!(thrown.is_null(), "{}\nin: {js}", thrown_text(thrown));
         let result = &mut answer["result"];
-        // Not every number is one of JSON's.
+        // JSON has no NaN and no infinities.
         match result["unserializableValue"].take() {
             Value::Null => result["value"].take(),
             odd => odd,
         }
     }
 
-    /// Waits until an expression is true, or the promise of it; what it throws is not yet true.
+    /// Waits until an expression, or its promise, is true; an exception counts as false.
     pub(crate) fn wait_for(&self, js: &str) {
-        let look = format!(
+        let script = format!(
             "(async () => {{
                try {{ return Boolean(await ({js})) }} catch (thrown) {{ return String(thrown) }}
              }})()"
         );
         let begun = Instant::now();
         loop {
-            let is = self.eval(&look);
+            let is = self.eval(&script);
             if is == true {
                 break;
             }
             let patience = self.patience;
-            assert!(begun.elapsed() < patience, "waited {patience:?} in vain for {js}: {is}");
+            assert!(
+                begun.elapsed() < patience,
+                "timed out after {patience:?} waiting for {js}: {is}"
+            );
             std::thread::sleep(BETWEEN_LOOKS);
         }
     }
 
-    /// Waits until what has been changed is drawn.
+    /// Waits until changes are drawn.
     fn draw(&self) {
         self.eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
     }
 
-    /// Takes the time from the start of the next navigation until a condition is met.
+    /// Times the next navigation from its start until a condition holds.
     pub(crate) fn watch(&self, condition: &str) {
         let mark = mark(condition);
         let source = format!(
-            "(() => {{ const look = () => {{
+            "(() => {{ const check = () => {{
                let met = false;
                try {{ met = Boolean({condition}); }} catch {{}}
-               if (met) performance.mark({mark}); else requestAnimationFrame(look);
-             }}; look(); }})()"
+               if (met) performance.mark({mark}); else requestAnimationFrame(check);
+             }}; check(); }})()"
         );
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source }));
     }
 
-    /// After how many milliseconds the condition was met that has been watched.
+    /// After how many milliseconds the watched condition held.
     pub(crate) fn watched(&self, condition: &str) -> f64 {
         let entry = format!("performance.getEntriesByName({})[0]", mark(condition));
         self.wait_for(&entry);
         self.eval(&format!("{entry}.startTime")).as_f64().unwrap()
     }
 
-    /// When something was so, in milliseconds from the start of the navigation: an event of it
-    /// (`domInteractive`, `loadEventEnd`), a picture (`first-contentful-paint`), or a mark that the
-    /// page has set. Waits for it.
+    /// Waits for a metric and returns its time in milliseconds from the start of the navigation: a
+    /// navigation event (`domInteractive`, `loadEventEnd`), a paint (`first-contentful-paint`), or
+    /// a mark set by the page.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let name = json!(name);
         let found = format!(
@@ -181,27 +184,27 @@ impl Page {
         self.chromium.wire.state().events(&self.session).to_vec()
     }
 
-    /// What has been said so far that should not have been.
+    /// The errors and warnings so far.
     pub(crate) fn complaints(&self) -> Vec<Complaint> {
-        // The answer comes after whatever has been told before it.
+        // The reply to a call comes after all earlier events.
         self.draw();
         self.events().iter().filter_map(complaint).collect()
     }
 
-    /// What has been asked for so far, whether or not it came: the page itself, and what stands in
-    /// it (`data:`, `blob:`), left out.
+    /// The requests so far, answered or not, without the page itself and without inline ones
+    /// (`data:`, `blob:`).
     pub(crate) fn requests(&self) -> Vec<String> {
         self.draw();
         let mut requests: Vec<String> = self.events().iter().filter_map(request).collect();
         requests.retain(|url| !url.starts_with("data:") && !url.starts_with("blob:"));
-        // The first is the page itself; one that it makes of itself later is another one.
+        // The first is the page itself; a later request for it is reported.
         if !requests.is_empty() {
             requests.remove(0);
         }
         requests
     }
 
-    /// The size of what is seen of the page, and whether it is a telephone's.
+    /// Sets the viewport, and whether it is that of a phone.
     pub(crate) fn viewport(&self, width: u32, height: u32, mobile: bool) {
         let params = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile
@@ -211,19 +214,19 @@ impl Page {
         self.draw();
     }
 
-    /// Whether the person prefers the dark.
+    /// Sets whether the user prefers a dark scheme.
     pub(crate) fn dark(&mut self, dark: bool) {
         self.dark = dark;
         self.emulate();
     }
 
-    /// For what the page is drawn: `print`, or the screen again when this is empty.
+    /// Sets the emulated media: `print`, or the screen when empty.
     pub(crate) fn media(&mut self, media: &str) {
         self.media = media.to_owned();
         self.emulate();
     }
 
-    /// Both at once, since the one that is not named is reset.
+    /// Sets both at once, since a call resets what it does not name.
     fn emulate(&self) {
         let scheme = if self.dark { "dark" } else { "light" };
         let features = [json!({ "name": "prefers-color-scheme", "value": scheme })];
@@ -232,13 +235,13 @@ impl Page {
         self.draw();
     }
 
-    /// The page on paper, with its colours, and on the paper that it asks for.
+    /// The page printed as a PDF, with its colours and its own paper size.
     pub(crate) fn pdf(&self) -> Vec<u8> {
         let params = json!({ "printBackground": true, "preferCSSPageSize": true });
         bytes(&self.call("Page.printToPDF", params))
     }
 
-    /// The page as a PNG: what is seen of it, or the whole.
+    /// The page as a PNG: the viewport, or all of it.
     pub(crate) fn screenshot(&self, full_page: bool) -> Vec<u8> {
         self.draw();
         let mut params = json!({ "format": "png", "captureBeyondViewport": full_page });
@@ -251,8 +254,8 @@ impl Page {
         bytes(&self.call("Page.captureScreenshot", params))
     }
 
-    /// Strikes a key: `Tab`, `Enter`, `Escape`, `Space`, `ArrowUp` and the like, or a letter;
-    /// `Shift+` may stand before it.
+    /// Presses a key: `Tab`, `Enter`, `Escape`, `Space`, `ArrowUp` and similar, or a letter,
+    /// optionally with `Shift+` before it.
     pub(crate) fn key(&self, name: &str) {
         const SHIFT: u32 = 8;
         let (modifiers, name) = match name.strip_prefix("Shift+") {
@@ -272,11 +275,11 @@ impl Page {
             "ArrowDown" => (name, 40, ""),
             letter => {
                 let only = letter.chars().next().filter(|it| it.len_utf8() == letter.len());
-                let only = only.unwrap_or_else(|| panic!("no key is called {letter}"));
+                let only = only.unwrap_or_else(|| panic!("unknown key {letter}"));
                 (letter, u32::from(only.to_ascii_uppercase()), letter)
             }
         };
-        // Without a text it is no character, and without a number it is no key to scripts.
+        // Without a text it inserts no character, and without a code scripts do not see a key.
         let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for kind in [down, "keyUp"] {
             let mut params = json!({
@@ -290,7 +293,7 @@ impl Page {
         }
     }
 
-    /// Clicks where a person would.
+    /// Clicks a visible spot.
     pub(crate) fn click(&self, spot: impl Into<Spot>) {
         let (x, y) = self.point(spot.into());
         self.mouse("mouseMoved", "none", x, y);
@@ -298,7 +301,7 @@ impl Page {
         self.mouse("mouseReleased", "left", x, y);
     }
 
-    /// Moves the mouse there.
+    /// Moves the mouse to a spot.
     pub(crate) fn hover(&self, spot: impl Into<Spot>) {
         let (x, y) = self.point(spot.into());
         self.mouse("mouseMoved", "none", x, y);
@@ -310,13 +313,13 @@ impl Page {
         self.call("Input.dispatchMouseEvent", params);
     }
 
-    /// A spot's place in the window, after the page has been scrolled to it.
+    /// The position of a spot in the window, after scrolling to it.
     fn point(&self, spot: Spot) -> (f64, f64) {
         let selector = match spot {
             Spot::At(x, y) => return (x, y),
             Spot::Middle(selector) => selector,
         };
-        let look = format!(
+        let script = format!(
             "(() => {{
                const it = document.querySelector({});
                it?.scrollIntoView({{ block: 'center', inline: 'center', behavior: 'instant' }});
@@ -326,44 +329,43 @@ impl Page {
              }})()",
             json!(selector)
         );
-        let mut middle = self.eval(&look);
-        // What is still being drawn above it moves it, and the click would meet something else.
+        let mut middle = self.eval(&script);
+        // Pending drawing above would move it, and the click would hit something else.
         let begun = Instant::now();
         loop {
             self.draw();
-            let again = self.eval(&look);
+            let again = self.eval(&script);
             if again == middle || begun.elapsed() > self.patience {
                 break;
             }
             middle = again;
         }
-        assert!(!middle.is_null(), "{selector} is not to be seen, and has no middle");
+        assert!(!middle.is_null(), "{selector} is not visible");
         (middle[0].as_f64().unwrap(), middle[1].as_f64().unwrap())
     }
 
-    /// What has been copied last, in this browser.
+    /// The text in this browser's clipboard.
     pub(crate) fn clipboard(&self) -> String {
         let text = self.eval("navigator.clipboard.readText()");
         text.as_str().unwrap().to_owned()
     }
 
-    /// What is read aloud, in its order: the role and the name of each thing that is not hidden
-    /// from those who do not see.
-    pub(crate) fn spoken(&self) -> Vec<(String, String)> {
+    /// The accessibility tree in reading order: role and name of each node that is not hidden.
+    pub(crate) fn accessibility_tree(&self) -> Vec<(String, String)> {
         let tree = self.call("Accessibility.getFullAXTree", json!({}));
         let nodes = tree["nodes"].as_array().unwrap();
         let by_id: HashMap<_, _> = nodes.iter().map(|node| (&node["nodeId"], node)).collect();
-        let mut spoken = Vec::new();
+        let mut accessibility_tree = Vec::new();
         let mut next = vec![&nodes[0]["nodeId"]];
         while let Some(id) = next.pop() {
             let Some(node) = by_id.get(id) else { continue };
             if node["ignored"] != true {
                 let text = |what: &str| node[what]["value"].as_str().unwrap_or_default().to_owned();
-                spoken.push((text("role"), text("name")));
+                accessibility_tree.push((text("role"), text("name")));
             }
             next.extend(node["childIds"].as_array().into_iter().flatten().rev());
         }
-        spoken
+        accessibility_tree
     }
 }
 
@@ -374,9 +376,9 @@ impl Drop for Page {
     }
 }
 
-/// By what the time of a condition is found again.
+/// The name of the performance mark of a condition.
 fn mark(condition: &str) -> Value {
-    json!(format!("met: {condition}"))
+    json!(format!("held: {condition}"))
 }
 
 fn complaint(event: &Value) -> Option<Complaint> {
@@ -400,7 +402,7 @@ fn complaint(event: &Value) -> Option<Complaint> {
     Some(Complaint { of, text })
 }
 
-/// What was given to the console: a text as it is, anything else as it is shown there.
+/// An argument of a console call: a text unchanged, other values as the console shows them.
 fn argument_text(argument: &Value) -> String {
     match (&argument["value"], argument["description"].as_str()) {
         (Value::String(text), _) => text.clone(),
@@ -431,7 +433,7 @@ fn request(event: &Value) -> Option<String> {
     url.as_str().map(str::to_owned)
 }
 
-/// What comes as text because the protocol has no bytes.
+/// Decodes binary data, which the protocol sends as base64.
 fn bytes(answer: &Value) -> Vec<u8> {
     STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()
 }

@@ -1,5 +1,4 @@
-//! Pages of runs and comparisons, as a person meets them: in light and dark, on a telephone and on
-//! paper, by mouse and by key.
+//! Pages of runs and comparisons, light and dark, on a phone and printed, by mouse and by keyboard.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,50 +10,51 @@ use crate::common::day_series::{CASE, forty_days};
 use crate::common::{Sandbox, rows, scenario_file};
 use crate::page::Page;
 
-/// Names a file for the picture of a page's beginning: `make picture` wants one.
+/// Names a file for a picture of the top of a page: `make picture` sets it.
 const PICTURE: &str = "OSCOST_PICTURE";
-/// Names a folder for pictures of whole pages, for whoever wants to look at them.
+/// Names a folder for pictures of whole pages, for inspection.
 const PICTURES: &str = "OSCOST_PICTURES";
 
-/// What a chart draws a mark of: not lines, not boxes.
+/// Traces that draw markers: not lines, not boxes.
 const MARKED: &str = "plot.data.filter(it => it.type === 'scatter' && it.mode.includes('markers'))";
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A run that was measured here: its record, and its page.
+/// Measures a run; its record and its page.
 fn measured(sandbox: &Sandbox, arguments: &[&str]) -> (Value, PathBuf) {
     let [json, html] = ["run.json", "run.html"].map(|name| sandbox.file(name));
     let files = ["--json", text(&json), "--html", text(&html)];
     let ran = sandbox.oscost(&[&["run", "--quick"], arguments, &files].concat());
-    // On a machine that is not left in peace a row may have too few undisturbed batches.
+    // On a loaded machine a row may have too few undisturbed batches.
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
     (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), html)
 }
 
-/// The page, as soon as its first charts are drawn.
+/// Opens a page and waits until its first charts are drawn.
 fn opened(browser: &Browser, path: &Path) -> Page {
     let page = browser.open(path);
     page.metric("oscost-drawn");
     page
 }
 
-/// Nothing was complained of, and nothing asked for.
-fn stands_alone(page: &Page) {
+/// Asserts that the page has no errors and makes no requests.
+fn assert_self_contained(page: &Page) {
     assert_eq!(page.complaints(), []);
     assert_eq!(page.requests(), [] as [&str; 0]);
 }
 
-/// Keeps a picture of the whole page, if somebody wants it.
-fn kept(page: &Page, name: &str) {
+/// Saves a picture of the whole page, if requested by the environment.
+fn save_picture(page: &Page, name: &str) {
     if let Some(folder) = std::env::var_os(PICTURES) {
         fs::create_dir_all(&folder).unwrap();
         fs::write(Path::new(&folder).join(name), page.screenshot(true)).unwrap();
     }
 }
 
-/// Every chart of the page, drawn: how many points it was given, and how many there are to see.
+/// Draws every chart of the page: its name, the number of points it was given, and the number
+/// visible.
 fn charts(page: &Page) -> Vec<(String, u64, u64)> {
     let charts = page.eval(&format!(
         "(async () => {{
@@ -75,7 +75,7 @@ fn charts(page: &Page) -> Vec<(String, u64, u64)> {
     serde_json::from_value(charts).unwrap()
 }
 
-/// Draws all charts, and finds each with its points.
+/// Draws all charts and asserts that each has its points.
 fn every_chart_has_its_points(page: &Page) -> Vec<String> {
     let charts = charts(page);
     assert!(!charts.is_empty());
@@ -85,21 +85,21 @@ fn every_chart_has_its_points(page: &Page) -> Vec<String> {
     charts.into_iter().map(|(id, ..)| id).collect()
 }
 
-/// The words that stand at a selector.
+/// The text of the element at a selector.
 fn words(page: &Page, selector: &str) -> String {
     let words = page.eval(&format!("document.querySelector({}).textContent", json!(selector)));
     words.as_str().unwrap().to_owned()
 }
 
-/// The rows that the user asked for.
-fn asked(record: &Value) -> Vec<&Value> {
+/// The rows that the user requested.
+fn requested(record: &Value) -> Vec<&Value> {
     let is_beside = |flag: &Value| flag == "REFERENCE" || flag == "PRIMITIVE";
     let is_asked = |row: &&Value| !row["flags"].as_array().unwrap().iter().any(is_beside);
     rows(record).iter().filter(is_asked).collect()
 }
 
 #[test]
-fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
+fn the_page_of_a_run_is_self_contained_and_shows_every_figure() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let (record, path) = measured(&sandbox, &[]);
@@ -115,12 +115,13 @@ fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
     for family in ["timer", "syscall", "process", "socket"] {
         assert!(drawn.contains(&format!("spread-{family}")), "{drawn:?}");
     }
-    kept(&page, "light.png");
+    save_picture(&page, "light.png");
 
-    // Each row has its line in the table, and each figure on the price list its interval and its words.
-    let asked = asked(&record);
+    // Each row has its line in the table, and each figure of the price list has its interval and
+    // its text.
+    let requested = requested(&record);
     let count = page.eval("document.querySelectorAll('#rows tbody tr').length");
-    assert_eq!(count, asked.len());
+    assert_eq!(count, requested.len());
     let billed = page.eval(&format!(
         "[...document.querySelectorAll('.plot[id^=price-list-]')].flatMap(plot =>
            {MARKED}.filter(it => it.name !== 'floor').flatMap(it => it.customdata)).length"
@@ -128,13 +129,13 @@ fn a_run_is_a_page_that_stands_alone_and_shows_every_figure() {
     let unplaced =
         page.eval("document.querySelector('#price-list > p')?.textContent.split(' ')[0] ?? '0'");
     let unplaced: usize = unplaced.as_str().unwrap().parse().unwrap();
-    let with_figure = asked.iter().filter(|row| row["outcome"] == "measured").count();
+    let with_figure = requested.iter().filter(|row| row["outcome"] == "measured").count();
     assert_eq!(billed.as_u64().unwrap() as usize + unplaced, with_figure);
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn curves_are_drawn_with_their_points_and_their_words() {
+fn curves_are_drawn_with_their_points_and_labels() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let (record, path) = measured(&sandbox, &["pipe/throughput", "memory/copy:size=*"]);
@@ -150,17 +151,17 @@ fn curves_are_drawn_with_their_points_and_their_words() {
     assert!(!curves.is_empty() && curves.len() == blocks.len(), "{curves:?} {blocks:?}");
     let first = record["curves"][0]["points"].as_array().unwrap();
     let case = first.iter().find(|it| !it["figure"].is_null()).unwrap()["case"].as_str().unwrap();
-    let told = page.eval(
+    let output = page.eval(
         "[...document.querySelectorAll('[id^=curve-]')].flatMap(
         plot => plot.data.flatMap(it => it.hovertext ?? [])).join('|')",
     );
-    assert!(told.as_str().unwrap().contains(case), "{told}");
-    kept(&page, "curves.png");
-    stands_alone(&page);
+    assert!(output.as_str().unwrap().contains(case), "{output}");
+    save_picture(&page, "curves.png");
+    assert_self_contained(&page);
 }
 
-/// A page of a few rows, for all that can be done with it.
-fn few(browser: &Browser, sandbox: &Sandbox) -> (Value, Page) {
+/// A page of a few rows, to try each control.
+fn few_rows(browser: &Browser, sandbox: &Sandbox) -> (Value, Page) {
     let (record, path) =
         measured(sandbox, &["timer/clock-gettime", "syscall/getppid", "pipe/round-trip"]);
     (record, opened(browser, &path))
@@ -182,51 +183,51 @@ fn first_point(page: &Page, chart: &str) -> (f64, f64) {
 }
 
 #[test]
-fn pointing_at_a_figure_tells_it_and_pressing_it_explains_it() {
+fn hovering_over_a_figure_shows_it_and_clicking_explains_it() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (record, page) = few(&browser, &sandbox);
+    let (record, page) = few_rows(&browser, &sandbox);
     let case = |row: &Value| row["case"].as_str().unwrap().to_owned();
-    let cases: Vec<String> = asked(&record).into_iter().map(case).collect();
+    let cases: Vec<String> = requested(&record).into_iter().map(case).collect();
 
-    // Without floors, which are told of nothing, the first point is a figure.
+    // Without floors, which have no label, the first point is a figure.
     page.eval("void window.Plotly.restyle('price-list-ns-op', { visible: false }, [0])");
     let point = first_point(&page, "price-list-ns-op");
     page.hover(point);
     page.wait_for("document.querySelector('#price-list-ns-op .hoverlayer .hovertext') !== null");
-    let told = words(&page, "#price-list-ns-op .hoverlayer .hovertext");
-    assert!(cases.iter().any(|case| told.contains(case)), "{told}");
+    let output = words(&page, "#price-list-ns-op .hoverlayer .hovertext");
+    assert!(cases.iter().any(|case| output.contains(case)), "{output}");
     for part in ["(", " .. ", "6 repetitions", "samples", "kernel entries"] {
-        assert!(told.contains(part), "{part} is not told: {told}");
+        assert!(output.contains(part), "{part} is not shown: {output}");
     }
 
     page.click(point);
     page.wait_for("document.querySelector('dialog').open");
     let title = words(&page, "#explain-title");
-    assert!(cases.contains(&title) && told.contains(&title), "{title}: {told}");
+    assert!(cases.contains(&title) && output.contains(&title), "{title}: {output}");
     let explained = words(&page, "dialog pre");
     let benchmark = title.split(':').next().unwrap();
-    let said = sandbox.oscost(&["explain", benchmark]).exits(0).stdout;
-    assert!(said.starts_with(&explained) && explained.contains("What is timed"), "{explained}");
+    let output = sandbox.oscost(&["explain", benchmark]).exits(0).stdout;
+    assert!(output.starts_with(&explained) && explained.contains("What is timed"), "{explained}");
     page.key("Escape");
     page.wait_for("!document.querySelector('dialog').open");
 
-    // The same by key, from the table.
+    // The same by keyboard, from the table.
     page.eval("document.querySelector('#rows tbody button').focus()");
     page.key("Enter");
     page.wait_for("document.querySelector('dialog').open");
     assert_eq!(words(&page, "#explain-title"), words(&page, "#rows tbody th"));
     page.click("dialog form button");
     page.wait_for("!document.querySelector('dialog').open");
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
 fn the_table_sorts_filters_and_is_copied() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (record, page) = few(&browser, &sandbox);
-    let asked = asked(&record);
+    let (record, page) = few_rows(&browser, &sandbox);
+    let requested = requested(&record);
     let column = "[...document.querySelectorAll('#rows thead th')].findIndex(it => it.dataset.name === 'median')";
     let figures = || -> Vec<f64> {
         let all = page.eval(&format!(
@@ -236,8 +237,8 @@ fn the_table_sorts_filters_and_is_copied() {
         serde_json::from_value(all).unwrap()
     };
     let mut medians: Vec<f64> =
-        asked.iter().map(|row| row["estimate"]["median"].as_f64().unwrap()).collect();
-    assert_eq!(figures(), medians, "as they were measured, to the last digit");
+        requested.iter().map(|row| row["estimate"]["median"].as_f64().unwrap()).collect();
+    assert_eq!(figures(), medians, "equal to the record to the last digit");
 
     let head = "#rows thead th[data-name=median]";
     page.click(&*format!("{head} button"));
@@ -253,10 +254,10 @@ fn the_table_sorts_filters_and_is_copied() {
     for letter in "pipe round".chars() {
         page.key(&letter.to_string().replace(' ', "Space"));
     }
-    let pipes = asked.iter().filter(|row| row["benchmark"] == "pipe/round-trip").count();
-    assert!(pipes > 0 && pipes < asked.len());
+    let pipes = requested.iter().filter(|row| row["benchmark"] == "pipe/round-trip").count();
+    assert!(pipes > 0 && pipes < requested.len());
     assert_eq!(figures().len(), pipes);
-    assert_eq!(words(&page, "#table output"), format!("{pipes} of {} rows", asked.len()));
+    assert_eq!(words(&page, "#table output"), format!("{pipes} of {} rows", requested.len()));
 
     page.click("#table .copy");
     page.wait_for("document.querySelector('#table output').textContent.includes('clipboard')");
@@ -268,23 +269,23 @@ fn the_table_sorts_filters_and_is_copied() {
     let lines: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(lines.len(), pipes);
     for line in lines {
-        let row = asked.iter().find(|row| row["case"] == line[at("case", &heads)]).unwrap();
+        let row = requested.iter().find(|row| row["case"] == line[at("case", &heads)]).unwrap();
         let figure = |name| line[at(name, &heads)].parse::<f64>().unwrap();
         assert_eq!(figure("median"), row["estimate"]["median"].as_f64().unwrap());
         assert_eq!(figure("ci95_low"), row["estimate"]["ci95"][0].as_f64().unwrap());
         assert_eq!(line[at("unit", &heads)], *row["unit"].as_str().unwrap());
     }
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn the_row_of_a_figure_is_gone_to_although_it_was_filtered_out() {
+fn a_click_on_a_figure_shows_its_row_even_if_filtered_out() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (_, page) = few(&browser, &sandbox);
+    let (_, page) = few_rows(&browser, &sandbox);
     page.click("#rows tbody tr:last-child button");
     page.wait_for("document.querySelector('dialog').open");
-    // It is filtered out meanwhile, as where a point of a chart was pressed.
+    // The row is filtered out, and then its point in the chart is clicked.
     page.eval(
         "(() => { const input = document.querySelector('#table input');
            input.value = 'no such row';
@@ -295,7 +296,7 @@ fn the_row_of_a_figure_is_gone_to_although_it_was_filtered_out() {
     page.wait_for("!document.querySelector('dialog').open");
     page.wait_for("document.querySelector('#rows tr:target')?.hidden === false");
     assert_eq!(page.eval("document.querySelector('#table input').value"), "");
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 /// The colour of a style at a selector, as red, green and blue.
@@ -307,14 +308,14 @@ fn colour(page: &Page, selector: &str, style: &str) -> Vec<u64> {
 }
 
 #[test]
-fn it_is_light_or_dark_as_the_person_likes_charts_too() {
+fn the_page_and_its_charts_follow_the_colour_scheme() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (_, mut page) = few(&browser, &sandbox);
+    let (_, mut page) = few_rows(&browser, &sandbox);
     let bright = |colour: Vec<u64>| colour.iter().sum::<u64>() > 3 * 128;
     let is_dark = |page: &Page| {
         let ground = bright(colour(page, "body", "backgroundColor"));
-        // Charts are drawn anew by a listener.
+        // A listener redraws the charts.
         let ink = if ground { "(r + g + b) < 384" } else { "(r + g + b) > 384" };
         page.wait_for(&format!(
             "(() => {{ const text = document.querySelector('#price-list-ns-op .xtick text');
@@ -326,21 +327,21 @@ fn it_is_light_or_dark_as_the_person_likes_charts_too() {
     assert!(!is_dark(&page));
     page.dark(true);
     assert!(is_dark(&page));
-    kept(&page, "dark.png");
+    save_picture(&page, "dark.png");
     assert_eq!(words(&page, "#theme"), "Light");
     page.click("#theme");
-    assert!(!is_dark(&page), "what is chosen on the page goes before what the system says");
+    assert!(!is_dark(&page), "the choice on the page overrides the system's");
     assert_eq!(words(&page, "#theme"), "Dark");
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn on_paper_every_chart_is_drawn_light_and_what_only_works_on_a_screen_is_left_out() {
+fn printing_draws_every_chart_light_and_omits_the_controls() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (_, mut page) = few(&browser, &sandbox);
+    let (_, mut page) = few_rows(&browser, &sandbox);
     page.dark(true);
-    // What is written in charts, when they have been drawn for paper.
+    // The text colour in charts when drawn for printing.
     page.eval(
         "void addEventListener('beforeprint', () => {
            const text = document.querySelector('#price-list-ns-op .xtick text');
@@ -348,10 +349,14 @@ fn on_paper_every_chart_is_drawn_light_and_what_only_works_on_a_screen_is_left_o
          })",
     );
     let pdf = page.pdf();
-    assert_eq!(page.eval("window.printed"), "rgb(28, 32, 38)", "ink, although it is dark here");
+    assert_eq!(
+        page.eval("window.printed"),
+        "rgb(28, 32, 38)",
+        "dark text, although the screen is in dark mode"
+    );
     assert_eq!(page.eval("document.documentElement.dataset.theme === undefined"), true);
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 20_000, "{} bytes", pdf.len());
-    // Those that had not come into sight, too.
+    // Including charts that had not been scrolled into view.
     assert_eq!(page.eval("[...document.querySelectorAll('.plot')].every(it => it.data)"), true);
     page.media("print");
     assert_eq!(colour(&page, "body", "backgroundColor"), [255, 255, 255]);
@@ -359,14 +364,14 @@ fn on_paper_every_chart_is_drawn_light_and_what_only_works_on_a_screen_is_left_o
         let shown = page.eval(&format!("document.querySelector('{hidden}').offsetParent !== null"));
         assert_eq!(shown, false, "{hidden}");
     }
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn on_a_telephone_nothing_is_wider_than_the_page() {
+fn on_a_phone_nothing_is_wider_than_the_page() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (_, page) = few(&browser, &sandbox);
+    let (_, page) = few_rows(&browser, &sandbox);
     page.viewport(390, 844, true);
     page.wait_for("document.querySelector('#price-list-ns-op svg').clientWidth <= 390");
     every_chart_has_its_points(&page);
@@ -374,20 +379,24 @@ fn on_a_telephone_nothing_is_wider_than_the_page() {
     let widest = page
         .eval("Math.max(...[...document.querySelectorAll('.plot svg')].map(it => it.clientWidth))");
     assert!(widest.as_f64().unwrap() <= 390.0, "{widest}");
-    kept(&page, "phone.png");
-    stands_alone(&page);
+    save_picture(&page, "phone.png");
+    assert_self_contained(&page);
 }
 
 #[test]
-fn it_can_be_read_aloud_and_gone_through_by_key() {
+fn screen_readers_and_the_keyboard_can_use_the_page() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (_, page) = few(&browser, &sandbox);
+    let (_, page) = few_rows(&browser, &sandbox);
     let charts = charts(&page).len();
     page.wait_for("document.documentElement.classList.contains('whole')");
-    let spoken = page.spoken();
+    let accessibility_tree = page.accessibility_tree();
     let of = |role: &str| -> Vec<&str> {
-        spoken.iter().filter(|(its, _)| its == role).map(|(_, name)| name.as_str()).collect()
+        accessibility_tree
+            .iter()
+            .filter(|(its, _)| its == role)
+            .map(|(_, name)| name.as_str())
+            .collect()
     };
     for title in ["The price list", "The machine", "Family by family", "The figures"] {
         assert!(of("heading").contains(&title) && of("link").contains(&title), "{title}");
@@ -396,20 +405,20 @@ fn it_can_be_read_aloud_and_gone_through_by_key() {
     assert!(of("table").iter().any(|name| name.contains("Every row")), "{:?}", of("table"));
     assert!(of("columnheader").contains(&"per op") && of("rowheader").len() > 2);
     assert!(of("button").iter().chain(&of("searchbox")).all(|name| !name.is_empty()));
-    // The first stop leads past all links, and is seen when it is there.
+    // The first focus is a skip link, visible while focused.
     page.key("Tab");
     assert_eq!(page.eval("document.activeElement.className"), "skip");
     let left = page.eval("document.activeElement.getBoundingClientRect().x");
     assert!(left.as_f64().unwrap() >= 0.0, "{left}");
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn rows_stand_by_cost_or_by_family() {
+fn rows_are_ordered_by_cost_or_by_family() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
-    let (_, page) = few(&browser, &sandbox);
-    // The cases from above, as the edge of the chart names them.
+    let (_, page) = few_rows(&browser, &sandbox);
+    // The cases from the top, as the axis names them.
     let names = || -> Vec<String> {
         let names = page.eval(
             "(() => { const ticks = [...document.querySelectorAll('#price-list-ns-op .ytick text')];
@@ -433,11 +442,11 @@ fn rows_stand_by_cost_or_by_family() {
         names
     };
     assert_eq!(sorted(by_cost), sorted(by_family));
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn a_comparison_is_a_forest_of_ratios_with_verdicts() {
+fn a_comparison_is_a_forest_plot_of_ratios_with_verdicts() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let [json, html, kept_html] = ["ab.json", "ab.html", "compare.html"].map(|it| sandbox.file(it));
@@ -478,28 +487,28 @@ fn a_comparison_is_a_forest_of_ratios_with_verdicts() {
         compared.len()
     );
     for it in compared {
-        let told = page.eval(&format!(
+        let output = page.eval(&format!(
             "document.getElementById('forest-0').data.flatMap(it => it.hovertext)
                .some(it => it.includes({}) && it.includes({}))",
             json!(it["case"].as_str().unwrap().split(':').next()),
             it["verdict"]
         ));
-        assert_eq!(told, true, "{it}");
+        assert_eq!(output, true, "{it}");
     }
-    kept(&page, "ab.png");
-    stands_alone(&page);
+    save_picture(&page, "ab.png");
+    assert_self_contained(&page);
 
-    // Two runs apart, by the other way to the same section.
+    // Two separate runs produce the same section.
     let (_, _) = measured(&sandbox, &["syscall/getppid"]);
     sandbox.oscost(&["run", "--quick", "syscall/getppid"]).exits(0);
     sandbox.oscost(&["compare", "last~1", "last", "--html", text(&kept_html)]).exits(0);
     let page = opened(&browser, &kept_html);
     assert_eq!(every_chart_has_its_points(&page), ["forest-0"]);
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn a_study_stands_then_and_now_with_its_claims() {
+fn a_study_shows_published_and_measured_figures_with_its_claims() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let host = format!("fake:{}", scenario_file("study").display());
@@ -515,12 +524,12 @@ fn a_study_stands_then_and_now_with_its_claims() {
     assert!(claims.as_u64().unwrap() > 0);
     let rows = words(&page, "#study-0 tbody");
     assert!(rows.contains("then") && rows.contains("here"), "{rows}");
-    kept(&page, "study.png");
-    stands_alone(&page);
+    save_picture(&page, "study.png");
+    assert_self_contained(&page);
 }
 
 #[test]
-fn a_study_of_one_place_has_all_that_its_text_has() {
+fn the_page_of_a_study_of_one_target_has_everything_its_text_has() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let host = format!("fake:{}", scenario_file("study").display());
@@ -536,11 +545,11 @@ fn a_study_of_one_place_has_all_that_its_text_has() {
     }
     let claims = page.eval("document.querySelectorAll('#claims tbody tr').length");
     assert!(claims.as_u64().unwrap() > 0);
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn markup_in_what_others_wrote_stays_text() {
+fn markup_in_foreign_text_is_escaped() {
     const MARKUP: &str = "</script><script>window.taken=1</script><img src=x onerror=window.taken=2>\
         <a href='javascript:window.taken=3'>\"&amp;%{x}";
     let Some(browser) = Browser::start() else { return };
@@ -575,11 +584,11 @@ fn markup_in_what_others_wrote_stays_text() {
     assert_eq!(page.eval("document.querySelectorAll('img, [href^=javascript], svg a').length"), 0);
     assert_eq!(page.eval("window.taken === undefined"), true);
     assert_eq!(page.eval("document.scripts.length"), 4, "ours, what is packed, and what draws");
-    stands_alone(&page);
+    assert_self_contained(&page);
 }
 
 #[test]
-fn a_history_is_drawn_run_by_run_with_its_change_and_what_was_updated() {
+fn a_history_chart_shows_each_run_its_changes_and_the_updates() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = forty_days();
     let html = sandbox.file("history.html");
@@ -593,6 +602,6 @@ fn a_history_is_drawn_run_by_run_with_its_change_and_what_was_updated() {
     let change = words(&page, "#changes tbody tr");
     assert!(change.contains(CASE) && change.contains("2026-09-26"), "{change}");
     assert!(change.contains("kernel 6.1.0-22-cloud-amd64 -> 6.1.0-23-cloud-amd64"), "{change}");
-    kept(&page, "history.png");
-    stands_alone(&page);
+    save_picture(&page, "history.png");
+    assert_self_contained(&page);
 }

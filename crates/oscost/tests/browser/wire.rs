@@ -1,5 +1,5 @@
-//! The DevTools protocol over two pipes: each message is a JSON text that a NUL ends. Many threads
-//! may ask at once; one reads the answers and what the browser tells on its own.
+//! The DevTools protocol over two pipes: each message is a JSON text ended by a NUL. Many threads
+//! may call at once; one thread reads the replies and the events.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What is told of everything that a page starts (workers, frames in processes of their own).
-pub(crate) const TOLD: [&str; 3] = ["Network.enable", "Log.enable", "Runtime.enable"];
+/// Event domains enabled for every target that a page starts (workers, frames in other processes).
+pub(crate) const EVENT_DOMAINS: [&str; 3] = ["Network.enable", "Log.enable", "Runtime.enable"];
 
 /// Our end of the two pipes.
 pub(crate) struct Wire {
@@ -24,20 +24,20 @@ struct Sender {
     calls: u64,
 }
 
-/// What has come.
+/// What was received.
 #[derive(Default)]
 pub(crate) struct State {
     answers: HashMap<u64, Value>,
-    /// By the session of the page that they belong to.
+    /// By the session of the page to which they belong.
     events: HashMap<String, Vec<Value>>,
-    /// Sessions of what a page has started, and the page's.
+    /// Sessions of targets that a page has started, each with the session of that page.
     pages: HashMap<String, String>,
-    /// Why nothing more comes.
+    /// Why the connection has ended.
     ended: Option<String>,
 }
 
 impl State {
-    /// What has been told of a page.
+    /// The events of a page.
     pub(crate) fn events(&self, session: &str) -> &[Value] {
         self.events.get(session).map_or(&[], Vec::as_slice)
     }
@@ -49,12 +49,12 @@ impl Wire {
         Self { to, state: Mutex::default(), news: Condvar::new() }
     }
 
-    /// A test that panicked elsewhere leaves nothing half done here.
+    /// A panic of another test leaves the state consistent, so poisoning is ignored.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads all that comes, until the browser ends.
+    /// Reads messages until the browser exits.
     pub(crate) fn read(&self, from: ChildStdout) {
         let mut from = BufReader::new(from);
         let mut message = Vec::new();
@@ -91,9 +91,9 @@ impl Wire {
             }
         }
         self.news.notify_all();
-        // It waits until it is told to go on, so that nothing that it does is missed.
+        // The target waits until it is resumed, so that no event is missed.
         if let Some(child) = started {
-            for method in TOLD {
+            for method in EVENT_DOMAINS {
                 let _ = self.send(&child, method, json!({}));
             }
             let _ = self.send(&child, "Target.setAutoAttach", attaching());
@@ -101,7 +101,7 @@ impl Wire {
         }
     }
 
-    /// Sends a call, to the browser itself where the session is empty; tells its number.
+    /// Sends a call, to the browser itself if the session is empty; returns its number.
     pub(crate) fn send(&self, session: &str, method: &str, params: Value) -> Result<u64, String> {
         let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
         to.calls += 1;
@@ -115,7 +115,7 @@ impl Wire {
         sent.map(|()| to.calls).map_err(|error| format!("{method}: {error}"))
     }
 
-    /// Calls, and waits for the answer.
+    /// Calls, and waits for the reply.
     pub(crate) fn call(
         &self,
         patience: Duration,
@@ -132,17 +132,17 @@ impl Wire {
         }
     }
 
-    /// Waits until something is among what has come.
+    /// Waits until `find` finds something in the received messages.
     pub(crate) fn wait<T>(
         &self,
         patience: Duration,
         what: &str,
-        mut look: impl FnMut(&mut State) -> Option<T>,
+        mut find: impl FnMut(&mut State) -> Option<T>,
     ) -> Result<T, String> {
         let until = Instant::now() + patience;
         let mut state = self.state();
         loop {
-            if let Some(found) = look(&mut state) {
+            if let Some(found) = find(&mut state) {
                 return Ok(found);
             }
             if let Some(why) = &state.ended {
@@ -158,7 +158,7 @@ impl Wire {
     }
 }
 
-/// Whatever a page starts is to be told of, and to wait until somebody listens.
+/// Attaches to every target that a page starts, and holds it until it is resumed.
 pub(crate) fn attaching() -> Value {
     json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true })
 }

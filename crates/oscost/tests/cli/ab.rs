@@ -1,11 +1,11 @@
-//! `oscost ab`: verdicts on targets, exit statuses, and what is kept.
+//! `oscost ab`: verdicts on targets, exit statuses, and the stored record.
 
 use serde_json::Value;
 
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::golden::golden;
 
-/// `ab` at a fake place: every place is one there.
+/// `ab` on a fake target: every target of the command is fake.
 fn ab(sandbox: &Sandbox, scenario: &str, news: &[&str], arguments: &[&str]) -> Ran {
     let file = scenario_file(scenario);
     let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
@@ -21,7 +21,7 @@ fn ab(sandbox: &Sandbox, scenario: &str, news: &[&str], arguments: &[&str]) -> R
     Ran::of(sandbox.command(&all).current_dir(file.parent().unwrap()))
 }
 
-pub(crate) fn fits(text: &str) {
+pub(crate) fn assert_fits(text: &str) {
     assert!(text.is_ascii(), "{text}");
     fits_width(text);
 }
@@ -53,7 +53,7 @@ fn each_design_finds_what_treatments_add_on_each_target() {
     let sandbox = Sandbox::new();
     let news = ["sud", "ebpf=empty", "env=A=b"];
     let ran = ab(&sandbox, "treated", &news, ASKED).exits(0);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     golden("ab.txt", &ran.stdout);
     // Kept, and shown again as it was.
     let again = sandbox.oscost(&["runs", "show", "last"]).exits(0);
@@ -84,24 +84,26 @@ fn each_design_finds_what_treatments_add_on_each_target() {
 fn a_target_against_itself_raises_no_alarm_and_passes_the_gate() {
     let sandbox = Sandbox::new();
     let ran = ab(&sandbox, "treated", &[""], &[ASKED, &["--gate"]].concat()).exits(0);
-    let ran = ran.tells("gate: passed");
+    let ran = ran.stderr_contains("gate: passed");
     assert!(ran.stdout.contains("0 slower, 0 faster"), "{}", ran.stdout);
 }
 
 #[test]
 fn a_gate_fails_on_a_slower_row_and_names_it() {
     let sandbox = Sandbox::new();
-    let asked = ["--quick", "--gate", "20", "syscall/getppid:via=raw"];
-    ab(&sandbox, "treated", &["sud"], &asked).exits(1).tells("syscall/getppid:via=raw: slower");
-    let asked = ["--quick", "--gate", "40", "syscall/getppid:via=raw"];
-    ab(&sandbox, "treated", &["sud"], &asked).exits(0).tells("gate: passed");
+    let arguments = ["--quick", "--gate", "20", "syscall/getppid:via=raw"];
+    ab(&sandbox, "treated", &["sud"], &arguments)
+        .exits(1)
+        .stderr_contains("syscall/getppid:via=raw: slower");
+    let arguments = ["--quick", "--gate", "40", "syscall/getppid:via=raw"];
+    ab(&sandbox, "treated", &["sud"], &arguments).exits(0).stderr_contains("gate: passed");
 }
 
 #[test]
 fn a_treatment_that_cannot_be_applied_has_its_reason_and_the_others_go_on() {
     let sandbox = Sandbox::new();
-    let asked = ["--quick", "syscall/getppid:via=raw", "--json", "-"];
-    let ran = ab(&sandbox, "treated", &["ftrace", "sud"], &asked).exits(0);
+    let arguments = ["--quick", "syscall/getppid:via=raw", "--json", "-"];
+    let ran = ab(&sandbox, "treated", &["ftrace", "sud"], &arguments).exits(0);
     let record = ran.json();
     let of = |treatment: &str, case: &str| {
         let all = record["results"].as_array().unwrap();
@@ -120,9 +122,9 @@ fn a_treatment_that_cannot_be_applied_has_its_reason_and_the_others_go_on() {
 #[test]
 fn a_control_that_shows_an_effect_voids_all_verdicts() {
     let sandbox = Sandbox::new();
-    let asked = ["syscall/getppid:via=raw", "--quick"];
-    let ran = ab(&sandbox, "biased", &["sud"], &asked).exits(0);
-    fits(&ran.stdout);
+    let arguments = ["syscall/getppid:via=raw", "--quick"];
+    let ran = ab(&sandbox, "biased", &["sud"], &arguments).exits(0);
+    assert_fits(&ran.stdout);
     // Of eight pairs no sign test has a p below 0.001: more are needed to be so sure.
     assert!(!ran.stdout.contains("VOID"), "{}", ran.stdout);
     let ran = ab(&sandbox, "biased", &["sud"], &["syscall/getppid:via=raw", "--budget", "30"]);
@@ -140,6 +142,6 @@ fn targets_that_make_no_sense_are_refused_with_a_hint() {
         (&["ab", "--base", "local"], "--new"),
         (&["ab", "--new", "sud", "nothing/such"], "nothing"),
     ] {
-        sandbox.oscost(arguments).exits(2).tells(words);
+        sandbox.oscost(arguments).exits(2).stderr_contains(words);
     }
 }

@@ -1,4 +1,4 @@
-//! `oscost compare`: what is said of two runs, what is not, and how it exits.
+//! `oscost compare`: what it reports of two runs, what it refuses, and its exit statuses.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn file(sandbox: &Sandbox, record: &Value, number: u32) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The record with every figure of a case so many times as large.
+/// The record with every figure of a case multiplied by a factor.
 fn slowed_record(record: &Value, case: &str, times: f64) -> Value {
     let mut record = record.clone();
     let rows = record["results"].as_array_mut().unwrap();
@@ -40,7 +40,7 @@ fn slowed_record(record: &Value, case: &str, times: f64) -> Value {
 
 const SLOWED_CASE: &str = "syscall/getppid:via=libc";
 
-fn fits(text: &str) {
+fn assert_fits(text: &str) {
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
         assert!(line.is_ascii(), "{line}");
@@ -53,17 +53,17 @@ fn equal_runs_raise_no_alarm_and_a_slower_one_does() {
     let base = record(&sandbox);
     let (same, other) = (file(&sandbox, &base, 1), file(&sandbox, &base, 2));
     let ran = sandbox.oscost(&["compare", &same, &other, "--gate"]).exits(0);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     golden("compare-same.txt", &ran.stdout);
-    ran.tells("gate: passed");
+    ran.stderr_contains("gate: passed");
 
     let slowed = file(&sandbox, &slowed_record(&base, SLOWED_CASE, 1.6), 3);
     let ran = sandbox.oscost(&["compare", &same, &slowed, "--gate"]).exits(1);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     golden("compare-slower.txt", &ran.stdout);
-    ran.tells(&format!("gate: failed: {SLOWED_CASE}: slower, 1.60 times the base"));
+    ran.stderr_contains(&format!("gate: failed: {SLOWED_CASE}: slower, 1.60 times the base"));
     let ran = sandbox.oscost(&["compare", &same, &slowed, "--gate", "100"]).exits(0);
-    ran.tells("gate: passed");
+    ran.stderr_contains("gate: passed");
     sandbox.oscost(&["compare", &same, &slowed]).exits(0);
     sandbox.oscost(&["compare", &slowed, &same, "--gate"]).exits(0);
 }
@@ -129,7 +129,7 @@ fn incomparable_runs_are_refused_with_a_reason() {
         let ran = sandbox.oscost(&["compare", &one, &other]).exits(0);
         let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(words), "{path}: {words}\n{}", ran.stdout);
-        fits(&ran.stdout);
+        assert_fits(&ran.stdout);
     }
 }
 
@@ -141,7 +141,7 @@ fn a_gate_fails_if_nothing_can_be_compared() {
     other["tool"]["worker"]["link"] = json!("dynamic");
     let (one, other) = (file(&sandbox, &base, 1), file(&sandbox, &other, 2));
     let ran = sandbox.oscost(&["compare", &one, &other, "--gate"]).exits(1);
-    ran.tells("gate: failed: no row");
+    ran.stderr_contains("gate: failed: no row");
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn several_runs_on_each_side_are_compared_in_alternation() {
         sandbox.oscost(&["compare", &base, &new, "--gate"])
     };
     let ran = ask(&"abba".repeat(6)).exits(1);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     golden("compare-turns.txt", &ran.stdout);
-    ran.tells(&format!("gate: failed: {SLOWED_CASE}: slower, 1.10 times"));
+    ran.stderr_contains(&format!("gate: failed: {SLOWED_CASE}: slower, 1.10 times"));
     let ran = ask("abbaabbaabba").exits(0);
     assert!(ran.stdout.contains("6 pairs cannot distinguish"), "{}", ran.stdout);
     let ran = ask("aaaaaabbbbbb").exits(0);
@@ -181,12 +181,16 @@ fn runs_are_named_by_id_or_by_file() {
     }
     let ran = sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
     assert!(ran.stdout.contains("inconclusive"), "{}", ran.stdout);
-    sandbox.oscost(&["compare", "last", "last"]).exits(2).no_data().tells("is named twice");
+    sandbox
+        .oscost(&["compare", "last", "last"])
+        .exits(2)
+        .no_data()
+        .stderr_contains("is named twice");
     sandbox
         .oscost(&["compare", "last~2", "last"])
         .exits(1)
         .no_data()
-        .tells("there is no run `last~2`");
+        .stderr_contains("there is no run `last~2`");
     sandbox.oscost(&["compare", "last"]).exits(2).no_data();
     sandbox.oscost(&["compare"]).exits(2).no_data();
     sandbox.oscost(&["compare", "-", "-"]).exits(1).no_data();
@@ -195,7 +199,7 @@ fn runs_are_named_by_id_or_by_file() {
     let garbage = sandbox.file("garbage.json");
     fs::write(&garbage, "{}").unwrap();
     let ran = sandbox.oscost(&["compare", "last", garbage.to_str().unwrap()]).exits(1).no_data();
-    ran.tells("garbage.json").tells("the file is not a record");
+    ran.stderr_contains("garbage.json").stderr_contains("the file is not a record");
     let ran = sandbox.oscost(&["compare", "last", "./no/such"]).exits(1).no_data();
-    ran.tells("cannot open ./no/such");
+    ran.stderr_contains("cannot open ./no/such");
 }

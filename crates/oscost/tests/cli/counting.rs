@@ -7,7 +7,7 @@ use oscost::estimate::comparison::compare;
 use oscost_model::record::{Comparison, Record, Row};
 use proptest::prelude::*;
 
-use crate::ab::fits;
+use crate::ab::assert_fits;
 use crate::common::{Ran, Sandbox};
 use crate::golden::golden;
 
@@ -33,7 +33,7 @@ fn new() -> Kernel {
     kernel("6.12.41-amd64", NEW)
 }
 
-/// A kernel in which the count of one call varies, and one worker was lost.
+/// A kernel in which the count of one call varies and one worker failed.
 fn unsure() -> Kernel {
     let mut kernel = new();
     kernel.costs[0].1 = vec![Some(331), Some(329), Some(340)];
@@ -140,7 +140,7 @@ fn a_run_and_a_comparison_of_boots_are_shown_in_instructions() {
     let two_unsure = report(&sandbox, &record(4, &[old(), unsure()]), &[]).stdout;
     golden("counted-boots-unsure.txt", &two_unsure);
     for text in [one, unsure_one, two, two_unsure] {
-        fits(&text);
+        assert_fits(&text);
         is_of_counts(&text);
     }
 }
@@ -176,7 +176,7 @@ fn stored_runs_of_two_kernels_are_compared_exactly() {
     let (base, other) = (record(1, &[old()]), record(2, &[new()]));
     let (one, two) = (file(&sandbox, &base), file(&sandbox, &other));
     let ran = sandbox.oscost(&["compare", &one, &two]).exits(0);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     is_of_counts(&ran.stdout);
     golden("compare-counted.txt", &ran.stdout);
     let found = comparisons(std::slice::from_ref(&base), std::slice::from_ref(&other));
@@ -234,14 +234,16 @@ fn a_gate_takes_instructions_or_per_cent() {
     let gate = |base: &str, new: &str, threshold: &str| {
         sandbox.oscost(&["compare", base, new, "--gate", threshold])
     };
-    gate(&one, &two, "0insn").exits(1).tells("syscall/getppid: slower, +1 insn (+0.3 %)");
-    gate(&one, &two, "1insn").exits(0).tells(
+    gate(&one, &two, "0insn").exits(1).stderr_contains("syscall/getppid: slower, +1 insn (+0.3 %)");
+    gate(&one, &two, "1insn").exits(0).stderr_contains(
         "gate: passed: none of 3 rows compared is significantly slower by more than 1 instruction; \
          in 3 of them one instruction would have been detected",
     );
-    gate(&one, &two, "0.1").exits(1).tells("gate: failed: syscall/getppid: slower");
-    gate(&one, &two, "5%").exits(0).tells("in 3 of them a change of 5 % would have been detected");
-    gate(&one, &one, "0insn").exits(2).tells("named twice");
+    gate(&one, &two, "0.1").exits(1).stderr_contains("gate: failed: syscall/getppid: slower");
+    gate(&one, &two, "5%")
+        .exits(0)
+        .stderr_contains("in 3 of them a change of 5 % would have been detected");
+    gate(&one, &one, "0insn").exits(2).stderr_contains("named twice");
     let same = file(&sandbox, &record(3, &[old()]));
     gate(&one, &same, "0insn").exits(0);
     gate(&one, &same, "0").exits(0);
@@ -261,7 +263,9 @@ fn a_gate_takes_instructions_or_per_cent() {
         record.started = format!("2026-11-21T08:{minute:02}:00Z");
         file(&sandbox, &record)
     });
-    gate(&timed, &again, "0insn").exits(1).tells("rows compared is counted in instructions");
+    gate(&timed, &again, "0insn")
+        .exits(1)
+        .stderr_contains("rows compared is counted in instructions");
 }
 
 #[test]

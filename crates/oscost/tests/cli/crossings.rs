@@ -17,13 +17,13 @@ const METHODS: [&str; 4] = ["select", "poll", "epoll", "io-uring-poll"];
 
 /// A benchmark of many descriptors with those axes of the real one that a test needs.
 fn definition(name: &str, numbers: &[u64], more: &[Value]) -> Value {
-    let axis = |name: &str, points: &Value, usual: &Value, unsaid: Value| {
+    let axis = |name: &str, points: &Value, default: &Value, implied: Value| {
         let (within, of) = match name {
             "fds" => (json!([1, 1_000_000]), "descriptor"),
             _ => (Value::Null, ""),
         };
         json!({
-            "name": name, "sets": "made up", "points": points, "default_points": usual, "implied": unsaid,
+            "name": name, "sets": "made up", "points": points, "default_points": default, "implied": implied,
             "range": within, "item": of,
         })
     };
@@ -81,7 +81,7 @@ fn costs(into: &mut BTreeMap<String, f64>, name: &str, rest: &str, of: [Cost; 4]
     }
 }
 
-/// A place where select and poll cost something for each descriptor, and the others nothing.
+/// A target on which select and poll have a cost per descriptor, and the others none.
 fn scenario() -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     let ready = [(310.0, 9.0), (400.0, 21.0), (900.0, 0.0), (903.0, 0.0)];
@@ -114,7 +114,7 @@ fn is_plain(text: &str) {
     assert!(text.is_ascii(), "{text}");
 }
 
-/// What a run says, in one line.
+/// The output of a run, in one line.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -128,21 +128,21 @@ fn a_family_with_linear_select_and_poll_gets_its_verdicts_its_picture_and_the_an
 
 #[test]
 fn the_steps_of_a_wait_are_slopes_and_differences_of_slopes() {
-    let asked = [
+    let selectors = [
         "event/wait:ready=*,position=middle",
         "event/wait:ready=one,position=first|last",
         "event/caller",
         "event/wakeup",
         "--no-plot",
     ];
-    let ran = run(&Sandbox::new(), &scenario(), 0.001, &asked);
+    let ran = run(&Sandbox::new(), &scenario(), 0.001, &selectors);
     is_plain(&ran.stdout);
     golden("steps.txt", &ran.stdout);
 }
 
 #[test]
 fn the_record_has_the_slopes_of_each_step_and_none_of_a_single_one() {
-    let asked = [
+    let selectors = [
         "event/wait:ready=*,position=middle",
         "event/wait:ready=one,position=first|last",
         "event/caller",
@@ -151,7 +151,7 @@ fn the_record_has_the_slopes_of_each_step_and_none_of_a_single_one() {
         "-",
     ];
     let sandbox = Sandbox::new();
-    let record = run(&sandbox, &scenario(), 0.002, &asked).json();
+    let record = run(&sandbox, &scenario(), 0.002, &selectors).json();
     let steps = record["steps"].as_array().unwrap();
     let methods: Vec<&str> = steps.iter().map(|it| it["method"].as_str().unwrap()).collect();
     assert_eq!(methods, METHODS);

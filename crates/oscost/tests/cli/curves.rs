@@ -1,4 +1,4 @@
-//! Curves on the terminal and in the record, at a place that is made up and of benchmarks that are.
+//! Curves on the terminal and in the record, on a fake target with made-up benchmarks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ const NINE: [u64; 9] = [4, 16, 64, 256, 1_024, 4_096, 65_536, 262_144, 524_288];
 
 /// A benchmark with an axis of sizes, of ways, and of capacities.
 fn definition(id: &str, unit: &str) -> Value {
-    let axis = |name: &str, points: Value, unsaid: Value| {
+    let axis = |name: &str, points: Value, implied: Value| {
         let within = if name == "by" { Value::Null } else { json!([1, 1 << 30]) };
-        let usual = if unsaid.is_null() { points.clone() } else { json!([unsaid.clone()]) };
+        let default = if implied.is_null() { points.clone() } else { json!([implied.clone()]) };
         json!({
-            "name": name, "sets": "made up", "points": points, "default_points": usual,
-            "implied": unsaid, "range": within,
+            "name": name, "sets": "made up", "points": points, "default_points": default,
+            "implied": implied, "range": within,
         })
     };
     let read = json!([{ "call": "read", "times": { "exactly": 1 }, "when": {} }]);
@@ -39,7 +39,7 @@ fn definition(id: &str, unit: &str) -> Value {
     })
 }
 
-/// A machine with pages of 4 KiB and two caches, and what is made up of its costs.
+/// A machine with pages of 4 KiB and two caches, and made-up costs.
 #[derive(Default)]
 struct Scenario {
     costs: BTreeMap<String, f64>,
@@ -188,20 +188,20 @@ fn the_record_has_each_curve_with_all_points_and_matches_the_schema() {
 }
 
 /// Sizes by factors of two that go beyond every capacity.
-fn wide() -> Vec<u64> {
+fn nine_sizes() -> Vec<u64> {
     (8..=23).map(|power| 1 << power).collect()
 }
 
 fn at_three_capacities(behind: impl Fn(u64) -> f64) -> Ran {
-    let sizes = wide();
+    let sizes = nine_sizes();
     let mut scenario = Scenario::default();
     for capacity in [4_096, 65_536, 1_048_576] {
         let case = case("latency", "pipe", Some(capacity));
         scenario = scenario.curve(case, capacity, &sizes, jump(behind(capacity)));
     }
     let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-    let asked = format!("made/latency:by=pipe,size={},capacity=4Ki|64Ki|1Mi", sizes.join("|"));
-    scenario.run(&Sandbox::new(), &[&asked]).exits(0)
+    let selectors = format!("made/latency:by=pipe,size={},capacity=4Ki|64Ki|1Mi", sizes.join("|"));
+    scenario.run(&Sandbox::new(), &[&selectors]).exits(0)
 }
 
 #[test]
@@ -228,15 +228,15 @@ fn eight_more_sizes_distinguish_a_break_at_a_page_from_one_before_it() {
     let all: Vec<u64> = NINE.into_iter().chain(1_025..4_096).collect();
     let scenario =
         || Scenario::default().curve(case("latency", "pipe", None), 65_536, &all, jump(BEHIND));
-    let asked = ["made/latency:by=pipe", "--json", "-"];
-    let coarse = scenario().run(&Sandbox::new(), &asked).exits(0).json();
+    let selectors = ["made/latency:by=pipe", "--json", "-"];
+    let coarse = scenario().run(&Sandbox::new(), &selectors).exits(0).json();
     let of = |record: &Value| record["curves"][0]["breaks"][0].clone();
     assert_eq!(of(&coarse)["interval"], json!([1_024, 4_096]));
     assert_eq!(of(&coarse)["refinement_values"].as_array().unwrap().len(), 8);
     assert_eq!(of(&coarse)["constants"], json!(["PIPE_BUF (4Ki)", "a page (4Ki)"]));
 
     let sandbox = Sandbox::new();
-    let fine = scenario().run(&sandbox, &[&asked[..], &["--refine"]].concat()).exits(0).json();
+    let fine = scenario().run(&sandbox, &[&selectors[..], &["--refine"]].concat()).exits(0).json();
     let added = |row: &&Value| row["flags"].as_array().unwrap().contains(&json!("ADDED"));
     let sizes: Vec<u64> = rows(&fine)
         .iter()
@@ -248,7 +248,7 @@ fn eight_more_sizes_distinguish_a_break_at_a_page_from_one_before_it() {
     assert!(ends[0] <= BEHIND && BEHIND <= ends[1] && ends[1] < 4_096.0, "{ends:?}");
     assert_eq!(of(&fine)["constants"], json!([]), "no page is as small");
 
-    // On the terminal they are in the sentence, and not among the sizes that were asked for.
+    // On the terminal they are in the sentence, not among the requested sizes.
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
     is_plain(&shown);
     golden("curves-refined.txt", &shown);
@@ -311,8 +311,8 @@ fn below_six_repetitions_there_is_no_interval_and_no_break() {
 #[test]
 fn many_curves_share_their_sizes_in_as_many_blocks_as_a_terminal_needs() {
     let scenario = Scenario::default();
-    let asked = "made/latency:by=*,capacity=*,size=4|64|1Ki|4Ki|64Ki|1Mi|4Mi|16Mi";
-    let ran = scenario.run(&Sandbox::new(), &[asked]).exits(0);
+    let selectors = "made/latency:by=*,capacity=*,size=4|64|1Ki|4Ki|64Ki|1Mi|4Mi|16Mi";
+    let ran = scenario.run(&Sandbox::new(), &[selectors]).exits(0);
     is_plain(&ran.stdout);
     golden("curves-many.txt", &ran.stdout);
 }

@@ -1,4 +1,4 @@
-//! `oscost machine` and `oscost doctor`: made-up machines at a fake place, and this one.
+//! `oscost machine` and `oscost doctor`: made-up machines on a fake target, and this one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::golden::golden;
 
-/// A verb at a fake place.
+/// A verb on a fake target.
 fn fake(verb: &str, scenario: &str, more: &[&str]) -> Ran {
     let target = format!("fake:{}", scenario_file(scenario).display());
     Sandbox::new().oscost(&[&[verb, "--at", &target], more].concat())
 }
 
 /// The text fits a terminal of 80 columns without colours, and steers none.
-fn fits(text: &str) {
+fn assert_fits(text: &str) {
     for line in text.lines() {
         assert!(line.len() <= 80 && line.is_ascii(), "{} columns: {line}", line.len());
         assert!(!line.contains(char::is_control) && line.trim_end() == line, "{line:?}");
@@ -40,7 +40,7 @@ fn rows(text: &str) -> Vec<String> {
 #[test]
 fn a_machine_that_reports_everything_is_described_in_full() {
     let text = fake("machine", "bad-machine", &[]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     golden("machine-full.txt", &text);
     // No kernel reports how a disk is built, and this machine has no balloon.
     let hidden = ["heads and discs", "seek times", "free page reporting"];
@@ -52,7 +52,7 @@ fn a_machine_that_reports_everything_is_described_in_full() {
 #[test]
 fn a_machine_that_reports_nothing_has_every_row_with_a_reason() {
     let text = fake("machine", "measured", &[]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     golden("machine-unknown.txt", &text);
     let full: BTreeSet<String> =
         rows(&fake("machine", "bad-machine", &[]).exits(0).stdout).into_iter().collect();
@@ -119,7 +119,7 @@ fn a_machine_as_json_is_its_facts() {
 #[test]
 fn the_doctor_lists_all_findings_worst_first() {
     let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     golden("doctor-bad.txt", &text);
     let weights: Vec<&str> =
         text.lines().filter_map(|line| line.split_once(". [")?.1.split(']').next()).collect();
@@ -134,7 +134,7 @@ fn the_doctor_lists_all_findings_worst_first() {
 #[test]
 fn the_doctor_finds_nothing_wrong_with_a_quiet_machine() {
     let text = fake("doctor", "quiet-machine", &[]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     golden("doctor-quiet.txt", &text);
     assert!(text.contains("verdict: quiet: 0.1 % of the time on CPU 3 was lost; findings: none"));
 }
@@ -142,7 +142,7 @@ fn the_doctor_finds_nothing_wrong_with_a_quiet_machine() {
 #[test]
 fn the_doctor_lists_what_it_cannot_observe() {
     let text = fake("doctor", "measured", &[]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     assert!(text.contains("not visible: "), "{text}");
     assert!(text.contains("verdict: quiet: 0.0 %"), "{text}");
 }
@@ -187,7 +187,7 @@ fn other_hosts_and_treatments_are_refused_with_a_hint() {
             ("nowhere", "`nowhere`"),
         ] {
             let ran = Sandbox::new().oscost(&[verb, "--at", target]).exits(2).no_data();
-            ran.tells(words).tells("hint:");
+            ran.stderr_contains(words).stderr_contains("hint:");
         }
     }
 }
@@ -212,7 +212,7 @@ fn identity() -> Vec<String> {
 fn this_machine_is_described_without_what_identifies_it() {
     let sandbox = Sandbox::new();
     let text = sandbox.oscost(&["machine"]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     let json = sandbox.oscost(&["machine", "--json"]).exits(0);
     assert_eq!(json.json()["schema"], "oscost.machine/1");
     for private in identity() {
@@ -234,12 +234,12 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
     assert!(!cpus.is_empty() && cpus.iter().any(|probe| probe["cpu"] == json["cpu"]));
     let watch = &json["watch"];
     assert!(watch["wall_ns"].as_u64().unwrap() >= cpus[0]["spin_ns"].as_u64().unwrap());
-    // Neither the tool nor its workers are among those who took the CPU.
+    // The list of busy processes contains neither the tool nor its workers.
     let names = watch["processes"].as_array().unwrap().iter().map(|it| it["name"].as_str());
     assert!(!names.flatten().any(|name| name == "oscost-worker"), "{watch}");
     sandbox.nothing_is_left();
     let text = sandbox.oscost(&["doctor"]).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     sandbox.nothing_is_left();
 }
 
@@ -247,7 +247,7 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
 fn an_ordinary_user_sees_all_that_is_readable() {
     let sandbox = Sandbox::new();
     let text = Ran::of(&mut sandbox.ordinary(&["machine"])).exits(0).stdout;
-    fits(&text);
+    assert_fits(&text);
     assert!(text.contains("  user                not root\n"), "{text}");
     let json = Ran::of(&mut sandbox.ordinary(&["doctor", "--json"])).exits(0).json();
     assert!(json["class"].is_string(), "{json}");

@@ -9,7 +9,7 @@ use crate::common::day_series::{CASE, RUNS, STEP, changed_days, forty_days, of_d
 use crate::common::{Ran, Sandbox, rows, scenario_file};
 use crate::golden::golden;
 
-fn fits(text: &str) {
+fn assert_fits(text: &str) {
     for line in text.lines() {
         assert!(line.chars().count() <= 80 && line.is_ascii(), "{line}");
     }
@@ -30,7 +30,7 @@ fn forget_figures(sandbox: &Sandbox) {
 fn a_step_is_found_and_its_update_is_marked_while_other_series_have_no_change() {
     let sandbox = forty_days();
     let one = sandbox.oscost(&["history", CASE]).exits(0).stdout;
-    fits(&one);
+    assert_fits(&one);
     golden("history-one.txt", &one);
     let shown = flat(&one);
     assert!(shown.contains("change at run 26 of 2026-09-26"), "{shown}");
@@ -41,17 +41,17 @@ fn a_step_is_found_and_its_update_is_marked_while_other_series_have_no_change() 
     assert!(shown.contains("1 run: machine very noisy"), "{shown}");
 
     let all = sandbox.oscost(&["history"]).exits(0).stdout;
-    fits(&all);
+    assert_fits(&all);
     golden("history-all.txt", &all);
     let some = sandbox.oscost(&["history", "syscall", "timer/nothing"]).exits(0).stdout;
-    fits(&some);
+    assert_fits(&some);
     golden("history-some.txt", &some);
 
-    // What an older oscost has kept is read once, and says the same.
+    // What an older oscost has stored is read once, with the same result.
     forget_figures(&sandbox);
     assert_eq!(sandbox.oscost(&["history", CASE]).exits(0).stdout, one);
     assert_eq!(sandbox.oscost(&["history"]).exits(0).stdout, all);
-    // No worker is asked: the store alone knows what it has.
+    // No worker is started: everything is in the store.
     let nowhere = sandbox.file("no-such-worker");
     assert_eq!(sandbox.oscost_with(&nowhere, &["history", CASE]).exits(0).stdout, one);
 }
@@ -110,19 +110,19 @@ fn runs_of_this_machine_are_in_the_history_of_their_target_until_deleted() {
 fn a_history_that_cannot_be_read_is_an_error_with_a_reason() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.oscost(&["history"]).exits(0).stdout, "no figure of local is kept\n");
-    sandbox.oscost(&["history", CASE]).exits(2).no_data().tells("the store is empty");
+    sandbox.oscost(&["history", CASE]).exits(2).no_data().stderr_contains("the store is empty");
     sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     let ran = sandbox.oscost(&["history", "syscall/getpid"]).exits(2).no_data();
-    ran.tells("did you mean syscall/getppid?");
+    ran.stderr_contains("did you mean syscall/getppid?");
     sandbox
         .oscost(&["history", "--at", "ssh:"])
         .exits(2)
         .no_data()
-        .tells("has nothing after its colon");
+        .stderr_contains("has nothing after its colon");
     sandbox.oscost(&["history", "--last", "0"]).exits(2).no_data();
 }
 
-/// What a history as JSON says of its one series.
+/// The values of the only series of a history as JSON.
 fn series(sandbox: &Sandbox, case: &str) -> Value {
     let found = sandbox.oscost(&["history", case, "--json", "-"]).exits(0).json();
     let all = found["series"].as_array().unwrap();
@@ -153,7 +153,7 @@ fn an_interval_with_swapped_ends_is_refused_and_a_kept_one_is_ignored() {
     let path = sandbox.file("wrong.json");
     fs::write(&path, wrong.to_string()).unwrap();
     let ran = sandbox.oscost(&["runs", "import", path.to_str().unwrap()]).exits(1).no_data();
-    ran.tells("estimate.ci95[1]` is 110, below 130 where it begins");
+    ran.stderr_contains("estimate.ci95[1]` is 110, below 130 where it begins");
 
     // An older oscost took it.
     let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
@@ -170,8 +170,8 @@ fn tracers_and_settings_that_changed_are_marked_at_the_change() {
     let sandbox = changed_days(RUNS, |day, record| {
         let machine = &mut record["machines"][0];
         machine["os"]["release"] = json!("6.1.0-22-cloud-amd64");
-        let asked = if day < STEP { "quiet" } else { "quiet audit=1" };
-        machine["os"]["cmdline"] = json!(format!("BOOT_IMAGE=/vmlinuz-{day} {asked}"));
+        let requested = if day < STEP { "quiet" } else { "quiet audit=1" };
+        machine["os"]["cmdline"] = json!(format!("BOOT_IMAGE=/vmlinuz-{day} {requested}"));
         machine["os"]["lsm"] = json!(["capability"]);
         machine["mitigations"] = json!({"meltdown": "Mitigation: PTI", "srbds": "Not affected"});
         if day >= STEP {
@@ -205,7 +205,7 @@ fn tracers_and_settings_that_changed_are_marked_at_the_change() {
     ];
     assert_eq!(updates, expected);
     let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
-    fits(&shown);
+    assert_fits(&shown);
     assert!(
         flat(&shown).contains("updated at that run: command line nothing -> audit=1"),
         "{shown}"

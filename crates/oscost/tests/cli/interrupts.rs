@@ -1,9 +1,9 @@
-//! Ctrl-C at a fake place: what was measured until then is kept and shown.
+//! Ctrl-C on a fake target: results measured before it are stored and shown.
 
 use crate::common::{Sandbox, row, rows};
 use crate::golden::golden;
 
-/// Three rows, whatever else the catalog comes to hold: after how many workers a scenario is
+/// Three rows, independent of the rest of the catalog: after how many workers a scenario is
 /// interrupted hangs on their number.
 const THREE: [&str; 2] = ["syscall/getppid", "syscall/open-close"];
 
@@ -45,8 +45,8 @@ fn too_few_repetitions_have_a_figure_but_no_interval() {
 #[test]
 fn a_run_interrupted_before_its_first_round_gives_the_reason_in_every_row() {
     let sandbox = Sandbox::new();
-    let asked = three_and(&["--json", "-"]);
-    let record = sandbox.fake("interrupted-before-rounds", &asked).exits(130).json();
+    let arguments = three_and(&["--json", "-"]);
+    let record = sandbox.fake("interrupted-before-rounds", &arguments).exits(130).json();
     assert_eq!(record["complete"], false);
     for row in rows(&record) {
         assert_eq!(row["outcome"], "skipped", "{row}");

@@ -1,5 +1,5 @@
-//! `oscost kernels`, with an apt that is made up: what is fetched, what is left of what was not,
-//! and what is said. Nothing here needs a network.
+//! `oscost kernels` with a fake apt: what is fetched, what a failed fetch leaves behind, and the
+//! messages. No test needs a network.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ fn image() -> Vec<u8> {
     image
 }
 
-/// A machine whose apt does what a test says.
+/// A machine whose apt runs scripts of the test.
 struct Apt(Sandbox);
 
 impl Apt {
@@ -42,8 +42,9 @@ impl Apt {
         apt
     }
 
-    /// A program that comes before the system's. It is written by another process: what is open for
-    /// writing here is so, for a moment, in what other tests start, and cannot be run (ETXTBSY).
+    /// A program that precedes the system's in `PATH`. Another process writes it: a file open for
+    /// writing here is inherited for a moment by the children of other tests, and then cannot be
+    /// executed (ETXTBSY).
     fn program(&self, name: &str, script: &str) {
         let path = self.0.file("bin").join(name);
         let written = Command::new("sh")
@@ -53,7 +54,7 @@ impl Apt {
         assert!(written.unwrap().success());
     }
 
-    /// apt knows the kernel in this build, and a package that depends on it.
+    /// apt offers the kernel in this build, and a package that depends on it.
     fn offers(&self, build: &str) {
         let script = format!(
             "case \"$*\" in\n\
@@ -77,7 +78,7 @@ impl Apt {
         self.program("apt-get", script);
     }
 
-    /// The package that apt-get has in this build; `false` where there is no dpkg-deb to make it.
+    /// The package that apt-get downloads in this build; `false` without dpkg-deb to make it.
     fn has(&self, build: &str, files: &[(&str, &[u8])]) -> bool {
         let tree = self.0.file("tree");
         let control = format!(
@@ -117,7 +118,7 @@ impl Apt {
         self.0.file("cache/oscost/kernels")
     }
 
-    /// What lies in the folder but its lock.
+    /// The files in the folder, without its lock.
     fn files(&self) -> Vec<String> {
         let names = fs::read_dir(self.folder()).into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name().into_string().unwrap());
@@ -148,12 +149,15 @@ fn a_kernel_is_fetched_listed_and_deleted() {
     let ran = apt.kernels(&["fetch", "linux-image-cloud-amd64"]).exits(0);
     assert_eq!(ran.stdout, format!("oscost run --at vm:{VERSION}\n"));
     let file = format!("{PACKAGE}_6.99.1-1_amd64.deb");
-    ran.tells(&format!("fetched {PACKAGE} 6.99.1-1 to {}", apt.folder().join(&file).display()));
+    ran.stderr_contains(&format!(
+        "fetched {PACKAGE} 6.99.1-1 to {}",
+        apt.folder().join(&file).display()
+    ));
     assert_eq!(apt.files(), [file.as_str()]);
     let mode = fs::metadata(apt.folder()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     for name in [PACKAGE, VERSION] {
-        apt.kernels(&["fetch", name]).exits(0).tells("6.99.1-1 is already downloaded");
+        apt.kernels(&["fetch", name]).exits(0).stderr_contains("6.99.1-1 is already downloaded");
     }
     let log = || fs::read_to_string(apt.0.file("log")).unwrap();
     assert_eq!(log(), format!("-q download {PACKAGE}=6.99.1-1\n"));
@@ -173,14 +177,14 @@ fn a_kernel_is_fetched_listed_and_deleted() {
     );
     assert_eq!(offered, wanted);
 
-    // A newer build has the same name, and takes the place of the old one.
+    // A newer build has the same name and replaces the old one.
     apt.offers("6.99.2-1");
     assert!(apt.has("6.99.2-1", &[(&boot(), &image())]));
-    apt.kernels(&["fetch", PACKAGE]).exits(0).tells("it replaced 6.99.1-1");
+    apt.kernels(&["fetch", PACKAGE]).exits(0).stderr_contains("it replaced 6.99.1-1");
     assert_eq!(apt.files(), [format!("{PACKAGE}_6.99.2-1_amd64.deb")]);
-    apt.kernels(&["delete", VERSION]).exits(0).no_data().tells("deleted ");
+    apt.kernels(&["delete", VERSION]).exits(0).no_data().stderr_contains("deleted ");
     assert_eq!(apt.files(), Vec::<String>::new());
-    apt.kernels(&["delete", VERSION]).exits(2).no_data().tells("no kernel of that name");
+    apt.kernels(&["delete", VERSION]).exits(2).no_data().stderr_contains("no kernel of that name");
     apt.0.nothing_is_left();
 }
 
@@ -194,7 +198,7 @@ fn packages_of_apt_are_listed_by_a_part_of_the_name_or_a_glob() {
     };
     lists("6.1", 1);
     lists("*-rt-*", 1);
-    lists("rt-*", 0).tells("apt offers no such kernel").tells("hint:");
+    lists("rt-*", 0).stderr_contains("apt offers no such kernel").stderr_contains("hint:");
 }
 
 #[test]
@@ -202,7 +206,11 @@ fn a_failed_fetch_leaves_nothing() {
     let apt = Apt::new();
     let fails = |script: &str, words: &str| {
         apt.downloads(script);
-        apt.kernels(&["fetch", PACKAGE]).exits(1).no_data().tells(words).tells("\n  hint: ");
+        apt.kernels(&["fetch", PACKAGE])
+            .exits(1)
+            .no_data()
+            .stderr_contains(words)
+            .stderr_contains("\n  hint: ");
         assert_eq!(apt.files(), Vec::<String>::new(), "{script}");
     };
     fails("touch half.deb; echo 'E: Failed to fetch x 404 Not Found' >&2; exit 100", "404");
@@ -226,7 +234,7 @@ fn a_package_without_a_kernel_is_not_kept() {
     let log = r#"cp "$HOME/$3.deb" "./${3%=*}_${3#*=}_amd64.deb""#;
     apt.downloads(log);
     let ran = apt.kernels(&["fetch", PACKAGE]).exits(1).no_data();
-    ran.tells("the package contains no kernel");
+    ran.stderr_contains("the package contains no kernel");
     assert_eq!(apt.files(), Vec::<String>::new());
 }
 
@@ -240,7 +248,7 @@ fn ctrl_c_ends_apt_and_leaves_nothing() {
     // One at a time, and nothing is waited for.
     let second = apt.kernels(&["delete", VERSION]);
     assert_eq!(second.code, Some(2));
-    apt.kernels(&["fetch", PACKAGE]).exits(1).tells("another oscost is downloading");
+    apt.kernels(&["fetch", PACKAGE]).exits(1).stderr_contains("another oscost is downloading");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     Ran::of_child(child).exits(130).no_data();
     assert_eq!(apt.files(), Vec::<String>::new());
@@ -250,28 +258,29 @@ fn ctrl_c_ends_apt_and_leaves_nothing() {
 #[test]
 fn impossible_names_are_refused_without_starting_apt() {
     let apt = Apt::new();
-    apt.program("apt-cache", "touch \"$HOME/asked\"");
+    apt.program("apt-cache", "touch \"$HOME/started\"");
     for name in ["-dbg", "--yes", "A", "../x", "x y", "x=1", "x:amd64", "*", "", "\u{1b}[2J"] {
         let ran = apt.kernels(&["fetch", "--", name]).exits(2).no_data();
-        ran.tells("it is not a package name").tells("hint:");
+        ran.stderr_contains("it is not a package name").stderr_contains("hint:");
         apt.kernels(&["delete", "--", name]).exits(2).no_data();
     }
     apt.kernels(&["fetch", &"x".repeat(200)]).exits(2).no_data();
-    assert!(!apt.0.file("asked").exists());
+    assert!(!apt.0.file("started").exists());
 }
 
 #[test]
 fn a_missing_apt_or_kernel_is_reported_with_a_hint() {
     let apt = Apt::new();
     let ran = apt.kernels(&["fetch", "6.1.0-none"]).exits(1).no_data();
-    ran.tells("cannot fetch linux-image-6.1.0-none: apt has no package of that name");
+    ran.stderr_contains("cannot fetch linux-image-6.1.0-none: apt has no package of that name");
     apt.program("apt-cache", "exit 0");
-    apt.kernels(&["fetch", VERSION]).exits(1).tells("`sudo apt-get update` updates them");
-    apt.kernels(&["list", "--available"]).exits(0).no_data().tells("hint:");
+    apt.kernels(&["fetch", VERSION]).exits(1).stderr_contains("`sudo apt-get update` updates them");
+    apt.kernels(&["list", "--available"]).exits(0).no_data().stderr_contains("hint:");
     let empty: &Path = &apt.0.folder("tmp");
     for arguments in [&["fetch", VERSION][..], &["list", "--available"]] {
         let ran = Ran::of(apt.command(arguments).env("PATH", empty)).exits(1).no_data();
-        ran.tells("apt-cache cannot be started").tells("hint: kernels are fetched on Debian");
+        ran.stderr_contains("apt-cache cannot be started")
+            .stderr_contains("hint: kernels are fetched on Debian");
     }
     let ran = Ran::of(apt.command(&["fetch", VERSION]).env("XDG_CACHE_HOME", "x").env("HOME", "x"));
     ran.exits(1).no_data();
@@ -283,7 +292,7 @@ fn an_empty_list_has_a_hint() {
     let ran = apt.kernels(&["list"]).exits(0);
     // This machine may have kernels of its own.
     if ran.stdout.is_empty() {
-        ran.tells("oscost kernels fetch linux-image-cloud-amd64");
+        ran.stderr_contains("oscost kernels fetch linux-image-cloud-amd64");
     }
     assert!(!apt.0.file("cache").exists(), "a list makes nothing");
 }

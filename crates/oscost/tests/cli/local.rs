@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::common::{Ran, Sandbox, has_flag, row, rows};
 use crate::survey::cells;
 
-/// A run on this machine in which no row was lost to its neighbours: tried again where there is so
-/// much else to do that workers cannot be measured at all.
+/// A run on this machine in which every row was measured: repeated if the machine is too loaded to
+/// measure some workers.
 fn measured(mut run: impl FnMut() -> Ran) -> Value {
     for _ in 0..3 {
         let ran = run();
@@ -33,9 +33,9 @@ fn is_counted(row: &Value) -> bool {
 #[test]
 fn five_benchmarks_are_measured_with_intervals_and_their_expected_calls() {
     let sandbox = Sandbox::new();
-    let asked = ["timer/nothing", "timer/clock-gettime", "procedure/call:args=0", "syscall"];
+    let selectors = ["timer/nothing", "timer/clock-gettime", "procedure/call:args=0", "syscall"];
     let record =
-        measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &asked[..]].concat()));
+        measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &selectors[..]].concat()));
     assert_eq!(record["complete"], true);
     assert_eq!(
         record["machines"][0]["clock"]["ticks_per_ns"].as_f64().map(f64::is_normal),
@@ -48,7 +48,7 @@ fn five_benchmarks_are_measured_with_intervals_and_their_expected_calls() {
     for row in rows(&record) {
         let case = &row["case"];
         if row["outcome"] == "skipped" {
-            // A kernel without a vDSO, say.
+            // For example a kernel without a vDSO.
             assert!(row["reason"].is_string(), "{case}");
             continue;
         }
@@ -103,7 +103,7 @@ fn explained(sandbox: &Sandbox, case: &str) -> String {
 #[test]
 fn l13_reference_cases_are_classified_by_their_figures() {
     let sandbox = Sandbox::new();
-    let asked = [
+    let selectors = [
         "timer/nothing",
         "timer/clock-gettime",
         "procedure/call:args=0",
@@ -111,7 +111,7 @@ fn l13_reference_cases_are_classified_by_their_figures() {
         "process/fork-exit:touched_mib=0",
     ];
     let record =
-        measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &asked[..]].concat()));
+        measured(|| sandbox.oscost(&[&["run", "--quick", "--json", "-"], &selectors[..]].concat()));
     for (case, class) in [
         ("timer/nothing", "user"),
         ("procedure/call:args=0,chain=independent", "user"),
@@ -215,7 +215,7 @@ fn a_case_that_does_not_apply_is_skipped_and_is_not_a_failure() {
 fn a_missing_cpu_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(1);
-    ran.tells("cannot measure on CPU 4095").tells("hint:");
+    ran.stderr_contains("cannot measure on CPU 4095").stderr_contains("hint:");
     sandbox.nothing_is_left();
 }
 

@@ -169,7 +169,8 @@ fn a_killed_supervisor_ends_the_run_and_what_was_measured_is_shown() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &[]);
     signal(running.supervisor(), Signal::SIGKILL);
-    let ran = running.ended().exits(1).tells("the supervisor ended").tells("SIGKILL");
+    let ran =
+        running.ended().exits(1).stderr_contains("the supervisor ended").stderr_contains("SIGKILL");
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
     sandbox.nothing_is_left();
 }
@@ -225,10 +226,12 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     let pid = first.pid();
     let quick = ["run", "--quick", "timer/nothing"];
     let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(1).no_data();
-    ran.tells(&format!("cannot measure: process {pid} (")).tells("is measuring on this machine");
+    ran.stderr_contains(&format!("cannot measure: process {pid} ("))
+        .stderr_contains("is measuring on this machine");
 
     let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(1).no_data();
-    ran.tells(&format!("cannot measure: process {pid} (")).tells("is measuring on this machine");
+    ran.stderr_contains(&format!("cannot measure: process {pid} ("))
+        .stderr_contains("is measuring on this machine");
     // Whatever needs no spin is shown without waiting; the rest has a reason why it is missing.
     let ran = sandbox.oscost(&["machine", "--json"]).exits(0);
     let rates = &ran.json()["rates"];
@@ -261,7 +264,8 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     assert!(second.child().try_wait().unwrap().is_none(), "it measures together with the first");
     signal(pid, Signal::SIGINT);
     first.ended().exits(130);
-    // Another test may take the machine first: the run then goes on waiting, and ends in any case.
+    // Another test may lock the machine first: the run then continues to wait, and ends in either
+    // case.
     let ran = second.ended();
     assert!(ran.stdout.contains("nothing"), "{}", ran.stdout);
     sandbox.nothing_is_left();

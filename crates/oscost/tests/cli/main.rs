@@ -3,7 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a failed test shows its location; a skipped one prints why"
 )]
 
 #[path = "../common/mod.rs"]

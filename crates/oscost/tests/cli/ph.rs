@@ -1,4 +1,4 @@
-//! `oscost ph`: what is kept, shown, saved and loaded, and what is refused. No test here monitors.
+//! `oscost ph`: profiles are stored, shown, saved, loaded and refused. No test here monitors.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,8 +14,7 @@ use crate::golden::golden;
 
 const VERBS: [&str; 6] = ["train", "status", "profiles", "save", "load", "watch"];
 
-/// Profiles of three executables: one that has learnt a little, one that is normal, and one whose
-/// name is a stranger's joke.
+/// Profiles of three executables: one in training, one that is normal, and one with a hostile name.
 fn profiles() -> Vec<Profile> {
     let mut dash = Profile::new(Key { device: 2_049, inode: 131 }, "/usr/bin/dash".to_owned());
     (dash.calls, dash.train_count, dash.last_mod_count) = (7_186, 7_186, 1_066);
@@ -39,7 +38,7 @@ fn folder(sandbox: &Sandbox) -> PathBuf {
     sandbox.folder("data").join("oscost/ph")
 }
 
-/// A sandbox in which these are kept.
+/// A sandbox with these profiles.
 fn kept() -> Sandbox {
     let sandbox = Sandbox::new();
     save_all(&folder(&sandbox), &profiles()).unwrap();
@@ -47,7 +46,7 @@ fn kept() -> Sandbox {
 }
 
 /// The same, readable by other users.
-fn kept_for_all() -> Sandbox {
+fn sandbox_with_profiles() -> Sandbox {
     let sandbox = kept();
     let folder = folder(&sandbox);
     let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
@@ -60,7 +59,7 @@ fn kept_for_all() -> Sandbox {
 }
 
 /// The text fits a terminal of 80 columns, and steers none.
-fn fits(text: &str) {
+fn assert_fits(text: &str) {
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
         assert!(!line.contains(char::is_control), "{line:?}");
@@ -76,7 +75,7 @@ fn the_help_of_every_verb_has_examples_and_fits() {
     for verb in VERBS {
         assert!(whole.contains(&format!("  {verb} ")), "{whole}");
         let help = sandbox.oscost(&["ph", verb, "--help"]).exits(0).stdout;
-        fits(&help);
+        assert_fits(&help);
         assert!(help.contains("Examples:"), "{verb}:\n{help}");
         golden(&format!("ph-{verb}-help.txt"), &help);
     }
@@ -86,7 +85,7 @@ fn the_help_of_every_verb_has_examples_and_fits() {
 fn profiles_are_listed_a_line_each_and_as_json() {
     let sandbox = kept();
     let listed = sandbox.oscost(&["ph", "profiles", "list"]).exits(0).stdout;
-    fits(&listed);
+    assert_fits(&listed);
     golden("ph-profiles.txt", &listed);
     let json = sandbox.oscost(&["ph", "profiles", "list", "--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.ph-profiles/1");
@@ -107,7 +106,7 @@ fn profiles_are_listed_a_line_each_and_as_json() {
 fn the_pairs_of_an_executable_are_shown_by_name() {
     let sandbox = kept();
     let dash = sandbox.oscost(&["ph", "profiles", "show", "dash"]).exits(0).stdout;
-    fits(&dash);
+    assert_fits(&dash);
     golden("ph-profile.txt", &dash);
     let cc1 = sandbox
         .oscost(&["ph", "profiles", "show", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1"])
@@ -122,9 +121,9 @@ fn the_pairs_of_an_executable_are_shown_by_name() {
     assert_eq!(pair["positions"], serde_json::json!([1, 3]));
     let refused = sandbox.oscost(&["ph", "profiles", "show", "bash"]).exits(2).no_data();
     refused
-        .tells("cannot show `bash`")
-        .tells("hint: there are profiles of ")
-        .tells("/usr/bin/dash");
+        .stderr_contains("cannot show `bash`")
+        .stderr_contains("hint: there are profiles of ")
+        .stderr_contains("/usr/bin/dash");
 }
 
 #[test]
@@ -132,14 +131,15 @@ fn profiles_survive_a_save_and_a_load() {
     let sandbox = kept();
     let file = sandbox.file("profiles.txt");
     let name = file.to_str().unwrap();
-    sandbox.oscost(&["ph", "save", name]).exits(0).no_data().tells("saved 3 profiles");
+    sandbox.oscost(&["ph", "save", name]).exits(0).no_data().stderr_contains("saved 3 profiles");
     let piped = sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout;
     assert_eq!(piped, fs::read_to_string(&file).unwrap());
     let other = Sandbox::new();
-    let loaded = other.oscost(&["ph", "load", name]).exits(0).no_data().tells("loaded 3 profiles");
+    let loaded =
+        other.oscost(&["ph", "load", name]).exits(0).no_data().stderr_contains("loaded 3 profiles");
     loaded
-        .tells("note: the executables of 3 of them are not here")
-        .tells("1 of them define what is");
+        .stderr_contains("note: the executables of 3 of them are not here")
+        .stderr_contains("1 of them define what is");
     let again = other.oscost(&["ph", "save", "-"]).exits(0).stdout;
     assert_eq!(again, piped);
     assert_eq!(profile_file::read_all(again.as_bytes()).unwrap(), profiles());
@@ -153,7 +153,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     let refuse = |bytes: &[u8], words: &str| {
         fs::write(&file, bytes).unwrap();
         let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(1).no_data();
-        ran.tells("error: cannot load ").tells(words);
+        ran.stderr_contains("error: cannot load ").stderr_contains(words);
         assert_eq!(sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout, before);
     };
     refuse(&before.as_bytes()[..before.len() - 1], "the text is cut off here");
@@ -164,12 +164,16 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     refuse(b"\x7fELF\x02\x01\x01", "line 1: it has a byte that is in no profile");
     refuse(br#"{"defaultAction": "SCMP_ACT_ALLOW"}"#, "`oscost ph profiles ...` must stand here");
     refuse(b"", "line 1: the text is cut off here");
-    sandbox.oscost(&["ph", "load", "/no/such/file"]).exits(1).no_data().tells("No such file");
+    sandbox
+        .oscost(&["ph", "load", "/no/such/file"])
+        .exits(1)
+        .no_data()
+        .stderr_contains("No such file");
     // While a monitor has them, they are its own.
     fs::write(&file, &before).unwrap();
     let claim = lock(&folder(&sandbox)).unwrap();
     let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(1);
-    ran.tells("a monitor uses them").tells("hint:");
+    ran.stderr_contains("a monitor uses them").stderr_contains("hint:");
     drop(claim);
 }
 
@@ -180,20 +184,22 @@ fn a_damaged_profile_is_reported_and_the_others_are_shown() {
     fs::write(&damaged, "oscost ph profile 7\n").unwrap();
     let ran = sandbox.oscost(&["ph", "profiles", "list"]).exits(0);
     assert!(ran.stdout.contains("dash") && !ran.stdout.contains("cc1"), "{}", ran.stdout);
-    ran.tells("refused: ").tells("2049-900.profile: line 1: it is of version `7`");
+    ran.stderr_contains("refused: ")
+        .stderr_contains("2049-900.profile: line 1: it is of version `7`");
     let json = sandbox.oscost(&["ph", "status", "--json"]).exits(0).json();
     assert_eq!(json["refused"][0]["line"], 1);
     let all = profiles();
     let others = profile_file::write_all(&[all[0].clone(), all[2].clone()]).unwrap();
     let ran = sandbox.oscost(&["ph", "save", "-"]).exits(1);
     assert_eq!(ran.stdout, others, "all others are saved");
-    ran.tells("refused: ").tells("saved 2 profiles");
+    ran.stderr_contains("refused: ").stderr_contains("saved 2 profiles");
     assert_eq!(fs::read_to_string(&damaged).unwrap(), "oscost ph profile 7\n");
-    // One that is loaded takes its place, and does not overwrite it.
+    // A loaded profile replaces it without overwriting it.
     let file = sandbox.file("given");
     fs::write(&file, profile_file::write_all(&all).unwrap()).unwrap();
     let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(0).no_data();
-    ran.tells("note: a file that was not a profile is now ").tells("2049-900.profile.refused");
+    ran.stderr_contains("note: a file that was not a profile is now ")
+        .stderr_contains("2049-900.profile.refused");
     let aside = folder(&sandbox).join("2049-900.profile.refused");
     assert_eq!(fs::read_to_string(aside).unwrap(), "oscost ph profile 7\n");
     assert!(sandbox.oscost(&["ph", "profiles", "list"]).exits(0).stdout.contains("cc1"));
@@ -212,26 +218,26 @@ fn profiles_of_executables_that_are_gone_are_deleted_on_request() {
         .oscost(&["ph", "profiles", "delete", "--gone"])
         .exits(1)
         .no_data()
-        .tells("a monitor uses them");
+        .stderr_contains("a monitor uses them");
     drop(held);
     let ran = sandbox.oscost(&["ph", "profiles", "delete", "--gone"]).exits(0);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     assert!(ran.stdout.contains("/usr/lib/gcc/x86_64-linux-gnu/12/cc1\n"), "{}", ran.stdout);
-    ran.tells("deleted 3 profiles of executables that are gone");
+    ran.stderr_contains("deleted 3 profiles of executables that are gone");
     let left = sandbox.oscost(&["ph", "profiles", "list", "--json"]).exits(0).json();
     assert_eq!(left["profiles"].as_array().map(Vec::len), Some(1));
     assert_eq!(left["profiles"][0]["inode"], key.inode);
     let again = sandbox.oscost(&["ph", "profiles", "delete", "--gone"]).exits(0).no_data();
-    again.tells("deleted 0 profiles");
+    again.stderr_contains("deleted 0 profiles");
     sandbox.oscost(&["ph", "profiles", "delete"]).exits(2).no_data();
 }
 
 #[test]
 fn the_status_lists_what_is_missing_with_hints_in_lines_that_fit() {
-    let sandbox = kept_for_all();
+    let sandbox = sandbox_with_profiles();
     let mut ordinary = sandbox.ordinary(&["ph", "status"]);
     let text = Ran::of(&mut ordinary).exits(0).stdout;
-    fits(&text.replace(folder(&sandbox).to_str().unwrap(), ""));
+    assert_fits(&text.replace(folder(&sandbox).to_str().unwrap(), ""));
     assert!(text.starts_with("pH cannot run here\n"), "{text}");
     assert!(text.contains("\nrights    no   not root: run it with sudo"), "{text}");
     assert!(text.contains("3 profiles are kept: 1 training, 1 frozen, 1 normal\n"), "{text}");
@@ -249,7 +255,10 @@ fn without_a_monitor_no_command_runs_and_a_hint_is_shown() {
     let sandbox = Sandbox::new();
     for verb in ["train", "watch"] {
         let ran = Ran::of(&mut sandbox.ordinary(&["ph", verb, "--", "echo", "it ran"]));
-        ran.exits(1).no_data().tells("error: cannot monitor here").tells("run it with sudo");
+        ran.exits(1)
+            .no_data()
+            .stderr_contains("error: cannot monitor here")
+            .stderr_contains("run it with sudo");
     }
     sandbox.nothing_is_left();
 }
@@ -258,7 +267,8 @@ fn without_a_monitor_no_command_runs_and_a_hint_is_shown() {
 fn a_window_larger_than_that_of_a_profile_is_refused() {
     let sandbox = kept();
     let ran = sandbox.oscost(&["ph", "watch", "--", "echo", "it ran"]).exits(1).no_data();
-    ran.tells("cannot use a window of 9 calls: 1 profiles").tells("hint: use theirs");
+    ran.stderr_contains("cannot use a window of 9 calls: 1 profiles")
+        .stderr_contains("hint: use theirs");
 }
 
 #[test]
@@ -270,7 +280,7 @@ fn impossible_constants_are_refused() {
         ("--normal-wait=7", "whole seconds such as 7d, 10m or 0s"),
         ("--delay-factor=-1", "a number from 0 to 1000"),
     ] {
-        sandbox.oscost(&["ph", "train", option]).exits(2).no_data().tells(words);
+        sandbox.oscost(&["ph", "train", option]).exits(2).no_data().stderr_contains(words);
     }
     sandbox.oscost(&["ph"]).exits(2).no_data();
     sandbox.oscost(&["ph", "forget"]).exits(2).no_data();

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::ab::fits;
+use crate::ab::assert_fits;
 use crate::common::Sandbox;
 use crate::golden::golden;
 
@@ -15,7 +15,11 @@ const FUNCTION: &str = "procedure/call:args=0,chain=independent";
 
 /// Keeps a prediction.
 fn predict(sandbox: &Sandbox, arguments: &[&str]) {
-    sandbox.oscost(&[&["predict"], arguments].concat()).exits(0).no_data().tells("kept as");
+    sandbox
+        .oscost(&[&["predict"], arguments].concat())
+        .exits(0)
+        .no_data()
+        .stderr_contains("kept as");
 }
 
 /// Is refused as the user's own mistake, with these words, and nothing is kept.
@@ -23,7 +27,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
     let sandbox = Sandbox::new();
     let mut ran = sandbox.oscost(&[&["predict"], arguments].concat()).exits(2).no_data();
     for words in words {
-        ran = ran.tells(words);
+        ran = ran.stderr_contains(words);
     }
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "something was kept");
 }
@@ -48,11 +52,11 @@ fn a_prediction_is_shown_with_expectation_floor_figure_and_whether_it_held() {
         11
     );
     assert!(list.contains("syscall/getppid:via=raw: <100 ns, hardware 80 ns,"), "{list}");
-    fits(&list);
+    assert_fits(&list);
 
-    let asked = [RAW, PAIR, FUNCTION];
-    let ran = sandbox.fake("measured", &asked).exits(0);
-    fits(&ran.stdout);
+    let selectors = [RAW, PAIR, FUNCTION];
+    let ran = sandbox.fake("measured", &selectors).exits(0);
+    assert_fits(&ran.stdout);
     let (_, table) = ran.stdout.split_once("Predictions, made before the run\n").unwrap();
     golden("predictions.txt", &format!("Predictions, made before the run\n{table}"));
     let checked = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
@@ -68,7 +72,7 @@ fn a_record_has_the_earlier_predictions_of_its_cases_only() {
         sandbox.fake("measured", &arguments).exits(0).json()
     };
     assert_eq!(run(&[])["settings"]["predictions"], json!([]));
-    sandbox.oscost(&["predict", "check"]).exits(0).no_data().tells("has no predictions");
+    sandbox.oscost(&["predict", "check"]).exits(0).no_data().stderr_contains("has no predictions");
     predict(&sandbox, &[RAW, " <0.12us"]);
     predict(&sandbox, &[PAIR, "2 us"]);
     let record = run(&[]);
@@ -81,13 +85,13 @@ fn a_record_has_the_earlier_predictions_of_its_cases_only() {
     assert_eq!([text("case"), text("estimate")], [Some(RAW), Some("<0.12 us")]);
     let nothing = ["hardware", "software", "below"].map(|key| one[key].is_null());
     assert_eq!(nothing, [true; 3]);
-    // What is not kept knows predictions all the same; a record needs none of them to be judged.
+    // A run with --no-store still uses the stored predictions; a record is judged without them.
     assert_eq!(run(&["--no-store"])["settings"]["predictions"][0]["case"], RAW);
     let before = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
-    sandbox.oscost(&["predict", "delete", "all"]).exits(0).tells("deleted 2 predictions");
+    sandbox.oscost(&["predict", "delete", "all"]).exits(0).stderr_contains("deleted 2 predictions");
     assert_eq!(sandbox.oscost(&["predict", "check"]).exits(0).stdout, before);
     let old = sandbox.oscost(&["predict", "check", "last~1"]).exits(0);
-    old.no_data().tells("has no predictions");
+    old.no_data().stderr_contains("has no predictions");
     assert_eq!(run(&[])["settings"]["predictions"], json!([]));
 }
 
@@ -154,8 +158,8 @@ fn predictions_are_deleted_by_their_numbers() {
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
     predict(&sandbox, &[RAW, "120 ns"]);
     predict(&sandbox, &[RAW, "130 ns"]);
-    sandbox.oscost(&["predict", "delete", "3"]).exits(1).tells("it has no prediction 3");
-    sandbox.oscost(&["predict", "delete", "1"]).exits(0).tells("deleted 1 prediction");
+    sandbox.oscost(&["predict", "delete", "3"]).exits(1).stderr_contains("it has no prediction 3");
+    sandbox.oscost(&["predict", "delete", "1"]).exits(0).stderr_contains("deleted 1 prediction");
     let list = sandbox.oscost(&["predict", "list"]).exits(0).stdout;
     assert!(
         list.starts_with("2 ") && list.contains("130 ns") && !list.contains("120 ns"),
@@ -208,13 +212,13 @@ fn an_imported_record_cannot_control_the_terminal() {
         sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(code)
     };
     record["settings"]["predictions"] = json!([odd("estimate", "\u{1b}[2J ns")]);
-    import(&sandbox, &record, 1).tells("control character");
+    import(&sandbox, &record, 1).stderr_contains("control character");
     record["settings"]["predictions"] = json!(vec![one.clone(); 1_001]);
-    import(&sandbox, &record, 1).tells("the maximum is 1000");
+    import(&sandbox, &record, 1).stderr_contains("the maximum is 1000");
     record["settings"]["predictions"] =
         json!([odd("estimate", "very\nlittle"), odd("case", "no such"), odd("below", "no such")]);
     import(&sandbox, &record, 0);
     let table = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
     assert!(table.contains("3 undecided."), "{table}");
-    fits(&table);
+    assert_fits(&table);
 }

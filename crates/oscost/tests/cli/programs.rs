@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::ab::fits;
+use crate::ab::assert_fits;
 use crate::common::{Ran, Sandbox, row, scenario_file};
 use crate::golden::golden;
 
 /// A run on a fake host, with the results of its scenario.
-fn made_up(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
+fn fake_program(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
     let file = scenario_file("programs");
     let host = format!("fake:{}", file.file_name().unwrap().to_str().unwrap());
     let verb: Vec<String> = verb.iter().map(|word| word.replace("HERE", &host)).collect();
@@ -21,8 +21,8 @@ fn made_up(sandbox: &Sandbox, verb: &[&str], command: &[&str]) -> Ran {
 fn a_command_is_a_row_with_its_times_and_is_shown_again() {
     let sandbox = Sandbox::new();
     let run = ["run", "--seed", "1", "--at", "HERE"];
-    let ran = made_up(&sandbox, &run, &["gzip", "-kf9", "FILE"]).exits(0);
-    fits(&ran.stdout);
+    let ran = fake_program(&sandbox, &run, &["gzip", "-kf9", "FILE"]).exits(0);
+    assert_fits(&ran.stdout);
     golden("run-command.txt", &ran.stdout);
     assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
@@ -39,8 +39,8 @@ fn a_command_is_a_row_with_its_times_and_is_shown_again() {
 fn targets_are_compared_by_each_time_of_a_program() {
     let sandbox = Sandbox::new();
     let ab = ["ab", "--seed", "1", "--quick", "--base", "HERE", "--new", "ph@HERE"];
-    let ran = made_up(&sandbox, &ab, &["sh", "-c", "true"]).exits(0);
-    fits(&ran.stdout);
+    let ran = fake_program(&sandbox, &ab, &["sh", "-c", "true"]).exits(0);
+    assert_fits(&ran.stdout);
     golden("ab-command.txt", &ran.stdout);
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let of_it = |it: &&Value| it["case"] == "workload/sh";
@@ -62,7 +62,7 @@ fn a_program_that_fails_misses_something_or_takes_too_long_is_reported() {
         ("slow", "timed-out", "600000 ms"),
     ] {
         let code = i32::from(outcome != "skipped");
-        let ran = made_up(&sandbox, &run, &[command]).exits(code);
+        let ran = fake_program(&sandbox, &run, &[command]).exits(code);
         assert!(ran.stdout.contains("Not measured\n"), "{}", ran.stdout);
         assert!(ran.stdout.contains(outcome), "{}", ran.stdout);
         let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -92,17 +92,17 @@ fn a_figure_is_read_from_what_a_program_writes() {
     std::fs::write(&path, MINE).unwrap();
     let path = path.to_str().unwrap();
     let run = ["run", "--at", "HERE", "--workload", path, "--json", "-"];
-    let record = made_up(&sandbox, &run, &[]).exits(0).json();
+    let record = fake_program(&sandbox, &run, &[]).exits(0).json();
     let found = row(&record, "workload/mine");
     assert_eq!((&found["unit"], &found["estimate"]["median"]), (&"op/s".into(), &1234.5.into()));
     assert!(found["metrics"]["real"]["estimate"]["median"].is_number());
     // A missing figure is reported with the output.
     std::fs::write(path, MINE.replace("did (", "made (")).unwrap();
-    let ran = made_up(&sandbox, &run[..5], &[]).exits(1);
+    let ran = fake_program(&sandbox, &run[..5], &[]).exits(1);
     assert!(ran.stdout.contains("did 1234.5 a second"), "{}", ran.stdout);
     // A file that is none is refused with its line.
     std::fs::write(path, MINE.replace("\ntrials = 6", "\ntrails = 6")).unwrap();
-    let ran = made_up(&sandbox, &run[..5], &[]).exits(2);
+    let ran = fake_program(&sandbox, &run[..5], &[]).exits(2);
     assert!(ran.stderr.contains("line 4") && ran.stderr.contains("trails"), "{}", ran.stderr);
 }
 

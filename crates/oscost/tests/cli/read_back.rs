@@ -1,5 +1,5 @@
 //! Tables as other programs read them: DuckDB or pandas, whichever is there (`make readers`). Every
-//! cell comes back as the record has it.
+//! cell has the value of the record.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ enum Reader {
 }
 
 impl Reader {
-    /// The first that is there; none, and a line that says why, where there is none.
+    /// The first that is installed; if none is, prints why and returns `None`.
     fn find() -> Option<Self> {
         let runs =
             |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
@@ -98,8 +98,8 @@ fn query(file: &Path, columns: Option<&[(&str, Kind)]>) -> String {
     format!("FROM read_csv('{}', header = true, columns = {{{columns}}})", file.display())
 }
 
-/// The way back that docs/reference/EXPORTS.md tells.
-fn undone(text: &str) -> &str {
+/// Removes the apostrophe, as docs/reference/EXPORTS.md documents.
+fn without_apostrophes(text: &str) -> &str {
     let formula = |text: &str| text.trim_start_matches('\'').starts_with(['=', '+', '-', '@']);
     text.strip_prefix('\'').filter(|rest| formula(rest)).unwrap_or(text)
 }
@@ -123,8 +123,8 @@ fn same(sheet: &Sheet<'_>, lines: &[Map<String, Value>], is_csv: bool) {
         for (Column { name, kind, .. }, cell) in sheet.columns.iter().zip(sheet.line(at)) {
             let (mut read, mut held) = (line[*name].clone(), as_json(&cell));
             if is_csv && *kind == Kind::Text {
-                read = read.as_str().map_or(Value::Null, |text| json!(undone(text)));
-                // CSV does not tell an empty text from an unknown one.
+                read = read.as_str().map_or(Value::Null, |text| json!(without_apostrophes(text)));
+                // CSV does not distinguish an empty text from an unknown one.
                 held = if held == "" { Value::Null } else { held };
             }
             assert_eq!(read, held, "line {at}, `{name}`");
@@ -133,7 +133,7 @@ fn same(sheet: &Sheet<'_>, lines: &[Map<String, Value>], is_csv: bool) {
 }
 
 /// Writes a record's table both ways, reads both, and compares.
-fn comes_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) {
+fn assert_reads_back(sandbox: &Sandbox, reader: &Reader, record: &Record, table: &str) {
     let path = sandbox.file("record.json");
     fs::write(&path, serde_json::to_string(record).unwrap()).unwrap();
     let (csv, parquet) = (sandbox.file("table.csv"), sandbox.file("table.parquet"));
@@ -172,7 +172,7 @@ fn every_cell_of_the_rows_reads_back_as_recorded() {
             estimate.mean = -estimate.median;
             estimate.samples = (1 << 53) + 1;
         }
-        comes_back(&sandbox, &reader, &record, "rows");
+        assert_reads_back(&sandbox, &reader, &record, "rows");
     }
 }
 
@@ -189,6 +189,6 @@ fn every_cell_of_the_comparisons_reads_back_as_recorded() {
         it.case = (*text).to_owned();
         it.design = (*text).to_owned();
     }
-    comes_back(&sandbox, &reader, &record, "comparisons");
-    comes_back(&sandbox, &reader, &record, "rows");
+    assert_reads_back(&sandbox, &reader, &record, "comparisons");
+    assert_reads_back(&sandbox, &reader, &record, "rows");
 }

@@ -20,7 +20,7 @@ fn measured(sandbox: &Sandbox) -> String {
     file
 }
 
-/// What lies in the folder of the test's files.
+/// The names in the folder of the test's files.
 fn files(sandbox: &Sandbox) -> Vec<String> {
     let entries = fs::read_dir(sandbox.folder("files")).unwrap();
     let mut names: Vec<String> =
@@ -164,13 +164,13 @@ fn an_unwritable_file_is_refused_before_anything_is_measured() {
     for (file, words) in [(&missing, "its folder does not exist"), (&folder, "it is a folder")] {
         for option in ["--csv", "--json", "--markdown", "--parquet"] {
             let ran = sandbox.fake("measured", &[ASKED, &[option, file]].concat());
-            ran.exits(1).no_data().tells(&format!("cannot write {file}: {words}"));
+            ran.exits(1).no_data().stderr_contains(&format!("cannot write {file}: {words}"));
         }
         let target = format!("fake:{}", scenario_file("treated").display());
         let ran = sandbox.oscost(&["ab", "--base", &target, "--new", &target, "--csv", file]);
-        ran.exits(1).no_data().tells(words);
+        ran.exits(1).no_data().stderr_contains(words);
     }
-    sandbox.oscost(&["runs", "show", "last"]).exits(1).tells("the store is empty");
+    sandbox.oscost(&["runs", "show", "last"]).exits(1).stderr_contains("the store is empty");
     assert_eq!(files(&sandbox), Vec::<String>::new());
 }
 
@@ -184,7 +184,7 @@ fn an_unwritable_folder_is_refused_and_left_unchanged() {
     let mut command =
         sandbox.ordinary(&["run", "--at", &target, "syscall/getppid", "--csv", &file]);
     let ran = Ran::of(&mut command).exits(1).no_data();
-    ran.tells(&format!("cannot write {file}: Permission denied"));
+    ran.stderr_contains(&format!("cannot write {file}: Permission denied"));
     assert_eq!(fs::read_dir(sandbox.file("theirs")).unwrap().count(), 0);
 }
 
@@ -195,14 +195,18 @@ fn two_documents_in_one_file_and_unknown_tables_are_refused() {
     let there = files(&sandbox);
     let refused = |arguments: &[&str], words: &str| {
         let ran = sandbox.oscost(&[&["report", &file], arguments].concat());
-        ran.exits(2).no_data().tells(words);
+        ran.exits(2).no_data().stderr_contains(words);
     };
     refused(&["--csv", "-", "--json", "-"], "standard output takes one document");
     refused(&["--csv", "x", "--parquet", "x"], "two documents are to be written to x");
     refused(&["--csv", "-", "--table", "figures"], "rows, comparisons");
     refused(&["--csv"], "--csv");
-    sandbox.oscost(&["report"]).exits(2).no_data().tells("RUN");
-    sandbox.oscost(&["report", "last~9"]).exits(1).no_data().tells("there is no run `last~9`");
+    sandbox.oscost(&["report"]).exits(2).no_data().stderr_contains("RUN");
+    sandbox
+        .oscost(&["report", "last~9"])
+        .exits(1)
+        .no_data()
+        .stderr_contains("there is no run `last~9`");
     assert_eq!(files(&sandbox), there);
 }
 
@@ -232,7 +236,8 @@ fn a_full_disk_keeps_the_table_and_leaves_no_partial_file() {
     // A device is written to as it is; that it is full shows then.
     let options = ["--json", "/dev/full", "--csv", &csv];
     let ran = sandbox.fake("measured", &[ASKED, &options].concat()).exits(1);
-    let ran = ran.tells("cannot write /dev/full").tells("No space left on device");
+    let ran =
+        ran.stderr_contains("cannot write /dev/full").stderr_contains("No space left on device");
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
     assert!(fs::read_to_string(&csv).unwrap().starts_with("run,"));
     sandbox.oscost(&["report", "last", "--csv", "/dev/full"]).exits(1).no_data();
@@ -242,7 +247,7 @@ fn a_full_disk_keeps_the_table_and_leaves_no_partial_file() {
     let Some(_mounted) = Full::at(&full) else { return };
     let target = full.join("run.csv");
     let ran = sandbox.oscost(&["report", "last", "--csv", target.to_str().unwrap()]).exits(1);
-    ran.no_data().tells("cannot write").tells("No space left on device");
+    ran.no_data().stderr_contains("cannot write").stderr_contains("No space left on device");
     assert_eq!(fs::read_dir(&full).unwrap().count(), 0, "half a file was left");
 }
 
@@ -291,12 +296,16 @@ fn an_invalid_record_is_refused_in_one_line_and_writes_no_file() {
     ] {
         fs::write(&bad, content).unwrap();
         let ran = sandbox.oscost(&["report", &bad, "--csv", &csv, "--markdown", &page]);
-        let ran = ran.exits(1).no_data().tells(&format!("cannot report {bad}")).tells(words);
+        let ran = ran
+            .exits(1)
+            .no_data()
+            .stderr_contains(&format!("cannot report {bad}"))
+            .stderr_contains(words);
         assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
         assert_eq!(files(&sandbox), ["bad.json", "run.json"], "{words}");
     }
     let ran = sandbox.oscost(&["report", "./no/such.json", "--csv", &csv]).exits(1).no_data();
-    ran.tells("cannot open ./no/such.json");
+    ran.stderr_contains("cannot open ./no/such.json");
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! What the clients of a server felt, on the terminal and in the record, at a place that is made
-//! up.
+//! The latencies of a server's clients, on the terminal and in the record, on a fake target.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,8 +27,8 @@ fn requests_per_second_are_in_the_table_and_client_latencies_below_it() {
     let scenario = json!({ "costs_ns": costs, "channels": channels, "between_sd": 0.005 });
     fs::write(&file, scenario.to_string()).unwrap();
     let target = format!("fake:{}", file.display());
-    let asked = "event/server:idle=10|100|1000,churn=0,peer_cpu=same";
-    let run = ["run", "--seed", "1", "--no-store", "--at", &target, asked];
+    let selectors = "event/server:idle=10|100|1000,churn=0,peer_cpu=same";
+    let run = ["run", "--seed", "1", "--no-store", "--at", &target, selectors];
     let text = sandbox.oscost(&run).exits(0).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80) && text.is_ascii(), "{text}");
     assert!(text.contains("kop/s"), "{text}");

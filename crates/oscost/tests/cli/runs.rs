@@ -1,4 +1,4 @@
-//! The store seen from the command line: what was measured comes back as it was.
+//! The store by the command line: stored runs are shown unchanged.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -58,14 +58,18 @@ fn an_exported_and_imported_run_is_the_same_run() {
     let exported: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let samples = &row(&exported, "syscall/getppid:via=raw")["repetitions"][0]["samples"];
     assert_eq!(samples.as_array().unwrap().len(), 21, "an export holds every raw batch");
-    sandbox.oscost(&["runs", "import", file]).exits(1).tells("is already in the store");
+    sandbox.oscost(&["runs", "import", file]).exits(1).stderr_contains("is already in the store");
 
-    sandbox.oscost(&["runs", "delete", "last"]).exits(0).tells(&format!("deleted {id}"));
+    sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains(&format!("deleted {id}"));
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
-    sandbox.oscost(&["runs", "show", "last"]).exits(1).tells("the store is empty");
-    sandbox.oscost(&["runs", "delete", &id]).exits(1).tells("there is no run");
+    sandbox.oscost(&["runs", "show", "last"]).exits(1).stderr_contains("the store is empty");
+    sandbox.oscost(&["runs", "delete", &id]).exits(1).stderr_contains("there is no run");
 
-    sandbox.oscost(&["runs", "import", file]).exits(0).no_data().tells(&format!("kept as {id}"));
+    sandbox
+        .oscost(&["runs", "import", file])
+        .exits(0)
+        .no_data()
+        .stderr_contains(&format!("kept as {id}"));
     assert_eq!(sandbox.oscost(&["runs", "show", &id]).exits(0).stdout, printed.stdout);
     let again = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0);
     assert_same(&again.stdout, &fs::read_to_string(file).unwrap());
@@ -104,8 +108,12 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
         .oscost(&["runs", "show", "0"])
         .exits(1)
         .no_data()
-        .tells("`0` is ambiguous: 3 run ids start with it");
-    sandbox.oscost(&["runs", "show", "zzz"]).exits(1).no_data().tells("there is no run `zzz`");
+        .stderr_contains("`0` is ambiguous: 3 run ids start with it");
+    sandbox
+        .oscost(&["runs", "show", "zzz"])
+        .exits(1)
+        .no_data()
+        .stderr_contains("there is no run `zzz`");
 }
 
 #[test]
@@ -121,11 +129,11 @@ fn an_invalid_record_is_not_imported() {
         let file = sandbox.file("record.json");
         fs::write(&file, text).unwrap();
         let ran = sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(1).no_data();
-        ran.tells("cannot import").tells(words);
+        ran.stderr_contains("cannot import").stderr_contains(words);
     }
     let missing = sandbox.file("missing.json");
     let ran = sandbox.oscost(&["runs", "import", missing.to_str().unwrap()]).exits(1);
-    ran.tells("missing.json").tells("No such file");
+    ran.stderr_contains("missing.json").stderr_contains("No such file");
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
 }
 
@@ -140,15 +148,15 @@ fn a_run_goes_on_if_the_store_cannot_be_written() {
     let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(0);
     let kept = sandbox.oscost(&arguments).exits(0);
     assert_eq!(ran.stdout, kept.stdout);
-    let ran = ran.tells("note: this run is not kept: cannot open the store");
+    let ran = ran.stderr_contains("note: this run is not kept: cannot open the store");
     assert!(!ran.stderr.contains("kept as"), "{}", ran.stderr);
 
     let mut command = sandbox.command(&arguments);
     let ran = Ran::of(command.env_remove("XDG_DATA_HOME").env_remove("HOME")).exits(0);
-    ran.tells("neither XDG_DATA_HOME nor HOME names a folder");
+    ran.stderr_contains("neither XDG_DATA_HOME nor HOME names a folder");
     let mut command = sandbox.command(&["runs", "list"]);
     let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(1).no_data();
-    ran.tells("cannot open the store");
+    ran.stderr_contains("cannot open the store");
 }
 
 #[test]
@@ -161,10 +169,12 @@ fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
     fs::write(&store, &garbage).unwrap();
     let ran = sandbox.fake("measured", &["syscall"]).exits(0);
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
-    ran.tells("note: this run is not kept").tells("store.db").tells("is not a SQLite database");
+    ran.stderr_contains("note: this run is not kept")
+        .stderr_contains("store.db")
+        .stderr_contains("is not a SQLite database");
     assert_eq!(fs::read_to_string(&store).unwrap(), garbage);
     let ran = sandbox.oscost(&["runs", "list"]).exits(1).no_data();
-    ran.tells("error: cannot open the store").tells("is not a SQLite database");
+    ran.stderr_contains("error: cannot open the store").stderr_contains("is not a SQLite database");
 }
 
 #[test]
@@ -180,5 +190,5 @@ fn the_store_of_another_user_is_distinguished_from_a_damaged_one() {
         return;
     }
     let ran = sandbox.fake("measured", &["syscall/getppid"]).exits(0);
-    ran.tells("note: this run is not kept").tells("permission denied");
+    ran.stderr_contains("note: this run is not kept").stderr_contains("permission denied");
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::ab::{fits, fits_width};
+use crate::ab::{assert_fits, fits_width};
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::golden::golden;
 
@@ -36,7 +36,7 @@ fn timeless(text: &str) -> String {
 fn a_study_is_shown_side_by_side_with_this_machine_and_shown_again() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "ph", &["--quick"]).exits(0);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     golden("study-ph-2000.txt", &timeless(&ran.stdout));
     let again = sandbox.oscost(&["runs", "show", "last"]).exits(0);
     assert_eq!(again.stdout, ran.stdout);
@@ -54,7 +54,7 @@ fn a_study_is_shown_side_by_side_with_this_machine_and_shown_again() {
 fn a_missing_monitor_leaves_dashes_and_a_reason() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "ftrace", &["--quick"]).exits(0);
-    fits(&ran.stdout);
+    assert_fits(&ran.stdout);
     golden("study-refused.txt", &timeless(&ran.stdout));
     // The base is measured as often as in the study even without the other target, since the study
     // published its figures.
@@ -73,7 +73,7 @@ fn a_missing_monitor_leaves_dashes_and_a_reason() {
 fn a_study_passes_its_gate_and_writes_its_record() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "sud", &["--quick", "--gate"]).exits(0);
-    ran.tells("gate: passed");
+    ran.stderr_contains("gate: passed");
     let arguments = ["--quick", "--gate", "50", "--json", "-"];
     let ran = study(&sandbox, "ph-2000", "ph", &arguments).exits(1);
     assert_eq!(ran.json()["settings"]["study"], "ph-2000");
@@ -167,7 +167,7 @@ fn what_is_not_a_study_is_refused_with_a_hint() {
     ] {
         let mut ran = sandbox.oscost(arguments).exits(2).no_data();
         for words in words {
-            ran = ran.tells(words);
+            ran = ran.stderr_contains(words);
         }
     }
 }
@@ -310,9 +310,9 @@ fn a_study_of_one_target_is_shown_side_by_side_with_this_machine() {
     fits_width(&ran.stdout);
     golden("study-alone.txt", &ran.stdout);
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
-    let asked = record["results"].as_array().unwrap();
-    let far = asked.iter().filter(|row| row["outcome"] == "skipped").count();
-    assert_eq!(far, 2, "rows that need another machine are skipped with the reason");
+    let requested = record["results"].as_array().unwrap();
+    let skipped = requested.iter().filter(|row| row["outcome"] == "skipped").count();
+    assert_eq!(skipped, 2, "rows that need another machine are skipped with the reason");
 }
 
 #[test]
@@ -328,13 +328,18 @@ fn a_study_is_shown_as_published_without_measuring() {
         fits_width(&shown.stdout);
         assert!(shown.stdout.starts_with(name) && listed.stdout.contains(name), "{name}");
     }
-    sandbox.oscost(&["study", "show", "zzz"]).exits(2).no_data().tells("`zzz` is not a study");
+    sandbox
+        .oscost(&["study", "show", "zzz"])
+        .exits(2)
+        .no_data()
+        .stderr_contains("`zzz` is not a study");
 }
 
 #[test]
 fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
     let sandbox = Sandbox::new();
-    let none = sandbox.oscost(&["study", "claims"]).exits(0).tells("no run of a study is kept");
+    let none =
+        sandbox.oscost(&["study", "claims"]).exits(0).stderr_contains("no run of a study is kept");
     assert!(none.stdout.contains("cs161-syscalls: not measured here"), "{}", none.stdout);
     let host = format!("fake:{}", scenario_file("study").display());
     let arguments =

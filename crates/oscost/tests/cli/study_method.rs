@@ -23,11 +23,11 @@ row = [
     { name = "getpid", case = "syscall/getpid:via=raw" },
     { name = "door", case = "syscall/getppid:via=raw" },
     { name = "trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other" },
-    { name = "far trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other", peer = true },
+    { name = "remote trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other", peer = true },
 ]
 "#;
 
-/// The keys of a method: what is timed, how often, its statistic, and the clock's cost.
+/// The keys of a method: the timed span, repetitions, statistic, and the clock's cost.
 fn keys_of(words: &str) -> String {
     let words: Vec<&str> = words.split(' ').collect();
     let [timed, iterations, statistic, clock] = words[..] else { panic!("{words:?}") };
@@ -49,7 +49,7 @@ fn measured(sandbox: &Sandbox, text: &str, arguments: &[&str]) -> Ran {
     sandbox.fake("study", &[&["--study", &path], arguments].concat())
 }
 
-fn asked(record: &Value) -> Vec<&Value> {
+fn requested(record: &Value) -> Vec<&Value> {
     rows(record).iter().filter(|row| !row["study_method"].is_null()).collect()
 }
 
@@ -63,9 +63,9 @@ fn each_row_of_a_study_has_a_figure_by_its_study_method_even_in_a_quick_run() {
         let path = sandbox.file("mine.toml");
         assert_eq!(record["settings"]["study"], path.to_str().unwrap());
         assert_eq!(record["settings"]["budget_s"], 60.0);
-        let asked = asked(&record);
-        assert_eq!(asked.len(), 4);
-        for row in &asked[..3] {
+        let requested = requested(&record);
+        assert_eq!(requested.len(), 4);
+        for row in &requested[..3] {
             let study_method = &row["study_method"];
             let own = row["estimate"]["median"].as_f64().unwrap();
             let value = study_method["value"].as_f64().unwrap();
@@ -98,14 +98,14 @@ fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
     let sandbox = Sandbox::new();
     let text = STUDY.replace("MANNER", &keys_of("together 10000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
-    let study_method = &asked(&record)[0]["study_method"];
+    let study_method = &requested(&record)[0]["study_method"];
     assert_eq!(study_method["iterations"], 10_000);
     assert_eq!(study_method["method"]["timed"], "together");
     assert_eq!(study_method["method"]["clock"], "subtracted");
     assert_eq!(study_method["deviation"], Value::Null, "of a mean there is none");
     let text = STUDY.replace("MANNER", &keys_of("together 100000000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
-    let study_method = &asked(&record)[0]["study_method"];
+    let study_method = &requested(&record)[0]["study_method"];
     let done = study_method["iterations"].as_u64().unwrap();
     assert!((100..1_000_000).contains(&done), "{study_method}");
     assert_eq!(study_method["method"]["iterations"], 100_000_000);
@@ -116,14 +116,19 @@ fn rows_between_machines_are_skipped_without_a_peer_and_local_rows_are_measured(
     let sandbox = Sandbox::new();
     let text = STUDY.replace("MANNER", &keys_of("each 50 mean included"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
-    let trips: Vec<&Value> =
-        asked(&record).into_iter().filter(|row| row["benchmark"] == "socket/round-trip").collect();
-    let [near, far] = trips[..] else { panic!("{trips:#?}") };
-    assert_eq!((&near["outcome"], &far["outcome"]), (&"measured".into(), &"skipped".into()));
-    assert_eq!(far["reason"], "the peer is on another machine: name that with --peer ssh:HOST");
-    assert_eq!(far["study_method"]["value"], Value::Null);
-    assert!(far["study_method"]["reason"].as_str().unwrap().contains("--peer ssh:HOST"), "{far}");
-    assert_eq!((&near["target"]["peer"], &far["target"]["peer"]), (&Value::Null, &Value::Null));
+    let trips: Vec<&Value> = requested(&record)
+        .into_iter()
+        .filter(|row| row["benchmark"] == "socket/round-trip")
+        .collect();
+    let [local, remote] = trips[..] else { panic!("{trips:#?}") };
+    assert_eq!((&local["outcome"], &remote["outcome"]), (&"measured".into(), &"skipped".into()));
+    assert_eq!(remote["reason"], "the peer is on another machine: name that with --peer ssh:HOST");
+    assert_eq!(remote["study_method"]["value"], Value::Null);
+    assert!(
+        remote["study_method"]["reason"].as_str().unwrap().contains("--peer ssh:HOST"),
+        "{remote}"
+    );
+    assert_eq!((&local["target"]["peer"], &remote["target"]["peer"]), (&Value::Null, &Value::Null));
     assert_eq!(record["machines"].as_array().unwrap().len(), 1);
 }
 
@@ -181,7 +186,7 @@ fn a_study_of_one_target_is_compared_if_two_are_named() {
         .map(|it| it["case"].as_str().unwrap())
         .collect();
     assert!(cases.contains(&"syscall/getpid:via=raw"), "{cases:?}");
-    assert!(asked(&record).is_empty(), "compared rows are timed by oscost's own method only");
+    assert!(requested(&record).is_empty(), "compared rows are timed by oscost's own method only");
 }
 
 #[test]
@@ -202,6 +207,6 @@ fn a_study_of_the_other_verb_is_refused_with_its_name() {
         (&["run", "--study", other.to_str().unwrap()], "line 15: "),
         (&["ab", "--study", &path], "oscost run --study"),
     ] {
-        sandbox.oscost(arguments).exits(2).no_data().tells(words);
+        sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }
 }

@@ -1,4 +1,4 @@
-//! The survey of timers, at places that are made up.
+//! The survey of timers, on fake targets.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ pub(crate) fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// The survey's part of what was printed, and the lines of its table.
+/// The survey's part of the output, and the lines of its table.
 fn survey(stdout: &str) -> (&str, Vec<&str>) {
     let (_, survey) = stdout.split_once("\nTimers\n").expect("there is no survey");
     let lines = survey.lines().take_while(|line| !line.is_empty()).skip(2).collect();
@@ -70,11 +70,13 @@ fn a_cell_without_a_figure_has_a_letter_that_names_its_reason() {
 #[test]
 fn an_incomplete_survey_is_not_shown() {
     let sandbox = Sandbox::new();
-    for asked in [&["timer/clock-gettime"][..], &["timer/*"], &["timer:via=libc"], &["syscall"]] {
-        let ran = sandbox.fake("measured", asked).exits(0);
-        assert!(!ran.stdout.contains("survey"), "{asked:?}:\n{}", ran.stdout);
-        let json = sandbox.fake("measured", &[asked, &["--json", "-"]].concat()).exits(0).json();
-        assert_eq!(json["timers"], Value::Array(vec![]), "{asked:?}");
+    for selectors in [&["timer/clock-gettime"][..], &["timer/*"], &["timer:via=libc"], &["syscall"]]
+    {
+        let ran = sandbox.fake("measured", selectors).exits(0);
+        assert!(!ran.stdout.contains("survey"), "{selectors:?}:\n{}", ran.stdout);
+        let json =
+            sandbox.fake("measured", &[selectors, &["--json", "-"]].concat()).exits(0).json();
+        assert_eq!(json["timers"], Value::Array(vec![]), "{selectors:?}");
     }
     let ran = sandbox.fake("measured", &["timer", "syscall"]).exits(0);
     assert!(ran.stdout.contains("\nTimers\n"), "{}", ran.stdout);

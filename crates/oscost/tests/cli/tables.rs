@@ -1,11 +1,11 @@
-//! `oscost run` at a fake place: tables, records and exit codes without a clock.
+//! `oscost run` on a fake target: tables, records and exit codes without a clock.
 
 use std::fs;
 
 use crate::common::{Sandbox, has_flag, row, rows};
 use crate::golden::golden;
 
-/// The cases that the scenarios speak of, asked for by name: new benchmarks change no golden file.
+/// The cases of the scenarios, selected by name, so that new benchmarks change no golden file.
 const USUAL: &[&str] = &[
     "timer/nothing",
     "timer/clock-gettime",
@@ -44,7 +44,7 @@ fn rows_that_were_not_measured_are_listed_below_with_reasons_and_failures_exit_1
 fn every_outcome_is_a_row_of_the_record_with_its_reason() {
     let ran = Sandbox::new().fake("all-outcomes", &[USUAL, &["--json", "-"]].concat()).exits(1);
     let record = ran.json();
-    assert_eq!(record["complete"], true, "everything that was asked for was tried");
+    assert_eq!(record["complete"], true, "every requested row was tried");
     for (case, outcome, reason) in [
         ("syscall/getppid:via=raw", "measured", None),
         ("timer/clock-gettime:clock=monotonic,via=vdso", "skipped", Some("this kernel's vDSO")),
@@ -69,16 +69,17 @@ fn every_outcome_is_a_row_of_the_record_with_its_reason() {
 
 #[test]
 fn a_table_shows_and_explains_doubts_about_classes_and_calls() {
-    let asked = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
-    let ran = Sandbox::new().fake("classes", &asked).exits(0);
+    let selectors = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
+    let ran = Sandbox::new().fake("classes", &selectors).exits(0);
     golden("classes.txt", &ran.stdout);
 }
 
 #[test]
 fn classes_multiples_and_what_the_kernel_charged_are_in_the_record_and_in_the_store() {
     let sandbox = Sandbox::new();
-    let asked = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
-    let record = sandbox.fake("classes", &[&asked[..], &["--json", "-"]].concat()).exits(0).json();
+    let selectors = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
+    let record =
+        sandbox.fake("classes", &[&selectors[..], &["--json", "-"]].concat()).exits(0).json();
     let shown = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     for (case, class, flag) in [
         ("timer/nothing", "user", None),
@@ -218,7 +219,9 @@ fn an_unwritable_file_is_named_and_the_table_is_still_shown() {
     let sandbox = Sandbox::new();
     // That it is full shows only in the end.
     let ran = sandbox.fake("measured", &["syscall", "--json", "/dev/full"]).exits(1);
-    let ran = ran.tells("error: cannot write /dev/full").tells("No space left on device");
+    let ran = ran
+        .stderr_contains("error: cannot write /dev/full")
+        .stderr_contains("No space left on device");
     assert!(ran.stdout.contains("getppid"), "what was measured is lost:\n{}", ran.stdout);
     assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
 }
@@ -238,7 +241,7 @@ fn an_invalid_scenario_is_named() {
     fs::write(&file, r#"{"no_such_word": 1}"#).unwrap();
     let target = format!("fake:{}", file.display());
     let ran = sandbox.oscost(&["run", "--at", &target]).exits(1).no_data();
-    ran.tells("cannot read the scenario").tells("no_such_word");
+    ran.stderr_contains("cannot read the scenario").stderr_contains("no_such_word");
     let target = format!("fake:{}", sandbox.file("nothing.json").display());
-    sandbox.oscost(&["run", "--at", &target]).exits(1).tells("nothing.json");
+    sandbox.oscost(&["run", "--at", &target]).exits(1).stderr_contains("nothing.json");
 }

@@ -28,7 +28,7 @@ const APPLIED: [&str; 8] = [
 ];
 
 /// Runs the tool with this standard input.
-fn fed(sandbox: &Sandbox, arguments: &[&str], words: &str) -> Ran {
+fn run_with_input(sandbox: &Sandbox, arguments: &[&str], words: &str) -> Ran {
     let mut command = sandbox.command(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -40,11 +40,12 @@ fn fed(sandbox: &Sandbox, arguments: &[&str], words: &str) -> Ran {
 fn a_command_keeps_the_streams_folder_environment_and_status_of_its_user() {
     let script = "cat; pwd; echo $HOME$OSCOST_TEST >&2; exit 7";
     let sandbox = Sandbox::new();
-    let plain = fed(&sandbox, &["treat", "--", "sh", "-c", script], "a word").exits(7);
+    let plain = run_with_input(&sandbox, &["treat", "--", "sh", "-c", script], "a word").exits(7);
     let here = std::env::current_dir().unwrap();
     assert_eq!(plain.stdout, format!("a word{}\n", here.display()));
     for treatment in APPLIED {
-        let ran = fed(&sandbox, &["treat", treatment, "--", "sh", "-c", script], "a word");
+        let ran =
+            run_with_input(&sandbox, &["treat", treatment, "--", "sh", "-c", script], "a word");
         if ran.code == Some(125) {
             eprintln!("cannot run here: {}", ran.stderr);
             continue;
@@ -67,11 +68,15 @@ fn the_exit_status_is_that_of_the_command() {
             sandbox.oscost(&[&["treat"], treatment, &["--"], command].concat()).no_data()
         };
         treat(&["true"]).exits(0);
-        treat(&["no-such-command"]).exits(127).tells("cannot run `no-such-command`: No such file");
-        treat(&["/etc/passwd"]).exits(126).tells("cannot run `/etc/passwd`: Permission denied");
+        treat(&["no-such-command"])
+            .exits(127)
+            .stderr_contains("cannot run `no-such-command`: No such file");
+        treat(&["/etc/passwd"])
+            .exits(126)
+            .stderr_contains("cannot run `/etc/passwd`: Permission denied");
     }
     let ran = sandbox.oscost(&["treat", "seccomp=allow", "--", "sh", "-c", "kill -TERM $$"]);
-    ran.exits(128 + 15).tells("`sh` was killed by SIGTERM");
+    ran.exits(128 + 15).stderr_contains("`sh` was killed by SIGTERM");
     sandbox.nothing_is_left();
 }
 
@@ -84,7 +89,8 @@ fn a_filter_that_kills_its_program_is_named() {
     fs::write(&profile, rules).unwrap();
     let treatment = format!("seccomp={}", profile.display());
     let ran = sandbox.oscost(&["treat", &treatment, "--", "uname"]).exits(128 + 31).no_data();
-    ran.tells("`uname` was killed by SIGSYS: its seccomp filter forbids").tells("hint:");
+    ran.stderr_contains("`uname` was killed by SIGSYS: its seccomp filter forbids")
+        .stderr_contains("hint:");
     sandbox.oscost(&["treat", &treatment, "--", "true"]).exits(0);
 }
 
@@ -108,7 +114,7 @@ fn impossible_treatments_are_refused_before_anything_is_run() {
         (&["treat"], "no command is named"),
         (&["treat", "--json", "--", "echo", "x"], "cannot use `--json` with a command"),
     ] {
-        sandbox.oscost(arguments).exits(2).no_data().tells(words);
+        sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }
 }
 
@@ -116,9 +122,13 @@ fn impossible_treatments_are_refused_before_anything_is_run() {
 fn a_treatment_that_does_not_work_here_has_a_hint() {
     let sandbox = Sandbox::new();
     let treat = ["treat", "clocksource=sundial", "--", "echo", "x"];
-    sandbox.oscost(&treat).exits(125).no_data().tells("no clock source `sundial`; it has");
+    sandbox
+        .oscost(&treat)
+        .exits(125)
+        .no_data()
+        .stderr_contains("no clock source `sundial`; it has");
     let treat = ["treat", "ebpf=empty", "--", "echo", "x"];
-    Ran::of(&mut sandbox.ordinary(&treat)).exits(125).no_data().tells("CAP_BPF");
+    Ran::of(&mut sandbox.ordinary(&treat)).exits(125).no_data().stderr_contains("CAP_BPF");
     // The treatments before it have been undone.
     let treat = ["treat", "antagonist=cpu+clocksource=sundial", "--", "echo", "x"];
     sandbox.oscost(&treat).exits(125).no_data();
@@ -138,8 +148,8 @@ fn a_wrapper_starts_the_command_and_later_treatments_apply_inside_it() {
 
 /// A sleeper under treatments of the whole system and of its own; none where they cannot be done.
 fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
-    let asked = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
-    let plain = sandbox.command(&asked);
+    let arguments = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
+    let plain = sandbox.command(&arguments);
     // A signal that the parent of the tests ignores (nohup(1), a background shell) would stay
     // ignored.
     let mut command = Command::new("env");
@@ -164,7 +174,7 @@ fn kill(signal: &str, pid: u32) {
 }
 
 /// What a treated command of this number may leave in the kernel's folders.
-fn leavings(pid: u32) -> Vec<PathBuf> {
+fn leftovers(pid: u32) -> Vec<PathBuf> {
     let groups = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     let folders =
         groups.map(|entry| entry.path()).chain([INSTANCES, "/sys/fs/cgroup"].map(PathBuf::from));
@@ -187,11 +197,11 @@ fn nothing_is_left_behind_however_it_ends() {
             let Some(mut child) = sleeper(&sandbox, treatments) else { continue };
             let pid = child.id();
             if treatments.contains("ftrace") {
-                assert!(leavings(pid).len() >= 2, "{:?}", leavings(pid));
+                assert!(leftovers(pid).len() >= 2, "{:?}", leftovers(pid));
             }
             kill(signal, pid);
             assert_eq!(child.wait().unwrap().code(), status, "{treatments}, {signal}");
-            until("what was done is undone", || leavings(pid).is_empty());
+            until("what was done is undone", || leftovers(pid).is_empty());
             sandbox.nothing_is_left();
         }
     }
@@ -265,7 +275,7 @@ fn treatments_that_would_disturb_a_run_are_not_tried_meanwhile() {
     let listed = sandbox.oscost(&["treat", "list", "--json"]).exits(0).json();
     let noted = sandbox.oscost(&["treat", "antagonist=cpu", "--", "true"]).exits(0);
     drop(name);
-    noted.tells(&format!("note: process {} (", std::process::id()));
+    noted.stderr_contains(&format!("note: process {} (", std::process::id()));
     for row in listed["treatments"].as_array().unwrap() {
         if row["study_method"] == "attached" {
             assert_eq!(row["here"], "not-tried");

@@ -1,4 +1,4 @@
-//! `oscost run --treat`: what is done to all rows, and what becomes of them where it cannot be.
+//! `oscost run --treat`: treatments of all rows, and the rows when a treatment cannot be applied.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn every_row_of_the_record_has_the_treatments_in_order() {
     }
 }
 
-/// A run at a fake place of this scenario, under something that is attached.
+/// A run on a fake target of this scenario, under an attached treatment.
 fn attached(scenario: &str) -> Ran {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
@@ -57,7 +57,7 @@ fn rows_are_not_measured_further_when_a_treatment_is_detached() {
     }
 }
 
-/// A run at a fake place of this scenario, under the monitor pH.
+/// A run on a fake target of this scenario, under the monitor pH.
 fn monitored(scenario: &str, arguments: &[&str]) -> Ran {
     let sandbox = Sandbox::new();
     let file = sandbox.file("scenario.json");
@@ -118,8 +118,8 @@ fn treatments_that_make_no_sense_are_refused_before_anything_is_measured() {
 /// The row of one real case under these treatments, and how the run of it ended.
 fn real(treatments: &str) -> (serde_json::Value, Ran) {
     let sandbox = Sandbox::new();
-    let asked = ["run", "--quick", "--no-store", "--json", "-", "syscall/getppid:via=raw"];
-    let ran = sandbox.oscost(&[&asked, &["--treat", treatments][..]].concat());
+    let arguments = ["run", "--quick", "--no-store", "--json", "-", "syscall/getppid:via=raw"];
+    let ran = sandbox.oscost(&[&arguments, &["--treat", treatments][..]].concat());
     let row = row(&ran.json(), "syscall/getppid:via=raw").clone();
     sandbox.nothing_is_left();
     (row, ran)
@@ -127,7 +127,7 @@ fn real(treatments: &str) -> (serde_json::Value, Ran) {
 
 #[test]
 fn a_wrapper_starts_the_workers_and_variables_are_in_their_environment() {
-    // The shell that is the wrapper is ours to write, and sees what the worker will see.
+    // The wrapper is a shell script of the test and has the environment of the worker.
     let wrapper = r#"cmd=sh -c '[ "$OSCOST_TEST" = "a b" ] && exec "$0" "$%40"'"#;
     let (with, ran) = real(&format!("env=OSCOST_TEST=a b+{wrapper}"));
     ran.exits(0);

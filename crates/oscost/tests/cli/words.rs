@@ -42,7 +42,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
     let sandbox = Sandbox::new();
     let mut ran = sandbox.oscost(arguments).exits(2).no_data();
     for words in words {
-        ran = ran.tells(words);
+        ran = ran.stderr_contains(words);
     }
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a run was kept");
     sandbox.nothing_is_left();
@@ -105,12 +105,12 @@ fn options_that_make_no_sense_are_refused() {
 #[test]
 fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
     let sandbox = Sandbox::new();
-    let fits = |text: &str, of: &str| {
+    let assert_fits = |text: &str, of: &str| {
         let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(long.is_empty(), "{of}: {long:#?}");
     };
     let whole = sandbox.oscost(&["--help"]).exits(0).stdout;
-    fits(&whole, "oscost");
+    assert_fits(&whole, "oscost");
     let (_, verbs) = whole.split_once("Commands:").unwrap();
     let (verbs, _) = verbs.split_once("Options:").unwrap();
     let named: Vec<&str> =
@@ -118,7 +118,7 @@ fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
     for verb in VERBS {
         assert!(named.contains(verb), "--help does not name `{verb}`");
         let help = sandbox.oscost(&[verb, "--help"]).exits(0).stdout;
-        fits(&help, verb);
+        assert_fits(&help, verb);
         let has_arguments = *verb != "schema";
         assert!(help.contains("Examples:") || !has_arguments, "{verb} shows no example:\n{help}");
     }
@@ -126,11 +126,11 @@ fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
         assert!(VERBS.contains(&name) || name == "help", "no test covers `oscost {name}`");
     }
     for verb in RUNS_VERBS {
-        fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
+        assert_fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
     }
     let version = sandbox.oscost(&["--version"]).exits(0).stdout;
     assert_eq!(version, format!("oscost {}\n", env!("CARGO_PKG_VERSION")));
-    sandbox.oscost(&[]).exits(2).no_data().tells("Usage:");
+    sandbox.oscost(&[]).exits(2).no_data().stderr_contains("Usage:");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn list_names_every_family_and_benchmark_and_selects() {
         assert!(all.contains(&format!("{}: {}", family.name, family.about)), "{all}");
     }
     for definition in &catalog().benchmarks {
-        // A dash before it says that it is not in the price list.
+        // A dash marks a case that is not in the price list.
         let dash = if definition.in_price_list { "" } else { "-" };
         let named = format!("{dash}{}", definition.id);
         assert!(
@@ -219,7 +219,7 @@ fn explain_shows_counted_calls_and_the_last_figure_of_this_target() {
     // The day of the run is today's.
     let today = &humantime_day(&sandbox);
     golden("explain-last.txt", &here(&ran).replace(today, "2026-11-21 08:15"));
-    // Another place has other figures, and none of them is kept.
+    // Another target has other figures, and none is stored.
     let other = format!("fake:{}", crate::common::scenario_file("measured").display());
     let ran = sandbox.oscost(&["explain", "--at", &other, "timer/clock-gettime"]).exits(0);
     assert!(here(&ran).contains("not measured on this machine yet"), "{}", here(&ran));
@@ -389,11 +389,14 @@ fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
     };
     for arguments in [&["run"][..], &["list"], &["explain", "timer"], &["machine"], &["doctor"]] {
         let ran = with("/no/such/worker", arguments);
-        ran.tells("cannot find the program `oscost-worker`: tried /no/such/worker").tells("hint:");
+        ran.stderr_contains("cannot find the program `oscost-worker`: tried /no/such/worker")
+            .stderr_contains("hint:");
     }
     let silent = sandbox.file("silent");
     fs::write(&silent, "not a program").unwrap();
-    with(silent.to_str().unwrap(), &["list"]).tells("cannot start").tells("silent");
+    with(silent.to_str().unwrap(), &["list"])
+        .stderr_contains("cannot start")
+        .stderr_contains("silent");
     for (name, script, words) in [
         ("fails", "echo it hurts >&2; exit 3", "`catalog` failed: it hurts"),
         ("babbles", "echo hello", "its catalog cannot be read"),
@@ -406,6 +409,6 @@ fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
         until("the script can be run", || {
             !sandbox.oscost_with(&program, &["list"]).stderr.contains("Text file busy")
         });
-        with(program.to_str().unwrap(), &["list"]).tells(words).tells(name);
+        with(program.to_str().unwrap(), &["list"]).stderr_contains(words).stderr_contains(name);
     }
 }

@@ -109,7 +109,7 @@ fn worker(cost: Option<i64>) -> WorkerOutcome {
             ..Sample::default()
         })
     };
-    // The guest's time is derived from instructions, and is not reported.
+    // The machine's time is derived from instructions and is not reported.
     let usage = Usage { ops: 700, user_ns: 70_000, system_ns: 7_000, ..Usage::default() };
     let disturbance = Disturbance {
         wall_ns: 1_000_000,

@@ -1,4 +1,4 @@
-//! Files in the repository that hold what the program printed when somebody last reviewed it.
+//! Files in the repository with the program's output as last reviewed.
 
 use std::fs;
 use std::path::Path;

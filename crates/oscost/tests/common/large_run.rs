@@ -144,7 +144,7 @@ fn curve(rows: &[Row]) -> Curve {
         figure: row.estimate.as_ref().map(|it| it.median),
         ci95: row.estimate.as_ref().and_then(|it| it.ci95),
     };
-    let known = |value: f64| BoundedValue { value, ci95: [value * 0.9, value * 1.1] };
+    let bounded = |value: f64| BoundedValue { value, ci95: [value * 0.9, value * 1.1] };
     let cost = first.estimate.as_ref().map_or(1.0, |it| it.median);
     let way = first.point.get("way").map(ToString::to_string).unwrap_or_default();
     Curve {
@@ -167,8 +167,8 @@ fn curve(rows: &[Row]) -> Curve {
         scaling: Some(Scaling {
             model: "N".to_owned(),
             alternative_model: None,
-            fixed_cost: known(cost),
-            marginal_cost: Some(known(cost / 4_096.0)),
+            fixed_cost: bounded(cost),
+            marginal_cost: Some(bounded(cost / 4_096.0)),
             crossover: None,
             exponent: None,
             fits: true,

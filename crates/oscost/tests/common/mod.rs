@@ -126,8 +126,9 @@ impl Sandbox {
         let mark = format!("TMPDIR={}", tmp.display()).into_bytes();
         let is_ours = |pid: &u32| {
             let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let told = environ.split(|&byte| byte == 0).any(|variable| variable == mark);
-            told || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&tmp))
+            let has_mark = environ.split(|&byte| byte == 0).any(|variable| variable == mark);
+            has_mark
+                || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&tmp))
         };
         let names = fs::read_dir("/proc").unwrap().filter_map(|entry| {
             let name = entry.ok()?.file_name();
@@ -193,7 +194,7 @@ impl Ran {
     }
 
     /// Asserts that standard error contains these words.
-    pub(crate) fn tells(self, words: &str) -> Self {
+    pub(crate) fn stderr_contains(self, words: &str) -> Self {
         assert!(self.stderr.contains(words), "`{words}` is not in:\n{}", self.stderr);
         self
     }
@@ -239,7 +240,7 @@ pub(crate) fn rows(record: &Value) -> &Vec<Value> {
 /// The row of a case.
 pub(crate) fn row<'a>(record: &'a Value, case: &str) -> &'a Value {
     let found = rows(record).iter().find(|row| row["case"] == case);
-    found.unwrap_or_else(|| panic!("no row is {case}"))
+    found.unwrap_or_else(|| panic!("no row of {case}"))
 }
 
 /// Whether a row has a flag.

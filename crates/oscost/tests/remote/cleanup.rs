@@ -1,5 +1,5 @@
-//! Ends that nobody planned: of the tool, of a supervisor, of a connection. What was measured is
-//! kept, and nothing is left on either side.
+//! Unplanned ends of the tool, of a supervisor and of a connection. What was measured is kept, and
+//! neither machine has leftovers.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -13,11 +13,11 @@ fn kill(signal: &str, pid: u32) {
     assert!(sent.unwrap().success(), "kill {signal} {pid}");
 }
 
-/// A long run between host 1 and host 2 whose first workers have been served.
+/// A long run between host 1 and host 2, of which the peer has served the first workers.
 fn long_run(hosts: &Hosts) -> Child {
     let peer = format!("ssh:{}", address(2));
-    let asked = ["run", ROUND_TRIP, "--precision", "0.001", "--json", "-", "--peer", &peer];
-    let mut tool = hosts.tool(1, &asked);
+    let arguments = ["run", ROUND_TRIP, "--precision", "0.001", "--json", "-", "--peer", &peer];
+    let mut tool = hosts.tool(1, &arguments);
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut served = std::collections::BTreeSet::new();
     until("some workers were served", || {
@@ -27,7 +27,7 @@ fn long_run(hosts: &Hosts) -> Child {
     tool
 }
 
-/// The sshd's own process of the session that a machine serves.
+/// The sshd process that serves the session on a machine.
 fn session(hosts: &Hosts, host: usize) -> u32 {
     let listed = Command::new("pgrep").args(["-P", &hosts.sshd(host).to_string()]).output();
     String::from_utf8(listed.unwrap().stdout)
@@ -41,7 +41,7 @@ fn session(hosts: &Hosts, host: usize) -> u32 {
 }
 
 #[test]
-fn a_peer_killed_half_way_costs_its_rows_and_not_the_run() {
+fn a_killed_peer_fails_its_rows_but_not_the_run() {
     let Some(hosts) = Hosts::some(2) else { return };
     for by_session in [false, true] {
         let tool = long_run(&hosts);
@@ -60,10 +60,10 @@ fn a_peer_killed_half_way_costs_its_rows_and_not_the_run() {
 }
 
 #[test]
-fn a_tool_that_is_killed_leaves_nothing_on_either_machine() {
+fn a_killed_tool_leaves_nothing_on_either_machine() {
     let Some(hosts) = Hosts::some(2) else { return };
     let mut tool = long_run(&hosts);
-    // `ip netns exec` became the tool.
+    // `ip netns exec` has executed the tool: it has the same process id.
     tool.kill().unwrap();
     tool.wait().unwrap();
     hosts.nothing_is_left();
@@ -80,29 +80,29 @@ fn ctrl_c_keeps_what_was_measured_and_ends_both_sides() {
 }
 
 #[test]
-fn a_measuring_machine_that_goes_away_leaves_what_it_has_measured() {
+fn results_measured_before_the_machine_disappears_are_kept() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
-    let asked = ["run", "syscall/getppid", "--precision", "0.001", "--json", "-", "--at", &at];
-    let mut tool = hosts.tool(1, &asked);
+    let arguments = ["run", "syscall/getppid", "--precision", "0.001", "--json", "-", "--at", &at];
+    let mut tool = hosts.tool(1, &arguments);
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("it is there", || hosts.supervisor(2).is_some());
     std::thread::sleep(Duration::from_millis(1_500));
     kill("-9", session(&hosts, 2));
-    let ran = Ran::of_child(tool).exits(1).tells(&["the supervisor ended"]);
+    let ran = Ran::of_child(tool).exits(1).stderr_contains(&["the supervisor ended"]);
     assert_eq!(ran.json()["complete"], false);
     hosts.nothing_is_left();
 }
 
 #[test]
-fn a_copy_that_is_broken_off_leaves_nothing() {
+fn an_interrupted_copy_leaves_nothing() {
     let Some(hosts) = Hosts::some(2) else { return };
-    // An ssh that hands over the beginning of what it gets and then ends.
+    // An ssh that passes on the beginning of its input and then exits.
     let ssh = std::fs::read_to_string(hosts.file("ssh")).unwrap();
     let cut = ssh.replace("exec ssh", "head -c 100000 | ssh");
     std::fs::write(hosts.file("ssh"), cut).unwrap();
     let at = format!("ssh:{}", address(2));
     let ran = hosts.oscost(&["run", "syscall/getppid", "--quick", "--at", &at]).exits(1);
-    ran.tells(&["cannot reach `ssh:"]);
+    ran.stderr_contains(&["cannot reach `ssh:"]);
     hosts.nothing_is_left();
 }

@@ -1,4 +1,4 @@
-//! Machines that cannot be reached, or not be used: in words, with the next step.
+//! Machines that cannot be reached or used: the message names the cause and the next step.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,17 +8,20 @@ use crate::hosts::{Hosts, Kind, PORT, address, files_below, until};
 fn refused(hosts: &Hosts, host: &str, words: &[&str]) {
     let at = format!("ssh:{host}");
     let ran = hosts.oscost(&["run", "syscall/getppid", "--quick", "--no-store", "--at", &at]);
-    let ran = ran.exits(1).tells(&["error: cannot reach `ssh:", "hint: "]).tells(words);
+    let ran = ran
+        .exits(1)
+        .stderr_contains(&["error: cannot reach `ssh:", "hint: "])
+        .stderr_contains(words);
     assert!(ran.stdout.is_empty(), "{}", ran.stdout);
     hosts.nothing_is_left();
 }
 
 #[test]
-fn who_cannot_be_reached_is_told_from_who_will_not_have_us() {
+fn an_unreachable_host_an_unknown_key_and_a_refused_login_have_different_messages() {
     let Some(hosts) = Hosts::some(2) else { return };
     let there = address(2);
     refused(&hosts, "no-such-host.invalid", &["no such host", "`ssh no-such-host.invalid true`"]);
-    // Nobody listens there: the tool's own machine has no sshd on that address.
+    // The tool's own machine has no sshd on that address.
     fs::write(hosts.file("ssh.conf.old"), fs::read(hosts.file("ssh.conf")).unwrap()).unwrap();
     let configuration = fs::read_to_string(hosts.file("ssh.conf")).unwrap();
     let other_port = configuration.replace(&format!("Port {PORT}"), "Port 1");
@@ -26,23 +29,23 @@ fn who_cannot_be_reached_is_told_from_who_will_not_have_us() {
     refused(&hosts, &there, &["Connection refused", "ssh_config(5)"]);
     fs::write(hosts.file("ssh.conf"), &configuration).unwrap();
 
-    let known = fs::read_to_string(hosts.file("known")).unwrap();
+    let known_hosts = fs::read_to_string(hosts.file("known")).unwrap();
     fs::write(hosts.file("known"), "").unwrap();
     refused(&hosts, &there, &["host key is not known", "in a terminal to accept the key"]);
-    // Each machine with the other's key.
-    let lines: Vec<&str> = known.lines().collect();
+    // Swap the keys of the two machines.
+    let lines: Vec<&str> = known_hosts.lines().collect();
     let key = |line: &str| line.split_once(' ').unwrap().1.to_owned();
     let wrong = format!("[{there}]:{PORT} {}\n", key(lines[0]));
     fs::write(hosts.file("known"), wrong).unwrap();
     refused(&hosts, &there, &["host key has changed", "ssh-keygen -R"]);
-    fs::write(hosts.file("known"), &known).unwrap();
+    fs::write(hosts.file("known"), &known_hosts).unwrap();
 
     fs::write(hosts.file("user.pub"), "").unwrap();
     refused(&hosts, &there, &["the login was refused", "ssh-copy-id"]);
 }
 
 #[test]
-fn a_login_without_a_shell_is_told_what_it_lacks() {
+fn a_login_without_a_shell_reports_what_is_missing() {
     let no_login = Kind { sshd: "ForceCommand echo not available >&2; exit 1", ..Kind::default() };
     let no_shell = Kind { sshd: "ForceCommand exec no-such-shell", ..Kind::default() };
     let Some(hosts) = Hosts::like(&[Kind::default(), no_login, no_shell]) else { return };
@@ -51,7 +54,7 @@ fn a_login_without_a_shell_is_told_what_it_lacks() {
 }
 
 #[test]
-fn another_processor_is_refused_before_anything_is_copied() {
+fn another_architecture_is_refused_before_anything_is_copied() {
     let strange = Kind { path: "FOLDER/bin:", ..Kind::default() };
     let Some(hosts) = Hosts::like(&[Kind::default(), strange]) else { return };
     let bin = hosts.host_folder(2).join("bin");
@@ -64,7 +67,7 @@ fn another_processor_is_refused_before_anything_is_copied() {
 }
 
 #[test]
-fn where_there_is_no_room_at_all_nothing_is_left() {
+fn a_host_without_free_space_is_reported_and_left_clean() {
     const FULL: &str = "for there in \"$1/home\" \"$1/tmp\" /var/tmp /dev/shm; do \
                         mount -t tmpfs -o size=512k none \"$there\"; done";
     let full = Kind { before: FULL, ..Kind::default() };
@@ -81,7 +84,7 @@ fn where_there_is_no_room_at_all_nothing_is_left() {
 }
 
 #[test]
-fn what_a_machine_says_is_shown_without_orders_to_the_terminal() {
+fn remote_text_is_shown_without_control_characters() {
     let rude = Kind {
         sshd: "ForceCommand printf '\\033[2J\\033]0;mine\\007 gone' >&2; exit 3",
         ..Kind::default()

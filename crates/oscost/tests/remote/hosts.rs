@@ -1,5 +1,5 @@
-//! Some machines on this one: network namespaces on a bridge, each with an sshd, a home and a
-//! temporary folder of its own. All of it is gone with the value, also when a test panics.
+//! Virtual machines on this host: network namespaces on a bridge, each with its own sshd, home and
+//! temporary folder. `Drop` removes all of it, also when a test panics.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -11,23 +11,23 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Nothing takes so long unless it hangs.
+/// A step that takes longer hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// Where the sshds listen.
+/// The port on which the sshds listen.
 pub(crate) const PORT: u16 = 2222;
-/// OpenSSH's server wants to be called by its whole path.
+/// OpenSSH's server must be started by its absolute path.
 const SSHD: &str = "/usr/sbin/sshd";
-/// Where it goes when it has nothing to do with the system.
+/// The folder for its privilege separation.
 const EMPTY: &str = "/run/sshd";
 
-/// What a host of a test may be like.
+/// How a host of a test differs from a plain one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Kind {
     /// Further lines of its sshd's configuration; `FOLDER` stands for the host's own folder.
     pub(crate) sshd: &'static str,
-    /// What a shell does in the sshd's mount namespace before it starts; `$1` is the folder.
+    /// Shell commands run in the sshd's mount namespace before it starts; `$1` is the folder.
     pub(crate) before: &'static str,
-    /// What stands before `PATH`; `FOLDER` as above.
+    /// Prepended to `PATH`; `FOLDER` as above.
     pub(crate) path: &'static str,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// So many plain machines; none, and a line that says why, where they cannot be made.
+    /// `count` plain machines; where they cannot be made, prints why and returns `None`.
     pub(crate) fn some(count: usize) -> Option<Hosts> {
         Self::like(&vec![Kind::default(); count])
     }
@@ -48,7 +48,7 @@ impl Hosts {
     /// A machine of each kind.
     pub(crate) fn like(kinds: &[Kind]) -> Option<Hosts> {
         if let Some(lacking) = lacking() {
-            eprintln!("no machines to reach here: {lacking}");
+            eprintln!("cannot make hosts here: {lacking}");
             return None;
         }
         static MADE: AtomicU32 = AtomicU32::new(0);
@@ -64,7 +64,7 @@ impl Hosts {
         Some(hosts)
     }
 
-    /// A bridge in a namespace of its own, and a cable from there to each machine.
+    /// A bridge in its own namespace, with a veth pair to each machine.
     fn join(&self) {
         let hub = format!("{}hub", self.name);
         ip(&["netns", "add", &hub]);
@@ -76,14 +76,14 @@ impl Hosts {
             let there = ["type", "veth", "peer", "name", "eth0", "netns", &ns];
             ip(&[&["-n", &hub, "link", "add", &plug][..], &there].concat());
             ip(&["-n", &hub, "link", "set", &plug, "master", "br0", "up"]);
-            // Without asking the others whether the address is taken it is there at once.
+            // `nodad` skips duplicate address detection, so the address is usable at once.
             ip(&["-n", &ns, "addr", "add", &format!("{}/24", address(host)), "dev", "eth0"]);
             ip(&["-n", &ns, "link", "set", "eth0", "up"]);
             ip(&["-n", &ns, "link", "set", "lo", "up"]);
         }
     }
 
-    /// A key for the user, one for each machine, and what the user's ssh knows of them.
+    /// A key for the user, a host key for each machine, and the user's known_hosts.
     fn keys(&self) {
         let make = |path: &Path| {
             let made = Command::new("ssh-keygen")
@@ -93,16 +93,16 @@ impl Hosts {
             assert!(made.unwrap().success());
         };
         make(&self.file("user"));
-        let mut known = String::new();
+        let mut known_hosts = String::new();
         for host in 1..=self.count {
             for name in ["home", "tmp", "store"] {
                 fs::create_dir_all(self.host_folder(host).join(name)).unwrap();
             }
             make(&self.host_folder(host).join("key"));
             let key = fs::read_to_string(self.host_folder(host).join("key.pub")).unwrap();
-            known += &format!("[{}]:{PORT} {key}", address(host));
+            known_hosts += &format!("[{}]:{PORT} {key}", address(host));
         }
-        fs::write(self.file("known"), known).unwrap();
+        fs::write(self.file("known"), known_hosts).unwrap();
         let configuration = format!(
             "Host *\n Port {PORT}\n User root\n IdentityFile {}\n IdentitiesOnly yes\n \
              UserKnownHostsFile {}\n GlobalKnownHostsFile none\n StrictHostKeyChecking ask\n \
@@ -157,12 +157,12 @@ impl Hosts {
         format!("{}h{host}", self.name)
     }
 
-    /// A file of the user's.
+    /// A file in the user's folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A machine's own folder: `home`, `tmp`, and what else a test puts there.
+    /// A machine's folder: `home`, `tmp`, and files that a test adds.
     pub(crate) fn host_folder(&self, host: usize) -> PathBuf {
         self.folder.path().join(format!("host{host}"))
     }
@@ -196,17 +196,18 @@ impl Hosts {
         Ran::of(self.tool(1, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
 
-    /// The process whose mounts and network are a machine's.
+    /// The process that holds a machine's mount and network namespaces.
     pub(crate) fn sshd(&self, host: usize) -> u32 {
         self.sshds[host - 1].id()
     }
 
-    /// Processes of a machine's sessions and of the tool there: those that were given its folder.
+    /// Processes of a machine's sessions and of the tool there: those with its folder in their
+    /// environment.
     pub(crate) fn processes(&self, host: usize) -> Vec<u32> {
         let mark = format!("TMPDIR={}/tmp", self.host_folder(host).display()).into_bytes();
         let is_ours = |pid: &u32| {
             let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            // A worker has a folder of its own in there.
+            // A worker's folder is below it.
             environ.split(|&byte| byte == 0).any(|variable| variable.starts_with(&mark))
         };
         let names = fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -224,7 +225,7 @@ impl Hosts {
         })
     }
 
-    /// Ports on which something listens on a machine, its sshd left out.
+    /// Listening ports of a machine, except its sshd's.
     pub(crate) fn listeners(&self, host: usize) -> Vec<u16> {
         const LISTENS: &str = "0A";
         let tables = ["tcp", "tcp6"].map(|table| {
@@ -239,8 +240,8 @@ impl Hosts {
         ports.filter(|&port| port != PORT).collect()
     }
 
-    /// Waits until no process and no temporary file is left on any machine, and nothing but the
-    /// worker in any home.
+    /// Waits until no machine has a process or a temporary file left, and no home holds anything
+    /// but the worker.
     pub(crate) fn nothing_is_left(&self) {
         for host in 1..=self.count {
             until("its processes are gone", || self.processes(host).is_empty());
@@ -259,7 +260,7 @@ impl Drop for Hosts {
         for host in 1..=self.count {
             let listed = Command::new("ip").args(["netns", "pids", &self.namespace(host)]).output();
             for pid in String::from_utf8_lossy(&listed.unwrap().stdout).split_whitespace() {
-                // Only what has been started in the namespaces of this value.
+                // Only processes started in the namespaces of this value.
                 let _ = Command::new("kill").args(["-9", pid]).stderr(Stdio::null()).status();
             }
         }
@@ -274,10 +275,10 @@ impl Drop for Hosts {
     }
 }
 
-/// What this machine lacks for having others on it.
+/// What this machine lacks for making such hosts.
 fn lacking() -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
-        return Some("network namespaces with an sshd in them take root".to_owned());
+        return Some("network namespaces with an sshd need root".to_owned());
     }
     let is_there = |path: &str| Path::new(path).exists();
     if !is_there(SSHD) {
@@ -294,7 +295,7 @@ fn lacking() -> Option<String> {
             return Some(format!("there is no {program}: apt-get install {package}"));
         }
     }
-    // Made and removed once: a container may forbid it.
+    // A trial: a container may forbid namespaces.
     let name = format!("oscost{}try", std::process::id());
     let made = Command::new("ip").args(["netns", "add", &name]).output().unwrap();
     let _ = Command::new("ip").args(["netns", "del", &name]).output();
@@ -326,16 +327,16 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     nested.flatten().collect()
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begun.elapsed() < PATIENCE, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// How a command ended, and what it said.
+/// The exit status and output of a command.
 pub(crate) struct Ran {
     code: Option<i32>,
     pub(crate) stdout: String,
@@ -348,7 +349,7 @@ impl Ran {
         Self::of_child(command.spawn().unwrap())
     }
 
-    /// Waits for the end of a command.
+    /// Waits for a command to exit.
     pub(crate) fn of_child(child: Child) -> Self {
         let output = child.wait_with_output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -359,22 +360,22 @@ impl Ran {
         }
     }
 
-    /// It ended with this status, or the test shows what it said instead.
+    /// Asserts the exit status; a failure shows the output.
     pub(crate) fn exits(self, code: i32) -> Self {
-        let said = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
-        assert_eq!(self.code, Some(code), "{}", said());
+        let output = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(self.code, Some(code), "{}", output());
         self
     }
 
-    /// The words are among what it said to the person.
-    pub(crate) fn tells(self, words: &[&str]) -> Self {
+    /// Asserts that standard error contains these words.
+    pub(crate) fn stderr_contains(self, words: &[&str]) -> Self {
         for words in words {
             assert!(self.stderr.contains(words), "`{words}` is not in:\n{}", self.stderr);
         }
         self
     }
 
-    /// What it printed is one JSON document and nothing else.
+    /// Standard output, which is exactly one JSON document.
     pub(crate) fn json(&self) -> Value {
         let read = serde_json::from_str(&self.stdout);
         read.unwrap_or_else(|error| panic!("{error}:\n{}\n{}", self.stdout, self.stderr))
@@ -385,10 +386,10 @@ impl Ran {
 pub(crate) fn row<'a>(record: &'a Value, case: &str) -> &'a Value {
     let rows = record["results"].as_array().unwrap();
     let found = rows.iter().find(|row| row["case"] == case);
-    found.unwrap_or_else(|| panic!("no row is {case}"))
+    found.unwrap_or_else(|| panic!("no row of {case}"))
 }
 
-/// Whether a row bears a mark.
+/// Whether a row has a flag.
 pub(crate) fn has_flag(row: &Value, flag: &str) -> bool {
     row["flags"].as_array().unwrap().iter().any(|it| it == flag)
 }

@@ -1,10 +1,10 @@
-//! Other machines: hosts made of network namespaces, each with an sshd of its own. Where they
-//! cannot be made, each test says in a line what is lacking.
+//! Other machines: hosts made of network namespaces, each with its own sshd. Where they cannot be
+//! made, each test prints what is missing.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a failed test shows its location; a skipped one prints why"
 )]
 
 mod hosts;

@@ -1,4 +1,4 @@
-//! Two machines: workers on one, the other ends of their cases on the other.
+//! Two machines: the workers on one, the peers of their cases on the other.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use crate::hosts::{Hosts, Ran, address, has_flag, row};
 const ROUND_TRIP: &str = "socket/round-trip:by=tcp,size=64,peer_cpu=other";
 const THROUGHPUT: &str = "socket/throughput:by=tcp,size=65536,peer_cpu=other";
 
-/// Messages by TCP in six repetitions, as JSON.
+/// Arguments: TCP messages in six repetitions, as JSON.
 fn messages<'a>(targets: &[&'a str]) -> Vec<&'a str> {
     [&["run", ROUND_TRIP, THROUGHPUT, "--quick", "--json", "-"], targets].concat()
 }
 
-/// What a run between machines looks like, wherever they are.
+/// Checks the record of a run between two machines.
 fn is_between_machines(record: &Value) {
     for case in [ROUND_TRIP, THROUGHPUT] {
         let row = row(record, case);
@@ -30,7 +30,7 @@ fn is_between_machines(record: &Value) {
         assert!(calls.is_null() || calls["expected"] == true, "{calls}");
     }
     let reference_case = row(record, "timer/nothing");
-    assert_eq!(reference_case["target"]["peer"], Value::Null, "it has one end");
+    assert_eq!(reference_case["target"]["peer"], Value::Null, "it has one end only");
     for (at, id) in ["m0", "m1"].into_iter().enumerate() {
         assert_eq!(record["machines"][at]["id"], id);
         assert_eq!(record["conditions"][at]["machine"], id);
@@ -42,13 +42,13 @@ fn is_between_machines(record: &Value) {
 }
 
 #[test]
-fn workers_here_and_their_peer_there_and_nothing_listens_but_the_data_socket() {
+fn with_a_remote_peer_only_the_data_socket_listens() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
     let mut tool = hosts.tool(1, &messages(&["--peer", &at]));
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let over = AtomicBool::new(false);
-    let (record, seen) = std::thread::scope(|scope| {
+    let (record, listeners) = std::thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let mut most = (0, 0);
             while !over.load(Ordering::Relaxed) {
@@ -63,13 +63,13 @@ fn workers_here_and_their_peer_there_and_nothing_listens_but_the_data_socket() {
         (ran.exits(0).json(), watch.join().unwrap())
     });
     is_between_machines(&record);
-    assert_eq!(seen, (0, 1), "listeners on the workers' machine, and on the peer's");
+    assert_eq!(listeners, (0, 1), "listeners on the workers' machine, and on the peer's");
     assert_eq!((hosts.listeners(1), hosts.listeners(2)), (vec![], vec![]));
     hosts.nothing_is_left();
 }
 
 #[test]
-fn the_other_way_round_the_tool_s_machine_is_the_peer() {
+fn the_tool_s_machine_can_be_the_peer() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
     let record = hosts.oscost(&messages(&["--at", &at, "--peer", "local"])).exits(0).json();
@@ -79,7 +79,7 @@ fn the_other_way_round_the_tool_s_machine_is_the_peer() {
 }
 
 #[test]
-fn two_other_machines_are_measured_from_a_third() {
+fn a_third_machine_can_control_a_run_between_two_others() {
     let Some(hosts) = Hosts::some(3) else { return };
     let (at, peer) = (format!("ssh:{}", address(2)), format!("ssh:{}", address(3)));
     let record = hosts.oscost(&messages(&["--at", &at, "--peer", &peer])).exits(0).json();
@@ -90,23 +90,23 @@ fn two_other_machines_are_measured_from_a_third() {
 }
 
 #[test]
-fn strangers_are_counted_and_closed_and_the_run_goes_on() {
+fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
     let Some(hosts) = Hosts::some(3) else { return };
     let peer = format!("ssh:{}", address(2));
     let mut tool = hosts.tool(1, &messages(&["--peer", &peer]));
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let over = AtomicBool::new(false);
     let (ran, knocked) = std::thread::scope(|scope| {
-        let stranger = scope.spawn(|| {
+        let intruder = scope.spawn(|| {
             let mut knocked = 0;
             while !over.load(Ordering::Relaxed) {
                 for port in hosts.listeners(2) {
-                    // Sixteen bytes that are no token, from a machine that is not the peer's.
+                    // Sixteen bytes that are not the token, from a machine that is not the peer.
                     let knock =
                         format!("exec 3<>/dev/tcp/{}/{port} && printf %16s >&3", address(2));
-                    let mut stranger = hosts.at(3, "bash");
-                    stranger.args(["-c", &knock]).stdout(Stdio::null()).stderr(Stdio::null());
-                    knocked += u32::from(stranger.status().unwrap().success());
+                    let mut intruder = hosts.at(3, "bash");
+                    intruder.args(["-c", &knock]).stdout(Stdio::null()).stderr(Stdio::null());
+                    knocked += u32::from(intruder.status().unwrap().success());
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -114,7 +114,7 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
         });
         let ran = Ran::of_child(tool);
         over.store(true, Ordering::Relaxed);
-        (ran, stranger.join().unwrap())
+        (ran, intruder.join().unwrap())
     });
     let record = ran.exits(0).json();
     let counted: u64 = [ROUND_TRIP, THROUGHPUT]
@@ -125,16 +125,16 @@ fn strangers_are_counted_and_closed_and_the_run_goes_on() {
             row["channel"]["unauthorised_connections"].as_u64().unwrap()
         })
         .sum();
-    assert!(knocked > 0, "the stranger never found the door");
+    assert!(knocked > 0, "the intruder never found the port");
     assert!(counted > 0, "none of {knocked} was counted");
     hosts.nothing_is_left();
 }
 
 #[test]
-fn what_cannot_stand_on_two_machines_says_why() {
+fn cases_that_cannot_be_split_over_two_machines_are_skipped_with_a_reason() {
     let Some(hosts) = Hosts::some(2) else { return };
     let peer = format!("ssh:{}", address(2));
-    let asked = [
+    let arguments = [
         "run",
         "switch/pipe:between=processes,peer_cpu=same",
         "socket/one-way:by=tcp,way=there,size=64,peer_cpu=other",
@@ -145,41 +145,41 @@ fn what_cannot_stand_on_two_machines_says_why() {
         "--peer",
         &peer,
     ];
-    let record = hosts.oscost(&asked).exits(0).json();
+    let record = hosts.oscost(&arguments).exits(0).json();
     let reason = |case: &str| {
         let row = row(&record, case);
         assert_eq!(row["outcome"], "skipped", "{case}");
         row["reason"].as_str().unwrap().to_owned()
     };
-    assert!(reason(asked[1]).contains("leave out --peer"), "{}", reason(asked[1]));
-    assert!(reason(asked[2]).contains("clocks"), "{}", reason(asked[2]));
-    assert_eq!(row(&record, asked[3])["outcome"], "measured", "it has but one end");
+    assert!(reason(arguments[1]).contains("leave out --peer"), "{}", reason(arguments[1]));
+    assert!(reason(arguments[2]).contains("clocks"), "{}", reason(arguments[2]));
+    assert_eq!(row(&record, arguments[3])["outcome"], "measured", "it has one end only");
     hosts.nothing_is_left();
 }
 
-/// Has a machine treat what comes in by this rule; false, and a line that says why, where it
-/// cannot.
-fn is_filtered(hosts: &Hosts, host: usize, rule: &str) -> bool {
+/// Adds a rule to a machine's input filter; where nft is missing or fails, prints why and returns
+/// false.
+fn add_filter(hosts: &Hosts, host: usize, rule: &str) -> bool {
     let rules =
         format!("table inet t {{ chain input {{ type filter hook input priority 0; {rule}; }}; }}");
-    let Ok(told) = hosts.at(host, "nft").arg(rules).output() else { return false };
-    let words = String::from_utf8_lossy(&told.stderr);
-    if !told.status.success() {
+    let Ok(output) = hosts.at(host, "nft").arg(rules).output() else { return false };
+    let words = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
         eprintln!("no filter here: apt-get install nftables, or: {words}");
     }
-    told.status.success()
+    output.status.success()
 }
 
 #[test]
-fn datagrams_that_are_lost_on_the_way_are_counted_and_are_no_samples() {
+fn lost_datagrams_are_counted_and_are_not_samples() {
     let Some(hosts) = Hosts::some(2) else { return };
-    if !is_filtered(&hosts, 2, "udp dport > 1 numgen random mod 100 < 10 drop") {
+    if !add_filter(&hosts, 2, "udp dport > 1 numgen random mod 100 < 10 drop") {
         return;
     }
     let peer = format!("ssh:{}", address(2));
     let case = "socket/round-trip:by=udp,size=64,peer_cpu=other";
-    let asked = ["run", case, "--quick", "--json", "-", "--peer", &peer];
-    let record = hosts.oscost(&asked).exits(0).json();
+    let arguments = ["run", case, "--quick", "--json", "-", "--peer", &peer];
+    let record = hosts.oscost(&arguments).exits(0).json();
     let row = row(&record, case);
     assert_eq!(row["outcome"], "measured", "{}", row["reason"]);
     let count = |what: &str| row["channel"]["datagrams"][what].as_u64().unwrap();
@@ -190,14 +190,14 @@ fn datagrams_that_are_lost_on_the_way_are_counted_and_are_no_samples() {
 }
 
 #[test]
-fn a_firewall_before_the_data_port_costs_one_wait_and_says_what_to_do() {
+fn a_firewalled_data_port_costs_one_timeout_and_has_a_hint() {
     let Some(hosts) = Hosts::some(2) else { return };
-    if !is_filtered(&hosts, 2, "tcp dport != 2222 tcp flags syn / syn,ack drop") {
+    if !add_filter(&hosts, 2, "tcp dport != 2222 tcp flags syn / syn,ack drop") {
         return;
     }
     let peer = format!("ssh:{}", address(2));
-    let asked = messages(&["syscall/getppid:via=raw", "--peer", &peer]);
-    let record = hosts.oscost(&asked).exits(1).json();
+    let arguments = messages(&["syscall/getppid:via=raw", "--peer", &peer]);
+    let record = hosts.oscost(&arguments).exits(1).json();
     let reason = |case: &str| row(&record, case)["reason"].as_str().unwrap().to_owned();
     assert_eq!(row(&record, ROUND_TRIP)["outcome"], "failed");
     assert!(reason(ROUND_TRIP).contains("a firewall may block it"), "{}", reason(ROUND_TRIP));
@@ -207,7 +207,7 @@ fn a_firewall_before_the_data_port_costs_one_wait_and_says_what_to_do() {
 }
 
 #[test]
-fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
+fn the_peer_s_cpu_can_be_chosen_on_one_machine_and_on_two() {
     let Some(hosts) = Hosts::some(2) else { return };
     let peer = format!("ssh:{}", address(2));
     let record = hosts.oscost(&messages(&["--peer", &peer, "--peer-cpu", "0"])).exits(0).json();
@@ -220,15 +220,18 @@ fn the_peer_s_cpu_can_be_named_on_one_machine_and_on_two() {
         assert_eq!((&row["channel"]["peer_cpu"], row["target"]["cpu"] == 0), (&0.into(), false));
     }
     for targets in [&["--peer", &peer, "--peer-cpu", "4095"][..], &["--peer-cpu", "4095"]] {
-        hosts.oscost(&messages(targets)).exits(1).tells(&["cannot run the peer on", "--peer-cpu"]);
+        hosts
+            .oscost(&messages(targets))
+            .exits(1)
+            .stderr_contains(&["cannot run the peer on", "--peer-cpu"]);
     }
     let both = ["--cpu", "0", "--peer-cpu", "0"];
-    hosts.oscost(&messages(&both)).exits(1).tells(&["cannot run the peer on CPU 0"]);
+    hosts.oscost(&messages(&both)).exits(1).stderr_contains(&["cannot run the peer on CPU 0"]);
     hosts.nothing_is_left();
 }
 
 #[test]
-fn a_peer_where_none_can_be_is_refused() {
+fn a_host_that_cannot_serve_as_peer_is_refused() {
     let Some(hosts) = Hosts::some(1) else { return };
     for (targets, words) in [
         (&["--peer", "local"][..], "without --peer both ends are on this machine"),
@@ -237,11 +240,11 @@ fn a_peer_where_none_can_be_is_refused() {
         (&["--peer", "ssh:-x"], "is not a host"),
         (&["--peer", "nice=5@ssh:x"], "cannot treat"),
     ] {
-        hosts.oscost(&messages(targets)).exits(2).tells(&[words]);
+        hosts.oscost(&messages(targets)).exits(2).stderr_contains(&[words]);
     }
 }
 
-/// A study of one place that has a case on one machine and on two.
+/// A study of one target with a case on one machine and on two.
 const BOTH: &str = r#"
 id = "both"
 title = "Near and far"
@@ -271,7 +274,7 @@ row = [
 "#;
 
 #[test]
-fn rows_of_a_study_stand_on_one_machine_and_on_two_in_one_run() {
+fn one_study_run_has_rows_on_one_machine_and_on_two() {
     let Some(hosts) = Hosts::some(2) else { return };
     let path = hosts.file("both.toml");
     std::fs::write(&path, BOTH).unwrap();
@@ -279,19 +282,22 @@ fn rows_of_a_study_stand_on_one_machine_and_on_two_in_one_run() {
     let study = ["run", "--study", path.to_str().unwrap(), "--quick", "--json", "-"];
     let record = hosts.oscost(&[&study[..], &["--peer", &peer]].concat()).exits(0).json();
     let rows = record["results"].as_array().unwrap();
-    let asked: Vec<&Value> = rows.iter().filter(|row| !row["study_method"].is_null()).collect();
-    let told: Vec<(&str, &Value, &str)> = asked
+    let arguments: Vec<&Value> = rows.iter().filter(|row| !row["study_method"].is_null()).collect();
+    let output: Vec<(&str, &Value, &str)> = arguments
         .iter()
         .map(|row| {
             let family = row["case"].as_str().unwrap().split('/').next().unwrap();
             (family, &row["target"]["peer"], row["outcome"].as_str().unwrap())
         })
         .collect();
-    let (near, far) = (&Value::Null, &Value::from("m1"));
-    let wanted =
-        [("pipe", near, "measured"), ("socket", near, "measured"), ("socket", far, "measured")];
-    assert_eq!(told, wanted, "{asked:#?}");
-    for row in &asked {
+    let (local, remote) = (&Value::Null, &Value::from("m1"));
+    let wanted = [
+        ("pipe", local, "measured"),
+        ("socket", local, "measured"),
+        ("socket", remote, "measured"),
+    ];
+    assert_eq!(output, wanted, "{arguments:#?}");
+    for row in &arguments {
         let study_method = &row["study_method"];
         assert!(study_method["value"].as_f64().is_some_and(|it| it > 0.0), "{study_method}");
         assert_eq!(study_method["experiments"], 3, "{study_method}");

@@ -1,4 +1,4 @@
-//! `--at ssh:HOST`: everything that works here works there.
+//! `--at ssh:HOST`: what works locally works on a remote host.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -19,7 +19,7 @@ fn words(owned: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn a_run_there_is_as_one_here_and_the_worker_is_copied_once() {
+fn a_remote_run_has_the_form_of_a_local_one_and_the_worker_is_copied_once() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
     let record = hosts.oscost(&words(&at_2())).exits(0).json();
@@ -28,7 +28,10 @@ fn a_run_there_is_as_one_here_and_the_worker_is_copied_once() {
     assert_eq!(measured["target"]["text"], at.as_str());
     assert_eq!(measured["target"]["host"], at.as_str());
     assert_eq!(measured["target"]["machine"], "m0");
-    assert_eq!(measured["calls"]["per_op"]["getppid"], 1.0, "counted there as well");
+    assert_eq!(
+        measured["calls"]["per_op"]["getppid"], 1.0,
+        "calls are counted on the remote host as well"
+    );
     assert_eq!(record["machines"].as_array().unwrap().len(), 1);
     let put = files_below(&hosts.host_folder(2).join("home"));
     let [worker] = &put[..] else { panic!("not one worker, but {put:?}") };
@@ -39,7 +42,7 @@ fn a_run_there_is_as_one_here_and_the_worker_is_copied_once() {
     assert_eq!(fs::metadata(worker).unwrap().ino(), which, "it was copied again");
     hosts.nothing_is_left();
 
-    // A copy that is not whole is replaced, and not run.
+    // An incomplete copy is replaced instead of being run.
     fs::write(worker, "#!/bin/sh\necho oops\n").unwrap();
     hosts.oscost(&words(&at_2())).exits(0);
     assert!(fs::metadata(worker).unwrap().len() > 1_000_000, "the broken copy is still there");
@@ -47,40 +50,40 @@ fn a_run_there_is_as_one_here_and_the_worker_is_copied_once() {
 }
 
 #[test]
-fn machine_doctor_and_explain_go_there_as_well() {
+fn machine_doctor_and_explain_work_on_a_remote_host() {
     let Some(hosts) = Hosts::some(2) else { return };
     let at = format!("ssh:{}", address(2));
     let machine = hosts.oscost(&["machine", "--json", "--at", &at]).exits(0).json();
     assert!(machine["os"]["release"].is_string(), "{machine}");
     let doctor = hosts.oscost(&["doctor", "--json", "--at", &at]).exits(0).json();
     assert!(doctor["class"].is_string(), "{doctor}");
-    let told = hosts.oscost(&["explain", "syscall/getppid", "--at", &at]).exits(0).stdout;
-    assert!(told.contains("1 kernel entry per op"), "{told}");
+    let output = hosts.oscost(&["explain", "syscall/getppid", "--at", &at]).exits(0).stdout;
+    assert!(output.contains("1 kernel entry per op"), "{output}");
     hosts.nothing_is_left();
 }
 
 #[test]
-fn one_run_at_a_time_is_kept_by_the_machine_that_measures() {
+fn the_measuring_machine_allows_one_run_at_a_time() {
     let Some(hosts) = Hosts::some(3) else { return };
     let at = format!("ssh:{}", address(2));
     let long = ["run", "syscall", "--precision", "0.001", "--no-store", "--at", &at];
     let mut first = hosts.tool(3, &long);
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    until("the first run has the machine", || {
+    until("the first run has the lock", || {
         let unix = fs::read_to_string(format!("/proc/{}/net/unix", hosts.sshd(2))).unwrap();
         unix.contains("@oscost.run")
     });
     let refused = hosts.oscost(&[&words(&at_2())[..], &["--no-wait"]].concat()).exits(1);
-    let refused = refused.tells(&["cannot measure: process", "is measuring at ssh:"]);
+    let refused = refused.stderr_contains(&["cannot measure: process", "is measuring at ssh:"]);
     assert!(refused.stdout.is_empty());
-    let told = hosts.oscost(&["machine", "--at", &at]).exits(0).stdout;
-    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("is measuring on"), "{told}");
-    // Who waits gets the machine when the first one has ended.
+    let output = hosts.oscost(&["machine", "--at", &at]).exits(0).stdout;
+    let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.contains("is measuring on"), "{output}");
+    // The waiting run gets the machine when the first one has ended.
     let mut second = hosts.tool(1, &words(&at_2()));
     let second = second.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("the second one is there as well", || hosts.processes(2).len() > 2);
-    // `ip netns exec` became the tool.
+    until("the second run has connected", || hosts.processes(2).len() > 2);
+    // `ip netns exec` has executed the tool: it has the same process id.
     first.kill().unwrap();
     first.wait().unwrap();
     Ran::of_child(second).exits(0);
@@ -88,7 +91,7 @@ fn one_run_at_a_time_is_kept_by_the_machine_that_measures() {
 }
 
 #[test]
-fn a_login_that_prints_and_a_shell_of_another_kind_do_not_matter() {
+fn a_login_that_prints_and_another_shell_do_not_matter() {
     let noisy = Kind {
         sshd: "ForceCommand echo Welcome; echo oscost-x run Linux x; exec bash -c \
                \"$SSH_ORIGINAL_COMMAND\"",
@@ -100,7 +103,7 @@ fn a_login_that_prints_and_a_shell_of_another_kind_do_not_matter() {
 }
 
 #[test]
-fn a_home_without_room_leads_to_the_temporary_folder() {
+fn a_home_without_space_makes_it_use_the_temporary_folder() {
     for before in [
         "mount -t tmpfs -o size=512k none \"$1/home\"",
         "mount -t tmpfs -o ro none \"$1/home\"",
@@ -121,7 +124,7 @@ fn a_home_without_room_leads_to_the_temporary_folder() {
 }
 
 #[test]
-fn a_machine_without_proc_is_measured_as_far_as_that_goes() {
+fn a_machine_without_proc_is_measured_without_what_proc_reports() {
     let bare = Kind { before: "umount -l /proc", ..Kind::default() };
     let Some(hosts) = Hosts::like(&[Kind::default(), bare]) else { return };
     hosts.oscost(&words(&at_2())).exits(0);
@@ -129,7 +132,7 @@ fn a_machine_without_proc_is_measured_as_far_as_that_goes() {
 }
 
 #[test]
-fn an_ordinary_user_of_another_machine_is_enough() {
+fn an_unprivileged_remote_user_suffices() {
     let ordinary = Kind {
         before: "sed 's,^nobody:.*,nobody:x:65534:65534::/:/bin/sh,' /etc/passwd > \"$1/passwd\"; \
                  mount --bind \"$1/passwd\" /etc/passwd; chmod 755 \"$1\" \"$1/..\"; \
@@ -141,6 +144,6 @@ fn an_ordinary_user_of_another_machine_is_enough() {
     let record = hosts.oscost(&[&AT_2[..], &[&at]].concat()).exits(0).json();
     assert_eq!(row(&record, "syscall/getppid:via=raw")["outcome"], "measured");
     let put = files_below(&hosts.host_folder(2).join("home"));
-    assert_eq!(fs::metadata(&put[0]).unwrap().uid(), 65_534, "somebody else logged in");
+    assert_eq!(fs::metadata(&put[0]).unwrap().uid(), 65_534, "it ran as another user");
     hosts.nothing_is_left();
 }

@@ -127,7 +127,7 @@ impl Crate {
             }
             (module, rest) = (child, more);
         }
-        // An inline module stands in the file of the module around it.
+        // An inline module is in the file of the enclosing module.
         while !self.files.contains_key(&module) {
             if module.pop().is_none() {
                 return Vec::new();
@@ -145,7 +145,7 @@ impl Crate {
         }
     }
 
-    /// The files that define `words`, whose first word a file knows by an import.
+    /// The files that define the path `words`, whose first segment a file imports.
     fn imported(&self, file: &Module, words: &[String], depth: usize) -> Vec<Module> {
         if depth >= MAX_REEXPORTS {
             return Vec::new();
@@ -183,7 +183,7 @@ impl Crate {
         found
     }
 
-    /// The circles: sets of files each of which needs all others of its set, through others maybe.
+    /// The circles: sets of files that import each other, directly or through other files.
     fn circles(&self) -> Vec<BTreeSet<Module>> {
         let needs: BTreeMap<&Module, BTreeSet<Module>> =
             self.files.keys().map(|module| (module, self.needs(module))).collect();

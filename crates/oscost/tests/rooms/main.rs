@@ -4,7 +4,7 @@
 //! sources and fail on an import between rooms that the tables below do not allow, and on files
 //! that import each other in a circle.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
+#![expect(clippy::unwrap_used, reason = "a failed test shows its location")]
 
 mod circles;
 mod source;
@@ -63,7 +63,7 @@ const WORKER: &[(&str, &[&str])] = &[
 /// Crates of ours that any table may name, and the room that each is.
 const LIBRARIES: &[(&str, &str)] = &[("oscost_model", "model"), ("oscost_stats", "stats")];
 
-/// An import of one room by another, and the file that it stands in.
+/// An import of one room by another, and the importing file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: String,

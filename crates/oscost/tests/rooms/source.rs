@@ -27,7 +27,7 @@ pub(crate) struct Path {
 /// What a path is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It stands in an expression, a type or an attribute.
+    /// It is part of an expression, a type or an attribute.
     Mention,
     /// A `use` declaration, which makes it known under this name.
     Import {
@@ -97,7 +97,7 @@ impl Source {
         self.tokens.get(at) == Some(&Token::Sign(sign))
     }
 
-    /// Whether `::` stands there.
+    /// Whether the next tokens are `::`.
     fn is_colons(&self, at: usize) -> bool {
         self.is(at, ':') && self.is(at + 1, ':')
     }
@@ -270,7 +270,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Where a literal ends whose opening quote stands before `at`.
+/// The end of a literal whose opening quote is before `at`.
 fn quoted(chars: &[char], mut at: usize, quote: char) -> usize {
     while at < chars.len() && chars[at] != quote {
         at += if chars[at] == '\\' { 2 } else { 1 };

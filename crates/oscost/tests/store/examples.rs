@@ -164,7 +164,7 @@ pub(crate) fn sample(batch: u32) -> Sample {
     }
 }
 
-/// A worker of so many samples.
+/// A worker with this number of samples.
 pub(crate) fn worker(row: u32, samples: u32) -> Entry {
     let outcome = WorkerOutcome::Sampled {
         samples: (0..samples).map(sample).collect(),

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::examples::{id, started};
 use super::{begin, new_store, ordinary_workers};
 
-/// The rules by which these are made.
+/// The rules by which these figures are made.
 pub(crate) const RULES: u32 = 7;
 
 fn figure(case: &str, median: f64) -> Figure {

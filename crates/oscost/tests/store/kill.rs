@@ -1,4 +1,4 @@
-//! `kill -9` at any moment: what an append has answered for is there.
+//! `kill -9` at any moment: every confirmed append is stored.
 //!
 //! The child is this test program again, started with the path to write in its environment. It
 //! reports on its standard error which worker it has just stored; libtest keeps its own words off

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use examples::{entries, id, started, worker};
 
-/// A store that holds nothing, and the folder that it lies in.
+/// An empty store and its folder.
 fn new_store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("store.db")).unwrap();
@@ -99,14 +99,14 @@ fn a_run_is_found_by_its_id_by_a_prefix_and_as_the_last() {
     begin(&mut store, "aaaa0000-0000-7000-8000-000000000000", 1);
     begin(&mut store, "aaab0000-0000-7000-8000-000000000000", 3);
     begin(&mut store, "bbbb0000-0000-7000-8000-000000000000", 2);
-    for (asked, found) in [
+    for (name, found) in [
         ("aaaa0000-0000-7000-8000-000000000000", "aaaa"),
         ("aaaa", "aaaa"),
         ("AAAB", "aaab"),
         ("b", "bbbb"),
         ("last", "aaab"),
     ] {
-        assert!(store.find(asked).unwrap().starts_with(found), "{asked}");
+        assert!(store.find(name).unwrap().starts_with(found), "{name}");
     }
 }
 
@@ -135,11 +135,11 @@ fn an_unknown_run_names_the_newest_runs() {
         "there is no run `last`: the store is empty"
     );
     begin(&mut store, &id(1), 1);
-    for asked in ["", "x", "%", "_190", "0190x"] {
-        let error = store.find(asked).unwrap_err();
+    for name in ["", "x", "%", "_190", "0190x"] {
+        let error = store.find(name).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("there is no run `{asked}`; the newest are {}", &id(1)[..13])
+            format!("there is no run `{name}`; the newest are {}", &id(1)[..13])
         );
         assert!(matches!(error, FindError::Unknown { .. }));
     }

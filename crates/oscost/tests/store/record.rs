@@ -22,7 +22,7 @@ pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store").join(name)
 }
 
-/// The file is never regenerated: it stands for records that others keep. Until the first release a
+/// The file is never regenerated: it represents records that users keep. Until the first release a
 /// renamed key is renamed in it by hand.
 #[test]
 fn a_record_of_version_1_is_imported() {

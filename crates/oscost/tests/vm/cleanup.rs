@@ -1,4 +1,4 @@
-//! Ends that nobody planned: of the tool while its machine runs, and of the machine.
+//! Unplanned ends: of the tool while its machine runs, and of the machine.
 
 use std::process::{Child, Stdio};
 
@@ -7,14 +7,15 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::common::{Ran, Sandbox, has_flag, row, rows, until};
-use crate::machines::{Kernel, beside, machines_of, said, values};
+use crate::machines::{Kernel, events_sent, in_own_network, machines_of, values};
 
 const GETPPID: &str = "syscall/getppid:via=raw";
 
-/// A run whose machine has begun the first round of its workers; and the machine.
+/// A run whose machine has begun its first round of workers, and the process id of the machine.
 fn half_way(sandbox: &Sandbox, target: &str) -> (Child, u32) {
-    let asked = ["run", "--thorough", GETPPID, "pipe/round-trip:size=64,peer_cpu=same", "--json"];
-    let mut command = beside(sandbox, &[&asked[..], &["-", "--at", target]].concat());
+    let arguments =
+        ["run", "--thorough", GETPPID, "pipe/round-trip:size=64,peer_cpu=same", "--json"];
+    let mut command = in_own_network(sandbox, &[&arguments[..], &["-", "--at", target]].concat());
     let tool = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut machine = None;
     until("there is a machine", || {
@@ -23,9 +24,9 @@ fn half_way(sandbox: &Sandbox, target: &str) -> (Child, u32) {
     });
     let machine = machine.unwrap();
     until("a round was begun", || {
-        let events = said(machine);
+        let events = events_sent(machine);
         let of = |kind: &str| events.iter().filter(|it| *it == kind).count();
-        // Every row is counted once, and has one worker in the rehearsal; row 0 comes first.
+        // The rehearsal runs one worker per row, in order of the rows.
         of("counted") > 0 && of("sampled") > of("counted") + 1
     });
     (tool, machine)
@@ -54,11 +55,11 @@ fn ctrl_c_keeps_what_was_counted_and_ends_the_machine() {
 }
 
 #[test]
-fn a_tool_that_is_killed_takes_its_machine_with_it() {
+fn killing_the_tool_ends_its_machine() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let asked = ["run", GETPPID, "--at", &kernel.target("")];
-    let mut command = beside(&sandbox, &asked);
+    let arguments = ["run", GETPPID, "--at", &kernel.target("")];
+    let mut command = in_own_network(&sandbox, &arguments);
     let mut tool = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("there is a machine", || !machines_of(&sandbox, tool.id()).is_empty());
     tool.kill().unwrap();
@@ -67,24 +68,24 @@ fn a_tool_that_is_killed_takes_its_machine_with_it() {
 }
 
 #[test]
-fn a_machine_that_is_killed_costs_what_was_not_yet_counted() {
+fn killing_the_machine_fails_only_the_rows_not_yet_counted() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let (tool, machine) = half_way(&sandbox, &kernel.target(""));
     send(Signal::SIGKILL, machine);
-    let told = "the emulator ended with signal: 9 (SIGKILL)";
+    let message = "the emulator ended with signal: 9 (SIGKILL)";
     let ran = Ran::of_child(tool).exits(1);
     let record = ran.json();
     assert_eq!(record["complete"], false);
     assert_eq!(row(&record, GETPPID)["outcome"], "measured");
     let lost: Vec<_> = rows(&record).iter().filter(|row| row["outcome"] == "failed").collect();
     for row in &lost {
-        assert!(row["reason"].as_str().unwrap().contains(told), "{row}");
+        assert!(row["reason"].as_str().unwrap().contains(message), "{row}");
     }
-    // Where it has cost what was asked for repetitions alone, no row of that says so.
+    // Rows that only lost some of their repetitions have no reason.
     let is_asked = |row: &&Value| !has_flag(row, "REFERENCE") && !has_flag(row, "PRIMITIVE");
     if !lost.into_iter().any(|row| is_asked(&row)) {
-        ran.tells(told);
+        ran.stderr_contains(message);
     }
     sandbox.nothing_is_left();
 }

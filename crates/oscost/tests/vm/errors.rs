@@ -3,17 +3,17 @@
 use std::fs;
 
 use crate::common::{Sandbox, rows};
-use crate::machines::{made_up, with};
+use crate::machines::{spinning_target, with};
 
 #[test]
 fn without_qemu_every_row_is_skipped_with_the_package_to_install() {
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
-    let asked = ["run", "--quick", "--at", &target, "syscall/getppid", "--json", "-"];
-    let nowhere = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked);
+    let target = spinning_target(&sandbox, "");
+    let arguments = ["run", "--quick", "--at", &target, "syscall/getppid", "--json", "-"];
+    let nowhere = with(&sandbox, "/nonexistent/qemu".as_ref(), &arguments);
     // It is not found in an empty PATH either.
     let empty = sandbox.folder("tmp");
-    let unfound = crate::common::Ran::of(sandbox.command(&asked).env("PATH", empty));
+    let unfound = crate::common::Ran::of(sandbox.command(&arguments).env("PATH", empty));
     for ran in [nowhere, unfound] {
         let record = ran.exits(0).json();
         assert!(!rows(&record).is_empty());
@@ -23,8 +23,8 @@ fn without_qemu_every_row_is_skipped_with_the_package_to_install() {
             assert!(reason.contains("sudo apt-get install qemu-system-x86"), "{reason}");
         }
     }
-    let asked = ["ab", "--base", &target, "--new", &target, "syscall/getppid"];
-    let ran = with(&sandbox, "/nonexistent/qemu".as_ref(), &asked).exits(0);
+    let arguments = ["ab", "--base", &target, "--new", &target, "syscall/getppid"];
+    let ran = with(&sandbox, "/nonexistent/qemu".as_ref(), &arguments).exits(0);
     assert!(ran.stdout.contains("qemu-system-x86"), "{}", ran.stdout);
     sandbox.nothing_is_left();
 }
@@ -40,18 +40,18 @@ fn a_file_that_is_not_a_kernel_is_refused() {
         let file = sandbox.file(name);
         fs::write(&file, bytes).unwrap();
         let target = format!("vm:{}", file.display());
-        for asked in [
+        for arguments in [
             &["run", "--at", &target][..],
             &["ab", "--base", &target, "--new", &target],
             &["machine", "--at", &target],
         ] {
-            let ran = sandbox.oscost(asked).exits(2).no_data();
-            ran.tells(words).tells("hint:");
+            let ran = sandbox.oscost(arguments).exits(2).no_data();
+            ran.stderr_contains(words).stderr_contains("hint:");
         }
     }
     let gone = sandbox.file("gone");
     let ran = sandbox.oscost(&["run", "--at", &format!("vm:{}", gone.display())]).exits(2);
-    ran.no_data().tells("cannot read").tells("hint:");
+    ran.no_data().stderr_contains("cannot read").stderr_contains("hint:");
     sandbox.nothing_is_left();
 }
 
@@ -65,9 +65,9 @@ fn invalid_parameters_of_a_machine_are_refused() {
         (",cpu=-x", "`cpu=-x` is unknown"),
         (",append=a\nb", "append"),
     ] {
-        let target = made_up(&sandbox, parameters);
+        let target = spinning_target(&sandbox, parameters);
         let ran = sandbox.oscost(&["run", "--at", &target, "syscall/getppid"]).exits(2).no_data();
-        ran.tells(message);
+        ran.stderr_contains(message);
     }
     sandbox.oscost(&["run", "--at", "vm:", "syscall/getppid"]).exits(2).no_data();
 }
@@ -75,7 +75,7 @@ fn invalid_parameters_of_a_machine_are_refused() {
 #[test]
 fn options_without_a_meaning_for_counted_instructions_are_refused() {
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
+    let target = spinning_target(&sandbox, "");
     for option in [
         ["--cpu", "1"],
         ["--budget", "10"],
@@ -85,16 +85,18 @@ fn options_without_a_meaning_for_counted_instructions_are_refused() {
         ["--seed", "1"],
     ] {
         let ran = sandbox.oscost(&[&["run", "--at", &target][..], &option].concat()).exits(2);
-        ran.no_data().tells(&format!("cannot use `{}` where", option[0])).tells("accel=kvm");
+        ran.no_data()
+            .stderr_contains(&format!("cannot use `{}` where", option[0]))
+            .stderr_contains("accel=kvm");
     }
     let ab = ["ab", "--base", &target, "--new", &target];
     for option in [["--cpu", "1"], ["--budget", "10"], ["--seed", "1"]] {
         let ran = sandbox.oscost(&[&ab[..], &option].concat()).exits(2);
-        ran.no_data().tells(&format!("cannot use `{}` where", option[0]));
+        ran.no_data().stderr_contains(&format!("cannot use `{}` where", option[0]));
     }
     for (base, new) in [("local", target.as_str()), (target.as_str(), "local")] {
         let ran = sandbox.oscost(&["ab", "--base", base, "--new", new]).exits(2).no_data();
-        ran.tells("instructions are counted at the first");
+        ran.stderr_contains("instructions are counted at the first");
     }
     sandbox.nothing_is_left();
 }

@@ -1,16 +1,15 @@
-//! Machines that do not boot: the rows have the reason, after a bounded time, and nothing is left
-//! behind.
+//! Machines that do not boot: the rows give the reason, after a bounded time, without leftovers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::{Ran, Sandbox, rows};
-use crate::machines::{Kernel, beside, emulator, made_up, with};
+use crate::machines::{Kernel, emulator, in_own_network, spinning_target, with};
 
-/// A run on a machine that does not boot: all rows fail, for one reason.
+/// Runs on a machine that does not boot; returns the reason with which all rows fail.
 fn fails(sandbox: &Sandbox, target: &str, emulator: Option<&Path>, seconds: &str) -> String {
-    let asked = ["run", "--quick", "--at", target, "syscall/getppid:via=raw", "--json", "-"];
-    let mut command = beside(sandbox, &asked);
+    let arguments = ["run", "--quick", "--at", target, "syscall/getppid:via=raw", "--json", "-"];
+    let mut command = in_own_network(sandbox, &arguments);
     command.env("OSCOST_BOOT_SECONDS", seconds);
     if let Some(emulator) = emulator {
         command.env("OSCOST_QEMU", emulator);
@@ -52,10 +51,10 @@ fn a_processor_without_rdtscp_is_reported_at_once() {
 fn a_kernel_that_spins_is_ended_after_the_boot_timeout() {
     let Some(_turn) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
+    let target = spinning_target(&sandbox, "");
     let begun = Instant::now();
     let reason = fails(&sandbox, &target, None, "3");
-    assert!(begun.elapsed() >= Duration::from_secs(3), "it was not waited for");
+    assert!(begun.elapsed() >= Duration::from_secs(3), "it did not wait");
     assert!(reason.contains("no event within 3s; its console is empty"), "{reason}");
     assert!(reason.contains("\n  hint: the kernel must be for x86-64"), "{reason}");
 }
@@ -63,7 +62,7 @@ fn a_kernel_that_spins_is_ended_after_the_boot_timeout() {
 #[test]
 fn an_emulator_that_sends_no_events_is_ended() {
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
+    let target = spinning_target(&sandbox, "");
     let silent = emulator(&sandbox, "exec sleep 1000");
     let reason = fails(&sandbox, &target, Some(&silent), "1");
     assert!(reason.contains("no event within 1s"), "{reason}");
@@ -72,7 +71,7 @@ fn an_emulator_that_sends_no_events_is_ended() {
 #[test]
 fn the_message_of_an_emulator_that_ends_at_once_is_the_reason() {
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
+    let target = spinning_target(&sandbox, "");
     let broken = "echo \"qemu: invalid accelerator $(printf '\\033[2J')\" >&2; exit 3";
     let reason = fails(&sandbox, &target, Some(&emulator(&sandbox, broken)), "60");
     let words = "the emulator ended with exit status: 3: qemu: invalid accelerator \\u{1b}[2J";
@@ -84,7 +83,7 @@ fn the_message_of_an_emulator_that_ends_at_once_is_the_reason() {
 #[test]
 fn invalid_events_of_a_machine_are_an_error() {
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
+    let target = spinning_target(&sandbox, "");
     // The file for its events is in its arguments.
     let script = "for word; do case $word in file,id=events,path=*) \
                 printf 'SeaBIOS\\n' > \"${word#*path=}\";; esac; done; exec sleep 1000";
@@ -95,10 +94,10 @@ fn invalid_events_of_a_machine_are_an_error() {
 #[test]
 fn a_program_without_a_qemu_version_is_not_an_emulator() {
     let sandbox = Sandbox::new();
-    let target = made_up(&sandbox, "");
-    let asked = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
-    // It prints the version of its licence.
-    let record = with(&sandbox, "/bin/true".as_ref(), &asked).exits(0).json();
+    let target = spinning_target(&sandbox, "");
+    let arguments = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
+    // The output of this program holds a version, that of its licence.
+    let record = with(&sandbox, "/bin/true".as_ref(), &arguments).exits(0).json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "skipped");
         assert!(row["reason"].as_str().unwrap().contains("is not QEMU"), "{row}");

@@ -1,23 +1,23 @@
-//! What is counted: it is the same in every boot, and what differs is told to the instruction.
+//! Instruction counts are the same in every boot, and differences are reported to the instruction.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox, has_flag, row, rows};
-use crate::machines::{Kernel, beside, values};
+use crate::machines::{Kernel, in_own_network, values};
 
 const GETPPID: &str = "syscall/getppid:via=raw";
 const ROUND_TRIP: &str = "pipe/round-trip:by=pipe,size=64,peer_cpu=same";
 const FORK: &str = "process/fork-exit:touched_mib=0,peer_cpu=same";
 const FAULT: &str = "fault/protection";
 
-/// What of a row must be the same in every boot.
+/// The parts of a row that must be the same in every boot.
 fn counted(row: &Value) -> [&Value; 6] {
     ["case", "outcome", "repetitions", "estimate", "calls", "flags"].map(|part| &row[part])
 }
 
-/// The times of the host that stand in repetitions, taken out of a row.
+/// A row without the host's times in its repetitions.
 fn timeless(row: &Value) -> Value {
     let mut row = json!(counted(row));
     for repetition in row[2].as_array_mut().unwrap() {
@@ -26,7 +26,7 @@ fn timeless(row: &Value) -> Value {
     row
 }
 
-/// The comparisons of a record, of the place with this number among the new ones.
+/// The comparisons of a record with the new target of this number.
 fn versus(record: &Value, new: usize) -> Vec<&Value> {
     let machine = format!("m{}", new + 1);
     let all = record["comparisons"].as_array().unwrap().iter();
@@ -35,14 +35,14 @@ fn versus(record: &Value, new: usize) -> Vec<&Value> {
 }
 
 #[test]
-fn two_boots_of_one_kernel_count_the_same_to_the_last_digit() {
+fn two_boots_of_one_kernel_have_identical_counts() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let target = kernel.target("");
     let cases = [GETPPID, ROUND_TRIP, FORK, FAULT];
     let run = || {
-        let asked = [&["run", "--quick", "--at", &target][..], &cases].concat();
-        Ran::of(&mut beside(&sandbox, &asked)).exits(0);
+        let arguments = [&["run", "--quick", "--at", &target][..], &cases].concat();
+        Ran::of(&mut in_own_network(&sandbox, &arguments)).exits(0);
         let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
         (record, sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout)
     };
@@ -59,7 +59,7 @@ fn two_boots_of_one_kernel_count_the_same_to_the_last_digit() {
     let getppid = row(&one, GETPPID);
     assert_eq!(getppid["estimate"]["exact"], true, "{getppid}");
     assert_eq!(getppid["calls"]["per_op"]["getppid"], 1.0);
-    // A call takes a hundred instructions, and not ten thousand; and whole ones.
+    // A call takes some hundred instructions, a whole number of them.
     let value = values(getppid)[0];
     assert!((50.0..2_000.0).contains(&value) && value.fract() == 0.0, "{value}");
 
@@ -77,22 +77,24 @@ fn two_boots_of_one_kernel_count_the_same_to_the_last_digit() {
     assert!(!flat.split(' ').any(is_time), "{text}");
     assert!(text.lines().all(|line| line.len() <= 80) && text.is_ascii(), "{text}");
 
-    // Kept runs are compared by the instruction, and so is the gate's threshold.
+    // Stored runs are compared to the instruction, and so is the gate's threshold.
     let gate = |base: &str, new: &str, threshold: &str| {
         sandbox.oscost(&["compare", base, new, "--gate", threshold])
     };
-    gate("last~1", "last", "0insn").exits(0).tells("gate: passed");
+    gate("last~1", "last", "0insn").exits(0).stderr_contains("gate: passed");
     let slowed = sandbox.file("slowed.json");
     fs::write(&slowed, slowed_record(&two, GETPPID, 7.0).to_string()).unwrap();
     let slowed = slowed.to_str().unwrap();
-    gate("last~1", slowed, "0insn").exits(1).tells(&format!("gate: failed: {GETPPID}: slower"));
+    gate("last~1", slowed, "0insn")
+        .exits(1)
+        .stderr_contains(&format!("gate: failed: {GETPPID}: slower"));
     gate("last~1", slowed, "6insn").exits(1);
-    gate("last~1", slowed, "7insn").exits(0).tells("gate: passed");
-    gate("last~1", slowed, "1000insn").exits(0).tells("gate: passed");
+    gate("last~1", slowed, "7insn").exits(0).stderr_contains("gate: passed");
+    gate("last~1", slowed, "1000insn").exits(0).stderr_contains("gate: passed");
     sandbox.nothing_is_left();
 }
 
-/// The record as another run, of which a case takes so many instructions more.
+/// A copy of the record as another run, in which a case takes `more` instructions more.
 fn slowed_record(record: &Value, case: &str, more: f64) -> Value {
     let mut record = record.clone();
     record["id"] = json!("0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f0001");
@@ -113,10 +115,10 @@ fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_slower() {
     let sandbox = Sandbox::new();
     let (same, off) = (kernel.target(""), kernel.target(",append=mitigations=off"));
     let targets = ["ab", "--quick", "--base", &same, "--new", &same, "--new", &off];
-    let asked = [GETPPID, ROUND_TRIP, FORK, FAULT, "--gate", "0insn"];
-    let ran = &[&targets[..], &asked, &["--json", "-"]].concat();
-    let ran = Ran::of(&mut beside(&sandbox, ran));
-    let ran = ran.exits(0).tells("gate: passed");
+    let arguments = [GETPPID, ROUND_TRIP, FORK, FAULT, "--gate", "0insn"];
+    let ran = &[&targets[..], &arguments, &["--json", "-"]].concat();
+    let ran = Ran::of(&mut in_own_network(&sandbox, ran));
+    let ran = ran.exits(0).stderr_contains("gate: passed");
     let record = ran.json();
     assert_eq!(record["machines"].as_array().unwrap().len(), 3);
     assert_eq!(record["machines"][2]["vm"]["append"], "mitigations=off");
@@ -126,7 +128,7 @@ fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_slower() {
     for it in versus(&record, 0) {
         let of = |side: &str| &rows(&record)[it[side].as_u64().unwrap() as usize];
         assert_eq!(values(of("base")), values(of("new")), "two boots differ: {it}");
-        // Whether they repeat within a boot or not.
+        // Whether or not they repeat within a boot.
         assert_eq!(
             (&it["verdict"], &it["added"]["ci95"]),
             (&json!("equivalent"), &json!([0.0, 0.0]))
@@ -135,7 +137,7 @@ fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_slower() {
     let without = versus(&record, 1);
     let of = |case: &str| without.iter().find(|it| it["case"] == case).unwrap();
     assert_eq!(of(GETPPID)["verdict"], "equivalent", "{}", of(GETPPID));
-    // Through indirect calls, which retpolines make longer, a pipe is written and waited for.
+    // Writing to a pipe and waiting for it uses indirect calls, which retpolines make longer.
     let pipe = &of(ROUND_TRIP)["added"]["ci95"];
     assert!(pipe[1].as_f64().unwrap() < 0.0, "{}", of(ROUND_TRIP));
     for it in &without {

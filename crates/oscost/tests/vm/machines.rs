@@ -1,4 +1,4 @@
-//! A kernel to boot, a turn to boot it in, and emulators that are made up.
+//! A kernel to boot, a permit to boot it, and fake emulators.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,31 @@ use serde_json::Value;
 
 use crate::common::{Ran, Sandbox};
 
-/// A kernel, for as long as it is this test's turn.
+/// A kernel, and the permits to boot it that this test holds.
 pub(crate) struct Kernel {
     /// The file, as `vm:` takes it.
     pub(crate) file: String,
-    turns: usize,
+    permits: usize,
 }
 
-/// How many machines may run at a time: each takes a CPU.
+/// How many machines may run at a time: each uses a CPU.
 const MOST: usize = 2;
-/// How many more may be begun.
+/// How many more may be started.
 static FREE: Mutex<usize> = Mutex::new(MOST);
 static FREED: Condvar = Condvar::new();
 
 impl Kernel {
-    /// A real one, for a machine; none, and a line that says why, where it or QEMU is lacking.
+    /// A kernel for one machine; where it or QEMU is missing, prints why and returns `None`.
     pub(crate) fn some() -> Option<Kernel> {
         Self::of(1)
     }
 
-    /// The same for comparisons, which run as many machines at a time as may be.
+    /// The same for comparisons, which run as many machines at a time as allowed.
     pub(crate) fn of_all() -> Option<Kernel> {
         Self::of(MOST)
     }
 
-    fn of(turns: usize) -> Option<Kernel> {
+    fn of(permits: usize) -> Option<Kernel> {
         let qemu = Command::new("qemu-system-x86_64").arg("--version").output();
         if let Err(error) = qemu {
             eprintln!("no machine can be booted here: qemu-system-x86_64: {error}");
@@ -45,10 +45,10 @@ impl Kernel {
         match file.canonicalize() {
             Ok(file) => {
                 let free = FREE.lock().unwrap();
-                let mut free = FREED.wait_while(free, |free| *free < turns).unwrap();
-                *free -= turns;
+                let mut free = FREED.wait_while(free, |free| *free < permits).unwrap();
+                *free -= permits;
                 let file = file.into_os_string().into_string().unwrap();
-                Some(Kernel { file, turns })
+                Some(Kernel { file, permits })
             }
             Err(error) => {
                 eprintln!("no kernel to boot here: {}: {error}; see `make vm`", file.display());
@@ -57,23 +57,24 @@ impl Kernel {
         }
     }
 
-    /// A place with it, and with these words behind it: `,append=...`.
+    /// A target with this kernel and these parameters: `,append=...`.
     pub(crate) fn target(&self, words: &str) -> String {
-        // What the cases touch is little, and memory is shared with whatever else is tested.
+        // The cases touch little memory, and other tests need the rest.
         format!("vm:{},mem=256{words}", self.file)
     }
 }
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        *FREE.lock().unwrap() += self.turns;
+        *FREE.lock().unwrap() += self.permits;
         FREED.notify_all();
     }
 }
 
-/// The tool where it waits for no other: one run at a time has a machine, by a name in its
-/// network's namespace, and counts are not disturbed by others. Without a namespace it waits.
-pub(crate) fn beside(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+/// The tool in its own network namespace. The lock of a run is a name in that namespace, so this
+/// run waits for no other one, and counts are not disturbed by others. Where namespaces are
+/// forbidden it waits.
+pub(crate) fn in_own_network(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     let plain = sandbox.command(arguments);
     let can = Command::new("unshare").args(["-n", "true"]).stderr(Stdio::null()).status();
     if !can.is_ok_and(|can| can.success()) {
@@ -86,7 +87,7 @@ pub(crate) fn beside(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     command
 }
 
-/// A kernel that has nothing but its header, and a first instruction that jumps to itself.
+/// A kernel of a header and one instruction, a jump to itself.
 pub(crate) fn spinning() -> Vec<u8> {
     let mut image = vec![0; 4 << 10];
     let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
@@ -104,16 +105,16 @@ pub(crate) fn spinning() -> Vec<u8> {
     image
 }
 
-/// Such a kernel as a place, with these words behind it.
-pub(crate) fn made_up(sandbox: &Sandbox, words: &str) -> String {
+/// A target with such a kernel and these parameters.
+pub(crate) fn spinning_target(sandbox: &Sandbox, words: &str) -> String {
     let file = sandbox.file("bzImage");
     fs::write(&file, spinning()).unwrap();
     format!("vm:{}{words}", file.display())
 }
 
-/// An emulator that tells a version and else does what a script does. It is written by another
-/// process: what is open for writing here is so, for a moment, in what other tests start, and
-/// cannot be run (ETXTBSY).
+/// An emulator that reports a version and otherwise runs a script. Another process writes it: a
+/// file open for writing here is inherited for a moment by the children of other tests, and then
+/// cannot be executed (ETXTBSY).
 pub(crate) fn emulator(sandbox: &Sandbox, script: &str) -> PathBuf {
     let path = sandbox.file("qemu");
     let whole = format!(
@@ -130,28 +131,28 @@ pub(crate) fn emulator(sandbox: &Sandbox, script: &str) -> PathBuf {
 
 /// Runs the tool with another emulator.
 pub(crate) fn with(sandbox: &Sandbox, emulator: &Path, arguments: &[&str]) -> Ran {
-    Ran::of(beside(sandbox, arguments).env("OSCOST_QEMU", emulator))
+    Ran::of(in_own_network(sandbox, arguments).env("OSCOST_QEMU", emulator))
 }
 
-/// The machines that a tool runs: its children that have become an emulator.
+/// The machines that a tool runs: its children that have executed an emulator.
 pub(crate) fn machines_of(sandbox: &Sandbox, tool: u32) -> Vec<u32> {
     let is_machine = |&pid: &u32| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let said = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         status.lines().any(|line| line.split_whitespace().eq(["PPid:", &tool.to_string()]))
-            && said.contains("\0-nodefaults\0")
-            && !said.contains("\0die-with-parent\0")
+            && arguments.contains("\0-nodefaults\0")
+            && !arguments.contains("\0die-with-parent\0")
     };
     sandbox.processes().into_iter().filter(is_machine).collect()
 }
 
-/// What a machine has said until now, by the kind of each event.
-pub(crate) fn said(machine: u32) -> Vec<String> {
+/// The kinds of the events that a machine has sent so far.
+pub(crate) fn events_sent(machine: u32) -> Vec<String> {
     let line = fs::read_to_string(format!("/proc/{machine}/cmdline")).unwrap_or_default();
     let file = line.split('\0').find_map(|word| word.strip_prefix("file,id=events,path="));
     let Some(file) = file else { return Vec::new() };
-    let said = fs::read_to_string(file).unwrap_or_default();
-    let events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let output = fs::read_to_string(file).unwrap_or_default();
+    let events = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events.filter_map(|event| event["event"].as_str().map(str::to_owned)).collect()
 }
 

@@ -1,15 +1,14 @@
-//! Machines that are booted for a run: what is counted there repeats itself, what cannot be booted
-//! says why, and nothing is left of any of them. Where there is no QEMU, or no kernel, each test
-//! that boots one says so in a line.
+//! Machines booted for a run: counts repeat exactly, a failed boot has a reason, and nothing is
+//! left behind. Without QEMU or a kernel each test that boots one prints that it is skipped.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on shows where it stood, and says what it could not do"
+    reason = "a failed test shows its location; a skipped one prints why"
 )]
 
 #[path = "../common/mod.rs"]
-#[expect(dead_code, reason = "machines take a part of what the command line takes")]
+#[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod common;
 mod machines;
 

@@ -1,14 +1,14 @@
-//! One instruction more of a filter is seen, and each further one.
+//! Each further instruction of a filter is found in the counts.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox, rows};
-use crate::machines::{Kernel, beside};
+use crate::machines::{Kernel, in_own_network};
 
-/// Calls that no worker makes. Each that a profile names is tested before the call that is measured:
-/// one instruction of the filter more on the way to it.
+/// Calls that no worker makes. The filter tests each of them before the measured call, with one
+/// instruction per call.
 const OTHERS: [&str; 8] = [
     "swapon",
     "swapoff",
@@ -21,8 +21,8 @@ const OTHERS: [&str; 8] = [
 ];
 const MORE: [usize; 4] = [1, 2, 3, 8];
 
-/// A profile that always loads an argument of getppid(2), so that the kernel must run its filter
-/// each time and cannot remember what comes of it, with so many instructions before.
+/// A profile that loads an argument of getppid(2), so that the kernel must run its filter each time
+/// and cannot cache the result, after `more` further instructions.
 fn profile(more: usize) -> Value {
     let never = json!([{ "index": 0, "value": 0xfeed_face_cafe_beef_u64, "op": "SCMP_CMP_EQ" }]);
     let looks = json!({ "names": ["getppid"], "action": "SCMP_ACT_ERRNO", "args": never });
@@ -31,7 +31,7 @@ fn profile(more: usize) -> Value {
 }
 
 #[test]
-fn each_instruction_more_of_a_filter_is_found() {
+fn each_further_instruction_of_a_filter_is_found() {
     let Some(kernel) = Kernel::of_all() else { return };
     let sandbox = Sandbox::new();
     let target = |more: usize| {
@@ -40,24 +40,24 @@ fn each_instruction_more_of_a_filter_is_found() {
         format!("seccomp={}@{}", file.display(), kernel.target(""))
     };
     let (base, news) = (target(0), MORE.map(target));
-    let mut asked = vec!["ab", "--quick", "--base", &base];
-    asked.extend(news.iter().flat_map(|new| ["--new", new.as_str()]));
-    asked.extend(["syscall/getppid:via=raw", "--json", "-"]);
-    let record = Ran::of(&mut beside(&sandbox, &asked)).exits(0).json();
+    let mut requested = vec!["ab", "--quick", "--base", &base];
+    requested.extend(news.iter().flat_map(|new| ["--new", new.as_str()]));
+    requested.extend(["syscall/getppid:via=raw", "--json", "-"]);
+    let record = Ran::of(&mut in_own_network(&sandbox, &requested)).exits(0).json();
     let all = record["comparisons"].as_array().unwrap();
-    let asked = |it: &&Value| it["case"] == "syscall/getppid:via=raw";
-    let found: Vec<&Value> = all.iter().filter(asked).collect();
+    let requested = |it: &&Value| it["case"] == "syscall/getppid:via=raw";
+    let found: Vec<&Value> = all.iter().filter(requested).collect();
     assert_eq!(found.len(), MORE.len());
     let mut before = 0.0;
     for (more, it) in MORE.into_iter().zip(found) {
         assert_eq!(it["verdict"], "slower", "{more}: {it}");
         let added = it["added"]["value"].as_f64().unwrap();
-        // The processor has at least one instruction for one of the filter's.
+        // An instruction of the filter compiles to at least one of the processor.
         assert!(added > before && added >= more as f64, "{more} more: {added}, after {before}");
         assert_eq!(it["added"]["ci95"], json!([added, added]));
         before = added;
     }
-    // What makes no call is not touched by any of them.
+    // A case without a call is unaffected.
     let nothing = all.iter().filter(|it| it["case"] == "timer/nothing");
     assert!(nothing.clone().count() == MORE.len() && !rows(&record).is_empty());
     for it in nothing {

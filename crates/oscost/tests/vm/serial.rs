@@ -1,4 +1,4 @@
-//! Machines that take their orders one by one, through a serial line.
+//! Machines that receive their orders one by one over a serial line.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::common::{Ran, Sandbox, row};
-use crate::machines::{Kernel, beside, emulator, values, with};
+use crate::machines::{Kernel, emulator, in_own_network, values, with};
 
-/// An emulator that is told to let the processor run a machine, and runs it itself: a processor
-/// that may do so is not everywhere where /dev/kvm is.
+/// An emulator that is asked for KVM and emulates instead, since test machines have no /dev/kvm.
 fn pretends_kvm(sandbox: &Sandbox) -> Option<PathBuf> {
     let device = File::options().read(true).write(true).open("/dev/kvm");
     if let Err(error) = device {
@@ -23,13 +22,13 @@ fn pretends_kvm(sandbox: &Sandbox) -> Option<PathBuf> {
 }
 
 #[test]
-fn where_a_processor_runs_the_machine_time_is_measured_through_its_serial_line() {
+fn a_kvm_machine_measures_time_over_its_serial_line() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let Some(qemu) = pretends_kvm(&sandbox) else { return };
     let target = kernel.target(",accel=kvm");
-    let asked = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
-    let record = with(&sandbox, &qemu, &asked).exits(0).json();
+    let arguments = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
+    let record = with(&sandbox, &qemu, &arguments).exits(0).json();
     let getppid = row(&record, "syscall/getppid:via=raw");
     assert_eq!((&getppid["outcome"], &getppid["unit"]), (&json!("measured"), &json!("ns/op")));
     assert_eq!(values(getppid).len(), 6);
@@ -39,16 +38,16 @@ fn where_a_processor_runs_the_machine_time_is_measured_through_its_serial_line()
 }
 
 #[test]
-fn a_machine_where_instructions_are_counted_can_be_looked_at() {
+fn a_machine_that_counts_instructions_can_be_surveyed() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
-    let asked = ["machine", "--json", "--at", &kernel.target("")];
-    let machine = Ran::of(&mut beside(&sandbox, &asked)).exits(0).json();
+    let arguments = ["machine", "--json", "--at", &kernel.target("")];
+    let machine = Ran::of(&mut in_own_network(&sandbox, &arguments)).exits(0).json();
     assert!(machine["os"]["release"].is_string(), "{machine}");
     let line = machine["os"]["cmdline"].as_str().unwrap();
     assert!(line.contains("nokaslr"), "{line}");
-    let asked = ["explain", "syscall/getppid", "--at", &kernel.target("")];
-    let told = Ran::of(&mut beside(&sandbox, &asked)).exits(0).stdout;
-    assert!(told.contains("1 kernel entry per op: getppid"), "{told}");
+    let arguments = ["explain", "syscall/getppid", "--at", &kernel.target("")];
+    let output = Ran::of(&mut in_own_network(&sandbox, &arguments)).exits(0).stdout;
+    assert!(output.contains("1 kernel entry per op: getppid"), "{output}");
     sandbox.nothing_is_left();
 }
