@@ -283,7 +283,10 @@ mod tests {
         expensive[6].figure *= 1.5;
         assert_eq!(compare_curves(&expensive, &exact(linear)).unwrap().cheaper_wins_from, None);
         expensive[5].figure *= 1.5;
-        assert_eq!(compare_curves(&expensive, &exact(linear)).unwrap().cheaper_wins_from, Some(3_162.0));
+        assert_eq!(
+            compare_curves(&expensive, &exact(linear)).unwrap().cheaper_wins_from,
+            Some(3_162.0)
+        );
         expensive[1].figure *= 1.5;
         expensive[3].figure /= 1.5;
         let found = compare_curves(&expensive, &exact(linear)).unwrap();

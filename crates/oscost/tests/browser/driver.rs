@@ -235,7 +235,7 @@ fn a_page_that_never_loads_ends_the_test_and_the_browser() {
     assert!(processes_of(&folder).len() > 1);
     browser.patience = Duration::from_secs(5);
     let words = panics_with(move || shown(&browser, "<script>for (;;);</script>"));
-    assert!(words.contains("timed out on file:///"), "{words}");
+    assert!(words.contains("timed out after 5s waiting for file:///"), "{words}");
     assert!(!folder.exists());
     assert_eq!(processes_of(&folder), []);
 }

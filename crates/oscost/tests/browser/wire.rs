@@ -150,7 +150,7 @@ impl Wire {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(format!("waited {patience:?} in vain for {what}"));
+                return Err(format!("timed out after {patience:?} waiting for {what}"));
             }
             let waited = self.news.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;

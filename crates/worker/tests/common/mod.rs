@@ -275,7 +275,7 @@ pub(crate) fn wait_until_gone(session: &Session, owner: &str) {
 pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < TIMEOUT, "waited in vain until {what}");
+        assert!(begun.elapsed() < TIMEOUT, "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
