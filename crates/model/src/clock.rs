@@ -85,6 +85,15 @@ pub struct Calibration {
     pub pair_ticks: f64,
 }
 
+/// A calibration, and a moment of it on both clocks: two of them give the rate between.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SyncedCalibration {
+    /// The calibration.
+    pub calibration: Calibration,
+    /// The moment.
+    pub sync: ClockSync,
+}
+
 impl Calibration {
     /// Converts ticks to nanoseconds.
     pub fn ns(&self, ticks: f64) -> f64 {

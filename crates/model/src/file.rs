@@ -72,6 +72,15 @@ impl Backing {
     }
 }
 
+/// A file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its name; its magic number in hexadecimal if that is not known here.
+    pub name: String,
+    /// What stores its files.
+    pub backing: Backing,
+}
+
 /// Magic numbers of file systems (linux/magic.h and their own sources), names and backing.
 const FILE_SYSTEMS: &[(u64, &str, Backing)] = &[
     (0xef53, "ext4", Backing::Disk),
@@ -106,13 +115,13 @@ const FILE_SYSTEMS: &[(u64, &str, Backing)] = &[
     (0x6573_5546, "fuse", Backing::Unknown),
 ];
 
-/// The name and the backing of a file system by its magic number.
-pub fn file_system(number: u64) -> (String, Backing) {
+/// The file system with a magic number.
+pub fn file_system(number: u64) -> FileSystem {
     // `f_type` is a signed word, so some numbers arrive sign-extended.
     let number = number & 0xffff_ffff;
     match FILE_SYSTEMS.iter().find(|&&(magic, ..)| magic == number) {
-        Some(&(_, name, backing)) => (name.to_owned(), backing),
-        None => (format!("{number:#x}"), Backing::Unknown),
+        Some(&(_, name, backing)) => FileSystem { name: name.to_owned(), backing },
+        None => FileSystem { name: format!("{number:#x}"), backing: Backing::Unknown },
     }
 }
 
@@ -131,7 +140,7 @@ mod tests {
             (0x6573_5546, "fuse", Backing::Unknown),
             (0x1234, "0x1234", Backing::Unknown),
         ] {
-            assert_eq!(file_system(number), (name.to_owned(), backing));
+            assert_eq!(file_system(number), FileSystem { name: name.to_owned(), backing });
         }
     }
 

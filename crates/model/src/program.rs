@@ -170,8 +170,16 @@ pub const SYSTEM: &str = "system";
 /// The largest resident set of a single process.
 pub const PEAK_MEMORY: &str = "peak-memory";
 
-/// A metric of a trial: its name, its unit, its figure.
-pub type MetricValue = (String, Unit, f64);
+/// The value of a metric in a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricValue {
+    /// The name of the metric.
+    pub name: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its value.
+    pub value: f64,
+}
 
 /// The metrics of every workload: name, unit, and how it is computed from a trial.
 type StandardMetric = (&'static str, Unit, fn(&Trial) -> f64);
@@ -189,13 +197,16 @@ const STANDARD_METRICS: [StandardMetric; 8] = [
 impl Workload {
     /// The metrics of a trial: the standard ones, then those parsed from its output.
     pub fn metrics(&self, trial: &Trial) -> Vec<MetricValue> {
-        let fixed = STANDARD_METRICS
-            .iter()
-            .map(|(name, unit, value)| ((*name).to_owned(), *unit, value(trial)));
-        let read = self.figures.iter().filter_map(|figure| {
-            Some((figure.name.clone(), figure.unit, *trial.figures.get(&figure.name)?))
+        let standard = STANDARD_METRICS.iter().map(|&(name, unit, value_of)| MetricValue {
+            name: name.to_owned(),
+            unit,
+            value: value_of(trial),
         });
-        fixed.chain(read).collect()
+        let parsed = self.figures.iter().filter_map(|Figure { name, unit, .. }| {
+            let value = *trial.figures.get(name)?;
+            Some(MetricValue { name: name.clone(), unit: *unit, value })
+        });
+        standard.chain(parsed).collect()
     }
 
     /// Whether a metric is compared between targets: times and parsed figures are, other kernel

@@ -48,6 +48,25 @@ pub struct WorkerSpec {
 }
 
 impl WorkerSpec {
+    /// A worker with one untreated arm, on any CPU; its seed is 0.
+    pub fn new(subject: Subject, task: Task, clock: Calibration, timeout_ms: u64) -> Self {
+        Self {
+            subject,
+            seed: 0,
+            cpu: None,
+            clock,
+            arms: 1,
+            treatments: Vec::new(),
+            toggled: false,
+            forked: false,
+            workers: 1,
+            remote_end: None,
+            peer_cpu: None,
+            task,
+            timeout_ms,
+        }
+    }
+
     /// The treatments of an arm.
     pub fn treatments_of(&self, arm: u8) -> &[AppliedTreatment] {
         self.treatments.get(usize::from(arm)).map_or(&[], Vec::as_slice)

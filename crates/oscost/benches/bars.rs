@@ -235,27 +235,14 @@ fn write(program: &WorkerBinary, path: &Path) -> f64 {
 
 /// The specification of a worker that is not pinned.
 fn spec(subject: Subject, seed: u64, task: Task, timeout_ms: u64) -> WorkerSpec {
-    WorkerSpec {
-        subject,
-        seed,
-        cpu: None,
-        clock: Calibration {
-            kind: ClockKind::Vdso,
-            ticks_per_ns: 1.0,
-            quantum_ticks: 10.0,
-            inside_ticks: 20.0,
-            pair_ticks: 40.0,
-        },
-        arms: 1,
-        treatments: Vec::new(),
-        toggled: false,
-        forked: false,
-        workers: 1,
-        remote_end: None,
-        peer_cpu: None,
-        task,
-        timeout_ms,
-    }
+    let clock = Calibration {
+        kind: ClockKind::Vdso,
+        ticks_per_ns: 1.0,
+        quantum_ticks: 10.0,
+        inside_ticks: 20.0,
+        pair_ticks: 40.0,
+    };
+    WorkerSpec { seed, ..WorkerSpec::new(subject, task, clock, timeout_ms) }
 }
 
 /// Milliseconds from the order to `ready`, and KiB of anonymous memory there.

@@ -14,7 +14,7 @@ use std::ops::Range;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::comparison::{benjamini_hochberg, median_difference};
+use super::comparison::{Difference, benjamini_hochberg, median_difference};
 use super::interval::{Interval, Nominal, median_hs};
 use super::order;
 pub use runs::RunValue;
@@ -156,6 +156,7 @@ struct Series {
 }
 
 /// The best split of a part into two.
+#[derive(Clone, Copy)]
 struct Split {
     /// The first point of the second part.
     at: usize,
@@ -165,8 +166,9 @@ struct Split {
 impl Series {
     fn of(runs: &[RunValue], seed: u64) -> Option<Self> {
         let mut all = merge_bursts(runs)?;
-        let (runs, points): (Vec<_>, Vec<_>) =
-            all.drain(all.len().saturating_sub(WINDOW_POINTS)..).unzip();
+        let window = all.split_off(all.len().saturating_sub(WINDOW_POINTS));
+        let (runs, points): (Vec<usize>, Vec<RunValue>) =
+            window.into_iter().map(|it| (it.first_run, it.value)).unzip();
         if points.len() < MIN_POINTS {
             return None;
         }
@@ -209,7 +211,7 @@ impl Series {
     fn split(&self, part: &Range<usize>, min_shuffles: usize) -> Split {
         let shuffles = shuffle_count(part.len()).max(min_shuffles);
         let mut items: Vec<Item> = part.clone().map(|at| self.item(at, part)).collect();
-        let (at, strength) = strongest_split(&items);
+        let StrongestSplit { at, strength } = strongest_split(&items);
         let at = part.start + at;
         // All values are equal up to rounding.
         if strength <= 0.0 {
@@ -223,20 +225,20 @@ impl Series {
             shuffle(&mut items, &mut random);
             done += 1;
             // The tolerance covers rounding in another order of summation.
-            exceedances += usize::from(strongest_split(&items).1 >= strength * (1.0 - 1e-9));
+            exceedances += usize::from(strongest_split(&items).strength >= strength * (1.0 - 1e-9));
         }
         Split { at, p: (1 + exceedances) as f64 / (1 + done) as f64 }
     }
 
     fn item(&self, at: usize, part: &Range<usize>) -> Item {
         let (log, weight) = (self.logs[at], self.weights[at]);
-        let far = part.clone().map(|it| self.weights[it] * (self.logs[it] - log).abs());
-        Item { log, weight, distance_sum: weight * far.sum::<f64>() }
+        let distances = part.clone().map(|it| self.weights[it] * (self.logs[it] - log).abs());
+        Item { log, weight, distance_sum: weight * distances.sum::<f64>() }
     }
 
     /// All changes, by repeated splitting after the first split.
     fn changes(&self, first: &Split) -> Vec<Change> {
-        let mut found = vec![(first.at, first.p)];
+        let mut found = vec![*first];
         let mut parts = vec![0..first.at, first.at..self.points.len()];
         while let Some(part) = parts.pop() {
             if part.len() < MIN_POINTS {
@@ -244,27 +246,27 @@ impl Series {
             }
             let split = self.split(&part, 0);
             if split.p <= MAX_P {
-                found.push((split.at, split.p));
                 parts.extend([part.start..split.at, split.at..part.end]);
+                found.push(split);
             }
         }
-        found.sort_by_key(|&(at, _)| at);
+        found.sort_by_key(|split| split.at);
         self.large_enough(found)
     }
 
     /// Removes changes that are too small to report, the weakest first, since merging two segments
     /// affects the adjacent changes.
-    fn large_enough(&self, mut found: Vec<(usize, f64)>) -> Vec<Change> {
+    fn large_enough(&self, mut found: Vec<Split>) -> Vec<Change> {
         loop {
             let bounds: Vec<usize> = [0]
                 .into_iter()
-                .chain(found.iter().map(|&(at, _)| at))
+                .chain(found.iter().map(|split| split.at))
                 .chain([self.points.len()])
                 .collect();
             let around = bounds.windows(3).zip(&found);
             let judged: Vec<(Change, f64)> = around
-                .map(|(of, &(_, p))| {
-                    let change = self.change([of[0], of[1], of[2]], p);
+                .map(|(of, split)| {
+                    let change = self.change([of[0], of[1], of[2]], split.p);
                     let share = (change.to - change.from).abs()
                         / min_log_change(&self.points[of[0]..of[2]]);
                     // A change of the spread alone is not a change of the level.
@@ -283,19 +285,25 @@ impl Series {
 
     fn change(&self, [start, at, end]: [usize; 3], p: f64) -> Change {
         let sorted = |part: Range<usize>| order::sorted(&logs(&self.points[part]));
-        let (before, behind) = (sorted(start..at), sorted(at..end));
+        let (before, after) = (sorted(start..at), sorted(at..end));
         let median = |sorted: &[f64]| order::median(sorted).unwrap_or(0.0);
-        let interval = median_difference(&before, &behind, [Nominal::FIXED; 2]);
+        let interval = median_difference(&before, &after, [Nominal::FIXED; 2]);
         // Autocorrelated points carry as much information as fewer independent ones.
         let wider =
             self.autocorrelation.map_or(1.0, |share| ((1.0 + share) / (1.0 - share)).sqrt());
-        let interval = interval.map(|(middle, it)| Interval {
-            lo: middle - wider * (middle - it.lo),
-            hi: middle + wider * (it.hi - middle),
+        let interval = interval.map(|Difference { value, interval }| Interval {
+            lo: value - wider * (value - interval.lo),
+            hi: value + wider * (interval.hi - value),
         });
-        let (from, to) = (median(&before), median(&behind));
+        let (from, to) = (median(&before), median(&after));
         Change { first: self.runs[at], from, to, interval, p }
     }
+}
+
+/// A split, and how strong it is.
+struct StrongestSplit {
+    at: usize,
+    strength: f64,
 }
 
 /// The split into the two parts that are farthest apart, and its strength: the maximum of
@@ -304,14 +312,14 @@ impl Series {
 ///
 /// The means are over pairs of distinct points, as in the paper: including a point paired with
 /// itself biases small parts, and finds 86 instead of 90 of a hundred noisy steps of 5 %.
-fn strongest_split(items: &[Item]) -> (usize, f64) {
+fn strongest_split(items: &[Item]) -> StrongestSplit {
     let all = Sums::of(items);
     // Of the first points: their own sums, and their distances from all points.
-    let (mut first, mut far) = (Sums::default(), 0.0);
-    let mut best = (MIN_SEGMENT_POINTS, f64::NEG_INFINITY);
+    let (mut first, mut first_to_all) = (Sums::default(), 0.0);
+    let mut best = StrongestSplit { at: MIN_SEGMENT_POINTS, strength: f64::NEG_INFINITY };
     for (at, item) in items.iter().enumerate() {
         if at >= MIN_SEGMENT_POINTS && at + MIN_SEGMENT_POINTS <= items.len() {
-            let across = far - 2.0 * first.within;
+            let across = first_to_all - 2.0 * first.within;
             let rest = Sums {
                 weight: all.weight - first.weight,
                 squares: all.squares - first.squares,
@@ -320,15 +328,15 @@ fn strongest_split(items: &[Item]) -> (usize, f64) {
             let both = first.weight * rest.weight;
             let apart = 2.0 * across / both - first.mean() - rest.mean();
             let strength = apart * both / all.weight;
-            if strength > best.1 {
-                best = (at, strength);
+            if strength > best.strength {
+                best = StrongestSplit { at, strength };
             }
         }
         let before = items[..at].iter().map(|it| it.weight * (it.log - item.log).abs());
         first.within += item.weight * before.sum::<f64>();
         first.weight += item.weight;
         first.squares += item.weight * item.weight;
-        far += item.distance_sum;
+        first_to_all += item.distance_sum;
     }
     best
 }
@@ -390,8 +398,9 @@ pub struct RecentShift {
 /// chance once in 42 times. If the points are autocorrelated, all three must be beyond.
 pub fn recent_shift(runs: &[RunValue]) -> Option<RecentShift> {
     let mut all = merge_bursts(runs)?;
-    let (runs, points): (Vec<_>, Vec<_>) =
-        all.drain(all.len().checked_sub(PRECEDING_POINTS + NEWEST_POINTS)?..).unzip();
+    let window = all.split_off(all.len().checked_sub(PRECEDING_POINTS + NEWEST_POINTS)?);
+    let first = window[PRECEDING_POINTS].first_run;
+    let points: Vec<RunValue> = window.into_iter().map(|it| it.value).collect();
     let (before, newest) = points.split_at(PRECEDING_POINTS);
     let (before, newest) = (order::sorted(&logs(before)), order::sorted(&logs(newest)));
     let (from, to) = (order::median(&before)?, order::median(&newest)?);
@@ -406,5 +415,5 @@ pub fn recent_shift(runs: &[RunValue]) -> Option<RecentShift> {
     };
     let beyond_all = lowest > before[PRECEDING_POINTS - 1] || highest < before[0];
     let beyond_margin = to > around.hi + margin || to < around.lo - margin;
-    (beyond_all && beyond_margin).then_some(RecentShift { first: runs[PRECEDING_POINTS], from, to })
+    (beyond_all && beyond_margin).then_some(RecentShift { first, from, to })
 }

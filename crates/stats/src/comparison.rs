@@ -5,6 +5,15 @@
 use super::interval::{Interval, Nominal, median_hs};
 use super::order;
 
+/// A difference and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// The difference.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
 /// The difference of the medians of two independent sorted lists, `new` minus `base`, with its
 /// interval. `None` if a list is too short for an interval.
 ///
@@ -15,13 +24,13 @@ pub fn median_difference(
     base: &[f64],
     new: &[f64],
     [of_base, of_new]: [Nominal; 2],
-) -> Option<(f64, Interval)> {
+) -> Option<Difference> {
     let (b, n) = (order::median(base)?, order::median(new)?);
     let (around_b, around_n) = (median_hs(base, of_base)?, median_hs(new, of_new)?);
     let below = (n - around_n.lo).hypot(around_b.hi - b);
     let above = (around_n.hi - n).hypot(b - around_b.lo);
-    let difference = n - b;
-    Some((difference, Interval { lo: difference - below, hi: difference + above }))
+    let value = n - b;
+    Some(Difference { value, interval: Interval { lo: value - below, hi: value + above } })
 }
 
 /// The p value of the exact two-sided sign test, from 0 to 1. Differences of exactly 0 are ignored;
@@ -155,9 +164,9 @@ mod tests {
         let base: Vec<f64> = (1..=10).map(f64::from).collect();
         let new: Vec<f64> = base.iter().map(|value| value + 3.0).collect();
         let both = [Nominal::FIXED; 2];
-        let (difference, interval) = median_difference(&base, &new, both).unwrap();
+        let Difference { value, interval } = median_difference(&base, &new, both).unwrap();
         let half = median_hs(&base, Nominal::FIXED).unwrap().half_width();
-        assert!((difference - 3.0).abs() < 1e-12);
+        assert!((value - 3.0).abs() < 1e-12);
         assert!((interval.half_width() - 2f64.sqrt() * half).abs() < 1e-12);
         assert!(median_difference(&base[..5], &new, both).is_none());
     }
@@ -183,11 +192,11 @@ mod tests {
         ) {
             let (base, new) = (order::sorted(&base), order::sorted(&new));
             let both = [Nominal::FIXED; 2];
-            let (there, around) = median_difference(&base, &new, both).unwrap();
-            let (back, other) = median_difference(&new, &base, both).unwrap();
-            prop_assert!((there + back).abs() < 1e-9);
-            prop_assert!((around.lo + other.hi).abs() < 1e-9);
-            prop_assert!(around.contains(there));
+            let one = median_difference(&base, &new, both).unwrap();
+            let other = median_difference(&new, &base, both).unwrap();
+            prop_assert!((one.value + other.value).abs() < 1e-9);
+            prop_assert!((one.interval.lo + other.interval.hi).abs() < 1e-9);
+            prop_assert!(one.interval.contains(one.value));
         }
     }
 }

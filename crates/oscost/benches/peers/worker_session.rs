@@ -120,20 +120,11 @@ impl<'a> WorkerSession<'a> {
             _ => 1,
         };
         let stops = matches!(task, Task::Measure(_));
+        let subject = Subject::Case(case.clone());
         let spec = WorkerSpec {
-            subject: Subject::Case(case.clone()),
             seed: id,
             cpu: Some(self.cpu),
-            clock: self.clock,
-            arms: 1,
-            treatments: Vec::new(),
-            toggled: false,
-            forked: false,
-            workers: 1,
-            remote_end: None,
-            peer_cpu: None,
-            task,
-            timeout_ms: 30_000,
+            ..WorkerSpec::new(subject, task, self.clock, 30_000)
         };
         let pid = match self.answer(&Order::Measure { id, spec: Box::new(spec) })? {
             Event::Ready { pid, .. } => pid,

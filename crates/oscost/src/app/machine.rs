@@ -37,20 +37,17 @@ pub fn machine(at: &str, observer: &dyn Observer) -> anyhow::Result<Outcome> {
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;
-    let (probe, calibration, measuring) = match connection.machine {
-        Machine::Ours => {
-            let (probe, calibration) = run::clock_rates(session)?;
-            (probe, calibration, None)
-        }
-        Machine::Busy(by) => (None, None, Some(by)),
+    let (clock, measuring) = match connection.machine {
+        Machine::Ours => (run::inspect_clock(session)?, None),
+        Machine::Busy(by) => (run::ClockInspection::default(), Some(by)),
     };
     let hello = session.hello();
     Ok(Outcome {
         facts: hello.facts.clone(),
         clocks: hello.clocks.clone(),
         worker: hello.build.clone(),
-        probe,
-        calibration,
+        probe: clock.probe,
+        calibration: clock.calibration,
         measuring,
     })
 }

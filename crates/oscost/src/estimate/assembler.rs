@@ -1,7 +1,7 @@
 //! The record as a pure function of the journal.
 
-use oscost_model::clock::{Calibration, ClockSync};
-use oscost_model::definition::{Definition, Timer};
+use oscost_model::clock::SyncedCalibration;
+use oscost_model::definition::Timer;
 use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
@@ -9,10 +9,10 @@ use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 use super::clock_rate::{ClockRate, clock_rate};
 use super::comparison::interleaved::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
-use super::curve::{Curves, curves};
+use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;
 use super::relations;
-use super::row_state::{RowState, RunContext, WorkerEntry};
+use super::row_state::{ExperimentEntry, GivenUp, RowState, RunContext, WorkerEntry};
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 
@@ -37,7 +37,7 @@ struct MachineState {
     tracers: Vec<String>,
     probe: Vec<CpuProbe>,
     cpu: Option<u32>,
-    calibrations: Vec<(Calibration, ClockSync)>,
+    calibrations: Vec<SyncedCalibration>,
     rejected_clocks: Vec<String>,
 }
 
@@ -110,7 +110,8 @@ impl Assembler {
             }
             Entry::Calibrated { machine, calibration, sync, rejected_clocks } => {
                 let state = self.machine_state_mut(machine);
-                state.calibrations.push((*calibration, *sync));
+                let (calibration, sync) = (*calibration, *sync);
+                state.calibrations.push(SyncedCalibration { calibration, sync });
                 if state.calibrations.len() == 1 {
                     state.rejected_clocks.clone_from(rejected_clocks);
                 }
@@ -196,8 +197,11 @@ impl Assembler {
             &mut rows,
             machine.and_then(|machine| machine.virtualization.as_deref()),
         );
-        let defined: Vec<(&Definition, &Row)> =
-            self.rows.iter().map(|state| &state.planned.definition).zip(&rows).collect();
+        let definitions = self.rows.iter().map(|state| &state.planned.definition);
+        let defined: Vec<DefinedRow<'_>> = definitions
+            .zip(&rows)
+            .map(|(definition, row)| DefinedRow { definition, row })
+            .collect();
         let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
         let halves = half_round_trips(&rows);
         let steps = wait_steps(&rows, started.settings.seed);
@@ -247,7 +251,8 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
     match entry {
         Entry::Piloted { plan, .. } => state.plan = Some(plan.clone()),
         Entry::Worker { phase: Phase::StudyMethod(experiment), outcome, .. } => {
-            state.experiments.push((*experiment, outcome.clone()));
+            let (number, outcome) = (*experiment, outcome.clone());
+            state.experiments.push(ExperimentEntry { number, outcome });
         }
         Entry::Worker { phase, at_s, set, outcome, .. } => {
             let outcome = outcome.clone();
@@ -259,7 +264,8 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
             state.add_monitor_report(*observed_calls, profile_state.as_deref(), *anomalies);
         }
         Entry::Abandoned { outcome, reason, .. } => {
-            state.given_up = Some((*outcome, reason.clone()));
+            let (outcome, reason) = (*outcome, reason.clone());
+            state.given_up = Some(GivenUp { outcome, reason });
         }
         Entry::RowFinished { converged, .. } => state.converged = Some(*converged),
         _ => {}

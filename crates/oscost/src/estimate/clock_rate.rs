@@ -1,6 +1,6 @@
 //! The rate of the clock over a whole run.
 
-use oscost_model::clock::{Calibration, ClockKind, ClockSync};
+use oscost_model::clock::{Calibration, ClockKind, SyncedCalibration};
 
 /// If a clock's rate changes by more than this within a run, the machine was migrated, or the clock
 /// is unreliable.
@@ -22,25 +22,26 @@ pub(super) struct ClockRate {
 /// ends must agree with it. A jump of the counter in between (a live migration, a suspend) affects
 /// only the long baseline: the first short rate is then used. A clock that counts instructions has
 /// no rate: a tick is an instruction.
-pub(super) fn clock_rate(calibrations: &[(Calibration, ClockSync)]) -> Option<ClockRate> {
-    let (first, first_sync) = calibrations.first()?;
-    let of_first = |has_drifted| ClockRate { clock: *first, error_ppm: None, has_drifted };
-    if counts_instructions(first) {
+pub(super) fn clock_rate(calibrations: &[SyncedCalibration]) -> Option<ClockRate> {
+    let first = calibrations.first()?;
+    let of_first =
+        |has_drifted| ClockRate { clock: first.calibration, error_ppm: None, has_drifted };
+    if counts_instructions(&first.calibration) {
         return Some(of_first(false));
     }
-    let Some((last, last_sync)) = calibrations.get(1..).and_then(<[_]>::last) else {
+    let Some(last) = calibrations.get(1..).and_then(<[_]>::last) else {
         return Some(of_first(false));
     };
-    let Some(long_rate) = first_sync.ticks_per_ns(last_sync) else {
+    let Some(long_rate) = first.sync.ticks_per_ns(&last.sync) else {
         return Some(of_first(true));
     };
-    let error_ppm = 1e6 * first_sync.rate_error(last_sync);
+    let error_ppm = 1e6 * first.sync.rate_error(&last.sync);
     let deviation_ppm = |short_rate: f64| 1e6 * (short_rate / long_rate - 1.0).abs();
     let allowed = MAX_RATE_CHANGE_PPM + error_ppm;
-    if [first, last].iter().any(|it| deviation_ppm(it.ticks_per_ns) > allowed) {
+    if [first, last].iter().any(|it| deviation_ppm(it.calibration.ticks_per_ns) > allowed) {
         return Some(of_first(true));
     }
-    let clock = Calibration { ticks_per_ns: long_rate, ..*first };
+    let clock = Calibration { ticks_per_ns: long_rate, ..first.calibration };
     Some(ClockRate { clock, error_ppm: Some(error_ppm), has_drifted: false })
 }
 
@@ -51,6 +52,8 @@ pub(super) fn counts_instructions(clock: &Calibration) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::clock::ClockSync;
+
     use super::*;
 
     fn calibration(ticks_per_ns: f64) -> Calibration {
@@ -63,15 +66,15 @@ mod tests {
         }
     }
 
-    fn sync(raw_ns: u64, ticks: u64) -> ClockSync {
-        ClockSync { ticks, raw_ns, width_ticks: 100 }
+    fn synced(calibration: Calibration, raw_ns: u64, ticks: u64) -> SyncedCalibration {
+        SyncedCalibration { calibration, sync: ClockSync { ticks, raw_ns, width_ticks: 100 } }
     }
 
     #[test]
     fn a_steady_clock_has_the_rate_of_the_long_baseline() {
         let calibrations = [
-            (calibration(2.500_001), sync(0, 0)),
-            (calibration(2.499_999), sync(2_000_000_000, 5_000_000_000)),
+            synced(calibration(2.500_001), 0, 0),
+            synced(calibration(2.499_999), 2_000_000_000, 5_000_000_000),
         ];
         let ClockRate { clock, error_ppm, has_drifted } = clock_rate(&calibrations).unwrap();
         assert_eq!((clock.ticks_per_ns, has_drifted), (2.5, false));
@@ -81,7 +84,7 @@ mod tests {
     #[test]
     fn a_count_of_instructions_has_no_rate() {
         let counted = Calibration { kind: ClockKind::Instructions, ..calibration(1.0) };
-        let calibrations = [(counted, sync(0, 0)), (counted, sync(2_000_000_000, 3_000_000_007))];
+        let calibrations = [synced(counted, 0, 0), synced(counted, 2_000_000_000, 3_000_000_007)];
         let ClockRate { clock, error_ppm, has_drifted } = clock_rate(&calibrations).unwrap();
         assert_eq!((clock.ticks_per_ns, error_ppm, has_drifted), (1.0, None, false));
     }
@@ -90,7 +93,7 @@ mod tests {
     fn a_counter_that_jumped_is_flagged_and_its_long_baseline_is_not_used() {
         let jumped = 5_000_000_000 + 2_500_000_000;
         let calibrations =
-            [(calibration(2.5), sync(0, 0)), (calibration(2.5), sync(2_000_000_000, jumped))];
+            [synced(calibration(2.5), 0, 0), synced(calibration(2.5), 2_000_000_000, jumped)];
         let ClockRate { clock, error_ppm, has_drifted } = clock_rate(&calibrations).unwrap();
         assert_eq!((clock.ticks_per_ns, error_ppm, has_drifted), (2.5, None, true));
     }

@@ -56,8 +56,17 @@ pub struct Curves {
     pub crossings: Vec<Crossing>,
 }
 
+/// A row of a run, and the definition of its benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct DefinedRow<'a> {
+    /// The definition.
+    pub definition: &'a Definition,
+    /// The row.
+    pub row: &'a Row,
+}
+
 /// The curves of the rows of a run, in the order of the rows. `seed` determines all resampling.
-pub fn curves(rows: &[(&Definition, &Row)], machine: Option<&Machine>, seed: u64) -> Curves {
+pub fn curves(rows: &[DefinedRow<'_>], machine: Option<&Machine>, seed: u64) -> Curves {
     let families = curve_rows(rows);
     let (mut curves, shapes): (Vec<Curve>, Vec<Shape>) =
         families.iter().map(|family| family.curve(machine, seed)).unzip();
@@ -76,13 +85,13 @@ struct CurveRows<'a> {
 }
 
 /// Requested rows that differ on one axis alone, if there are enough for a curve.
-fn curve_rows<'a>(rows: &[(&'a Definition, &'a Row)]) -> Vec<CurveRows<'a>> {
+fn curve_rows<'a>(rows: &[DefinedRow<'a>]) -> Vec<CurveRows<'a>> {
     let mut found: Vec<CurveRows<'a>> = Vec::new();
     let is_unrequested = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
     // A law weighs points by their spread, and counts have none.
     let is_count = |row: &Row| row.unit == Unit::InstructionsPerOp;
     let is_point = |row: &Row| !row.flags.iter().any(is_unrequested) && !is_count(row);
-    for &(definition, row) in rows.iter().filter(|(_, row)| is_point(row)) {
+    for &DefinedRow { definition, row } in rows.iter().filter(|it| is_point(it.row)) {
         let whole = definition.with_implied(&row.point);
         for axis in &definition.axes {
             let axis = axis.name.as_str();

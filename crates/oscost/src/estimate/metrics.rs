@@ -44,9 +44,12 @@ pub(super) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metric> {
     METRICS.iter().map(metric).collect()
 }
 
+/// The name of the metric for bytes per second.
+pub(super) const THROUGHPUT: &str = "throughput";
+
 /// Bytes per second of a row whose ops transfer this many bytes: the inverse of its figures. `None`
 /// if a value may be 0.
-pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<(String, Metric)> {
+pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<Metric> {
     let CaseEstimate { estimate, values, .. } = case;
     let lowest = estimate.ci95.map_or(estimate.median, |[low, _]| low).min(*values.first()?);
     if unit != Unit::NsPerOp || lowest <= 0.0 {
@@ -68,7 +71,7 @@ pub(super) fn throughput(case: &CaseEstimate, unit: Unit, bytes: u64) -> Option<
         quantiles: None,
         ..estimate.clone()
     };
-    Some(("throughput".to_owned(), Metric { unit, better: unit.better(), estimate }))
+    Some(Metric { unit, better: unit.better(), estimate })
 }
 
 /// The name of the metric for the median duration of a request.
@@ -78,7 +81,7 @@ pub const REQUEST_P99: &str = "request-p99";
 
 /// The durations of requests: the median over workers of their medians, and of their 99th
 /// percentiles.
-pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> Vec<(String, Metric)> {
+pub(super) fn requests(workers: &[Requests], nominal: Nominal) -> BTreeMap<String, Metric> {
     let of = |name: &str, quantile: fn(&Requests) -> Option<u64>| {
         let values = workers.iter().map(|worker| quantile(worker).map(|ns| ns as f64));
         let values = values.collect::<Option<Vec<f64>>>()?;
@@ -183,8 +186,8 @@ mod tests {
             relative_half_width: None,
         };
         case.estimate.ci95 = Some([1_000.0, 4_000.0]);
-        let (name, found) = throughput(&case, Unit::NsPerOp, 4_096).unwrap();
-        assert_eq!((&name[..], found.unit), ("throughput", Unit::BytesPerSecond));
+        let found = throughput(&case, Unit::NsPerOp, 4_096).unwrap();
+        assert_eq!(found.unit, Unit::BytesPerSecond);
         let of = found.estimate;
         assert_eq!((of.median, of.ci95), (2.048e9, Some([1.024e9, 4.096e9])));
         assert_eq!((of.min, of.mean), (1.024e9, (1.024e9 + 2.048e9 + 4.096e9) / 3.0));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::calls::{CallRule, Caller};
 use oscost_model::channel::ChannelObservation;
-use oscost_model::file::{FileObservation, file_system};
+use oscost_model::file::{FileObservation, FileSystem, file_system};
 use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::point::Value;
 use oscost_model::record::{
@@ -15,8 +15,8 @@ use oscost_model::worker::{Mode, Sample, Usage};
 
 use super::case::estimate;
 use super::flags::median_of;
-use super::metrics::{metrics, requests, throughput};
-use super::row_state::{EvaluatedWorker, RowState, RunContext, first_arm};
+use super::metrics::{THROUGHPUT, metrics, requests, throughput};
+use super::row_state::{EvaluatedWorker, RowEnd, RowState, RunContext, first_arm};
 use super::worker::WorkerValue;
 use super::{study_method, trials};
 use oscost_stats::order;
@@ -36,7 +36,7 @@ impl RowState {
             true => case.map(|case| case.with_exact_count(workers.len())),
             false => case,
         };
-        let (outcome, reason) = self.outcome(case.is_some(), !workers.is_empty());
+        let RowEnd { outcome, reason } = self.end(case.is_some(), !workers.is_empty());
         let case = case.filter(|_| outcome == RowOutcome::Measured);
         let calls = self.calls();
         let flags = self.flags(case.as_ref(), &values, calls.as_ref(), shared);
@@ -45,7 +45,8 @@ impl RowState {
         if let (Some(case), Some(&Value::Number(bytes))) =
             (&case, self.planned.case.point.get(&definition.bytes_axis))
         {
-            metrics.extend(throughput(case, definition.unit, bytes));
+            let throughput = throughput(case, definition.unit, bytes);
+            metrics.extend(throughput.map(|metric| (THROUGHPUT.to_owned(), metric)));
         }
         let request_stats =
             workers.iter().filter_map(|worker| worker.disturbance()?.channel?.requests);
@@ -90,33 +91,13 @@ impl RowState {
         }
     }
 
-    /// The outcome of the row, and why it has no estimate.
-    pub(super) fn outcome(
-        &self,
-        has_estimate: bool,
-        has_workers: bool,
-    ) -> (RowOutcome, Option<String>) {
-        match &self.given_up {
-            Some((outcome, reason)) => (*outcome, Some(reason.clone())),
-            None if has_estimate => (RowOutcome::Measured, None),
-            None if !has_workers => {
-                let reason = "the run ended before its first repetition".to_owned();
-                (RowOutcome::Skipped, Some(reason))
-            }
-            None => {
-                let reason = "no repetition had enough undisturbed batches".to_owned();
-                (RowOutcome::Unmeasurable, Some(reason))
-            }
-        }
-    }
-
     /// The file that its workers worked on, as all of them reported it.
     fn file(&self, workers: &[EvaluatedWorker<'_>]) -> Option<FileSummary> {
         let files = workers.iter().filter_map(|worker| worker.disturbance()?.file);
         let file = files.reduce(FileObservation::merged_with)?;
-        let (filesystem, backing) = file_system(file.filesystem);
+        let FileSystem { name, backing } = file_system(file.filesystem);
         Some(FileSummary {
-            filesystem,
+            filesystem: name,
             backing: backing.text().to_owned(),
             cold: file.cold,
             pages: file.pages,

@@ -18,12 +18,33 @@ pub(super) struct RowState {
     pub(super) workers: Vec<WorkerEntry>,
     /// Its experiments with a study's method, by number. They are separate, since no figure of the
     /// row depends on them.
-    pub(super) experiments: Vec<(u32, WorkerOutcome)>,
+    pub(super) experiments: Vec<ExperimentEntry>,
     pub(super) count: Option<CallCount>,
     pub(super) not_counted: Option<String>,
     pub(super) monitor: Option<MonitorSummary>,
-    pub(super) given_up: Option<(RowOutcome, String)>,
+    pub(super) given_up: Option<GivenUp>,
     pub(super) converged: Option<bool>,
+}
+
+/// Why no further worker of a row is measured.
+#[derive(Clone, Debug)]
+pub(super) struct GivenUp {
+    pub(super) outcome: RowOutcome,
+    pub(super) reason: String,
+}
+
+/// How the measurement of a row ended.
+pub(super) struct RowEnd {
+    pub(super) outcome: RowOutcome,
+    /// Why it has no estimate.
+    pub(super) reason: Option<String>,
+}
+
+/// An experiment with a study's method, and its outcome.
+#[derive(Clone, Debug)]
+pub(super) struct ExperimentEntry {
+    pub(super) number: u32,
+    pub(super) outcome: WorkerOutcome,
 }
 
 /// A worker and its outcome.
@@ -80,6 +101,23 @@ impl RunContext<'_> {
 }
 
 impl RowState {
+    /// How the measurement of the row ended.
+    pub(super) fn end(&self, has_estimate: bool, has_workers: bool) -> RowEnd {
+        let without_estimate =
+            |outcome, reason: &str| RowEnd { outcome, reason: Some(reason.to_owned()) };
+        match &self.given_up {
+            Some(GivenUp { outcome, reason }) => without_estimate(*outcome, reason),
+            None if has_estimate => RowEnd { outcome: RowOutcome::Measured, reason: None },
+            None if !has_workers => {
+                without_estimate(RowOutcome::Skipped, "the run ended before its first repetition")
+            }
+            None => without_estimate(
+                RowOutcome::Unmeasurable,
+                "no repetition had enough undisturbed batches",
+            ),
+        }
+    }
+
     pub(super) fn new(planned: PlannedRow) -> Self {
         Self {
             planned,

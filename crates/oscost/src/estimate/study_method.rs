@@ -11,7 +11,7 @@ use oscost_model::study_method::{
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample};
 
-use super::row_state::RowState;
+use super::row_state::{ExperimentEntry, GivenUp, RowState};
 use super::worker::in_unit;
 use oscost_stats::moments;
 
@@ -53,7 +53,7 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     if state.planned.workload.is_some() {
         return Err("a program is run as a whole: its trials are the figures of a study".to_owned());
     }
-    if let Some((outcome, reason)) = &state.given_up {
+    if let Some(GivenUp { outcome, reason }) = &state.given_up {
         return Err(format!("the row is {}: {reason}", outcome.text()));
     }
     if state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::T) {
@@ -61,7 +61,7 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     }
     let mut found: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
     let mut lost = None;
-    for (number, outcome) in &state.experiments {
+    for ExperimentEntry { number, outcome } in &state.experiments {
         // A lost experiment may have been repeated: only the last outcome counts.
         lost = match outcome {
             WorkerOutcome::Sampled { samples, .. } => {

@@ -8,48 +8,66 @@ use oscost_model::program::{MetricValue, Trial, Workload};
 use oscost_model::record::{
     Calls, DisturbanceSummary, Estimate, Metric, Repetition, Row, RowOutcome,
 };
+use oscost_model::unit::Unit;
 
 use super::metrics::estimate_values;
-use super::row_state::{RowState, RunContext, WorkerEntry};
+use super::row_state::{RowEnd, RowState, RunContext, WorkerEntry};
 use super::study_method;
 
-/// The values of trials by metric, in the order in which a workload has them.
-pub(super) fn values(workload: &Workload, trials: &[&Trial]) -> Vec<(MetricValue, Vec<f64>)> {
+/// The values of a metric in several trials.
+struct MetricValues {
+    name: String,
+    unit: Unit,
+    values: Vec<f64>,
+}
+
+/// The values of trials by metric.
+fn values(workload: &Workload, trials: &[&Trial]) -> Vec<MetricValues> {
     let each: Vec<Vec<MetricValue>> = trials.iter().map(|trial| workload.metrics(trial)).collect();
     let Some(first) = each.first() else { return Vec::new() };
-    let of = |metric: &MetricValue| {
-        let values = each.iter().flatten().filter(|(name, ..)| *name == metric.0);
-        (metric.clone(), values.map(|(.., value)| *value).collect())
+    let of = |MetricValue { name, unit, .. }: &MetricValue| {
+        let values = each.iter().flatten().filter(|it| it.name == *name).map(|it| it.value);
+        MetricValues { name: name.clone(), unit: *unit, values: values.collect() }
     };
     first.iter().map(of).collect()
 }
 
-/// The trials of the rounds, each with its worker; `None` for a lost one.
-pub(super) fn counted_trials(state: &RowState) -> Vec<(&WorkerEntry, Option<&Trial>)> {
+/// A trial of a round.
+pub(super) struct CountedTrial<'a> {
+    pub(super) worker: &'a WorkerEntry,
+    /// `None` if it was lost.
+    pub(super) trial: Option<&'a Trial>,
+}
+
+/// The trials of the rounds.
+pub(super) fn counted_trials(state: &RowState) -> Vec<CountedTrial<'_>> {
     let rounds = state.workers.iter().filter(|worker| matches!(worker.phase, Phase::Round(_)));
-    let trials = rounds.map(|worker| match &worker.outcome {
-        WorkerOutcome::Trial(trial) => (worker, Some(trial.as_ref())),
-        WorkerOutcome::Sampled { .. } | WorkerOutcome::Lost { .. } => (worker, None),
+    let trials = rounds.map(|worker| {
+        let trial = match &worker.outcome {
+            WorkerOutcome::Trial(trial) => Some(trial.as_ref()),
+            WorkerOutcome::Sampled { .. } | WorkerOutcome::Lost { .. } => None,
+        };
+        CountedTrial { worker, trial }
     });
     trials.collect()
 }
 
 /// The row of a workload.
 pub(super) fn row(state: &RowState, workload: &Workload, shared: RunContext<'_>) -> Row {
-    let workers = counted_trials(state);
-    let trials: Vec<&Trial> = workers.iter().filter_map(|(_, trial)| *trial).collect();
-    let found: BTreeMap<String, Metric> = values(workload, &trials)
+    let counted = counted_trials(state);
+    let trials: Vec<&Trial> = counted.iter().filter_map(|it| it.trial).collect();
+    let metrics: BTreeMap<String, Metric> = values(workload, &trials)
         .into_iter()
-        .filter_map(|((name, unit, _), values)| {
+        .filter_map(|MetricValues { name, unit, values }| {
             let estimate = estimate_values(&values, shared.nominal)?;
             Some((name, Metric { unit, better: unit.better(), estimate }))
         })
         .collect();
-    let primary = found.get(&workload.primary).map(|metric| metric.estimate.clone());
-    let (outcome, reason) = state.outcome(primary.is_some(), !workers.is_empty());
+    let primary = metrics.get(&workload.primary).map(|metric| metric.estimate.clone());
+    let RowEnd { outcome, reason } = state.end(primary.is_some(), !counted.is_empty());
     let estimate = primary.filter(|_| outcome == RowOutcome::Measured);
     let definition = &state.planned.definition;
-    let lost = workers.iter().filter(|(_, trial)| trial.is_none()).count();
+    let lost = counted.iter().filter(|it| it.trial.is_none()).count();
     let mut flags = Vec::new();
     if estimate.as_ref().is_some_and(|it| it.ci95.is_none()) {
         flags.push("FEW_REPETITIONS".to_owned());
@@ -73,8 +91,8 @@ pub(super) fn row(state: &RowState, workload: &Workload, shared: RunContext<'_>)
         better: definition.unit.better(),
         estimate: estimate
             .map(|estimate| Estimate { converged: state.converged.unwrap_or(false), ..estimate }),
-        metrics: found,
-        repetitions: workers.iter().map(|worker| repetition(worker, workload)).collect(),
+        metrics,
+        repetitions: counted.iter().map(|it| repetition(it, workload)).collect(),
         calls: state.count.as_ref().map(calls),
         monitor: state.monitor.clone(),
         floor: None,
@@ -117,14 +135,15 @@ fn calls(count: &CallCount) -> Calls {
     }
 }
 
-fn repetition((worker, trial): &(&WorkerEntry, Option<&Trial>), workload: &Workload) -> Repetition {
+fn repetition(counted: &CountedTrial<'_>, workload: &Workload) -> Repetition {
+    let CountedTrial { worker, trial } = counted;
     let round = match worker.phase {
         Phase::Round(round) | Phase::Rehearsal(round) => round,
         Phase::Before | Phase::After | Phase::StudyMethod(_) => 0,
     };
     let metrics = trial.map(|trial| workload.metrics(trial)).unwrap_or_default();
-    let value = metrics.into_iter().find(|(name, ..)| *name == workload.primary);
-    let value = value.map(|(.., value)| value);
+    let primary = metrics.into_iter().find(|metric| metric.name == workload.primary);
+    let value = primary.map(|metric| metric.value);
     let reason = match &worker.outcome {
         WorkerOutcome::Lost { reason, .. } => Some(reason.clone()),
         WorkerOutcome::Trial(_) | WorkerOutcome::Sampled { .. } => None,

@@ -8,6 +8,7 @@ use oscost_model::treatment::AttachedTreatment;
 
 use super::error::RunError;
 use super::job::JobFailure;
+use super::monitor_verification::TimedOps;
 use super::state::Run;
 
 /// When a treatment is attached.
@@ -35,7 +36,7 @@ impl Run<'_> {
         self.attach(&due)
     }
 
-    /// Detaches them, and verifies the monitor's report.
+    /// Detaches the treatments of a job, and verifies the monitor's report.
     pub(super) fn detach_after_run(&mut self, job: Option<u64>) -> Result<(), RunError> {
         let Some(id) = job.filter(|id| self.workers.attached.contains(id)) else {
             return Ok(());
@@ -43,7 +44,8 @@ impl Run<'_> {
         let report = self.workers.detach(id)?;
         let rows: Vec<usize> =
             (0..self.rows.len()).filter(|&row| !self.rows[row].given_up).collect();
-        let timed: Vec<_> = rows.iter().map(|&row| (row, self.rows[row].timed_ops)).collect();
+        let timed_ops = |&row: &usize| TimedOps { row, ops: self.rows[row].timed_ops };
+        let timed: Vec<TimedOps> = rows.iter().map(timed_ops).collect();
         match self.verify_timed_rows(&timed, std::slice::from_ref(&report)) {
             Ok(()) => self.verify_counted_rows(&rows, &report),
             Err(failure) => rows.into_iter().for_each(|row| self.give_up(row, failure.clone())),
@@ -81,7 +83,8 @@ impl Run<'_> {
                     return Ok(Err(failure));
                 }
                 Ok(done.and_then(|result| {
-                    self.verify_timed_rows(&[(row, ops(&result))], &[report])?;
+                    let timed = TimedOps { row, ops: ops(&result) };
+                    self.verify_timed_rows(&[timed], &[report])?;
                     Ok(result)
                 }))
             }

@@ -61,21 +61,8 @@ pub(super) fn counting_spec(
     clock: Calibration,
     timeout_ms: u64,
 ) -> WorkerSpec {
-    WorkerSpec {
-        subject: Subject::Case(case),
-        seed: 0,
-        cpu,
-        clock,
-        arms: 1,
-        treatments: Vec::new(),
-        toggled: false,
-        forked: false,
-        workers: 1,
-        remote_end: None,
-        peer_cpu: None,
-        task: Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS },
-        timeout_ms,
-    }
+    let task = Task::Count { warm_ops: WARM_OPS, ops: MIN_COUNTED_OPS };
+    WorkerSpec { cpu, ..WorkerSpec::new(Subject::Case(case), task, clock, timeout_ms) }
 }
 
 /// The number of counted ops of a row. Where several ops share a call, it is a multiple of their

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::clock::{Calibration, ClockKind, SyncedCalibration};
 use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
 use oscost_model::worker::{BatchPlan, Subject, Task, WorkerSpec};
@@ -69,7 +69,7 @@ impl Run<'_> {
         self.emit(Entry::CpuChosen { machine: machine.to_owned(), probe, cpu });
         for kind in clocks {
             match self.workers.calibrate(self.cpu, kind)? {
-                Ok((calibration, sync)) => {
+                Ok(SyncedCalibration { calibration, sync }) => {
                     self.clock = Some(calibration);
                     let machine = machine.to_owned();
                     self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
@@ -116,7 +116,9 @@ impl Run<'_> {
     /// Calibrates the same clock again: the long baseline between the two gives its rate.
     pub(super) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
         let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
-        if let Ok((calibration, sync)) = self.workers.calibrate(self.cpu, kind)? {
+        if let Ok(SyncedCalibration { calibration, sync }) =
+            self.workers.calibrate(self.cpu, kind)?
+        {
             let (machine, rejected_clocks) = (machine.to_owned(), Vec::new());
             self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
         }
@@ -144,21 +146,16 @@ impl Run<'_> {
         };
         let planned = &self.rows[row].planned;
         let setup_ms = planned.definition.setup_ms(&planned.case.point);
+        let subject = Subject::Case(planned.case.clone());
+        // The clock is calibrated before any row is measured.
+        let clock = self.clock.unwrap_or(NO_CLOCK);
+        let timeout_ms = WORKER_GRACE_MS + 5 * expected_ms + setup_ms;
         WorkerSpec {
-            subject: Subject::Case(self.rows[row].planned.case.clone()),
             seed: self.order.worker_seed(),
             cpu: self.cpu,
-            // The clock is calibrated before any row is measured.
-            clock: self.clock.unwrap_or(NO_CLOCK),
-            arms: 1,
-            treatments: vec![self.rows[row].treatments.applied.clone()],
-            toggled: false,
-            forked: false,
-            workers: 1,
-            remote_end: None,
             peer_cpu: self.peer_cpu,
-            task,
-            timeout_ms: WORKER_GRACE_MS + 5 * expected_ms + setup_ms,
+            treatments: vec![self.rows[row].treatments.applied.clone()],
+            ..WorkerSpec::new(subject, task, clock, timeout_ms)
         }
     }
 }

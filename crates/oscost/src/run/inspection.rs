@@ -13,7 +13,7 @@ use super::call_count::counting_spec;
 use super::cpu_survey::{NO_CLOCK, quietest, usable_clocks};
 use super::error::RunError;
 use super::job::JobFailure;
-use super::workers::{PeerLocation, Workers};
+use super::workers::{PeerLocation, WatchedProbe, Workers};
 use crate::hosts::{HostError, Session};
 
 /// The number of CPUs that are probed: enough to describe a large machine.
@@ -44,14 +44,13 @@ pub fn inspect_machine(
     let (clock, cpus) = clock_and_cpus(session);
     let mut workers = Workers::new(session);
     let no_cpu = |failure: JobFailure| RunError::NoCpu(failure.reason);
-    let (mut probe, mut activity) =
-        workers.watched_probe(&cpus, clock, spin, excluded_pids)?.map_err(no_cpu)?;
-    let pinned = !probe.is_empty();
+    let mut watched = workers.watched_probe(&cpus, clock, spin, excluded_pids)?.map_err(no_cpu)?;
+    let pinned = !watched.cpus.is_empty();
     if !pinned {
         // A sandbox may refuse sched_setaffinity(2).
-        (probe, activity) =
-            workers.watched_probe(&[], clock, spin, excluded_pids)?.map_err(no_cpu)?;
+        watched = workers.watched_probe(&[], clock, spin, excluded_pids)?.map_err(no_cpu)?;
     }
+    let WatchedProbe { cpus: probe, activity } = watched;
     let quietest = quietest(&probe).map(|probe| probe.cpu);
     let Some(cpu) = quietest else { return Err(RunError::NoCpu("any CPU".to_owned())) };
     let cpu = pinned.then_some(cpu);
@@ -63,17 +62,27 @@ pub fn inspect_machine(
     Ok(MachineInspection { probe, cpu, activity, uncountable_reason })
 }
 
-/// How fast core and counter of the last CPU run: a spin of 50 ms and a calibration.
-pub fn clock_rates(
-    session: &mut dyn Session,
-) -> Result<(Option<CpuProbe>, Option<Calibration>), HostError> {
+/// How fast core and counter of a CPU run.
+#[derive(Clone, Debug, Default)]
+pub struct ClockInspection {
+    /// A spin on the CPU; `None` if it failed.
+    pub probe: Option<CpuProbe>,
+    /// The calibration of its best clock; `None` if it failed.
+    pub calibration: Option<Calibration>,
+}
+
+/// Inspects core and counter of the last CPU: a spin of 50 ms and a calibration.
+pub fn inspect_clock(session: &mut dyn Session) -> Result<ClockInspection, HostError> {
     const SPIN: Duration = Duration::from_millis(50);
     let (clock, cpus) = clock_and_cpus(session);
     let last = cpus.last().copied();
     let mut workers = Workers::new(session);
     let probe = workers.probe(last.as_slice(), clock, SPIN)?.unwrap_or_default();
     let calibration = workers.calibrate(probe.first().and(last), clock)?.ok();
-    Ok((probe.into_iter().next(), calibration.map(|(calibration, _)| calibration)))
+    Ok(ClockInspection {
+        probe: probe.into_iter().next(),
+        calibration: calibration.map(|it| it.calibration),
+    })
 }
 
 /// The best clock, and the available CPUs.

@@ -15,6 +15,7 @@ use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
 use super::call_count::{WARM_OPS, counted_ops};
+use super::cpu_survey::NO_CLOCK;
 use super::error::{RunEnd, RunError};
 use super::job::{JobFailure, job_failure};
 use super::observer::Observer;
@@ -207,32 +208,19 @@ impl Run<'_> {
 
     fn spec(&self, row: usize, task: Task) -> Box<WorkerSpec> {
         // The overhead of an empty window is measured by the calibration; workers do not use it.
-        let clock = Calibration {
-            kind: ClockKind::Instructions,
-            ticks_per_ns: 1.0,
-            quantum_ticks: 1.0,
-            inside_ticks: 0.0,
-            pair_ticks: 0.0,
+        let clock = Calibration { kind: ClockKind::Instructions, ..NO_CLOCK };
+        let timeout_ms = match task {
+            Task::Count { .. } => COUNT_TIMEOUT_MS,
+            _ => WORKER_TIMEOUT_MS,
         };
+        let subject = Subject::Case(self.request.rows[row].case.clone());
         Box::new(WorkerSpec {
-            subject: Subject::Case(self.request.rows[row].case.clone()),
             seed: SEED,
             cpu: Some(CPU),
-            clock,
-            arms: 1,
             treatments: vec![self.request.treatments[row].applied.clone()],
-            toggled: false,
             // A treated process is forked, so the untreated one must be too.
             forked: self.is_treated(),
-            workers: 1,
-            remote_end: None,
-            peer_cpu: None,
-            timeout_ms: if matches!(task, Task::Count { .. }) {
-                COUNT_TIMEOUT_MS
-            } else {
-                WORKER_TIMEOUT_MS
-            },
-            task,
+            ..WorkerSpec::new(subject, task, clock, timeout_ms)
         })
     }
 

@@ -60,17 +60,7 @@ mod tests {
     use oscost_model::clock::ClockKind;
 
     use super::*;
-
-    fn pilot(mode: Mode, iterations: u64) -> BatchPlan {
-        BatchPlan {
-            mode,
-            iterations,
-            unroll_factors: vec![1],
-            groups: 21,
-            batch_ns: 5e4,
-            coarse_clock: false,
-        }
-    }
+    use crate::run::test_pilot::pilot;
 
     #[test]
     fn samples_show_the_cost_of_an_iteration_and_its_ops() {

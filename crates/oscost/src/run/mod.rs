@@ -24,13 +24,15 @@ mod row;
 mod state;
 mod stopping;
 mod study_method;
+#[cfg(test)]
+mod test_pilot;
 mod trials;
 mod workers;
 
 pub use call_count::{CaseCallCount, count_calls};
 pub use comparison::{ComparisonPlan, PairCount};
 pub use error::{RunEnd, RunError};
-pub use inspection::{MachineInspection, clock_rates, inspect_machine};
+pub use inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
 pub use instruction_count::{InstructionCountRequest, Machines, count_instructions, machine_id};
 pub use lock::{
     Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
@@ -83,12 +85,10 @@ pub fn run_with_peer(
     }
     let servers = peer.map(|Peer { session, machine, tracers, bind, cpu }| {
         observer.observe(&Entry::MachineDescribed { machine: Box::new(machine.clone()), tracers });
-        (PeerServers::new(session, bind), machine.id, cpu)
+        let requested = RequestedPeer { machine: machine.id, cpu };
+        (PeerServers::new(session, bind), requested)
     });
-    let (servers, peer) = match servers {
-        Some((servers, machine, cpu)) => (Some(servers), Some((machine, cpu))),
-        None => (None, None),
-    };
+    let (servers, peer) = servers.unzip();
     let mut run = Run {
         workers: Workers::new(session).with_peer(servers),
         requested_cpu: request.requested_cpu,
@@ -120,6 +120,13 @@ pub fn run_with_peer(
     Ok(end)
 }
 
+/// The remote peer as requested.
+struct RequestedPeer {
+    /// The id of its machine.
+    machine: String,
+    cpu: Option<u32>,
+}
+
 impl Run<'_> {
     fn end(&mut self, complete: bool) {
         let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
@@ -130,13 +137,13 @@ impl Run<'_> {
         &mut self,
         request: &Request,
         machine: &str,
-        peer: Option<(String, Option<u32>)>,
+        peer: Option<RequestedPeer>,
     ) -> Result<(), RunError> {
         let is_plain = request.comparison.is_none();
         let clocks =
             if is_plain { self.attach_for_run(AttachPhase::BeforeClocks)? } else { Ok(None) };
         self.survey_cpus(request, machine)?;
-        if let Some((machine, cpu)) = &peer {
+        if let Some(RequestedPeer { machine, cpu }) = &peer {
             self.survey_peer_cpus(machine, *cpu)?;
         }
         self.emit(Entry::Planned { rows: request.rows.clone(), timers: request.timers.clone() });

@@ -18,6 +18,13 @@ use super::state::Run;
 /// failed.
 pub(super) type MonitorResult = Result<Option<MonitorReport>, String>;
 
+/// How many ops of a row were timed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedOps {
+    pub(super) row: usize,
+    pub(super) ops: u64,
+}
+
 /// Whether a monitor that reports its calls is among the attached treatments.
 pub(super) fn has_reporting_monitor(attached: &[AttachedTreatment]) -> bool {
     attached.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }))
@@ -96,15 +103,16 @@ impl Run<'_> {
     /// The error says why none of them is valid.
     pub(super) fn verify_timed_rows(
         &mut self,
-        timed: &[(usize, u64)],
+        timed: &[TimedOps],
         results: &[MonitorResult],
     ) -> Result<(), JobFailure> {
-        let watched = |row: usize| has_reporting_monitor(&self.rows[row].treatments.attached);
-        let timed: Vec<_> = timed.iter().copied().filter(|(row, _)| watched(*row)).collect();
+        let is_monitored =
+            |it: &TimedOps| has_reporting_monitor(&self.rows[it.row].treatments.attached);
+        let timed: Vec<TimedOps> = timed.iter().copied().filter(is_monitored).collect();
         if timed.is_empty() {
             return Ok(());
         }
-        let calls = |&(row, ops): &(usize, u64)| {
+        let calls = |&TimedOps { row, ops }: &TimedOps| {
             let entries = self.rows[row].count.as_ref().map_or(0.0, CallCount::entries_per_op);
             entries * ops as f64
         };
@@ -113,7 +121,7 @@ impl Run<'_> {
         let reports = reports.map_err(|reason| void_row(&reason))?;
         verify_timed_ops(made, reports.iter().map(|report| report.calls).sum())
             .map_err(|reason| void_row(&reason))?;
-        for (row, _) in timed {
+        for TimedOps { row, .. } in timed {
             reports.iter().for_each(|report| self.emit_monitor_report(row, None, report));
         }
         Ok(())
@@ -125,13 +133,9 @@ impl Run<'_> {
         observed_calls: Option<u64>,
         report: &MonitorReport,
     ) {
-        let (profile, anomalies) = (report.profile_state.clone(), report.anomalies);
-        self.emit(Entry::MonitorReported {
-            row: row as u32,
-            observed_calls,
-            profile_state: profile,
-            anomalies,
-        });
+        let (profile_state, anomalies) = (report.profile_state.clone(), report.anomalies);
+        let row = row as u32;
+        self.emit(Entry::MonitorReported { row, observed_calls, profile_state, anomalies });
     }
 }
 

@@ -134,11 +134,10 @@ fn single_shot_plan(pilot: &BatchPlan, windows: u64, cost: IterationCost) -> Bat
         Mode::C | Mode::F => cost.window_ns,
         _ => cost.ns,
     };
-    let copies = vec![1];
     BatchPlan {
         mode,
         iterations: 1,
-        unroll_factors: copies,
+        unroll_factors: vec![1],
         groups: windows as u32,
         batch_ns,
         ..pilot.clone()

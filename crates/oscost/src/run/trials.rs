@@ -89,7 +89,7 @@ impl Run<'_> {
                 self.round_of_trials(set)?;
                 if set.done == 0 {
                     set.trial_count = self.trials_within(set.rows[0], share, started_at.elapsed());
-                    // The first pair lies before this, the last one behind the end.
+                    // The first pair is before this, the last one after the end.
                     set.started_at = Some(Instant::now());
                 }
                 set.done += 1;

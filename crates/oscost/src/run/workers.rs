@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use oscost_model::calls::CallCount;
-use oscost_model::clock::{Calibration, ClockKind, ClockSync};
+use oscost_model::clock::{ClockKind, SyncedCalibration};
 use oscost_model::journal::WorkerOutcome;
 use oscost_model::program::ProgramResult;
 use oscost_model::protocol::{CpuProbe, Event, Order};
@@ -61,8 +61,19 @@ impl Measurement {
     }
 }
 
-/// A CPU probe, and the system activity during it or why it is unknown.
-pub(super) type ProbeWithActivity = (Vec<CpuProbe>, Result<SystemActivity, String>);
+/// A probe of CPUs, and the activity of the system during it.
+pub(super) struct WatchedProbe {
+    pub(super) cpus: Vec<CpuProbe>,
+    /// The activity, or why it is unknown.
+    pub(super) activity: Result<SystemActivity, String>,
+}
+
+/// The last event of a worker whose peer may be on another machine.
+struct PeeredEvent {
+    event: Event,
+    /// The number of unauthorised connections to its peer.
+    unauthorised_connections: u64,
+}
 
 /// The jobs of a session.
 pub(super) struct Workers<'a> {
@@ -156,29 +167,33 @@ impl<'a> Workers<'a> {
         self.next(id, patience)
     }
 
-    /// Runs a worker, with a server on the peer's machine if it needs one; returns its last event
-    /// and the number of unauthorised connections.
+    /// Runs a worker, with a server on the peer's machine if it needs one.
     fn with_peer_server(
         &mut self,
         spec: WorkerSpec,
         peer: PeerLocation,
         run: impl FnOnce(&mut Self, WorkerSpec) -> Result<Event, HostError>,
-    ) -> JobResult<(Event, u64)> {
+    ) -> JobResult<PeeredEvent> {
+        let without_server = |event| PeeredEvent { event, unauthorised_connections: 0 };
         let Some(peer_servers) =
             self.peer_servers.as_mut().filter(|_| peer == PeerLocation::RemoteMachine)
         else {
-            return Ok(Ok((run(self, spec)?, 0)));
+            return Ok(Ok(without_server(run(self, spec)?)));
         };
         let server = match peer_servers.serve(&spec)? {
             Ok(server) => server,
             Err(ended) => return Ok(Err(ended)),
         };
         let event = run(self, WorkerSpec { remote_end: Some(server.end.clone()), ..spec })?;
-        let Some(peer_servers) = &mut self.peer_servers else { return Ok(Ok((event, 0))) };
+        let Some(peer_servers) = &mut self.peer_servers else {
+            return Ok(Ok(without_server(event)));
+        };
         let done =
             matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
         if done {
-            return Ok(peer_servers.finish(&server)?.map(|unauthorised| (event, unauthorised)));
+            return Ok(peer_servers
+                .finish(&server)?
+                .map(|unauthorised_connections| PeeredEvent { event, unauthorised_connections }));
         }
         let mut failure = job_failure(event);
         let server_failure = peer_servers.stop(&server)?;
@@ -195,7 +210,7 @@ impl<'a> Workers<'a> {
     pub(super) fn pilot(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<BatchPlan> {
         let result =
             self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, 1))?;
-        Ok(result.and_then(|(event, _)| match event {
+        Ok(result.and_then(|it| match it.event {
             Event::Piloted { plan, .. } => Ok(plan),
             other => Err(job_failure(other)),
         }))
@@ -213,7 +228,7 @@ impl<'a> Workers<'a> {
         };
         let result =
             self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, groups))?;
-        Ok(result.and_then(|(event, unauthorised)| match event {
+        Ok(result.and_then(|PeeredEvent { event, unauthorised_connections }| match event {
             Event::Sampled {
                 samples,
                 mut disturbance,
@@ -225,7 +240,7 @@ impl<'a> Workers<'a> {
                     (peer, &self.peer_servers)
                 {
                     let channel = disturbance.channel.get_or_insert_default();
-                    channel.unauthorised_connections += unauthorised;
+                    channel.unauthorised_connections += unauthorised_connections;
                     channel.peer_cpu = channel.peer_cpu.or(peer_servers.cpu);
                 }
                 Ok(Measurement {
@@ -245,7 +260,7 @@ impl<'a> Workers<'a> {
         let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
-            Event::ProgramExited { result: ran, .. } => Ok(*ran),
+            Event::ProgramExited { result, .. } => Ok(*result),
             other => Err(job_failure(other)),
         })
     }
@@ -258,7 +273,7 @@ impl<'a> Workers<'a> {
             workers.session.send(&Order::Count { id, spec: Box::new(spec) })?;
             workers.next(id, patience)
         })?;
-        Ok(result.and_then(|(event, _)| match event {
+        Ok(result.and_then(|it| match it.event {
             Event::Counted { count, .. } => Ok(*count),
             other => Err(job_failure(other)),
         }))
@@ -280,8 +295,8 @@ impl<'a> Workers<'a> {
         })
     }
 
-    /// Probes these CPUs between two readings of the system's activity. `except` are the tool's own
-    /// processes. The activity watcher sleeps while the probe spins, so that neither observes the
+    /// Probes these CPUs between two readings of the system's activity. `excluded_pids` are the
+    /// tool's own processes. The activity watcher sleeps while the probe spins, so that neither observes the
     /// other.
     pub(super) fn watched_probe(
         &mut self,
@@ -289,20 +304,22 @@ impl<'a> Workers<'a> {
         clock: ClockKind,
         spin: Duration,
         excluded_pids: &[u32],
-    ) -> JobResult<ProbeWithActivity> {
+    ) -> JobResult<WatchedProbe> {
         let id = self.id();
         self.session.send(&Order::Watch { id, excluded_pids: excluded_pids.to_vec() })?;
         match self.next(id, SUPERVISOR_GRACE)? {
             Event::Ready { .. } => {}
             // It reports at once, or why it cannot observe: the probe is useful alone.
             other => {
-                return Ok(self.probe(cpus, clock, spin)?.map(|probe| (probe, activity_of(other))));
+                let activity = activity_of(other);
+                let probe = self.probe(cpus, clock, spin)?;
+                return Ok(probe.map(|cpus| WatchedProbe { cpus, activity }));
             }
         }
         let probe = self.probe(cpus, clock, spin)?;
         self.session.send(&Order::Stop { id })?;
         let activity = activity_of(self.next(id, SUPERVISOR_GRACE)?);
-        Ok(probe.map(|probe| (probe, activity)))
+        Ok(probe.map(|cpus| WatchedProbe { cpus, activity }))
     }
 
     /// Calibrates a clock.
@@ -310,11 +327,13 @@ impl<'a> Workers<'a> {
         &mut self,
         cpu: Option<u32>,
         clock: ClockKind,
-    ) -> JobResult<(Calibration, ClockSync)> {
+    ) -> JobResult<SyncedCalibration> {
         let id = self.id();
         self.session.send(&Order::Calibrate { id, cpu, clock })?;
         Ok(match self.next(id, 2 * SUPERVISOR_GRACE)? {
-            Event::Calibrated { calibration, sync, .. } => Ok((calibration, sync)),
+            Event::Calibrated { calibration, sync, .. } => {
+                Ok(SyncedCalibration { calibration, sync })
+            }
             other => Err(job_failure(other)),
         })
     }
@@ -324,6 +343,6 @@ impl<'a> Workers<'a> {
 fn activity_of(event: Event) -> Result<SystemActivity, String> {
     match event {
         Event::Watched { activity, .. } => Ok(*activity),
-        peer => Err(job_failure(peer).reason),
+        other => Err(job_failure(other).reason),
     }
 }

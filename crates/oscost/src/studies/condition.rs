@@ -69,8 +69,23 @@ pub struct ConditionResult {
 /// The run levels of single-user mode, as `who -r` names them.
 const SINGLE_USER: [&str; 3] = ["S", "1", "rescue"];
 
+/// A condition, and whether it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgedCondition<'a> {
+    /// The condition.
+    pub condition: &'a Condition,
+    /// Whether it holds.
+    pub result: ConditionResult,
+}
+
+/// Judges conditions by the machine of a run.
+pub fn judge_all<'a>(conditions: &'a [Condition], record: &Record) -> Vec<JudgedCondition<'a>> {
+    let judged = |condition| JudgedCondition { condition, result: judge(condition, record) };
+    conditions.iter().map(judged).collect()
+}
+
 /// Whether a condition holds on the machine of a run.
-pub fn judge(condition: &Condition, record: &Record) -> ConditionResult {
+fn judge(condition: &Condition, record: &Record) -> ConditionResult {
     let found = |holds, why: &str| ConditionResult { holds, reason: why.to_owned() };
     let Some(machine) = record.machines.first() else {
         return found(Holds::Unknown, "the record has no machine");
@@ -159,16 +174,16 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
                     .to_owned(),
         },
         (Some(_), Some(false)) if fixed => {
-            let why = "the governor is `performance`, and the core does not boost".to_owned();
-            ConditionResult { holds: Holds::Yes, reason: why }
+            let reason = "the governor is `performance`, and the core does not boost".to_owned();
+            ConditionResult { holds: Holds::Yes, reason }
         }
         (Some(governor), boost) => {
             let boosts = if boost == Some(true) { ", and the core boosts" } else { "" };
-            let why = format!(
+            let reason = format!(
                 "the governor is `{governor}`{boosts}: `sudo cpupower frequency-set -g \
                  performance`, and 0 into /sys/devices/system/cpu/cpufreq/boost"
             );
-            ConditionResult { holds: Holds::No, reason: why }
+            ConditionResult { holds: Holds::No, reason }
         }
         (None, _) => ConditionResult {
             holds: Holds::Unknown,
@@ -188,10 +203,8 @@ mod tests {
         record
     }
 
-    fn found(record: &Record, kind: ConditionKind) -> (Holds, String) {
-        let ConditionResult { holds, reason: why } =
-            judge(&Condition { text: "any".to_owned(), kind }, record);
-        (holds, why)
+    fn result(record: &Record, kind: ConditionKind) -> ConditionResult {
+        judge(&Condition { text: "any".to_owned(), kind }, record)
     }
 
     #[test]
@@ -212,8 +225,8 @@ mod tests {
             (ConditionKind::Unoptimised, Holds::No, "code=plain"),
             (ConditionKind::Other, Holds::Unknown, "cannot be checked"),
         ] {
-            let (found, why) = found(&record, kind);
-            assert!(found == holds && why.contains(words), "{kind:?}: {found:?}: {why}");
+            let found = result(&record, kind);
+            assert!(found.holds == holds && found.reason.contains(words), "{kind:?}: {found:?}");
         }
         let scheduling = &mut record.machines[0].scheduling;
         scheduling.isolated_cpus = Some(vec![1]);
@@ -223,21 +236,21 @@ mod tests {
         for kind in
             [ConditionKind::SingleUser, ConditionKind::IsolatedCpu, ConditionKind::FixedFrequency]
         {
-            assert_eq!(found(&record, kind).0, Holds::Yes, "{kind:?}");
+            assert_eq!(result(&record, kind).holds, Holds::Yes, "{kind:?}");
         }
         record.machines[0].scheduling.boost = None;
-        assert_eq!(found(&record, ConditionKind::FixedFrequency).0, Holds::Unknown);
+        assert_eq!(result(&record, ConditionKind::FixedFrequency).holds, Holds::Unknown);
         record.results[0].target.cpu = Some(0);
-        assert!(found(&record, ConditionKind::IsolatedCpu).1.contains("--cpu 1"));
+        assert!(result(&record, ConditionKind::IsolatedCpu).reason.contains("--cpu 1"));
         let machine = &mut record.machines[0];
         (machine.scheduling.isolated_cpus, machine.scheduling.governor) = (None, None);
         machine.os.run_level = None;
         for kind in
             [ConditionKind::SingleUser, ConditionKind::IsolatedCpu, ConditionKind::FixedFrequency]
         {
-            assert_eq!(found(&record, kind).0, Holds::Unknown, "{kind:?}");
+            assert_eq!(result(&record, kind).holds, Holds::Unknown, "{kind:?}");
         }
         record.machines.clear();
-        assert_eq!(found(&record, ConditionKind::Alone).0, Holds::Unknown);
+        assert_eq!(result(&record, ConditionKind::Alone).holds, Holds::Unknown);
     }
 }

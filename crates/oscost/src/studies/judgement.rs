@@ -8,10 +8,10 @@ use oscost_stats::interval::{Interval, Nominal};
 use super::claim::{Claim, Criterion};
 use super::equal_added::{AddedCost, EqualAddedResult, equal_added};
 use super::published_result::{PublishedResult, published_result};
-use super::quantity::{Extreme, Measure, Quantity};
+use super::quantity::{Extreme, ExtremeRatio, Measure, Quantity};
 use super::rounds::{IntervalEstimate, Rounds};
 use super::study::Study;
-use super::unit::{ClockRates, UnitKind, base_unit};
+use super::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
 use super::verdict::{MIN_ROUNDS, Verdict, judge_bounds};
 
 /// A claim and the verdict on it.
@@ -48,20 +48,20 @@ pub(super) fn judge<'a>(
     cases: &[CaseRows<'_>],
     void: bool,
 ) -> JudgedClaim<'a> {
-    let then = published_result(study, claim);
+    let published = published_result(study, claim);
     let mut judged = match &claim.criterion {
         Criterion::Within(_) => JudgedClaim {
             claim,
             verdict: Verdict::Undecided("it is a claim on one target".to_owned()),
             added: None,
             values: vec![],
-            published: then,
+            published,
         },
         Criterion::EqualAdded => {
             let added: Vec<BTreeMap<u32, f64>> =
                 cases.iter().map(|case| added_by_round(case.sides)).collect();
             let EqualAddedResult { verdict, added, each } = equal_added(&added);
-            JudgedClaim { claim, verdict, added, values: each, published: then }
+            JudgedClaim { claim, verdict, added, values: each, published }
         }
         Criterion::Ratio { min, max } => {
             let ratio = |case: &CaseRows<'_>| {
@@ -71,7 +71,7 @@ pub(super) fn judge<'a>(
             };
             let each: Vec<Option<IntervalEstimate>> = cases.iter().map(ratio).collect();
             let verdict = judge_bounds(&each, Interval { lo: *min, hi: *max });
-            JudgedClaim { claim, verdict, added: None, values: each, published: then }
+            JudgedClaim { claim, verdict, added: None, values: each, published }
         }
     };
     if void {
@@ -109,7 +109,7 @@ impl RunFigures<'_> {
 
     /// The value of a quantity; of an extreme, that of the extreme ratio.
     fn value(&self, quantity: &Quantity) -> Option<IntervalEstimate> {
-        let Some((extreme, ratios)) = quantity.measure.ratios() else {
+        let Some(ExtremeRatio { extreme, ratios }) = quantity.measure.extreme_ratio() else {
             return self.estimate(&quantity.measure, self.nominal);
         };
         let estimates: Option<Vec<IntervalEstimate>> =
@@ -136,7 +136,7 @@ pub(super) fn judge_single_target<'a>(
     let parts: Vec<(&Quantity, Measure)> = quantities
         .iter()
         .flat_map(|quantity| {
-            let ratios = quantity.measure.ratios().map(|(_, ratios)| ratios);
+            let ratios = quantity.measure.extreme_ratio().map(|it| it.ratios);
             let ratios = ratios.unwrap_or_else(|| vec![quantity.measure.clone()]);
             ratios.into_iter().map(move |part| (quantity, part))
         })
@@ -156,7 +156,7 @@ pub(super) fn judge_single_target<'a>(
     } else if parts.iter().all(holds) {
         Verdict::Holds
     } else {
-        Verdict::Undecided(why_undecided(run, quantities, &each, parts.len()))
+        Verdict::Undecided(undecided_reason(run, quantities, &each, parts.len()))
     };
     JudgedClaim {
         claim,
@@ -167,7 +167,7 @@ pub(super) fn judge_single_target<'a>(
     }
 }
 
-fn why_undecided(
+fn undecided_reason(
     run: &RunFigures<'_>,
     quantities: &[Quantity],
     each: &[Option<IntervalEstimate>],
@@ -199,7 +199,7 @@ fn added_by_round(sides: [Option<&Row>; 2]) -> BTreeMap<u32, f64> {
     let of = |row: Option<&Row>| -> BTreeMap<u32, f64> {
         let measured = row.filter(|row| row.outcome == RowOutcome::Measured);
         let workers = measured.iter().flat_map(|row| {
-            let (kind, size) = base_unit(row.unit);
+            let BaseUnit { kind, size } = base_unit(row.unit);
             let ns = (kind == UnitKind::Time).then_some(size);
             row.repetitions
                 .iter()

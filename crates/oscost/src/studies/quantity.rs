@@ -29,11 +29,11 @@ pub enum Measure {
     FromMean(Vec<String>),
     /// The exponent with which the figure grows with the number: the slope of the regression line
     /// of their logarithms.
-    Exponent(Vec<(u64, String)>),
+    Exponent(Vec<SeriesPoint>),
     /// The growth of the figure for some steps of the number: the slope of the regression line.
     Slope {
         /// The rows, each with its number.
-        points: Vec<(u64, String)>,
+        points: Vec<SeriesPoint>,
         /// The steps of the number.
         per: u64,
         /// The unit of the result.
@@ -42,9 +42,27 @@ pub enum Measure {
     /// The smallest number whose figure reaches [`NEAR_LARGEST`] of the largest: above it there is
     /// nothing left to gain, and the curve may even fall, for example where messages outgrow a
     /// cache.
-    Saturation(Vec<(u64, String)>),
+    Saturation(Vec<SeriesPoint>),
     /// The counted system calls of an op.
     Calls(String),
+}
+
+/// A row of a series: its number on the series' axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesPoint {
+    /// The number.
+    pub number: u64,
+    /// The key of the row.
+    pub key: String,
+}
+
+/// The largest or the smallest of some ratios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExtremeRatio {
+    /// Which of the two.
+    pub extreme: Extreme,
+    /// The ratios.
+    pub ratios: Vec<Measure>,
 }
 
 /// Which of several ratios is the result.
@@ -72,7 +90,7 @@ impl Measure {
             Measure::Gap(lower, upper) => lower.iter().chain(upper).map(String::as_str).collect(),
             Measure::Exponent(points)
             | Measure::Saturation(points)
-            | Measure::Slope { points, .. } => points.iter().map(|(_, key)| key.as_str()).collect(),
+            | Measure::Slope { points, .. } => points.iter().map(|it| it.key.as_str()).collect(),
             Measure::Calls(key) => vec![key],
         }
     }
@@ -84,8 +102,8 @@ impl Measure {
         const MIN_POINTS: usize = 3;
         match self {
             Measure::Saturation(points) => {
-                let measured = points.iter().filter(|(_, key)| has_figure(key)).cloned();
-                let measured: Vec<(u64, String)> = measured.collect();
+                let measured = points.iter().filter(|it| has_figure(&it.key)).cloned();
+                let measured: Vec<SeriesPoint> = measured.collect();
                 if measured.len() < MIN_POINTS {
                     self.clone()
                 } else {
@@ -101,20 +119,22 @@ impl Measure {
         matches!(self, Measure::Calls(_))
     }
 
-    /// The ratios of which it is the largest or the smallest. The extreme of noisy figures exceeds
-    /// the extreme of the true values, however many rounds there are: so each of these ratios is
-    /// compared with the bounds by itself.
-    pub fn ratios(&self) -> Option<(Extreme, Vec<Measure>)> {
+    /// The ratios of which it is the largest or the smallest, if it is one. The extreme of noisy
+    /// figures exceeds the extreme of the true values, however many rounds there are: so each of
+    /// these ratios is compared with the bounds by itself.
+    pub fn extreme_ratio(&self) -> Option<ExtremeRatio> {
         let ratio = |of: &String, over: &String| Measure::Ratio(of.clone(), over.clone());
         match self {
             Measure::Spread(keys) => {
                 let pairs = keys.iter().flat_map(|of| keys.iter().map(move |over| (of, over)));
                 let pairs = pairs.filter(|(of, over)| of != over);
-                Some((Extreme::Largest, pairs.map(|(of, over)| ratio(of, over)).collect()))
+                let ratios = pairs.map(|(of, over)| ratio(of, over)).collect();
+                Some(ExtremeRatio { extreme: Extreme::Largest, ratios })
             }
             Measure::Gap(lower, upper) => {
                 let pairs = upper.iter().flat_map(|of| lower.iter().map(move |over| (of, over)));
-                Some((Extreme::Smallest, pairs.map(|(of, over)| ratio(of, over)).collect()))
+                let ratios = pairs.map(|(of, over)| ratio(of, over)).collect();
+                Some(ExtremeRatio { extreme: Extreme::Smallest, ratios })
             }
             _ => None,
         }
@@ -126,8 +146,8 @@ impl Measure {
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, rates: ClockRates) -> Option<f64> {
         let above_0 = |key: &String| of(key).filter(|figure| *figure > 0.0);
         let all = |keys: &[String]| -> Option<Vec<f64>> { keys.iter().map(above_0).collect() };
-        let curve = |points: &[(u64, String)]| -> Option<Vec<(f64, f64)>> {
-            points.iter().map(|(number, key)| Some((*number as f64, of(key)?))).collect()
+        let curve = |points: &[SeriesPoint]| -> Option<Vec<(f64, f64)>> {
+            points.iter().map(|it| Some((it.number as f64, of(&it.key)?))).collect()
         };
         let value = match self {
             Measure::Ratio(one, other) => above_0(one)? / above_0(other)?,
@@ -164,12 +184,12 @@ impl Measure {
 impl Quantity {
     /// Whether all of an interval lies within the bounds.
     pub fn holds(&self, it: &Interval) -> bool {
-        self.min.is_none_or(|least| least <= it.lo) && self.max.is_none_or(|most| it.hi <= most)
+        self.min.is_none_or(|min| min <= it.lo) && self.max.is_none_or(|max| it.hi <= max)
     }
 
     /// Whether all of an interval lies outside the bounds.
     pub fn fails(&self, it: &Interval) -> bool {
-        self.min.is_some_and(|least| it.hi < least) || self.max.is_some_and(|most| most < it.lo)
+        self.min.is_some_and(|min| it.hi < min) || self.max.is_some_and(|max| max < it.lo)
     }
 }
 
@@ -204,8 +224,9 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn curve(points: &[(u64, &str)]) -> Vec<(u64, String)> {
-        points.iter().map(|(number, key)| (*number, (*key).to_owned())).collect()
+    fn curve(points: &[(u64, &str)]) -> Vec<SeriesPoint> {
+        let point = |&(number, key): &(u64, &str)| SeriesPoint { number, key: key.to_owned() };
+        points.iter().map(point).collect()
     }
 
     #[test]
@@ -242,13 +263,13 @@ mod tests {
     #[test]
     fn extremes_consist_of_ratios_and_ratios_of_positive_figures() {
         let three = Measure::Spread(keys(&["a", "b", "c"]));
-        let (extreme, ratios) = three.ratios().unwrap();
-        assert_eq!((extreme, ratios.len()), (Extreme::Largest, 6));
-        let (extreme, ratios) = Measure::Gap(keys(&["a"]), keys(&["b", "c"])).ratios().unwrap();
-        assert_eq!(extreme, Extreme::Smallest);
+        let largest = three.extreme_ratio().unwrap();
+        assert_eq!((largest.extreme, largest.ratios.len()), (Extreme::Largest, 6));
+        let gap = Measure::Gap(keys(&["a"]), keys(&["b", "c"])).extreme_ratio().unwrap();
+        assert_eq!(gap.extreme, Extreme::Smallest);
         let expected =
             [Measure::Ratio("b".into(), "a".into()), Measure::Ratio("c".into(), "a".into())];
-        assert_eq!(ratios, expected);
+        assert_eq!(gap.ratios, expected);
         let figures = [("a", -1.0), ("b", -2.0), ("c", 3.0)];
         for measure in [
             three,

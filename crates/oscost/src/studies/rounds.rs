@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use oscost_model::record::{Row, RowOutcome};
 
 use super::study::TableRow;
-use super::unit::base_unit;
+use super::unit::{BaseUnit, base_unit};
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
@@ -37,11 +37,10 @@ impl Rounds {
         if measured.outcome != RowOutcome::Measured || is_other_metric {
             return;
         }
-        let (key, row) = (row.key(), measured);
-        let (_, one) = base_unit(row.unit);
-        let workers = row.repetitions.iter();
-        let values = workers.filter_map(|worker| Some((worker.round, worker.value? * one)));
-        self.0.insert(key, values.collect());
+        let BaseUnit { size, .. } = base_unit(measured.unit);
+        let workers = measured.repetitions.iter();
+        let values = workers.filter_map(|worker| Some((worker.round, worker.value? * size)));
+        self.0.insert(row.key(), values.collect());
     }
 
     /// Whether a row has any figure.

@@ -8,14 +8,16 @@ use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, Timi
 use oscost_model::worker::Mode;
 
 use super::bound::PredictionResult;
-use super::condition::{self, Condition, ConditionResult};
+use super::condition::{self, JudgedCondition};
 use super::formula::Variables;
 use super::judgement::{JudgedClaim, RunFigures, judge_single_target};
 use super::published::PublishedFigure;
 use super::rounds::{IntervalEstimate, Rounds};
-use super::study::{Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow};
+use super::study::{
+    Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow, UnitEstimate,
+};
 use super::two_targets::notes;
-use super::unit::{ClockRates, UnitKind, base_unit};
+use super::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
 use oscost_stats::interval::{Interval, Nominal};
 
 /// A run joined with its study.
@@ -30,7 +32,7 @@ pub struct SingleTargetComparison<'a> {
     /// Its tables.
     pub tables: Vec<SingleTargetTable<'a>>,
     /// The configuration of its machine, and whether this machine has the same.
-    pub conditions: Vec<(&'a Condition, ConditionResult)>,
+    pub conditions: Vec<JudgedCondition<'a>>,
     /// Its claims.
     pub claims: Vec<JudgedClaim<'a>>,
 }
@@ -124,7 +126,6 @@ pub fn compare_single_target<'a>(
     let nominal = Nominal::from_run_level(record.settings.nominal);
     let figures = RunFigures { rounds: &rounds, calls: &calls, rates, nominal };
     let claims = claims.map(|claim| judge_single_target(study, claim, &figures));
-    let conditions = study.conditions.iter().map(|it| (it, condition::judge(it, record)));
     let tables = study.tables.iter().map(|table| {
         let all: Vec<Option<&Row>> = table.rows.iter().map(measured).collect();
         let join = TableJoin { study, table, all: &all, rounds: &rounds, rates, clock_ns, nominal };
@@ -136,7 +137,7 @@ pub fn compare_single_target<'a>(
         clock_rates: rates,
         clock_step_ns: clock.map(|clock| clock.q_ns),
         tables: tables.collect(),
-        conditions: conditions.collect(),
+        conditions: condition::judge_all(&study.conditions, record),
         claims: claims.collect(),
     }
 }
@@ -223,19 +224,19 @@ fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -> Option<f6
     }
     if let Some(metric) = &row.metric {
         let metric = measured.metrics.get(metric)?;
-        return Some(metric.estimate.mean * base_unit(metric.unit).1);
+        return Some(metric.estimate.mean * base_unit(metric.unit).size);
     }
-    let (kind, one) = base_unit(measured.unit);
+    let BaseUnit { kind, size } = base_unit(measured.unit);
     // Only a time includes the clock's cost.
     let clock_ns = clock_ns.filter(|_| kind == UnitKind::Time);
     match (row.study_method, &measured.study_method) {
         (Some(study_method), Some(by)) => {
             // A figure that the op itself reports does not include the clock.
             let clock_ns = if measured.mode == Some(Mode::F) { Some(0.0) } else { clock_ns };
-            Some(by.value? * one + clock_correction(&study_method, by, clock_ns)?)
+            Some(by.value? * size + clock_correction(&study_method, by, clock_ns)?)
         }
         (Some(_), None) => None,
-        (None, _) => measured.estimate.as_ref().map(|it| it.median * one),
+        (None, _) => measured.estimate.as_ref().map(|it| it.median * size),
     }
 }
 
@@ -319,7 +320,7 @@ impl<'a> TableJoin<'a, '_> {
             None => row.unit,
         });
         figure.formula.degree() == Ok(0)
-            || unit.is_some_and(|unit| base_unit(unit).0 == figure.unit.kind())
+            || unit.is_some_and(|unit| base_unit(unit).kind == figure.unit.kind())
     }
 
     fn by_statistic(&self, at: usize, figure: &Figure) -> Option<StudyStatistic<'a>> {
@@ -328,9 +329,9 @@ impl<'a> TableJoin<'a, '_> {
         let value = figure.formula.value(&variables)? / size;
         let row = self.all[at]?;
         let by = row.study_method.as_ref().filter(|_| self.table.rows[at].study_method.is_some());
-        let one = base_unit(row.unit).1 / size;
+        let factor = base_unit(row.unit).size / size;
         let per = figure.formula.own_figure_factor();
-        let deviation = by.and_then(|by| by.deviation).zip(per).map(|(sd, per)| sd * per * one);
+        let deviation = by.and_then(|by| by.deviation).zip(per).map(|(sd, per)| sd * per * factor);
         Some(StudyStatistic { value, deviation, by })
     }
 
@@ -343,14 +344,11 @@ impl<'a> TableJoin<'a, '_> {
         figure.formula.has_figures().then_some(())?;
         let table_row = &self.table.rows[at];
         if let Some(per) = figure.formula.own_figure_factor() {
-            let (estimate, unit) = match &table_row.metric {
-                Some(metric) => row.metrics.get(metric).map(|it| (&it.estimate, it.unit))?,
-                None => (row.estimate.as_ref()?, row.unit),
-            };
-            let one = base_unit(unit).1 * per / size;
-            let ends = estimate.ci95.map(|ends| ends.map(|end| end * one));
+            let UnitEstimate { estimate, unit } = table_row.estimate_in(row)?;
+            let factor = base_unit(unit).size * per / size;
+            let ends = estimate.ci95.map(|ends| ends.map(|end| end * factor));
             let interval = ends.map(|[lo, hi]| Interval { lo, hi });
-            return Some(IntervalEstimate { value: estimate.median * one, interval });
+            return Some(IntervalEstimate { value: estimate.median * factor, interval });
         }
         let names = figure.formula.rows();
         let rows = &self.table.rows;
@@ -385,7 +383,7 @@ impl<'a> TableJoin<'a, '_> {
         let size = first.figure.unit.size(self.rates);
         let floor = measured.and_then(|row| {
             let floor = row.floor.as_ref()?.value?;
-            Some(floor * base_unit(row.unit).1 / size?)
+            Some(floor * base_unit(row.unit).size / size?)
         });
         let then = first.published.filter(|it| !it.is_bound).zip(bound).map(|(then, bound)| {
             bound.judge(f64::midpoint(then.low, then.high), Some([then.low, then.high]))

@@ -1,6 +1,8 @@
 //! A study as data: its tables as published, its method, and what it claims.
 
+use oscost_model::record::{Estimate, Row};
 use oscost_model::study_method::StudyMethod;
+use oscost_model::unit::Unit;
 
 use super::claim::Claim;
 use super::condition::Condition;
@@ -200,6 +202,26 @@ impl TableRow {
         let peer = if self.peer { " peer" } else { "" };
         format!("{case}{metric}{peer}")
     }
+
+    /// oscost's own estimate of it in a measured row: that of its metric, or of the row's figure.
+    pub fn estimate_in<'a>(&self, measured: &'a Row) -> Option<UnitEstimate<'a>> {
+        let unit_estimate = |estimate, unit| UnitEstimate { estimate, unit };
+        match &self.metric {
+            Some(metric) => {
+                measured.metrics.get(metric).map(|it| unit_estimate(&it.estimate, it.unit))
+            }
+            None => measured.estimate.as_ref().map(|it| unit_estimate(it, measured.unit)),
+        }
+    }
+}
+
+/// An estimate with its unit.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitEstimate<'a> {
+    /// The estimate.
+    pub estimate: &'a Estimate,
+    /// Its unit.
+    pub unit: Unit,
 }
 
 /// A note on a row.

@@ -1,11 +1,10 @@
 //! Joins a run of two targets with a study: for each row of its tables what was measured, by the
 //! study's statistic and by oscost's.
 
-use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
-use oscost_model::unit::Unit;
+use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
 use super::judgement::{CaseRows, JudgedClaim, judge};
-use super::study::{Column, NoteCondition, Study, Table, TableRow};
+use super::study::{Column, NoteCondition, Study, Table, TableRow, UnitEstimate};
 use super::unit::ClockRates;
 use oscost_stats::moments;
 
@@ -49,13 +48,9 @@ pub struct TwoTargetRow<'a> {
 }
 
 impl TwoTargetRow<'_> {
-    /// oscost's estimate of one side, and its unit.
-    pub fn estimate(&self, side: usize) -> Option<(&Estimate, Unit)> {
-        let row = self.sides[side]?;
-        match &self.row.metric {
-            Some(metric) => row.metrics.get(metric).map(|it| (&it.estimate, it.unit)),
-            None => row.estimate.as_ref().map(|it| (it, row.unit)),
-        }
+    /// oscost's estimate of one side.
+    pub fn estimate(&self, side: usize) -> Option<UnitEstimate<'_>> {
+        self.row.estimate_in(self.sides[side]?)
     }
 }
 

@@ -130,15 +130,24 @@ impl TableUnit {
 
     /// The factor from a run's unit to this one; `None` if they are of different kinds.
     pub fn conversion_from(self, unit: Unit, rates: ClockRates) -> Option<f64> {
-        let (kind, size) = base_unit(unit);
+        let BaseUnit { kind, size } = base_unit(unit);
         (kind == self.kind()).then_some(())?;
         Some(size / self.size(rates)?)
     }
 }
 
+/// A unit in terms of the base unit of its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BaseUnit {
+    /// The kind.
+    pub kind: UnitKind,
+    /// How many base units it is.
+    pub size: f64,
+}
+
 /// A run's unit in terms of the base unit of its kind.
-pub fn base_unit(unit: Unit) -> (UnitKind, f64) {
-    match unit {
+pub fn base_unit(unit: Unit) -> BaseUnit {
+    let (kind, size) = match unit {
         Unit::NsPerOp => (UnitKind::Time, 1.0),
         Unit::Seconds => (UnitKind::Time, 1e9),
         Unit::BytesPerSecond => (UnitKind::Rate, 1.0),
@@ -149,7 +158,8 @@ pub fn base_unit(unit: Unit) -> (UnitKind, f64) {
         | Unit::TicksPerCycle
         | Unit::TimesPerOp
         | Unit::YesOrNo => (UnitKind::Plain, 1.0),
-    }
+    };
+    BaseUnit { kind, size }
 }
 
 #[cfg(test)]

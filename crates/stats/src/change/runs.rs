@@ -20,9 +20,17 @@ pub struct RunValue {
 /// machine outlasts a run, so ten consecutive runs are not ten independent observations.
 const BURST: Duration = Duration::from_secs(3_600);
 
-/// Merges runs into points, each with the index of its first run: the median of runs that started
-/// close together; a run without a start time is its own point. `None` if a value is not finite.
-pub(super) fn merge_bursts(runs: &[RunValue]) -> Option<Vec<(usize, RunValue)>> {
+/// A point of a series: one run, or several that started close together.
+pub(super) struct Point {
+    /// The index of its first run.
+    pub(super) first_run: usize,
+    /// The median of its runs.
+    pub(super) value: RunValue,
+}
+
+/// Merges runs that started close together into points; a run without a start time is its own
+/// point. `None` if a value is not finite.
+pub(super) fn merge_bursts(runs: &[RunValue]) -> Option<Vec<Point>> {
     if !runs.iter().all(|run| run.log.is_finite()) {
         return None;
     }
@@ -36,10 +44,9 @@ pub(super) fn merge_bursts(runs: &[RunValue]) -> Option<Vec<(usize, RunValue)>> 
         let more = runs[first + 1..].iter().take_while(with_first).count();
         let burst = &runs[first..=first + more];
         let log = order::median(&order::sorted(&logs(burst)))?;
-        points.push((
-            first,
-            RunValue { log, relative_half_width: median_half_width(burst), ..runs[first] },
-        ));
+        let relative_half_width = median_half_width(burst);
+        let value = RunValue { log, relative_half_width, ..runs[first] };
+        points.push(Point { first_run: first, value });
         first += burst.len();
     }
     Some(points)

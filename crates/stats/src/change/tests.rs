@@ -400,8 +400,8 @@ fn a_burst_is_an_hour_long_and_its_point_is_its_median() {
     runs.push(run(100, 5.0, 0.1));
     runs.extend([RunValue { started: None, ..runs[0] }; 2]);
     let points = merge_bursts(&runs).unwrap();
-    assert_eq!(points.iter().map(|it| it.0).collect::<Vec<_>>(), [0, 3, 4, 5, 6]);
-    assert_eq!((points[0].1.log, points[0].1.relative_half_width), (3.0, Some(0.2)));
+    assert_eq!(points.iter().map(|it| it.first_run).collect::<Vec<_>>(), [0, 3, 4, 5, 6]);
+    assert_eq!((points[0].value.log, points[0].value.relative_half_width), (3.0, Some(0.2)));
 }
 
 #[test]

@@ -310,21 +310,8 @@ pub(crate) fn plan(mode: Mode, iterations: u64, copies: &[u32], groups: u32) -> 
 
 /// A worker of `case` that is not pinned.
 pub(crate) fn spec(case: &str, task: Task) -> WorkerSpec {
-    WorkerSpec {
-        subject: Subject::Case(Case::parse(case).unwrap()),
-        seed: 42,
-        cpu: None,
-        clock: CLOCK,
-        arms: 1,
-        treatments: Vec::new(),
-        toggled: false,
-        forked: false,
-        workers: 1,
-        remote_end: None,
-        peer_cpu: None,
-        task,
-        timeout_ms: 30_000,
-    }
+    let subject = Subject::Case(Case::parse(case).unwrap());
+    WorkerSpec { seed: 42, ..WorkerSpec::new(subject, task, CLOCK, 30_000) }
 }
 
 /// A worker that times batches of a few iterations.

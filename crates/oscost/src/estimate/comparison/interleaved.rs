@@ -20,7 +20,7 @@ use super::exact_counts::{CountSide, compare_counts};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
 use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, Verdict, verdicts};
 use crate::estimate::row_state::{RowState, WorkerEntry};
-use crate::estimate::trials;
+use crate::estimate::trials::{self, CountedTrial};
 use crate::estimate::worker::{SampleContext, by_round};
 use oscost_stats::comparison::block_medians;
 use oscost_stats::interval::{Nominal, median_hs};
@@ -70,6 +70,12 @@ struct Pair {
     ratio: f64,
     added: f64,
     ties: u32,
+}
+
+/// When a trial was run, and its metrics.
+struct TrialMetrics {
+    at_s: f64,
+    metrics: Vec<MetricValue>,
 }
 
 /// A metric that is compared.
@@ -173,25 +179,27 @@ impl<'a> InterleavedRun<'a> {
     fn compare_trials(self, versus: Pairing, workload: &Workload) -> Vec<PairedRows> {
         let [base, new] = [versus.base, versus.new].map(|row| {
             let of_set = trials::counted_trials(&self.states[row as usize]).into_iter();
-            let of_set = of_set.filter(|(worker, _)| worker.set == versus.set);
-            let trials = of_set.filter_map(|(worker, trial)| {
-                Some((round_of(worker.phase)?, (worker.at_s, workload.metrics(trial?))))
+            let of_set = of_set.filter(|it| it.worker.set == versus.set);
+            let trials = of_set.filter_map(|CountedTrial { worker, trial }| {
+                let metrics = workload.metrics(trial?);
+                Some((round_of(worker.phase)?, TrialMetrics { at_s: worker.at_s, metrics }))
             });
-            trials.collect::<BTreeMap<u32, (f64, Vec<MetricValue>)>>()
+            trials.collect::<BTreeMap<u32, TrialMetrics>>()
         });
-        let Some((_, first)) = base.values().next() else { return Vec::new() };
-        let compared = first.iter().filter(|(name, ..)| workload.is_compared(name));
-        let of = |(name, unit, _): &MetricValue| {
-            let figure = |metrics: &[MetricValue]| {
-                let of_name = metrics.iter().find(|(its, ..)| its == name);
-                of_name.map(|(.., value)| *value).filter(|&value| is_cost(value))
+        let Some(first) = base.values().next() else { return Vec::new() };
+        let compared = first.metrics.iter().filter(|it| workload.is_compared(&it.name));
+        let of = |MetricValue { name, unit, .. }: &MetricValue| {
+            let figure = |trial: &TrialMetrics| {
+                let of_name = trial.metrics.iter().find(|it| it.name == *name);
+                of_name.map(|it| it.value).filter(|&value| is_cost(value))
             };
-            let both = base.iter().filter_map(|(round, it)| Some((it, &new.get(round)?.1)));
+            let both = base.iter().filter_map(|(round, it)| Some((it, new.get(round)?)));
             // A metric that is 0 in some trials is not compared: leaving out only those trials
             // would bias the ratio.
-            let pairs = both.map(|((at_s, base), new)| {
+            let pairs = both.map(|(base, new)| {
+                let at_s = base.at_s;
                 let (base, new) = (figure(base)?, figure(new)?);
-                Some(Pair { at_s: *at_s, ratio: new / base, added: new - base, ties: 0 })
+                Some(Pair { at_s, ratio: new / base, added: new - base, ties: 0 })
             });
             let pairs = pairs.collect::<Option<Vec<Pair>>>()?;
             let is_primary = *name == workload.primary;

@@ -7,7 +7,7 @@ use oscost_model::record::Ratio;
 use oscost_model::unit::Better;
 
 use oscost_stats::comparison::{
-    benjamini_hochberg, block_medians, detectable_difference, lag_one_autocorrelation,
+    Difference, benjamini_hochberg, block_medians, detectable_difference, lag_one_autocorrelation,
     median_difference, sample_size, sign_test,
 };
 use oscost_stats::interval::{Interval, Nominal, median_hs};
@@ -103,7 +103,7 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
             order::sorted(&pairs.iter().map(|pair| pair[side].ln()).collect::<Vec<_>>())
         };
         let found = median_difference(&logs(0), &logs(1), [Nominal::FIXED; 2]);
-        judged.interval = found.map(|(_, interval)| interval);
+        judged.interval = found.map(|it| it.interval);
     }
     // The robust deviation of few values is too small (Croux and Rousseeuw 1992).
     let small_sample_factor = values.len() as f64 / (values.len() as f64 - 0.8);
@@ -155,7 +155,7 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
     let (first, second) = ratios.split_at(ratios.len() / 2);
     let (first, second) = (order::sorted(first), order::sorted(second));
     let found = median_difference(&first, &second, [Nominal::FIXED; 2]);
-    found.is_some_and(|(_, interval)| interval.lo > margin || interval.hi < -margin)
+    found.is_some_and(|it| it.interval.lo > margin || it.interval.hi < -margin)
 }
 
 /// The effect between two runs that were measured one after the other, from the logarithms of their
@@ -173,7 +173,7 @@ pub fn unpaired_effect(
     drift: f64,
 ) -> Option<EffectEstimate> {
     let (base, new) = (order::sorted(base), order::sorted(new));
-    let (effect, within) = median_difference(&base, &new, nominal)?;
+    let Difference { value: effect, interval: within } = median_difference(&base, &new, nominal)?;
     let widened = |inside: f64| match is_injected(InjectedFault::RunsAsInterleaved) {
         true => (inside, 0.0),
         false => ((NEXT_RUN_FACTOR * inside).hypot(Z_95 * 2f64.sqrt() * RUN_TO_RUN_SD), drift),

@@ -29,19 +29,28 @@ pub(super) fn time(ns: f64) -> String {
     if ns < 1e-4 {
         return format!("{ns:.1e} ns");
     }
-    let (factor, name) = scale(ns);
-    format!("{} {name}", three_digits(ns / factor))
+    let TimeScale { ns: scale_ns, name } = time_scale(ns);
+    format!("{} {name}", three_digits(ns / scale_ns))
 }
 
-/// The unit that fits a time: its length in nanoseconds and its name.
-pub(super) fn scale(ns: f64) -> (f64, &'static str) {
-    match ns {
+/// A unit of time.
+pub(super) struct TimeScale {
+    /// Its length.
+    pub(super) ns: f64,
+    /// Its name.
+    pub(super) name: &'static str,
+}
+
+/// The unit that fits a time.
+pub(super) fn time_scale(ns: f64) -> TimeScale {
+    let (ns, name) = match ns {
         _ if ns >= 1e9 => (1e9, "s"),
         _ if ns >= 1e6 => (1e6, "ms"),
         _ if ns >= 1e3 => (1e3, "us"),
         _ if ns >= 0.1 => (1.0, "ns"),
         _ => (1e-3, "ps"),
-    }
+    };
+    TimeScale { ns, name }
 }
 
 /// A number in three digits.

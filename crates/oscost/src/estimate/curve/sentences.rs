@@ -4,7 +4,7 @@ use oscost_model::crossing::{AddedCostPerItem, Crossing};
 use oscost_model::curve::{BoundedValue, Break, Curve, Scaling};
 use oscost_model::unit::Better;
 
-use super::number_format::{bytes, count, scale, three_digits, time};
+use super::number_format::{bytes, count, three_digits, time, time_scale};
 use oscost_stats::scaling::MIN_SIZES;
 use oscost_stats::segments::MIN_SEGMENT_POINTS;
 
@@ -139,13 +139,13 @@ fn difference_sentence(more: &AddedCostPerItem, it: &Crossing) -> Option<String>
             format!(" (between {first} and {last}, on average)")
         }
     };
-    let (factor, name) = scale(value);
-    let digits = |ns: f64| three_digits(ns / factor);
+    let scale = time_scale(value);
+    let digits = |ns: f64| three_digits(ns / scale.ns);
     let ends = ends.map(digits);
     let value = digits(value);
     Some(format!(
-        "{one} costs {value} {name} [{}..{}] more for each {item} than {other}{average}",
-        ends[0], ends[1]
+        "{one} costs {value} {} [{}..{}] more for each {item} than {other}{average}",
+        scale.name, ends[0], ends[1]
     ))
 }
 

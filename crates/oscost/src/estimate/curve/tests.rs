@@ -158,7 +158,7 @@ fn machine() -> Machine {
 }
 
 fn curves_of(definition: &Definition, rows: &[Row]) -> Vec<Curve> {
-    let rows: Vec<(&Definition, &Row)> = rows.iter().map(|row| (definition, row)).collect();
+    let rows: Vec<DefinedRow<'_>> = rows.iter().map(|row| DefinedRow { definition, row }).collect();
     curves(&rows, Some(&machine()), 1).curves
 }
 

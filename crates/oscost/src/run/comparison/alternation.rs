@@ -6,7 +6,7 @@ use oscost_model::worker::{Sample, Task, WorkerSpec};
 use super::SetWithPlan;
 use crate::run::error::RunError;
 use crate::run::job::JobFailure;
-use crate::run::monitor_verification::MonitorResult;
+use crate::run::monitor_verification::{MonitorResult, TimedOps};
 use crate::run::state::Run;
 use crate::run::workers::Measurement;
 
@@ -17,6 +17,14 @@ const MAX_WAITING_WORKERS: usize = 12;
 struct ToggledWorker {
     id: u64,
     planned: SetWithPlan,
+}
+
+/// A toggled worker that ended early.
+struct LostWorker {
+    /// The row of the arm that it was timing.
+    row: usize,
+    planned: SetWithPlan,
+    failure: JobFailure,
 }
 
 impl Run<'_> {
@@ -63,7 +71,7 @@ impl Run<'_> {
         }
         let mut lost = Vec::new();
         let done = self.alternate(&mut waiting, &mut lost, &attached)?;
-        for (row, planned, failure) in lost {
+        for LostWorker { row, planned, failure } in lost {
             self.emit_lost(row, &planned, round, failure);
         }
         let mut results = Vec::new();
@@ -72,7 +80,8 @@ impl Run<'_> {
         }
         let done = done.and_then(|reports| {
             let timed = results.iter().filter_map(|(result, planned)| {
-                Some((new_row(planned), result.as_ref().ok()?.for_arm(1).ops()))
+                let ops = result.as_ref().ok()?.for_arm(1).ops();
+                Some(TimedOps { row: new_row(planned), ops })
             });
             self.verify_timed_rows(&timed.collect::<Vec<_>>(), &reports)
         });
@@ -101,7 +110,7 @@ impl Run<'_> {
     fn alternate(
         &mut self,
         waiting: &mut Vec<ToggledWorker>,
-        lost: &mut Vec<(usize, SetWithPlan, JobFailure)>,
+        lost: &mut Vec<LostWorker>,
         attached: &[AttachedTreatment],
     ) -> Result<Result<Vec<MonitorResult>, JobFailure>, RunError> {
         let mut reports = Vec::new();
@@ -128,7 +137,7 @@ impl Run<'_> {
                         Err(failure) => {
                             let ToggledWorker { planned, .. } = waiting.remove(index);
                             let row = if arm == 1 { new_row(&planned) } else { planned.set.base };
-                            lost.push((row, planned, failure));
+                            lost.push(LostWorker { row, planned, failure });
                         }
                     }
                 }
@@ -191,7 +200,7 @@ impl Run<'_> {
         // Attaching nothing cannot fail.
         let _ = self.alternate(&mut waiting, &mut lost, &[])?;
         match lost.pop() {
-            Some((_, _, failure)) => Ok(Err(failure)),
+            Some(LostWorker { failure, .. }) => Ok(Err(failure)),
             None => Ok(self.stop_toggled(id)?.map(|result| result.samples)),
         }
     }

@@ -1,17 +1,7 @@
 use oscost_model::study_method::{ClockCost, Statistic};
 
 use super::*;
-
-fn pilot(mode: Mode, iterations: u64) -> BatchPlan {
-    BatchPlan {
-        mode,
-        iterations,
-        unroll_factors: vec![1],
-        groups: 21,
-        batch_ns: 5e4,
-        coarse_clock: false,
-    }
-}
+use crate::run::test_pilot::pilot;
 
 fn study_method(timed: TimingScope, iterations: u64, experiments: u32) -> StudyMethod {
     let (statistic, clock) = (Statistic::Mean, ClockCost::Included);

@@ -7,7 +7,7 @@ use super::limits::{MAX_CASE_CHARS, MAX_TEXT_CHARS};
 use super::raw::{self, RawKind, RawUnit};
 use super::reader::Reader;
 use crate::studies::claim::{Claim, Criterion};
-use crate::studies::quantity::{Measure, Quantity};
+use crate::studies::quantity::{Measure, Quantity, SeriesPoint};
 use crate::studies::study::{Series, Study, Table};
 
 /// The maximum number of classes or orders of a claim.
@@ -215,9 +215,9 @@ impl Reader<'_> {
             RawKind::Flat => {
                 bounded()?;
                 let mut quantities = Vec::new();
-                for (words, points) in self.curves(raw, study)? {
-                    let keys = points.into_iter().map(|(_, key)| key).collect();
-                    quantities.push(quantity(words, Measure::Spread(keys)));
+                for NamedSeries { name, points } in self.claim_series(raw, study)? {
+                    let keys = points.into_iter().map(|it| it.key).collect();
+                    quantities.push(quantity(name, Measure::Spread(keys)));
                 }
                 let cases = cases()?;
                 if cases.len() >= 2 {
@@ -231,8 +231,8 @@ impl Reader<'_> {
             }
             RawKind::Grows | RawKind::Slope | RawKind::Saturates => {
                 bounded()?;
-                let curves = self.curves(raw, study)?;
-                if curves.is_empty() {
+                let all = self.claim_series(raw, study)?;
+                if all.is_empty() {
                     return Err(error("it needs series"));
                 }
                 let measure = |points| {
@@ -245,8 +245,8 @@ impl Reader<'_> {
                         _ => return Err(error("a slope needs per and unit")),
                     })
                 };
-                let each = curves.into_iter();
-                let each = each.map(|(words, points)| Ok(quantity(words, measure(points)?)));
+                let each = all.into_iter();
+                let each = each.map(|it| Ok(quantity(it.name, measure(it.points)?)));
                 each.collect::<Result<_, _>>()?
             }
             RawKind::Calls => {
@@ -261,40 +261,47 @@ impl Reader<'_> {
         })
     }
 
-    /// The points of the claim's series from `from` on: numbers and keys of rows.
-    fn curves(&self, raw: &raw::Claim, study: &Study) -> Result<Vec<Curve>, ParseError> {
+    /// The claim's series, each with its points from `from` on.
+    fn claim_series(
+        &self,
+        raw: &raw::Claim,
+        study: &Study,
+    ) -> Result<Vec<NamedSeries>, ParseError> {
         let mut found = Vec::new();
         for named in raw.series.iter().flatten() {
-            let text = self.text_line(named, "a series' name", MAX_TEXT_CHARS)?;
+            let name = self.text_line(named, "a series' name", MAX_TEXT_CHARS)?;
             // Series of two tables may have the same name: `Figure 4: pipe` tells them apart.
-            let is = |table: &Table, series: &Series| {
-                series.name == text || format!("{}: {}", table.name, series.name) == text
+            let has_name = |(table, series): &(&Table, &Series)| {
+                series.name == name || format!("{}: {}", table.name, series.name) == name
             };
             let all = study
                 .tables
                 .iter()
                 .flat_map(|table| table.series.iter().map(move |series| (table, series)));
-            let its: Vec<_> = all.filter(|(table, series)| is(table, series)).collect();
-            let [(table, series)] = its[..] else {
-                let why = match its.is_empty() {
+            let matching: Vec<_> = all.filter(has_name).collect();
+            let [(table, series)] = matching[..] else {
+                let why = match matching.is_empty() {
                     true => "no table has a series of that name",
                     false => "several tables have a series of that name: write `TABLE: SERIES`",
                 };
                 return Err(self.error(named, why));
             };
             let points = series.values.iter().zip(&table.rows[series.rows()]);
-            let points: Vec<(u64, String)> = points
-                .filter(|(value, _)| raw.from.is_none_or(|from| **value >= from))
-                .map(|(value, row)| (*value, row.key()))
+            let points: Vec<SeriesPoint> = points
+                .filter(|(number, _)| raw.from.is_none_or(|from| **number >= from))
+                .map(|(&number, row)| SeriesPoint { number, key: row.key() })
                 .collect();
             if points.len() < 2 {
                 return Err(self.error(named, "it has fewer than two points from `from` on"));
             }
-            found.push((text, points));
+            found.push(NamedSeries { name, points });
         }
         Ok(found)
     }
 }
 
-/// A series' name, and its points.
-type Curve = (String, Vec<(u64, String)>);
+/// A series of a claim.
+struct NamedSeries {
+    name: String,
+    points: Vec<SeriesPoint>,
+}

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::record::MonitorSummary;
+use oscost_model::unit::Unit;
 
 use super::*;
 use crate::studies::find_built_in;

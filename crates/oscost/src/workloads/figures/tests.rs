@@ -78,15 +78,15 @@ fn the_metrics_of_a_trial_have_one_order_and_their_own_come_last() {
     let own = BTreeMap::from([("it".to_owned(), 9.0), ("stranger".to_owned(), 1.0)]);
     let trial = Trial { real_ns: 2_000_000_000, usage, figures: own };
     let found = workload(FigureSource::PerLine, Unit::OpsPerSecond).metrics(&trial);
-    let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+    let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
     assert!(
         names[..8].iter().all(|name| is_standard_metric(name)) && names[8..] == ["it"],
         "{names:?}"
     );
     assert_eq!(names[..4], ["real", "user", "system", "peak-memory"]);
-    let values: Vec<f64> = found.iter().map(|(.., value)| *value).collect();
+    let values: Vec<f64> = found.iter().map(|it| it.value).collect();
     assert_eq!(values, [2.0, 1.5, 0.25, 4_096.0, 1.0, 2.0, 3.0, 4.0, 9.0]);
-    let units: Vec<Unit> = found.iter().map(|(_, unit, _)| *unit).collect();
+    let units: Vec<Unit> = found.iter().map(|it| it.unit).collect();
     assert_eq!(units[2..5], [Unit::Seconds, Unit::Bytes, Unit::TimesPerOp]);
     assert_eq!(units[8], Unit::OpsPerSecond);
 }

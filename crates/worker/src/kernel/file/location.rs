@@ -42,7 +42,7 @@ impl Location {
                     .map_err(Errno::from)
                     .and_then(|file| file_system_type(&file))
                 {
-                    Ok(number) if file_system(number).1 == Backing::Memory => Ok(folder),
+                    Ok(number) if file_system(number).backing == Backing::Memory => Ok(folder),
                     _ => Err(Errno::unavailable(format!(
                         "there is no tmpfs at {SHARED_MEMORY}: `sudo mount -t tmpfs tmpfs \
                          {SHARED_MEMORY}`"

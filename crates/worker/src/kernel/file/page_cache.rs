@@ -123,8 +123,8 @@ mod tests {
         file.sync_all().unwrap();
         assert_eq!(cached_pages(&file, bytes), Ok(256));
         let number = file_system_type(&file).unwrap();
-        if file_system(number).1 != Backing::Disk {
-            eprintln!("not tested: the sources lie in {}", file_system(number).0);
+        if file_system(number).backing != Backing::Disk {
+            eprintln!("not tested: the sources lie in {}", file_system(number).name);
             return;
         }
         assert_eq!(evict(&file, bytes, EvictMethod::Advice), Ok(()));

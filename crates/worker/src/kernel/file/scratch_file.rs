@@ -67,7 +67,7 @@ impl ScratchFile {
 
     /// Whether its file system is in memory.
     pub fn is_in_memory(&self) -> bool {
-        file_system(self.observation.filesystem).1 == Backing::Memory
+        file_system(self.observation.filesystem).backing == Backing::Memory
     }
 
     /// Verifies that all of it is cached; if not, reads it once and checks again.

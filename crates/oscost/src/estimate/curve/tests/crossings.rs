@@ -15,7 +15,7 @@ fn mechanisms(definition: &Definition, costs: &[Mechanism]) -> Vec<Row> {
 }
 
 fn crossed(definition: &Definition, rows: &[Row]) -> Vec<Crossing> {
-    let rows: Vec<(&Definition, &Row)> = rows.iter().map(|row| (definition, row)).collect();
+    let rows: Vec<DefinedRow<'_>> = rows.iter().map(|row| DefinedRow { definition, row }).collect();
     curves(&rows, None, 1).crossings
 }
 

@@ -13,10 +13,9 @@ use crate::report::view::study::claims::{self, CLAIMS, CONDITIONS, list_of_condi
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::{ColumnText, table_of_rows};
 use crate::report::view::study::{ab as two_targets, run as single_target};
-use crate::studies::PublishedFigure;
-use crate::studies::condition::{Condition, ConditionResult, judge};
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
 use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
+use crate::studies::{PublishedFigure, condition};
 
 /// A run joined with its study, of one target or of two.
 #[derive(Debug)]
@@ -42,8 +41,7 @@ pub(super) fn section(of: &StudyComparison<'_>, record: &Record) -> Section {
             blocks.extend(it.tables.iter().enumerate().flat_map(|(at, table)| two(at, it, table)))
         }
     }
-    let conditions: Vec<(&Condition, ConditionResult)> =
-        study.conditions.iter().map(|it| (it, judge(it, record))).collect();
+    let conditions = condition::judge_all(&study.conditions, record);
     if let Some(conditions) = list_of_conditions(&conditions) {
         blocks.extend([Block::Heading(CONDITIONS.to_owned()), conditions]);
     }

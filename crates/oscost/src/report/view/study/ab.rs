@@ -34,8 +34,7 @@ pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
         blocks.extend(notes(comparison, table));
         Section { blocks, ..Section::default() }
     }));
-    let conditions = comparison.study.conditions.iter();
-    let conditions: Vec<_> = conditions.map(|it| (it, condition::judge(it, record))).collect();
+    let conditions = condition::judge_all(&comparison.study.conditions, record);
     sections.extend(claims::sections(comparison.study, &conditions, &comparison.claims));
     let reference_cases: Vec<&Comparison> = record
         .comparisons
@@ -180,8 +179,10 @@ pub(in crate::report::view) fn by_medians(
     let row = |row: &TwoTargetRow<'_>| {
         let median = |side: usize| {
             let estimate = row.estimate(side);
-            let text = estimate.map(|(it, unit)| Style::of(it.median, unit).with_unit(it.median));
-            Cell::number(text.unwrap_or("-".to_owned()), estimate.map(|(it, _)| it.median))
+            let median = estimate.map(|it| it.estimate.median);
+            let text = estimate.zip(median);
+            let text = text.map(|(it, median)| Style::of(median, it.unit).with_unit(median));
+            Cell::number(text.unwrap_or("-".to_owned()), median)
         };
         let [added, interval, ratio, verdict] = match row.comparison {
             Some(it) => compared_cells(it),

@@ -6,7 +6,7 @@ use crate::report::figures::{Style, signed, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
 use crate::studies::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
-use crate::studies::condition::{Condition, ConditionResult};
+use crate::studies::condition::JudgedCondition;
 use crate::studies::equal_added::AddedCost;
 use crate::studies::judgement::JudgedClaim;
 use crate::studies::published_result::PublishedResult;
@@ -21,7 +21,7 @@ pub(in crate::report::view) const CLAIMS: &str = "Claims of the study, and wheth
 /// How the study had configured its machine and what it claims, each with whether it is so here.
 pub(super) fn sections(
     study: &Study,
-    conditions: &[(&Condition, ConditionResult)],
+    conditions: &[JudgedCondition<'_>],
     judged: &[JudgedClaim<'_>],
 ) -> Vec<Section> {
     let section = |title: &str, block: Option<Block>| {
@@ -34,10 +34,10 @@ pub(super) fn sections(
 
 /// The conditions, each with whether it holds here.
 pub(in crate::report::view) fn list_of_conditions(
-    conditions: &[(&Condition, ConditionResult)],
+    conditions: &[JudgedCondition<'_>],
 ) -> Option<Block> {
-    let text = |(condition, found): &(&Condition, ConditionResult)| {
-        plain(&format!("{}: {} ({})", condition.text, found.holds.text(), found.reason))
+    let text = |JudgedCondition { condition, result }: &JudgedCondition<'_>| {
+        plain(&format!("{}: {} ({})", condition.text, result.holds.text(), result.reason))
     };
     Block::list(conditions.iter().map(text))
 }
