@@ -1,6 +1,7 @@
 //! System calls of an op: which ones its definition allows, and which ones were counted.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,14 +26,14 @@ pub enum CallTimes {
 }
 
 impl CallTimes {
-    /// The minimum and maximum number of calls in `ops` ops.
-    pub fn range(self, ops: u64) -> (u64, u64) {
+    /// The allowed numbers of calls in `ops` ops.
+    pub fn range(self, ops: u64) -> RangeInclusive<u64> {
         match self {
-            CallTimes::Exactly(calls) => (u64::from(calls) * ops, u64::from(calls) * ops),
-            CallTimes::UpTo(calls) => (0, u64::from(calls) * ops),
+            CallTimes::Exactly(calls) => u64::from(calls) * ops..=u64::from(calls) * ops,
+            CallTimes::UpTo(calls) => 0..=u64::from(calls) * ops,
             CallTimes::Per { calls, ops: per } => {
                 let (calls, per) = (u64::from(calls), u64::from(per.max(1)));
-                (calls * (ops / per), calls * ops.div_ceil(per))
+                calls * (ops / per)..=calls * ops.div_ceil(per)
             }
         }
     }
@@ -73,16 +74,16 @@ pub struct Parts {
 }
 
 impl CallRule {
-    /// The minimum and maximum number of calls in `ops` ops at `point`.
-    pub fn range(&self, ops: u64, point: &Point) -> (u64, u64) {
-        let (low, high) = self.times.range(ops);
+    /// The allowed numbers of calls in `ops` ops at `point`.
+    pub fn range(&self, ops: u64, point: &Point) -> RangeInclusive<u64> {
+        let (low, high) = self.times.range(ops).into_inner();
         let parts = self.parts.as_ref().map_or(0, |parts| match point.get(&parts.axis) {
             Some(&Value::Number(number)) if number > parts.bytes => {
                 number.div_ceil(parts.bytes.max(1))
             }
             _ => 0,
         });
-        (low, high * (1 + parts))
+        low..=high * (1 + parts)
     }
 }
 
@@ -101,16 +102,22 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// The factors by which a rule's count applies to the measured task and to its peer.
-    fn multipliers(self, point: &Point) -> (u64, u64) {
-        let alone = || point.get("peer_cpu").is_some_and(|cpu| *cpu == Value::from("none"));
+    /// The factors by which the count of a rule with this caller is multiplied.
+    fn multipliers(self, point: &Point) -> Multipliers {
+        let has_no_peer = || point.get("peer_cpu").is_some_and(|cpu| *cpu == Value::from("none"));
         match self {
-            Caller::Own => (1, 0),
-            Caller::Peer => (0, 1),
-            Caller::BothEnds if alone() => (2, 0),
-            Caller::BothEnds => (1, 1),
+            Caller::Own => Multipliers { own: 1, peer: 0 },
+            Caller::Peer => Multipliers { own: 0, peer: 1 },
+            Caller::BothEnds if has_no_peer() => Multipliers { own: 2, peer: 0 },
+            Caller::BothEnds => Multipliers { own: 1, peer: 1 },
         }
     }
+}
+
+/// How often the measured task and its peer make the calls of a rule.
+struct Multipliers {
+    own: u64,
+    peer: u64,
 }
 
 /// What was counted in an untimed run of a case.
@@ -165,9 +172,9 @@ impl CallCount {
     pub fn unexpected(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
         let mut allowed: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for rule in rules.iter().filter(|rule| point.includes(&rule.when)) {
-            let (own, _) = rule.caller.multipliers(point);
+            let Multipliers { own, .. } = rule.caller.multipliers(point);
             if own > 0 {
-                let (low, high) = rule.range(own * self.ops, point);
+                let (low, high) = rule.range(own * self.ops, point).into_inner();
                 let entry = allowed.entry(&rule.call).or_default();
                 *entry = (entry.0 + low, entry.1 + high);
             }
@@ -177,52 +184,56 @@ impl CallCount {
                 .keys()
                 .any(|names| names.split('|').any(|name| name == call && name != ANY_OTHER_CALL))
         };
-        let mut surprises = Vec::new();
+        let mut differences = Vec::new();
         for (names, &(low, high)) in &allowed {
-            let seen: u64 = match *names {
+            let counted: u64 = match *names {
                 ANY_OTHER_CALL => {
                     self.own.iter().filter(|(call, _)| !named(call)).map(|(_, n)| n).sum()
                 }
                 names => names.split('|').filter_map(|name| self.own.get(name)).sum(),
             };
-            if seen < low || seen > high {
-                let want = if low == high { low.to_string() } else { format!("{low} to {high}") };
+            if counted < low || counted > high {
+                let allowed_number =
+                    if low == high { low.to_string() } else { format!("{low} to {high}") };
                 let what = if *names == ANY_OTHER_CALL { "other calls" } else { names };
-                surprises.push(format!("{seen} {what} in {} ops, not {want}", self.ops));
+                differences
+                    .push(format!("{counted} {what} in {} ops, not {allowed_number}", self.ops));
             }
         }
         if !allowed.contains_key(ANY_OTHER_CALL) {
-            for (call, seen) in self.own.iter().filter(|(call, _)| !named(call)) {
-                surprises.push(format!("{seen} {call} in {} ops, not 0", self.ops));
+            for (call, counted) in self.own.iter().filter(|(call, _)| !named(call)) {
+                differences.push(format!("{counted} {call} in {} ops, not 0", self.ops));
             }
         }
-        surprises.extend(self.unexpected_peer_calls(rules, point));
-        surprises
+        differences.extend(self.unexpected_peer_calls(rules, point));
+        differences
     }
 
     /// The differences of the peer's calls from `rules`; empty if no rule applies to a peer. The
     /// peer runs concurrently, so at either end it may be one op behind or ahead.
     fn unexpected_peer_calls(&self, rules: &[CallRule], point: &Point) -> Vec<String> {
-        let is_of_peer =
-            |rule: &&CallRule| rule.caller.multipliers(point).1 > 0 && point.includes(&rule.when);
+        let is_of_peer = |rule: &&CallRule| {
+            rule.caller.multipliers(point).peer > 0 && point.includes(&rule.when)
+        };
         let rules: Vec<&CallRule> = rules.iter().filter(is_of_peer).collect();
-        let mut surprises = Vec::new();
+        let mut differences = Vec::new();
         for rule in &rules {
-            let low = rule.range(self.ops.saturating_sub(1), point).0;
-            let high = rule.range(self.ops + 1, point).1;
-            let seen = self.peer.get(&rule.call).copied().unwrap_or(0);
-            if seen < low || seen > high {
+            let low = *rule.range(self.ops.saturating_sub(1), point).start();
+            let high = *rule.range(self.ops + 1, point).end();
+            let counted = self.peer.get(&rule.call).copied().unwrap_or(0);
+            if counted < low || counted > high {
                 let (call, ops) = (&rule.call, self.ops);
-                surprises
-                    .push(format!("{seen} {call} of the peer in {ops} ops, not {low} to {high}"));
+                differences.push(format!(
+                    "{counted} {call} of the peer in {ops} ops, not {low} to {high}"
+                ));
             }
         }
         let unlisted =
             self.peer.iter().filter(|(call, _)| rules.iter().all(|rule| rule.call != **call));
-        for (call, seen) in unlisted.filter(|_| !rules.is_empty()) {
-            surprises.push(format!("{seen} {call} of the peer in {} ops, not 0", self.ops));
+        for (call, counted) in unlisted.filter(|_| !rules.is_empty()) {
+            differences.push(format!("{counted} {call} of the peer in {} ops, not 0", self.ops));
         }
-        surprises
+        differences
     }
 }
 
@@ -235,7 +246,7 @@ mod tests {
     }
 
     fn count(own: &[(&str, u64)]) -> CallCount {
-        let own = own.iter().map(|&(call, seen)| (call.to_owned(), seen)).collect();
+        let own = own.iter().map(|&(call, counted)| (call.to_owned(), counted)).collect();
         CallCount { ops: 23, own, ..CallCount::default() }
     }
 
@@ -244,10 +255,10 @@ mod tests {
         let parts = Some(Parts { axis: "size".into(), bytes: 4_096 });
         let rule = CallRule { parts, ..rule("read", CallTimes::Exactly(1)) };
         let range = |size: u64| rule.range(10, &Point::none().with("size", size));
-        assert_eq!(range(4_096), (10, 10));
-        assert_eq!(range(4_097), (10, 30));
-        assert_eq!(range(65_536), (10, 170));
-        assert_eq!(rule.range(10, &Point::none()), (10, 10));
+        assert_eq!(range(4_096), 10..=10);
+        assert_eq!(range(4_097), 10..=30);
+        assert_eq!(range(65_536), 10..=170);
+        assert_eq!(rule.range(10, &Point::none()), 10..=10);
     }
 
     #[test]
@@ -306,9 +317,9 @@ mod tests {
         let at = Point::none();
         let with_peer =
             |peer: &[(&str, u64)]| CallCount { peer: count(peer).own, ..count(&[("read", 23)]) };
-        for seen in [44, 46, 48] {
+        for counted in [44, 46, 48] {
             let none: Vec<String> = Vec::new();
-            assert_eq!(with_peer(&[("write", seen)]).unexpected(&rules, &at), none, "{seen}");
+            assert_eq!(with_peer(&[("write", counted)]).unexpected(&rules, &at), none, "{counted}");
         }
         assert_eq!(
             with_peer(&[("write", 43), ("brk", 1)]).unexpected(&rules, &at),
@@ -324,14 +335,14 @@ mod tests {
         write.caller = Caller::BothEnds;
         let rules = [write];
         let at = |cpu: &str| Point::none().with("peer_cpu", cpu);
-        let seen = |own, peer| CallCount {
+        let counted = |own, peer| CallCount {
             peer: count(&[("write", peer)]).own,
             ..count(&[("write", own)])
         };
         let none: Vec<String> = Vec::new();
-        assert_eq!(seen(23, 22).unexpected(&rules, &at("same")), none);
+        assert_eq!(counted(23, 22).unexpected(&rules, &at("same")), none);
         assert_eq!(count(&[("write", 46)]).unexpected(&rules, &at("none")), none);
-        assert_eq!(seen(46, 23).unexpected(&rules, &at("same")), ["46 write in 23 ops, not 23"]);
+        assert_eq!(counted(46, 23).unexpected(&rules, &at("same")), ["46 write in 23 ops, not 23"]);
         assert_eq!(
             count(&[("write", 23)]).unexpected(&rules, &at("same")),
             ["0 write of the peer in 23 ops, not 22 to 24"]
@@ -343,15 +354,15 @@ mod tests {
         let rules =
             [rule("execve", CallTimes::Exactly(1)), rule(ANY_OTHER_CALL, CallTimes::UpTo(2))];
         let at = Point::none();
-        let seen = |mmap| count(&[("execve", 23), ("mmap", mmap), ("openat", 23)]);
-        assert_eq!(seen(23).unexpected(&rules, &at), Vec::<String>::new());
-        assert_eq!(seen(24).unexpected(&rules, &at), ["47 other calls in 23 ops, not 0 to 46"]);
+        let counted = |mmap| count(&[("execve", 23), ("mmap", mmap), ("openat", 23)]);
+        assert_eq!(counted(23).unexpected(&rules, &at), Vec::<String>::new());
+        assert_eq!(counted(24).unexpected(&rules, &at), ["47 other calls in 23 ops, not 0 to 46"]);
         assert_eq!(count(&[("mmap", 23)]).unexpected(&rules, &at), ["0 execve in 23 ops, not 23"]);
     }
 
     #[test]
     fn calls_shared_by_several_ops_may_round_either_way() {
-        assert_eq!(CallTimes::Per { calls: 1, ops: 32 }.range(23), (0, 1));
-        assert_eq!(CallTimes::UpTo(2).range(23), (0, 46));
+        assert_eq!(CallTimes::Per { calls: 1, ops: 32 }.range(23), 0..=1);
+        assert_eq!(CallTimes::UpTo(2).range(23), 0..=46);
     }
 }

@@ -66,7 +66,7 @@ curve! {
     pub struct Break {
         /// The most likely position, a value of the axis.
         pub position: u64,
-        /// The last point before and the first point behind the break, with 95 % confidence.
+        /// The last point before and the first point after the break, with 95 % confidence.
         pub interval: [u64; 2],
         /// Known constants inside the interval, the nearest first; empty if the break is
         /// unexplained.

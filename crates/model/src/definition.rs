@@ -223,7 +223,7 @@ pub enum Requirement {
     WallTime,
     /// Memory, disks or CPUs.
     Resource(Resource),
-    /// Never met: the point is not meaningful, for this reason.
+    /// A requirement that no target meets: the point is not meaningful, for this reason.
     Undefined(String),
 }
 

@@ -34,7 +34,7 @@ pub struct Facts {
     /// Security settings of the kernel.
     pub security: Security,
     /// Tracers that slow system calls now. BPF and perf are not visible in files, so an empty list
-    /// is no proof.
+    /// proves nothing.
     pub tracers: Vec<String>,
     /// Sources of `tracers` that could not be read here (`tracefs`, `/proc/self/status`).
     pub tracers_unread: Vec<String>,

@@ -63,14 +63,14 @@ mod tests {
     #[test]
     fn all_orders_of_three_items_are_about_equally_frequent() {
         let mut seed = Seed::new(7);
-        let mut seen = std::collections::BTreeMap::new();
+        let mut frequencies = std::collections::BTreeMap::new();
         for _ in 0..6_000 {
             let mut items = [0, 1, 2];
             seed.shuffle(&mut items);
-            *seen.entry(items).or_insert(0u32) += 1;
+            *frequencies.entry(items).or_insert(0u32) += 1;
         }
-        assert_eq!(seen.len(), 6);
+        assert_eq!(frequencies.len(), 6);
         // 1000 expected, sd 29: five of them either side.
-        assert!(seen.values().all(|&n| (855..1_145).contains(&n)), "{seen:?}");
+        assert!(frequencies.values().all(|&n| (855..1_145).contains(&n)), "{frequencies:?}");
     }
 }

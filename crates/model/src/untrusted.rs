@@ -76,8 +76,10 @@ pub fn truncate(text: String, max_chars: usize) -> String {
 /// Whether a character is invisible and affects how text is shown, including those that change the
 /// direction of text.
 pub fn is_control(letter: char) -> bool {
-    let turns = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
-    turns || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}') || letter.is_control()
+    let changes_direction = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
+    changes_direction
+        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || letter.is_control()
 }
 
 #[cfg(test)]

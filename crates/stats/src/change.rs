@@ -92,37 +92,37 @@ pub struct SeriesChanges {
 /// `None` for a series with fewer than [`MIN_POINTS`] points or with values that are not finite; it
 /// is not counted in the correction.
 pub fn changes(series: &[Vec<RunValue>], seed: u64) -> Vec<Option<SeriesChanges>> {
-    let mut asked: Vec<Option<Series>> = series.iter().map(|runs| Series::of(runs, seed)).collect();
-    let mut splits: Vec<Split> = asked.iter_mut().flatten().map(Series::first).collect();
-    let known: Vec<&Series> = asked.iter().flatten().collect();
-    let worth = |splits: &[Split]| {
+    let mut all: Vec<Option<Series>> = series.iter().map(|runs| Series::of(runs, seed)).collect();
+    let mut splits: Vec<Split> = all.iter_mut().flatten().map(Series::first).collect();
+    let testable: Vec<&Series> = all.iter().flatten().collect();
+    let q_values = |splits: &[Split]| {
         benjamini_hochberg(&splits.iter().map(|split| split.p).collect::<Vec<_>>())
     };
     // A series that only the correction rejects is tested again with more permutations. The new p
     // replaces the old one, so repeating the test gives no advantage.
-    let more = (SHUFFLES_PER_SERIES * known.len()).min(MAX_SHUFFLES);
-    for (at, q) in worth(&splits).into_iter().enumerate() {
-        if more > shuffle_count(known[at].points.len())
+    let more = (SHUFFLES_PER_SERIES * testable.len()).min(MAX_SHUFFLES);
+    for (at, q) in q_values(&splits).into_iter().enumerate() {
+        if more > shuffle_count(testable[at].points.len())
             && splits[at].p <= MAX_P
             && q > MAX_FALSE_DISCOVERY_RATE
         {
-            splits[at] = known[at].split(&known[at].whole(), more);
+            splits[at] = testable[at].split(&testable[at].whole(), more);
         }
     }
-    let q = worth(&splits);
-    let mut found = known.iter().zip(&splits).zip(q).map(|((it, split), q)| {
-        let alone = if split.p <= MAX_P { it.changes(split) } else { Vec::new() };
-        let missed = q > MAX_FALSE_DISCOVERY_RATE && !alone.is_empty();
+    let q = q_values(&splits);
+    let mut found = testable.iter().zip(&splits).zip(q).map(|((it, split), q)| {
+        let changes = if split.p <= MAX_P { it.changes(split) } else { Vec::new() };
+        let is_rejected = q > MAX_FALSE_DISCOVERY_RATE && !changes.is_empty();
         SeriesChanges {
-            changes: if q <= MAX_FALSE_DISCOVERY_RATE { alone } else { Vec::new() },
+            changes: if q <= MAX_FALSE_DISCOVERY_RATE { changes } else { Vec::new() },
             p: split.p,
             q,
-            rejected_by_correction: missed,
+            rejected_by_correction: is_rejected,
             autocorrelation: it.autocorrelation,
             points: it.points.len(),
         }
     });
-    asked.iter().map(|it| it.as_ref().and_then(|_| found.next())).collect()
+    all.iter().map(|it| it.as_ref().and_then(|_| found.next())).collect()
 }
 
 /// The number of permutations for a number of points, in about constant time. With few points, the

@@ -95,12 +95,12 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
     }
     let borderline = elsewhere.iter().enumerate().filter_map(|(item, times)| {
         let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE_SHARE * f64::from(RESAMPLES);
-        let (most, _) = times.iter().enumerate().max_by_key(|&(group, &times)| {
+        let (alternative, _) = times.iter().enumerate().max_by_key(|&(group, &times)| {
             // Ties go to the cheaper group.
             (times, std::cmp::Reverse(group))
         })?;
-        let or = (most < count).then_some(most);
-        often.then_some(Borderline { item, group: of[item], alternative: or })
+        let alternative = (alternative < count).then_some(alternative);
+        often.then_some(Borderline { item, group: of[item], alternative })
     });
     Groups { count, borderline: borderline.collect(), assignments: of }
 }
@@ -231,8 +231,8 @@ impl Sums {
     /// The sum of squares of the values from `first` to `last` about their mean; a negative
     /// rounding error becomes 0.
     fn squares(&self, first: usize, last: usize) -> f64 {
-        let (before, behind) = (self.0[first], self.0[last + 1]);
-        let (sum, squares) = (behind.0 - before.0, behind.1 - before.1);
+        let (before, through) = (self.0[first], self.0[last + 1]);
+        let (sum, squares) = (through.0 - before.0, through.1 - before.1);
         (squares - sum * sum / (last + 1 - first) as f64).max(0.0)
     }
 }

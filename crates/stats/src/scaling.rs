@@ -379,9 +379,9 @@ mod tests {
 
     #[test]
     fn every_law_is_recognised_from_exact_points() {
-        for wanted in Law::ALL {
-            let found = law(&exact(|n| 100.0 + 3.0 * wanted.value_at(n)));
-            assert_eq!((found.law, found.runner_up), (wanted, None));
+        for expected in Law::ALL {
+            let found = law(&exact(|n| 100.0 + 3.0 * expected.value_at(n)));
+            assert_eq!((found.law, found.runner_up), (expected, None));
         }
     }
 

@@ -111,11 +111,11 @@ impl AdaptiveStopping {
 /// [`FIXED`](super::interval::Nominal::FIXED). Since the first width is an estimate, up to half of
 /// all second phases miss the goal, one in ten by 50 % or more; the reached width is reported.
 pub fn thorough_repetitions(first_phase: Look, goal: Goal) -> usize {
-    let wanted = first_phase.relative_half_width.map_or(goal.max_repetitions, |reached| {
+    let needed = first_phase.relative_half_width.map_or(goal.max_repetitions, |reached| {
         let ratio = reached / goal.relative_half_width;
         (first_phase.repetitions as f64 * ratio * ratio).ceil() as usize
     });
-    wanted.max(MIN_THOROUGH_REPETITIONS).min(goal.max_repetitions)
+    needed.max(MIN_THOROUGH_REPETITIONS).min(goal.max_repetitions)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The names of the system calls of x86-64 (`asm/unistd.h`).
 
-/// In ascending order of their numbers. A number in the list sets the number of the name behind it;
+/// In ascending order of their numbers. A number in the list sets the number of the name after it;
 /// every other name has the number of its predecessor plus one.
 pub(super) const NAMES: &str = "\
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction \

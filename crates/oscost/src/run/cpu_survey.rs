@@ -61,8 +61,8 @@ impl Run<'_> {
             return Err(RunError::NoCpu(requested));
         };
         let cpu = pinned.then_some(quietest.cpu);
-        if let Some(taken) = request.peer_cpu.filter(|taken| Some(*taken) == cpu) {
-            return Err(RunError::NoPeerCpu(format!("CPU {taken}, which the workers use")));
+        if let Some(peer_cpu) = request.peer_cpu.filter(|peer_cpu| Some(*peer_cpu) == cpu) {
+            return Err(RunError::NoPeerCpu(format!("CPU {peer_cpu}, which the workers use")));
         }
         self.interruptions_per_s = quietest.interruptions_per_s();
         self.cpu = cpu;
@@ -93,12 +93,12 @@ impl Run<'_> {
         let hello = peer.session.hello();
         let clock = usable_clocks(hello).first().copied().unwrap_or(ClockKind::Syscall);
         let cpus = probe_candidates(hello, requested, None);
-        let mut there = Workers::new(&mut *peer.session);
+        let mut peer_workers = Workers::new(&mut *peer.session);
         let no_cpu = |failure: JobFailure| RunError::NoCpu(failure.reason);
-        let mut probe = there.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
+        let mut probe = peer_workers.probe(&cpus, clock, SPIN)?.map_err(no_cpu)?;
         let pinned = !probe.is_empty();
         if !pinned && requested.is_none() {
-            probe = there.probe(&[], clock, SPIN)?.map_err(no_cpu)?;
+            probe = peer_workers.probe(&[], clock, SPIN)?.map_err(no_cpu)?;
         }
         if let (false, Some(cpu)) = (pinned, requested) {
             return Err(RunError::NoPeerCpu(format!("CPU {cpu} of the peer's machine")));
@@ -161,14 +161,14 @@ impl Run<'_> {
 }
 
 /// The CPUs to probe: the requested one, or the last few available ones without that of a peer.
-fn probe_candidates(hello: &Hello, requested: Option<u32>, taken: Option<u32>) -> Vec<u32> {
+fn probe_candidates(hello: &Hello, requested: Option<u32>, peer_cpu: Option<u32>) -> Vec<u32> {
     if let Some(cpu) = requested {
         return vec![cpu];
     }
     let allowed = hello.facts.cpu.allowed_cpus.clone().filter(|cpus| !cpus.is_empty());
     let mut allowed = allowed.unwrap_or(vec![0]);
     if allowed.len() > 1 {
-        allowed.retain(|&cpu| Some(cpu) != taken);
+        allowed.retain(|&cpu| Some(cpu) != peer_cpu);
     }
     allowed[allowed.len().saturating_sub(MAX_PROBED_CPUS)..].to_vec()
 }

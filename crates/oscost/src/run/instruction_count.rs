@@ -308,17 +308,17 @@ impl Run<'_> {
                               advances without instructions";
                 self.give_up(row, RowOutcome::Unmeasurable, reason.to_owned());
             }
-            Event::Sampled { samples, disturbance, monitor_wakeups_per_op: seen, plan, .. } => {
+            Event::Sampled { samples, disturbance, monitor_wakeups_per_op, plan, .. } => {
                 if let Some(plan) = plan.filter(|_| !self.states[row].piloted) {
                     self.states[row].piloted = true;
                     self.emit(Entry::Piloted { row: number, plan: *plan });
                 }
                 self.states[row].workers += u32::from(matches!(phase, Phase::Round(_)));
-                let seen = seen.first().copied().flatten();
+                let monitor_wakeups_per_op = monitor_wakeups_per_op.first().copied().flatten();
                 let outcome = WorkerOutcome::Sampled {
                     samples,
                     disturbance,
-                    monitor_wakeups_per_op: seen,
+                    monitor_wakeups_per_op,
                     speculation: None,
                 };
                 self.emit(Entry::Worker { row: number, phase, at_s, set: 0, outcome });

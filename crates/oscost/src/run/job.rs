@@ -38,7 +38,7 @@ impl JobFailure {
 /// The result of a job: its answer or its failure. The outer error is a failed session.
 pub(super) type JobResult<T> = Result<Result<T, JobFailure>, HostError>;
 
-/// The failure that an event stands for.
+/// The failure that an event reports.
 pub(super) fn job_failure(event: Event) -> JobFailure {
     let mut failed_arm = None;
     let mut batch_too_large = false;

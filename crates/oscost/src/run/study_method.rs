@@ -77,10 +77,10 @@ fn fit_to_budget(
     let single_ops = study_method.timed == TimingScope::Each || times_single_ops(pilot);
     let requested_experiments = study_method.experiments.max(1);
     let max_experiments = requested_experiments.min(MAX_WINDOWS as u32);
-    let wanted = (study_method.iterations / cost.ops).max(1);
-    let wanted = |experiments: u32| match single_ops {
-        true => wanted.min(MAX_WINDOWS / u64::from(experiments)).max(1),
-        false => wanted,
+    let max_iterations = (study_method.iterations / cost.ops).max(1);
+    let max_iterations = |experiments: u32| match single_ops {
+        true => max_iterations.min(MAX_WINDOWS / u64::from(experiments)).max(1),
+        false => max_iterations,
     };
     let cost_ns = |iterations: u64, experiments: u32| {
         let iterations = iterations as f64;
@@ -97,7 +97,7 @@ fn fit_to_budget(
     };
     let fits = |iterations: u64, experiments: u32| cost_ns(iterations, experiments) <= limit_ns;
     let min_iterations =
-        |experiments: u32| (MIN_ITERATIONS / cost.ops).max(1).min(wanted(experiments));
+        |experiments: u32| (MIN_ITERATIONS / cost.ops).max(1).min(max_iterations(experiments));
     let min_experiments = MIN_EXPERIMENTS.min(max_experiments);
     let mut experiments = max_experiments;
     if !fits(min_iterations(experiments), experiments) {
@@ -109,7 +109,7 @@ fn fit_to_budget(
         experiments = fit.map_or(min_experiments, |fit| fit as u32);
     }
     let iterations =
-        largest_fitting(1, wanted(experiments), |iterations| fits(iterations, experiments));
+        largest_fitting(1, max_iterations(experiments), |iterations| fits(iterations, experiments));
     if iterations.is_none() && cost_ns(1, experiments) > MAX_SLOWDOWN_FOR_STUDY_METHOD * limit_ns {
         return None;
     }
@@ -186,9 +186,9 @@ impl Run<'_> {
         let limit = if profile == Profile::Quick { QUICK_TIME_BUDGET } else { TIME_BUDGET };
         let mut plans: Vec<Option<ExperimentPlan>> = vec![None; self.rows.len()];
         let mut jobs = Vec::new();
-        for (row, found) in plans.iter_mut().enumerate() {
-            *found = self.plan_experiments(row, limit);
-            let experiments = found.as_ref().map_or(0, |it| it.experiments);
+        for (row, plan) in plans.iter_mut().enumerate() {
+            *plan = self.plan_experiments(row, limit);
+            let experiments = plan.as_ref().map_or(0, |it| it.experiments);
             jobs.extend((0..experiments).map(|experiment| Job { row, experiment }));
         }
         self.order.shuffle(&mut jobs);
@@ -234,8 +234,8 @@ impl Run<'_> {
         // A rate is a slope over sizes.
         let pilot = it.progress.plan().filter(|plan| plan.mode != Mode::T)?;
         let cost = it.iteration_cost.unwrap_or_else(|| IterationCost::from_pilot(pilot));
-        let found = fit_to_budget(&study_method, pilot, cost, limit);
-        if found.is_none() {
+        let plan = fit_to_budget(&study_method, pilot, cost, limit);
+        if plan.is_none() {
             let op_ns = match pilot.mode {
                 Mode::C | Mode::F => cost.window_ns,
                 _ => cost.ns,
@@ -244,7 +244,7 @@ impl Run<'_> {
             let reason = format!("it would take too long: an op takes {seconds:.1} s");
             self.emit_lost_experiment(row, 0, RowOutcome::Skipped, reason);
         }
-        found
+        plan
     }
 
     /// Measures one experiment in a new worker.

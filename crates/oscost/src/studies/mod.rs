@@ -1,7 +1,7 @@
 //! Studies: published measurements as data, and how a run compares with them.
 //!
 //! What is this room for? A study is a file under `studies/`: which cases it measured, by which
-//! method and on which targets, what was published of them, to the letter, and what it claims. Here
+//! method and on which targets, the figures as published, and what it claims. Here
 //! such a file is read ([`parser`]), joined with a run's record ([`two_targets`] where the study
 //! compares two targets, [`single_target`] where it has one), and its claims and conditions are
 //! judged ([`claim`], [`condition`]).

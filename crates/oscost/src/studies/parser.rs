@@ -6,6 +6,7 @@
 mod claim;
 mod limits;
 mod method;
+mod quantities;
 mod raw;
 mod reader;
 mod table;
@@ -24,6 +25,7 @@ use super::unit::ClockRates;
 
 /// The maximum size of a study file: fifty times a study of two tables.
 pub const MAX_FILE_BYTES: usize = 256 << 10;
+
 /// Parses a study file.
 pub fn parse(bytes: &[u8]) -> Result<Study, ParseError> {
     let text = utf8_text(bytes, "study", MAX_FILE_BYTES)?;

@@ -108,16 +108,16 @@ mod tests {
         };
         assert!((mean_ns - 4_724.2).abs() < 0.1, "{mean_ns}");
         assert!(*furthest < 0.006, "{furthest}");
-        let of = |then: &Option<PublishedResult>| match then {
-            Some(PublishedResult::Ratio { min: least, max: most }) => [*least, *most],
+        let of = |result: &Option<PublishedResult>| match result {
+            Some(PublishedResult::Ratio { min, max }) => [*min, *max],
             other => panic!("{other:?}"),
         };
         let ratios: Vec<[f64; 2]> = ratios.iter().map(of).collect();
         for (claim, [lowest, highest]) in study.claims[1..].iter().zip(&ratios) {
-            let Criterion::Ratio { min: least, max: most } = claim.criterion.clone() else {
+            let Criterion::Ratio { min, max } = claim.criterion.clone() else {
                 panic!("{claim:?}")
             };
-            assert!(least <= *lowest && *highest <= most, "{}: {ratios:?}", claim.statement);
+            assert!(min <= *lowest && *highest <= max, "{}: {ratios:?}", claim.statement);
         }
         assert!((ratios[0][0] - 1.9417).abs() < 1e-3 && ratios.len() == 5, "{ratios:?}");
     }

@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_saturation_is_computed_from_the_measured_points() {
         let four = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]));
-        let without = |gone: &'static str| four.restricted_to(move |key| !gone.contains(key));
+        let without = |missing: &'static str| four.restricted_to(move |key| !missing.contains(key));
         assert_eq!(without("d").keys(), ["a", "b", "c"]);
         assert_eq!(without("cd").keys().len(), 4, "two points are no curve");
         let ratio = Measure::Ratio("a".into(), "b".into());

@@ -272,7 +272,7 @@ impl<'a> TableJoin<'a, '_> {
         let measured = self.all[at];
         let columns = self.table.figures.iter().zip(&row.published);
         let cells: Vec<ColumnResult<'a>> = columns
-            .map(|(figure, then)| self.cell(at, figure.in_row(row), then.as_ref()))
+            .map(|(figure, published)| self.cell(at, figure.in_row(row), published.as_ref()))
             .collect();
         SingleTargetRow {
             row,
@@ -287,29 +287,33 @@ impl<'a> TableJoin<'a, '_> {
         &self,
         at: usize,
         figure: Figure,
-        then: Option<&'a PublishedFigure>,
+        published: Option<&'a PublishedFigure>,
     ) -> ColumnResult<'a> {
         let size = figure.unit.size(self.rates);
-        let here = self.by_statistic(at, &figure);
-        let own = self.by_estimate(at, &figure);
-        let over = |scale: f64| {
-            let (then, here) = (then.filter(|it| !it.is_bound)?, here?);
-            (here.value > 0.0).then(|| [then.low, then.high].map(|it| it * scale / here.value))
+        let by_study_statistic = self.by_statistic(at, &figure);
+        let estimate = self.by_estimate(at, &figure);
+        let ratio = |scale: f64| {
+            let published = published.filter(|it| !it.is_bound)?;
+            let measured = by_study_statistic?.value;
+            (measured > 0.0)
+                .then(|| [published.low, published.high].map(|it| it * scale / measured))
         };
-        let then_size = figure.unit.size(self.study.clock_rates);
+        let published_size = figure.unit.size(self.study.clock_rates);
         let is_measured = figure.unit.kind() != UnitKind::Plain;
-        let then_over_here = is_measured.then(|| over(then_size? / size?)).flatten();
+        let published_ratio = is_measured.then(|| ratio(published_size? / size?)).flatten();
         let is_time = figure.unit.kind() == UnitKind::Time;
         let ghz = self.study.clock_rates.core_ghz.zip(self.rates.core_ghz).filter(|_| is_time);
-        let in_cycles = then_over_here.zip(ghz);
-        let in_cycles = in_cycles.map(|(times, (then, here))| times.map(|it| it * then / here));
+        let published_ratio_in_cycles = published_ratio.zip(ghz).map(|(ratio, ghz)| {
+            let (published_ghz, measured_ghz) = ghz;
+            ratio.map(|it| it * published_ghz / measured_ghz)
+        });
         ColumnResult {
             figure,
-            published: then,
-            by_study_statistic: here,
-            estimate: own,
-            published_ratio: then_over_here,
-            published_ratio_in_cycles: in_cycles,
+            published,
+            by_study_statistic,
+            estimate,
+            published_ratio,
+            published_ratio_in_cycles,
         }
     }
 
@@ -385,20 +389,17 @@ impl<'a> TableJoin<'a, '_> {
             let floor = row.floor.as_ref()?.value?;
             Some(floor * base_unit(row.unit).size / size?)
         });
-        let then = first.published.filter(|it| !it.is_bound).zip(bound).map(|(then, bound)| {
-            bound.judge(f64::midpoint(then.low, then.high), Some([then.low, then.high]))
+        let published = first.published.filter(|it| !it.is_bound);
+        let of_published = published.zip(bound).map(|(it, bound)| {
+            bound.judge(f64::midpoint(it.low, it.high), Some([it.low, it.high]))
         });
-        let own = first.estimate.map(|own| (own.value, own.interval.map(|it| [it.lo, it.hi])));
-        let here = own.zip(bound).map(|((value, interval), bound)| bound.judge(value, interval));
-        let [then, here] = [then, here].map(|result| result.unwrap_or(PredictionResult::Undecided));
+        let of_measured = first.estimate.zip(bound).map(|(it, bound)| {
+            bound.judge(it.value, it.interval.map(|interval| [interval.lo, interval.hi]))
+        });
+        let [published_result, measured_result] =
+            [of_published, of_measured].map(|result| result.unwrap_or(PredictionResult::Undecided));
         let expected = measured.map_or("", |row| row.expected.as_str());
-        Some(PredictionComparison {
-            printed,
-            published_result: then,
-            measured_result: here,
-            expected,
-            floor,
-        })
+        Some(PredictionComparison { printed, published_result, measured_result, expected, floor })
     }
 }
 

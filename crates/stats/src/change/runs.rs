@@ -94,7 +94,7 @@ const MIN_WEIGHT: f64 = 0.25;
 pub(super) fn weights(points: &[RunValue]) -> Vec<f64> {
     let usual = median_half_width(points).unwrap_or(0.0);
     let weight = |point: &RunValue| match valid_half_width(point) {
-        Some(unsure) if unsure > usual && usual > 0.0 => (usual / unsure).powi(2),
+        Some(half_width) if half_width > usual && usual > 0.0 => (usual / half_width).powi(2),
         _ => 1.0,
     };
     points.iter().map(|point| weight(point).max(MIN_WEIGHT)).collect()

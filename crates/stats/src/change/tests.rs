@@ -255,13 +255,16 @@ fn an_invalid_half_width_is_ignored() {
 
 #[test]
 fn a_change_below_two_per_cent_or_below_two_intervals_is_not_reported() {
-    let step = |times: f64, unsure: f64| {
+    let step = |times: f64, half_width: f64| {
         let mut series = NULL.series(3);
         for (at, point) in series.iter_mut().enumerate() {
             let noise = 0.1 * (point.log - 100f64.ln());
             let level = if at < 30 { 0.0 } else { times.ln() };
-            *point =
-                RunValue { log: level + noise, relative_half_width: Some(unsure), started: None };
+            *point = RunValue {
+                log: level + noise,
+                relative_half_width: Some(half_width),
+                started: None,
+            };
         }
         let found = alone(series);
         assert!(found.p <= MAX_P, "{found:?}");
@@ -273,21 +276,21 @@ fn a_change_below_two_per_cent_or_below_two_intervals_is_not_reported() {
 
 #[test]
 fn an_uncertain_run_has_less_weight() {
-    let counted = |unsure: f64| {
+    let counted = |half_width: f64| {
         let mut series = NULL.series(5);
         series.iter_mut().for_each(|point| point.relative_half_width = Some(0.01));
-        series[50].relative_half_width = Some(unsure);
+        series[50].relative_half_width = Some(half_width);
         weights(&series)[50]
     };
     let weights = [0.0125, 0.01, 0.0001, 0.02, 1e6].map(counted);
     assert!((weights[0] - 0.64).abs() < 1e-9, "{weights:?}");
     assert_eq!(weights[1..], [1.0, 1.0, 0.25, 0.25]);
     // Five uncertain outliers among the last nine are a change only with full weight.
-    let strays = |unsure: f64| {
+    let strays = |half_width: f64| {
         let mut series = NULL.series(5);
         for at in [51, 53, 55, 56, 58] {
             series[at].log += 0.15;
-            series[at].relative_half_width = Some(unsure);
+            series[at].relative_half_width = Some(half_width);
         }
         alone(series).p
     };
@@ -298,8 +301,8 @@ fn an_uncertain_run_has_less_weight() {
 fn a_figure_that_becomes_higher_and_less_certain_has_changed() {
     for at in [20, 40] {
         let mut series = Truth { step: Some((at, 1.3)), ..NULL }.all(200);
-        let behind = series.iter_mut().flat_map(|it| &mut it[at..]);
-        behind.for_each(|point| {
+        let after = series.iter_mut().flat_map(|it| &mut it[at..]);
+        after.for_each(|point| {
             point.relative_half_width = point.relative_half_width.map(|it| 10.0 * it)
         });
         let found: Vec<SeriesChanges> = series.into_iter().map(alone).collect();
@@ -385,9 +388,9 @@ fn consecutive_runs_are_one_point() {
 
 #[test]
 fn a_burst_is_an_hour_long_and_its_point_is_its_median() {
-    let run = |seconds: u64, log: f64, unsure: f64| RunValue {
+    let run = |seconds: u64, log: f64, half_width: f64| RunValue {
         log,
-        relative_half_width: Some(unsure),
+        relative_half_width: Some(half_width),
         started: Some(UNIX_EPOCH + Duration::from_secs(seconds)),
     };
     let mut runs = vec![

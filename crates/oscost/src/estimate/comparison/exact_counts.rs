@@ -305,19 +305,19 @@ mod tests {
     proptest! {
         #[test]
         fn swapped_sides_swap_the_verdict_and_the_sign(one in any_side(), other in any_side()) {
-            let there = compare_counts(&one, &other).unwrap();
+            let forward = compare_counts(&one, &other).unwrap();
             let back = compare_counts(&other, &one).unwrap();
-            let swapped = match there.verdict {
+            let swapped = match forward.verdict {
                 Verdict::Larger => Verdict::Smaller,
                 Verdict::Smaller => Verdict::Larger,
                 same => same,
             };
             prop_assert_eq!(back.verdict, swapped);
-            let [low, high] = there.added_bounds;
-            prop_assert_eq!((back.added, back.added_bounds), (-there.added, [-high, -low]));
-            prop_assert!(there.p == back.p || (there.p - back.p).abs() < 1e-12);
-            let [low, high] = there.ratio.ci95.unwrap();
-            prop_assert!(low <= there.ratio.value && there.ratio.value <= high);
+            let [low, high] = forward.added_bounds;
+            prop_assert_eq!((back.added, back.added_bounds), (-forward.added, [-high, -low]));
+            prop_assert!(forward.p == back.p || (forward.p - back.p).abs() < 1e-12);
+            let [low, high] = forward.ratio.ci95.unwrap();
+            prop_assert!(low <= forward.ratio.value && forward.ratio.value <= high);
         }
 
         #[test]

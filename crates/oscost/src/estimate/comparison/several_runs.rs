@@ -63,16 +63,17 @@ pub(super) fn compare_several(base: &[Record], new: &[Record]) -> RunComparison 
         .extend(excluded.map(|(why, pairs)| format!("{pairs} pairs of rows are left out: {why}")));
     compared.conclude(judged);
     let rows = compared.comparisons.len();
-    let most = compared.comparisons.iter().map(|it| it.pairs).max();
+    let max_pairs = compared.comparisons.iter().map(|it| it.pairs).max();
     let needed = min_pairs_for_discovery(rows);
     let discovered =
         compared.comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
-    if let Some(most) = most.filter(|&most| most as usize >= MIN_PAIRS && most < needed)
+    if let Some(max_pairs) =
+        max_pairs.filter(|&max_pairs| max_pairs as usize >= MIN_PAIRS && max_pairs < needed)
         && !discovered
         && !counting
     {
         compared.notes.push(format!(
-            "{most} pairs cannot distinguish an effect in one of {rows} rows from chance: that \
+            "{max_pairs} pairs cannot distinguish an effect in one of {rows} rows from chance: that \
              takes {needed} pairs, or fewer rows"
         ));
     }

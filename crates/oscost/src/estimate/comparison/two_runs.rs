@@ -93,14 +93,13 @@ fn missing_reason(found: &RowsByKey<'_>, key: RowKey<'_>, side: &str) -> String 
     let mut of_case = found.keys().filter(|it| it.case == key.case);
     if of_case.clone().any(|it| it.target == key.target && it.peer != key.peer) {
         let location = |remote: bool| if remote { "on two machines" } else { "on one machine" };
-        let (here, there) = (location(key.peer.is_some()), location(key.peer.is_none()));
-        return format!("another peer: its ends are {here} here, {there} in the {side}");
+        let (own, other) = (location(key.peer.is_some()), location(key.peer.is_none()));
+        return format!("another peer: its ends are {own} here, {other} in the {side}");
     }
     let text = |key: &RowKey<'_>| found[key][0].row.target.text.clone();
     match of_case.find(|it| it.target != key.target) {
         Some(other) => {
-            let (here, there) = (text(&key), text(other));
-            format!("another target: `{here}` here, `{there}` in the {side}")
+            format!("another target: `{}` here, `{}` in the {side}", text(&key), text(other))
         }
         None => format!("not measured in the {side}"),
     }

@@ -169,8 +169,8 @@ fn only(definition: &Definition, rows: &[Row]) -> Curve {
 }
 
 /// A cost that increases by half above a size.
-fn jump(behind: f64) -> impl Fn(f64) -> f64 {
-    move |n: f64| 5_000.0 * n.powf(0.1) * if n > behind { 1.5 } else { 1.0 }
+fn jump(after: f64) -> impl Fn(f64) -> f64 {
+    move |n: f64| 5_000.0 * n.powf(0.1) * if n > after { 1.5 } else { 1.0 }
 }
 
 #[test]
@@ -460,10 +460,10 @@ fn a_capacity_explains_only_a_break_that_moves_with_it() {
 #[test]
 fn curves_of_three_capacities_have_the_verdict() {
     let costs = definition(Unit::NsPerOp);
-    let of_three = |behind: fn(u64) -> f64| {
+    let of_three = |after: fn(u64) -> f64| {
         let mut rows = Vec::new();
         for capacity in [4_096, 65_536, 1_048_576] {
-            for mut row in sweep(&costs, &many(), jump(behind(capacity))) {
+            for mut row in sweep(&costs, &many(), jump(after(capacity))) {
                 row.point = row.point.with("capacity", capacity);
                 row.channel = Some(ChannelObservation {
                     capacity_bytes: Some(capacity),

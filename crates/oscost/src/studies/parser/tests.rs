@@ -298,13 +298,13 @@ fn each_kind_of_claim_is_parsed_and_requires_its_keys() {
         )
     };
     let pipe = "\"switch/pipe:between=processes,peer_cpu=same\"";
-    let far = "\"socket/round-trip:by=tcp,size=64,peer_cpu=other peer\"";
+    let remote = "\"socket/round-trip:by=tcp,size=64,peer_cpu=other peer\"";
     for claim in [
-        format!("kind = \"order\"\ncases = [{pipe}, {far}]"),
-        format!("kind = \"order\"\norders = [[{pipe}, {far}], [{far}, {pipe}]]"),
-        format!("kind = \"times\"\ncases = [{pipe}, {far}]\nmin = 2"),
-        format!("kind = \"classes\"\nclasses = [[{pipe}], [{far}]]\nmin-ratio = 2.0"),
-        format!("kind = \"equal\"\ncases = [{pipe}, {far}]\nwithin-pct = 5"),
+        format!("kind = \"order\"\ncases = [{pipe}, {remote}]"),
+        format!("kind = \"order\"\norders = [[{pipe}, {remote}], [{remote}, {pipe}]]"),
+        format!("kind = \"times\"\ncases = [{pipe}, {remote}]\nmin = 2"),
+        format!("kind = \"classes\"\nclasses = [[{pipe}], [{remote}]]\nmin-ratio = 2.0"),
+        format!("kind = \"equal\"\ncases = [{pipe}, {remote}]\nwithin-pct = 5"),
         "kind = \"flat\"\nseries = [\"Figure 1: far\"]\nmax = 2".to_owned(),
         "kind = \"slope\"\nseries = [\"far\"]\nper = 4\nunit = \"cycle\"\nmin = 0.5".to_owned(),
         "kind = \"saturates\"\nseries = [\"far\"]\nmax = 64".to_owned(),
@@ -319,7 +319,7 @@ fn each_kind_of_claim_is_parsed_and_requires_its_keys() {
             format!("kind = \"classes\"\nclasses = [[{pipe}]]\nmin-ratio = 2.0"),
             "at least two classes",
         ),
-        (format!("kind = \"equal\"\ncases = [{pipe}, {far}]"), "within-pct of 0 to 100"),
+        (format!("kind = \"equal\"\ncases = [{pipe}, {remote}]"), "within-pct of 0 to 100"),
         ("kind = \"flat\"\nmax = 2".to_owned(), "it needs series, or at least two cases"),
         ("kind = \"slope\"\nseries = [\"far\"]\nmin = 1".to_owned(), "a slope needs per and unit"),
         ("kind = \"calls\"\nmin = 1".to_owned(), "a claim needs cases"),

@@ -180,8 +180,8 @@ fn each_column_has_the_published_figure_and_its_formula_of_the_run() {
     let own = |cell: &ColumnResult<'_>| cell.estimate.unwrap();
     assert!(close(own(time).value, 0.1) && close(own(time).interval.unwrap().lo, 0.099));
     assert!(close(own(slowdown).value, 50.0), "{slowdown:?}");
-    let [least, most] = time.published_ratio.unwrap();
-    assert!(close(least, 0.2 / 0.12) && least == most);
+    let [low, high] = time.published_ratio.unwrap();
+    assert!(close(low, 0.2 / 0.12) && low == high);
     // The study's core had half the cycles per nanosecond.
     assert!(close(time.published_ratio_in_cycles.unwrap()[0], 0.2 / 0.12 / 2.0));
     assert_eq!((slowdown.published_ratio, lines.published_ratio_in_cycles), (None, None));
@@ -198,9 +198,9 @@ fn a_range_in_cycles_is_compared_with_cycles_of_this_core() {
         cell.estimate.unwrap().value,
         4.0 * record.results[2].estimate.as_ref().unwrap().median
     ));
-    let [least, most] = cell.published_ratio_in_cycles.unwrap();
-    let here = cell.by_study_statistic.unwrap().value;
-    assert!(close(least, 400.0 / here) && close(most, 600.0 / here), "{cell:?}");
+    let [low, high] = cell.published_ratio_in_cycles.unwrap();
+    let measured = cell.by_study_statistic.unwrap().value;
+    assert!(close(low, 400.0 / measured) && close(high, 600.0 / measured), "{cell:?}");
 }
 
 #[test]
@@ -325,8 +325,11 @@ fn other_metrics_of_a_program_have_no_figures_by_round() {
         |key: &'static str| rounds.values_by_round(&[key], &|of| of(key)).map(|known| known.len());
     assert_eq!(known("syscall/function user"), Some(0));
     assert_eq!(known("syscall/function real"), Some(12));
-    let gone = rounds.values_by_round(&["syscall/function real"], &|_| None);
-    assert_eq!(gone, None, "a value that is missing in one round is not computed from the others");
+    let values = rounds.values_by_round(&["syscall/function real"], &|_| None);
+    assert_eq!(
+        values, None,
+        "a value that is missing in one round is not computed from the others"
+    );
 }
 
 #[test]
