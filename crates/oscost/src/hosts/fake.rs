@@ -251,7 +251,7 @@ impl FakeSession {
                 let call = rule.call.split('|').next().unwrap_or_default().to_owned();
                 match rule.times {
                     CallTimes::Exactly(times) => (call, u64::from(times) * ops * factor),
-                    other => (call, other.range(ops).1 * factor),
+                    other => (call, other.range(ops).end() * factor),
                 }
             })
             .collect();
