@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::ph::profile_file::{Refusal, read, read_all, sealed, write, write_all};
+use oscost::ph::profile_file::{Refusal, read, read_all, with_hash, write, write_all};
 
 fn check_message(refusal: &Refusal) {
     let words = refusal.to_string();
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     // Random bytes never have the right checksum in the last line: add it.
     let Ok(text) = str::from_utf8(bytes) else { return };
     let body = text.rsplit_once("end ").map_or(text, |(body, _)| body);
-    let text = sealed(body.to_owned());
+    let text = with_hash(body.to_owned());
     match read(text.as_bytes()) {
         Ok(profile) => assert_eq!(write(&profile), text),
         Err(refusal) => check_message(&refusal),

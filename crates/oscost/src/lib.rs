@@ -8,6 +8,7 @@ pub mod advice;
 pub mod app;
 pub mod cli;
 pub mod estimate;
+pub mod files;
 pub mod hosts;
 pub mod ph;
 pub mod plan;

@@ -5,32 +5,33 @@ use std::ops::RangeInclusive;
 /// The constants of pH's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {
-    /// How many calls are looked at together: the last one, and those before it.
+    /// The number of calls in the window: a call, and those before it that it is paired with.
     pub window: u32,
-    /// A profile freezes when it was trained with this many times the calls that it had been
-    /// trained with at its last new pair, over [`Constants::normal_factor_den`].
+    /// A profile freezes after this many times the calls up to its last new pair, divided by
+    /// [`Constants::normal_factor_den`].
     pub normal_factor: u32,
-    /// See [`Constants::normal_factor`].
+    /// The divisor of [`Constants::normal_factor`].
     pub normal_factor_den: u32,
-    /// Calls without a new pair before a profile may freeze.
+    /// The minimum number of calls without a new pair before a profile freezes.
     pub mod_min: u32,
-    /// Calls up to its last new pair before a profile may freeze.
+    /// The minimum number of calls up to the last new pair before a profile freezes.
     pub normal_min: u32,
-    /// How long a profile must have been frozen before it is taken for normal, in seconds.
+    /// The time from freezing to normal, in seconds.
     pub normal_wait_s: u32,
-    /// Anomalies of an executable after which it is trained again.
+    /// The number of anomalies of an executable above which it is trained again.
     pub anomaly_limit: u32,
-    /// Anomalies among a process's last calls above which what it did is not learnt.
+    /// The number of anomalies in a task's locality frame above which what was learned since the
+    /// profile became normal is forgotten.
     pub tolerise_limit: u32,
-    /// How many last calls of a process those are.
+    /// The size of the locality frame: a task's last calls.
     pub locality_frame: u32,
-    /// How long a process with anomalies is delayed: this, times two to the power of the anomalies
-    /// among its last calls, in hundredths of a second (a jiffy of the study's kernel). 0: never.
+    /// The delay of a process with anomalies, in hundredths of a second (a jiffy of the study's
+    /// kernel): this times two to the power of the anomalies in its locality frame. 0: no delay.
     pub delay_factor: u32,
 }
 
 impl Default for Constants {
-    /// As published.
+    /// The published values.
     fn default() -> Self {
         Self {
             window: 9,
@@ -47,25 +48,25 @@ impl Default for Constants {
     }
 }
 
-/// One of the constants, as it is told, written and read.
+/// A constant, as an option and in files.
 #[derive(Clone)]
 pub struct Constant {
-    /// Its name: that of its option.
+    /// Its name, which is also that of its option.
     pub name: &'static str,
     /// What it counts.
     pub unit: &'static str,
-    /// What it means, in some words.
-    pub means: &'static str,
-    /// What it may be.
-    pub within: RangeInclusive<u32>,
-    /// Reads it.
+    /// What it means, in one line.
+    pub description: &'static str,
+    /// Its valid values.
+    pub range: RangeInclusive<u32>,
+    /// Returns its value.
     pub get: fn(&Constants) -> u32,
-    /// Writes it.
+    /// Sets its value.
     pub set: fn(&mut Constants, u32),
 }
 
 impl Constant {
-    /// The value as it is typed: a time has its unit.
+    /// A value as it is typed on the command line: a time with its unit.
     pub fn text(&self, value: u32) -> String {
         if self.unit == SECONDS { format!("{value}{SECONDS}") } else { value.to_string() }
     }
@@ -74,91 +75,91 @@ impl Constant {
 /// The unit of times.
 pub const SECONDS: &str = "s";
 
-/// Far above what means anything, and a sum of two still fits.
-const MANY: u32 = 1_000_000_000;
+/// Larger than any useful value; the sum of two still fits.
+const MAX_COUNT: u32 = 1_000_000_000;
 
-/// All constants, in the order in which they are written. The bits of a byte bound the window, and
-/// the ring of the monitor the locality frame.
+/// All constants, in the order in which they are written. The bits of a byte limit the window, and
+/// those of `struct task` of the BPF programs the locality frame.
 pub const ALL: [Constant; 10] = [
     Constant {
         name: "window",
         unit: "calls",
-        means: "calls looked at together: a call and those before it",
-        within: 2..=9,
-        get: |it| it.window,
-        set: |it, to| it.window = to,
+        description: "calls examined together: a call and those before it",
+        range: 2..=9,
+        get: |constants| constants.window,
+        set: |constants, value| constants.window = value,
     },
     Constant {
         name: "normal-factor",
         unit: "",
-        means: "freeze when trained with this, over the next, x the calls up to the last new pair",
-        within: 1..=1_000_000,
-        get: |it| it.normal_factor,
-        set: |it, to| it.normal_factor = to,
+        description: "freeze after this / normal-factor-den times the calls up to the last new pair",
+        range: 1..=1_000_000,
+        get: |constants| constants.normal_factor,
+        set: |constants, value| constants.normal_factor = value,
     },
     Constant {
         name: "normal-factor-den",
         unit: "",
-        means: "what the normal factor is divided by",
-        within: 1..=1_000_000,
-        get: |it| it.normal_factor_den,
-        set: |it, to| it.normal_factor_den = to,
+        description: "the divisor of the normal factor",
+        range: 1..=1_000_000,
+        get: |constants| constants.normal_factor_den,
+        set: |constants, value| constants.normal_factor_den = value,
     },
     Constant {
         name: "mod-min",
         unit: "calls",
-        means: "calls without a new pair before a profile freezes",
-        within: 0..=MANY,
-        get: |it| it.mod_min,
-        set: |it, to| it.mod_min = to,
+        description: "calls without a new pair before a profile freezes",
+        range: 0..=MAX_COUNT,
+        get: |constants| constants.mod_min,
+        set: |constants, value| constants.mod_min = value,
     },
     Constant {
         name: "normal-min",
         unit: "calls",
-        means: "calls up to the last new pair before a profile freezes",
-        within: 0..=MANY,
-        get: |it| it.normal_min,
-        set: |it, to| it.normal_min = to,
+        description: "calls up to the last new pair before a profile freezes",
+        range: 0..=MAX_COUNT,
+        get: |constants| constants.normal_min,
+        set: |constants, value| constants.normal_min = value,
     },
     Constant {
         name: "normal-wait",
         unit: SECONDS,
-        means: "time from freezing to normal, as 7d, 10m or 0s",
-        within: 0..=MANY,
-        get: |it| it.normal_wait_s,
-        set: |it, to| it.normal_wait_s = to,
+        description: "time from freezing to normal, such as 7d, 10m or 0s",
+        range: 0..=MAX_COUNT,
+        get: |constants| constants.normal_wait_s,
+        set: |constants, value| constants.normal_wait_s = value,
     },
     Constant {
         name: "anomaly-limit",
         unit: "anomalies",
-        means: "anomalies of an executable, after which it is trained again",
-        within: 0..=MANY,
-        get: |it| it.anomaly_limit,
-        set: |it, to| it.anomaly_limit = to,
+        description: "anomalies of an executable above which it is trained again",
+        range: 0..=MAX_COUNT,
+        get: |constants| constants.anomaly_limit,
+        set: |constants, value| constants.anomaly_limit = value,
     },
     Constant {
         name: "tolerise-limit",
         unit: "anomalies",
-        means: "anomalies among a process's last calls, above which nothing is learnt",
-        within: 0..=MANY,
-        get: |it| it.tolerise_limit,
-        set: |it, to| it.tolerise_limit = to,
+        description: "anomalies in a locality frame above which nothing is learned",
+        range: 0..=MAX_COUNT,
+        get: |constants| constants.tolerise_limit,
+        set: |constants, value| constants.tolerise_limit = value,
     },
     Constant {
         name: "locality-frame",
         unit: "calls",
-        means: "how many calls of a process those last ones are",
-        within: 1..=128,
-        get: |it| it.locality_frame,
-        set: |it, to| it.locality_frame = to,
+        description: "the last calls of a task whose anomalies are counted",
+        range: 1..=128,
+        get: |constants| constants.locality_frame,
+        set: |constants, value| constants.locality_frame = value,
     },
     Constant {
         name: "delay-factor",
         unit: "1/100 s",
-        means: "delay a process by this x 10 ms x 2^(anomalies among its last calls); 0: never",
-        within: 0..=1_000,
-        get: |it| it.delay_factor,
-        set: |it, to| it.delay_factor = to,
+        description: "delay a process by this x 10 ms x 2^(anomalies in its frame); 0: no delay",
+        range: 0..=1_000,
+        get: |constants| constants.delay_factor,
+        set: |constants, value| constants.delay_factor = value,
     },
 ];
 
@@ -167,15 +168,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_constant_has_a_row_that_reads_and_writes_it_alone() {
+    fn a_constant_is_read_and_written_without_the_others() {
         let published = Constants::default();
-        for (at, row) in ALL.iter().enumerate() {
-            assert!(row.within.contains(&(row.get)(&published)), "{}", row.name);
+        for constant in &ALL {
+            assert!(constant.range.contains(&(constant.get)(&published)), "{}", constant.name);
             let mut changed = published;
-            (row.set)(&mut changed, 77_777);
-            assert_eq!((row.get)(&changed), 77_777);
-            for (other, its) in ALL.iter().enumerate().filter(|(other, _)| *other != at) {
-                assert_eq!((its.get)(&changed), (its.get)(&published), "{at} {other}");
+            (constant.set)(&mut changed, 77_777);
+            assert_eq!((constant.get)(&changed), 77_777);
+            for other in ALL.iter().filter(|other| other.name != constant.name) {
+                let (before, after) = ((other.get)(&published), (other.get)(&changed));
+                assert_eq!(before, after, "{} {}", constant.name, other.name);
             }
         }
     }

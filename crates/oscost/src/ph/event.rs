@@ -1,121 +1,123 @@
-//! What the programs say, as bytes: see `struct event` in bpf/ph.bpf.c.
+//! The events of the BPF programs: see `struct event` in bpf/ph.bpf.c.
 
 use super::profile::{Key, Pair};
 
-/// Something that happened to a process.
+/// An event of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What.
-    pub kind: Kind,
-    /// The profile's place in the maps.
+    /// What happened.
+    pub kind: EventKind,
+    /// The slot of the profile in the maps.
     pub slot: u32,
-    /// Its process.
+    /// The process.
     pub process: u32,
-    /// Its thread: the task whose calls are looked at.
+    /// The thread, which is the task.
     pub thread: u32,
-    /// The task's calls until then.
+    /// The number of the task's calls so far.
     pub calls: u64,
-    /// Anomalies in the task's locality frame.
+    /// The number of anomalies in the task's locality frame.
     pub locality_count: u8,
-    /// The most that there ever were in it.
-    pub most: u8,
-    /// The task's name, as it calls itself: anything but a zero byte.
+    /// The maximum of that number so far.
+    pub max_locality_count: u8,
+    /// The command name of the task, which may contain any character except a zero byte.
     pub comm: String,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An executable was seen for the first time.
-    Born {
-        /// Which one.
+pub enum EventKind {
+    /// An executable without a profile was observed.
+    NewExecutable {
+        /// Its file.
         key: Key,
-        /// Its path in its file system, as far as it is known.
+        /// Its path in its file system, as far as known.
         path: String,
     },
-    /// A call was not normal.
+    /// A call is not normal.
     Anomaly {
-        /// Its first new pair.
+        /// Its nearest new pair.
         pair: Pair,
-        /// How many positions had a new pair.
-        pairs: u32,
-        /// Anomalies of the executable, since it became normal.
+        /// The number of positions with a new pair.
+        new_pairs: u32,
+        /// The number of anomalies of the executable since it became normal.
         anomalies: u64,
     },
-    /// A process was stopped.
+    /// The process was stopped.
     Stopped,
-    /// A task had more anomalies in its frame than are taken up: what was learnt meanwhile is to be
-    /// forgotten.
+    /// A task had too many anomalies in its frame: what was learned since the profile became normal
+    /// must be discarded.
     Tolerised,
-    /// An executable had more anomalies than a normal one has: it is trained again.
-    Aborted {
-        /// How many.
+    /// An executable had too many anomalies: it is trained again.
+    Retrained {
+        /// Their number.
         anomalies: u64,
     },
-    /// A process whose calls are counted by a tracer came to its second mark.
+    /// A process whose calls a tracer counts made its second mark.
     Marked {
-        /// The calls between its marks, of it and of what it started there.
+        /// The number of calls between its marks, including those of processes started in between.
         calls: u64,
     },
 }
 
-/// The bytes of `struct event`, of a name in `struct born`, and how many names there are.
-const EVENT: usize = 56;
-const PART: usize = 48;
-const PARTS: usize = 12;
+/// The size of `struct event`.
+const EVENT_BYTES: usize = 56;
+/// The size of a name in the path of a `struct executable_event`, and the number of names.
+const NAME_BYTES: usize = 48;
+const PATH_NAMES: usize = 12;
 
 impl Event {
-    /// Reads what a program has said; `None` for what none of ours says.
-    pub fn read(bytes: &[u8]) -> Option<Event> {
-        let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let half = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-        let byte = |at: usize| bytes.get(at).copied();
-        let anomalies = long(24)?;
-        let missing = byte(37)?;
-        let kind = match word(0)? {
+    /// Parses an event; `None` if it is not one of the programs' events.
+    pub fn parse(bytes: &[u8]) -> Option<Event> {
+        let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        let u32_at = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let u64_at = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let byte_at = |at: usize| bytes.get(at).copied();
+        let anomalies = u64_at(24)?;
+        let new_positions = byte_at(37)?;
+        let kind = match u32_at(0)? {
             1 => {
-                let key = Key { device: long(EVENT)?, inode: long(EVENT + 8)? };
-                let parts = bytes.get(EVENT + 16..)?.get(..PARTS * PART)?;
-                Kind::Born { key, path: path(parts) }
+                let key = Key { device: u64_at(EVENT_BYTES)?, inode: u64_at(EVENT_BYTES + 8)? };
+                let names = bytes.get(EVENT_BYTES + 16..)?.get(..PATH_NAMES * NAME_BYTES)?;
+                EventKind::NewExecutable { key, path: path(names) }
             }
             2 => {
-                let pair = Pair { current: half(32)?, previous: half(34)?, position: byte(36)? };
-                Kind::Anomaly { pair, pairs: missing.count_ones(), anomalies }
+                let pair =
+                    Pair { current: u16_at(32)?, previous: u16_at(34)?, position: byte_at(36)? };
+                EventKind::Anomaly { pair, new_pairs: new_positions.count_ones(), anomalies }
             }
-            3 => Kind::Stopped,
-            4 => Kind::Tolerised,
-            5 => Kind::Aborted { anomalies },
-            6 => Kind::Marked { calls: anomalies },
+            3 => EventKind::Stopped,
+            4 => EventKind::Tolerised,
+            5 => EventKind::Retrained { anomalies },
+            6 => EventKind::Marked { calls: anomalies },
             _ => return None,
         };
         Some(Event {
             kind,
-            slot: word(4)?,
-            process: word(8)?,
-            thread: word(12)?,
-            calls: long(16)?,
-            locality_count: byte(38)?,
-            most: byte(39)?,
+            slot: u32_at(4)?,
+            process: u32_at(8)?,
+            thread: u32_at(12)?,
+            calls: u64_at(16)?,
+            locality_count: byte_at(38)?,
+            max_locality_count: byte_at(39)?,
             comm: text(bytes.get(40..56)?),
         })
     }
 }
 
-/// Up to the first zero byte.
+/// The text up to the first zero byte.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
 }
 
-/// A path of names, the last one first. Of one that is longer than what was noted, the end.
-fn path(parts: &[u8]) -> String {
+/// The path of names that begin with the last one. `...` replaces the beginning of a longer path.
+fn path(names: &[u8]) -> String {
     let mut names: Vec<String> =
-        parts.chunks_exact(PART).map(text).take_while(|name| !name.is_empty()).collect();
-    let whole = names.len() < PARTS;
+        names.chunks_exact(NAME_BYTES).map(text).take_while(|name| !name.is_empty()).collect();
+    let is_complete = names.len() < PATH_NAMES;
     names.reverse();
     let joined = names.join("/");
-    match (joined.is_empty(), whole) {
+    match (joined.is_empty(), is_complete) {
         (true, _) => joined,
         (false, true) => format!("/{joined}"),
         (false, false) => format!(".../{joined}"),
@@ -126,8 +128,8 @@ fn path(parts: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// An event as the programs lay it out.
-    fn said(kind: u32) -> Vec<u8> {
+    /// An event in the layout of the programs.
+    fn event_bytes(kind: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         for word in [kind, 7, 1_234, 1_235] {
             bytes.extend(u32::to_ne_bytes(word));
@@ -141,38 +143,38 @@ mod tests {
         bytes
     }
 
-    fn born(names: &[&str]) -> Vec<u8> {
-        let mut bytes = said(1);
+    fn executable_event(names: &[&str]) -> Vec<u8> {
+        let mut bytes = event_bytes(1);
         bytes.extend(u64::to_ne_bytes(0x10_0002));
         bytes.extend(u64::to_ne_bytes(99));
-        for at in 0..PARTS {
-            let mut part = [0; PART];
-            let name = names.get(at).map_or(&b""[..], |name| name.as_bytes());
-            part[..name.len()].copy_from_slice(name);
-            bytes.extend(part);
+        for index in 0..PATH_NAMES {
+            let mut field = [0; NAME_BYTES];
+            let name = names.get(index).map_or(&b""[..], |name| name.as_bytes());
+            field[..name.len()].copy_from_slice(name);
+            bytes.extend(field);
         }
         bytes
     }
 
     #[test]
-    fn an_anomaly_names_its_process_its_pair_and_its_counts() {
-        let event = Event::read(&said(2)).unwrap();
+    fn an_anomaly_has_its_process_its_pair_and_its_counts() {
+        let event = Event::parse(&event_bytes(2)).unwrap();
         let pair = Pair { current: 59, previous: 12, position: 2 };
-        assert_eq!(event.kind, Kind::Anomaly { pair, pairs: 2, anomalies: 3 });
+        assert_eq!(event.kind, EventKind::Anomaly { pair, new_pairs: 2, anomalies: 3 });
         assert_eq!((event.slot, event.process, event.thread), (7, 1_234, 1_235));
-        assert_eq!((event.calls, event.locality_count, event.most), (900, 4, 5));
+        assert_eq!((event.calls, event.locality_count, event.max_locality_count), (900, 4, 5));
         assert_eq!(event.comm, "sh\x1b[2J");
     }
 
     #[test]
-    fn a_mark_says_how_many_calls_there_were_since_the_first() {
-        assert_eq!(Event::read(&said(6)).unwrap().kind, Kind::Marked { calls: 3 });
+    fn a_mark_has_the_number_of_calls_since_the_first() {
+        assert_eq!(Event::parse(&event_bytes(6)).unwrap().kind, EventKind::Marked { calls: 3 });
     }
 
     #[test]
-    fn a_birth_names_the_file_and_its_path_from_the_end() {
-        let path_of = |names: &[&str]| match Event::read(&born(names)).unwrap().kind {
-            Kind::Born { key, path } => {
+    fn a_new_executable_has_its_file_and_its_path() {
+        let path_of = |names: &[&str]| match Event::parse(&executable_event(names)).unwrap().kind {
+            EventKind::NewExecutable { key, path } => {
                 assert_eq!(key, Key { device: 0x10_0002, inode: 99 });
                 path
             }
@@ -184,16 +186,16 @@ mod tests {
     }
 
     #[test]
-    fn what_none_of_our_programs_says_is_nothing() {
-        assert_eq!(Event::read(&[]), None);
-        assert_eq!(Event::read(&said(0)), None);
-        assert_eq!(Event::read(&said(7)), None);
+    fn bytes_that_are_not_an_event_are_refused_without_a_panic() {
+        assert_eq!(Event::parse(&[]), None);
+        assert_eq!(Event::parse(&event_bytes(0)), None);
+        assert_eq!(Event::parse(&event_bytes(7)), None);
         for kind in 0..9 {
-            let whole = born(&["x"]);
+            let whole = executable_event(&["x"]);
             for length in 0..whole.len() {
                 let mut cut = whole[..length].to_vec();
                 cut.iter_mut().zip(u32::to_ne_bytes(kind)).for_each(|(byte, new)| *byte = new);
-                let _ = Event::read(&cut);
+                let _ = Event::parse(&cut);
             }
         }
     }

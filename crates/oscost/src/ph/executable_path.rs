@@ -1,5 +1,5 @@
-//! Where an executable lies: the kernel's programs know its path in its own file system, and the
-//! list of mounts tells where that hangs.
+//! The paths of executables: the BPF programs know the path in the file system, and the table of
+//! mounts where that file system is mounted.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,19 +8,19 @@ use std::path::Path;
 
 use super::profile::Key;
 
-/// A file system in the tree of files.
+/// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mount {
-    /// Its device, in the kernel's own numbering.
+    /// The device of its file system, in the kernel's own encoding.
     device: u64,
-    /// What of it is mounted,
+    /// The directory of the file system that is mounted.
     root: String,
-    /// and where.
+    /// Where it is mounted.
     mount_point: String,
 }
 
-/// The path of an executable as people write it; `path` is the one in its own file system. Where no
-/// mount that is seen from here leads to that file (a container's), it is `path` itself.
+/// The absolute path of an executable; `path` is the one in its file system. Returns `path` if no
+/// mount of this process leads to the file, which may be in a container.
 pub fn absolute_path(key: Key, path: &str) -> String {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     candidates(&mounts, key.device, path)
@@ -29,13 +29,13 @@ pub fn absolute_path(key: Key, path: &str) -> String {
 }
 
 fn is_file(path: &str, key: Key) -> bool {
-    // The device is the mount's, and stat(2) may tell another one: that of a subvolume.
+    // stat(2) may return another device than the mount's: that of a subvolume.
     fs::metadata(Path::new(path)).is_ok_and(|it| it.is_file() && it.ino() == key.inode)
 }
 
-/// Whether an executable is no longer where it was: nothing is there, or another file. That is not
-/// known of one without a whole path, nor where nobody may look; a file in a container counts as
-/// gone, unless its path leads to it from here, too.
+/// Whether an executable was removed or replaced. If its path is incomplete or cannot be read, it
+/// counts as existing; a file in a container counts as removed, unless its path leads to it from
+/// here too.
 pub fn is_gone(key: Key, path: &str) -> bool {
     if !path.starts_with('/') {
         return false;
@@ -46,7 +46,7 @@ pub fn is_gone(key: Key, path: &str) -> bool {
     }
 }
 
-/// Where a file may lie that has this path in its file system.
+/// The absolute paths that a path in a file system may have.
 fn candidates<'a>(
     mounts: &'a str,
     device: u64,
@@ -62,17 +62,18 @@ fn candidates<'a>(
     )
 }
 
-/// A line of mountinfo: number, parent, major:minor, root, where, and more (proc_pid_mountinfo(5)).
+/// Parses a line of mountinfo: id, parent, major:minor, root, mount point, and more
+/// (proc_pid_mountinfo(5)).
 fn mount(line: &str) -> Option<Mount> {
-    let mut words = line.split(' ').skip(2);
-    let (major, minor) = words.next()?.split_once(':')?;
+    let mut fields = line.split(' ').skip(2);
+    let (major, minor) = fields.next()?.split_once(':')?;
     let (major, minor): (u64, u64) = (major.parse().ok()?, minor.parse().ok()?);
-    let (root, at) = (unescaped(words.next()?), unescaped(words.next()?));
-    // MKDEV() of the kernel: a minor number has 20 bits.
-    Some(Mount { device: major << 20 | minor, root, mount_point: at })
+    let (root, mount_point) = (unescaped(fields.next()?), unescaped(fields.next()?));
+    // The kernel's MKDEV(): a minor number has 20 bits.
+    Some(Mount { device: major << 20 | minor, root, mount_point })
 }
 
-/// Blanks and the like stand as three octal digits behind a backslash.
+/// Replaces escapes, which are three octal digits after a backslash.
 fn unescaped(text: &str) -> String {
     let mut pieces = text.split('\\');
     let mut whole = pieces.next().unwrap_or_default().to_owned();
@@ -109,7 +110,7 @@ not a line
     }
 
     #[test]
-    fn a_path_in_a_file_system_hangs_where_that_is_mounted() {
+    fn a_path_is_below_the_mount_point_of_its_file_system() {
         assert_eq!(found(254 << 20, "/usr/bin/dash"), ["/usr/bin/dash"]);
         assert_eq!(found(27, "/x"), ["/dev/shm/x"]);
         assert_eq!(found(254 << 20 | 1, "/@usr/bin/make"), ["/usr/bin/make"]);
@@ -119,12 +120,12 @@ not a line
     }
 
     #[test]
-    fn a_file_that_no_mount_leads_to_keeps_its_own_path() {
+    fn without_a_mount_the_path_in_the_file_system_is_returned() {
         assert_eq!(absolute_path(Key { device: 1, inode: 1 }, "/no/such"), "/no/such");
     }
 
     #[test]
-    fn a_file_is_gone_when_another_one_or_none_has_its_place() {
+    fn a_file_is_gone_if_it_was_removed_or_replaced() {
         let folder = tempfile::TempDir::with_prefix("oscost-test-").unwrap();
         let path = folder.path().join("x");
         fs::write(&path, "").unwrap();
@@ -132,22 +133,25 @@ not a line
         let inode = fs::metadata(&path).unwrap().ino();
         let key = |inode| Key { device: 1, inode };
         assert!(!is_gone(key(inode), name));
-        assert!(is_gone(key(inode + 1), name), "another file is there");
-        assert!(is_gone(key(inode), &format!("{name}/below")), "it is no folder");
+        assert!(is_gone(key(inode + 1), name), "it was replaced");
+        assert!(is_gone(key(inode), &format!("{name}/below")), "its parent is not a directory");
         fs::remove_file(&path).unwrap();
         assert!(is_gone(key(inode), name));
-        assert!(!is_gone(key(inode), "") && !is_gone(key(inode), ".../x"), "where is it?");
+        assert!(
+            !is_gone(key(inode), "") && !is_gone(key(inode), ".../x"),
+            "the path is incomplete"
+        );
     }
 
     #[test]
     fn this_program_is_found() {
         let own = std::env::current_exe().unwrap().canonicalize().unwrap();
-        let it = fs::metadata(&own).unwrap();
+        let metadata = fs::metadata(&own).unwrap();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        let key = |device| Key { device, inode: it.ino() };
+        let key = |device| Key { device, inode: metadata.ino() };
         let own = own.to_str().unwrap();
-        let found =
-            mounts.lines().filter_map(mount).any(|at| absolute_path(key(at.device), own) == own);
-        assert!(found, "{own} is on no mount of {mounts}");
+        let mut mounted = mounts.lines().filter_map(mount);
+        let found = mounted.any(|mount| absolute_path(key(mount.device), own) == own);
+        assert!(found, "{own} is not on any mount of {mounts}");
     }
 }

@@ -6,7 +6,7 @@
 //! the profiles at its end.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::parent_id;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use oscost_model::monitor_report::MonitorReport;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::cleanup_process::CleanupProcess;
-use super::event::Kind;
+use super::event::EventKind;
 use super::monitor::{Monitor, Scope, remove_stopped, stopped_pids};
 use super::monitor_process::{MonitorEvent, MonitorOptions};
 use super::profile_table::ProfileTable;
@@ -26,6 +26,9 @@ use super::requirements::{self, Availability};
 use super::rules;
 use super::stopped_processes::{StoppedProcesses, continue_process, process_state};
 use super::store;
+use output::Output;
+
+mod output;
 
 /// The interval at which the rules are applied to the profiles.
 const TICK: Duration = Duration::from_millis(100);
@@ -41,7 +44,7 @@ pub struct MonitorTask {
     pub options: MonitorOptions,
     /// The directory of profiles; `None` to begin without profiles, and save none.
     pub folder: Option<PathBuf>,
-    /// Whether it saves there what it has learnt.
+    /// Whether it saves there what it has learned.
     pub save_profiles: bool,
     /// Whether it reports more than its beginning and its end.
     pub report_events: bool,
@@ -62,10 +65,7 @@ pub fn run_monitor(
     input: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
 ) -> io::Result<MonitorExit> {
-    // The same descriptor, to poll it.
-    let pipe = output.as_fd().try_clone_to_owned()?;
-    let mut output =
-        Output { to: output, pipe: Some(pipe), reports: task.report_events, dropped: 0 };
+    let mut output = Output::new(output, task.report_events)?;
     let done = begin(task).and_then(|mut attached| {
         output.write_event(&MonitorEvent::Ready).map_err(|error| error.to_string())?;
         let notes = std::mem::take(&mut attached.notes).into_iter();
@@ -83,39 +83,6 @@ pub fn run_monitor(
         Err(why) => {
             output.write_event(&MonitorEvent::Missing { why }).map(|()| MonitorExit::Missing)
         }
-    }
-}
-
-/// The output for events.
-struct Output<'a> {
-    to: &'a mut dyn Write,
-    /// The pipe that it is written to; `None` if writing never blocks.
-    pipe: Option<OwnedFd>,
-    /// Whether events other than the first and the last are reported.
-    reports: bool,
-    /// The number of events that were dropped since the pipe was full.
-    dropped: u64,
-}
-
-impl Output<'_> {
-    fn write_event(&mut self, event: &MonitorEvent) -> io::Result<()> {
-        let mut line = serde_json::to_vec(event)?;
-        line.push(b'\n');
-        self.to.write_all(&line)?;
-        self.to.flush()
-    }
-
-    fn report(&mut self, event: &MonitorEvent) -> Result<(), String> {
-        if !self.reports {
-            return Ok(());
-        }
-        // The reader may be stopped, even by us, and must not be waited for. A writable pipe has room
-        // for a page, and no line is longer.
-        if self.pipe.as_ref().is_some_and(|pipe| !is_writable(pipe.as_fd())) {
-            self.dropped += 1;
-            return Ok(());
-        }
-        self.write_event(event).map_err(|error| format!("cannot report an event: {error}"))
     }
 }
 
@@ -148,7 +115,7 @@ fn begin(task: &MonitorTask) -> Result<AttachedMonitor, String> {
     let text = |error: store::StoreError| error_chain(&error);
     let changed_folder = task.folder.as_deref().filter(|_| task.save_profiles);
     let lock = changed_folder.map(store::lock).transpose().map_err(text)?;
-    let mut known = Vec::new();
+    let mut profiles = Vec::new();
     let mut notes = Vec::new();
     let mut unread = Vec::new();
     if let Some(folder) = &task.folder {
@@ -156,25 +123,25 @@ fn begin(task: &MonitorTask) -> Result<AttachedMonitor, String> {
             store::load(folder, lock.as_ref()).map_err(text)?;
         notes = notes_of(&found, removed);
         unread = found.refused.into_iter().map(|(path, _)| path).collect();
-        known = found.profiles;
+        profiles = found.profiles;
         let window = task.options.constants.window;
-        if let Some(smaller) = known.iter().find(|it| it.learnt_with.window < window) {
-            let window = smaller.learnt_with.window;
+        if let Some(smaller) = profiles.iter().find(|it| it.learned_with.window < window) {
+            let window = smaller.learned_with.window;
             let hint = "use the same (`--window`), or move their files away";
-            return Err(format!("profiles were learnt with a window of {window} calls: {hint}"));
+            return Err(format!("profiles were learned with a window of {window} calls: {hint}"));
         }
     }
     let signals = signals().map_err(|error| format!("cannot wait for signals: {error}"))?;
     let delays = task.options.constants.delay_factor > 0;
     let mut cleanup = delays.then(CleanupProcess::start).transpose()?;
-    let own = std::process::id();
-    let excluded = [own, cleanup.as_ref().map_or(own, CleanupProcess::pid)];
-    let scope = Scope { tree: task.options.tree, excluded };
-    let mut monitor = Monitor::load(&task.options.constants, scope, &known)?;
+    let monitor_pid = std::process::id();
+    let cleanup_pid = cleanup.as_ref().map_or(monitor_pid, CleanupProcess::pid);
+    let scope = Scope { tree: task.options.tree, monitor_pid, cleanup_pid };
+    let mut monitor = Monitor::load(&task.options.constants, scope, &profiles)?;
     if let Some(cleanup) = &mut cleanup {
         cleanup.watch(monitor.stopped_id()?)?;
     }
-    let profiles = ProfileTable::new(task.options.constants, known);
+    let profiles = ProfileTable::new(task.options.constants, profiles);
     monitor.attach()?;
     Ok(AttachedMonitor {
         monitor,
@@ -196,7 +163,7 @@ fn notes_of(found: &store::StoredProfiles, removed: usize) -> Vec<String> {
     const MAX_NOTES: usize = 20;
     let refused = found.refused.iter().take(MAX_NOTES).map(|(path, refusal)| {
         let path = store::shown(path);
-        format!("{path} is not a valid profile: {refusal}; its executable is learnt again")
+        format!("{path} is not a valid profile: {refusal}; its executable is learned again")
     });
     let more = found.refused.len().saturating_sub(MAX_NOTES);
     let more = (more > 0).then(|| format!("{more} more files are not valid profiles"));
@@ -274,12 +241,12 @@ impl AttachedMonitor {
     fn handle_events(&mut self, output: &mut Output<'_>) -> Result<(), String> {
         for event in self.monitor.drain_events()? {
             match &event.kind {
-                Kind::Stopped => {
+                EventKind::Stopped => {
                     let delay = rules::delay(&self.options.constants, event.locality_count);
                     self.stopped.add(event.process, Instant::now(), delay);
                 }
-                Kind::Anomaly { .. } => self.report.anomalies += 1,
-                Kind::Marked { calls } => self.report.add_marked(event.process, *calls),
+                EventKind::Anomaly { .. } => self.report.anomalies += 1,
+                EventKind::Marked { calls } => self.report.add_marked(event.process, *calls),
                 _ => {}
             }
             if let Some(event) = self.profiles.record_event(&event) {
@@ -302,7 +269,7 @@ impl AttachedMonitor {
         let _ = continue_process(process);
     }
 
-    /// Detaches, continues the stopped processes, and saves what was learnt.
+    /// Detaches, continues the stopped processes, and saves what was learned.
     fn end(mut self, task: &MonitorTask, output: &mut Output<'_>) -> Result<MonitorEvent, String> {
         self.monitor.detach();
         if self.options.constants.delay_factor > 0 {
@@ -338,7 +305,7 @@ impl AttachedMonitor {
         reported?;
         Ok(MonitorEvent::Ended(MonitorReport {
             calls: totals.calls,
-            lost: totals.lost + self.report.lost + output.dropped,
+            lost: totals.lost + self.report.lost + output.dropped(),
             profile_state: profile_state.map(|state| state.text().to_owned()),
             ..self.report
         }))
@@ -358,12 +325,6 @@ fn wait<const N: usize>(
         Err(Errno::EINTR) => Ok([false; N]),
         Err(error) => Err(format!("cannot wait: {error}")),
     }
-}
-
-/// Whether writing does not block. Writing to a closed pipe fails, which is reported then.
-fn is_writable(pipe: BorrowedFd<'_>) -> bool {
-    let mut polled = [PollFd::new(pipe, PollFlags::POLLOUT)];
-    poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
 /// Whether a readable input has ended; its content is ignored.
@@ -392,26 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_monitor_reports_only_its_beginning_and_its_end() {
-        let mut written = Vec::new();
-        let mut output = Output { to: &mut written, pipe: None, reports: false, dropped: 0 };
-        output.write_event(&MonitorEvent::Ready).unwrap();
-        output.report(&MonitorEvent::Other).unwrap();
-        let mut last =
-            MonitorReport { calls: 1, anomalies: 2, lost: 3, ..MonitorReport::default() };
-        last.add_marked(4, 5);
-        last.profile_state = Some("training".to_owned());
-        output.write_event(&MonitorEvent::Ended(last)).unwrap();
-        let text = String::from_utf8(written).unwrap();
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 2, "{text}");
-        assert_eq!(lines[0], r#"{"event":"ready"}"#);
-        let last = r#"{"event":"ended","calls":1,"lost":3,"marked":[{"pid":4,"calls":5}],"#;
-        assert_eq!(lines[1], format!(r#"{last}"profile_state":"training","anomalies":2}}"#));
-    }
-
-    #[test]
-    fn of_many_damaged_files_the_first_are_named_and_all_are_counted() {
+    fn the_first_damaged_files_are_named_and_all_are_counted() {
         let refusal = || crate::ph::profile_file::Refusal { line: 2, why: "damage".to_owned() };
         let refused = (0..30).map(|number| (PathBuf::from(format!("/x/{number}")), refusal()));
         let found = store::StoredProfiles { profiles: Vec::new(), refused: refused.collect() };
@@ -421,35 +363,5 @@ mod tests {
         assert_eq!(notes[20], "10 more files are not valid profiles");
         assert_eq!(notes[21], "removed 7 profiles of deleted executables");
         assert!(notes_of(&store::StoredProfiles::default(), 0).is_empty());
-    }
-
-    #[test]
-    fn events_are_dropped_if_the_reader_is_slow() {
-        let (reader, writer) = io::pipe().unwrap();
-        while is_writable(writer.as_fd()) {
-            (&writer).write_all(&[b' '; 4_096]).unwrap();
-        }
-        let pipe = Some(writer.as_fd().try_clone_to_owned().unwrap());
-        let mut output = Output { to: &mut &writer, pipe, reports: true, dropped: 0 };
-        output.report(&MonitorEvent::Other).unwrap();
-        output.report(&MonitorEvent::Other).unwrap();
-        assert_eq!(output.dropped, 2);
-        drop(reader);
-        assert!(output.report(&MonitorEvent::Other).is_err(), "the reader is gone");
-    }
-
-    #[test]
-    fn a_closed_output_ends_the_monitor() {
-        struct ClosedOutput;
-        impl Write for ClosedOutput {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let mut output = Output { to: &mut ClosedOutput, pipe: None, reports: true, dropped: 0 };
-        assert!(output.report(&MonitorEvent::Ready).is_err());
     }
 }

@@ -123,7 +123,7 @@ pub enum MonitorError {
     #[error("the monitor process sent an invalid event: {0}")]
     Protocol(String),
     /// The monitor process ended before its last event.
-    #[error("the monitor process ended too early ({0}): what it learnt may be lost")]
+    #[error("the monitor process ended too early ({0}): what it learned may be lost")]
     ExitedEarly(ExitStatus),
     /// The monitor process did not end when its input was closed.
     #[error("the monitor process did not end within {} s, and was killed", SHUTDOWN_TIMEOUT.as_secs())]

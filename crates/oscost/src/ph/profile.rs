@@ -1,48 +1,48 @@
-//! What pH knows of an executable.
+//! The profile of an executable: its learned and its normal pairs, and its counts.
 
 use std::fmt;
 
 use super::constants::Constants;
 
-/// How many system calls a profile tells apart, by their numbers; a call above has no place in it.
+/// The system calls that a profile can contain have numbers below this.
 pub const CALLS: usize = 512;
-/// How many earlier calls a call is looked at with: the published window of 9, without the call
-/// itself. One bit of a byte each.
+/// The number of earlier calls that a call is paired with: the published window of 9 without the
+/// call itself. One bit of a byte each.
 pub const LOOKBACK: usize = 8;
-/// The bytes of [`Pairs`].
-const CELLS: usize = CALLS * CALLS;
+/// The size of [`Pairs`].
+const PAIR_BYTES: usize = CALLS * CALLS;
 
-/// What pH knows of an executable.
+/// The profile of an executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Which executable it is, for the kernel.
+    /// The file of the executable.
     pub key: Key,
-    /// Its path when it was first seen, for people; empty where that was not known. It is no key:
-    /// another file may bear the name by now.
+    /// Its path when it was first observed, for display; empty if unknown. It is not a key, since
+    /// another file may have this path by now.
     pub executable: String,
     /// What is done with its calls.
     pub state: State,
-    /// The calls that were seen.
+    /// The number of observed calls.
     pub calls: u64,
-    /// The calls that it was trained with, since training last began.
+    /// The number of calls that it was trained with since training last began.
     pub train_count: u64,
-    /// The calls among those since the last pair that was new. (The name is the published one: a
-    /// new pair is a modification.)
+    /// The number of these since the last new pair. (The published name: a new pair is a
+    /// modification.)
     pub last_mod_count: u64,
-    /// The anomalies since its behaviour was found normal.
+    /// The number of anomalies since it became normal.
     pub anomalies: u64,
-    /// When it was frozen, in seconds since 1970; `None` while it is not.
+    /// When it was frozen, in seconds since 1970; `None` if it is not frozen.
     pub frozen_at_s: Option<u64>,
-    /// What it was seen to do while it was trained.
+    /// The learned pairs.
     pub train: Pairs,
-    /// What is normal for it: the training's pairs of the moment when that began. Empty before.
+    /// The normal pairs: the learned ones when it became normal. Empty before.
     pub test: Pairs,
-    /// The constants that were in force when it was last kept.
-    pub learnt_with: Constants,
+    /// The constants of the rules when it was last saved.
+    pub learned_with: Constants,
 }
 
 impl Profile {
-    /// The profile of an executable of which nothing is known yet.
+    /// An empty profile.
     pub fn new(key: Key, executable: String) -> Self {
         Self {
             key,
@@ -55,42 +55,42 @@ impl Profile {
             frozen_at_s: None,
             train: Pairs::default(),
             test: Pairs::default(),
-            learnt_with: Constants::default(),
+            learned_with: Constants::default(),
         }
     }
 
-    /// The number of the trained call that brought the last new pair; `None` where the two counts
-    /// do not go together, since they are not read at one moment.
+    /// The index of the trained call with the last new pair; `None` if the two counts are
+    /// inconsistent, since they are not read at the same time.
     pub fn last_new_at(&self) -> Option<u64> {
         self.train_count.checked_sub(self.last_mod_count)
     }
 }
 
-/// An executable, as the kernel tells them apart.
+/// The file of an executable, which identifies it in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The device that its file is on, in the kernel's own numbering.
+    /// The device of its file system, in the kernel's own encoding.
     pub device: u64,
-    /// Its inode there.
+    /// Its inode number.
     pub inode: u64,
 }
 
 /// What is done with the calls of an executable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// They are learnt.
+    /// They are learned.
     Training,
-    /// They are learnt, but nothing new has come for long: it waits to be found normal.
+    /// They are learned, but there was no new pair for long; the profile becomes normal later.
     Frozen,
-    /// They are held against what is normal.
+    /// They are compared with the normal pairs.
     Normal,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [State; 3] = [State::Training, State::Frozen, State::Normal];
 
-    /// The word for it.
+    /// Its name.
     pub fn text(self) -> &'static str {
         match self {
             State::Training => "training",
@@ -100,102 +100,112 @@ impl State {
     }
 }
 
-/// A call, and one that came some calls before it.
+/// A call, and an earlier call of the same task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
     /// The call.
     pub current: u16,
-    /// The earlier one.
+    /// The earlier call.
     pub previous: u16,
     /// How many calls earlier: 1 to [`LOOKBACK`].
     pub position: u8,
 }
 
-/// Which calls were seen before which: the lookahead pairs of a profile, in the kernel's layout.
+/// All pairs of the same two calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairEntry {
+    /// The call.
+    pub current: u16,
+    /// The earlier call.
+    pub previous: u16,
+    /// The positions: bit `i - 1` for `i` calls earlier.
+    pub bits: u8,
+}
+
+/// The lookahead pairs of a profile, in the layout of the BPF programs.
 ///
-/// Bit `i - 1` of the byte of `current` and `previous` says that `previous` was seen `i` calls
+/// Bit `i - 1` of the byte of `current` and `previous` is set if `previous` was observed `i` calls
 /// before `current`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Pairs(Box<[u8; CELLS]>);
+pub struct Pairs(Box<[u8; PAIR_BYTES]>);
 
 impl Default for Pairs {
     fn default() -> Self {
-        // By way of a `Vec`, the zeros are the kernel's: what is never written to takes no memory.
-        match vec![0; CELLS].try_into() {
-            Ok(workers) => Self(workers),
-            Err(_) => Self(Box::new([0; CELLS])),
+        // A `Vec` of zeros is allocated by calloc: pages that are never written take no memory.
+        match vec![0; PAIR_BYTES].try_into() {
+            Ok(bytes) => Self(bytes),
+            Err(_) => Self(Box::new([0; PAIR_BYTES])),
         }
     }
 }
 
 impl fmt::Debug for Pairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.cells()).finish()
+        f.debug_list().entries(self.entries()).finish()
     }
 }
 
 impl Pairs {
-    /// As the kernel has them; `None` unless these are 512 times 512 bytes.
+    /// Copies the layout of the BPF programs; `None` unless these are 512 times 512 bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let workers: Box<[u8]> = bytes.into();
-        workers.try_into().ok().map(Self)
+        let bytes: Box<[u8]> = bytes.into();
+        bytes.try_into().ok().map(Self)
     }
 
-    /// As the kernel has them.
-    pub fn bytes(&self) -> &[u8; CELLS] {
+    /// The layout of the BPF programs.
+    pub fn bytes(&self) -> &[u8; PAIR_BYTES] {
         &self.0
     }
 
-    /// Takes up all of the bits `bits` for two calls; `None`, and nothing is done, where a profile
-    /// has no place for one of them.
+    /// Adds the pairs of two calls at the positions of `bits`; `None` without a change if the number
+    /// of a call is too large.
     pub fn add(&mut self, current: u16, previous: u16, bits: u8) -> Option<()> {
-        *self.0.get_mut(cell_index(current, previous)?)? |= bits;
+        *self.0.get_mut(byte_index(current, previous)?)? |= bits;
         Some(())
     }
 
-    /// Whether a pair is there.
+    /// Whether it contains a pair.
     pub fn has(&self, pair: Pair) -> bool {
         let bit = u32::from(pair.position).checked_sub(1).and_then(|shift| 1_u8.checked_shl(shift));
-        let byte = cell_index(pair.current, pair.previous).and_then(|target| self.0.get(target));
+        let byte = byte_index(pair.current, pair.previous).and_then(|index| self.0.get(index));
         matches!((byte, bit), (Some(byte), Some(bit)) if byte & bit != 0)
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|byte| u64::from(byte.count_ones())).sum()
     }
 
-    /// Whether there is none.
+    /// Whether it contains no pair.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&byte| byte == 0)
     }
 
-    /// Which two calls were seen together, and in what distances: `(current, previous, bits)`, in
-    /// order.
-    pub fn cells(&self) -> impl Iterator<Item = (u16, u16, u8)> + '_ {
+    /// The pairs in order, those of the same two calls together.
+    pub fn entries(&self) -> impl Iterator<Item = PairEntry> + '_ {
         let calls = || 0_u16..;
         let rows = calls().zip(self.0.chunks_exact(CALLS));
         let all = rows.flat_map(move |(current, row)| {
-            calls().zip(row).map(move |(previous, &bits)| (current, previous, bits))
+            calls().zip(row).map(move |(previous, &bits)| PairEntry { current, previous, bits })
         });
-        all.filter(|&(_, _, bits)| bits != 0)
+        all.filter(|entry| entry.bits != 0)
     }
 
-    /// The pairs, in order.
+    /// The pairs in order.
     pub fn iter(&self) -> impl Iterator<Item = Pair> + '_ {
-        self.cells().flat_map(|(current, previous, bits)| {
+        self.entries().flat_map(|PairEntry { current, previous, bits }| {
             positions(bits).map(move |position| Pair { current, previous, position })
         })
     }
 }
 
-/// The distances that the bits of two calls stand for.
+/// The positions of the bits of a [`PairEntry`].
 pub fn positions(bits: u8) -> impl Iterator<Item = u8> {
     (1..=8).filter(move |position| bits & (1 << (position - 1)) != 0)
 }
 
-/// Where the byte of two calls is.
-fn cell_index(current: u16, previous: u16) -> Option<usize> {
+/// The index of the byte of two calls.
+fn byte_index(current: u16, previous: u16) -> Option<usize> {
     let (current, previous) = (usize::from(current), usize::from(previous));
     (current < CALLS && previous < CALLS).then_some(current * CALLS + previous)
 }
@@ -224,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_has_no_place_changes_nothing() {
+    fn a_call_with_too_large_a_number_is_not_added() {
         let mut pairs = Pairs::default();
         assert_eq!(pairs.add(512, 0, 1), None);
         assert_eq!(pairs.add(0, 512, 1), None);
@@ -234,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_do_not_go_together_name_no_call() {
+    fn inconsistent_counts_have_no_last_new_pair() {
         let mut profile = Profile::new(Key { device: 1, inode: 2 }, "/bin/true".to_owned());
         (profile.train_count, profile.last_mod_count) = (90, 30);
         assert_eq!(profile.last_new_at(), Some(60));

@@ -28,7 +28,7 @@ pub struct Counts {
 pub enum Step {
     /// No new pairs were found for long enough.
     Freeze,
-    /// It was frozen for long enough: what was learnt is normal.
+    /// It was frozen for long enough: what was learned is normal.
     StartNormal,
 }
 
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(judged(training(100, 90)), None, "fewer than 500 without a new pair");
         assert_eq!(judged(training(510, 500)), Some(Step::Freeze));
         assert_eq!(judged(training(504, 500)), None, "fewer than 5 up to the last new pair");
-        assert_eq!(judged(training(600, 600)), None, "nothing was learnt");
+        assert_eq!(judged(training(600, 600)), None, "nothing was learned");
         let none = Constants { normal_min: 0, ..Constants::default() };
         assert_eq!(judge(&none, &training(600, 600), 0), None);
     }

@@ -1,8 +1,8 @@
 //! The directory of profiles: one file per executable, always complete.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -10,6 +10,8 @@ use thiserror::Error;
 use super::executable_path::is_gone;
 use super::profile::{Key, Profile};
 use super::profile_file::{self, MAX_FILE_BYTES, MAX_PROFILES, Refusal};
+use crate::files::lock::{FileLock, LockError};
+use crate::files::user_folder::create_private;
 
 /// The suffix of profile files, after the key.
 const PROFILE_SUFFIX: &str = ".profile";
@@ -36,7 +38,7 @@ pub enum StoreError {
     /// Another process has locked the profiles.
     #[error("cannot change the profiles in {folder}: a monitor uses them\n  hint: end it first")]
     Locked {
-        /// The folder.
+        /// The directory.
         folder: String,
     },
     /// There are more than the monitor can load.
@@ -185,7 +187,7 @@ fn set_aside(folder: &Path, key: Key, unread: &[PathBuf]) -> Result<Option<PathB
 /// The right to change the profiles of a directory, until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct FolderLock {
-    _locked: File,
+    _file: FileLock,
 }
 
 /// Locks a directory to change its profiles: what two monitors learn at the same time cannot be
@@ -193,13 +195,10 @@ pub struct FolderLock {
 pub fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
     create(folder)?;
     let path = folder.join(LOCK_FILE);
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
-    let locked = opened.map_err(|error| failed("open", &path, error))?;
-    match locked.try_lock() {
-        Ok(()) => Ok(FolderLock { _locked: locked }),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { folder: shown(folder) }),
-        Err(TryLockError::Error(error)) => Err(failed("lock", &path, error)),
+    match FileLock::acquire(&path) {
+        Ok(file) => Ok(FolderLock { _file: file }),
+        Err(LockError::Held) => Err(StoreError::Locked { folder: shown(folder) }),
+        Err(LockError::Io(error)) => Err(failed("lock", &path, error)),
     }
 }
 
@@ -241,8 +240,7 @@ fn save(folder: &Path, profile: &Profile) -> Result<(), StoreError> {
 
 /// Creates the directory, readable by its owner only: profiles reveal the behaviour of programs.
 fn create(folder: &Path) -> Result<(), StoreError> {
-    let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    created.map_err(|error| failed("create", folder, error))
+    create_private(folder).map_err(|error| failed("create", folder, error))
 }
 
 /// Removes unfinished files of killed processes and of this one. Files that cannot be removed do no

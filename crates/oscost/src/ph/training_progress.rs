@@ -1,7 +1,7 @@
-//! What the counts of a slot in the kernel mean for its profile.
+//! The training counts of a profile, from the counts of its slot in the kernel.
 //!
-//! The kernel's counts only ever rise; what a profile says of its training begins anew when it
-//! becomes normal, and goes on where a stored one left off.
+//! The kernel's counts only increase. The counts of a profile restart when it becomes normal, and
+//! continue those of a stored profile.
 
 use super::constants::Constants;
 use super::profile::{Key, Profile, State};
@@ -10,51 +10,51 @@ use super::rules;
 /// The counts of a slot at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotCounts {
-    /// Calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Calls that were looked at to learn.
+    /// The number of calls that were examined in training.
     pub trained: u64,
-    /// Calls that brought new pairs.
+    /// The number of calls with new pairs.
     pub changes: u64,
     /// `trained` at the last of them.
     pub changed_at: u64,
 }
 
-/// A slot, as its holder knows it.
+/// The profile of a slot without its pairs, and where its counts began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainingProgress {
-    /// Which executable.
+    /// The executable.
     pub key: Key,
-    /// Its path; empty where that is not known.
+    /// Its path; empty if unknown.
     pub executable: String,
-    /// The state that was told last.
+    /// The last known state.
     pub state: State,
     /// When it was frozen, in seconds since 1970.
     pub frozen_at_s: Option<u64>,
-    /// The window that its pairs were learnt through.
+    /// The window that its pairs were learned with.
     window: u32,
-    /// Calls before this monitor.
+    /// The number of calls before this monitor began.
     calls: u64,
-    /// The training's counts at `base`.
+    /// The counts of the profile when those of the slot were `base`.
     train_count: u64,
     last_mod_count: u64,
     base: SlotCounts,
 }
 
 impl TrainingProgress {
-    /// Of an executable that was not known before.
+    /// Of an executable without a profile.
     pub fn new(key: Key, executable: String, rules: &Constants) -> Self {
         Self { window: rules.window, ..Self::from_profile(&Profile::new(key, executable)) }
     }
 
-    /// Of one that was.
+    /// Of an executable with a profile.
     pub fn from_profile(profile: &Profile) -> Self {
         Self {
             key: profile.key,
             executable: profile.executable.clone(),
             state: profile.state,
             frozen_at_s: profile.frozen_at_s,
-            window: profile.learnt_with.window,
+            window: profile.learned_with.window,
             calls: profile.calls,
             train_count: profile.train_count,
             last_mod_count: profile.last_mod_count,
@@ -62,12 +62,12 @@ impl TrainingProgress {
         }
     }
 
-    /// Its training begins anew.
-    pub fn begin(&mut self, now: SlotCounts) {
+    /// Restarts the training counts.
+    pub fn restart(&mut self, now: SlotCounts) {
         (self.train_count, self.last_mod_count, self.base) = (0, 0, now);
     }
 
-    /// What the rules judge by.
+    /// The counts that the rules depend on.
     pub fn counts(&self, now: SlotCounts) -> rules::Counts {
         let since = now.trained.saturating_sub(self.base.trained);
         let last_mod_count = match now.changes == self.base.changes {
@@ -82,13 +82,13 @@ impl TrainingProgress {
         }
     }
 
-    /// Its profile, as it is kept; without its pairs. Of two windows that it was learnt through, the
-    /// smaller one is told: through that no pair is lacking.
+    /// The profile as it is saved, without its pairs. If it was learned with two windows, it has the
+    /// smaller one, for which its pairs are complete.
     pub fn profile(&self, now: SlotCounts, anomalies: u64, rules: &Constants) -> Profile {
         let counts = self.counts(now);
         let mut profile = Profile::new(self.key, self.executable.clone());
         let window = self.window.min(rules.window);
-        profile.learnt_with = Constants { window, ..*rules };
+        profile.learned_with = Constants { window, ..*rules };
         profile.state = self.state;
         profile.calls = self.calls.saturating_add(now.calls);
         profile.train_count = counts.train_count;
@@ -109,61 +109,65 @@ mod tests {
         Constants { window: 7, ..Constants::default() }
     }
 
-    fn raw(trained: u64, changes: u64, changed_at: u64) -> SlotCounts {
+    fn slot_counts(trained: u64, changes: u64, changed_at: u64) -> SlotCounts {
         SlotCounts { calls: trained + 1, trained, changes, changed_at }
     }
 
-    fn train(track: &TrainingProgress, now: SlotCounts) -> (u64, u64) {
-        let counts = track.counts(now);
+    fn training_counts(progress: &TrainingProgress, now: SlotCounts) -> (u64, u64) {
+        let counts = progress.counts(now);
         (counts.train_count, counts.last_mod_count)
     }
 
     #[test]
-    fn a_new_profile_counts_from_nothing() {
-        let track = TrainingProgress::new(KEY, String::new(), &rules());
-        assert_eq!(train(&track, raw(0, 0, 0)), (0, 0));
-        assert_eq!(train(&track, raw(100, 3, 40)), (100, 60));
+    fn a_new_profile_counts_from_zero() {
+        let progress = TrainingProgress::new(KEY, String::new(), &rules());
+        assert_eq!(training_counts(&progress, slot_counts(0, 0, 0)), (0, 0));
+        assert_eq!(training_counts(&progress, slot_counts(100, 3, 40)), (100, 60));
     }
 
     #[test]
-    fn a_stored_profile_goes_on_where_it_left_off() {
+    fn the_counts_of_a_stored_profile_continue() {
         let mut stored = Profile::new(KEY, "/x".to_owned());
         (stored.calls, stored.train_count, stored.last_mod_count) = (2_000, 1_000, 900);
-        let track = TrainingProgress::from_profile(&stored);
-        assert_eq!(train(&track, raw(50, 0, 0)), (1_050, 950), "nothing new since");
-        assert_eq!(train(&track, raw(50, 1, 30)), (1_050, 20), "something new");
-        assert_eq!(track.profile(raw(50, 1, 30), 7, &rules()).calls, 2_051);
-        assert_eq!(track.profile(raw(50, 1, 30), 7, &rules()).anomalies, 7);
+        let progress = TrainingProgress::from_profile(&stored);
+        assert_eq!(
+            training_counts(&progress, slot_counts(50, 0, 0)),
+            (1_050, 950),
+            "no new pair since"
+        );
+        assert_eq!(training_counts(&progress, slot_counts(50, 1, 30)), (1_050, 20), "a new pair");
+        assert_eq!(progress.profile(slot_counts(50, 1, 30), 7, &rules()).calls, 2_051);
+        assert_eq!(progress.profile(slot_counts(50, 1, 30), 7, &rules()).anomalies, 7);
     }
 
     #[test]
-    fn a_training_that_begins_anew_forgets_its_counts_and_no_calls() {
-        let mut track = TrainingProgress::new(KEY, String::new(), &rules());
-        track.begin(raw(100, 3, 40));
-        assert_eq!(train(&track, raw(100, 3, 40)), (0, 0));
-        assert_eq!(train(&track, raw(150, 3, 40)), (50, 50));
-        assert_eq!(train(&track, raw(150, 4, 120)), (50, 30));
-        assert_eq!(track.profile(raw(150, 4, 120), 0, &rules()).calls, 151);
+    fn a_restarted_training_keeps_the_number_of_calls() {
+        let mut progress = TrainingProgress::new(KEY, String::new(), &rules());
+        progress.restart(slot_counts(100, 3, 40));
+        assert_eq!(training_counts(&progress, slot_counts(100, 3, 40)), (0, 0));
+        assert_eq!(training_counts(&progress, slot_counts(150, 3, 40)), (50, 50));
+        assert_eq!(training_counts(&progress, slot_counts(150, 4, 120)), (50, 30));
+        assert_eq!(progress.profile(slot_counts(150, 4, 120), 0, &rules()).calls, 151);
     }
 
     #[test]
-    fn a_profile_tells_the_smallest_window_that_it_was_learnt_through() {
-        let window = |track: &TrainingProgress| {
-            track.profile(SlotCounts::default(), 0, &rules()).learnt_with.window
+    fn a_profile_has_the_smallest_window_that_it_was_learned_with() {
+        let window = |progress: &TrainingProgress| {
+            progress.profile(SlotCounts::default(), 0, &rules()).learned_with.window
         };
         assert_eq!(window(&TrainingProgress::new(KEY, String::new(), &rules())), 7);
         let mut stored = Profile::new(KEY, String::new());
         assert_eq!(window(&TrainingProgress::from_profile(&stored)), 7, "it was 9");
-        stored.learnt_with.window = 5;
+        stored.learned_with.window = 5;
         assert_eq!(window(&TrainingProgress::from_profile(&stored)), 5);
     }
 
     #[test]
-    fn counts_of_two_moments_make_no_profile_that_cannot_be() {
-        let track = TrainingProgress::new(KEY, String::new(), &rules());
-        let profile = track.profile(raw(10, 1, 12), 0, &rules());
+    fn counts_read_at_different_times_make_a_consistent_profile() {
+        let progress = TrainingProgress::new(KEY, String::new(), &rules());
+        let profile = progress.profile(slot_counts(10, 1, 12), 0, &rules());
         assert!(profile.last_mod_count <= profile.train_count);
-        let late = track.profile(
+        let late = progress.profile(
             SlotCounts { calls: 5, trained: 5, changes: 0, changed_at: 9 },
             0,
             &rules(),

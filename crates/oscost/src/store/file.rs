@@ -1,9 +1,8 @@
 //! The file of a store: its path, its permissions, and how it is opened.
 
-use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
@@ -11,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, Transacti
 use super::error::{Cause, StoreError};
 use super::limits::LOCK_TIMEOUT;
 use super::schema;
+use crate::files::user_folder::{create_private, data_folder};
 
 /// The runs of one user, in one file.
 ///
@@ -35,7 +35,7 @@ impl Store {
     /// The path of a user's store: in `$XDG_DATA_HOME`, else in `$HOME/.local/share`; `None` if the
     /// environment sets neither.
     pub fn default_path() -> Option<PathBuf> {
-        default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+        Some(data_folder()?.join("store.db"))
     }
 
     /// An error of this store in the operation `act`.
@@ -48,14 +48,6 @@ impl Store {
 /// starts to write, that another process has written meanwhile; waiting does not help then.
 pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Cause> {
     Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
-}
-
-/// See [`Store::default_path`]. The XDG specification calls a relative path invalid.
-fn default_path(xdg_data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
-    let data = xdg_data.and_then(absolute);
-    let data = data.or_else(|| Some(home.and_then(absolute)?.join(".local/share")))?;
-    Some(data.join("oscost").join("store.db"))
 }
 
 /// Opens the database; if there is none, creates its folders and an empty file first.
@@ -84,8 +76,7 @@ fn open(path: &Path) -> Result<Connection, Cause> {
 /// process holds on it through another connection, since POSIX locks belong to the process.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        created.map_err(|error| match error.kind() {
+        create_private(folder).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
             _ => error,
         })?;
@@ -100,27 +91,4 @@ fn create(path: &Path) -> io::Result<()> {
 /// `None` if it does. Called only after SQLite failed to open it, when there are no locks to lose.
 fn open_error(path: &Path) -> Option<Cause> {
     OpenOptions::new().read(true).write(true).open(path).err().map(Cause::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn path(xdg_data: &str, home: &str) -> Option<String> {
-        let some = |text: &str| Some(OsString::from(text)).filter(|text| text != "unset");
-        let found = default_path(some(xdg_data), some(home))?;
-        Some(found.to_str().unwrap().to_owned())
-    }
-
-    #[test]
-    fn the_default_path_is_in_the_data_folder_of_the_user() {
-        let below_home = Some("/home/joe/.local/share/oscost/store.db".to_owned());
-        assert_eq!(path("unset", "/home/joe"), below_home);
-        assert_eq!(path("", "/home/joe"), below_home);
-        assert_eq!(path("relative", "/home/joe"), below_home);
-        assert_eq!(path("/data", "/home/joe"), Some("/data/oscost/store.db".to_owned()));
-        assert_eq!(path("/data", "unset"), Some("/data/oscost/store.db".to_owned()));
-        assert_eq!(path("unset", "unset"), None);
-        assert_eq!(path("unset", ""), None);
-    }
 }

@@ -4,9 +4,9 @@
 //! preparation leaves no partial one. Only one process at a time fills or deletes the directory of a
 //! workload: it holds a lock, which the kernel releases when the process ends.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +18,8 @@ use super::placeholders::Placeholders;
 use super::quoting;
 use super::requirements::Missing;
 use super::spec::{Prepare, Spec};
+use crate::files::lock::{FileLock, LockError};
+use crate::files::user_folder::create_private;
 
 /// A file in a prepared directory with the commands that filled it.
 const FILL_RECORD: &str = ".oscost-filled-by";
@@ -143,7 +145,7 @@ struct Preparation<'a> {
     prepare: &'a Prepare,
     environment: &'a RunEnvironment,
     staging: &'a Path,
-    lock: Lock,
+    lock: FileLock,
 }
 
 impl Preparation<'_> {
@@ -161,7 +163,7 @@ impl Preparation<'_> {
             command.args(arguments).envs(&variables).current_dir(staging);
             // Standard input is the lock file, which is empty. The commands hold the lock too: if
             // this process is killed, the directory is not deleted before the last command ends.
-            command.stdin(lock.0.try_clone().map_err(at(staging))?);
+            command.stdin(lock.try_clone_file().map_err(at(staging))?);
             run_command(command, &quoting::command(&words), output)?;
         }
         if !staging.join(&prepare.marker_file).exists() {
@@ -222,31 +224,12 @@ impl CachePaths {
         Self { root, folder, staging, lock }
     }
 
-    /// Takes the lock. Its file is never removed: a lock on a removed file would exclude no one.
-    fn lock(&self) -> Result<Lock, CacheError> {
-        let created = DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
-        created.map_err(at(&self.root))?;
-        let mut options = OpenOptions::new();
-        // A symbolic link in its place is not followed.
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.custom_flags(nix::libc::O_NOFOLLOW).open(&self.lock);
-        let file = file.map_err(at(&self.lock))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => Err(CacheError::Locked),
-            Err(TryLockError::Error(error)) => Err(at(&self.lock)(error)),
-        }
-    }
-}
-
-/// A lock, released on drop.
-struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Explicit, since closing the file may not release it: a process that another thread is
-        // starting has a copy of the descriptor until it calls exec. It fails only without a lock.
-        let _ = self.0.unlock();
+    fn lock(&self) -> Result<FileLock, CacheError> {
+        create_private(&self.root).map_err(at(&self.root))?;
+        FileLock::acquire(&self.lock).map_err(|error| match error {
+            LockError::Held => CacheError::Locked,
+            LockError::Io(error) => at(&self.lock)(error),
+        })
     }
 }
 

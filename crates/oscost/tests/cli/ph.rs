@@ -27,7 +27,7 @@ fn profiles() -> Vec<Profile> {
     (cc1.state, cc1.anomalies, cc1.frozen_at_s) = (State::Normal, 12, Some(1_700_000_000));
     cc1.train.add(12, 12, 3).unwrap();
     cc1.test = cc1.train.clone();
-    cc1.learnt_with = Constants { window: 6, ..Constants::default() };
+    cc1.learned_with = Constants { window: 6, ..Constants::default() };
     let mut joke = dash.clone();
     (joke.key.inode, joke.executable) = (901, "/tmp/\u{1b}[2Jx\n\u{202e}y".to_owned());
     joke.state = State::Frozen;
@@ -156,14 +156,17 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
         ran.stderr_contains("error: cannot load ").stderr_contains(words);
         assert_eq!(sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout, before);
     };
-    refuse(&before.as_bytes()[..before.len() - 1], "the text is cut off here");
-    refuse(before.replace("calls 7186", "calls 7187").as_bytes(), "line 30: what stands above it");
-    refuse(before.replace("count 3", "count 2").as_bytes(), "more follows");
+    refuse(&before.as_bytes()[..before.len() - 1], "the text ends here, and is incomplete");
+    refuse(
+        before.replace("calls 7186", "calls 7187").as_bytes(),
+        "line 30: the hash does not match",
+    );
+    refuse(before.replace("count 3", "count 2").as_bytes(), "the text continues after the last profile");
     let arch = format!("arch {}", std::env::consts::ARCH);
-    refuse(before.replace(&arch, "arch vax").as_bytes(), "line 4: it is of `vax`");
-    refuse(b"\x7fELF\x02\x01\x01", "line 1: it has a byte that is in no profile");
-    refuse(br#"{"defaultAction": "SCMP_ACT_ALLOW"}"#, "`oscost ph profiles ...` must stand here");
-    refuse(b"", "line 1: the text is cut off here");
+    refuse(before.replace(&arch, "arch vax").as_bytes(), "line 4: it was learned on `vax`");
+    refuse(b"\x7fELF\x02\x01\x01", "line 1: it contains a byte that profiles never contain");
+    refuse(br#"{"defaultAction": "SCMP_ACT_ALLOW"}"#, "expected `oscost ph profiles ...`");
+    refuse(b"", "line 1: the text ends here, and is incomplete");
     sandbox
         .oscost(&["ph", "load", "/no/such/file"])
         .exits(1)
@@ -185,7 +188,7 @@ fn a_damaged_profile_is_reported_and_the_others_are_shown() {
     let ran = sandbox.oscost(&["ph", "profiles", "list"]).exits(0);
     assert!(ran.stdout.contains("dash") && !ran.stdout.contains("cc1"), "{}", ran.stdout);
     ran.stderr_contains("refused: ")
-        .stderr_contains("2049-900.profile: line 1: it is of version `7`");
+        .stderr_contains("2049-900.profile: line 1: its version is `7`");
     let json = sandbox.oscost(&["ph", "status", "--json"]).exits(0).json();
     assert_eq!(json["refused"][0]["line"], 1);
     let all = profiles();
@@ -245,7 +248,7 @@ fn the_status_lists_what_is_missing_with_hints_in_lines_that_fit() {
     let json = sandbox.oscost(&["ph", "status", "--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.ph-status/1");
     let needs: Vec<&str> =
-        json["needs"].as_array().unwrap().iter().map(|it| it["of"].as_str().unwrap()).collect();
+        json["needs"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(needs, ["build", "bpf", "btf", "lockdown", "rights"]);
     assert_eq!(json["constants"].as_array().map(Vec::len), Some(10));
 }

@@ -125,7 +125,7 @@ fn end(
 fn check_window(window: u32) -> anyhow::Result<()> {
     let folder = profile_folder()?;
     let profiles = find_all(&folder)?.profiles;
-    let smaller = profiles.iter().filter(|profile| profile.learnt_with.window < window).count();
+    let smaller = profiles.iter().filter(|profile| profile.learned_with.window < window).count();
     anyhow::ensure!(
         smaller == 0,
         "cannot use a window of {window} calls: {smaller} profiles were learnt with a smaller one\n  \

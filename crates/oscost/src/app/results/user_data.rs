@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::app::error::UsageError;
+use crate::files::user_folder::data_folder;
 use crate::store::Store;
 
 /// The user's store; it is made if there is none.
@@ -25,8 +26,7 @@ pub(crate) fn existing_store() -> anyhow::Result<Option<Store>> {
 
 /// The folder of pH's profiles.
 pub(crate) fn profile_folder() -> anyhow::Result<PathBuf> {
-    let store = Store::default_path();
-    store.as_deref().and_then(|store| Some(store.parent()?.join("ph"))).ok_or_else(|| {
+    data_folder().map(|data| data.join("ph")).ok_or_else(|| {
         let what = "cannot find the profiles: neither XDG_DATA_HOME nor HOME names a folder";
         UsageError(what.to_owned()).into()
     })

@@ -11,10 +11,10 @@ use oscost_model::target::Host;
 
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
+use crate::files::user_folder::cache_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
-use crate::workloads::environment::default_cache;
 use crate::workloads::{self, RunEnvironment, Spec};
 
 /// The time for trials beyond the minimum number, as for the price list.
@@ -165,7 +165,7 @@ fn environment(host: &Host, quick: bool) -> RunEnvironment {
         cpus: std::thread::available_parallelism().map_or(1, Into::into),
         start_folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         // Without HOME nothing can have been prepared; the missing preparation is then reported.
-        cache: default_cache().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
+        cache: cache_folder().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
         quick,
         skip_checks: false,
     }

@@ -23,7 +23,7 @@ impl clap::Args for ConstantArguments {
             let option = Arg::new(constant.name)
                 .long(constant.name)
                 .value_name(value_name.to_uppercase())
-                .help(constant.means)
+                .help(constant.description)
                 .help_heading("Constants of the rules, as published")
                 .default_value(match constant.unit {
                     SECONDS => humantime::format_duration(Duration::from_secs(published.into()))
@@ -61,7 +61,7 @@ impl clap::FromArgMatches for ConstantArguments {
 
 /// Parses the value of a constant.
 fn value(constant: &Constant, text: &str) -> Result<u32, String> {
-    let (min, max) = (constant.within.start(), constant.within.end());
+    let (min, max) = (constant.range.start(), constant.range.end());
     let value = match constant.unit {
         SECONDS => {
             let typed = humantime::parse_duration(text).ok();
@@ -70,8 +70,8 @@ fn value(constant: &Constant, text: &str) -> Result<u32, String> {
         }
         _ => text.parse().ok(),
     };
-    let within = value.filter(|value| constant.within.contains(value));
-    within.ok_or_else(|| match constant.unit {
+    let in_range = value.filter(|value| constant.range.contains(value));
+    in_range.ok_or_else(|| match constant.unit {
         SECONDS => format!("it must be whole seconds such as 7d, 10m or 0s, at most {max}s"),
         _ => format!("it must be a number from {min} to {max}"),
     })
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn every_constant_is_an_option_within_its_bounds() {
         for constant in &CONSTANTS {
-            for bound in [*constant.within.start(), *constant.within.end()] {
+            for bound in [*constant.range.start(), *constant.range.end()] {
                 let mut wanted = Constants::default();
                 (constant.set)(&mut wanted, bound);
                 let word = format!("--{}={}", constant.name, constant.text(bound));
                 assert_eq!(read(&[&word]), Ok(wanted), "{word}");
             }
-            let above = u64::from(*constant.within.end()) + 1;
+            let above = u64::from(*constant.range.end()) + 1;
             for wrong in [above.to_string(), format!("{above}s"), "-1".into(), "x".into()] {
                 let word = format!("--{}={wrong}", constant.name);
                 let error = read(&[&word]).unwrap_err();

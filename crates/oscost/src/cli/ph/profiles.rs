@@ -56,10 +56,10 @@ fn row(profile: &Profile, names: Option<&CallNames>) -> report::ph::Row {
     let pairs = |pairs: &Pairs| {
         let names = names?;
         let call = |number| report::ph::Call { number, name: names.name(number).into_owned() };
-        let neighbours = pairs.cells().map(|(current, previous, bits)| report::ph::Neighbours {
-            current: call(current),
-            previous: call(previous),
-            positions: positions(bits).collect(),
+        let neighbours = pairs.entries().map(|entry| report::ph::Neighbours {
+            current: call(entry.current),
+            previous: call(entry.previous),
+            positions: positions(entry.bits).collect(),
         });
         Some(neighbours.collect())
     };

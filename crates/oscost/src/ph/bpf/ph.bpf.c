@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// pH, process homeostasis (study 001, ph-2000): what each executable calls after what, and what is
-// new in it. Four programs: at each system call, at fork, at exec, and what they share.
+// pH, process homeostasis (study ph-2000): learns which system calls each executable makes after
+// which, and reports new sequences. Three programs, attached to system-call entry, fork and exec.
 //
-// Per call it writes to what belongs to the task, and to a counter of this CPU. What all CPUs share
-// is written only when something is new, so that two CPUs do not wait for each other.
+// A call writes only to the storage of its task and to a counter of its CPU. What all CPUs share is
+// written only when something is new, so that CPUs do not contend for cache lines.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-// The helpers that are used may be called only by programs that say they are under the GPL, too.
+// Some of the helpers are available only to programs with a license compatible with the GPL.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-// What is read of the kernel's own structures; where it lies there, libbpf finds out.
+// The fields of the kernel's structures that are read; libbpf relocates their offsets (CO-RE).
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct super_block { __u32 s_dev; };
 struct inode { struct super_block *i_sb; unsigned long i_ino; };
@@ -24,82 +24,84 @@ struct file { struct inode *f_inode; struct path f_path; };
 struct mm_struct { struct file *exe_file; };
 struct task_struct { int pid, tgid; struct task_struct *real_parent; struct mm_struct *mm; };
 struct linux_binprm;
-#if defined(__TARGET_ARCH_x86)          // The registers of a call: its first arguments.
+#if defined(__TARGET_ARCH_x86)          // The registers with the first two arguments of a call.
 struct pt_regs { unsigned long di, si; };
-#define FIRST di
-#define SECOND si
+#define FIRST_ARGUMENT di
+#define SECOND_ARGUMENT si
 #else
 struct pt_regs { __u64 regs[2], orig_x0; };
-#define FIRST orig_x0
-#define SECOND regs[1]
+#define FIRST_ARGUMENT orig_x0
+#define SECOND_ARGUMENT regs[1]
 #endif
 #pragma clang attribute pop
 
-#define CALLS 512           // Calls by number; one above is counted, and not looked at.
-#define CELLS (CALLS * CALLS)
-#define BEFORE 8            // Earlier calls that a call is looked at with: a bit of a byte each.
-#define NONE 0xffff         // No call yet.
-#define STRANGER 0          // The slot of calls that belong to no profile.
-#define MOST_CPUS 8192      // No kernel is built for more.
-#define MOST_PARENTS 64     // How far up a task is looked for below the root of a tree.
-#define PARTS 12            // Names that a path is told by, from its end,
-#define PART 48             // and the bytes of one.
+#define CALLS 512               // Calls with a higher number are counted, but not examined.
+#define PAIR_BYTES (CALLS * CALLS)
+#define LOOKBACK 8              // Earlier calls that a call is paired with: a bit of a byte each.
+#define NO_CALL 0xffff          // There was no earlier call.
+#define UNTRACKED 0             // The slot of calls that belong to no profile.
+#define MAX_CPUS 8192           // The largest NR_CPUS of any kernel configuration.
+#define MAX_ANCESTORS 64        // How far up the root of a tree is searched.
+#define PATH_NAMES 12           // The last components of a path that are reported,
+#define NAME_BYTES 48           // and the size of each.
 #define SIGSTOP 19
 #ifdef __TARGET_ARCH_arm64
-#define RESTART 128         // restart_syscall(2): a call that waits goes on waiting.
+#define RESTART_SYSCALL 128     // restart_syscall(2): continues an interrupted wait.
 #else
-#define RESTART 219
+#define RESTART_SYSCALL 219
 #endif
 
-// What to do, fixed before the programs are loaded: the verifier drops what is not asked for.
+// Constants, set before the programs are loaded: the verifier removes code that they disable.
 const volatile struct rules {
-	__u32 before;           // The window without the call itself: 1 to 8.
+	__u32 lookback;         // The window without the call itself: 1 to 8.
 	__u32 frame;            // Calls in a task's locality frame: 1 to 128.
-	__u32 anomaly_limit;    // Anomalies of a profile, above which it is normal no longer.
-	__u32 tolerise_limit;   // Anomalies in a frame, above which nothing more is learnt.
-	__u32 delays;           // Whether a task with anomalies in its frame is stopped.
-	__u32 root;             // Only the tree below this process; 0 for all processes.
-	__u32 holder, guard;    // Two processes that are never looked at: they continue the stopped.
+	__u32 anomaly_limit;    // Anomalies of a profile above which it is trained again.
+	__u32 tolerise_limit;   // Anomalies in a frame above which nothing more is learned.
+	__u32 delays;           // Whether tasks with anomalies in their frame are stopped.
+	__u32 root;             // The root of the monitored process tree; 0 for all processes.
+	__u32 monitor, cleanup; // The monitor and the cleanup process, which are never monitored.
 	__u32 slots;            // Entries of the maps by slot.
 	__u32 cpus;             // Possible CPUs.
-	__u32 mark_call, mark;  // A call that does nothing, and its first argument: see `marked`.
-	__u32 begin, end;       // The lowest byte of its second one.
+	__u32 mark_call;        // A call without effect that marks counted calls: see `handle_mark`.
+	__u32 mark_option;      // Its first argument.
+	__u32 begin, end;       // The lowest byte of its second argument.
 } rules SEC(".rodata.rules") = {};
 
 // What is done with the calls of an executable.
 enum state {
-	TRAINING,               // They are learnt.
-	FROZEN,                 // They are learnt, but nothing new has come for long.
-	NORMAL,                 // They are learnt, and held against what is normal.
-	HELD,                   // The holder is copying: they are only counted.
-	UNLEARN,                // Held against what is normal; the holder undoes what was learnt.
+	TRAINING,               // They are learned.
+	FROZEN,                 // They are learned, but there was nothing new for long.
+	NORMAL,                 // They are learned, and compared with the normal pairs.
+	PAUSED,                 // They are only counted, while the monitor process copies the pairs.
+	UNLEARN,                // They are compared; the monitor process will undo what was learned.
 };
 
-struct task {                   // A cache line, with the pointer that the kernel puts before it.
-	__u64 near, far;        // Its last calls, 16 bits each, the last one lowest.
-	__u64 low, high;        // Its locality frame: which of its last calls were anomalies.
-	__u64 calls;            // Its calls, all of them.
-	__u32 slot;             // Of its executable's profile.
-	__u32 epoch;            // Of the profile, when its frame began.
-	__u8 watched;           // Whether it is looked at.
-	__u8 delayed;           // Whether its last call was stopped.
-	__u8 lfc, most;         // Anomalies in its frame: locality frame count, and the largest ever.
+struct task {                   // With the kernel's pointer before it: one cache line.
+	__u64 calls_low, calls_high;    // The last eight calls, 16 bits each, the last one lowest.
+	__u64 frame_low, frame_high;    // The locality frame: a bit for each call, 1 for an anomaly.
+	__u64 calls;            // The number of all its calls.
+	__u32 slot;             // The slot of its executable's profile.
+	__u32 epoch;            // The epoch of the profile when its frame began.
+	__u8 monitored;         // Whether it is monitored.
+	__u8 delayed;           // Whether it was stopped at its last call.
+	__u8 locality_count;    // Anomalies in its frame,
+	__u8 max_locality_count;        // and their maximum since the frame was cleared.
 	__u8 marked;            // Whether it is between marks.
 };
 
-struct exe { __u64 device, inode; };            // An executable, as the kernel tells them apart.
-struct pairs { __u8 seen[CELLS]; };             // Bit i-1 of [call][earlier]: seen i calls before.
-struct control { __u32 state, epoch; };         // Of a profile. The epoch begins frames anew.
-struct counts { __u64 calls, trained, lost, unsaid; };  // Of a profile, on one CPU.
-struct rare {                                   // Of a profile: what changes with something new.
-	__u64 changes;          // Calls that brought new pairs,
-	__u64 changed_at;       // and how many it had been trained with at the last of them.
-	__u64 anomalies;        // Since it became normal.
-	__u64 pad[5];           // So that two profiles do not share a cache line.
+struct executable { __u64 device, inode; };     // Identifies a file.
+struct pairs { __u8 positions[PAIR_BYTES]; };   // Bit i-1 of [call][earlier call]: i calls earlier.
+struct control { __u32 state, epoch; };         // Of a profile. A new epoch clears all frames.
+struct counts { __u64 calls, trained, lost, dropped; }; // Of a profile, on one CPU.
+struct change_counts {          // Of a profile: counts that change only when something is new.
+	__u64 changes;          // Calls with new pairs,
+	__u64 changed_at;       // and the number of trained calls at the last of them.
+	__u64 anomalies;        // Anomalies since the profile became normal.
+	__u64 pad[5];           // Prevents false sharing between profiles.
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);        // Goes with the task.
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);        // Freed with the task.
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct task);
@@ -107,57 +109,57 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);                         // As many as there are slots: see monitor.rs.
-	__type(key, struct exe);
+	__uint(max_entries, 1);                         // Set to the number of slots by monitor.rs.
+	__type(key, struct executable);
 	__type(value, __u32);
 } slots SEC(".maps");
 
-#define BY_SLOT(name, kind, of) \
+#define BY_SLOT(name, kind, value_type) \
 	struct { \
 		__uint(type, kind); \
 		__uint(max_entries, 1); \
 		__type(key, __u32); \
-		__type(value, struct of); \
+		__type(value, struct value_type); \
 	} name SEC(".maps")
 
 BY_SLOT(train, BPF_MAP_TYPE_ARRAY, pairs);
 BY_SLOT(test, BPF_MAP_TYPE_ARRAY, pairs);
 BY_SLOT(controls, BPF_MAP_TYPE_ARRAY, control);
-BY_SLOT(rares, BPF_MAP_TYPE_ARRAY, rare);
-BY_SLOT(counted, BPF_MAP_TYPE_PERCPU_ARRAY, counts);
-BY_SLOT(next, BPF_MAP_TYPE_ARRAY, control);             // The first free slot, in `state` of [0].
+BY_SLOT(change_counts, BPF_MAP_TYPE_ARRAY, change_counts);
+BY_SLOT(call_counts, BPF_MAP_TYPE_PERCPU_ARRAY, counts);
+BY_SLOT(next_slot, BPF_MAP_TYPE_ARRAY, control);        // The first free slot: `state` of [0].
 
-struct {                                                // Processes that are stopped by us.
+struct {                                                // The processes that were stopped here.
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, __u64);
 } stopped SEC(".maps");
 
-// Whose calls a tracer counts at this moment, and how many we have seen of them. Nobody else ever
-// looks at it, and what is timed is never traced.
+// The process whose calls a tracer counts, and the calls that were observed meanwhile. One process
+// at a time is counted, and calls are never traced while they are timed.
 struct {
 	__u32 process;
 	__u64 calls;
-} between;
+} marked;
 
-enum kind { BORN = 1, ANOMALY, STOPPED, TOLERISED, ABORTED, MARKED };
+enum kind { NEW_EXECUTABLE = 1, ANOMALY, STOPPED, TOLERISED, RETRAINED, MARKED };
 
-struct event {                  // The beginning of all events.
+struct event {                  // The beginning of each event; event.rs parses it.
 	__u32 kind, slot, process, thread;
-	__u64 calls;            // Of the task.
-	__u64 anomalies;        // Of the profile; of marks, the calls between them.
-	__u16 call, previous;   // The first pair that was new,
+	__u64 calls;            // Calls of the task.
+	__u64 anomalies;        // Anomalies of the profile; for MARKED, the calls between the marks.
+	__u16 call, previous;   // The nearest new pair,
 	__u8 position;          // how many calls `previous` was before `call`,
-	__u8 missing;           // and all positions with a new pair, as bits.
-	__u8 lfc, most;
+	__u8 new_positions;     // and all positions with a new pair, as bits.
+	__u8 locality_count, max_locality_count;
 	char comm[16];
 };
 
-struct born {
+struct executable_event {
 	struct event event;
-	struct exe exe;
-	char parts[PARTS][PART];        // Its path in its file system, the last name first.
+	struct executable executable;
+	char path[PATH_NAMES][NAME_BYTES];      // Its path in its file system, the last name first.
 };
 
 struct {
@@ -165,66 +167,67 @@ struct {
 	__uint(max_entries, 1 << 19);
 } events SEC(".maps");
 
-// An earlier call: the `i`-th before this one, counted from 0.
-static __always_inline __u32 earlier(const struct task *t, __u32 i)
+// The `i`-th call before the current one, counted from 0.
+static __always_inline __u32 earlier_call(const struct task *t, __u32 i)
 {
-	return (i < 4 ? t->near >> 16 * i : t->far >> 16 * (i - 4)) & 0xffff;
+	return (i < 4 ? t->calls_low >> 16 * i : t->calls_high >> 16 * (i - 4)) & 0xffff;
 }
 
-static __always_inline __u32 cell(__u32 call, __u32 previous)
+static __always_inline __u32 pair_index(__u32 call, __u32 previous)
 {
-	return (call * CALLS + previous) & (CELLS - 1);
+	return (call * CALLS + previous) & (PAIR_BYTES - 1);
 }
 
-// At which positions stand pairs that were not seen, as bits.
-static __always_inline __u32 unseen(const struct pairs *pairs, __u32 call, const struct task *t)
+// The positions of pairs that `pairs` lacks, as bits.
+static __always_inline __u32 missing_positions(const struct pairs *pairs, __u32 call,
+					       const struct task *t)
 {
-	__u32 before = rules.before, missing = 0;
+	__u32 lookback = rules.lookback, missing = 0;
 
 #pragma unroll
-	for (__u32 i = 0; i < BEFORE; i++) {
-		__u32 previous = earlier(t, i);
+	for (__u32 i = 0; i < LOOKBACK; i++) {
+		__u32 previous = earlier_call(t, i);
 
-		if (i >= before || previous == NONE)
+		if (i >= lookback || previous == NO_CALL)
 			break;
-		missing |= ~pairs->seen[cell(call, previous)] & (1u << i);
+		missing |= ~pairs->positions[pair_index(call, previous)] & (1u << i);
 	}
 	return missing;
 }
 
-static __always_inline void remember(struct task *t, __u32 call)
+static __always_inline void push_call(struct task *t, __u32 call)
 {
-	t->far = t->far << 16 | t->near >> 48;
-	t->near = t->near << 16 | call;
+	t->calls_high = t->calls_high << 16 | t->calls_low >> 48;
+	t->calls_low = t->calls_low << 16 | call;
 }
 
-static __always_inline void begin(struct task *t)
+static __always_inline void clear_window(struct task *t)
 {
-	t->near = t->far = ~0ull;
+	t->calls_low = t->calls_high = ~0ull;
 }
 
 static __always_inline void clear_frame(struct task *t)
 {
-	t->low = t->high = 0;
-	t->lfc = t->most = 0;
+	t->frame_low = t->frame_high = 0;
+	t->locality_count = t->max_locality_count = 0;
 }
 
-// Takes a call into the frame, and the oldest one out of it.
-static __always_inline void frame(struct task *t, __u64 is_anomaly)
+// Shifts a call into the frame, and the oldest one out of it.
+static __always_inline void shift_frame(struct task *t, __u64 is_anomaly)
 {
 	__u32 last = rules.frame - 1;
-	__u64 out = (last < 64 ? t->low >> last : t->high >> (last - 64)) & 1;
+	__u64 out = (last < 64 ? t->frame_low >> last : t->frame_high >> (last - 64)) & 1;
 
-	t->high = t->high << 1 | t->low >> 63;
-	t->low = t->low << 1 | is_anomaly;
-	t->lfc += is_anomaly;
-	t->lfc -= out;
-	if (t->lfc > t->most)
-		t->most = t->lfc;
+	t->frame_high = t->frame_high << 1 | t->frame_low >> 63;
+	t->frame_low = t->frame_low << 1 | is_anomaly;
+	t->locality_count += is_anomaly;
+	t->locality_count -= out;
+	if (t->locality_count > t->max_locality_count)
+		t->max_locality_count = t->locality_count;
 }
 
-// Fills in what all events say.
-static __always_inline void say(struct event *event, __u32 kind, const struct task *t)
+// Fills in the fields that all events have.
+static __always_inline void fill_event(struct event *event, __u32 kind, const struct task *t)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
@@ -234,112 +237,112 @@ static __always_inline void say(struct event *event, __u32 kind, const struct ta
 	event->thread = id;
 	event->calls = t->calls;
 	event->anomalies = 0;
-	event->call = event->previous = NONE;
-	event->position = event->missing = 0;
-	event->lfc = t->lfc;
-	event->most = t->most;
+	event->call = event->previous = NO_CALL;
+	event->position = event->new_positions = 0;
+	event->locality_count = t->locality_count;
+	event->max_locality_count = t->max_locality_count;
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
-// Somebody must hear that there was no room for an event, or for an executable.
-static __always_inline void unsaid(void)
+// Counts an event or an executable for which there was no room.
+static __always_inline void count_dropped(void)
 {
-	__u32 nobody = STRANGER;
-	struct counts *n = bpf_map_lookup_elem(&counted, &nobody);
+	__u32 slot = UNTRACKED;
+	struct counts *n = bpf_map_lookup_elem(&call_counts, &slot);
 
 	if (n)
-		n->unsaid++;
+		n->dropped++;
 }
 
-static __noinline int tell(struct task *t, __u32 kind, __u64 anomalies, __u32 call, __u32 missing)
+static __noinline int report(struct task *t, __u32 kind, __u64 anomalies, __u32 call, __u32 missing)
 {
 	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		unsaid();
+		count_dropped();
 		return 0;
 	}
-	say(event, kind, t);
+	fill_event(event, kind, t);
 	event->anomalies = anomalies;
 	event->call = call;
-	event->missing = missing;
+	event->new_positions = missing;
 #pragma unroll
-	for (__u32 i = BEFORE; i--;) {
+	for (__u32 i = LOOKBACK; i--;) {
 		if (missing & (1u << i)) {
 			event->position = i + 1;
-			event->previous = earlier(t, i);
+			event->previous = earlier_call(t, i);
 		}
 	}
 	bpf_ringbuf_submit(event, 0);
 	return 0;
 }
 
-// A profile has been begun: which executable it is of, and where that is.
-static __noinline int tell_birth(struct task *t, struct exe *exe, struct dentry *at)
+// Reports a new profile: the file of its executable, and the path of that.
+static __noinline int report_executable(struct task *t, struct executable *exe, struct dentry *at)
 {
-	struct born *born = bpf_ringbuf_reserve(&events, sizeof(*born), 0);
+	struct executable_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
-	if (!born) {
-		unsaid();
+	if (!event) {
+		count_dropped();
 		return 0;
 	}
-	say(&born->event, BORN, t);
-	born->exe = *exe;
-	for (__u32 i = 0; i < PARTS; i++) {
-		struct dentry *above = BPF_CORE_READ(at, d_parent);
+	fill_event(&event->event, NEW_EXECUTABLE, t);
+	event->executable = *exe;
+	for (__u32 i = 0; i < PATH_NAMES; i++) {
+		struct dentry *parent = BPF_CORE_READ(at, d_parent);
 
-		born->parts[i][0] = 0;
-		// What lies in no folder (memfd_create(2)) is its own, and has a name all the same.
-		if (!at || (at == above && i))
+		event->path[i][0] = 0;
+		// A file without a directory (memfd_create(2)) is its own parent, but has a name.
+		if (!at || (at == parent && i))
 			continue;
-		bpf_probe_read_kernel_str(born->parts[i], PART, BPF_CORE_READ(at, d_name.name));
-		at = above;
+		bpf_probe_read_kernel_str(event->path[i], NAME_BYTES, BPF_CORE_READ(at, d_name.name));
+		at = parent;
 	}
-	bpf_ringbuf_submit(born, 0);
+	bpf_ringbuf_submit(event, 0);
 	return 0;
 }
 
-// Binds a task to the profile of the file that it runs; begins one if there is none.
-static __noinline int bind(struct task *t, struct task_struct *task)
+// Binds a task to the profile of its executable file; adds a profile if there is none.
+static __noinline int bind_task(struct task *t, struct task_struct *task)
 {
 	struct file *file = BPF_CORE_READ(task, mm, exe_file);
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct exe exe = {};
-	__u32 zero = 0, *known, slot;
+	struct executable exe = {};
+	__u32 zero = 0, *found, slot;
 	struct control *free;
 
-	t->slot = STRANGER;
+	t->slot = UNTRACKED;
 	if (!inode)
 		return 0;
 	exe.device = BPF_CORE_READ(inode, i_sb, s_dev);
 	exe.inode = BPF_CORE_READ(inode, i_ino);
-	known = bpf_map_lookup_elem(&slots, &exe);
-	if (known) {
-		t->slot = *known;
+	found = bpf_map_lookup_elem(&slots, &exe);
+	if (found) {
+		t->slot = *found;
 		return 0;
 	}
-	free = bpf_map_lookup_elem(&next, &zero);
+	free = bpf_map_lookup_elem(&next_slot, &zero);
 	if (!free)
 		return 0;
 	slot = free->state < rules.slots ? __sync_fetch_and_add(&free->state, 1) : rules.slots;
 	if (slot >= rules.slots) {
-		unsaid();
+		count_dropped();
 		return 0;
 	}
-	// Another CPU may be first with the same file: its slot is the one then, and ours stays empty.
+	// If another CPU has added the same file first, its slot is used, and this one stays empty.
 	if (bpf_map_update_elem(&slots, &exe, &slot, BPF_NOEXIST)) {
-		known = bpf_map_lookup_elem(&slots, &exe);
-		t->slot = known ? *known : STRANGER;
+		found = bpf_map_lookup_elem(&slots, &exe);
+		t->slot = found ? *found : UNTRACKED;
 		return 0;
 	}
 	t->slot = slot;
-	return tell_birth(t, &exe, BPF_CORE_READ(file, f_path.dentry));
+	return report_executable(t, &exe, BPF_CORE_READ(file, f_path.dentry));
 }
 
-// Whether a task stands below the root of the tree that is looked at.
-static __noinline int is_below_root(struct task_struct *task)
+// Whether a task is in the monitored process tree.
+static __noinline int is_in_tree(struct task_struct *task)
 {
-	for (__u32 i = 0; i < MOST_PARENTS && task; i++) {
+	for (__u32 i = 0; i < MAX_ANCESTORS && task; i++) {
 		__u32 process = BPF_CORE_READ(task, tgid);
 
 		if (process == rules.root)
@@ -351,8 +354,8 @@ static __noinline int is_below_root(struct task_struct *task)
 	return 0;
 }
 
-// A task that ran before we came.
-static __noinline struct task *first_sight(void)
+// Adds the current task, which existed before the programs were attached.
+static __noinline struct task *add_task(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task *t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -360,75 +363,76 @@ static __noinline struct task *first_sight(void)
 
 	if (!t)
 		return 0;
-	begin(t);
-	t->watched = process != rules.holder && process != rules.guard &&
-		     (!rules.root || is_below_root(task));
-	if (t->watched)
-		bind(t, task);
+	clear_window(t);
+	t->monitored = process != rules.monitor && process != rules.cleanup &&
+		       (!rules.root || is_in_tree(task));
+	if (t->monitored)
+		bind_task(t, task);
 	return t;
 }
 
-// Takes up the new pairs. Two CPUs that write one byte may lose a bit, and learn it once more.
+// Learns the new pairs. If two CPUs write the same byte, a bit may be lost, and is learned later.
 static __noinline int learn(struct task *t, struct pairs *pairs, __u32 call, __u32 missing)
 {
 	struct control *control = bpf_map_lookup_elem(&controls, &t->slot);
-	struct rare *rare = bpf_map_lookup_elem(&rares, &t->slot);
+	struct change_counts *counts = bpf_map_lookup_elem(&change_counts, &t->slot);
 	__u64 trained = 0;
 
-	if (!control || !rare)
+	if (!control || !counts)
 		return 0;
 #pragma unroll
-	for (__u32 i = 0; i < BEFORE; i++) {
+	for (__u32 i = 0; i < LOOKBACK; i++) {
 		if (missing & (1u << i))
-			pairs->seen[cell(call, earlier(t, i))] |= 1u << i;
+			pairs->positions[pair_index(call, earlier_call(t, i))] |= 1u << i;
 	}
-	for (__u32 cpu = 0; cpu < MOST_CPUS && cpu < rules.cpus; cpu++) {
-		struct counts *n = bpf_map_lookup_percpu_elem(&counted, &t->slot, cpu);
+	for (__u32 cpu = 0; cpu < MAX_CPUS && cpu < rules.cpus; cpu++) {
+		struct counts *n = bpf_map_lookup_percpu_elem(&call_counts, &t->slot, cpu);
 
 		if (n)
 			trained += n->trained;
 	}
-	rare->changed_at = trained;
-	__sync_fetch_and_add(&rare->changes, 1);
+	counts->changed_at = trained;
+	__sync_fetch_and_add(&counts->changes, 1);
 	if (control->state == FROZEN)
 		control->state = TRAINING;
 	return 0;
 }
 
-// A call that is not normal.
-static __noinline int anomaly(struct task *t, struct control *control, __u32 call, __u32 missing)
+// Counts and reports a call that is not normal, and applies both limits.
+static __noinline int handle_anomaly(struct task *t, struct control *control, __u32 call,
+				     __u32 missing)
 {
-	struct rare *rare = bpf_map_lookup_elem(&rares, &t->slot);
+	struct change_counts *counts = bpf_map_lookup_elem(&change_counts, &t->slot);
 	__u64 anomalies;
 
-	if (!rare)
+	if (!counts)
 		return 0;
-	anomalies = __sync_fetch_and_add(&rare->anomalies, 1) + 1;
-	tell(t, ANOMALY, anomalies, call, missing);
+	anomalies = __sync_fetch_and_add(&counts->anomalies, 1) + 1;
+	report(t, ANOMALY, anomalies, call, missing);
 	if (anomalies > rules.anomaly_limit && control->state != TRAINING) {
 		control->state = TRAINING;
 		control->epoch++;
-		tell(t, ABORTED, anomalies, call, 0);
-	} else if (t->lfc > rules.tolerise_limit && control->state == NORMAL) {
+		report(t, RETRAINED, anomalies, call, 0);
+	} else if (t->locality_count > rules.tolerise_limit && control->state == NORMAL) {
 		control->state = UNLEARN;
-		tell(t, TOLERISED, anomalies, call, 0);
+		report(t, TOLERISED, anomalies, call, 0);
 	}
 	return 0;
 }
 
-// Stops the process at its return from the call; the holder continues it. Whom nobody would
-// remember, or whose stop cannot be told to the holder, is not stopped.
+// Stops the process when it returns from the call; the monitor process continues it. A process is
+// stopped only if it was entered in the map and its event has room.
 static __noinline int delay(struct task *t)
 {
 	__u32 process = bpf_get_current_pid_tgid() >> 32;
-	__u64 lfc = t->lfc;
+	__u64 locality_count = t->locality_count;
 	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
-		unsaid();
+		count_dropped();
 		return 0;
 	}
-	if (bpf_map_update_elem(&stopped, &process, &lfc, BPF_ANY)) {
+	if (bpf_map_update_elem(&stopped, &process, &locality_count, BPF_ANY)) {
 		bpf_ringbuf_discard(event, 0);
 		return 0;
 	}
@@ -438,32 +442,33 @@ static __noinline int delay(struct task *t)
 		return 0;
 	}
 	t->delayed = 1;
-	say(event, STOPPED, t);
+	fill_event(event, STOPPED, t);
 	bpf_ringbuf_submit(event, 0);
 	return 0;
 }
 
-// A process whose calls are counted by a tracer says where the counted ones begin and end: what we
-// see between these marks, of it and of what it starts there, must be what the tracer sees. Anybody
-// may make marks: then the two numbers differ, and what was counted is thrown away.
-static __noinline int marked(struct task *t, __u64 call, struct pt_regs *regs)
+// Counts the calls between two marks. A process whose calls a tracer counts marks the first and the
+// last of them: the calls observed here, of it and of the processes that it starts in between, must
+// be those that the tracer counted. Any process can make marks; if it does, the two counts differ,
+// and the run discards them.
+static __noinline int handle_mark(struct task *t, __u64 call, struct pt_regs *regs)
 {
-	__u32 process = bpf_get_current_pid_tgid() >> 32, which;
+	__u32 process = bpf_get_current_pid_tgid() >> 32, mark;
 
-	if (call != rules.mark_call || BPF_CORE_READ(regs, FIRST) != rules.mark) {
-		if (t->marked && between.process)
-			__sync_fetch_and_add(&between.calls, 1);
+	if (call != rules.mark_call || BPF_CORE_READ(regs, FIRST_ARGUMENT) != rules.mark_option) {
+		if (t->marked && marked.process)
+			__sync_fetch_and_add(&marked.calls, 1);
 		return 0;
 	}
-	which = BPF_CORE_READ(regs, SECOND) & 0xff;
-	if (which == rules.begin) {
+	mark = BPF_CORE_READ(regs, SECOND_ARGUMENT) & 0xff;
+	if (mark == rules.begin) {
 		t->marked = 1;
-		between.calls = 0;
-		between.process = process;
-	} else if (which == rules.end && between.process == process) {
+		marked.calls = 0;
+		marked.process = process;
+	} else if (mark == rules.end && marked.process == process) {
 		t->marked = 0;
-		between.process = 0;
-		return tell(t, MARKED, between.calls, NONE, 0);
+		marked.process = 0;
+		return report(t, MARKED, marked.calls, NO_CALL, 0);
 	}
 	return 0;
 }
@@ -473,57 +478,57 @@ int ph_call(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 call = ctx->args[1];
 	struct task *t = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
-	struct pairs *learnt, *normal;
+	struct pairs *learned, *normal;
 	struct control *control;
 	struct counts *n;
 	__u32 missing;
 
 	if (!t)
-		t = first_sight();
+		t = add_task();
 	if (!t) {
-		__u32 nobody = STRANGER;
+		__u32 slot = UNTRACKED;
 
-		n = bpf_map_lookup_elem(&counted, &nobody);
+		n = bpf_map_lookup_elem(&call_counts, &slot);
 		if (n)
 			n->lost++;
 		return 0;
 	}
-	if (!t->watched)
+	if (!t->monitored)
 		return 0;
 	t->calls++;
 	if (t->marked || call == rules.mark_call)
-		marked(t, call, (struct pt_regs *)ctx->args[0]);
-	n = bpf_map_lookup_elem(&counted, &t->slot);
+		handle_mark(t, call, (struct pt_regs *)ctx->args[0]);
+	n = bpf_map_lookup_elem(&call_counts, &t->slot);
 	if (!n)
 		return 0;
 	n->calls++;
-	if (t->slot == STRANGER || call >= CALLS)
+	if (t->slot == UNTRACKED || call >= CALLS)
 		return 0;
-	// The kernel's own: a wait that a stop has interrupted, ours or a terminal's, goes on. A stop
-	// interrupts the waits of all threads.
-	if (call == RESTART) {
+	// The kernel makes this call itself to continue a wait that a stop has interrupted, a delay or
+	// a terminal's. A stop interrupts the waits of all threads.
+	if (call == RESTART_SYSCALL) {
 		t->delayed = 0;
 		return 0;
 	}
-	// Our signal interrupts a call that forks or waits, and it is begun once more. Whoever stopped
-	// that too would stop it for ever.
+	// SIGSTOP interrupts a call that forks or waits, and the kernel restarts it. Stopping the
+	// process at the restarted call again would stop it forever.
 	if (t->delayed) {
 		t->delayed = 0;
-		if (call == (t->near & 0xffff))
+		if (call == (t->calls_low & 0xffff))
 			return 0;
 	}
 	control = bpf_map_lookup_elem(&controls, &t->slot);
-	learnt = bpf_map_lookup_elem(&train, &t->slot);
-	if (!control || !learnt)
+	learned = bpf_map_lookup_elem(&train, &t->slot);
+	if (!control || !learned)
 		return 0;
 
 	__u32 state = control->state;
 
 	if (state <= NORMAL) {
 		n->trained++;
-		missing = unseen(learnt, call, t);
+		missing = missing_positions(learned, call, t);
 		if (missing)
-			learn(t, learnt, call, missing);
+			learn(t, learned, call, missing);
 	}
 	if (state == NORMAL || state == UNLEARN) {
 		normal = bpf_map_lookup_elem(&test, &t->slot);
@@ -533,18 +538,18 @@ int ph_call(struct bpf_raw_tracepoint_args *ctx)
 			t->epoch = control->epoch;
 			clear_frame(t);
 		}
-		missing = unseen(normal, call, t);
-		frame(t, missing != 0);
+		missing = missing_positions(normal, call, t);
+		shift_frame(t, missing != 0);
 		if (missing)
-			anomaly(t, control, call, missing);
-		if (rules.delays && t->lfc)
+			handle_anomaly(t, control, call, missing);
+		if (rules.delays && t->locality_count)
 			delay(t);
 	}
-	remember(t, call);
+	push_call(t, call);
 	return 0;
 }
 
-// A child runs its parent's executable, with a window and a frame of its own.
+// A child has its parent's executable, but a window and a frame of its own.
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(ph_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -556,26 +561,26 @@ int BPF_PROG(ph_fork, struct task_struct *parent, struct task_struct *child)
 	to = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!to)
 		return 0;
-	begin(to);
+	clear_window(to);
 	to->slot = from->slot;
-	to->watched = from->watched;
+	to->monitored = from->monitored;
 	to->marked = from->marked;
 	return 0;
 }
 
-// A task runs another executable from now on: what it called before says nothing of it.
+// A task with a new executable: its earlier calls are not part of the new one's sequences.
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(ph_exec, struct task_struct *task, int old, struct linux_binprm *binary)
 {
 	struct task *t = bpf_task_storage_get(&tasks, task, 0, 0);
 
 	if (!t) {
-		first_sight();
+		add_task();
 		return 0;
 	}
-	begin(t);
+	clear_window(t);
 	clear_frame(t);
-	if (t->watched)
-		bind(t, task);
+	if (t->monitored)
+		bind_task(t, task);
 	return 0;
 }

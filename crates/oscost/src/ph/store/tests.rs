@@ -64,7 +64,7 @@ fn an_invalid_file_is_refused_with_its_line_and_reason_and_not_changed() {
     assert_eq!(
         errors,
         [
-            "line 2: the text is cut off here",
+            "line 2: the text ends here, and is incomplete",
             "line 1: it belongs to device 5, inode 3, unlike its name"
         ]
     );

@@ -242,13 +242,11 @@ pub struct Status {
 /// Something that pH needs.
 #[derive(Debug, Serialize)]
 pub struct Need {
-    /// What.
-    #[serde(rename = "of")]
+    /// Its name.
     pub name: &'static str,
     /// Whether it is met; `None` where the system does not say.
     pub met: Option<bool>,
     /// What was found, and what fixes it.
-    #[serde(rename = "words")]
     pub detail: String,
 }
 

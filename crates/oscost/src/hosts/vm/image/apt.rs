@@ -6,9 +6,9 @@
 //! one process at a time changes the directory: it holds a lock, which the kernel releases when the
 //! process ends.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -20,6 +20,8 @@ use super::debian_package::{PREFIX, field, is_package_name, kernel_dependency};
 use super::error::{ImageError, excerpt, path_excerpt};
 use super::kernel::read_kernel;
 use super::local_kernels::{LocalKernel, LocalKernels, PackageFileName, newest_first, version_of};
+use crate::files::lock::{FileLock, LockError};
+use crate::files::user_folder::create_private;
 use crate::hosts::Interrupt;
 
 /// The time limit of apt-cache: a second if its cache must be built first.
@@ -100,7 +102,7 @@ impl LocalKernels {
         let act = format!("fetch {}", resolved.package);
         let folder = self.writable_folder(&act)?;
         let version = version_of(&resolved.package).to_owned();
-        let _lock = FolderLock::acquire(&act, folder)?;
+        let _lock = lock_folder(&act, folder)?;
         let mut fetched = FetchedKernel {
             version: version.clone(),
             package: resolved.package.clone(),
@@ -200,7 +202,7 @@ impl LocalKernels {
             return Err(FetchError::Name(failed(&act, why, "`oscost kernels list` lists them")));
         }
         let folder = self.writable_folder(&act)?;
-        let _lock = FolderLock::acquire(&act, folder)?;
+        let _lock = lock_folder(&act, folder)?;
         let mut removed = Vec::new();
         for LocalKernel { file, .. } in downloaded {
             std::fs::remove_file(&file).map_err(|error| cannot_write(&act, &file, &error))?;
@@ -339,36 +341,17 @@ impl Drop for StagingFolder {
     }
 }
 
-/// The lock of the directory, released on drop. Its file is never removed: a lock on a removed file
-/// would exclude no one.
-struct FolderLock(File);
-
-impl FolderLock {
-    fn acquire(act: &str, folder: &Path) -> Result<Self, ImageError> {
-        let failed_to_lock = |error: io::Error| cannot_write(act, folder, &error);
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed_to_lock)?;
-        let mut options = OpenOptions::new();
-        // A symbolic link in its place is not followed.
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let options = options.custom_flags(nix::libc::O_NOFOLLOW);
-        let file = options.open(folder.join(".lock")).map_err(failed_to_lock)?;
-        match file.try_lock() {
-            Ok(()) => Ok(FolderLock(file)),
-            Err(TryLockError::WouldBlock) => {
-                let why = "another oscost is downloading or deleting a kernel";
-                Err(failed(act, why, "wait until it has ended"))
-            }
-            Err(TryLockError::Error(error)) => Err(failed_to_lock(error)),
+/// Locks the directory, so that no other process changes it.
+fn lock_folder(act: &str, folder: &Path) -> Result<FileLock, ImageError> {
+    let failed_to_lock = |error: io::Error| cannot_write(act, folder, &error);
+    create_private(folder).map_err(failed_to_lock)?;
+    FileLock::acquire(&folder.join(".lock")).map_err(|error| match error {
+        LockError::Held => {
+            let why = "another oscost is downloading or deleting a kernel";
+            failed(act, why, "wait until it has ended")
         }
-    }
-}
-
-impl Drop for FolderLock {
-    fn drop(&mut self) {
-        // Explicit, since closing the file may not release it: a process that another thread is
-        // starting has a copy of the descriptor until it calls exec.
-        let _ = self.0.unlock();
-    }
+        LockError::Io(error) => failed_to_lock(error),
+    })
 }
 
 fn failed(act: &str, why: impl Into<String>, hint: &str) -> ImageError {

@@ -9,6 +9,7 @@ use super::debian_package::PREFIX;
 use super::error::{ImageError, excerpt, unreadable_file, unusable_kernel};
 use super::header::{Header, KERNEL_HINT, SETUP_BYTES};
 use super::kernel::{Kernel, read_kernel};
+use crate::files::user_folder::cache_folder;
 
 /// The maximum number of kernels that an error lists.
 const MAX_LISTED: usize = 5;
@@ -75,7 +76,7 @@ impl Kernel {
 impl LocalKernels {
     /// This machine's.
     pub fn of_this_machine() -> Self {
-        Self { root: PathBuf::from("/"), folder: folder() }
+        Self { root: PathBuf::from("/"), folder: cache_folder().map(|cache| cache.join("kernels")) }
     }
 
     /// The directory of downloaded packages; `None` if the user has no cache directory.
@@ -217,16 +218,6 @@ fn unknown_kernel(requested: &str, kernels: &[LocalKernel]) -> ImageError {
     let hint = "`oscost kernels list` lists the kernels on this machine, `oscost kernels fetch` \
                 downloads more; a file has a `/` in its path";
     unusable_kernel(requested, why, hint)
-}
-
-/// The directory of downloaded kernels. A relative path is invalid by the XDG specification.
-fn folder() -> Option<PathBuf> {
-    let absolute = |name: &str| {
-        let path = std::env::var_os(name).map(PathBuf::from)?;
-        Some(path).filter(|path| path.is_absolute())
-    };
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("oscost/kernels"))
 }
 
 /// The names in a directory that can follow `vm:`; none if it cannot be read.
