@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The directory of oscost's cache: in `$XDG_CACHE_HOME`, or in `$HOME/.cache`; `None` if neither is
-/// set.
+/// The directory of oscost's cache: in `$XDG_CACHE_HOME`, or in `$HOME/.cache`; `None` if neither
+/// is set.
 pub fn cache_folder() -> Option<PathBuf> {
     folder(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME"), ".cache")
 }
 
-/// The directory of oscost's data: in `$XDG_DATA_HOME`, or in `$HOME/.local/share`; `None` if neither
-/// is set.
+/// The directory of oscost's data: in `$XDG_DATA_HOME`, or in `$HOME/.local/share`; `None` if
+/// neither is set.
 pub fn data_folder() -> Option<PathBuf> {
     folder(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"), ".local/share")
 }

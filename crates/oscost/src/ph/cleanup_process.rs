@@ -1,8 +1,8 @@
 //! The cleanup process: it continues stopped processes if the monitor process is killed.
 //!
-//! The BPF programs enter a process into a map before they stop it. The cleanup process has that map
-//! open too. When its input ends, for whatever reason the monitor process ended, it continues all
-//! processes in the map, and ends.
+//! The BPF programs enter a process into a map before they stop it. The cleanup process has that
+//! map open too. When its input ends, for whatever reason the monitor process ended, it continues
+//! all processes in the map, and ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;

@@ -92,7 +92,7 @@ pub const ALL: [Constant; 10] = [
     Constant {
         name: "normal-factor",
         unit: "",
-        description: "freeze after this / normal-factor-den times the calls up to the last new pair",
+        description: "freeze after this / normal-factor-den x the calls up to the last new pair",
         range: 1..=1_000_000,
         get: |constants| constants.normal_factor,
         set: |constants, value| constants.normal_factor = value,

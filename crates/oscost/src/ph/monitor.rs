@@ -1,6 +1,7 @@
 //! The BPF programs in the kernel, and the maps that they share with this process.
 //!
-//! Nothing is pinned: programs and maps live as long as this process's descriptors, however it ends.
+//! Nothing is pinned: programs and maps live as long as this process's descriptors, however it
+//! ends.
 
 mod layout;
 

@@ -122,7 +122,7 @@ fn begin(task: &MonitorTask) -> Result<AttachedMonitor, String> {
         let store::LoadedProfiles { found, removed } =
             store::load(folder, lock.as_ref()).map_err(text)?;
         notes = notes_of(&found, removed);
-        unread = found.refused.into_iter().map(|(path, _)| path).collect();
+        unread = found.refused.into_iter().map(|file| file.path).collect();
         profiles = found.profiles;
         let window = task.options.constants.window;
         if let Some(smaller) = profiles.iter().find(|it| it.learned_with.window < window) {
@@ -161,10 +161,11 @@ fn begin(task: &MonitorTask) -> Result<AttachedMonitor, String> {
 fn notes_of(found: &store::StoredProfiles, removed: usize) -> Vec<String> {
     /// The notes must fit into a pipe that is not read yet.
     const MAX_NOTES: usize = 20;
-    let refused = found.refused.iter().take(MAX_NOTES).map(|(path, refusal)| {
-        let path = store::shown(path);
-        format!("{path} is not a valid profile: {refusal}; its executable is learned again")
-    });
+    let refused =
+        found.refused.iter().take(MAX_NOTES).map(|store::RefusedFile { path, refusal }| {
+            let path = store::shown(path);
+            format!("{path} is not a valid profile: {refusal}; its executable is learned again")
+        });
     let more = found.refused.len().saturating_sub(MAX_NOTES);
     let more = (more > 0).then(|| format!("{more} more files are not valid profiles"));
     let removed =
@@ -355,7 +356,10 @@ mod tests {
     #[test]
     fn the_first_damaged_files_are_named_and_all_are_counted() {
         let refusal = || crate::ph::profile_file::Refusal { line: 2, why: "damage".to_owned() };
-        let refused = (0..30).map(|number| (PathBuf::from(format!("/x/{number}")), refusal()));
+        let refused = (0..30).map(|number| store::RefusedFile {
+            path: PathBuf::from(format!("/x/{number}")),
+            refusal: refusal(),
+        });
         let found = store::StoredProfiles { profiles: Vec::new(), refused: refused.collect() };
         let notes = notes_of(&found, 7);
         assert_eq!(notes.len(), 22);

@@ -141,7 +141,8 @@ pub trait MonitorObserver {
 
 /// Runs monitors.
 pub trait MonitorRunner {
-    /// Attaches a monitor, passes its events to the observer until that wants to stop, and detaches.
+    /// Attaches a monitor, passes its events to the observer until that wants to stop, and
+    /// detaches.
     fn run(
         &mut self,
         options: &MonitorOptions,

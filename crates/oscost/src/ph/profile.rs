@@ -157,8 +157,8 @@ impl Pairs {
         &self.0
     }
 
-    /// Adds the pairs of two calls at the positions of `bits`; `None` without a change if the number
-    /// of a call is too large.
+    /// Adds the pairs of two calls at the positions of `bits`; `None` without a change if the
+    /// number of a call is too large.
     pub fn add(&mut self, current: u16, previous: u16, bits: u8) -> Option<()> {
         *self.0.get_mut(byte_index(current, previous)?)? |= bits;
         Some(())

@@ -22,9 +22,9 @@
 //! ```
 //!
 //! `train` and `test` are followed by their number of lines, each with a call, an earlier call, and
-//! their positions as bits (bit `i - 1`: `i` calls earlier). `end` is followed by a hash of all lines
-//! above it, so that a truncated or changed text is refused. The text of a profile is unique: reading
-//! and writing it again gives the same bytes.
+//! their positions as bits (bit `i - 1`: `i` calls earlier). `end` is followed by a hash of all
+//! lines above it, so that a truncated or changed text is refused. The text of a profile is unique:
+//! reading and writing it again gives the same bytes.
 //!
 //! Several profiles in one file follow a header: `oscost ph profiles 1`, `count 12`.
 

@@ -58,8 +58,8 @@ fn is_settled(rules: &Constants, it: &Counts) -> bool {
 
 /// The unit of delays: a tick of the clock of the study's kernel.
 const JIFFY: Duration = Duration::from_millis(10);
-/// The largest exponent of a delay: with a factor of 1, three hours. Larger ones would be years, and
-/// the process continues when the monitor ends.
+/// The largest exponent of a delay: with a factor of 1, three hours. Larger ones would be years,
+/// and the process continues when the monitor ends.
 const MAX_EXPONENT: u32 = 20;
 
 /// The delay of a process with this many anomalies in its locality frame.

@@ -60,7 +60,16 @@ pub struct StoredProfiles {
     /// The profiles, by their keys.
     pub profiles: Vec<Profile>,
     /// The invalid files.
-    pub refused: Vec<(PathBuf, Refusal)>,
+    pub refused: Vec<RefusedFile>,
+}
+
+/// An invalid file in the directory of profiles.
+#[derive(Debug)]
+pub struct RefusedFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Why it is invalid.
+    pub refusal: Refusal,
 }
 
 /// Reads the profiles of a directory; if it does not exist, there are none. Invalid and unreadable
@@ -82,7 +91,7 @@ pub fn find_all(folder: &Path) -> Result<StoredProfiles, StoreError> {
     for (key, path) in files {
         match read(&path, key) {
             Ok(profile) => found.profiles.push(profile),
-            Err(refusal) => found.refused.push((path, refusal)),
+            Err(refusal) => found.refused.push(RefusedFile { path, refusal }),
         }
     }
     Ok(found)
@@ -97,8 +106,8 @@ pub struct LoadedProfiles {
     pub removed: usize,
 }
 
-/// Reads the profiles that a monitor begins with. If there are too many, those of deleted executables
-/// are removed; only the owner of the lock removes any.
+/// Reads the profiles that a monitor begins with. If there are too many, those of deleted
+/// executables are removed; only the owner of the lock removes any.
 pub fn load(folder: &Path, lock: Option<&FolderLock>) -> Result<LoadedProfiles, StoreError> {
     let mut found = find_all(folder)?;
     let mut removed = Vec::new();

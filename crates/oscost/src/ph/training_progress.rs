@@ -82,8 +82,8 @@ impl TrainingProgress {
         }
     }
 
-    /// The profile as it is saved, without its pairs. If it was learned with two windows, it has the
-    /// smaller one, for which its pairs are complete.
+    /// The profile as it is saved, without its pairs. If it was learned with two windows, it has
+    /// the smaller one, for which its pairs are complete.
     pub fn profile(&self, now: SlotCounts, anomalies: u64, rules: &Constants) -> Profile {
         let counts = self.counts(now);
         let mut profile = Profile::new(self.key, self.executable.clone());

@@ -109,8 +109,8 @@ fn excerpt(treatment: &Treatment) -> String {
     quoted(&treatment.to_string())
 }
 
-/// The value of a treatment; empty for kinds without one. Checks that the kind exists and whether it
-/// takes a value.
+/// The value of a treatment; empty for kinds without one. Checks that the kind exists and whether
+/// it takes a value.
 fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     let name = treatment.name.as_str();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {

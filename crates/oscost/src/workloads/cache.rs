@@ -1,8 +1,8 @@
 //! Cache directories: the files that a workload works on, prepared once.
 //!
 //! A directory is filled under a temporary name and renamed when it is complete, so that a killed
-//! preparation leaves no partial one. Only one process at a time fills or deletes the directory of a
-//! workload: it holds a lock, which the kernel releases when the process ends.
+//! preparation leaves no partial one. Only one process at a time fills or deletes the directory of
+//! a workload: it holds a lock, which the kernel releases when the process ends.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
@@ -127,8 +127,8 @@ pub fn prepare(
     filled.map(|()| PreparationOutcome::Now)
 }
 
-/// Deletes the cache directory of a workload and leftovers of a killed preparation; `false` if there
-/// was nothing.
+/// Deletes the cache directory of a workload and leftovers of a killed preparation; `false` if
+/// there was nothing.
 pub fn clean(spec: &Spec, environment: &RunEnvironment) -> Result<bool, CacheError> {
     let paths = CachePaths::of(spec, environment);
     if !paths.root.exists() {

@@ -75,8 +75,8 @@ impl<'a> Placeholders<'a> {
         filled
     }
 
-    /// The words of a command. The placeholder of an axis with words is replaced by these words, and
-    /// a program outside of PATH by its path.
+    /// The words of a command. The placeholder of an axis with words is replaced by these words,
+    /// and a program outside of PATH by its path.
     pub(super) fn command(&self, words: &[String]) -> Result<Vec<String>, String> {
         if self.spec.origin == Origin::CommandLine {
             return Ok(words.to_vec());

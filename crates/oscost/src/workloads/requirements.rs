@@ -72,8 +72,9 @@ impl Spec {
         missing
     }
 
-    /// Adds the program of a command if it is missing. Programs named by a path are not checked: the
-    /// commands before the trial may create them. With a PATH of its own, a workload finds others.
+    /// Adds the program of a command if it is missing. Programs named by a path are not checked:
+    /// the commands before the trial may create them. With a PATH of its own, a workload finds
+    /// others.
     pub(super) fn check_program(&self, command: &[String], missing: &mut Missing) {
         let Some(name) = command.first().filter(|name| !name.contains('/')) else { return };
         let is_listed = |need: &Need| need.item == RequiredItem::Program(name.clone());

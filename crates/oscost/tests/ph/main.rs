@@ -1,12 +1,12 @@
-//! pH on the machine at hand: what it counts, learns, reports and delays, and that it leaves
-//! nothing behind. Where no eBPF program may be attached the tests say so and are skipped.
+//! pH on this machine: what it counts, learns, reports and delays, and that it leaves nothing
+//! behind. Where eBPF programs cannot be attached, the tests print why and are skipped.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on shows where it stood")]
-#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+#![expect(clippy::unwrap_used, reason = "a panic names the line of a failed test")]
+#![expect(clippy::print_stdout, reason = "a skipped test prints why")]
 
-mod ends;
-mod lives;
-mod rows;
+mod measured_rows;
+mod task_lifecycle;
+mod termination;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -24,80 +24,80 @@ use oscost::ph::store::{find_all, lock};
 use oscost_model::monitor_report::MonitorReport;
 use tempfile::TempDir;
 
-/// One monitor at a time: the tests also look for what is left of it.
-static ALONE: Mutex<()> = Mutex::new(());
-/// No step of a test takes so long, whatever else the machine does.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// One monitor at a time: the tests also check that all programs are detached.
+static MONITOR_LOCK: Mutex<()> = Mutex::new(());
+/// Longer than any step of a test on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const EXECVE: u16 = if cfg!(target_arch = "aarch64") { 221 } else { 59 };
 
-/// A program of this machine's.
+/// A program of this machine.
 struct Tool {
-    /// The path by which it is called,
-    called: String,
-    /// and the file that it is.
+    /// The path in a directory of PATH.
+    path: String,
+    /// The file that it leads to.
     file: String,
 }
 
-/// Looks for a program that is a file of its own, and not another name of the shell's: what is
-/// trained to print its variables, and then opens a shell, must not be that shell.
+/// Finds a program whose file is not the shell's, as with BusyBox: a program that is trained
+/// without executing a shell must not be that shell.
 fn tool(name: &str) -> Option<Tool> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let called = std::env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file());
-    let file = called.as_ref().and_then(|it| it.canonicalize().ok());
+    let found = std::env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file());
+    let file = found.as_ref().and_then(|it| it.canonicalize().ok());
     let shell = fs::canonicalize("/bin/sh").unwrap();
-    match (called, file.filter(|file| *file != shell)) {
-        (Some(called), Some(file)) => {
+    match (found, file.filter(|file| *file != shell)) {
+        (Some(found), Some(file)) => {
             let text = |path: PathBuf| path.into_os_string().into_string().unwrap();
-            Some(Tool { called: text(called), file: text(file) })
+            Some(Tool { path: text(found), file: text(file) })
         }
         _ => {
-            println!("skipped: there is no `{name}` that is a program of its own");
+            println!("skipped: there is no `{name}` with a file of its own");
             None
         }
     }
 }
 
-/// The right to attach something; none where that cannot be done.
-fn alone() -> Option<MutexGuard<'static, ()>> {
+/// Takes the lock of monitors; `None` if programs cannot be attached here.
+fn lock_monitor() -> Option<MutexGuard<'static, ()>> {
     match check_requirements(BUILD, Path::new("/"))
         .into_iter()
-        .find(|need| need.availability == Availability::No)
+        .find(|it| it.availability == Availability::No)
     {
-        Some(need) => {
-            println!("skipped: {}: {}", need.name, need.detail);
+        Some(missing) => {
+            println!("skipped: {}: {}", missing.name, missing.detail);
             None
         }
-        None => Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner)),
+        None => Some(MONITOR_LOCK.lock().unwrap_or_else(PoisonError::into_inner)),
     }
 }
 
-/// A shell that waits for commands: the root of the tree that is monitored.
+/// A shell that reads commands: the root of the monitored process tree.
 struct Shell {
     child: Child,
-    says: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Shell {
     fn start() -> Self {
         let mut command = Command::new("/bin/sh");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let says = BufReader::new(child.stdout.take().unwrap());
-        Self { child, says }
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, output }
     }
 
-    /// Has it do something, and does not wait.
+    /// Starts a command without waiting for its end.
     fn begin(&mut self, command: &str) {
-        // In one piece: how often it reads must not depend on chance.
+        // One write, so that the number of reads does not depend on timing.
         let line = format!("{command}; echo done\n");
         self.child.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
     }
 
-    /// Waits until it has done that.
+    /// Waits for the end of the command.
     fn finish(&mut self) {
         let mut line = String::new();
         while line != "done\n" {
             line.clear();
-            assert!(self.says.read_line(&mut line).unwrap() > 0, "the shell has ended");
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the shell has ended");
         }
     }
 
@@ -106,7 +106,7 @@ impl Shell {
         self.finish();
     }
 
-    /// Its children.
+    /// Its child processes.
     fn children(&self) -> Vec<u32> {
         children(self.child.id())
     }
@@ -124,40 +124,47 @@ impl Drop for Shell {
     }
 }
 
-/// A process that holds the monitor.
+/// The results of a monitor that has ended.
+struct Ended {
+    anomalies: Vec<Anomaly>,
+    /// The number of observed calls.
+    calls: u64,
+}
+
+/// A monitor process.
 struct Monitor {
     child: Child,
     input: Option<ChildStdin>,
-    says: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Monitor {
-    fn start(data: &Path, root: &Shell, more: &[&str]) -> Self {
+    fn start(data: &Path, root: &Shell, options: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_oscost"))
             .args(["ph", "monitor", &format!("--tree={}", root.child.id())])
-            .args(more)
+            .args(options)
             .env("XDG_DATA_HOME", data)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let input = child.stdin.take();
-        let says = BufReader::new(child.stdout.take().unwrap());
-        let mut monitor = Self { child, input, says };
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut monitor = Self { child, input, output };
         assert_eq!(monitor.next(), Some(MonitorEvent::Ready));
         monitor
     }
 
     fn next(&mut self) -> Option<MonitorEvent> {
         let mut line = String::new();
-        let length = self.says.read_line(&mut line).unwrap();
+        let length = self.output.read_line(&mut line).unwrap();
         (length > 0).then(|| serde_json::from_str(&line).unwrap())
     }
 
-    /// Waits until an executable has come to a state.
-    fn until(&mut self, executable: &str, state: State) {
+    /// Waits until an executable reaches a state.
+    fn wait_for_state(&mut self, executable: &str, state: State) {
         loop {
-            match self.next().expect("the monitor goes on") {
+            match self.next().expect("the monitor is running") {
                 MonitorEvent::StateChanged(it)
                     if it.executable == executable && it.state == state.text() =>
                 {
@@ -169,23 +176,23 @@ impl Monitor {
         }
     }
 
-    /// Ends it, and says what it has said since: anomalies, and its last word.
-    fn end(mut self) -> (Vec<Anomaly>, u64) {
+    /// Ends it; returns its remaining anomalies and its number of calls.
+    fn end(mut self) -> Ended {
         drop(self.input.take());
         let mut anomalies = Vec::new();
-        while let Some(said) = self.next() {
-            match said {
+        while let Some(event) = self.next() {
+            match event {
                 MonitorEvent::Anomaly(anomaly) => anomalies.push(anomaly),
                 MonitorEvent::Ended(MonitorReport { calls, anomalies: counted, lost, .. }) => {
-                    assert_eq!(lost, 0, "nothing was lost");
+                    assert_eq!(lost, 0, "no event was lost");
                     assert_eq!(counted as usize, anomalies.len());
                     assert!(self.child.wait().unwrap().success());
-                    return (anomalies, calls);
+                    return Ended { anomalies, calls };
                 }
                 _ => {}
             }
         }
-        panic!("the monitor ended without a last word");
+        panic!("the monitor ended without its last event");
     }
 }
 
@@ -196,6 +203,7 @@ impl Drop for Monitor {
     }
 }
 
+/// An empty data directory of a user.
 fn data() -> TempDir {
     TempDir::with_prefix("oscost-test-").unwrap()
 }
@@ -204,27 +212,29 @@ fn profiles(data: &TempDir) -> Vec<Profile> {
     find_all(&data.path().join("oscost/ph")).unwrap().profiles
 }
 
-fn of(profiles: &[Profile], path: &str) -> Profile {
+/// The profile of a file.
+fn profile_of(profiles: &[Profile], path: &str) -> Profile {
     let inode = fs::metadata(path).unwrap().ino();
     profiles.iter().find(|it| it.key.inode == inode).cloned().unwrap()
 }
 
-/// The children of a process of one thread.
+/// The child processes of a process with one thread.
 fn children(pid: u32) -> Vec<u32> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let text = fs::read_to_string(path).unwrap_or_default();
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Waits for something that comes about.
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+/// Waits until a condition is true.
+fn wait_for(description: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < TIMEOUT, "it took too long: {description}");
         sleep(Duration::from_millis(2));
     }
 }
 
+/// Those processes that are stopped.
 fn stopped(processes: &[u32]) -> Vec<u32> {
     let state = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let is_stopped =
@@ -232,20 +242,20 @@ fn stopped(processes: &[u32]) -> Vec<u32> {
     processes.iter().filter(is_stopped).copied().collect()
 }
 
-/// The programs of pH that are in the kernel.
-fn attached() -> usize {
+/// The number of pH's programs in the kernel.
+fn program_count() -> usize {
     let names = libbpf_rs::query::ProgInfoIter::default().map(|program| program.name);
     names.filter(|name| name.to_string_lossy().starts_with("ph_")).count()
 }
 
-/// Has a monitor learn one executable, and that is normal: trained as published, but without the
-/// week. The shell and what it opens are new.
+/// Trains the profile of one executable until it is normal, with the published rules except for the
+/// week of waiting. The profiles of the shell and of other programs are removed.
 fn train(env: &Tool, data: &TempDir, shell: &mut Shell) {
     let mut monitor = Monitor::start(data.path(), shell, &["--normal-wait=0s"]);
     for _ in 0..100 {
-        shell.run(&format!("{} >/dev/null", env.called));
+        shell.run(&format!("{} >/dev/null", env.path));
     }
-    monitor.until(&env.file, State::Normal);
+    monitor.wait_for_state(&env.file, State::Normal);
     monitor.end();
     let folder = data.path().join("oscost/ph");
     let inode = fs::metadata(&env.file).unwrap().ino();
@@ -258,55 +268,55 @@ fn train(env: &Tool, data: &TempDir, shell: &mut Shell) {
     }
 }
 
-/// A monitor that goes on with that.
-fn trained(env: &Tool, data: &TempDir, shell: &mut Shell, more: &[&str]) -> Monitor {
+/// A monitor that begins with a trained profile.
+fn trained(env: &Tool, data: &TempDir, shell: &mut Shell, options: &[&str]) -> Monitor {
     train(env, data, shell);
-    Monitor::start(data.path(), shell, more)
+    Monitor::start(data.path(), shell, options)
 }
 
-/// A command that reads and writes so often, a byte each.
-fn copy(dd: &Tool, count: u32) -> String {
-    format!("{} if=/dev/zero of=/dev/null bs=1 count={count} status=none", dd.called)
+/// A command with this number of reads and writes of one byte.
+fn copy_command(dd: &Tool, count: u32) -> String {
+    format!("{} if=/dev/zero of=/dev/null bs=1 count={count} status=none", dd.path)
 }
 
 #[test]
-fn as_many_calls_are_seen_as_are_made_and_nothing_stays() {
-    let Some(_alone) = alone() else { return };
+fn all_calls_are_counted_and_the_programs_are_detached() {
+    let Some(_lock) = lock_monitor() else { return };
     let Some(dd) = tool("dd") else { return };
     let calls = |count: u32| {
         let (data, mut shell) = (data(), Shell::start());
         let monitor = Monitor::start(data.path(), &shell, &[]);
-        assert!(attached() >= 3);
-        shell.run(&copy(&dd, count));
-        let (anomalies, calls) = monitor.end();
+        assert!(program_count() >= 3);
+        shell.run(&copy_command(&dd, count));
+        let Ended { anomalies, calls } = monitor.end();
         assert!(anomalies.is_empty());
         shell.end();
         let profiles = profiles(&data);
         assert_eq!(profiles.iter().map(|profile| profile.calls).sum::<u64>(), calls);
-        of(&profiles, &dd.file).calls
+        profile_of(&profiles, &dd.file).calls
     };
-    // A read and a write each.
+    // One read and one write per byte.
     assert_eq!(calls(3_000) - calls(1_000), 4_000);
-    wait_for("no program is attached", || attached() == 0);
+    wait_for("the programs are detached", || program_count() == 0);
 }
 
 #[test]
-fn what_an_executable_does_is_learnt_kept_and_learnt_on() {
-    let Some(_alone) = alone() else { return };
+fn a_profile_is_learned_saved_and_continued() {
+    let Some(_lock) = lock_monitor() else { return };
     let Some(dd) = tool("dd") else { return };
     let (data, mut shell) = (data(), Shell::start());
     let run = |shell: &mut Shell| {
         let monitor = Monitor::start(data.path(), shell, &[]);
-        shell.run(&copy(&dd, 1_000));
+        shell.run(&copy_command(&dd, 1_000));
         monitor.end();
-        of(&profiles(&data), &dd.file)
+        profile_of(&profiles(&data), &dd.file)
     };
     let once = run(&mut shell);
     assert_eq!(once.executable, dd.file);
     assert_eq!(once.state, State::Training);
     assert!(once.calls > 2_000 && once.train_count == once.calls, "{}", once.calls);
     let (read, write) = if cfg!(target_arch = "aarch64") { (63, 64) } else { (0, 1) };
-    for (current, previous, position, is_there) in [
+    for (current, previous, position, is_learned) in [
         (write, read, 1, true),
         (read, write, 1, true),
         (read, read, 8, true),
@@ -315,30 +325,30 @@ fn what_an_executable_does_is_learnt_kept_and_learnt_on() {
         (write, read, 2, false),
     ] {
         let pair = Pair { current, previous, position };
-        assert_eq!(once.train.has(pair), is_there, "{pair:?}");
+        assert_eq!(once.train.has(pair), is_learned, "{pair:?}");
     }
     assert_eq!(once.test.count(), 0);
     let twice = run(&mut shell);
     assert_eq!(twice.calls, 2 * once.calls);
-    assert_eq!(twice.train, once.train, "it did the same");
-    assert!(twice.last_mod_count >= once.calls, "its last call was new the first time, at most");
+    assert_eq!(twice.train, once.train, "the sequences were the same");
+    assert!(twice.last_mod_count >= once.calls, "only calls of the first run were new");
 }
 
 #[test]
-fn a_program_that_opens_a_shell_is_reported_twenty_times_of_twenty_and_no_other() {
-    let Some(_alone) = alone() else { return };
+fn each_of_twenty_shells_is_an_anomaly_and_normal_runs_are_not() {
+    let Some(_lock) = lock_monitor() else { return };
     let Some(env) = tool("env") else { return };
     let (data, mut shell) = (data(), Shell::start());
     let monitor = trained(&env, &data, &mut shell, &[]);
     for _ in 0..100 {
-        shell.run(&format!("{} >/dev/null", env.called));
+        shell.run(&format!("{} >/dev/null", env.path));
     }
     for _ in 0..20 {
-        shell.run(&format!("{} /bin/sh -c :", env.called));
+        shell.run(&format!("{} /bin/sh -c :", env.path));
     }
-    let (anomalies, _) = monitor.end();
+    let Ended { anomalies, .. } = monitor.end();
     assert_eq!(anomalies.len(), 20, "{anomalies:?}");
-    let profile = of(&profiles(&data), &env.file);
+    let profile = profile_of(&profiles(&data), &env.file);
     for (number, anomaly) in (1..).zip(&anomalies) {
         assert_eq!(anomaly.executable, env.file);
         assert_eq!(anomaly.comm, "env");
@@ -351,7 +361,7 @@ fn a_program_that_opens_a_shell_is_reported_twenty_times_of_twenty_and_no_other(
             position: anomaly.position,
         };
         assert!(!profile.test.has(pair), "{pair:?} is normal");
-        assert!(profile.train.has(pair), "{pair:?} was not learnt");
+        assert!(profile.train.has(pair), "{pair:?} was not learned");
     }
     assert_eq!((profile.state, profile.anomalies), (State::Normal, 20));
     assert!(profile.test.count() > 0);
@@ -360,92 +370,92 @@ fn a_program_that_opens_a_shell_is_reported_twenty_times_of_twenty_and_no_other(
 
 #[test]
 fn a_normal_executable_with_too_many_anomalies_is_trained_again() {
-    let Some(_alone) = alone() else { return };
+    let Some(_lock) = lock_monitor() else { return };
     let Some(env) = tool("env") else { return };
     let (data, mut shell) = (data(), Shell::start());
-    // What it calls hangs on the variables here: it is not to be frozen again within five runs.
-    let rules = ["--anomaly-limit=2", "--mod-min=1000000"];
-    let monitor = trained(&env, &data, &mut shell, &rules);
+    // Its calls depend on the environment variables here; it must not freeze within five runs.
+    let options = ["--anomaly-limit=2", "--mod-min=1000000"];
+    let monitor = trained(&env, &data, &mut shell, &options);
     for _ in 0..5 {
-        shell.run(&format!("{} /bin/sh -c :", env.called));
+        shell.run(&format!("{} /bin/sh -c :", env.path));
     }
-    let (anomalies, _) = monitor.end();
-    assert_eq!(anomalies.len(), 3, "the third is one too many: {anomalies:?}");
-    assert_eq!(of(&profiles(&data), &env.file).state, State::Training);
+    let Ended { anomalies, .. } = monitor.end();
+    assert_eq!(anomalies.len(), 3, "the third exceeds the limit: {anomalies:?}");
+    assert_eq!(profile_of(&profiles(&data), &env.file).state, State::Training);
     shell.end();
 }
 
 #[test]
-fn whoever_has_too_many_anomalies_at_once_teaches_nothing() {
-    let Some(_alone) = alone() else { return };
+fn a_task_with_too_many_anomalies_in_its_frame_is_not_learned() {
+    let Some(_lock) = lock_monitor() else { return };
     let Some(env) = tool("env") else { return };
     let (data, mut shell) = (data(), Shell::start());
     let monitor = trained(&env, &data, &mut shell, &["--tolerise-limit=0"]);
-    shell.run(&format!("{} /bin/sh -c :", env.called));
-    // It is judged a tick later, if not at the end.
-    assert_eq!(monitor.end().0.len(), 1);
-    let profile = of(&profiles(&data), &env.file);
+    shell.run(&format!("{} /bin/sh -c :", env.path));
+    // The rules are applied at the next tick, or at the end.
+    assert_eq!(monitor.end().anomalies.len(), 1);
+    let profile = profile_of(&profiles(&data), &env.file);
     assert_eq!(profile.state, State::Normal);
     assert_eq!(profile.train, profile.test);
     shell.end();
 }
 
-/// A process that is delayed for longer than a test takes, by a monitor that goes on.
-fn delayed(env: &Tool, data: &TempDir, shell: &mut Shell) -> Monitor {
-    // Twice a thousand hundredths of a second at one anomaly in the frame; then it doubles.
+/// Delays a process for longer than a test takes; returns the running monitor.
+fn delay_process(env: &Tool, data: &TempDir, shell: &mut Shell) -> Monitor {
+    // The delay is 20 s with one anomaly in the frame, and doubles with each further one.
     let monitor = trained(env, data, shell, &["--delay-factor=1000"]);
-    shell.begin(&format!("{} /bin/sh -c :", env.called));
-    wait_for("it is stopped", || !stopped(&shell.children()).is_empty());
+    shell.begin(&format!("{} /bin/sh -c :", env.path));
+    wait_for("the process is stopped", || !stopped(&shell.children()).is_empty());
     monitor
 }
 
 #[test]
-fn a_delayed_process_goes_on_after_its_time() {
-    let Some(_alone) = alone() else { return };
+fn a_delayed_process_continues_after_its_delay() {
+    let Some(_lock) = lock_monitor() else { return };
     let Some(env) = tool("env") else { return };
     let (data, mut shell) = (data(), Shell::start());
     let monitor = trained(&env, &data, &mut shell, &["--delay-factor=1"]);
     for _ in 0..5 {
-        shell.run(&format!("{} /bin/sh -c :", env.called));
+        shell.run(&format!("{} /bin/sh -c :", env.path));
     }
-    assert_eq!(monitor.end().0.len(), 5);
+    assert_eq!(monitor.end().anomalies.len(), 5);
     shell.end();
 }
 
 #[test]
 fn no_process_stays_stopped_when_the_monitor_ends() {
-    let Some(_alone) = alone() else { return };
+    let Some(_lock) = lock_monitor() else { return };
     let Some(env) = tool("env") else { return };
     let (data, mut shell) = (data(), Shell::start());
-    let monitor = delayed(&env, &data, &mut shell);
-    assert_eq!(monitor.end().0.len(), 1);
+    let monitor = delay_process(&env, &data, &mut shell);
+    assert_eq!(monitor.end().anomalies.len(), 1);
     shell.finish();
     assert!(stopped(&shell.children()).is_empty());
     shell.end();
-    wait_for("no program is attached", || attached() == 0);
+    wait_for("the programs are detached", || program_count() == 0);
 }
 
 #[test]
 fn no_process_stays_stopped_when_the_monitor_is_killed() {
-    let Some(_alone) = alone() else { return };
+    let Some(_lock) = lock_monitor() else { return };
     let Some(env) = tool("env") else { return };
     let (data, mut shell) = (data(), Shell::start());
-    let mut monitor = delayed(&env, &data, &mut shell);
+    let mut monitor = delay_process(&env, &data, &mut shell);
     monitor.child.kill().unwrap();
     monitor.child.wait().unwrap();
     shell.finish();
     assert!(stopped(&shell.children()).is_empty());
     shell.end();
-    wait_for("no program is attached", || attached() == 0);
+    wait_for("the programs are detached", || program_count() == 0);
 }
 
 #[test]
-fn what_a_monitor_cannot_do_it_says_in_one_line_and_touches_no_file() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn a_monitor_that_fails_reports_why_and_changes_no_file() {
+    let _lock = MONITOR_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let data = data();
     let folder = data.path().join("oscost/ph");
-    // Somebody else holds the profiles; who may not monitor is told that first.
-    let claimed = lock(&folder).unwrap();
+    // The profiles are locked by another process; a missing requirement is reported before that.
+    let lock_of_other = lock(&folder).unwrap();
     fs::write(folder.join("5-6.profile"), "not a profile\n").unwrap();
     let ran = Command::new(env!("CARGO_BIN_EXE_oscost"))
         .args(["ph", "monitor"])
@@ -454,10 +464,10 @@ fn what_a_monitor_cannot_do_it_says_in_one_line_and_touches_no_file() {
         .output()
         .unwrap();
     assert_eq!(ran.status.code(), Some(1));
-    let said: MonitorEvent = serde_json::from_slice(&ran.stdout).unwrap();
-    assert!(matches!(said, MonitorEvent::Missing { .. }), "{said:?}");
-    assert_eq!(attached(), 0);
-    drop(claimed);
+    let event: MonitorEvent = serde_json::from_slice(&ran.stdout).unwrap();
+    assert!(matches!(event, MonitorEvent::Missing { .. }), "{event:?}");
+    assert_eq!(program_count(), 0);
+    drop(lock_of_other);
     let kept = fs::read(folder.join("5-6.profile")).unwrap();
     assert_eq!(kept, b"not a profile\n");
 }

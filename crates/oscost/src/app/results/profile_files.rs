@@ -4,7 +4,7 @@ use oscost_model::untrusted::display_text;
 
 use super::user_data::profile_folder;
 use crate::app::observer::Observer;
-use crate::ph::store::{StoredProfiles, find_all};
+use crate::ph::store::{RefusedFile, StoredProfiles, find_all};
 
 /// A file in the folder that is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Unreadable {
 
 /// The files that are not profiles.
 pub(crate) fn unreadable(found: &StoredProfiles) -> Vec<Unreadable> {
-    let refused = found.refused.iter().map(|(path, refusal)| Unreadable {
+    let refused = found.refused.iter().map(|RefusedFile { path, refusal }| Unreadable {
         file: path.to_string_lossy().into_owned(),
         line: refusal.line,
         why: refusal.why.clone(),

@@ -65,7 +65,9 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_written_text_is_parsed_as_the_same_profile(profiles in prop::collection::vec(any_profile(), 1..4)) {
+    fn a_written_text_is_parsed_as_the_same_profile(
+        profiles in prop::collection::vec(any_profile(), 1..4),
+    ) {
         for profile in &profiles {
             let text = write(profile);
             prop_assert!(text.len() <= MAX_FILE_BYTES);

@@ -59,8 +59,7 @@ fn an_invalid_file_is_refused_with_its_line_and_reason_and_not_changed() {
     fs::write(folder.join("05-3.profile"), "ignored too").unwrap();
     let found = find_all(&folder).unwrap();
     assert_eq!(found.profiles, [profile(1)]);
-    let errors: Vec<String> =
-        found.refused.iter().map(|(_, refusal)| refusal.to_string()).collect();
+    let errors: Vec<String> = found.refused.iter().map(|file| file.refusal.to_string()).collect();
     assert_eq!(
         errors,
         [
@@ -105,7 +104,7 @@ fn an_invalid_file_is_renamed_and_never_overwritten() {
     fs::create_dir_all(target.join("full")).unwrap();
     let found = find_all(&folder).unwrap();
     assert_eq!(found.profiles, [profile(2)]);
-    let why = &found.refused[0].1.why;
+    let why = &found.refused[0].refusal.why;
     assert!(why.starts_with("it cannot be read: Is a directory"), "{why}");
     assert_eq!(save_all(&folder, &[profile(1)]).unwrap(), [folder.join("5-1.profile.refused.5")]);
     assert!(folder.join("5-1.profile.refused.5/full").is_dir());

@@ -25,8 +25,8 @@ const IF_EQUAL: u16 = 0x15;
 const IF_GREATER: u16 = 0x25;
 const IF_NOT_LESS: u16 = 0x35;
 
-/// Offsets in `struct seccomp_data`. The low word of an argument comes first: both architectures are
-/// little-endian.
+/// Offsets in `struct seccomp_data`. The low word of an argument comes first: both architectures
+/// are little-endian.
 const NUMBER_OFFSET: u32 = 0;
 const ARCH_OFFSET: u32 = 4;
 const ARGUMENTS_OFFSET: u32 = 16;

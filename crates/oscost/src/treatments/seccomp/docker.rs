@@ -1,8 +1,8 @@
 //! A profile shaped like Docker's default profile, for a container without additional
 //! capabilities.
 //!
-//! It is derived from Docker's documentation of the blocked system calls, not from its profile file:
-//! an allow list of all other calls, an errno for the rest, and argument checks for a few.
+//! It is derived from Docker's documentation of the blocked system calls, not from its profile
+//! file: an allow list of all other calls, an errno for the rest, and argument checks for a few.
 
 use oscost_model::call_names::Arch;
 

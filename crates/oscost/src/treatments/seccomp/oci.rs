@@ -1,8 +1,8 @@
 //! Parsing profiles in OCI JSON. Errors have a line and a reason.
 //!
 //! The keys are those of the OCI runtime specification (`linux.seccomp`), and additional ones of
-//! Moby's and Podman's files. Unknown keys are refused: `arg` instead of `args` would allow more than
-//! the author intended.
+//! Moby's and Podman's files. Unknown keys are refused: `arg` instead of `args` would allow more
+//! than the author intended.
 
 mod scalars;
 

@@ -74,15 +74,15 @@ pub struct Rule {
 
 /// A profile for one architecture.
 ///
-/// Rules whose action is the default action have no effect. Of the other rules for a call, the first
-/// one without conditions decides, if there is one; otherwise the first one whose conditions are
-/// met; otherwise the default action.
+/// Rules whose action is the default action have no effect. Of the other rules for a call, the
+/// first one without conditions decides, if there is one; otherwise the first one whose conditions
+/// are met; otherwise the default action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// The action for calls that no rule matches.
     pub default: Action,
-    /// The action for calls of another ABI (32-bit, or x32): the default action if set; otherwise the
-    /// thread is killed. No rule matches them.
+    /// The action for calls of another ABI (32-bit, or x32): the default action if set; otherwise
+    /// the thread is killed. No rule matches them.
     pub other_abis_get_default: bool,
     /// The rules.
     pub rules: Vec<Rule>,

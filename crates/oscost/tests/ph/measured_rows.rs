@@ -1,13 +1,13 @@
-//! Rows that are measured under the monitor: what it saw of their ops is what a tracer counted.
+//! Rows that are measured under the monitor: it observes the calls that a tracer counts.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-use super::{alone, attached, data, wait_for};
+use super::{data, lock_monitor, program_count, wait_for};
 
-/// Cases that differ in who makes their calls: the process itself, its children, what those
-/// execute, and nobody.
+/// Cases that differ in what makes their calls: the process itself, its children, programs that
+/// these execute; and one without calls.
 const CASES: [&str; 5] = [
     "syscall/getppid:via=raw",
     "process/fork-exit:touched_mib=0,peer_cpu=same",
@@ -17,8 +17,8 @@ const CASES: [&str; 5] = [
 ];
 
 #[test]
-fn of_every_row_as_many_calls_are_seen_as_a_tracer_counts() {
-    let Some(_alone) = alone() else { return };
+fn the_monitor_observes_as_many_calls_per_row_as_a_tracer_counts() {
+    let Some(_lock) = lock_monitor() else { return };
     let data = data();
     let ran = Command::new(env!("CARGO_BIN_EXE_oscost"))
         .args(["run", "--treat", "ph", "--quick", "--no-store", "--json", "-"])
@@ -26,13 +26,13 @@ fn of_every_row_as_many_calls_are_seen_as_a_tracer_counts() {
         .env("XDG_DATA_HOME", data.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    let record: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{said}"));
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    let record: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{errors}"));
     for case in CASES {
         let rows = record["results"].as_array().unwrap();
         let row = rows.iter().find(|row| row["case"] == case).unwrap();
         if row["outcome"] == "skipped" {
-            // What needs nothing but the kernel and the monitor is there, or the monitor is not.
+            // This case has no requirements of its own, so it is never skipped.
             assert_ne!(case, CASES[0], "{}", row["reason"]);
             println!("{case}: skipped: {}", row["reason"]);
             continue;
@@ -41,11 +41,12 @@ fn of_every_row_as_many_calls_are_seen_as_a_tracer_counts() {
         let per_op = row["calls"]["per_op"].as_object().unwrap();
         let per_op: f64 = per_op.values().filter_map(Value::as_f64).sum();
         let ops = row["calls"]["counted_ops"].as_f64().unwrap();
-        let seen = row["monitor"]["observed_calls"].as_f64().unwrap();
-        assert!((seen - per_op * ops).abs() < 1e-6 * seen.max(1.0), "{case}: {seen}, {per_op}");
+        let observed = row["monitor"]["observed_calls"].as_f64().unwrap();
+        let is_equal = (observed - per_op * ops).abs() < 1e-6 * observed.max(1.0);
+        assert!(is_equal, "{case}: {observed}, {per_op}");
         assert_eq!(row["monitor"]["profile_states"], serde_json::json!(["training"]), "{case}");
     }
-    // Nothing was learnt for the user, and nothing is left.
+    // No profiles were saved.
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
-    wait_for("no program is attached", || attached() == 0);
+    wait_for("the programs are detached", || program_count() == 0);
 }
