@@ -51,7 +51,7 @@ pub fn check_requirements(build: Build, root: &Path) -> Vec<Requirement> {
         Build::Without => requirement(
             "build",
             Availability::No,
-            "not built in: install clang libelf-dev zlib1g-dev, `make build`",
+            "not built: install clang libelf-dev zlib1g-dev, `make build`",
         ),
     };
     vec![build, bpf(root), btf(root), lockdown(root), rights(root)]

@@ -158,7 +158,7 @@ fn an_invalid_text_is_refused_with_its_line_and_reason() {
     let body = || text.rsplit_once("end ").unwrap().0.to_owned();
     let arch = format!("arch {}\n", std::env::consts::ARCH);
     for (from, to, line, why) in [
-        ("oscost ph profile 1", "oscost ph profile 2", 1, "version `2`"),
+        ("oscost ph profile 1", "oscost ph profile 2", 1, "version is `2`"),
         ("oscost ph profile 1", "#!/bin/sh", 1, "found `#!/bin/sh`"),
         (arch.as_str(), "arch vax\n", 2, "it was learned on `vax`"),
         ("window 9", "window 10", 3, "from 2 to 9"),
