@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::parent_id;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
@@ -21,6 +21,7 @@ use super::cleanup_process::CleanupProcess;
 use super::event::EventKind;
 use super::monitor::{Monitor, Scope, remove_stopped, stopped_pids};
 use super::monitor_process::{MonitorEvent, MonitorOptions};
+use super::profile::Profile;
 use super::profile_table::ProfileTable;
 use super::requirements::{self, Availability};
 use super::rules;
@@ -66,7 +67,7 @@ pub fn run_monitor(
     output: &mut (impl Write + AsFd),
 ) -> io::Result<MonitorExit> {
     let mut output = Output::new(output, task.report_events)?;
-    let done = begin(task).and_then(|mut attached| {
+    let done = attach(task).and_then(|mut attached| {
         output.write_event(&MonitorEvent::Ready).map_err(|error| error.to_string())?;
         let notes = std::mem::take(&mut attached.notes).into_iter();
         let noted = notes
@@ -105,32 +106,47 @@ struct AttachedMonitor {
     unread: Vec<PathBuf>,
 }
 
-fn begin(task: &MonitorTask) -> Result<AttachedMonitor, String> {
-    for need in requirements::check_requirements(requirements::BUILD, "/".as_ref()) {
-        if need.availability == Availability::No {
-            return Err(format!("{}: {}", need.name, need.detail));
-        }
-    }
-    check_pid_namespace()?;
-    let text = |error: store::StoreError| error_chain(&error);
-    let changed_folder = task.folder.as_deref().filter(|_| task.save_profiles);
-    let lock = changed_folder.map(store::lock).transpose().map_err(text)?;
-    let mut profiles = Vec::new();
-    let mut notes = Vec::new();
-    let mut unread = Vec::new();
-    if let Some(folder) = &task.folder {
+/// The profiles that a monitor begins with.
+#[derive(Default)]
+struct InitialProfiles {
+    profiles: Vec<Profile>,
+    /// Notes about the files.
+    notes: Vec<String>,
+    /// Files that could not be read.
+    unread: Vec<PathBuf>,
+}
+
+impl InitialProfiles {
+    /// Loads the profiles of a directory, which must have been learned with at least this window.
+    fn load(folder: &Path, lock: Option<&store::FolderLock>, window: u32) -> Result<Self, String> {
         let store::LoadedProfiles { found, removed } =
-            store::load(folder, lock.as_ref()).map_err(text)?;
-        notes = notes_of(&found, removed);
-        unread = found.refused.into_iter().map(|file| file.path).collect();
-        profiles = found.profiles;
-        let window = task.options.constants.window;
-        if let Some(smaller) = profiles.iter().find(|it| it.learned_with.window < window) {
+            store::load(folder, lock).map_err(|error| error_chain(&error))?;
+        if let Some(smaller) = found.profiles.iter().find(|it| it.learned_with.window < window) {
             let window = smaller.learned_with.window;
             let hint = "use the same (`--window`), or move their files away";
             return Err(format!("profiles were learned with a window of {window} calls: {hint}"));
         }
+        let notes = notes_of(&found, removed);
+        let unread = found.refused.into_iter().map(|file| file.path).collect();
+        Ok(Self { profiles: found.profiles, notes, unread })
     }
+}
+
+/// Loads the programs and the profiles, and attaches the monitor.
+fn attach(task: &MonitorTask) -> Result<AttachedMonitor, String> {
+    for requirement in requirements::check_requirements(requirements::BUILD, "/".as_ref()) {
+        if requirement.availability == Availability::No {
+            return Err(format!("{}: {}", requirement.name, requirement.detail));
+        }
+    }
+    check_pid_namespace()?;
+    let changed_folder = task.folder.as_deref().filter(|_| task.save_profiles);
+    let lock = changed_folder.map(store::lock).transpose();
+    let lock = lock.map_err(|error| error_chain(&error))?;
+    let window = task.options.constants.window;
+    let loaded = task.folder.as_ref();
+    let loaded = loaded.map(|folder| InitialProfiles::load(folder, lock.as_ref(), window));
+    let InitialProfiles { profiles, notes, unread } = loaded.transpose()?.unwrap_or_default();
     let signals = signals().map_err(|error| format!("cannot wait for signals: {error}"))?;
     let delays = task.options.constants.delay_factor > 0;
     let mut cleanup = delays.then(CleanupProcess::start).transpose()?;

@@ -44,7 +44,7 @@ fn every_built_in_workload_can_be_parsed() {
 }
 
 #[test]
-fn the_names_of_their_cases_can_be_parsed() {
+fn the_cases_of_built_in_workloads_can_be_parsed() {
     for spec in all() {
         let definition = spec.definition();
         let point = spec.default_point();

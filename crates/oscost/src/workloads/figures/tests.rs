@@ -30,7 +30,7 @@ fn the_last_match_of_a_pattern_is_the_figure() {
 }
 
 #[test]
-fn what_does_not_match_says_what_was_written() {
+fn an_output_without_a_match_is_quoted_in_the_error() {
     let why = read(r"fps (\d+)", "one\n\ntwo \u{1b}[31m\nthree\nfour\n").unwrap_err();
     assert!(why.starts_with("cannot read its figure it: nothing matches /fps"), "{why}");
     assert!(why.ends_with("its last lines: `two [31m`, `three`, `four`"), "{why}");
@@ -48,7 +48,7 @@ fn a_figure_is_a_finite_number() {
 }
 
 #[test]
-fn a_line_costs_the_time_over_the_lines_of_the_warm_up() {
+fn a_figure_per_line_is_the_time_divided_by_the_lines_of_the_warm_up() {
     let ran = ProgramResult { real_ns: 2_000_000_000, ..ProgramResult::default() };
     let each = |unit, ran: &ProgramResult, lines| {
         figures(&workload(FigureSource::PerLine, unit), ran, lines)
@@ -65,7 +65,7 @@ fn a_line_costs_the_time_over_the_lines_of_the_warm_up() {
 }
 
 #[test]
-fn the_metrics_of_a_trial_have_one_order_and_their_own_come_last() {
+fn standard_metrics_come_first_and_figures_of_the_file_last() {
     let usage = TreeUsage {
         user_ns: 1_500_000_000,
         system_ns: 250_000_000,
@@ -75,7 +75,7 @@ fn the_metrics_of_a_trial_have_one_order_and_their_own_come_last() {
         voluntary_switches: 3,
         involuntary_switches: 4,
     };
-    let own = BTreeMap::from([("it".to_owned(), 9.0), ("stranger".to_owned(), 1.0)]);
+    let own = BTreeMap::from([("it".to_owned(), 9.0), ("unknown".to_owned(), 1.0)]);
     let trial = Trial { real_ns: 2_000_000_000, usage, figures: own };
     let found = workload(FigureSource::PerLine, Unit::OpsPerSecond).metrics(&trial);
     let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
