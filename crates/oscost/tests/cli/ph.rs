@@ -161,7 +161,10 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
         before.replace("calls 7186", "calls 7187").as_bytes(),
         "line 30: the hash does not match",
     );
-    refuse(before.replace("count 3", "count 2").as_bytes(), "the text continues after the last profile");
+    refuse(
+        before.replace("count 3", "count 2").as_bytes(),
+        "the text continues after the last profile",
+    );
     let arch = format!("arch {}", std::env::consts::ARCH);
     refuse(before.replace(&arch, "arch vax").as_bytes(), "line 4: it was learned on `vax`");
     refuse(b"\x7fELF\x02\x01\x01", "line 1: it contains a byte that profiles never contain");
