@@ -5,8 +5,6 @@ use std::time::Duration;
 use anyhow::Context;
 use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::Facts;
-use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::SystemActivity;
 
 use super::error::UsageError;
 use super::observer::Observer;
@@ -15,7 +13,7 @@ use super::targets::resolve::{host_alone, resolve};
 use super::targets::vm::counted_machine;
 use crate::advice::doctor::{Diagnosis, Observations, examine};
 use crate::hosts::{Interrupt, WorkerBinary};
-use crate::run;
+use crate::run::{self, MachineInspection};
 
 /// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1
 /// %.
@@ -30,20 +28,33 @@ pub struct Request {
     pub no_wait: bool,
 }
 
-/// Observations and the diagnosis.
+/// What was observed on a machine.
+pub struct ExaminedMachine {
+    facts: Facts,
+    clocks: Vec<ClockVerdict>,
+    inspection: MachineInspection,
+}
+
+impl ExaminedMachine {
+    /// The input of the rules.
+    pub fn observations(&self) -> Observations<'_> {
+        let Self { facts, clocks, inspection } = self;
+        let MachineInspection { probe, cpu, activity, uncountable_reason } = inspection;
+        Observations {
+            facts,
+            clocks,
+            probe,
+            cpu: *cpu,
+            activity: activity.as_ref().map_err(String::as_str),
+            uncountable_reason: uncountable_reason.as_deref(),
+        }
+    }
+}
+
+/// The machine and the diagnosis.
 pub struct Outcome {
     /// The machine.
-    pub facts: Facts,
-    /// Which clocks can be used there.
-    pub clocks: Vec<ClockVerdict>,
-    /// How disturbed each CPU is.
-    pub probe: Vec<CpuProbe>,
-    /// The CPU that a run would take.
-    pub cpu: Option<u32>,
-    /// Other activity on the machine meanwhile, or why it is unknown.
-    pub activity: Result<SystemActivity, String>,
-    /// Why system calls cannot be counted there, if they cannot.
-    pub uncounted: Option<String>,
+    pub machine: ExaminedMachine,
     /// What the rules find.
     pub diagnosis: Diagnosis,
 }
@@ -71,16 +82,10 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     let own_pid = (at == "local").then(std::process::id);
     let inspected = run::inspect_machine(session, SPIN, own_pid.as_slice());
     observer.finished();
-    let run::MachineInspection { probe, cpu, activity, uncountable_reason: uncounted } = inspected?;
+    let inspection = inspected?;
     let hello = session.hello();
-    let (facts, clocks) = (hello.facts.clone(), hello.clocks.clone());
-    let diagnosis = examine(&Observations {
-        facts: &facts,
-        clocks: &clocks,
-        probe: &probe,
-        cpu,
-        activity: activity.as_ref().map_err(String::as_str),
-        uncountable_reason: uncounted.as_deref(),
-    });
-    Ok(Outcome { facts, clocks, probe, cpu, activity, uncounted, diagnosis })
+    let machine =
+        ExaminedMachine { facts: hello.facts.clone(), clocks: hello.clocks.clone(), inspection };
+    let diagnosis = examine(&machine.observations());
+    Ok(Outcome { machine, diagnosis })
 }

@@ -39,17 +39,8 @@ pub(super) struct Arguments {
 
 pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { json, at, no_wait } = arguments;
-    let Outcome { facts, clocks, probe, cpu, activity, uncounted, diagnosis } =
-        examine(&Request { at, no_wait }, &Terminal::new())?;
-    let examination = Examination {
-        facts: &facts,
-        clocks: &clocks,
-        probe: &probe,
-        cpu,
-        activity: activity.as_ref().map_err(String::as_str),
-        uncounted: uncounted.as_deref(),
-        diagnosis: &diagnosis,
-    };
+    let Outcome { machine, diagnosis } = examine(&Request { at, no_wait }, &Terminal::new())?;
+    let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
     match json {
         true => output.write(&report::doctor::json(&examination)?)?,
         false => output.write(&report::terminal(&report::doctor::view(&examination)))?,

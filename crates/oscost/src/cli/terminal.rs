@@ -44,12 +44,12 @@ impl Observer for Terminal {
     fn working(&self, activity: &str) {
         let mut progress = self.progress.borrow_mut();
         match &*progress {
-            Some(line) => line.say(activity),
+            Some(line) => line.show(activity),
             None => {
                 if self.announces && !std::io::stderr().is_terminal() {
                     report_line(activity);
                 }
-                *progress = Some(Progress::saying(activity));
+                *progress = Some(Progress::with_message(activity));
             }
         }
     }
@@ -59,6 +59,6 @@ impl Observer for Terminal {
     }
 
     fn entry(&self, entry: &Entry) {
-        self.progress.borrow_mut().get_or_insert_with(Progress::new).heard(entry);
+        self.progress.borrow_mut().get_or_insert_with(Progress::new).update(entry);
     }
 }

@@ -2,7 +2,7 @@
 
 use oscost_model::unit::Unit;
 
-/// A unit's larger and smaller kin: factor and name, ascending.
+/// A unit and its multiples: factor and name, ascending.
 fn scale(unit: Unit) -> &'static [(f64, &'static str)] {
     match unit {
         Unit::NsPerOp => &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")],
@@ -18,23 +18,23 @@ fn scale(unit: Unit) -> &'static [(f64, &'static str)] {
     }
 }
 
-/// How a row's figures are written: all in one unit, with as many decimals as its size wants.
+/// How the figures of a row are written: in one unit, and with the same number of decimals.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     factor: f64,
     name: &'static str,
     decimals: usize,
-    /// Whether 1 and 0 are words.
+    /// Whether 1 and 0 are written as words.
     words: bool,
-    /// Whether every digit counts.
-    counts: bool,
+    /// Whether every digit is significant.
+    is_count: bool,
 }
 
 impl Style {
-    /// The style in which `value` has four digits that count.
+    /// The style in which `value` has four significant digits.
     pub fn of(value: f64, unit: Unit) -> Self {
         let scale = match unit {
-            // Below a tenth of a nanosecond only bounds are told, and they read better so.
+            // A figure below a tenth of a nanosecond is a bound; picoseconds are easier to read.
             Unit::NsPerOp if value != 0.0 && value.abs() < 0.1 => &[(1e-3, "ps")],
             unit => scale(unit),
         };
@@ -45,11 +45,11 @@ impl Style {
             shown if shown >= 100.0 => 1,
             shown if shown >= 10.0 => 2,
             shown if shown >= 0.1 || shown == 0.0 => 3,
-            // Below a tenth there is one digit that counts: such figures are bounds.
+            // Below a tenth one digit is significant: such figures are bounds.
             tiny => (-tiny.log10().floor() as i32).clamp(3, 9) as usize,
         };
-        let (words, counts) = (unit == Unit::YesOrNo, unit == Unit::InstructionsPerOp);
-        Self { factor, name, decimals, words, counts }
+        let (words, is_count) = (unit == Unit::YesOrNo, unit == Unit::InstructionsPerOp);
+        Self { factor, name, decimals, words, is_count }
     }
 
     /// A figure in the style's unit.
@@ -67,17 +67,11 @@ impl Style {
         match value {
             1.0 if self.words => return "yes".to_owned(),
             0.0 if self.words => return "no".to_owned(),
-            _ if self.counts => return all_digits(value),
+            _ if self.is_count => return all_digits(value),
             _ => {}
         }
         let text = format!("{:.*}", self.decimals, value / self.factor);
-        // What rounds to nothing has no sign.
-        match text.strip_prefix('-') {
-            Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => {
-                digits.to_owned()
-            }
-            _ => text,
-        }
+        without_sign_of_zero(text)
     }
 
     /// A figure with its unit.
@@ -86,8 +80,8 @@ impl Style {
     }
 }
 
-/// A count as it is: whole where it is whole, else with as many decimals as it has, four of them or
-/// two that count.
+/// A count: an integer without decimals, any other with up to four of them or two significant
+/// digits.
 fn all_digits(count: f64) -> String {
     let decimals = match count.abs() {
         tiny if tiny > 0.0 && tiny < 0.001 => (1.0 - tiny.log10().floor()).min(300.0) as usize,
@@ -98,55 +92,54 @@ fn all_digits(count: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// A figure with its unit, in three digits, a count in all of its own: for what stands beside
-/// figures to give them a size.
+/// A figure with its unit in three digits, a count in all digits: for context next to other figures.
 pub fn rough(value: f64, unit: Unit) -> String {
     let style = Style::of(value, unit);
-    if style.words || style.counts {
+    if style.words || style.is_count {
         return style.with_unit(value);
     }
     let Style { factor, name, .. } = style;
     let shown = value / factor;
     let decimals = match shown.abs() {
         large if large >= 99.95 => 0,
-        middling if middling >= 9.995 => 1,
+        medium if medium >= 9.995 => 1,
         _ => 2,
     };
     format!("{shown:.decimals$} {name}")
 }
 
-/// A round figure with its unit, in as few digits as it has.
+/// A round figure with its unit, without trailing zeros.
 pub fn short(value: f64, unit: Unit) -> String {
     let Style { factor, name, .. } = Style::of(value * 1.000_001, unit);
     let digits = format!("{:.3}", value / factor);
     format!("{} {name}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Half of an interval in the unit of its value, with one digit that counts at least.
+/// Half of an interval in the unit of its value, with at least one significant digit.
 pub fn half(half: f64, value: f64, unit: Unit) -> String {
     let style = Style::of(value, unit);
-    if style.counts {
+    if style.is_count {
         return style.with_unit(half);
     }
     let Style { factor, name, decimals, .. } = style;
     let shown = half / factor;
     let first = -shown.abs().log10().floor();
-    let wanted = if first.is_finite() { first.clamp(0.0, 9.0) as usize } else { 0 };
-    format!("{shown:.*} {name}", wanted.max(decimals.saturating_sub(1)))
+    let needed = if first.is_finite() { first.clamp(0.0, 9.0) as usize } else { 0 };
+    format!("{shown:.*} {name}", needed.max(decimals.saturating_sub(1)))
 }
 
-/// How many times as much: two digits that count, or as many as stand before the point.
+/// A ratio: two significant digits, or all digits before the decimal point.
 pub fn times(ratio: f64) -> String {
     match ratio.abs() {
         large if large >= 9.95 => format!("{ratio:.0}"),
-        middling if middling >= 0.995 => format!("{ratio:.1}"),
+        medium if medium >= 0.995 => format!("{ratio:.1}"),
         small if small >= 0.0995 || small == 0.0 => format!("{ratio:.2}"),
         tiny if tiny >= 0.000_95 => format!("{ratio:.3}"),
         _ => format!("{ratio:.0e}"),
     }
 }
 
-/// How many an op has of what is counted: whole numbers as such.
+/// A count per op: integers without decimals.
 pub fn each(number: f64) -> String {
     if (number - number.round()).abs() < 0.005 {
         format!("{number:.0}")
@@ -155,8 +148,8 @@ pub fn each(number: f64) -> String {
     }
 }
 
-/// A share in per cent, with the digits that count. Beyond tenfold only that: the whole is then next
-/// to nothing, and its digits say nothing of the part.
+/// A share in per cent, with its significant digits. Above tenfold the whole is too small for the
+/// digits of the share to mean anything.
 pub fn per_cent(pct: f64) -> String {
     if pct >= 999.5 {
         ">999 %".to_owned()
@@ -183,18 +176,18 @@ pub fn quantity(unit: Unit) -> &'static str {
     }
 }
 
-/// Significant digits of a figure in a table that printed none.
+/// Significant digits of a figure where none was published.
 pub const DIGITS: i32 = 4;
-/// Significant digits of any figure, at least.
+/// The minimum number of significant digits of a figure.
 pub const MIN_DIGITS: i32 = 2;
 
-/// A number with so many decimals, or more where two significant digits take more: what costs a
-/// hundredth of what it did is not zero.
+/// A number with this many decimals, or more where two significant digits need more: a cost that fell
+/// to a hundredth is not shown as zero.
 pub fn at_least(value: f64, decimals: usize) -> String {
     format!("{value:.*}", decimals.max(decimals_for(value, MIN_DIGITS)))
 }
 
-/// How many decimals give a number so many significant digits.
+/// How many decimals give a number this many significant digits.
 pub fn decimals_for(value: f64, digits: i32) -> usize {
     const MAX_DECIMALS: f64 = 9.0;
     let size = value.abs().log10().floor();
@@ -207,11 +200,21 @@ pub fn decimals_for(value: f64, digits: i32) -> usize {
 
 /// A difference; zero has no sign.
 pub fn signed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
+    without_sign_of_zero(format!("{value:.decimals$}"))
+}
+
+/// A formatted number; what is rounded to zero has no sign.
+fn without_sign_of_zero(text: String) -> String {
     match text.strip_prefix('-') {
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
         _ => text,
     }
+}
+
+/// A difference with its unit and its sign.
+pub fn added(value: f64, unit: Unit) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", Style::of(value, unit).with_unit(value))
 }
 
 #[cfg(test)]
@@ -219,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_seen_or_not_is_told_in_words_and_what_differed_as_a_share() {
+    fn yes_and_no_are_words_and_a_mixture_is_a_share() {
         let shown = |value: f64| Style::of(value, Unit::YesOrNo).with_unit(value);
         assert_eq!([shown(1.0), shown(0.0), shown(0.25)], ["yes", "no", "0.250"]);
         assert_eq!(rough(1.0, Unit::YesOrNo), "yes");
@@ -251,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_written_like_the_figure_that_they_belong_to() {
+    fn bounds_have_the_unit_and_the_decimals_of_their_figure() {
         let style = Style::of(998.0, Unit::NsPerOp);
         assert_eq!(style.number(1_002.4), "1002.4");
         assert_eq!([style.number(-0.04), style.number(-0.06)], ["0.0", "-0.1"]);
     }
 
     #[test]
-    fn what_stands_beside_figures_has_three_digits_or_two() {
+    fn rough_figures_ratios_and_shares_have_two_or_three_digits() {
         let shown = |value: f64| rough(value, Unit::NsPerOp);
         assert_eq!([shown(1.079), shown(23.21), shown(245.6)], ["1.08 ns", "23.2 ns", "246 ns"]);
         assert_eq!([shown(99.96), shown(2_025.0)], ["100 ns", "2.02 us"]);

@@ -292,7 +292,7 @@ fn a_click_on_a_figure_shows_its_row_even_if_filtered_out() {
            input.dispatchEvent(new Event('input')); })()",
     );
     assert_eq!(page.eval("document.querySelectorAll('#rows tbody tr:not([hidden])').length"), 0);
-    page.click("dialog .there a");
+    page.click("dialog .row-link a");
     page.wait_for("!document.querySelector('dialog').open");
     page.wait_for("document.querySelector('#rows tr:target')?.hidden === false");
     assert_eq!(page.eval("document.querySelector('#table input').value"), "");

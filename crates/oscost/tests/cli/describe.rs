@@ -165,12 +165,12 @@ fn the_findings_of_the_doctor_are_the_same_as_json() {
         }
         assert!(rules.insert(finding["rule"].as_str().unwrap()), "{finding}");
     }
-    for said in json["fine"].as_array().unwrap() {
-        assert!(!rules.contains(said.as_str().unwrap().replace(' ', "-").as_str()), "{said}");
+    for subject in json["ok"].as_array().unwrap() {
+        assert!(!rules.contains(subject.as_str().unwrap().replace(' ', "-").as_str()), "{subject}");
     }
-    assert_eq!(json["watch"]["processes"][0]["name"], "rustc");
+    assert_eq!(json["activity"]["processes"][0]["name"], "rustc");
     assert_eq!(json["probe"].as_array().map(Vec::len), Some(4));
-    assert_eq!(json["uncounted"], "ptrace: EPERM");
+    assert_eq!(json["uncountable_reason"], "ptrace: EPERM");
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! What makes figures noisy on a machine: its CPUs, the findings, and the verdict.
 
 use oscost_model::clock::ClockVerdict;
-use oscost_model::facts::Facts;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::SystemActivity;
 use serde::Serialize;
 
-use crate::advice::doctor::{Diagnosis, Finding, Weight};
+use crate::advice::doctor::{Diagnosis, Finding, Observations, Weight};
 use crate::report::figures::per_cent;
 use crate::report::text::{NO_BREAK_SPACE, class_text};
 use crate::report::view::document::{
@@ -23,37 +22,27 @@ const WEIGHTS: [Weight; 5] =
 /// What was observed on a machine, and the diagnosis.
 #[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
-    /// The machine.
-    pub facts: &'a Facts,
-    /// Which clocks can be used there.
-    pub clocks: &'a [ClockVerdict],
-    /// The gaps that each CPU had.
-    pub probe: &'a [CpuProbe],
-    /// The CPU that a run would take.
-    pub cpu: Option<u32>,
-    /// Who used the machine meanwhile, or why that is not known.
-    pub activity: Result<&'a SystemActivity, &'a str>,
-    /// Why system calls cannot be counted.
-    pub uncounted: Option<&'a str>,
+    /// What the rules were applied to.
+    pub observations: Observations<'a>,
     /// The findings.
     pub diagnosis: &'a Diagnosis,
 }
 
-/// A table of CPUs, the findings, what is fine, what is not visible, the verdict.
+/// A table of CPUs, the findings, what is in order, what is not visible, the verdict.
 pub fn view(examination: &Examination<'_>) -> View {
     let diagnosis = examination.diagnosis;
-    let mut sections = vec![Section::of("", [Block::Table(cpus(examination))])];
+    let mut sections = vec![Section::of("", [Block::Table(cpus(&examination.observations))])];
     if diagnosis.findings.is_empty() {
         sections.push(sentence("nothing was found that makes figures noisy here"));
     }
     sections.extend((1..).zip(&diagnosis.findings).map(|(number, it)| finding(number, it)));
-    for (title, items) in [("fine", &diagnosis.fine), ("not visible", &diagnosis.unknown)] {
+    for (title, items) in [("ok", &diagnosis.fine), ("not visible", &diagnosis.unknown)] {
         if !items.is_empty() {
             sections.push(sentence(&format!("{title}: {}", items.join(", "))));
         }
     }
     sections.push(sentence(&verdict(examination)));
-    let lead = vec![Paragraph::from(printable(&headline(examination)))];
+    let lead = vec![Paragraph::from(printable(&headline(&examination.observations)))];
     View { lead, sections, ..View::default() }
 }
 
@@ -69,14 +58,14 @@ fn printable(text: &str) -> String {
 }
 
 /// The machine, and how long it was observed.
-fn headline(examination: &Examination<'_>) -> String {
-    let facts = examination.facts;
+fn headline(observations: &Observations<'_>) -> String {
+    let facts = observations.facts;
     let model = facts.cpu.model_name.clone().unwrap_or("unknown processor".to_owned());
     let guest = facts.virtualization.as_ref().filter(|_| facts.is_guest());
     let guest = guest.map_or(String::new(), |kind| format!(" ({kind} guest)"));
     let release = facts.os.release.as_ref().map(|release| format!("Linux {release}"));
-    let spin_ns = examination.probe.iter().map(|probe| probe.spin_ns).max().unwrap_or(0);
-    let count = examination.probe.len();
+    let spin_ns = observations.probe.iter().map(|probe| probe.spin_ns).max().unwrap_or(0);
+    let count = observations.probe.len();
     let s = if count == 1 { "" } else { "s" };
     let span = format!("{:.1} s on {count} CPU{s}", spin_ns as f64 / 1e9);
     let parts = [Some(model + &guest), release, Some(span)];
@@ -84,17 +73,17 @@ fn headline(examination: &Examination<'_>) -> String {
 }
 
 /// A row for each CPU.
-fn cpus(examination: &Examination<'_>) -> Table {
-    let mut probes: Vec<&CpuProbe> = examination.probe.iter().collect();
+fn cpus(observations: &Observations<'_>) -> Table {
+    let mut probes: Vec<&CpuProbe> = observations.probe.iter().collect();
     let more = probes.len().saturating_sub(MAX_CPUS);
     if more > 0 {
         probes.sort_by(|one, other| other.lost_pct().total_cmp(&one.lost_pct()));
-        let chosen = probes.iter().position(|probe| Some(probe.cpu) == examination.cpu);
+        let chosen = probes.iter().position(|probe| Some(probe.cpu) == observations.cpu);
         let chosen = chosen.filter(|&at| at >= MAX_CPUS).map(|at| probes[at]);
         probes.truncate(MAX_CPUS);
         probes.extend(chosen);
     }
-    let note = match examination.cpu {
+    let note = match observations.cpu {
         Some(_) => {
             let others =
                 if more > 0 { format!("; {more} quieter ones left out") } else { String::new() };
@@ -114,15 +103,15 @@ fn cpus(examination: &Examination<'_>) -> Table {
             Column::number("stolen", "steal_pct"),
             Column::number("interrupts/s", "interrupts_per_s"),
         ],
-        rows: probes.iter().map(|probe| cpu(examination, probe)).collect(),
+        rows: probes.iter().map(|probe| cpu(observations, probe)).collect(),
         notes: vec![note],
         ..Table::default()
     }
 }
 
-fn cpu(examination: &Examination<'_>, probe: &CpuProbe) -> TableRow {
-    let mark = if Some(probe.cpu) == examination.cpu { " *" } else { "" };
-    let activity = examination.activity.ok();
+fn cpu(observations: &Observations<'_>, probe: &CpuProbe) -> TableRow {
+    let mark = if Some(probe.cpu) == observations.cpu { " *" } else { "" };
+    let activity = observations.activity.ok();
     let cpu = activity.and_then(|all| all.cpus.iter().find(|it| it.cpu == probe.cpu));
     let steal_pct = cpu.and_then(|cpu| cpu.steal_pct());
     let seconds = activity.map_or(0.0, |activity| activity.wall_ns as f64 / 1e9);
@@ -174,13 +163,13 @@ fn word(weight: Weight) -> &'static str {
 
 /// How noisy the machine is, and how many findings there are of each weight.
 fn verdict(examination: &Examination<'_>) -> String {
-    let diagnosis = examination.diagnosis;
+    let Examination { observations, diagnosis } = examination;
     let Some(class) = diagnosis.class else {
         return "verdict: unknown: no CPU could be probed".to_owned();
     };
-    let probe = match examination.cpu {
-        Some(cpu) => examination.probe.iter().find(|probe| probe.cpu == cpu),
-        None => examination.probe.last(),
+    let probe = match observations.cpu {
+        Some(cpu) => observations.probe.iter().find(|probe| probe.cpu == cpu),
+        None => observations.probe.last(),
     };
     let lost = probe.map_or(String::new(), |probe| {
         format!("{} of the time on CPU {} was lost", per_cent(probe.lost_pct()), probe.cpu)
@@ -202,32 +191,33 @@ struct Document<'a> {
     lost_pct: Option<f64>,
     cpu: Option<u32>,
     findings: &'a [Finding],
-    fine: &'a [String],
-    unseen: &'a [String],
+    ok: &'a [String],
+    not_visible: &'a [String],
     probe: &'a [CpuProbe],
-    watch: Option<&'a SystemActivity>,
-    watch_unread: Option<&'a str>,
-    uncounted: Option<&'a str>,
+    activity: Option<&'a SystemActivity>,
+    activity_unread: Option<&'a str>,
+    uncountable_reason: Option<&'a str>,
     clocks: &'a [ClockVerdict],
 }
 
 /// The diagnosis as JSON, with all that it is made from but the facts (`oscost machine --json`).
 pub fn json(examination: &Examination<'_>) -> Result<String, serde_json::Error> {
-    let diagnosis = examination.diagnosis;
-    let chosen = examination.probe.iter().find(|probe| Some(probe.cpu) == examination.cpu);
+    let Examination { observations, diagnosis } = examination;
+    let Observations { clocks, probe, cpu, activity, uncountable_reason, .. } = *observations;
+    let chosen = probe.iter().find(|probe| Some(probe.cpu) == cpu);
     let document = Document {
         schema: "oscost.doctor/1",
         class: diagnosis.class.map(|class| class.text()),
-        lost_pct: chosen.or(examination.probe.last()).map(CpuProbe::lost_pct),
-        cpu: examination.cpu,
+        lost_pct: chosen.or(probe.last()).map(CpuProbe::lost_pct),
+        cpu,
         findings: &diagnosis.findings,
-        fine: &diagnosis.fine,
-        unseen: &diagnosis.unknown,
-        probe: examination.probe,
-        watch: examination.activity.ok(),
-        watch_unread: examination.activity.err(),
-        uncounted: examination.uncounted,
-        clocks: examination.clocks,
+        ok: &diagnosis.fine,
+        not_visible: &diagnosis.unknown,
+        probe,
+        activity: activity.ok(),
+        activity_unread: activity.err(),
+        uncountable_reason,
+        clocks,
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -1,6 +1,7 @@
 "use strict";
-// What the page does beyond being read: charts are unpacked and drawn as they come into sight, tables
-// sort, filter and copy, and a row explains its benchmark. No request is made, and nothing is kept.
+// The interactive part of the page: charts are unpacked and drawn when they become visible, tables are
+// sorted, filtered and copied, and a row opens an explanation of its benchmark. It makes no request and
+// stores nothing.
 (() => {
   const root = document.documentElement;
   const find = (id) => document.getElementById(id);
@@ -10,20 +11,20 @@
   const isDark = () => (root.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
   let printing = false;
 
-  // Base64 of gzip, as text.
-  const unpacked = async (id) => {
+  // Decodes base64 and gzip.
+  const unpack = async (id) => {
     const packed = atob(find(id).textContent.trim());
     const bytes = new Uint8Array(packed.length);
     for (let at = 0; at < packed.length; at += 1) bytes[at] = packed.charCodeAt(at);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).text();
   };
-  // Unpacked once, when it is wanted.
-  const once = (make) => { let made; return () => (made ??= make()); };
-  const data = once(async () => JSON.parse(await unpacked("data")));
+  // Computes a value at its first use.
+  const once = (compute) => { let value; return () => (value ??= compute()); };
+  const data = once(async () => JSON.parse(await unpack("data")));
   const library = once(async () => {
     const script = document.createElement("script");
-    script.textContent = await unpacked("library");
+    script.textContent = await unpack("library");
     document.head.append(script);
     if (!window.Plotly) throw new Error("the script that draws charts did not run");
   });
@@ -33,22 +34,22 @@
     displaylogo: false, showLink: false, plotlyServerURL: "",
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
   };
-  // Those that have come into sight, and those of which a point can be pressed.
+  // The charts that have been visible, and those that react to a click on a point.
   const drawn = new Set();
-  const listened = new WeakSet();
+  const clickable = new WeakSet();
   const template = () => {
     const style = getComputedStyle(root);
-    const of = (name) => style.getPropertyValue(name).trim();
-    const axis = { gridcolor: of("--line"), linecolor: of("--line"), tickcolor: of("--line") };
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const axis = { gridcolor: colour("--line"), linecolor: colour("--line"), tickcolor: colour("--line") };
     return { layout: {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: of("--ink"), family: "system-ui, DejaVu Sans, sans-serif", size: 12 },
+      font: { color: colour("--ink"), family: "system-ui, DejaVu Sans, sans-serif", size: 12 },
       xaxis: axis, yaxis: axis, hoverlabel: { align: "left" },
-      modebar: { color: of("--soft"), bgcolor: "rgba(0,0,0,0)" },
+      modebar: { color: colour("--soft"), bgcolor: "rgba(0,0,0,0)" },
     } };
   };
-  // On a phone names stand above their lines, and there the page is moved, not the chart.
-  const fitted = (chart, element) => {
+  // On a narrow screen names are above their lines; on a touch screen a drag scrolls the page.
+  const fit = (chart, element) => {
     let data = chart.data;
     const layout = structuredClone(chart.layout);
     layout.width = element.clientWidth;
@@ -78,7 +79,7 @@
       }
     }
     if (printing) {
-      // As much as a sheet takes: a chart that is cut in two is hard to read.
+      // At most one sheet: a chart across a page break is hard to read.
       layout.width = 690;
       layout.height = Math.min(layout.height, 960);
       layout.legend.font = { size: 9 };
@@ -88,82 +89,82 @@
     return [data, layout, { ...config, displayModeBar: narrow.matches ? false : "hover" }];
   };
   const chosen = new Map();
-  const inOrder = (chart, which) => {
+  const reorder = (chart, which) => {
     const order = chart.orders[which];
     if (!order) return chart;
-    const place = new Map(order.rows.map((row, at) => [row, -at]));
+    const position = new Map(order.rows.map((row, at) => [row, -at]));
     const data = chart.data.map((trace) =>
-      ({ ...trace, y: trace.customdata.map((row) => place.get(row)) }));
+      ({ ...trace, y: trace.customdata.map((row) => position.get(row)) }));
     const yaxis = { ...chart.layout.yaxis, tickvals: order.at, ticktext: order.text };
     return { ...chart, data, layout: { ...chart.layout, yaxis } };
   };
   const draw = (charts, element) => {
-    const chart = inOrder(charts[element.id], chosen.get(element.id) ?? 0);
-    window.Plotly.react(element, ...fitted(chart, element));
-    if (listened.has(element)) return;
-    listened.add(element);
+    const chart = reorder(charts[element.id], chosen.get(element.id) ?? 0);
+    window.Plotly.react(element, ...fit(chart, element));
+    if (clickable.has(element)) return;
+    clickable.add(element);
     element.on("plotly_click", (event) => explain(event.points[0].customdata));
   };
-  const complain = (error) => {
-    const note = find("trouble");
+  const showError = (error) => {
+    const note = find("error");
     if (!note) throw error;
-    note.textContent = `A chart cannot be drawn: ${error.message}. All figures stand in the tables.`;
+    note.textContent = `A chart cannot be drawn: ${error.message}. All figures are in the tables.`;
     note.hidden = false;
     console.error(error);
   };
-  // One that cannot be drawn keeps no other from it.
-  const attempt = (charts, element) => {
-    try { draw(charts, element); } catch (error) { complain(error); }
+  // A chart that cannot be drawn does not stop the others.
+  const tryDraw = (charts, element) => {
+    try { draw(charts, element); } catch (error) { showError(error); }
   };
-  // What was left out of sight until the first charts stood is laid out when there is time: who
-  // hears a page, or looks for a word, is not to find less of it than who scrolls.
-  const whole = once(() => {
+  // Sections that are not visible are laid out once the first charts are drawn: a screen reader and
+  // a text search need the whole page.
+  const layOutAll = once(() => {
     const later = window.requestIdleCallback ?? setTimeout;
     later(() => root.classList.add("whole"));
     return true;
   });
   const plots = [...document.querySelectorAll(".plot")];
-  const charting = once(async () => {
-    const [it] = await Promise.all([data(), library()]);
-    return it.charts;
+  const loadCharts = once(async () => {
+    const [loaded] = await Promise.all([data(), library()]);
+    return loaded.charts;
   });
   if (plots.length > 0) {
-    charting().then((charts) => {
-      const seen = new IntersectionObserver((entries) => {
+    loadCharts().then((charts) => {
+      const observer = new IntersectionObserver((entries) => {
         for (const entry of entries.filter((it) => it.isIntersecting)) {
           seen.unobserve(entry.target);
           drawn.add(entry.target);
-          attempt(charts, entry.target);
+          tryDraw(charts, entry.target);
         }
         performance.mark("oscost-drawn");
-        whole();
+        layOutAll();
       }, { rootMargin: "400px" });
-      plots.forEach((element) => seen.observe(element));
-      const again = () => drawn.forEach((element) => attempt(charts, element));
-      // When the window has come to rest; a telephone's bars come and go without a new width.
-      let resting, width = innerWidth;
+      plots.forEach((element) => observer.observe(element));
+      const redraw = () => drawn.forEach((element) => tryDraw(charts, element));
+      // When the width has stopped changing; the bars of a phone's browser change only the height.
+      let timer, width = innerWidth;
       addEventListener("resize", () => {
-        clearTimeout(resting);
-        if (innerWidth !== width) resting = setTimeout(() => { width = innerWidth; again(); }, 150);
+        clearTimeout(timer);
+        if (innerWidth !== width) timer = setTimeout(() => { width = innerWidth; redraw(); }, 150);
       });
-      dark.addEventListener("change", again);
-      document.addEventListener("themechange", again);
-      // Paper has no dark, no sight to come into, and a width of its own.
-      let theirs;
+      dark.addEventListener("change", redraw);
+      document.addEventListener("themechange", redraw);
+      // For printing all charts are drawn, in light colours and at the width of a sheet.
+      let chosenTheme;
       addEventListener("beforeprint", () => {
-        if (!printing) theirs = root.dataset.theme;
+        if (!printing) chosenTheme = root.dataset.theme;
         printing = true;
         root.dataset.theme = "light";
-        plots.forEach((element) => attempt(charts, element));
+        plots.forEach((element) => tryDraw(charts, element));
       });
       addEventListener("afterprint", () => {
         printing = false;
-        if (theirs) root.dataset.theme = theirs; else delete root.dataset.theme;
-        // The others are drawn for the screen when they come into sight.
+        if (chosenTheme) root.dataset.theme = chosenTheme; else delete root.dataset.theme;
+        // The others are drawn for the screen when they become visible.
         for (const element of plots.filter((it) => !drawn.has(it))) {
           element.style.height = `${charts[element.id].layout.height}px`;
         }
-        again();
+        redraw();
       });
       for (const group of document.querySelectorAll(".orders")) {
         group.hidden = false;
@@ -171,12 +172,12 @@
         buttons.forEach((button, which) => button.addEventListener("click", () => {
           buttons.forEach((it) => it.setAttribute("aria-pressed", String(it === button)));
           chosen.set(group.dataset.of, which);
-          attempt(charts, find(group.dataset.of));
+          tryDraw(charts, find(group.dataset.of));
         }));
       }
-    }).catch((error) => { whole(); complain(error); });
+    }).catch((error) => { layOutAll(); showError(error); });
   } else {
-    whole();
+    layOutAll();
   }
 
   // Light and dark.
@@ -194,7 +195,7 @@
     document.dispatchEvent(new Event("themechange"));
   });
 
-  // What a row says, and what its benchmark is.
+  // The cells of a row and the explanation of its benchmark.
   const dialog = find("explain");
   const explain = async (id) => {
     const row = id && find(id);
@@ -211,30 +212,31 @@
       return pair;
     });
     dialog.querySelector("dl").replaceChildren(...facts);
-    dialog.querySelector(".there a").href = `#${id}`;
-    // What cannot be unpacked explains nothing; the row is told all the same.
-    const known = await data().then((it) => it.explained, () => ({}));
-    const is = Object.hasOwn(known, row.dataset.of);
-    dialog.querySelector("pre").textContent = is ? known[row.dataset.of] :
-      `What ${row.dataset.of} is was not known where this page was made: oscost explain ${row.dataset.of}`;
+    dialog.querySelector(".row-link a").href = `#${id}`;
+    // Without the unpacked data the row is shown without an explanation.
+    const explanations = await data().then((loaded) => loaded.explained, () => ({}));
+    const benchmark = row.dataset.of;
+    const isKnown = Object.hasOwn(explanations, benchmark);
+    dialog.querySelector("pre").textContent = isKnown ? explanations[benchmark] :
+      `This page has no explanation of ${benchmark}: run oscost explain ${benchmark}`;
     if (!dialog.open) dialog.showModal();
   };
   dialog.addEventListener("click", (event) => {
-    const there = event.target.closest(".there a");
-    if (event.target !== dialog && !there) return;
+    const link = event.target.closest(".row-link a");
+    if (event.target !== dialog && !link) return;
     dialog.close();
-    // A row that is filtered out cannot be gone to.
-    const row = there && find(there.hash.slice(1));
-    if (row?.hidden) row.closest(".tool").dispatchEvent(new Event("all"));
+    // A link cannot scroll to a hidden row, so the filters are cleared.
+    const row = link && find(link.hash.slice(1));
+    if (row?.hidden) row.closest(".tool").dispatchEvent(new Event("clearfilters"));
   });
 
   // Tables.
   const valueOf = (cell) => cell.dataset.value ?? cell.textContent;
   const sort = (table, at, head) => {
-    const down = head.getAttribute("aria-sort") === "ascending";
+    const descending = head.getAttribute("aria-sort") === "ascending";
     const heads = head.parentElement.querySelectorAll("th");
     heads.forEach((it) => it.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const number = head.classList.contains("number");
     const body = table.tBodies[0];
     const keyed = [...body.rows].map((row) => {
@@ -242,36 +244,36 @@
       return { row, text, empty: text === "" || text === "-", number: Number(text) };
     });
     keyed.sort((one, other) => {
-      // What is not known comes last, whichever way.
+      // Empty cells come last in both directions.
       if (one.empty || other.empty) return one.empty - other.empty;
-      const by = number ? one.number - other.number : one.text.localeCompare(other.text);
-      return down ? -by : by;
+      const order = number ? one.number - other.number : one.text.localeCompare(other.text);
+      return descending ? -order : order;
     });
-    // One by one: more arguments than a call takes may be there.
+    // One by one: a call with all rows as arguments could exceed the engine's limit.
     const sorted = document.createDocumentFragment();
     keyed.forEach((it) => sorted.append(it.row));
     body.append(sorted);
   };
-  // What a spreadsheet would work out begins with an apostrophe, as in the files that oscost writes.
-  const asCsv = (cell) => {
+  // A cell that a spreadsheet would evaluate is escaped with an apostrophe, as in exported CSV files.
+  const csvValue = (cell) => {
     const text = valueOf(cell);
     if (Number.isFinite(Number(text)) || !/^[=+\-@\t\r]/.test(text)) return text;
-    // What is not known is empty.
+    // An unknown value is empty.
     return text === "-" ? "" : `'${text}`;
   };
-  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csv = (table) => {
     const heads = [...table.querySelectorAll("thead th")].map((head) => head.dataset.name);
     const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
-    const lines = rows.map((row) => [...row.cells].map(asCsv));
-    const text = [heads, ...lines].map((cells) => `${cells.map(quoted).join(",")}\r\n`).join("");
+    const lines = rows.map((row) => [...row.cells].map(csvValue));
+    const text = [heads, ...lines].map((cells) => `${cells.map(quote).join(",")}\r\n`).join("");
     return [text, rows.length];
   };
-  const copied = async (text) => {
+  const copyText = async (text) => {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Some browsers keep the clipboard from files: the older way asks nobody.
+      // Some browsers deny the clipboard API to local files; execCommand works there.
       const area = document.createElement("textarea");
       area.value = text;
       document.body.append(area);
@@ -288,16 +290,16 @@
     const choices = [];
     const filter = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let left = 0;
+      let shown = 0;
       for (const row of rows) {
         const text = row.textContent.toLowerCase();
-        const fits = words.every((word) => text.includes(word)) && choices.every(([at, list]) =>
+        const matches = words.every((word) => text.includes(word)) && choices.every(([at, list]) =>
           list.value === "" || valueOf(row.cells[at]) === list.value);
-        row.hidden = !fits;
-        left += fits;
+        row.hidden = !matches;
+        shown += matches;
       }
       const all = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
-      output.textContent = left === rows.length ? all : `${left} of ${all}`;
+      output.textContent = shown === rows.length ? all : `${shown} of ${all}`;
     };
     [...table.querySelectorAll("thead th")].forEach((head, at) => {
       const button = document.createElement("button");
@@ -323,14 +325,14 @@
       button.addEventListener("click", () => explain(row.id));
     }
     input.addEventListener("input", filter);
-    tool.addEventListener("all", () => {
+    tool.addEventListener("clearfilters", () => {
       input.value = "";
       choices.forEach(([, list]) => { list.value = ""; });
       filter();
     });
     copy.addEventListener("click", async () => {
       const [text, count] = csv(table);
-      await copied(text).then(
+      await copyText(text).then(
         () => { output.textContent = `${count} rows are on the clipboard`; },
         (error) => { output.textContent = `Not copied: ${error.message}`; });
     });

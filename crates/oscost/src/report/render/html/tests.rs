@@ -292,14 +292,14 @@ fn a_ratio_that_a_logarithmic_scale_cannot_show_is_in_the_table_only() {
     }
     let text = page(&record);
     assert_eq!(data(&text)["charts"]["forest-0"], Value::Null);
-    assert!(text.contains("10 ratios have no place on a logarithmic scale"));
+    assert!(text.contains("10 ratios cannot be drawn on a logarithmic scale"));
     assert_eq!(text.matches("<tr id=\"c0-").count(), 10);
     record.comparisons[3].ratio.value = 2.0;
     record.comparisons[3].verdict = "of another version".to_owned();
     let text = page(&record);
     let drawn = &data(&text)["charts"]["forest-0"]["data"];
     assert_eq!(drawn[0]["x"], serde_json::json!([2.0]), "an unknown verdict is shown, too");
-    assert!(text.contains("9 ratios have no place"));
+    assert!(text.contains("9 ratios cannot be drawn"));
 }
 
 #[test]

@@ -6,9 +6,14 @@ use oscost_model::journal::Design;
 use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
-use crate::report::figures::{Style, per_cent};
+use crate::report::figures::{added, per_cent};
 use crate::report::text::plain;
-use crate::report::view::comparison::compare::{INCONCLUSIVE, Pair, compared, flag_remarks};
+use crate::report::view::comparison::compare::{compared, flag_remarks};
+use crate::report::view::comparison::counts;
+use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::verdicts::{
+    INCONCLUSIVE, count_verdicts, has_detectable_effect, time_verdicts,
+};
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_asked;
@@ -31,19 +36,19 @@ pub fn brief(record: &Record) -> View {
     view
 }
 
-/// A pair of targets: what was compared, and what the new target adds to the reference cases.
+/// A pair of targets: its comparisons, and what the new target adds to the reference cases.
 fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
-    let (asked, reference_cases) = between(record, targets);
+    let TargetComparisons { requested, reference_cases } = TargetComparisons::of(record, targets);
     let row = |index: u32| record.results.get(index as usize);
-    let pairs = asked.iter();
+    let pairs = requested.iter();
     let pairs: Vec<Pair<'_>> =
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
     let mut blocks = compared(number, &pairs);
     blocks.extend(added_to_reference_cases(record, &reference_cases).map(Block::Text));
-    Section { title: pair_title(targets, &asked), blocks, ..Section::default() }
+    Section { title: pair_title(targets, &requested), blocks, ..Section::default() }
 }
 
-/// What follows all tables: what is missing in them, what flags mean, what the controls show.
+/// What follows all tables: rows without a figure or a comparison, flags, and the controls.
 pub(in crate::report::view) fn summary(record: &Record) -> Vec<Section> {
     let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
     let mut sections = Vec::new();
@@ -80,25 +85,33 @@ pub(in crate::report::view) fn targets(record: &Record) -> Vec<Targets<'_>> {
     found
 }
 
-/// What was compared between two targets: the cases that were asked for, and the reference cases.
-pub(in crate::report::view) fn between<'a>(
-    record: &'a Record,
-    targets: Targets<'_>,
-) -> (Vec<&'a Comparison>, Vec<&'a Comparison>) {
-    let of_both = |it: &&Comparison| !it.control && targets_of(record, it) == Some(targets);
-    let all = record.comparisons.iter().filter(of_both);
-    all.partition(|it| is_asked(&record.results[it.base as usize]))
+/// The comparisons of two targets.
+pub(in crate::report::view) struct TargetComparisons<'a> {
+    /// Those of requested cases.
+    pub(in crate::report::view) requested: Vec<&'a Comparison>,
+    /// Those of reference cases.
+    pub(in crate::report::view) reference_cases: Vec<&'a Comparison>,
 }
 
-/// What is compared with what, and how.
+impl<'a> TargetComparisons<'a> {
+    /// The comparisons of two targets in a record.
+    pub(in crate::report::view) fn of(record: &'a Record, targets: Targets<'_>) -> Self {
+        let of_both = |it: &&Comparison| !it.control && targets_of(record, it) == Some(targets);
+        let all = record.comparisons.iter().filter(of_both);
+        let (requested, reference_cases) =
+            all.partition(|it| is_asked(&record.results[it.base as usize]));
+        Self { requested, reference_cases }
+    }
+}
+
+/// The two targets, how many pairs there are, and how they were interleaved.
 pub(in crate::report::view) fn pair_title(targets: Targets<'_>, rows: &[&Comparison]) -> String {
     let Targets { base, new } = targets;
     let designs: BTreeSet<&str> = rows.iter().map(|it| design(&it.design)).collect();
     let designs = designs.into_iter().collect::<Vec<_>>().join("; ");
-    let (least, most) = rows
-        .iter()
-        .fold((u32::MAX, 0), |(least, most), it| (least.min(it.pairs), most.max(it.pairs)));
-    let pairs = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+    let pairs = rows.iter().map(|it| it.pairs);
+    let (min, max) = (pairs.clone().min().unwrap_or(0), pairs.max().unwrap_or(0));
+    let pairs = if min == max { format!("{max}") } else { format!("{min} to {max}") };
     let span = rows.iter().map(|it| it.span_s).fold(0.0, f64::max);
     let text = match rows {
         [] => format!("{new} against {base}"),
@@ -129,18 +142,17 @@ pub(in crate::report::view) fn added_to_reference_cases(
         let row = &record.results[it.base as usize];
         let name = plain(&row.case);
         if instructions::is_counted(row) {
-            return format!("{name} {}", instructions::added(it));
+            return format!("{name} {}", counts::added(it));
         }
-        let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
-        let sign = if it.added.value > 0.0 { "+" } else { "" };
+        let added = added(it.added.value, it.added.unit);
         let verdict = match it.verdict.as_str() {
             "slower" | "faster" => String::new(),
             verdict => format!(" ({})", plain(verdict)),
         };
-        format!("{name} {sign}{added}{verdict}")
+        format!("{name} {added}{verdict}")
     };
-    let added: Vec<String> = reference_cases.iter().map(one).collect();
-    (!added.is_empty()).then(|| format!("reference cases: {}", added.join(", ")))
+    let differences: Vec<String> = reference_cases.iter().map(one).collect();
+    (!differences.is_empty()).then(|| format!("reference cases: {}", differences.join(", ")))
 }
 
 /// Rows that have figures but are in no comparison, by reason.
@@ -167,7 +179,7 @@ pub(in crate::report::view) fn not_compared(record: &Record, asked: &[&Row]) -> 
     section_of_cases("not-compared", "Not compared", reasons)
 }
 
-/// What flags mean, what the controls show, and how many verdicts there are of each kind.
+/// The flags with their meanings, the controls, and how many verdicts there are of each kind.
 pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         record.comparisons.iter().partition(|it| it.control);
@@ -187,21 +199,12 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
         ));
     }
     let is_counted = |it: &&Comparison| instructions::is_counted(&record.results[it.base as usize]);
-    let (counts, rows): (Vec<&Comparison>, Vec<&Comparison>) =
+    let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(is_counted);
-    lines.extend(instructions::verdicts(&counts, None));
+    lines.extend(count_verdicts(&counted, None));
     lines.extend(instructions::remark(record.results.iter().filter(|row| is_asked(row))));
-    let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
-    if !rows.is_empty() {
-        lines.push(format!(
-            "{} slower, {} faster, {} equivalent (within 3 %), {} inconclusive.",
-            count("slower"),
-            count("faster"),
-            count("equivalent"),
-            count("inconclusive")
-        ));
-    }
-    if rows.iter().any(|it| it.verdict == "inconclusive" && it.mde_pct.is_some()) {
+    lines.extend(time_verdicts(&timed, None));
+    if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
     }
     if !record.complete {
@@ -210,7 +213,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     lines
 }
 
-/// What a control shows: no effect of nothing, or an effect, and then no verdict can be trusted.
+/// A control, in which both sides are the same: if it shows an effect, no verdict can be trusted.
 fn control(it: &Comparison) -> String {
     let design = design(&it.design);
     let Some([low, high]) = it.ratio.ci95 else {

@@ -8,24 +8,30 @@ use serde::Serialize;
 
 use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::{MIN_PAIRS, RunComparison};
-use crate::report::figures::{Style, per_cent};
+use crate::report::figures::{Style, added, per_cent};
 use crate::report::text::plain;
+use crate::report::view::comparison::counts;
+use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::verdicts::{
+    INCONCLUSIVE, RegressionCount, count_verdicts, has_detectable_effect, time_verdicts,
+    verdict_text,
+};
 use crate::report::view::document::{
     Block, Cell, Column, ForestLine, ForestPlot, Paragraph, Section, Table, TableRow, View,
 };
 use crate::report::view::run::headline::headline;
-use crate::report::view::run::{flags, instructions, programs};
+use crate::report::view::run::{flags, instructions};
 use crate::report::view::sections::{first_of, notes_of, section_of_cases};
 
 /// What is shown.
 pub struct ComparisonContent<'a> {
-    /// The runs of the base, as they were named.
+    /// The runs of the base, in the order of the command line.
     pub base: &'a [Record],
     /// The runs that are compared with it.
     pub new: &'a [Record],
     /// The result.
     pub compared: &'a RunComparison,
-    /// How much slower is too much.
+    /// The difference above which a slower row is a regression.
     pub threshold: Threshold,
 }
 
@@ -59,7 +65,7 @@ pub(in crate::report::view) fn lead(shown: &ComparisonContent<'_>) -> Vec<Paragr
     sides.into_iter().chain(differences).collect()
 }
 
-/// A side: its run, or how many there are and when.
+/// The runs of a side: the only one, or how many there are and when they were started.
 fn side(name: &str, runs: &[Record]) -> Paragraph {
     let when = |run: &Record| run.started.get(..19).unwrap_or(&run.started).replace('T', " ");
     let id = |run: &Record| run.id.get(..13).unwrap_or(&run.id).to_owned();
@@ -82,38 +88,15 @@ fn side(name: &str, runs: &[Record]) -> Paragraph {
     Paragraph { text: plain(&text), hanging: 6 }
 }
 
-/// A comparison, the row of its base, and the row that is compared with it.
-pub(in crate::report::view) struct Pair<'a> {
-    /// The comparison.
-    pub(in crate::report::view) it: &'a Comparison,
-    /// The row of the base, with the figure that is compared.
-    pub(in crate::report::view) base: Row,
-    /// The other row.
-    pub(in crate::report::view) new: &'a Row,
-}
-
-impl<'a> Pair<'a> {
-    /// A comparison and its rows.
-    pub(in crate::report::view) fn of(it: &'a Comparison, base: &Row, new: &'a Row) -> Self {
-        Self { it, base: programs::of_metric(base, it), new }
-    }
-
-    fn is_counted(&self) -> bool {
-        instructions::is_counted(&self.base)
-    }
-}
-
 /// Comparisons: a table of those that were timed and one of those that were counted, and a forest
 /// plot.
 pub(in crate::report::view) fn compared(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
     if pairs.is_empty() {
         return vec![Block::Text("no row could be compared".to_owned())];
     }
-    let (counts, timed): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
+    let (counted, timed): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
         pairs.iter().partition(|pair| pair.is_counted());
-    let counts: Vec<_> = counts.into_iter().map(|it| (it.it, &it.base, it.new)).collect();
-    let mut blocks: Vec<Block> =
-        instructions::comparisons(&counts).map(Block::Table).into_iter().collect();
+    let mut blocks: Vec<Block> = counts::table(&counted).map(Block::Table).into_iter().collect();
     blocks.extend(table(&timed).map(Block::Table));
     let plot = forest(number, &timed);
     blocks.extend((!plot.lines.is_empty()).then_some(Block::Forest(plot)));
@@ -147,7 +130,7 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
 }
 
-/// A comparison as it is read.
+/// The texts of a comparison.
 pub(in crate::report::view) struct ComparisonText {
     /// The figure of the base.
     pub(in crate::report::view) base: String,
@@ -162,16 +145,16 @@ pub(in crate::report::view) struct ComparisonText {
 }
 
 impl ComparisonText {
-    /// Of a comparison of times or of counts.
+    /// The texts of a comparison of times or of counts.
     pub(in crate::report::view) fn of(it: &Comparison, base: &Row) -> Self {
         if !instructions::is_counted(base) {
             return Self::timed(it, base);
         }
         Self {
             base: instructions::figure(base),
-            ratio: instructions::ratio(it.ratio.value),
-            interval: it.ratio.ci95.map(|ends| ends.map(instructions::ratio)),
-            added: instructions::added(it),
+            ratio: counts::ratio(it.ratio.value),
+            interval: it.ratio.ci95.map(|ends| ends.map(counts::ratio)),
+            added: counts::added(it),
             verdict: plain(&it.verdict),
         }
     }
@@ -181,28 +164,18 @@ impl ComparisonText {
         let narrow = it.ratio.ci95.is_none_or(|[low, high]| high - low < 0.05);
         let decimals = if narrow { 3 } else { 2 };
         let number = |value: f64| format!("{value:.decimals$}");
-        // In digits of its own: a difference may be a small part of the figure.
-        let added = Style::of(it.added.value, it.added.unit).with_unit(it.added.value);
-        let sign = if it.added.value > 0.0 { "+" } else { "" };
         Self {
             base: Style::of(size, base.unit).with_unit(size),
             ratio: number(it.ratio.value),
             interval: it.ratio.ci95.map(|ends| ends.map(number)),
-            added: format!("{sign}{added}"),
-            verdict: verdict(it),
+            // In digits of its own: a difference may be a small part of the figure.
+            added: added(it.added.value, it.added.unit),
+            verdict: verdict_text(it),
         }
     }
 }
 
-/// The verdict; where it is inconclusive, with the smallest effect that could have been detected.
-fn verdict(it: &Comparison) -> String {
-    match (it.verdict.as_str(), it.mde_pct) {
-        ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
-        (verdict, _) => plain(verdict),
-    }
-}
-
-/// The ratios with their intervals.
+/// A forest plot of the ratios.
 pub(in crate::report::view) fn forest(number: usize, pairs: &[&Pair<'_>]) -> ForestPlot {
     let cases: Vec<&str> = pairs.iter().map(|pair| pair.base.case.as_str()).collect();
     let names = short_names(&cases);
@@ -237,7 +210,7 @@ pub(in crate::report::view) fn row_id(number: usize, which: usize) -> String {
     format!("c{number}-{which}")
 }
 
-/// What a comparison's point says.
+/// The details of a point of the plot, a line each.
 fn details(name: &str, pair: &Pair<'_>) -> Vec<String> {
     let ComparisonText { base, ratio, interval, added, verdict } =
         ComparisonText::of(pair.it, &pair.base);
@@ -277,8 +250,8 @@ pub(in crate::report::view) fn short_names(cases: &[&str]) -> Vec<String> {
 
 /// The cases that were not compared, by reason; nothing where all were.
 pub(in crate::report::view) fn not_compared(shown: &ComparisonContent<'_>) -> Option<Section> {
-    let left = shown.compared.not_compared.iter();
-    let reasons = left.map(|it| (plain(&it.why), it.case.as_str()));
+    let skipped = shown.compared.not_compared.iter();
+    let reasons = skipped.map(|it| (plain(&it.why), it.case.as_str()));
     section_of_cases("not-compared", "Not compared", reasons)
 }
 
@@ -292,7 +265,7 @@ pub fn regressions(
     let line = |it: &Comparison| {
         let (case, value) = (plain(&it.case), it.ratio.value);
         if instructions::is_counted(&results[it.base as usize]) {
-            return format!("{case}: slower, {}", instructions::added(it));
+            return format!("{case}: slower, {}", counts::added(it));
         }
         let [low, high] = it.ratio.ci95.unwrap_or([value; 2]);
         format!("{case}: slower, {value:.2} times the base ({low:.2} .. {high:.2})")
@@ -300,11 +273,7 @@ pub fn regressions(
     comparisons.iter().filter(worse).map(line).collect()
 }
 
-/// What an inconclusive verdict says, and what it does not.
-pub(in crate::report::view) const INCONCLUSIVE: &str = "inconclusive (12 %) means: a change of 12 % would have been detected in four of five such \
-     comparisons. It does not mean that nothing changed.";
-
-/// What flags of comparisons mean, and which cases have them.
+/// The flags of comparisons with their meanings and cases.
 pub(in crate::report::view) fn flag_remarks<'a>(
     comparisons: impl Iterator<Item = &'a Comparison>,
 ) -> Vec<String> {
@@ -321,38 +290,27 @@ pub(in crate::report::view) fn flag_remarks<'a>(
     by_flag.into_iter().map(remark).collect()
 }
 
-/// How many verdicts there are of each kind, what they rest on, and what they do not say.
+/// How many verdicts there are of each kind, the evidence for them, and its limits.
 pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<String> {
     let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
     let mut lines = flag_remarks(comparisons.iter());
     lines.extend(notes.iter().map(|note| plain(note)));
     let results = &shown.compared.results;
     let is_counted = |it: &&Comparison| instructions::is_counted(&results[it.base as usize]);
-    let (counts, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+    let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         comparisons.iter().partition(is_counted);
-    let exceeding = |rows: &[&Comparison]| {
+    let regressions = |rows: &[&Comparison]| {
         let row = |it: &Comparison| &results[it.base as usize];
-        rows.iter().filter(|it| shown.threshold.is_exceeded(it, row(it))).count()
+        let exceeding = rows.iter().filter(|it| shown.threshold.is_exceeded(it, row(it)));
+        Some(RegressionCount { rows: exceeding.count(), threshold: shown.threshold })
     };
-    lines.extend(instructions::verdicts(&counts, Some((exceeding(&counts), shown.threshold))));
-    lines.extend(instructions::remark(counts.iter().map(|it| &results[it.base as usize])));
-    let count = |verdict: &str| timed.iter().filter(|it| it.verdict == verdict).count();
-    if !timed.is_empty() {
-        lines.push(format!(
-            "{} slower ({} of them by more than {}), {} faster, {} equivalent (within 3 %), {} \
-             inconclusive.",
-            count("slower"),
-            exceeding(&timed),
-            shown.threshold,
-            count("faster"),
-            count("equivalent"),
-            count("inconclusive")
-        ));
-    }
-    if count("inconclusive") > 0 && timed.iter().any(|it| it.mde_pct.is_some()) {
+    lines.extend(count_verdicts(&counted, regressions(&counted)));
+    lines.extend(instructions::remark(counted.iter().map(|it| &results[it.base as usize])));
+    lines.extend(time_verdicts(&timed, regressions(&timed)));
+    if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
     }
-    if timed.is_empty() && !counts.is_empty() {
+    if timed.is_empty() && !counted.is_empty() {
         return lines;
     }
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
@@ -361,19 +319,20 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
             "Two separate runs are weaker evidence than an interleaved one: the machine may have \
              changed between them, so each interval is widened by the known variation between \
              runs. {MIN_PAIRS} runs a side in alternation (base, new, new, base, ...) are better: \
-             `oscost compare A,B,... C,D,...`; best is `oscost ab`, where one run can measure both."
+             `oscost compare A,B,... C,D,...`; `oscost ab` is best, where one run can measure both."
         ));
     } else {
         lines.push(
-            "Each run is one value, each pair of neighbouring runs one ratio. Separate runs prove \
-             less than `oscost ab`, where one run can hold both."
+            "Each run is one value, each pair of neighbouring runs one ratio. Separate runs are \
+                 weaker evidence than `oscost ab`, where one run can measure both."
                 .to_owned(),
         );
-        let open = comparisons.iter().zip(pairs_needed);
-        let open = open.filter(|(it, _)| it.verdict == "inconclusive");
-        let short = open.filter_map(|(it, needed)| needed.filter(|&all| all > f64::from(it.pairs)));
-        if let Some(most) = short.max_by(f64::total_cmp).filter(|&most| most < 1e6) {
-            lines.push(format!("{most:.0} pairs would detect 1 % in every inconclusive row."));
+        let inconclusive = comparisons.iter().zip(pairs_needed);
+        let inconclusive = inconclusive.filter(|(it, _)| it.verdict == "inconclusive");
+        let missing =
+            inconclusive.filter_map(|(it, needed)| needed.filter(|&all| all > f64::from(it.pairs)));
+        if let Some(max) = missing.max_by(f64::total_cmp).filter(|&max| max < 1e6) {
+            lines.push(format!("{max:.0} pairs would detect 1 % in every inconclusive row."));
         }
     }
     lines
@@ -423,7 +382,6 @@ pub fn json(shown: &ComparisonContent<'_>) -> Result<String, serde_json::Error> 
     }
     let RunComparison { results, comparisons, not_compared, differences, notes, .. } =
         shown.compared;
-    let left = not_compared.iter();
     let (threshold_pct, threshold_insn) = match shown.threshold {
         Threshold::PerCent(pct) => (Some(pct), None),
         Threshold::Instructions(count) => (None, Some(count)),
@@ -436,7 +394,8 @@ pub fn json(shown: &ComparisonContent<'_>) -> Result<String, serde_json::Error> 
         threshold_insn,
         results,
         comparisons,
-        not_compared: left
+        not_compared: not_compared
+            .iter()
             .map(|it| SkippedComparison { case: &it.case, target: &it.target, why: &it.why })
             .collect(),
         differences,

@@ -1,4 +1,7 @@
-//! What compares: two targets of one run, and separate runs.
+//! Comparisons: of two targets in one run, and of separate runs.
 
 pub mod ab;
 pub mod compare;
+mod counts;
+pub(super) mod pair;
+mod verdicts;

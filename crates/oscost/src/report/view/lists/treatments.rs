@@ -13,7 +13,6 @@ pub struct Row {
     /// What follows `=`; empty where nothing does.
     pub value: &'static str,
     /// What it does.
-    #[serde(rename = "does")]
     pub effect: &'static str,
     /// What it needs; empty for nothing.
     pub needs: &'static str,

@@ -3,8 +3,9 @@
 use oscost_model::record::Record;
 
 use crate::report::text::plain;
-use crate::report::view::comparison::ab;
-use crate::report::view::comparison::compare::{self, ComparisonText, Pair, forest, row_id};
+use crate::report::view::comparison::ab::{self, TargetComparisons};
+use crate::report::view::comparison::compare::{self, ComparisonText, forest, row_id};
+use crate::report::view::comparison::pair::Pair;
 use crate::report::view::document::{Block, Cell, Column, ForestPlot, Section, Table, TableRow};
 
 /// The verdicts, each of which has a style of its name.
@@ -15,9 +16,10 @@ pub(super) fn of_run(record: &Record) -> Option<Section> {
     let mut blocks = Vec::new();
     let row = |index: u32| record.results.get(index as usize);
     for (number, targets) in ab::targets(record).into_iter().enumerate() {
-        let (asked, reference_cases) = ab::between(record, targets);
-        blocks.push(Block::Heading(ab::pair_title(targets, &asked)));
-        let pairs = asked.into_iter();
+        let TargetComparisons { requested, reference_cases } =
+            TargetComparisons::of(record, targets);
+        blocks.push(Block::Heading(ab::pair_title(targets, &requested)));
+        let pairs = requested.into_iter();
         let pairs: Vec<Pair<'_>> =
             pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
         blocks.extend(side_by_side(number, &pairs));
@@ -39,9 +41,9 @@ pub(super) fn of_runs(shown: &compare::ComparisonContent<'_>) -> Section {
     let pairs: Vec<Pair<'_>> =
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
     let mut blocks = side_by_side(0, &pairs);
-    if let Some(left) = compare::not_compared(shown) {
-        blocks.push(Block::Heading(left.title));
-        blocks.extend(left.blocks);
+    if let Some(skipped) = compare::not_compared(shown) {
+        blocks.push(Block::Heading(skipped.title));
+        blocks.extend(skipped.blocks);
     }
     blocks.push(Block::Heading(REMARKS.to_owned()));
     blocks.extend(Block::list(compare::remarks(shown)));

@@ -1,18 +1,17 @@
-//! Rows whose figures are counted instructions, and their comparisons.
+//! Rows whose figures are counted instructions.
 //!
 //! A count has all of its digits, and no interval: it repeats exactly, or it has a range.
 
 use oscost_model::clock::ClockKind;
-use oscost_model::record::{Comparison, Machine, Row};
+use oscost_model::record::{Machine, Row};
 use oscost_model::unit::Unit;
 
-use crate::estimate::comparison::threshold::Threshold;
-use crate::report::figures::{Style, per_cent};
+use crate::report::figures::Style;
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Paragraph, Table, TableRow};
 use crate::report::view::run::row::{entries, floor};
 
-/// What such a figure does not say.
+/// What such a figure does not include.
 const NOT_TIME: &str = "insn: instructions of an op, the program's and the kernel's, as the emulator \
                         counted them. Instructions are not time: caches, TLB, mispredictions and \
                         stalls do not show.";
@@ -22,14 +21,14 @@ pub(in crate::report::view) fn is_counted(row: &Row) -> bool {
     row.unit == Unit::InstructionsPerOp
 }
 
-/// What is said of such rows; nothing where there are none.
+/// The note on such rows; `None` without such rows.
 pub(in crate::report::view) fn remark<'a>(
     mut rows: impl Iterator<Item = &'a Row>,
 ) -> Option<String> {
     rows.any(is_counted).then(|| NOT_TIME.to_owned())
 }
 
-/// The table of such rows; nothing where there are none.
+/// The table of such rows; `None` without rows.
 pub(in crate::report::view) fn table(rows: &[&Row]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
@@ -52,7 +51,7 @@ pub(in crate::report::view) fn table(rows: &[&Row]) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
 }
 
-/// The least and the most of a row's repetitions.
+/// The smallest and the largest value of a row's repetitions.
 fn range(row: &Row) -> Option<[f64; 2]> {
     let values = row.repetitions.iter().filter_map(|it| it.value);
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -61,7 +60,7 @@ fn range(row: &Row) -> Option<[f64; 2]> {
     (low <= high).then_some([low, high])
 }
 
-/// The figure: one number where it is exact, else the range of its repetitions.
+/// The figure: one number if it is exact, otherwise the range of its repetitions.
 pub(in crate::report::view) fn figure(row: &Row) -> String {
     match without_unit(row).as_str() {
         "" => String::new(),
@@ -69,22 +68,31 @@ pub(in crate::report::view) fn figure(row: &Row) -> String {
     }
 }
 
-fn without_unit(row: &Row) -> String {
+/// The figure as `figure` writes it, without its unit.
+pub(in crate::report::view) fn without_unit(row: &Row) -> String {
     let Some(estimate) = &row.estimate else { return String::new() };
     match range(row).filter(|[low, high]| !estimate.exact && low < high) {
-        Some(ends) => between(ends, false),
+        Some(ends) => range_text(ends, PlusSign::Omitted),
         None => number(estimate.median, row.unit),
     }
 }
 
-/// A range, in as many digits as distinguish its ends: it may be written a little wider than it is,
-/// and never narrower.
-fn between([low, high]: [f64; 2], signed: bool) -> String {
+/// Whether the ends of a range have a plus sign.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::report::view) enum PlusSign {
+    /// Yes: they are differences.
+    Shown,
+    /// No.
+    Omitted,
+}
+
+/// A range, with enough digits to distinguish its ends; it is rounded outwards.
+pub(in crate::report::view) fn range_text([low, high]: [f64; 2], plus_sign: PlusSign) -> String {
     // Two digits of their difference.
     let decimals = (1.0 - (high - low).log10().floor()).clamp(0.0, 300.0) as usize;
     let scale = 10f64.powi(decimals as i32);
     let text = |end: f64| {
-        let sign = if signed && end > 0.0 { "+" } else { "" };
+        let sign = if plus_sign == PlusSign::Shown && end > 0.0 { "+" } else { "" };
         // Zero has no sign.
         format!("{sign}{:.decimals$}", end + 0.0)
     };
@@ -104,90 +112,14 @@ fn repeats(row: &Row) -> &'static str {
     }
 }
 
-fn number(value: f64, unit: Unit) -> String {
+/// A count without its unit.
+pub(in crate::report::view) fn number(value: f64, unit: Unit) -> String {
     Style::of(value, unit).number(value)
 }
 
-fn unit(unit: Unit) -> &'static str {
+/// The name of a unit.
+pub(in crate::report::view) fn unit(unit: Unit) -> &'static str {
     Style::of(0.0, unit).unit()
-}
-
-/// A ratio of counts, with digits enough for an instruction among hundreds of thousands.
-pub(in crate::report::view) fn ratio(ratio: f64) -> String {
-    let text = format!("{ratio:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// The difference: with its sign, and as a share where that is a tenth of a per cent or more.
-pub(in crate::report::view) fn added(it: &Comparison) -> String {
-    difference(it, &format!(" {}", unit(it.added.unit)))
-}
-
-fn difference(it: &Comparison, unit: &str) -> String {
-    let signed = |value: f64| {
-        let sign = if value > 0.0 { "+" } else { "" };
-        format!("{sign}{}", number(value, it.added.unit))
-    };
-    match it.added.ci95 {
-        Some(ends @ [low, high]) if low < high => {
-            return format!("{}{unit}", between(ends, true));
-        }
-        // What is not exact is not known to be the same.
-        _ if it.verdict == "equivalent" => return "=".to_owned(),
-        _ => {}
-    }
-    let pct = 100.0 * (it.ratio.value - 1.0);
-    let sign = if pct > 0.0 { "+" } else { "" };
-    let share = match pct.abs() {
-        0.05.. => format!(" ({sign}{})", per_cent(pct)),
-        _ => String::new(),
-    };
-    format!("{}{unit}{share}", signed(it.added.value))
-}
-
-/// Comparisons of such rows, with base and new; nothing where there are none. Three ranges are side by
-/// side, so the unit is in the headings.
-pub(in crate::report::view) fn comparisons(rows: &[(&Comparison, &Row, &Row)]) -> Option<Table> {
-    let columns = vec![
-        Column::text("case"),
-        Column::number("base, insn", "base"),
-        Column::number("new, insn", "new"),
-        Column::number("added, insn", "added"),
-        Column::choice("verdict"),
-    ];
-    let row = |(it, base, new): &(&Comparison, &Row, &Row)| {
-        TableRow::of(vec![
-            Cell::case(base),
-            Cell::text(without_unit(base)),
-            Cell::text(without_unit(new)),
-            Cell::text(difference(it, "")),
-            Cell::text(plain(&it.verdict)),
-        ])
-    };
-    let rows: Vec<TableRow> = rows.iter().map(row).collect();
-    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
-}
-
-/// How many verdicts there are of each kind, and how many regressions exceed a threshold; nothing
-/// where there are no comparisons.
-pub(in crate::report::view) fn verdicts(
-    rows: &[&Comparison],
-    exceeding: Option<(usize, Threshold)>,
-) -> Option<String> {
-    let exceeding =
-        exceeding.map(|(count, most)| format!(" ({count} of them by more than {most})"));
-    let exceeding = exceeding.unwrap_or_default();
-    let count = |verdict: &str| rows.iter().filter(|it| it.verdict == verdict).count();
-    (!rows.is_empty()).then(|| {
-        format!(
-            "{} slower{exceeding}, {} faster, {} equivalent (to the last digit), {} inconclusive; \
-             slower means more instructions.",
-            count("slower"),
-            count("faster"),
-            count("equivalent"),
-            count("inconclusive")
-        )
-    })
 }
 
 /// Whether a tick of a machine's clock is an instruction.
@@ -215,7 +147,7 @@ pub(in crate::report::view) fn headline(machine: &Machine) -> Option<Paragraph> 
 
 #[cfg(test)]
 mod tests {
-    use super::between;
+    use super::{PlusSign, range_text};
 
     #[test]
     fn a_range_has_the_digits_that_distinguish_its_ends() {
@@ -227,10 +159,10 @@ mod tests {
             ([826.875, 827.0], "826.87 .. 827.00"),
             ([9334.5, 9350.25], "9334 .. 9351"),
         ] {
-            assert_eq!(between(ends, false), text);
+            assert_eq!(range_text(ends, PlusSign::Omitted), text);
         }
-        assert_eq!(between([-4.3867, 4.3867], true), "-4.4 .. +4.4");
-        assert_eq!(between([-20_750.0, -0.25], true), "-20750 .. 0");
-        assert_eq!(between([0.25, 13.0], true), "0 .. +13");
+        assert_eq!(range_text([-4.3867, 4.3867], PlusSign::Shown), "-4.4 .. +4.4");
+        assert_eq!(range_text([-20_750.0, -0.25], PlusSign::Shown), "-20750 .. 0");
+        assert_eq!(range_text([0.25, 13.0], PlusSign::Shown), "0 .. +13");
     }
 }

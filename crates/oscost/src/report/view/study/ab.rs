@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::{Comparison, Record};
 
-use crate::report::figures::{DIGITS, MIN_DIGITS, Style, at_least, decimals_for, signed};
+use crate::report::figures::{DIGITS, MIN_DIGITS, Style, added, at_least, decimals_for, signed};
 use crate::report::text::plain;
 use crate::report::view::comparison::ab::{Targets, added_to_reference_cases, pair_title, summary};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
@@ -13,6 +13,7 @@ use crate::report::view::run::headline::{headline, title as run_title};
 use crate::report::view::run::monitor::states;
 use crate::report::view::run::row::is_asked;
 use crate::report::view::study::claims;
+use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::notes::headed_list;
 use crate::studies::two_targets::{
     RunStatistic, TwoTargetComparison, TwoTargetRow, TwoTargetTable,
@@ -49,27 +50,14 @@ pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
 
 /// Which study, what it was measured on, and the targets of its columns here; a sentence each.
 pub(in crate::report::view) fn heading(comparison: &TwoTargetComparison<'_>) -> Vec<String> {
-    let study = comparison.study;
-    let authors = study.authors.join(", ");
-    let protocol = &study.protocol;
-    let targets =
-        comparison.columns.iter().zip(comparison.targets).map(|(column, target)| match target {
-            Some(target) if target != column.target => {
-                format!("{} is {target} (of the study: {})", column.name, column.target)
-            }
-            _ => format!("{} is {}", column.name, column.target),
-        });
-    let targets = targets.collect::<Vec<_>>().join(", ");
-    [
-        format!(
-            "Study {}, published in {}: {}. {authors}. {}.",
-            study.id, study.year, study.title, study.source
-        ),
-        format!("then: {}; {}", study.measured_on, protocol.original),
-        format!("here: {targets}; {}", protocol.replication),
-    ]
-    .map(|line| plain(&line))
-    .to_vec()
+    let columns = comparison.columns.iter().zip(comparison.targets);
+    let targets = columns.map(|(column, target)| match target {
+        Some(target) if target != column.target => {
+            format!("{} is {target} (of the study: {})", column.name, column.target)
+        }
+        _ => format!("{} is {}", column.name, column.target),
+    });
+    heading_lines(comparison.study, Some(&targets.collect::<Vec<_>>().join(", ")))
 }
 
 /// The title of a table, its unit, and its statistic.
@@ -92,12 +80,12 @@ pub(in crate::report::view) fn by_study_statistic(
     comparison: &TwoTargetComparison<'_>,
     table: &TwoTargetTable<'_>,
 ) -> Table {
-    let [base, new] = comparison.columns.each_ref().map(|column| plain(&column.name));
+    let [base, new] = target_columns(comparison);
     let columns = vec![
         Column::text("row"),
         Column::text(""),
-        Column::number(&base, "base"),
-        Column::number(&new, "new"),
+        base,
+        new,
         Column::number("added", "added"),
         Column::number("ratio", "ratio"),
     ];
@@ -105,7 +93,7 @@ pub(in crate::report::view) fn by_study_statistic(
     for row in &table.rows {
         let decimals = Decimals::of(row, table);
         let name = plain(&row.row.name);
-        let published = [0, 1].map(|side| row.row.published.get(side).and_then(Option::as_ref));
+        let published = [0, 1].map(|column| row.row.published.get(column).and_then(Option::as_ref));
         if published.iter().flatten().any(|it| it.single().is_some()) {
             let figures = published.map(|it| Figure {
                 text: it.map(|it| plain(&it.text)),
@@ -120,6 +108,12 @@ pub(in crate::report::view) fn by_study_statistic(
         rows.push(line(&name, "here", figures, decimals));
     }
     Table { columns, rows, rows_share_names: true, ..Table::default() }
+}
+
+/// The columns of the two targets, with the names that the study gives them.
+fn target_columns(comparison: &TwoTargetComparison<'_>) -> [Column; 2] {
+    let [base, new] = comparison.columns.each_ref().map(|column| plain(&column.name));
+    [Column::number(&base, "base"), Column::number(&new, "new")]
 }
 
 /// A figure of one of the two columns.
@@ -166,19 +160,19 @@ pub(in crate::report::view) fn by_medians(
     comparison: &TwoTargetComparison<'_>,
     table: &TwoTargetTable<'_>,
 ) -> Table {
-    let [base, new] = comparison.columns.each_ref().map(|column| plain(&column.name));
+    let [base, new] = target_columns(comparison);
     let columns = vec![
         Column::text("row"),
-        Column::number(&base, "base"),
-        Column::number(&new, "new"),
+        base,
+        new,
         Column::number("added", "added"),
         Column::number("95 % interval", "added_ci95"),
         Column { optional: true, ..Column::number("ratio [95 % interval]", "ratio") },
         Column::choice("verdict"),
     ];
     let row = |row: &TwoTargetRow<'_>| {
-        let median = |side: usize| {
-            let estimate = row.estimate(side);
+        let median = |column: usize| {
+            let estimate = row.estimate(column);
             let median = estimate.map(|it| it.estimate.median);
             let text = estimate.zip(median);
             let text = text.map(|(it, median)| Style::of(median, it.unit).with_unit(median));
@@ -198,14 +192,12 @@ pub(in crate::report::view) fn by_medians(
 /// What is added, its interval, the ratio, and the verdict.
 fn compared_cells(it: &Comparison) -> [Cell; 4] {
     let style = Style::of(it.added.value, it.added.unit);
-    let sign = if it.added.value > 0.0 { "+" } else { "" };
-    let added = format!("{sign}{}", style.with_unit(it.added.value));
     let interval =
         it.added.ci95.map(|[low, high]| format!("{} .. {}", style.number(low), style.number(high)));
-    let of_ratio = it.ratio.ci95.map(|[low, high]| format!(" [{low:.3} .. {high:.3}]"));
-    let ratio = format!("{:.3}{}", it.ratio.value, of_ratio.unwrap_or_default());
+    let ratio_interval = it.ratio.ci95.map(|[low, high]| format!(" [{low:.3} .. {high:.3}]"));
+    let ratio = format!("{:.3}{}", it.ratio.value, ratio_interval.unwrap_or_default());
     [
-        Cell::number(added, Some(it.added.value)),
+        Cell::number(added(it.added.value, it.added.unit), Some(it.added.value)),
         Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
         Cell::number(ratio, Some(it.ratio.value)),
         Cell::text(plain(&it.verdict)),
@@ -220,7 +212,8 @@ struct Decimals {
 }
 
 impl Decimals {
-    /// As many as were published of the row, or of the first row of the table that has any.
+    /// As many as the row's published figures have, or those of the first row of the table that has
+    /// any.
     fn of(row: &TwoTargetRow<'_>, table: &TwoTargetTable<'_>) -> Self {
         let all = std::iter::once(row).chain(&table.rows);
         let first = all.flat_map(|row| row.row.published.iter().flatten()).next();
@@ -254,8 +247,11 @@ pub(in crate::report::view) fn notes(
         lines.extend(row.notes.iter().map(|note| format!("{name}: {note}")));
         for (column, here) in comparison.columns.iter().zip(row.statistics) {
             if let Some(here) = here.filter(|here| here.runs < runs) {
-                let of = if here.runs == 1 { "run" } else { "runs" };
-                lines.push(format!("{name}, {}: {} {of} here, not {runs}", column.name, here.runs));
+                let noun = if here.runs == 1 { "run" } else { "runs" };
+                lines.push(format!(
+                    "{name}, {}: {} {noun} here, not {runs}",
+                    column.name, here.runs
+                ));
             }
         }
     }
@@ -277,8 +273,9 @@ fn profiles(comparison: &TwoTargetComparison<'_>, table: &TwoTargetTable<'_>) ->
     };
     let states: Vec<String> = by_state.iter().map(each).collect();
     let column = &comparison.columns[1].name;
-    let of = format!("the profile that {column} had of the measuring program");
-    (!states.is_empty()).then(|| format!("{of}: {}", states.join("; ")))
+    let states = states.join("; ");
+    (!states.is_empty())
+        .then(|| format!("the profile that {column} had of the measuring program: {states}"))
 }
 
 #[cfg(test)]

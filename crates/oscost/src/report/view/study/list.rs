@@ -8,6 +8,7 @@ use crate::report::view::document::{
     Block, Cell, Column, Layout, Paragraph, Section, Table, TableRow, View,
 };
 use crate::report::view::study::claims::ClaimParts;
+use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::studies::judgement::JudgedClaim;
 use crate::studies::single_target::compare_single_target;
@@ -62,19 +63,8 @@ fn time(seconds: u32) -> String {
 
 /// A study as published: its tables, conditions and claims. `name` is its name or its file.
 pub fn page(study: &Study, name: &str) -> View {
-    let heading = [
-        format!(
-            "{}, {}: {}. {}. {}.",
-            study.id,
-            study.year,
-            study.title,
-            study.authors.join(", "),
-            study.source
-        ),
-        format!("then: {}; {}", study.measured_on, study.protocol.original),
-        format!("here: {}", study.protocol.replication),
-        format!("again: {}", command(study, name)),
-    ];
+    let mut heading = heading_lines(study, None);
+    heading.push(plain(&format!("again: {}", command(study, name))));
     let section = |title: &str, list: Option<Block>| {
         Some(Section { title: title.to_owned(), blocks: vec![list?], ..Section::default() })
     };
@@ -92,7 +82,7 @@ pub fn page(study: &Study, name: &str) -> View {
     ];
     View {
         title: plain(&study.id),
-        lead: heading.iter().map(|line| Paragraph::from(plain(line))).collect(),
+        lead: heading.into_iter().map(Paragraph::from).collect(),
         sections: tables.chain(others.into_iter().flatten()).collect(),
         ..View::default()
     }

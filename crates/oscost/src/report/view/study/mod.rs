@@ -3,6 +3,7 @@
 pub mod ab;
 pub(in crate::report::view) mod claims;
 mod curves;
+mod heading;
 pub mod list;
 mod method;
 pub(in crate::report::view) mod notes;

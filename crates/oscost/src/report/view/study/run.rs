@@ -12,6 +12,7 @@ use crate::report::view::run::{self, Plots};
 use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::claims;
 use crate::report::view::study::curves::curves;
+use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
@@ -51,21 +52,9 @@ pub(in crate::report::view) fn heading(comparison: &SingleTargetComparison<'_>) 
         }
         (_, None) => "the frequency of the core is not known here: there are no cycles".to_owned(),
     };
-    [
-        format!(
-            "Study {}, published in {}: {}. {}. {}.",
-            study.id,
-            study.year,
-            study.title,
-            study.authors.join(", "),
-            study.source
-        ),
-        format!("then: {}; {}", study.measured_on, study.protocol.original),
-        format!("here: {}", study.protocol.replication),
-        cycles,
-    ]
-    .map(|line| plain(&line))
-    .to_vec()
+    let mut lines = heading_lines(study, None);
+    lines.push(plain(&cycles));
+    lines
 }
 
 /// The title of a table, its unit and the method of its rows.

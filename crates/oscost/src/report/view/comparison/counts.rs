@@ -1,0 +1,65 @@
+//! Comparisons of rows whose figures are counted instructions.
+
+use oscost_model::record::Comparison;
+
+use crate::report::figures::per_cent;
+use crate::report::text::plain;
+use crate::report::view::comparison::pair::Pair;
+use crate::report::view::document::{Cell, Column, Table, TableRow};
+use crate::report::view::run::instructions::{PlusSign, number, range_text, unit, without_unit};
+
+/// A ratio of counts, with enough digits for one instruction in hundreds of thousands.
+pub(in crate::report::view) fn ratio(ratio: f64) -> String {
+    let text = format!("{ratio:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The difference: with its sign, and as a share where that is a tenth of a per cent or more.
+pub(in crate::report::view) fn added(it: &Comparison) -> String {
+    difference(it, &format!(" {}", unit(it.added.unit)))
+}
+
+fn difference(it: &Comparison, unit: &str) -> String {
+    let signed = |value: f64| {
+        let sign = if value > 0.0 { "+" } else { "" };
+        format!("{sign}{}", number(value, it.added.unit))
+    };
+    match it.added.ci95 {
+        Some(ends @ [low, high]) if low < high => {
+            return format!("{}{unit}", range_text(ends, PlusSign::Shown));
+        }
+        // Counts that are not exact are not known to be equal.
+        _ if it.verdict == "equivalent" => return "=".to_owned(),
+        _ => {}
+    }
+    let pct = 100.0 * (it.ratio.value - 1.0);
+    let sign = if pct > 0.0 { "+" } else { "" };
+    let share = match pct.abs() {
+        0.05.. => format!(" ({sign}{})", per_cent(pct)),
+        _ => String::new(),
+    };
+    format!("{}{unit}{share}", signed(it.added.value))
+}
+
+/// The table of such comparisons; `None` without rows. Three ranges are side by side, so the unit is
+/// in the headings.
+pub(in crate::report::view) fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("base, insn", "base"),
+        Column::number("new, insn", "new"),
+        Column::number("added, insn", "added"),
+        Column::choice("verdict"),
+    ];
+    let row = |pair: &&Pair<'_>| {
+        TableRow::of(vec![
+            Cell::case(&pair.base),
+            Cell::text(without_unit(&pair.base)),
+            Cell::text(without_unit(pair.new)),
+            Cell::text(difference(pair.it, "")),
+            Cell::text(plain(&pair.it.verdict)),
+        ])
+    };
+    let rows: Vec<TableRow> = pairs.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+}
