@@ -33,7 +33,7 @@ pub fn fold(text: &str, width: usize, indent: &str) -> String {
     lines.join(&format!("\n{indent}")).replace(NO_BREAK_SPACE, " ")
 }
 
-/// A text in exactly so many columns: one that does not fit loses its middle.
+/// A text in exactly `width` columns; the middle of a longer text is replaced by `..`.
 pub fn shortened(text: &str, width: usize) -> String {
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= width {

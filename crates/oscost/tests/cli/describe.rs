@@ -232,11 +232,11 @@ fn this_machine_is_examined_and_nothing_is_left_behind() {
     assert!(["quiet", "noisy", "very-noisy"].contains(&class), "{class}");
     let cpus = json["probe"].as_array().unwrap();
     assert!(!cpus.is_empty() && cpus.iter().any(|probe| probe["cpu"] == json["cpu"]));
-    let watch = &json["watch"];
-    assert!(watch["wall_ns"].as_u64().unwrap() >= cpus[0]["spin_ns"].as_u64().unwrap());
+    let activity = &json["activity"];
+    assert!(activity["wall_ns"].as_u64().unwrap() >= cpus[0]["spin_ns"].as_u64().unwrap());
     // The list of busy processes contains neither the tool nor its workers.
-    let names = watch["processes"].as_array().unwrap().iter().map(|it| it["name"].as_str());
-    assert!(!names.flatten().any(|name| name == "oscost-worker"), "{watch}");
+    let names = activity["processes"].as_array().unwrap().iter().map(|it| it["name"].as_str());
+    assert!(!names.flatten().any(|name| name == "oscost-worker"), "{activity}");
     sandbox.nothing_is_left();
     let text = sandbox.oscost(&["doctor"]).exits(0).stdout;
     assert_fits(&text);
@@ -251,7 +251,7 @@ fn an_ordinary_user_sees_all_that_is_readable() {
     assert!(text.contains("  user                not root\n"), "{text}");
     let json = Ran::of(&mut sandbox.ordinary(&["doctor", "--json"])).exits(0).json();
     assert!(json["class"].is_string(), "{json}");
-    assert_eq!(json["watch"]["audit"], Value::Null, "only root may ask");
+    assert_eq!(json["activity"]["audit"], Value::Null, "only root may ask");
     let commands =
         json["findings"].as_array().unwrap().iter().filter_map(|it| it["command"].as_str());
     for command in commands.filter(|command| command.contains("tee ")) {

@@ -326,7 +326,10 @@ fn a_study_is_shown_as_published_without_measuring() {
     for name in ["sunos-1999", "ph-2000", "cs161-syscalls", "cse221-2014", "cs736-2019"] {
         let shown = sandbox.oscost(&["study", "show", name]).exits(0);
         fits_width(&shown.stdout);
-        assert!(shown.stdout.starts_with(name) && listed.stdout.contains(name), "{name}");
+        assert!(
+            shown.stdout.starts_with(&format!("Study {name}, ")) && listed.stdout.contains(name),
+            "{name}"
+        );
     }
     sandbox
         .oscost(&["study", "show", "zzz"])

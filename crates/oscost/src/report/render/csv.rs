@@ -1,8 +1,8 @@
 //! A table as CSV: RFC 4180, UTF-8, with a line of names.
 //!
-//! Spreadsheets run a cell that begins with `=` and its kin, and texts come from outside: such a
-//! text has an apostrophe before it. So has one that begins with apostrophes before such a sign, so
-//! that taking one away where both stand is the way back, of every text.
+//! Spreadsheets evaluate a cell that begins with `=` or a similar character, and some texts come from
+//! outside. Such a text gets an apostrophe in front. So does a text of apostrophes followed by such a
+//! character, so that a reader restores every text by removing one apostrophe in front of either.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ use ::csv::{Terminator, WriterBuilder};
 
 use crate::report::view::export::{Sheet, Value};
 
-/// With what a formula, or what is taken for one, begins; the wide signs are those of East Asian
-/// keyboards.
+/// The characters that a spreadsheet treats as the beginning of a formula; the wide ones are typed on
+/// East Asian keyboards.
 const FORMULA: [char; 11] =
     ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
-/// The table as CSV. Numbers are as short as reads back to the last bit.
+/// The table as CSV. Numbers have the fewest digits that are read back exactly.
 pub fn csv(sheet: &Sheet<'_>) -> Result<Vec<u8>, ::csv::Error> {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     out.write_record(sheet.columns.iter().map(|column| column.name))?;

@@ -8,7 +8,7 @@ pub fn record(record: &Record) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(record).map(|text| text + "\n")
 }
 
-/// The JSON Schema of a record as it is written: every key is there, null where nothing is known.
+/// The JSON Schema of a record as it is written: every key is present, and null if unknown.
 pub fn schema() -> Result<String, serde_json::Error> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<Record>();

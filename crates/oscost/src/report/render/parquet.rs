@@ -15,13 +15,13 @@ use crate::report::view::export::{Column, Kind, Sheet, Value};
 /// The table as Parquet. The same table is the same file, to the byte: it holds no date and no
 /// version but its own.
 pub fn parquet(sheet: &Sheet<'_>) -> Result<Vec<u8>> {
-    let known = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+    let key_value = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
     let properties = WriterProperties::builder()
         .set_created_by("oscost".to_owned())
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(vec![
-            known("oscost.schema", sheet.schema),
-            known("oscost.runs", &sheet.runs),
+            key_value("oscost.schema", sheet.schema),
+            key_value("oscost.runs", &sheet.runs),
         ]))
         .build();
     let fields = sheet.columns.iter().map(field).collect::<Result<_>>()?;
@@ -80,7 +80,7 @@ fn write(
     }
 }
 
-/// Writes the values of a column that are known, and which those are.
+/// Writes the known values of a column, and a definition level for each line.
 fn values<T: DataType>(
     writer: &mut SerializedColumnWriter<'_>,
     column: &'static Column,
@@ -127,8 +127,11 @@ mod tests {
         let file = SerializedFileReader::new(file).unwrap();
         let about = file.metadata().file_metadata();
         assert_eq!(about.created_by(), Some("oscost"));
-        let told = about.key_value_metadata().unwrap();
-        assert!(told.iter().any(|it| it.value.as_deref() == Some("oscost.rows/1")), "{told:?}");
+        let metadata = about.key_value_metadata().unwrap();
+        assert!(
+            metadata.iter().any(|it| it.value.as_deref() == Some("oscost.rows/1")),
+            "{metadata:?}"
+        );
         let mut lines = 0;
         for (at, line) in file.get_row_iter(None).unwrap().enumerate() {
             let line = line.unwrap();

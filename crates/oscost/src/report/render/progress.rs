@@ -1,4 +1,4 @@
-//! Progress on standard error, while a run goes on.
+//! The progress of a run on standard error.
 //!
 //! It is drawn when an entry is added to the journal, that is between two workers. While a worker
 //! measures, no thread of the tool runs: a redraw would disturb it.

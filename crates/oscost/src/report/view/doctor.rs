@@ -50,7 +50,7 @@ fn sentence(text: &str) -> Section {
     Section::of("", [Block::Text(printable(text))])
 }
 
-/// A sentence of ours that quotes text from outside: without control characters, and with per cent
+/// A sentence that quotes text from outside: without control characters, and with per cent
 /// signs that stay with their figures.
 fn printable(text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();

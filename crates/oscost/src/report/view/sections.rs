@@ -1,11 +1,11 @@
-//! Lists of cases by what is said of them, and other sections that several kinds have.
+//! Sections that several kinds of reports have.
 
 use oscost_model::record::{Record, Row, RowOutcome};
 
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Item, Section};
 
-/// The rows without a figure, by reason; nothing where all have one.
+/// The rows without a figure, by reason; `None` if all have one.
 pub(in crate::report::view) fn not_measured(rows: &[&Row]) -> Option<Section> {
     let without = rows.iter().filter(|row| row.outcome != RowOutcome::Measured);
     let reasons = without.map(|row| {
@@ -15,36 +15,36 @@ pub(in crate::report::view) fn not_measured(rows: &[&Row]) -> Option<Section> {
     section_of_cases("not-measured", "Not measured", reasons)
 }
 
-/// A section that lists cases by what is said of them; nothing where there are none.
+/// A section that lists cases by the sentence about them; `None` without cases.
 pub(in crate::report::view) fn section_of_cases<'a>(
     id: &str,
     title: &str,
-    said: impl Iterator<Item = (String, &'a str)>,
+    sentences: impl Iterator<Item = (String, &'a str)>,
 ) -> Option<Section> {
     let item = |(text, cases): (String, Vec<&str>)| Item {
         cases: cases.into_iter().map(plain).collect(),
         text,
     };
-    let list = Block::list(grouped(said).into_iter().map(item))?;
+    let list = Block::list(grouped(sentences).into_iter().map(item))?;
     let (id, title) = (id.to_owned(), title.to_owned());
     Some(Section { id, title, blocks: vec![list], ..Section::default() })
 }
 
-/// Cases by what is said of them, in the order in which it is first said.
+/// Cases by the sentence about them, in the order of the first case of each.
 pub(in crate::report::view) fn grouped<'a>(
-    said: impl Iterator<Item = (String, &'a str)>,
+    sentences: impl Iterator<Item = (String, &'a str)>,
 ) -> Vec<(String, Vec<&'a str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for (words, case) in said {
-        match found.iter_mut().find(|(same, _)| *same == words) {
+    for (sentence, case) in sentences {
+        match found.iter_mut().find(|(same, _)| *same == sentence) {
             Some((_, cases)) => cases.push(case),
-            None => found.push((words, vec![case])),
+            None => found.push((sentence, vec![case])),
         }
     }
     found
 }
 
-/// Some cases by the first of them; the record has all of them.
+/// The first of some cases, and the number of the others; the record has all of them.
 pub(in crate::report::view) fn first_of(cases: &[&str]) -> String {
     match cases {
         [] => String::new(),
@@ -53,7 +53,7 @@ pub(in crate::report::view) fn first_of(cases: &[&str]) -> String {
     }
 }
 
-/// The section of notes: where lines follow each other, its place says what it is.
+/// The section of notes. Its title is shown only where sections are navigated.
 pub(in crate::report::view) fn notes_of(blocks: Vec<Block>) -> Section {
     Section {
         id: "remarks".to_owned(),
@@ -63,7 +63,7 @@ pub(in crate::report::view) fn notes_of(blocks: Vec<Block>) -> Section {
     }
 }
 
-/// Which run it is, so that a reader can find all of it.
+/// The run of a short report, so that a reader can find the complete one.
 pub(in crate::report::view) fn origin(record: &Record) -> Section {
     let started = record.started.get(..19).unwrap_or(&record.started).replace('T', " ");
     let text = format!("Run {}, {started} UTC, oscost {}.", record.id, record.tool.version);

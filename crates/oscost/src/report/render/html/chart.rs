@@ -27,7 +27,7 @@ const MIN_ROW_PX: usize = 3;
 const MAX_HEIGHT_PX: usize = 2_400;
 /// The height of the axis, its title and the legend.
 const FRAME_PX: usize = 110;
-/// With more rows than these, a grid line for each is a wall.
+/// With more rows than these, grid lines would cover the chart.
 const MAX_GRID_LINES: usize = 180;
 
 /// What is not in the foreground.
@@ -64,8 +64,8 @@ fn symbol(symbol: Symbol) -> MarkerSymbol {
     }
 }
 
-/// What the page's script draws a chart from. The crate's own plot would carry the script that draws
-/// it: 6 MB in each.
+/// The data that the page's script draws a chart from. The plot type of the crate would include the
+/// library in each chart, which is 6 MB.
 #[derive(Serialize)]
 pub(super) struct Plot<'a> {
     data: Vec<Box<dyn Trace>>,
@@ -108,7 +108,7 @@ fn row_count(chart: &Chart) -> Option<usize> {
 }
 
 /// A chart for the page's script.
-pub(super) fn drawn(chart: &Chart) -> Plot<'_> {
+pub(super) fn plotly_chart(chart: &Chart) -> Plot<'_> {
     let has_rows = matches!(chart.y, Vertical::Rows(_));
     let y = match &chart.y {
         Vertical::Axis(it) => axis(it),
@@ -137,7 +137,7 @@ pub(super) fn drawn(chart: &Chart) -> Plot<'_> {
     Plot { data: data.collect(), layout, lines: row_count(chart), orders: orders.collect() }
 }
 
-/// Text from outside as it may stand in a chart, where some HTML tags have a meaning.
+/// Text from outside for a chart, in which plotly.js interprets some HTML tags.
 fn escaped(text: &str) -> String {
     plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -167,7 +167,7 @@ fn axis(of: &Axis) -> PlotlyAxis {
     axis.title(Title::with_text(escaped(&of.title)))
 }
 
-/// The places and names at the edge. Rows are counted from above, and the axis from below.
+/// The positions and names at the edge. Rows are counted from above, and the axis from below.
 fn edge(order: &Order) -> (Vec<f64>, Vec<String>) {
     order.labels.iter().map(|label| (-label.row, escaped(&label.text))).unzip()
 }
@@ -271,7 +271,7 @@ fn boxes(series: &Series) -> Box<dyn Trace> {
         .line(Line::new().color(colour(series.colour)).width(1.0))
 }
 
-/// A figure below the points, from the bottom of the chart to its top.
+/// A shape below the points, from the bottom of the chart to its top.
 fn upright(kind: ShapeType, [from, to]: [f64; 2]) -> Figure {
     Figure::new()
         .shape_type(kind)
@@ -296,7 +296,7 @@ fn band(ends: [f64; 2]) -> Figure {
 
 /// The text at the head of a mark: to its left where it is in the right half.
 fn annotation(mark: &Mark, chart: &Chart) -> Annotation {
-    // A shape stands at a value, and text on a logarithmic scale at its logarithm.
+    // On a logarithmic scale plotly.js positions a shape by its value, and text by the logarithm.
     let scaled = |x: f64| if chart.x.is_logarithmic { x.log10() } else { x };
     let points = chart.series.iter().flat_map(|series| &series.points);
     let xs = points.map(|point| scaled(point.x)).filter(|x| x.is_finite());

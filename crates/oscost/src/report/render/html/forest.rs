@@ -19,11 +19,11 @@ const STYLES: [Style; 4] = [
     Style { verdict: "inconclusive", colour: Colour::Muted, symbol: Symbol::OpenCircle },
 ];
 
-/// A verdict that this version does not know.
+/// The style of a verdict that this version does not know.
 const UNKNOWN: Style =
     Style { verdict: "another verdict", colour: Colour::Muted, symbol: Symbol::OpenSquare };
 
-/// Whether a ratio has a place on a logarithmic scale.
+/// Whether a ratio can be drawn on a logarithmic scale.
 fn is_drawn(line: &ForestLine) -> bool {
     let usable = |ratio: f64| ratio.is_finite() && ratio > 0.0;
     usable(line.ratio) && line.interval.is_none_or(|ends| ends.into_iter().all(usable))
@@ -34,7 +34,7 @@ pub(super) fn not_drawn(plot: &ForestPlot) -> usize {
     plot.lines.iter().filter(|line| !is_drawn(line)).count()
 }
 
-/// The chart; nothing where no ratio can be drawn.
+/// The chart; `None` if no ratio can be drawn.
 pub(super) fn chart(plot: &ForestPlot) -> Option<Chart> {
     let mut lines: Vec<&ForestLine> = plot.lines.iter().filter(|line| is_drawn(line)).collect();
     if lines.is_empty() {

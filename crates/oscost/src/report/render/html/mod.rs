@@ -1,9 +1,9 @@
-//! A report as one HTML file that loads nothing from anywhere.
+//! A report as one HTML file that makes no requests.
 //!
 //! Text and tables are in the markup; a script packed in the file draws charts and sorts and filters
-//! tables. The template escapes everything it is given except three things, none of which comes from
-//! outside: our style, our script, and what is packed as base64. A content security policy keeps
-//! anything else from running.
+//! tables. The template escapes all its values but three, none of which comes from outside: the
+//! style sheet, the script, and the data packed as base64. A content security policy forbids all other
+//! scripts.
 
 mod chart;
 mod forest;
@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 use askama::Template;
 use serde::Serialize;
 
-use self::chart::{Plot, drawn};
+use self::chart::{Plot, plotly_chart};
 use crate::report::render::terminal;
 use crate::report::view::document::chart::Chart;
 use crate::report::view::document::{Block, View};
 
-/// What the page's script reads.
+/// The data that the page's script reads.
 #[derive(Serialize)]
 struct Data<'a> {
     charts: BTreeMap<&'a str, Plot<'a>>,
@@ -32,20 +32,20 @@ struct Data<'a> {
 
 #[derive(Template)]
 #[template(path = "page.html")]
-struct Whole<'a> {
+struct Page<'a> {
     view: &'a View,
-    made: &'a BTreeMap<&'a str, Chart>,
+    converted: &'a BTreeMap<&'a str, Chart>,
     style: &'a str,
-    glue: &'a str,
+    script: &'a str,
     policy: String,
     library: &'a str,
     data: String,
     version: &'a str,
-    draws: bool,
+    has_charts: bool,
 }
 
-/// The charts that are made of other blocks, by their ids.
-fn made_charts(view: &View) -> BTreeMap<&str, Chart> {
+/// The charts that other blocks are converted to, by their ids.
+fn converted_charts(view: &View) -> BTreeMap<&str, Chart> {
     let blocks = view.sections.iter().flat_map(|section| &section.blocks);
     let charts = blocks.filter_map(|block| match block {
         Block::Forest(plot) => Some((plot.id.as_str(), forest::chart(plot)?)),
@@ -64,31 +64,33 @@ fn charts(view: &View) -> impl Iterator<Item = &Chart> {
     })
 }
 
-/// The report as HTML: the same report is the same bytes.
+/// The report as HTML: equal reports give equal bytes.
 pub fn report(view: &View) -> anyhow::Result<String> {
-    let made = made_charts(view);
-    let charts: BTreeMap<&str, Plot<'_>> =
-        charts(view).chain(made.values()).map(|chart| (chart.id.as_str(), drawn(chart))).collect();
+    let converted = converted_charts(view);
+    let charts: BTreeMap<&str, Plot<'_>> = charts(view)
+        .chain(converted.values())
+        .map(|chart| (chart.id.as_str(), plotly_chart(chart)))
+        .collect();
     // A page without charts does not need the library that draws them.
-    let draws = !charts.is_empty();
+    let has_charts = !charts.is_empty();
     let explained = view.explanations.iter();
     let explained =
         explained.map(|(id, sections)| (id.as_str(), terminal::sections(sections))).collect();
     let data = serde_json::to_vec(&Data { charts, explained })?;
-    let whole = Whole {
+    let page = Page {
         view,
-        made: &made,
+        converted: &converted,
         style: script::STYLE,
-        glue: script::GLUE,
-        policy: script::policy(draws),
-        library: if draws { script::library_packed() } else { "" },
+        script: script::PAGE_SCRIPT,
+        policy: script::policy(has_charts),
+        library: if has_charts { script::library_packed() } else { "" },
         data: script::packed(&data)?,
         version: env!("CARGO_PKG_VERSION"),
-        draws,
+        has_charts,
     };
-    // Enough for all of it, so that it is not copied as it grows.
-    let packed = whole.library.len() + whole.data.len();
+    // Large enough for the whole page, so that the string is not reallocated.
+    let packed = page.library.len() + page.data.len();
     let mut html = String::with_capacity(2 * packed);
-    whole.render_into(&mut html)?;
+    page.render_into(&mut html)?;
     Ok(html)
 }

@@ -1,5 +1,5 @@
-//! What a page runs: our few lines, and the script that draws its charts. And what keeps it from
-//! running anything else, or from asking anybody for anything.
+//! The scripts of a page: page.js and the library that draws charts; and the content security policy,
+//! which forbids all other scripts and all requests.
 
 use std::io::Write as _;
 use std::sync::{LazyLock, OnceLock};
@@ -10,13 +10,13 @@ use flate2::{Compression, GzBuilder};
 use plotly::Plot;
 use sha2::{Digest as _, Sha256};
 
-/// How a page looks.
+/// The style sheet of a page.
 pub(super) const STYLE: &str = include_str!("style.css");
-/// What a page does: it unpacks, draws, sorts, filters, copies and explains.
-pub(super) const GLUE: &str = include_str!("page.js");
+/// The page's own script: it unpacks, draws, sorts, filters, copies and explains.
+pub(super) const PAGE_SCRIPT: &str = include_str!("page.js");
 
-/// The script that draws charts, out of the crate that is made for it. What stands behind it there
-/// sets formulas, of which we have none.
+/// The library that draws charts, from the crate `plotly`. The second script of the crate, MathJax,
+/// typesets formulas, which these charts do not have.
 pub(super) fn library() -> &'static str {
     static LIBRARY: LazyLock<String> = LazyLock::new(|| {
         let tags = Plot::offline_js_sources();
@@ -26,31 +26,31 @@ pub(super) fn library() -> &'static str {
     &LIBRARY
 }
 
-/// The same as it stands in a page; nobody waits for it twice.
+/// The library as it is packed in a page; it is packed once per process.
 pub(super) fn library_packed() -> &'static str {
     static PACKED: LazyLock<String> =
         LazyLock::new(|| packed(library().as_bytes()).unwrap_or_default());
     &PACKED
 }
 
-/// How hard packing looks for what repeats: at 6 it takes twice as long, for a file that is 3 %
-/// shorter.
+/// The compression level: level 6 takes twice as long, for a file that is 3 % smaller.
 const LEVEL: u32 = 4;
 
-/// Bytes as text that a page unpacks: a third as long, or less. No time stands in it.
+/// Gzip in base64: at most a third of the size. It has no time stamp, so that equal reports are equal
+/// files.
 pub(super) fn packed(bytes: &[u8]) -> std::io::Result<String> {
     let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
     packer.write_all(bytes)?;
     Ok(BASE64_STANDARD.encode(packer.finish()?))
 }
 
-/// The content security policy of a page: these two scripts run and no other, whatever stands in the
-/// text; and nothing is loaded from anywhere. Styles are free, since charts are styled as they are
-/// drawn; pictures are what a chart is saved as.
+/// The content security policy of a page: only these two scripts run, whatever the text contains, and
+/// nothing is loaded. Inline styles are allowed because plotly.js sets them, and images because charts
+/// are saved as images.
 pub(super) fn policy(draws: bool) -> String {
     let hash = |script: &str| BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
     static LIBRARY: OnceLock<String> = OnceLock::new();
-    let mut scripts = format!("'sha256-{}'", hash(GLUE));
+    let mut scripts = format!("'sha256-{}'", hash(PAGE_SCRIPT));
     if draws {
         scripts.push_str(&format!(" 'sha256-{}'", LIBRARY.get_or_init(|| hash(library()))));
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_is_the_one_that_draws_and_keeps_its_licence() {
+    fn the_library_is_plotly_with_its_licence_and_without_mathjax() {
         let library = library();
         assert!(library.len() > 1_000_000 && library.len() < 5_000_000, "{}", library.len());
         assert!(library.contains("MIT license") && library.contains("plotly.js v"));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_back_and_is_the_same_each_time() {
+    fn packed_text_is_unpacked_unchanged_and_packing_is_deterministic() {
         let text = "a page is the same bytes each time ".repeat(50);
         let once = packed(text.as_bytes()).unwrap();
         assert_eq!(once, packed(text.as_bytes()).unwrap());

@@ -1,7 +1,7 @@
-//! Curves as a picture of characters: figures over numbers, both on logarithmic scales.
+//! A plot of curves in characters, with logarithmic scales.
 //!
-//! Our own, because crates that draw on terminals use Braille or linear scales. Plain ASCII goes
-//! through every pipe and into every mail.
+//! No crate is used, because those that plot on terminals use Braille characters or linear scales.
+//! ASCII is readable in every log and mail.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,14 +15,14 @@ use crate::report::view::document::{LogPlot, PlotLine};
 const HEIGHT: usize = 16;
 /// More curves than these cannot be distinguished.
 const MAX_CURVES: usize = 10;
-/// Where two curves have a point each.
+/// A position at which two curves have a point.
 const SEVERAL: char = '*';
 /// Between two points of a curve.
 const BETWEEN: char = '.';
-/// More marks than these on a scale are not read any more.
+/// The maximum number of marks on a scale that can be read.
 const MAX_MARKS: usize = 9;
 
-/// A logarithmic scale of so many columns or lines.
+/// A logarithmic scale over a number of columns or lines.
 struct Scale {
     from: f64,
     to: f64,
@@ -74,7 +74,7 @@ fn round(value: f64, up: bool) -> f64 {
 
 /// A letter for each label, from the label where it has one left.
 fn letters(labels: &[&str]) -> Vec<char> {
-    let mut taken: Vec<char> = Vec::new();
+    let mut used: Vec<char> = Vec::new();
     for label in labels {
         let own = label.chars().filter(char::is_ascii_alphanumeric);
         let lower = own.clone().map(|letter| letter.to_ascii_lowercase());
@@ -83,10 +83,10 @@ fn letters(labels: &[&str]) -> Vec<char> {
         // A curve that needs no name is drawn in the plainest letter.
         let nameless = label.is_empty().then_some('o');
         let free =
-            nameless.into_iter().chain(lower).chain(others).find(|letter| !taken.contains(letter));
-        taken.push(free.unwrap_or('?'));
+            nameless.into_iter().chain(lower).chain(others).find(|letter| !used.contains(letter));
+        used.push(free.unwrap_or('?'));
     }
-    taken
+    used
 }
 
 /// The picture, with scales and a legend; `None` where there is nothing to draw a scale of.
@@ -136,7 +136,7 @@ pub(super) fn plot(plot: &LogPlot) -> Option<String> {
     Some(out)
 }
 
-/// The character at each row, counted from below, and column where one stands.
+/// The characters of the plot, by row, counted from below, and column.
 fn cells(lines: &[PlotLine], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), char> {
     let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     let mut cells = BTreeMap::new();
@@ -154,10 +154,10 @@ fn cells(lines: &[PlotLine], up: &Scale, along: &Scale) -> BTreeMap<(usize, usiz
             }
         }
     }
-    let mut taken = BTreeMap::new();
+    let mut owner = BTreeMap::new();
     for (at, (line, letter)) in lines.iter().zip(letters(&labels)).enumerate() {
         for point in &line.points {
-            let by = *taken.entry(cell(point)).or_insert(at);
+            let by = *owner.entry(cell(point)).or_insert(at);
             cells.insert(cell(point), if by == at { letter } else { SEVERAL });
         }
     }
@@ -172,8 +172,8 @@ fn foot(along: &Scale, binary: bool, margin: usize) -> String {
         let cell = along.cell(mark);
         let name = number(mark, binary);
         // Under its mark, but not beyond the edge.
-        let wanted = (margin + cell + 1).saturating_sub(name.len().div_ceil(2));
-        let start = wanted.min(WIDTH - name.len());
+        let centred = (margin + cell + 1).saturating_sub(name.len().div_ceil(2));
+        let start = centred.min(WIDTH - name.len());
         if names.is_empty() || start > names.len() {
             let _ = write!(names, "{:gap$}{name}", "", gap = start - names.len());
             line[cell] = '+';

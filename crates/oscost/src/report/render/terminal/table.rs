@@ -12,7 +12,7 @@ const MIN_PROSE: usize = 30;
 
 /// The table, its caption above it and its notes below.
 pub fn table(table: &Table) -> String {
-    let shortened = without_room(table).then(|| with_short_texts(table));
+    let shortened = needs_short_texts(table).then(|| with_short_texts(table));
     let table = shortened.as_ref().unwrap_or(table);
     let mut out = String::new();
     if !table.caption.is_empty() {
@@ -31,8 +31,8 @@ pub fn table(table: &Table) -> String {
     out
 }
 
-/// Whether the columns beside the names take more than a line, and have shorter texts.
-fn without_room(table: &Table) -> bool {
+/// Whether the columns next to the names are wider than a line, and have shorter texts.
+fn needs_short_texts(table: &Table) -> bool {
     let has_short = table.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.short.is_some());
     let names = match table.columns.first() {
         Some(first) if first.is_number() => {
@@ -201,7 +201,7 @@ fn line<'a>(
     format!("{above}{}\n", text.trim_end())
 }
 
-/// A name without anything beside it, broken where it is longer than a line.
+/// A name on lines of its own.
 fn lines_of_its_own(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     letters.chunks(WIDTH).map(|line| line.iter().collect::<String>() + "\n").collect()

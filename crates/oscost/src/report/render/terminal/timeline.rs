@@ -12,11 +12,11 @@ use crate::report::view::document::timeline::{Timeline, TimelineRun, ratio_text}
 
 /// Lines from the smallest figure to the largest.
 const HEIGHT: usize = 14;
-/// Of few runs each may have so many columns.
+/// The maximum number of columns of a run.
 const MAX_STEP: usize = 4;
 /// A run's number is under every tenth run.
 const NUMBERED: usize = 10;
-/// At most so many updates are listed.
+/// The maximum number of updates that are listed.
 const MAX_UPDATES: usize = 8;
 
 /// The figures of the picture, from its lowest line to its highest.

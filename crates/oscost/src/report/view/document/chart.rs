@@ -1,6 +1,6 @@
-//! Charts as plain data: series of points over two axes, and what explains them.
+//! Charts as plain data: series of points over two axes, with their captions and marks.
 //!
-//! What a chart shows is decided here and in the kinds of reports; how it is drawn is a medium's.
+//! The reports decide what a chart shows; each medium decides how it is drawn.
 
 use oscost_model::unit::Unit;
 
@@ -9,13 +9,13 @@ use crate::report::figures::short;
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// Its anchor: a constant of ours.
+    /// Its anchor, a constant.
     pub id: String,
-    /// What it shows, for readers who cannot see it, too.
+    /// What it shows; also its text alternative for screen readers.
     pub caption: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// What is above one another.
+    /// The vertical direction.
     pub y: Vertical,
     /// What is drawn, from the back to the front.
     pub series: Vec<Series>,
@@ -42,7 +42,7 @@ pub struct Order {
     pub name: &'static str,
     /// The anchors of the rows, from above; empty for a row without one.
     pub rows: Vec<String>,
-    /// Names at the edge. They are fewer than the rows where a name stands for a group.
+    /// Names at the edge. There are fewer of them than rows where a name is that of a group.
     pub labels: Vec<Label>,
 }
 
@@ -273,7 +273,7 @@ pub struct Point {
 pub struct Mark {
     /// Its value on the horizontal axis.
     pub x: f64,
-    /// What it stands for; empty where the axis says it.
+    /// Its meaning; empty where the axis states it.
     pub text: String,
 }
 

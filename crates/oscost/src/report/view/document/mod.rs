@@ -51,7 +51,7 @@ impl View {
 /// A part of a report, with a name to jump to.
 #[derive(Default)]
 pub struct Section {
-    /// Its anchor: a constant of ours.
+    /// Its anchor, a constant.
     pub id: String,
     /// Its title.
     pub title: String,
@@ -139,7 +139,7 @@ pub struct PlotLine {
 /// Ratios with their intervals, a line each, on a logarithmic scale around 1.
 #[derive(Clone, Debug)]
 pub struct ForestPlot {
-    /// Its anchor: a constant of ours.
+    /// Its anchor, a constant.
     pub id: String,
     /// What it shows.
     pub caption: String,
@@ -224,7 +224,7 @@ pub enum Layout {
 /// A table. The first column names its rows.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Its anchor: a constant of ours.
+    /// Its anchor, a constant.
     pub id: String,
     /// What it shows; empty where its place says it.
     pub caption: String,
@@ -330,7 +330,7 @@ pub struct Cell {
     pub parts: Vec<String>,
     /// As it is sorted and copied, where that differs.
     pub value: Option<String>,
-    /// A style of ours, or nothing.
+    /// Its style, a constant; empty for none.
     pub style: &'static str,
     /// The case that it names, where it names one: a medium may leave out what rows share.
     pub case: Option<CaseName>,
@@ -398,7 +398,7 @@ impl Cell {
 
     /// A number, as it is read and to its last digit.
     pub fn number(text: impl Into<String>, value: Option<f64>) -> Self {
-        // What is not known is empty, and never 0.
+        // An unknown value is empty, and never 0.
         let value = Some(value.map(|value| value.to_string()).unwrap_or_default());
         Self { text: text.into(), value, ..Self::default() }
     }
@@ -419,7 +419,7 @@ impl Cell {
         Self { case: Some(name), ..Self::text(&row.case) }
     }
 
-    /// The same, in a style of ours.
+    /// The same cell with a style.
     pub fn styled(self, style: &'static str) -> Self {
         Self { style, ..self }
     }

@@ -1,11 +1,11 @@
-//! Figures of successive runs, as plain data: where they changed, and what was updated meanwhile.
+//! Figures of successive runs, as plain data, with their level changes and software updates.
 
 use oscost_model::unit::Unit;
 
 /// Figures of successive runs.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// Its anchor: a constant of ours.
+    /// Its anchor, a constant.
     pub id: String,
     /// What it shows.
     pub caption: String,

@@ -1,5 +1,4 @@
-//! Tables for other programs: which columns they have, what stands in them, and how they are
-//! written.
+//! Tables for other programs: their columns and values.
 //!
 //! There are two: `rows`, a line for each figure of a run, and `comparisons`, a line for each pair
 //! of figures that was compared. Each column is defined once, in `rows` or `comparisons`; CSV,

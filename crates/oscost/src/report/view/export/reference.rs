@@ -1,4 +1,4 @@
-//! The columns as they stand in docs/reference/EXPORTS.md.
+//! The columns as docs/reference/EXPORTS.md lists them.
 
 use crate::report::view::export::sheet::Column;
 use crate::report::view::export::{comparisons, rows};

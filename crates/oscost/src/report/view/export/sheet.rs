@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use oscost_model::record::{Comparison, Conditions, Estimate, Machine, Record, Row};
 use oscost_model::unit::{Better, Unit};
 
-/// What a cell of a column holds, if it is known.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// UTF-8.
@@ -30,10 +30,10 @@ impl Kind {
     }
 }
 
-/// What stands in a cell.
+/// The value of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing: nobody knows, or it has no meaning there.
+    /// Unknown, or not applicable.
     Unknown,
     /// Text.
     Text(Cow<'a, str>),
@@ -65,7 +65,7 @@ impl From<String> for Value<'_> {
 
 impl From<f64> for Value<'_> {
     fn from(number: f64) -> Self {
-        // As in the record: what is not finite is not known.
+        // As in the record: a value that is not finite is unknown.
         if number.is_finite() { Value::Float(number) } else { Value::Unknown }
     }
 }
@@ -100,9 +100,9 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
 pub struct Column {
     /// Its name, with the unit where that is the same in every line.
     pub name: &'static str,
-    /// What its cells hold.
+    /// The type of its values.
     pub kind: Kind,
-    /// What they mean, to follow "is" or stand alone.
+    /// The meaning of its values, as a phrase that can follow "is".
     pub means: &'static str,
     /// When a cell is empty; `None` where it never is.
     pub unknown: Option<&'static str>,
@@ -131,7 +131,7 @@ impl<'a> Side<'a> {
     /// All figures of a row, its own first.
     pub(super) fn all(runs: &'a [Record], row: &'a Row) -> impl Iterator<Item = Self> {
         let own = Self::primary(runs, row);
-        // The metric that is the row's own figure stands there already.
+        // The primary metric is the row's own figure, which is already in the list.
         let further =
             row.metrics.iter().filter(|(name, _)| row.primary_metric.as_ref() != Some(name));
         let further = further.map(move |(metric, it)| Self {
@@ -234,7 +234,7 @@ impl<'a> Line<'a> {
         self.against.as_ref().map(|against| read(against.it)).into()
     }
 
-    /// Something of what is said of the figure.
+    /// A value of the figure's estimate.
     pub(super) fn estimate<T: Into<Value<'a>>>(
         &self,
         read: impl Fn(&'a Estimate) -> T,

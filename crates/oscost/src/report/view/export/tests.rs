@@ -1,4 +1,4 @@
-//! Columns, and what stands in them.
+//! Columns and their values.
 
 use std::collections::BTreeSet;
 
@@ -93,7 +93,7 @@ fn a_row_has_a_line_for_each_of_its_figures_and_its_own_comes_first() {
     let own = row.metrics.keys().next().unwrap().clone();
     record.results[0].primary_metric = Some(own.clone());
     let figures: Vec<&str> = Side::all(&[], &record.results[0]).map(|it| it.metric).collect();
-    assert!(!figures.contains(&own.as_str()), "its own figure stands there twice: {figures:?}");
+    assert!(!figures.contains(&own.as_str()), "its own figure is listed twice: {figures:?}");
 }
 
 #[test]

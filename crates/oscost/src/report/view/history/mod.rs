@@ -1,4 +1,4 @@
-//! How figures developed from run to run: series with their changes, and what was updated meanwhile.
+//! Figures from run to run: series with their level changes and the software updates between runs.
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ pub fn list(catalog: &Catalog, selected: &[&Definition]) -> View {
     View::of(families.collect())
 }
 
-/// Everything that is said of a benchmark.
+/// The complete explanation of a benchmark.
 pub fn explanation(definition: &Definition) -> Vec<Section> {
     let text = |text: &str| (!text.is_empty()).then(|| Block::Text(text.to_owned()));
     let is_program = definition.family() == FAMILY;

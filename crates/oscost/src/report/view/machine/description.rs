@@ -1,10 +1,10 @@
-//! What is known of a machine.
+//! The description of a machine.
 
 use oscost_model::clock::{Calibration, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::protocol::{CpuProbe, WorkerBuild};
 
-/// All that is known of a machine.
+/// The description of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Description<'a> {
     /// Its facts.

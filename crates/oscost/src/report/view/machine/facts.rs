@@ -17,7 +17,7 @@ pub(super) fn hidden(name: &str, why: &str) -> Fact {
     Fact::new(name, format!("not visible: {}", why.replace(char::is_control, "")))
 }
 
-/// Why a fact is not known: what its source says, or `otherwise` where it can be read.
+/// Why a fact is unknown: the error of its source, or `otherwise` if the source was read.
 pub(super) fn why(facts: &Facts, source: &str, otherwise: &str) -> String {
     match facts.unread.get(source) {
         Some(why) => format!("{source} {why}"),

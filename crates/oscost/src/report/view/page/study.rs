@@ -95,7 +95,7 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
     let unit = table.table.unit;
     let mut rows = Vec::new();
     for row in &table.rows {
-        // Rows of another unit have no place on this scale.
+        // Rows of another unit cannot be drawn on this scale.
         let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
         let then = cell.published.and_then(PublishedFigure::single).filter(|it| is_usable(*it));
         let own = cell.estimate.filter(|own| is_usable(own.value));

@@ -17,13 +17,13 @@ use crate::report::view::document::{
 
 /// More curves than these are given as their number.
 const MAX_NAMED: usize = 3;
-/// More groups than these are drawn only on request: the tables are a screen each already.
+/// More groups than these are drawn only on request: each table already fills a screen.
 const MAX_DRAWN: usize = 2;
-/// What is drawn spans two decades: of less, a table shows as much.
+/// The minimum ratio of the ends of a drawn curve: a table shows a shorter one as well.
 const MIN_DRAWN_SPAN: u64 = 100;
-/// Of up to so many curves every pair is compared; of more, each with the cheapest.
+/// Up to this number of curves every pair is compared; with more, each with the cheapest.
 const MAX_CURVES_FOR_ALL_PAIRS: usize = 3;
-/// More sentences about pairs than these are in the record alone.
+/// More sentences about pairs than these are only in the record.
 const MAX_PAIRS: usize = 12;
 /// More pairs that cannot be distinguished are given as their number.
 const MAX_UNDISTINGUISHED: usize = 6;
@@ -66,7 +66,7 @@ fn at(target: &str, peer: Option<&str>) -> String {
     peer.map_or(plain(target), |peer| plain(&format!("{target} to {peer}")))
 }
 
-/// The curves as tables and pictures; nothing where no rows make a curve.
+/// The curves as tables and plots; `None` if no rows form a curve.
 pub(in crate::report::view) fn section(record: &Record, plots: Plots) -> Option<Section> {
     let rows: BTreeMap<CaseOfPeer<'_>, &Row> =
         record.results.iter().map(|row| (case_of(row), row)).collect();
@@ -115,7 +115,7 @@ pub(in crate::report::view) struct CurveGroup<'a> {
     /// Comparisons of pairs of them.
     pairs: Vec<&'a Crossing>,
     /// The axes in which they differ, and `at` where the target does.
-    apart: Vec<String>,
+    differing_axes: Vec<String>,
     /// Their title.
     pub(in crate::report::view) title: String,
 }
@@ -128,15 +128,15 @@ impl<'a> CurveGroup<'a> {
                 axes.push(axis);
             }
         }
-        let agreed = |axis: &str| {
+        let is_shared = |axis: &str| {
             curves.iter().all(|curve| curve.point.get(axis) == curves[0].point.get(axis))
         };
-        let (shared, apart): (Vec<&str>, Vec<&str>) =
-            axes.into_iter().partition(|axis| agreed(axis));
-        let mut apart: Vec<String> = apart.into_iter().map(str::to_owned).collect();
+        let (shared, differing): (Vec<&str>, Vec<&str>) =
+            axes.into_iter().partition(|axis| is_shared(axis));
+        let mut differing_axes: Vec<String> = differing.into_iter().map(str::to_owned).collect();
         let target = |curve: &Curve| (curve.target.clone(), curve.peer.clone());
         if curves.iter().any(|curve| target(curve) != target(curves[0])) {
-            apart.push("at".to_owned());
+            differing_axes.push("at".to_owned());
         }
         let shared: Vec<String> = shared
             .iter()
@@ -147,7 +147,7 @@ impl<'a> CurveGroup<'a> {
         let title = plain(&format!("{benchmark}{colon}{} by {axis}", shared.join(",")));
         let of_block = |it: &&Crossing| it.benchmark == *benchmark && it.axis == *axis;
         let pairs = crossings.iter().filter(of_block).collect();
-        Self { curves, pairs, apart, title }
+        Self { curves, pairs, differing_axes, title }
     }
 
     /// Whether one of its curves is wide enough to be drawn.
@@ -158,7 +158,7 @@ impl<'a> CurveGroup<'a> {
         })
     }
 
-    /// The curves as a picture, where they have figures to draw.
+    /// The plot of the curves, if they have figures that can be drawn.
     fn plot(&self) -> Option<LogPlot> {
         let drawn = |point: &CurvePoint| {
             let figure = point.figure.filter(|figure| *figure > 0.0 && figure.is_finite());
@@ -183,17 +183,18 @@ impl<'a> CurveGroup<'a> {
             // A default of the system.
             None => "-".to_owned(),
         };
-        self.apart.iter().map(of).collect()
+        self.differing_axes.iter().map(of).collect()
     }
 
-    /// A row for each number and a column for each curve, and below them what is known of the curves.
+    /// A row for each number and a column for each curve, with the properties of the curves below.
     fn table(&self, rows: &BTreeMap<CaseOfPeer<'_>, &Row>) -> Table {
         let columns: Vec<CurveColumn> = self
             .curves
             .iter()
             .map(|curve| CurveColumn::of(curve, self.labels(curve), rows))
             .collect();
-        let axes = self.apart.iter().map(|axis| plain(axis)).collect::<Vec<_>>().join("\n");
+        let axes =
+            self.differing_axes.iter().map(|axis| plain(axis)).collect::<Vec<_>>().join("\n");
         let titles = columns.iter().map(|column| column.labels.join("\n"));
         let titles = titles.map(|title| Column::number(&title, &title));
         let row = |name: &str, cell: &dyn Fn(&CurveColumn) -> String| {
@@ -239,21 +240,21 @@ impl<'a> CurveGroup<'a> {
 
     /// The sentences of the curves, each once, with the curves that it is about.
     pub(in crate::report::view) fn sentences(&self) -> Vec<String> {
-        let mut said: Vec<(&str, Vec<String>)> = Vec::new();
+        let mut sentences: Vec<(&str, Vec<String>)> = Vec::new();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for &curve in &self.curves {
             let capacity = curve.capacity.iter().map(|capacity| capacity.sentence.as_str());
             for words in curve.sentences.iter().map(String::as_str).chain(capacity) {
-                let at = *known.entry(words).or_insert(said.len());
-                if at == said.len() {
-                    said.push((words, Vec::new()));
+                let at = *known.entry(words).or_insert(sentences.len());
+                if at == sentences.len() {
+                    sentences.push((words, Vec::new()));
                 }
-                said[at].1.push(self.labels(curve).join(","));
+                sentences[at].1.push(self.labels(curve).join(","));
             }
         }
         // What applies to all of them comes last.
         let (all, some): (Vec<_>, Vec<_>) =
-            said.into_iter().partition(|(_, names)| names.len() == self.curves.len());
+            sentences.into_iter().partition(|(_, names)| names.len() == self.curves.len());
         let some = some.into_iter().map(|(words, names)| match names.len() {
             many if many > MAX_NAMED => format!("{many} of {}: {words}", self.curves.len()),
             _ => format!("{}: {words}", names.join(" and ")),
@@ -290,14 +291,15 @@ impl<'a> CurveGroup<'a> {
             set.iter().filter(move |it| all || !is_costly(&it.cheaper))
         });
         // Those that cannot be distinguished share one sentence.
-        let (apart, alike): (Vec<&&Crossing>, Vec<&&Crossing>) = compared.partition(|it| {
-            let more =
-                it.added_cost.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
-            it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some() || more
-        });
+        let (distinguished, undistinguished): (Vec<&&Crossing>, Vec<&&Crossing>) = compared
+            .partition(|it| {
+                let more =
+                    it.added_cost.as_ref().is_some_and(|it| it.ci95[0] > 0.0 || it.ci95[1] < 0.0);
+                it.costlier_wins_until.is_some() || it.cheaper_wins_from.is_some() || more
+            });
         let shared =
             |pair: &Crossing| self.shared(&pair.point, &pair.differing_axis, &target(pair));
-        let mut lines: Vec<String> = apart
+        let mut lines: Vec<String> = distinguished
             .into_iter()
             .map(|pair| match shared(pair) {
                 shared if shared.is_empty() => pair.sentence.clone(),
@@ -309,7 +311,7 @@ impl<'a> CurveGroup<'a> {
             lines.truncate(MAX_PAIRS);
             lines.push(format!("and of {more} more pairs: `crossings` in the record (`--json`)"));
         }
-        let names: Vec<String> = alike
+        let names: Vec<String> = undistinguished
             .iter()
             .take(MAX_UNDISTINGUISHED)
             .map(|pair| match shared(pair) {
@@ -317,7 +319,7 @@ impl<'a> CurveGroup<'a> {
                 shared => format!("{} and {} ({shared})", pair.costlier, pair.cheaper),
             })
             .collect();
-        let more = match alike.len().saturating_sub(MAX_UNDISTINGUISHED) {
+        let more = match undistinguished.len().saturating_sub(MAX_UNDISTINGUISHED) {
             0 => String::new(),
             more => format!(", and {more} more pairs"),
         };
@@ -340,7 +342,7 @@ impl<'a> CurveGroup<'a> {
             None if axis == "at" => Some(format!("at {target}")),
             None => None,
         };
-        self.apart.iter().filter_map(of).collect::<Vec<_>>().join(",")
+        self.differing_axes.iter().filter_map(of).collect::<Vec<_>>().join(",")
     }
 }
 

@@ -200,18 +200,18 @@ fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Str
         (None, Some(from)) => Some(format!("from {from} descriptors on")),
         _ => None,
     };
-    let mut known: Vec<(String, Vec<String>)> = Vec::new();
+    let mut by_start: Vec<(String, Vec<String>)> = Vec::new();
     for costly in pay {
         let Some(from) = pair(costly, against).and_then(from) else { continue };
-        match known.iter_mut().find(|it| it.0 == from) {
+        match by_start.iter_mut().find(|it| it.0 == from) {
             Some(it) => it.1.push(costly.clone()),
-            None => known.push((from, vec![costly.clone()])),
+            None => by_start.push((from, vec![costly.clone()])),
         }
     }
-    let known = known.iter().map(|(from, of)| format!("{from} for {}", joined(of)));
-    let known: Vec<String> = known.collect();
-    (!known.is_empty())
-        .then(|| format!("It matters {}: there {against} is cheaper.", joined(&known)))
+    let ranges = by_start.iter().map(|(from, of)| format!("{from} for {}", joined(of)));
+    let ranges: Vec<String> = ranges.collect();
+    (!ranges.is_empty())
+        .then(|| format!("It matters {}: there {against} is cheaper.", joined(&ranges)))
 }
 
 /// Whether poll is worse than select, as the study says.

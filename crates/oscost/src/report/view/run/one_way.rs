@@ -1,4 +1,4 @@
-//! Half a round trip beside one way, in words.
+//! Half of a round trip compared with the one-way time, in words.
 
 use oscost_model::one_way::{Equivalence, HalfRoundTrip, OneWay};
 use oscost_model::unit::Unit;

@@ -1,4 +1,4 @@
-//! Where files lay, and what the page cache held of them.
+//! The file systems of rows' files, and how much of the files was in the page cache.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use oscost_model::record::FileSummary;
 
 use crate::report::text::plain;
 
-/// What was seen of rows' files, in a line for each kind.
+/// A line for each kind of files.
 pub(in crate::report::view) fn lines<'a>(
-    seen: impl Iterator<Item = &'a FileSummary>,
+    files: impl Iterator<Item = &'a FileSummary>,
 ) -> Vec<String> {
     let mut kinds: BTreeMap<(&str, &str, bool), Vec<&FileSummary>> = BTreeMap::new();
-    for file in seen {
+    for file in files {
         kinds.entry((&file.filesystem, &file.backing, file.cold)).or_default().push(file);
     }
-    let line = |((system, behind, cold), files): (&(&str, &str, bool), &Vec<&FileSummary>)| {
-        let looks: u64 = files.iter().map(|file| file.checks).sum();
-        let held = |all: bool| {
+    let line = |((filesystem, backing, cold), files): (&(&str, &str, bool), &Vec<&FileSummary>)| {
+        let checks: u64 = files.iter().map(|file| file.checks).sum();
+        let is_cached = |all: bool| {
             files.iter().all(|file| file.cached == [if all { file.pages } else { 0 }; 2])
         };
-        let held = match () {
-            () if held(true) => "all of their pages",
-            () if held(false) => "none of their pages",
+        let cached = match () {
+            () if is_cached(true) => "all of their pages",
+            () if is_cached(false) => "none of their pages",
             () => "some of their pages (`file.cached` of the record)",
         };
         format!(
-            "{} files on {} ({behind}): {looks} times before a pass, the page cache held {held}",
+            "{} files on {} ({backing}): {checks} times before a pass, the page cache held {cached}",
             if *cold { "cold" } else { "warm" },
-            plain(system),
+            plain(filesystem),
         )
     };
     kinds.iter().map(line).collect()
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_of_files_is_a_line_that_says_what_was_cached_of_them() {
+    fn each_kind_of_files_has_a_line_that_says_how_much_was_cached() {
         let file = |cold, cached| FileSummary {
             filesystem: "ext4".into(),
             backing: "disk".into(),
@@ -47,9 +47,9 @@ mod tests {
             checks: 21,
             cached,
         };
-        let seen = [file(true, [0, 0]), file(true, [0, 0]), file(false, [256, 256])];
+        let files = [file(true, [0, 0]), file(true, [0, 0]), file(false, [256, 256])];
         assert_eq!(
-            lines(seen.iter()),
+            lines(files.iter()),
             [
                 "warm files on ext4 (disk): 21 times before a pass, the page cache held all of \
                  their pages",

@@ -16,7 +16,7 @@ pub(in crate::report::view) fn is_program(row: &Row) -> bool {
     row.benchmark.split_once('/').is_some_and(|(family, _)| family == FAMILY)
 }
 
-/// The programs among measured rows: their table, and what else is known of each.
+/// The programs among measured rows: their table, and further figures of each.
 pub(in crate::report::view) fn blocks(measured: &[&Row]) -> Vec<Block> {
     let rows: Vec<&Row> = measured.iter().copied().filter(|row| is_program(row)).collect();
     let lines = rows.iter().flat_map(|row| details(row, rows.len() <= MAX_DETAILED));
@@ -58,7 +58,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     ]
 }
 
-/// What else is known of a program: its trials, and figures that are in no column.
+/// Further figures of a program: its trials, and figures that are in no column.
 fn details(row: &Row, detailed: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let name = row.case.split_once('/').map_or(row.case.as_str(), |(_, name)| name);

@@ -51,7 +51,7 @@ pub(in crate::report::view) fn spread_pct(row: &Row) -> Option<f64> {
     (size != 0.0).then_some(100.0 * estimate.sd? / size)
 }
 
-/// The floor of a row, where it is known.
+/// The floor of a row, if it is known.
 pub(in crate::report::view) fn floor(row: &Row) -> Option<String> {
     let value = row.floor.as_ref()?.value?;
     Some(match row.unit {

@@ -59,9 +59,9 @@ fn table(steps: &[WaitSteps], several: bool) -> Table {
         .collect();
     let cell = |column: &Column, steps: &WaitSteps| (column.of)(steps).map_or("-".into(), slope);
     let between = steps[0].between;
-    let alike = steps.iter().all(|steps| steps.between == between);
+    let has_one_range = steps.iter().all(|steps| steps.between == between);
     let range = |[first, last]: [u64; 2]| format!("between {first} and {last} of them");
-    let all = if alike { format!(", {}", range(between)) } else { String::new() };
+    let all = if has_one_range { format!(", {}", range(between)) } else { String::new() };
     let at = if several { format!(" at {}", plain(target)) } else { String::new() };
     let names = document::Column::text(" method");
     let titles = shown.iter().map(|it| document::Column::number(it.title, it.title));
@@ -78,7 +78,7 @@ fn table(steps: &[WaitSteps], several: bool) -> Table {
     if steps.iter().any(|steps| shown.iter().any(|it| cell(it, steps).starts_with('<'))) {
         notes.push("<: cannot be distinguished from zero, and is less than this".to_owned());
     }
-    if !alike {
+    if !has_one_range {
         let each = steps.iter();
         let each = each.map(|it| format!("{} {}", plain(&it.method), range(it.between)));
         notes.push(each.collect::<Vec<_>>().join(", "));
@@ -93,8 +93,8 @@ fn table(steps: &[WaitSteps], several: bool) -> Table {
 }
 
 /// A slope with half of its interval; what may be zero as a bound.
-fn slope(known: &BoundedValue) -> String {
-    let BoundedValue { value, ci95: [low, high] } = *known;
+fn slope(slope: &BoundedValue) -> String {
+    let BoundedValue { value, ci95: [low, high] } = *slope;
     if low <= 0.0 && 0.0 <= high {
         let bound = high.max(-low);
         return format!("<{bound:.*}", decimals(bound, bound));
@@ -106,10 +106,10 @@ fn slope(known: &BoundedValue) -> String {
 
 /// Decimals that give a value three digits, and its half-width at least one that counts.
 fn decimals(value: f64, half: f64) -> usize {
-    let digits = |number: f64, wanted: i32| {
+    let digits = |number: f64, digits: i32| {
         let before = number.abs().log10().floor();
         // Zero has no digits to show.
-        if before.is_finite() { (wanted - 1 - before as i32).clamp(0, 6) as usize } else { 0 }
+        if before.is_finite() { (digits - 1 - before as i32).clamp(0, 6) as usize } else { 0 }
     };
     digits(value, 3).min(2).max(digits(half, 1))
 }

@@ -20,10 +20,11 @@ pub(super) fn curves(table: &SingleTargetTable<'_>, rates: ClockRates, plots: Pl
             continue;
         }
         axes.push(axis);
-        let alike: Vec<&Series> = table.table.series.iter().filter(|it| it.axis == *axis).collect();
-        blocks.push(Block::Table(points(table, axis, &alike)));
+        let of_axis: Vec<&Series> =
+            table.table.series.iter().filter(|it| it.axis == *axis).collect();
+        blocks.push(Block::Table(points(table, axis, &of_axis)));
         if plots != Plots::None {
-            blocks.extend(plot(table, axis, &alike, rates).map(Block::LogPlot));
+            blocks.extend(plot(table, axis, &of_axis, rates).map(Block::LogPlot));
         }
     }
     blocks

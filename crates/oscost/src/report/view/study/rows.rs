@@ -36,7 +36,7 @@ pub(super) fn estimate_text(estimate: IntervalEstimate) -> EstimateText {
     }
 }
 
-/// The texts of a column of a row; `-` for what is not known.
+/// The texts of a column of a row; `-` for an unknown value.
 pub(in crate::report::view) struct ColumnText {
     /// The column's name and unit, where the table does not say them.
     pub(in crate::report::view) column: String,

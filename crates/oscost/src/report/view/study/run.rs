@@ -50,7 +50,7 @@ pub(in crate::report::view) fn heading(comparison: &SingleTargetComparison<'_>) 
         (None, Some(here)) => {
             format!("cycles here are of a core of {here:.2} GHz, by a chain of multiplications")
         }
-        (_, None) => "the frequency of the core is not known here: there are no cycles".to_owned(),
+        (_, None) => "the frequency of the core is unknown here: there are no cycles".to_owned(),
     };
     let mut lines = heading_lines(study, None);
     lines.push(plain(&cycles));
