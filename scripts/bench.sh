@@ -6,3 +6,4 @@ cargo bench --locked --target "$(rustc -vV | sed -n 's/^host: //p')" -p oscost-w
 cargo bench --locked -p oscost --bench bars
 cargo bench --locked -p oscost --bench peers
 cargo bench --locked -p oscost --bench peers -- spread
+cargo bench --locked -p oscost --bench peers -- studies

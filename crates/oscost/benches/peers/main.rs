@@ -7,13 +7,17 @@
 //! Bar: the interval of the ratio, ours over the peer's, holds a value at or below 1.03, or at or
 //! below 1 where bytes a second are compared (shown in nanoseconds a byte). With
 //! words, only the ops whose cases contain one of them; with the word `spread`, how much figures
-//! move from run to run (`run_spread.rs`).
+//! move from run to run (`run_spread.rs`); with the word `studies`, whether figures by the studies'
+//! methods agree with programs that do what the studies say (`study_comparison.rs`).
 
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
 mod acts;
 mod peer_programs;
 mod run_spread;
+mod study_comparison;
+mod study_programs;
+mod study_rows;
 mod tools;
 mod worker_session;
 
@@ -39,7 +43,11 @@ const PROCESSES: usize = 3;
 
 fn main() -> ExitCode {
     let only: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let holds = if only == ["spread"] { compare_spreads() } else { compare(&only) };
+    let holds = match only.split_first() {
+        Some((word, [])) if word == "spread" => compare_spreads(),
+        Some((word, studies)) if word == "studies" => compare_studies(studies),
+        _ => compare(&only),
+    };
     match holds {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -59,6 +67,17 @@ fn compare_spreads() -> anyhow::Result<bool> {
     // Runs of `oscost` follow, each with its own session.
     drop(worker);
     run_spread::compare(&peers)
+}
+
+/// Compares the studies whose names contain one of these words; returns whether the bar holds.
+fn compare_studies(words: &[String]) -> anyhow::Result<bool> {
+    let program = WorkerBinary::find()?;
+    let interrupt = Interrupt::listen()?;
+    let worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
+    let (cpu, other_cpu) = (worker.cpu, worker.other_cpu);
+    // Runs of `oscost` follow, each with its own session.
+    drop(worker);
+    study_comparison::compare(words, cpu, other_cpu)
 }
 
 /// Compares every act with every peer, or those whose names contain one of these words; returns
