@@ -110,9 +110,12 @@ fn compare_study(
     cpus: Cpus,
 ) -> anyhow::Result<Tally> {
     let figures = || -> Vec<anyhow::Result<PrintedFigure>> {
-        let figure =
+        let perform =
             |it: &Comparison| programs.figure(study.program, &it.act, cpus.placement(&it.case)?);
-        comparisons.iter().map(figure).collect()
+        // Round by round, so that a disturbance does not meet all performances of one act.
+        let rounds: Vec<Vec<_>> =
+            (0..PERFORMANCES).map(|_| comparisons.iter().map(perform).collect()).collect();
+        in_columns(rounds).into_iter().map(median_figure).collect()
     };
     let before = figures();
     let record = measure(study, comparisons, cpus)?;
