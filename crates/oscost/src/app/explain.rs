@@ -207,14 +207,14 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<LastFigur
         }
         let Ok(StoredRun::Journal(entries)) = store.load(&listing.id) else { continue };
         if is_relevant(&entries, cases, at, facts) {
-            take_figures(&entries, cases, Place { at, facts }, &mut found);
+            take_figures(&entries, cases, Subject { at, facts }, &mut found);
         }
     }
     found
 }
 
-/// The target and the machine whose figures are looked for.
-struct Place<'a> {
+/// The target and the machine of the figures to find.
+struct Subject<'a> {
     at: &'a str,
     facts: &'a Facts,
 }
@@ -238,7 +238,7 @@ fn is_relevant(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) -> bo
 fn take_figures(
     entries: &[Entry],
     cases: &[Case],
-    Place { at, facts }: Place<'_>,
+    Subject { at, facts }: Subject<'_>,
     found: &mut [Option<LastFigure>],
 ) {
     let Some(record) = Assembler::read(entries).record(false) else { return };

@@ -23,7 +23,7 @@ pub struct Outcome {
     pub probe: Option<CpuProbe>,
     /// The clock, calibrated there.
     pub calibration: Option<Calibration>,
-    /// The process that is measuring there, if one is: nothing was timed beside it.
+    /// The process that is measuring there, if any: then nothing is timed here.
     pub measuring: Option<String>,
 }
 

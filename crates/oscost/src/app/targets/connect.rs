@@ -157,8 +157,8 @@ fn claim_remote(
     }
 }
 
-fn busy(process: &str, place: impl fmt::Display) -> anyhow::Error {
-    anyhow::anyhow!("cannot measure: {process} is measuring {place}")
+fn busy(process: &str, target: impl fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("cannot measure: {process} is measuring {target}")
 }
 
 /// The process that has the machine, as shown to users.
