@@ -9,6 +9,8 @@
 //! What may it not know? How anything was measured, and how it looks: a record comes in, and rows
 //! and verdicts go out. Whether a case exists is a question for the catalog.
 
+pub mod across;
+pub mod acts;
 pub mod bound;
 mod built_in;
 pub mod claim;
@@ -16,6 +18,7 @@ pub mod condition;
 pub mod equal_added;
 pub mod formula;
 pub mod judgement;
+pub mod lesson;
 pub mod parser;
 pub mod prediction;
 pub mod published;
@@ -24,6 +27,7 @@ pub mod quantity;
 mod rounds;
 pub mod single_target;
 pub mod study;
+pub mod system;
 #[cfg(test)]
 mod test_record;
 pub mod two_targets;

@@ -9,6 +9,7 @@ mod method;
 mod quantities;
 mod raw;
 mod reader;
+mod systems;
 mod table;
 
 pub use oscost_model::untrusted::ParseError;
@@ -52,11 +53,14 @@ impl Reader<'_> {
         let authors = raw.authors.iter().map(|it| self.text_line(it, "an author", MAX_TEXT_CHARS));
         let columns = self.columns(&raw.columns)?;
         let protocol = self.protocol(&raw.protocol, columns.is_some())?;
-        let tables: Vec<Table> = raw
+        let mut tables: Vec<Table> = raw
             .tables
             .iter()
             .map(|it| self.table(it, &protocol, columns.is_some()))
             .collect::<Result<_, _>>()?;
+        let systems = self.systems(raw)?;
+        self.add_systems(raw, &systems, &mut tables)?;
+        self.add_acts(raw, &mut tables)?;
         let rows: Vec<_> = tables.iter().flat_map(|table| &table.rows).collect();
         self.bounded("rows", &rows, 1, MAX_ROWS)?;
         let conditions = raw.conditions.iter().map(|it| self.condition(it));
@@ -70,7 +74,11 @@ impl Reader<'_> {
             year: raw.year,
             source: self.text_line(&raw.source, "the source", MAX_TEXT_CHARS)?,
             measured_on: self.text_line(&raw.measured_on, "the machine", MAX_TEXT_CHARS)?,
-            clock_rates: self.clock_rates(raw.core_ghz.as_ref())?,
+            clock_rates: match systems.reference() {
+                Some(system) => system.clock_rates,
+                None => self.clock_rates(raw.core_ghz.as_ref())?,
+            },
+            systems,
             expected_duration: duration,
             protocol,
             columns,

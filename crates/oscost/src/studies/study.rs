@@ -4,10 +4,12 @@ use oscost_model::record::{Estimate, Row};
 use oscost_model::study_method::StudyMethod;
 use oscost_model::unit::Unit;
 
+use super::acts::Act;
 use super::claim::Claim;
 use super::condition::Condition;
 use super::formula::Formula;
 use super::published::PublishedFigure;
+use super::system::{SystemFigure, Systems, TableSystems};
 use super::unit::{ClockRates, TableUnit};
 
 /// The reason in the record for a row that needs a second machine.
@@ -30,6 +32,8 @@ pub struct Study {
     pub measured_on: String,
     /// The clock rates of that machine, if they are stated.
     pub clock_rates: ClockRates,
+    /// The systems that it measured side by side; none if it measured one machine.
+    pub systems: Systems,
     /// The time that it takes to measure it again.
     pub expected_duration: Option<ExpectedDuration>,
     /// How its figures were obtained.
@@ -92,6 +96,8 @@ pub struct Table {
     pub rows: Vec<TableRow>,
     /// Its curves.
     pub series: Vec<Series>,
+    /// The systems of which its rows have figures.
+    pub systems: Option<TableSystems>,
     /// Notes on all of its rows.
     pub notes: Vec<Note>,
 }
@@ -159,6 +165,10 @@ pub struct TableRow {
     pub line: usize,
     /// The published figures, one for each column.
     pub published: Vec<Option<PublishedFigure>>,
+    /// The published figures of the table's systems, in their order; none if it has no systems.
+    pub by_system: Vec<Option<SystemFigure>>,
+    /// The act that it measures, which other studies measured as well.
+    pub same_as: Option<&'static Act>,
     /// What the study had predicted.
     pub predicted: Option<PublishedPrediction>,
     /// Notes on it.

@@ -7,6 +7,8 @@ pub(super) const MAX_ROWS: usize = 200;
 pub(super) const MAX_CLAIMS: usize = 40;
 pub(super) const MAX_CONDITIONS: usize = 16;
 pub(super) const MAX_AUTHORS: usize = 12;
+/// Kernels that a study of their history compares, with some to spare.
+pub(super) const MAX_SYSTEMS: usize = 48;
 pub(super) const MAX_NOTES: usize = 4;
 /// Sentences, in characters. Names are the first column of a table of 80 columns.
 pub(super) const MAX_TEXT_CHARS: usize = 400;

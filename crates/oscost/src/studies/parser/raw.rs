@@ -17,6 +17,9 @@ pub(super) struct Study {
     pub(super) source: Spanned<String>,
     pub(super) measured_on: Spanned<String>,
     pub(super) core_ghz: Option<Spanned<f64>>,
+    #[serde(rename = "system", default)]
+    pub(super) systems: Vec<System>,
+    pub(super) reference_system: Option<Spanned<String>>,
     pub(super) duration: Option<Duration>,
     pub(super) protocol: Protocol,
     #[serde(rename = "column", default)]
@@ -27,6 +30,15 @@ pub(super) struct Study {
     pub(super) tables: Vec<Table>,
     #[serde(rename = "claim", default)]
     pub(super) claims: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct System {
+    pub(super) name: Spanned<String>,
+    pub(super) description: Spanned<String>,
+    pub(super) year: Option<u16>,
+    pub(super) core_ghz: Option<Spanned<f64>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -138,6 +150,8 @@ pub(super) struct Table {
     pub(super) name: Spanned<String>,
     pub(super) title: Spanned<String>,
     pub(super) unit: RawUnit,
+    pub(super) systems: Option<Spanned<Vec<String>>>,
+    pub(super) systems_unit: Option<RawUnit>,
     #[serde(rename = "column", default)]
     pub(super) figures: Vec<Figure>,
     #[serde(rename = "row", default)]
@@ -217,6 +231,8 @@ pub(super) struct Row {
     pub(super) statistic: Option<Spanned<RawStatistic>>,
     pub(super) overhead: Option<RawOverhead>,
     pub(super) published: Option<Spanned<Vec<String>>>,
+    pub(super) by_system: Option<Spanned<Vec<String>>>,
+    pub(super) same_as: Option<Spanned<String>>,
     pub(super) predicted: Option<RawPrediction>,
     #[serde(rename = "note", default)]
     pub(super) notes: Vec<Note>,
@@ -245,7 +261,15 @@ pub(super) struct Series {
     pub(super) statistic: Option<Spanned<RawStatistic>>,
     pub(super) overhead: Option<RawOverhead>,
     pub(super) published: Option<Spanned<Vec<String>>>,
+    pub(super) same_as: Option<SeriesAct>,
     pub(super) statement: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct SeriesAct {
+    pub(super) act: Spanned<String>,
+    pub(super) at: Spanned<u64>,
 }
 
 #[derive(Deserialize)]

@@ -75,6 +75,7 @@ impl Reader<'_> {
             figures,
             rows,
             series,
+            systems: None,
             notes: self.notes(&raw.name, &raw.notes)?,
         })
     }
@@ -174,6 +175,8 @@ impl Reader<'_> {
                 .filter(|_| !is_program(&subject)),
             line: self.line(at.span().start),
             published: self.published(raw.published.as_ref(), context)?,
+            by_system: Vec::new(),
+            same_as: None,
             predicted: raw.predicted.as_ref().map(|it| self.predicted(it)).transpose()?,
             notes: self.notes(&raw.name, &raw.notes)?,
             subject,
@@ -299,6 +302,8 @@ impl Reader<'_> {
                 study_method,
                 line: self.line(raw.case.span().start),
                 published,
+                by_system: Vec::new(),
+                same_as: None,
                 predicted: None,
                 notes: Vec::new(),
             });

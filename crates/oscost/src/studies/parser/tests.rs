@@ -5,6 +5,9 @@ use crate::studies::claim::Criterion;
 use crate::studies::study::NoteCondition;
 
 use super::*;
+use crate::studies::study::TableRow;
+
+mod systems;
 
 const SMALL: &str = r#"
 id = "small"
