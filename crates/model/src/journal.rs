@@ -246,8 +246,13 @@ pub enum Phase {
     Round(u32),
     /// A reference case after the last round.
     After,
-    /// An experiment by the row's study method, by its number; not a repetition of the row.
-    StudyMethod(u32),
+    /// Ops by the row's study method; not a repetition of the row.
+    StudyMethod {
+        /// The round.
+        round: u32,
+        /// The experiment that they belong to: a short one may have parts in several rounds.
+        experiment: u32,
+    },
 }
 
 /// The result of a worker.

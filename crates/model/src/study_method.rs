@@ -67,11 +67,38 @@ pub struct StudyMethodFigure {
     pub iterations: u64,
     /// The number of experiments here.
     pub experiments: u32,
-    /// The statistic; null if it could not be measured, see `reason`.
+    /// Ops made in all, where the study made `method.iterations` times `method.experiments`.
+    #[serde(default)]
+    pub ops: u64,
+    /// The statistic over all ops of all rounds; null if it could not be measured, see `reason`.
     pub value: Option<f64>,
     /// The standard deviation between experiments; null for other statistics, and for one
     /// experiment.
     pub deviation: Option<f64>,
+    /// The rounds over which the ops were spread, each with the statistic over its own ops; empty
+    /// without a value.
+    #[serde(default)]
+    pub rounds: Vec<StudyMethodRound>,
+    /// How far `value` lies from the median of the rounds' values, in per cent of that median: how
+    /// much the statistic still moves with the number of ops. Null with less than two rounds, and
+    /// with a median of 0.
+    #[serde(default)]
+    pub distance_from_rounds_pct: Option<f64>,
     /// Why there is no value.
     pub reason: Option<String>,
+}
+
+/// The part of a study method that was done in one round, in new workers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StudyMethodRound {
+    /// Its number, from 0. The rounds of all rows of a run are the same.
+    pub round: u32,
+    /// The ops made in it.
+    pub ops: u64,
+    /// The statistic over these ops.
+    pub value: f64,
+    /// The standard deviation between the experiments of the round; null for other statistics, and
+    /// for one experiment.
+    pub deviation: Option<f64>,
 }

@@ -250,9 +250,9 @@ impl Assembler {
 fn apply_to_row(state: &mut RowState, entry: &Entry) {
     match entry {
         Entry::Piloted { plan, .. } => state.plan = Some(plan.clone()),
-        Entry::Worker { phase: Phase::StudyMethod(experiment), outcome, .. } => {
-            let (number, outcome) = (*experiment, outcome.clone());
-            state.experiments.push(ExperimentEntry { number, outcome });
+        Entry::Worker { phase: Phase::StudyMethod { round, experiment }, outcome, .. } => {
+            let (round, number, outcome) = (*round, *experiment, outcome.clone());
+            state.experiments.push(ExperimentEntry { round, number, outcome });
         }
         Entry::Worker { phase, at_s, set, outcome, .. } => {
             let outcome = outcome.clone();

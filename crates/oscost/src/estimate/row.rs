@@ -192,7 +192,7 @@ fn repetition(worker: &EvaluatedWorker<'_>, with_samples: bool, sleeps: bool) ->
     let entry = worker.entry;
     let round = match entry.phase {
         Phase::Round(round) | Phase::Rehearsal(round) => round,
-        Phase::Before | Phase::After | Phase::StudyMethod(_) => 0,
+        Phase::Before | Phase::After | Phase::StudyMethod { .. } => 0,
     };
     let (samples, lost): (&[Sample], _) = match &entry.outcome {
         WorkerOutcome::Sampled { samples, .. } => (samples, None),

@@ -40,9 +40,10 @@ pub(super) struct RowEnd {
     pub(super) reason: Option<String>,
 }
 
-/// An experiment with a study's method, and its outcome.
+/// An experiment with a study's method, or its part of a round, and its outcome.
 #[derive(Clone, Debug)]
 pub(super) struct ExperimentEntry {
+    pub(super) round: u32,
     pub(super) number: u32,
     pub(super) outcome: WorkerOutcome,
 }

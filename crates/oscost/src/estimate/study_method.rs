@@ -1,19 +1,39 @@
 //! The figure of a row by the method of the study that measured it: its statistic, its treatment of
 //! the clock, and nothing rejected (docs/explanation/METHOD.md, section 14).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::clock::Calibration;
 use oscost_model::journal::WorkerOutcome;
 use oscost_model::study_method::{
-    ClockCost, Statistic, StudyMethod, StudyMethodFigure, TimingScope,
+    ClockCost, Statistic, StudyMethod, StudyMethodFigure, StudyMethodRound, TimingScope,
 };
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample};
 
 use super::row_state::{ExperimentEntry, GivenUp, RowState};
 use super::worker::in_unit;
-use oscost_stats::moments;
+use oscost_stats::{moments, order};
+
+/// The samples of an experiment in one round.
+#[derive(Clone, Debug)]
+struct ExperimentPart {
+    round: u32,
+    samples: Vec<Sample>,
+}
+
+/// The samples of an experiment, in the rounds over which it was spread.
+#[derive(Clone, Debug, Default)]
+struct Experiment {
+    parts: Vec<ExperimentPart>,
+}
+
+/// The statistic of a study over some experiments.
+#[derive(Clone, Copy, Debug)]
+struct StatisticValue {
+    value: f64,
+    deviation: Option<f64>,
+}
 
 /// Reads the samples of experiments.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +61,18 @@ pub(super) fn study_method_figure(
         method: study_method,
         iterations: 0,
         experiments: 0,
+        ops: 0,
         value: None,
         deviation: None,
+        rounds: Vec::new(),
+        distance_from_rounds_pct: None,
         reason: Some(reason),
     };
     Some(figure.unwrap_or_else(without_value))
 }
 
 /// The samples of each experiment, or why there are none.
-fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
+fn samples_of(state: &RowState) -> Result<Vec<Experiment>, String> {
     if state.planned.workload.is_some() {
         return Err("a program is run as a whole: its trials are the figures of a study".to_owned());
     }
@@ -59,13 +82,14 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     if state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::T) {
         return Err("a rate is a slope over sizes: no op is timed alone".to_owned());
     }
-    let mut found: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
+    let mut found: BTreeMap<u32, Experiment> = BTreeMap::new();
     let mut lost = None;
-    for ExperimentEntry { number, outcome } in &state.experiments {
+    for ExperimentEntry { round, number, outcome } in &state.experiments {
         // A lost experiment may have been repeated: only the last outcome counts.
         lost = match outcome {
             WorkerOutcome::Sampled { samples, .. } => {
-                found.entry(*number).or_default().extend(samples);
+                let part = ExperimentPart { round: *round, samples: samples.clone() };
+                found.entry(*number).or_default().parts.push(part);
                 None
             }
             WorkerOutcome::Lost { reason, .. } => Some(reason.clone()),
@@ -75,7 +99,10 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     if let Some(reason) = lost {
         return Err(reason);
     }
-    found.retain(|_, samples| samples.iter().any(|sample| sample.n > 0));
+    for experiment in found.values_mut() {
+        experiment.parts.retain(|part| op_count(&part.samples) > 0);
+    }
+    found.retain(|_, experiment| !experiment.parts.is_empty());
     match found.is_empty() {
         true if state.experiments.is_empty() => Err("the run ended before it".to_owned()),
         true => Err("no op was completed".to_owned()),
@@ -83,12 +110,56 @@ fn samples_of(state: &RowState) -> Result<Vec<Vec<Sample>>, String> {
     }
 }
 
+/// The ops in these samples.
+fn op_count(samples: &[Sample]) -> u64 {
+    samples.iter().map(|sample| sample.n).sum()
+}
+
+impl Experiment {
+    /// Its samples in all rounds that are included.
+    fn samples(&self, is_included: impl Fn(u32) -> bool) -> Vec<Sample> {
+        let parts = self.parts.iter().filter(|part| is_included(part.round));
+        parts.flat_map(|part| &part.samples).copied().collect()
+    }
+}
+
 impl MethodReader<'_> {
-    fn figure(&self, experiments: &[Vec<Sample>]) -> Result<StudyMethodFigure, String> {
+    /// The statistic over all ops, and that of each round: an experiment is one loop however many
+    /// rounds it is spread over, and so is its part in each round.
+    fn figure(&self, experiments: &[Experiment]) -> Result<StudyMethodFigure, String> {
+        let samples_in = |is_included: &dyn Fn(u32) -> bool| -> Vec<Vec<Sample>> {
+            let samples = experiments.iter().map(|it| it.samples(is_included));
+            samples.filter(|samples| !samples.is_empty()).collect()
+        };
+        let all_rounds: BTreeSet<u32> =
+            experiments.iter().flat_map(|it| &it.parts).map(|part| part.round).collect();
+        let mut rounds = Vec::new();
+        for round in all_rounds {
+            let of_round = samples_in(&|other| other == round);
+            let StatisticValue { value, deviation } = self.statistic(&of_round)?;
+            let ops = of_round.iter().map(|samples| op_count(samples)).sum();
+            rounds.push(StudyMethodRound { round, ops, value, deviation });
+        }
+        let all = samples_in(&|_| true);
+        let StatisticValue { value, deviation } = self.statistic(&all)?;
+        Ok(StudyMethodFigure {
+            method: self.study_method,
+            iterations: all.iter().map(|samples| op_count(samples)).min().unwrap_or(0),
+            experiments: all.len() as u32,
+            ops: all.iter().map(|samples| op_count(samples)).sum(),
+            value: Some(value),
+            deviation,
+            distance_from_rounds_pct: distance_from_rounds_pct(value, &rounds),
+            rounds,
+            reason: None,
+        })
+    }
+
+    /// The statistic over experiments.
+    fn statistic(&self, experiments: &[Vec<Sample>]) -> Result<StatisticValue, String> {
         let StudyMethod { timed, statistic, .. } = self.study_method;
         let unit =
             |ns: f64| in_unit(ns, self.unit).ok_or_else(|| "its time is not above 0".to_owned());
-        let ops = |samples: &[Sample]| samples.iter().map(|sample| sample.n).sum::<u64>();
         let means: Vec<f64> = experiments.iter().map(|samples| self.mean_ns(samples)).collect();
         let (value, deviation) = match (statistic, timed) {
             (Statistic::Mean, TimingScope::Each) => {
@@ -97,9 +168,10 @@ impl MethodReader<'_> {
                 (unit(mean(&all))?, None)
             }
             (Statistic::Mean, TimingScope::Together) => {
-                let whole: f64 = experiments.iter().map(|it| ops(it) as f64).sum();
-                let parts = experiments.iter().zip(&means).map(|(it, mean)| ops(it) as f64 * mean);
-                (unit(parts.sum::<f64>() / whole)?, None)
+                let whole: f64 = experiments.iter().map(|it| op_count(it) as f64).sum();
+                let totals =
+                    experiments.iter().zip(&means).map(|(it, mean)| op_count(it) as f64 * mean);
+                (unit(totals.sum::<f64>() / whole)?, None)
             }
             (Statistic::MeanAndDeviation, _) => {
                 let means = means.iter().map(|&ns| unit(ns)).collect::<Result<Vec<_>, _>>()?;
@@ -113,14 +185,7 @@ impl MethodReader<'_> {
                 (unit(means.iter().copied().fold(f64::INFINITY, f64::min))?, None)
             }
         };
-        Ok(StudyMethodFigure {
-            method: self.study_method,
-            iterations: experiments.iter().map(|it| ops(it)).min().unwrap_or(0),
-            experiments: experiments.len() as u32,
-            value: Some(value),
-            deviation,
-            reason: None,
-        })
+        Ok(StatisticValue { value, deviation })
     }
 
     /// The time of one op in a window.
@@ -152,6 +217,15 @@ impl MethodReader<'_> {
     }
 }
 
+/// How far the statistic over all ops lies from the median of the rounds', in per cent of that
+/// median.
+fn distance_from_rounds_pct(value: f64, rounds: &[StudyMethodRound]) -> Option<f64> {
+    let mut values: Vec<f64> = rounds.iter().map(|round| round.value).collect();
+    values.sort_by(f64::total_cmp);
+    let median = order::median(&values).filter(|&median| values.len() > 1 && median != 0.0)?;
+    Some(100.0 * (value - median) / median.abs())
+}
+
 /// The mean of at least one value, since experiments without samples are dropped.
 fn mean(values: &[f64]) -> f64 {
     moments::mean(values).unwrap_or(f64::NAN)
@@ -180,13 +254,27 @@ mod tests {
         Sample { n, ticks, involuntary_switches: 1, migrated: true, ..Sample::default() }
     }
 
+    /// Experiments that were done in one round.
+    fn in_one_round(experiments: &[Vec<Sample>]) -> Vec<Experiment> {
+        experiments.iter().map(|samples| in_rounds(&[(0, samples)])).collect()
+    }
+
+    /// An experiment with parts in these rounds.
+    fn in_rounds(parts: &[(u32, &[Sample])]) -> Experiment {
+        let part = |&(round, samples): &(u32, &[Sample])| {
+            let samples = samples.to_vec();
+            ExperimentPart { round, samples }
+        };
+        Experiment { parts: parts.iter().map(part).collect() }
+    }
+
     fn value_and_deviation(
         study_method: StudyMethod,
         unit: Unit,
         experiments: &[Vec<Sample>],
     ) -> (Option<f64>, Option<f64>) {
         let figure = MethodReader { study_method, clock: &CLOCK, unit, is_returned: false }
-            .figure(experiments)
+            .figure(&in_one_round(experiments))
             .unwrap();
         assert_eq!((figure.reason, figure.method), (None, study_method));
         (figure.value, figure.deviation)
@@ -253,8 +341,66 @@ mod tests {
             unit: Unit::NsPerOp,
             is_returned: false,
         };
-        let figure = read.figure(&loops).unwrap();
+        let figure = read.figure(&in_one_round(&loops)).unwrap();
         assert_eq!((figure.iterations, figure.experiments), (100, 2));
+    }
+
+    #[test]
+    fn each_round_has_the_statistic_of_its_own_ops() {
+        let [one, other] = &shots()[..] else { panic!("two experiments") };
+        let of = |statistic| MethodReader {
+            study_method: study_method(TimingScope::Each, statistic, ClockCost::Included),
+            clock: &CLOCK,
+            unit: Unit::NsPerOp,
+            is_returned: false,
+        };
+        // The first experiment has shots in both rounds, the second one in the last only.
+        let experiments = [in_rounds(&[(0, &one[..2]), (1, &one[2..])]), in_rounds(&[(1, other)])];
+        let mean = of(Statistic::Mean).figure(&experiments).unwrap();
+        let round = |round, ops, value| StudyMethodRound { round, ops, value, deviation: None };
+        assert_eq!(mean.rounds, [round(0, 2, 100.0), round(1, 4, 2_650.0)]);
+        assert_eq!((mean.value, mean.ops, mean.iterations), (Some(1_800.0), 6, 3));
+        // The median of the rounds is 1,375 ns.
+        let distance = mean.distance_from_rounds_pct.unwrap();
+        assert!((distance - 100.0 * (1_800.0 / 1_375.0 - 1.0)).abs() < 1e-9, "{distance}");
+        let minimum = of(Statistic::Minimum).figure(&experiments).unwrap();
+        assert_eq!((minimum.value, minimum.distance_from_rounds_pct), (Some(100.0), Some(0.0)));
+        let spread = of(Statistic::MeanAndDeviation).figure(&experiments).unwrap();
+        assert_eq!((spread.rounds[0].deviation, spread.rounds[1].value), (None, 5_100.0));
+        // The experiments' means in the last round are 10,000 and 200 ns.
+        let deviation = spread.rounds[1].deviation.unwrap();
+        assert!((deviation - 9_800.0 / 2f64.sqrt()).abs() < 1e-9, "{deviation}");
+        assert_eq!(spread.value, Some(1_800.0), "the mean of the means of whole experiments");
+    }
+
+    #[test]
+    fn a_loop_spread_over_rounds_includes_the_clock_once() {
+        let experiment = in_rounds(&[(0, &[window(100, 20_000)]), (3, &[window(100, 30_000)])]);
+        let read = MethodReader {
+            study_method: study_method(TimingScope::Together, Statistic::Mean, ClockCost::Included),
+            clock: &CLOCK,
+            unit: Unit::NsPerOp,
+            is_returned: false,
+        };
+        let figure = read.figure(&[experiment]).unwrap();
+        let value = figure.value.unwrap();
+        assert!((value - (25_000.0 - 20.0) / 200.0).abs() < 1e-9, "{value}");
+        let rounds: Vec<(u32, f64)> = figure.rounds.iter().map(|it| (it.round, it.value)).collect();
+        assert_eq!(rounds, [(0, 100.0), (3, 150.0)]);
+        assert_eq!((figure.experiments, figure.iterations, figure.ops), (1, 200, 200));
+    }
+
+    #[test]
+    fn one_round_has_no_distance_from_the_others() {
+        let of = study_method(TimingScope::Each, Statistic::Mean, ClockCost::Included);
+        let read = MethodReader {
+            study_method: of,
+            clock: &CLOCK,
+            unit: Unit::NsPerOp,
+            is_returned: false,
+        };
+        let figure = read.figure(&in_one_round(&shots())).unwrap();
+        assert_eq!((figure.rounds.len(), figure.distance_from_rounds_pct), (1, None));
     }
 
     #[test]
@@ -268,7 +414,7 @@ mod tests {
             unit: Unit::BytesPerSecond,
             is_returned: false,
         };
-        assert!(read.figure(&[vec![window(100, -1)]]).is_err());
+        assert!(read.figure(&in_one_round(&[vec![window(100, -1)]])).is_err());
         let below = value_and_deviation(of, Unit::NsPerOp, &[vec![window(100, -200)]]).0;
         assert_eq!(below, Some(-1.0), "nothing is clamped");
     }
@@ -283,6 +429,6 @@ mod tests {
             unit: Unit::NsPerOp,
             is_returned: true,
         };
-        assert_eq!(read.figure(&samples).unwrap().value, Some(2.0));
+        assert_eq!(read.figure(&in_one_round(&samples)).unwrap().value, Some(2.0));
     }
 }

@@ -139,7 +139,7 @@ fn repetition(counted: &CountedTrial<'_>, workload: &Workload) -> Repetition {
     let CountedTrial { worker, trial } = counted;
     let round = match worker.phase {
         Phase::Round(round) | Phase::Rehearsal(round) => round,
-        Phase::Before | Phase::After | Phase::StudyMethod(_) => 0,
+        Phase::Before | Phase::After | Phase::StudyMethod { .. } => 0,
     };
     let metrics = trial.map(|trial| workload.metrics(trial)).unwrap_or_default();
     let primary = metrics.into_iter().find(|metric| metric.name == workload.primary);

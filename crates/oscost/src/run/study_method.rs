@@ -277,7 +277,7 @@ impl Run<'_> {
     }
 
     fn emit_experiment(&mut self, row: usize, experiment: u32, outcome: WorkerOutcome) {
-        self.emit_worker(row, Phase::StudyMethod(experiment), 0, outcome);
+        self.emit_worker(row, Phase::StudyMethod { round: 0, experiment }, 0, outcome);
     }
 }
 

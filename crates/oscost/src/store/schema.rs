@@ -107,7 +107,7 @@ const SCHEMA: &str = "
 
 /// The version of the schema, raised whenever the schema or the meaning of stored data changes.
 /// There is no migration before the first release: a store of another version is refused.
-pub(super) const VERSION: i64 = 5;
+pub(super) const VERSION: i64 = 6;
 
 /// Creates the schema in a new database, or refuses one of another version without changing it.
 pub(super) fn prepare(conn: &mut Connection) -> Result<(), Cause> {

@@ -37,16 +37,16 @@ fn a_store_of_another_version_is_refused_and_not_changed() {
     for version in [1, 3, 7] {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
         let error = Store::open(&path).unwrap_err();
-        let Cause::OtherVersion { found, known: 5 } = error.cause else { panic!("{error}") };
+        let Cause::OtherVersion { found, known: 6 } = error.cause else { panic!("{error}") };
         assert_eq!(found, version);
         let expected = format!(
-            "cannot open the store {}: it has version {version}, and this oscost reads version 5 \
+            "cannot open the store {}: it has version {version}, and this oscost reads version 6 \
              only\n  hint: delete the file, or move it away to keep it: a new one is created",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
     }
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 5).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 6).unwrap();
     assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
 }
 

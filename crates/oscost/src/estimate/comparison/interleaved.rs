@@ -423,7 +423,7 @@ fn is_control_violated(control: &PairedRows) -> bool {
 fn round_of(phase: Phase) -> Option<u32> {
     match phase {
         Phase::Round(round) => Some(round),
-        Phase::Before | Phase::Rehearsal(_) | Phase::After | Phase::StudyMethod(_) => None,
+        Phase::Before | Phase::Rehearsal(_) | Phase::After | Phase::StudyMethod { .. } => None,
     }
 }
 

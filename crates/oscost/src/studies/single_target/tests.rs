@@ -1,5 +1,7 @@
 use oscost_model::protocol::CpuProbe;
-use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
+use oscost_model::study_method::{
+    ClockCost, Statistic, StudyMethod, StudyMethodRound, TimingScope,
+};
 
 use super::*;
 use crate::studies::parser;
@@ -138,8 +140,11 @@ fn row(record: &Record, case: &str, values: &[f64], by: Option<f64>) -> Row {
         method: STUDY_METHOD,
         iterations: 10_000,
         experiments: 1,
+        ops: 10_000,
         value: Some(value),
         deviation: None,
+        rounds: vec![StudyMethodRound { round: 0, ops: 10_000, value, deviation: None }],
+        distance_from_rounds_pct: None,
         reason: None,
     });
     let calls = row.calls.as_mut().unwrap();
@@ -339,8 +344,11 @@ fn two_rows_of_one_case_may_differ_in_the_clock_s_cost() {
         method: study_method,
         iterations: 10,
         experiments: 1,
+        ops: 10,
         value: Some(100.0),
         deviation: None,
+        rounds: Vec::new(),
+        distance_from_rounds_pct: None,
         reason: None,
     };
     let without = StudyMethod { clock: ClockCost::Subtracted, ..each };
