@@ -9,6 +9,12 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("tar", include_str!("../../../../workloads/tar.toml")),
     ("sqlite", include_str!("../../../../workloads/sqlite.toml")),
     ("http", include_str!("../../../../workloads/http.toml")),
+    ("cs161", include_str!("../../../../workloads/cs161.toml")),
+    ("cs161-kept-pid", include_str!("../../../../workloads/cs161-kept-pid.toml")),
+    ("cse221", include_str!("../../../../workloads/cse221.toml")),
+    ("cse221-call", include_str!("../../../../workloads/cse221-call.toml")),
+    ("ph2000", include_str!("../../../../workloads/ph2000.toml")),
+    ("output", include_str!("../../../../workloads/output.toml")),
 ];
 
 /// The longest name of a workload, which is a column of tables.

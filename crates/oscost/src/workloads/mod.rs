@@ -18,6 +18,7 @@ mod program;
 mod quoting;
 mod requirements;
 mod spec;
+pub mod study_program;
 
 use std::sync::LazyLock;
 

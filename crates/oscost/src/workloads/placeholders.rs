@@ -9,6 +9,11 @@ use super::command::check_command;
 use super::environment::RunEnvironment;
 use super::requirements::{ProgramLocation, find_program};
 use super::spec::{Origin, Spec};
+use super::study_program::{self, StudyProgram};
+
+/// The beginning of a placeholder that stands for the path of a program of a study: only those that
+/// come with oscost are carried by it.
+const STUDY_PROGRAM: &str = "program:";
 
 /// Replaces the placeholders of a workload at a point.
 pub(super) struct Placeholders<'a> {
@@ -17,6 +22,8 @@ pub(super) struct Placeholders<'a> {
     cpus: String,
     pub(super) here: String,
     pub(super) cache: String,
+    /// The paths of the programs of studies that it uses, by name.
+    programs: BTreeMap<&'static str, String>,
     /// Whether programs are looked up outside of PATH.
     finds_programs: bool,
 }
@@ -36,7 +43,17 @@ impl<'a> Placeholders<'a> {
         let here = text(&environment.start_folder)?;
         let cache = text(&environment.cache_of(spec))?;
         let finds_programs = !environment.skip_checks;
-        Ok(Self { spec, point, cpus, here, cache, finds_programs })
+        let path = |program: &'static StudyProgram| {
+            let path = match environment.skip_checks {
+                true => Ok(format!("/programs/{}", program.name)),
+                false => program.path(),
+            };
+            let path = path.map_err(|why| format!("no file for {}: {why}", program.name))?;
+            Ok((program.name, path))
+        };
+        let programs =
+            spec.study_programs().into_iter().map(path).collect::<Result<_, String>>()?;
+        Ok(Self { spec, point, cpus, here, cache, programs, finds_programs })
     }
 
     /// The replacement of a name in braces; `None` if it is not a placeholder.
@@ -45,6 +62,9 @@ impl<'a> Placeholders<'a> {
             "cpus" => Some(self.cpus.clone()),
             "cache" => Some(self.cache.clone()),
             "here" => Some(self.here.clone()),
+            name if name.starts_with(STUDY_PROGRAM) => {
+                self.programs.get(name.strip_prefix(STUDY_PROGRAM)?).cloned()
+            }
             axis => {
                 let value = self.point.get(axis)?.to_string();
                 let axis = self.spec.axes.iter().find(|it| it.name == axis)?;
@@ -106,5 +126,26 @@ impl<'a> Placeholders<'a> {
     /// The values of variables.
     pub(super) fn variables(&self, raw: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         raw.iter().map(|(name, value)| (name.clone(), self.text(value))).collect()
+    }
+}
+
+impl Spec {
+    /// The programs of studies that its words name.
+    pub fn study_programs(&self) -> Vec<&'static StudyProgram> {
+        let mut found: Vec<&'static StudyProgram> = Vec::new();
+        if self.origin != Origin::BuiltIn {
+            return found;
+        }
+        let start = format!("{{{STUDY_PROGRAM}");
+        for word in self.words().chain(self.variables.values()) {
+            let names =
+                word.split(start.as_str()).skip(1).filter_map(|rest| rest.split('}').next());
+            for program in names.filter_map(study_program::find) {
+                if !found.iter().any(|it| it.name == program.name) {
+                    found.push(program);
+                }
+            }
+        }
+        found
     }
 }

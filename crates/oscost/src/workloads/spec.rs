@@ -185,6 +185,13 @@ impl Spec {
         }
     }
 
+    /// All words of commands in which placeholders are replaced, without those of the preparation.
+    pub(super) fn words(&self) -> impl Iterator<Item = &String> {
+        let companion = self.companion.iter().flat_map(|companion| &companion.command);
+        let others = self.before.iter().chain(&self.after).flatten();
+        self.command.iter().chain(companion).chain(others)
+    }
+
     /// The part of the id after the slash.
     pub fn name(&self) -> &str {
         self.id.split_once('/').map_or(self.id.as_str(), |(_, name)| name)

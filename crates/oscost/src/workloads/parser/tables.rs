@@ -205,12 +205,3 @@ impl Parser<'_> {
         Ok(())
     }
 }
-
-impl Spec {
-    /// All words of commands in which placeholders are replaced, without those of the preparation.
-    fn words(&self) -> impl Iterator<Item = &String> {
-        let companion = self.companion.iter().flat_map(|companion| &companion.command);
-        let others = self.before.iter().chain(&self.after).flatten();
-        self.command.iter().chain(companion).chain(others)
-    }
-}
