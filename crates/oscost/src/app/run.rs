@@ -218,6 +218,10 @@ fn plan_run(
     if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
         repeat_as_study(study, &mut rows);
     }
+    // A million calls under a tracer take some seconds, which a quick run does not have.
+    let study_counts = study.as_ref().is_some_and(Study::counts_calls_of_programs);
+    let count_calls =
+        request.programs.count_calls || study_counts && request.effort != Effort::Quick;
     let monitored = plan::has_monitor(&side.treatments);
     rows.iter_mut().for_each(|row| row.monitored = monitored);
     let budget_s = request.budget_s(&rows, study.as_ref());
@@ -241,7 +245,7 @@ fn plan_run(
         profile,
         comparison: None,
         refine: request.refines(),
-        trials: trial_budget(request.effort, request.programs.count_calls, request.budget_s),
+        trials: trial_budget(request.effort, count_calls, request.budget_s),
         skipped,
         requested_cpu: request.cpu,
         // With a peer's machine, `--peer-cpu` is a CPU there.

@@ -6,6 +6,8 @@ use super::results::records::record;
 use super::results::user_data::open_store;
 use super::selection::named_files::find_study;
 use crate::studies::{self, Study};
+use crate::workloads;
+use crate::workloads::study_program::StudyProgram;
 
 /// The studies that come with oscost.
 pub fn list() -> Vec<Study> {
@@ -15,6 +17,21 @@ pub fn list() -> Vec<Study> {
 /// The study of that name, or of that file.
 pub fn show(name: &str) -> anyhow::Result<Study> {
     find_study(name)
+}
+
+/// The programs of a study that come with oscost, in the order of its rows.
+pub fn programs(study: &Study) -> Vec<&'static StudyProgram> {
+    let mut found: Vec<&'static StudyProgram> = Vec::new();
+    let cases = study.rows().filter_map(|row| row.case());
+    let benchmarks = cases.map(|case| case.split(':').next().unwrap_or(case));
+    for spec in benchmarks.filter_map(workloads::find) {
+        for program in spec.study_programs() {
+            if !found.iter().any(|it| it.name == program.name) {
+                found.push(program);
+            }
+        }
+    }
+    found
 }
 
 /// The last run of each of these studies that was measured here, if there is one.
@@ -38,4 +55,43 @@ pub fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<Record>>> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::case::Case;
+
+    use super::*;
+
+    #[test]
+    fn the_programs_of_studies_exist_with_their_points_and_metrics() {
+        let mut seen = 0;
+        for study in list() {
+            for row in study.rows().filter(|row| row.is_program()) {
+                let case = Case::parse(row.case().unwrap()).unwrap();
+                let spec = workloads::find(&case.benchmark);
+                let spec = spec.unwrap_or_else(|| panic!("line {}: {case}", row.line));
+                for (name, value) in case.point.iter() {
+                    let axis = spec.axes.iter().find(|axis| axis.name == *name);
+                    assert!(axis.is_some_and(|axis| axis.points.contains(value)), "{case}");
+                }
+                assert!(spec.definition().is_complete(&case.point), "{case}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "{seen}");
+    }
+
+    #[test]
+    fn each_program_of_a_study_is_named_once() {
+        let named = |study: &str| {
+            let study = studies::find_built_in(study).unwrap();
+            programs(&study).iter().map(|program| program.name).collect::<Vec<_>>()
+        };
+        assert_eq!(named("cs161-syscalls"), ["cs161", "cs161-pid"]);
+        assert_eq!(named("cse221-2014"), ["cse221"]);
+        assert_eq!(named("ph-2000"), ["ph2000", "hello"]);
+        assert_eq!(named("sunos-1999"), ["output"]);
+        assert!(named("cs736-2019").is_empty());
+    }
 }

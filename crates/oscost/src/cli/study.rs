@@ -2,9 +2,9 @@
 
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use crate::app::study::{last_runs, list, show};
+use crate::app::study::{last_runs, list, programs, show};
 use crate::report;
-use crate::report::study::list::{self as studies, LastRun};
+use crate::report::study::list::{self as studies, LastRun, StudyCode};
 
 /// What to do with studies: published measurements that can be made again.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 enum Verb {
     /// List the studies that come with oscost, and how long each takes.
     List,
-    /// Show a study: its tables as published, its conditions and claims.
+    /// Show a study: its tables as published, its conditions and claims, the code of its programs.
     Show {
         /// A study, or a file of your own.
         name: String,
@@ -44,7 +44,14 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
     match &arguments.verb {
         Verb::List => output.write(&report::terminal(&studies::list(&list())))?,
         Verb::Show { name } => {
-            output.write(&report::terminal(&studies::page(&show(name)?, name)))?
+            let study = show(name)?;
+            let programs = programs(&study).into_iter();
+            let code = programs.map(|program| StudyCode {
+                command: program.command.to_owned(),
+                text: program.source.to_owned(),
+            });
+            let code: Vec<StudyCode> = code.collect();
+            output.write(&report::terminal(&studies::page(&study, name, &code)))?
         }
         Verb::Claims { markdown } => {
             let studies = list();

@@ -101,6 +101,15 @@ impl Formula {
         }
     }
 
+    /// Whether it contains a number of system calls.
+    pub fn has_calls(&self) -> bool {
+        match self {
+            Formula::Calls => true,
+            Formula::Joined(left, _, right) => left.has_calls() || right.has_calls(),
+            Formula::Number(_) | Formula::This | Formula::Row(_) => false,
+        }
+    }
+
     /// The number of calls of an op for which its value is `value`, if it contains only calls: one,
     /// for a million calls and the thirty of a start-up. `None` if that is not known.
     pub fn calls_of(&self, value: f64) -> Option<f64> {

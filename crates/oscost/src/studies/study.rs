@@ -1,5 +1,6 @@
 //! A study as data: its tables as published, its method, and what it claims.
 
+use oscost_model::program::FAMILY;
 use oscost_model::record::{Estimate, Row};
 use oscost_model::study_method::StudyMethod;
 use oscost_model::unit::Unit;
@@ -184,6 +185,14 @@ pub enum Subject {
     Unmeasurable(String),
 }
 
+impl Subject {
+    /// Whether it is a program, which has trials and no method of timing an op.
+    pub fn is_program(&self) -> bool {
+        let family = |case: &str| case.split('/').next() == Some(FAMILY);
+        matches!(self, Subject::Case(case) if family(case))
+    }
+}
+
 /// A study's prediction of a row, as published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedPrediction {
@@ -202,6 +211,11 @@ impl TableRow {
             Subject::Case(case) => Some(case),
             Subject::Unmeasurable(_) => None,
         }
+    }
+
+    /// Whether its subject is a program.
+    pub fn is_program(&self) -> bool {
+        self.subject.is_program()
     }
 
     /// The key by which claims refer to it: its case, then its metric if it has one, then `peer` if
@@ -287,6 +301,15 @@ impl Study {
             }
         }
         found
+    }
+
+    /// Whether one of its tables shows the system calls of programs. Those of benchmarks are counted
+    /// in every run.
+    pub fn counts_calls_of_programs(&self) -> bool {
+        self.tables.iter().any(|table| {
+            let counts = table.figures.iter().any(|figure| figure.formula.has_calls());
+            counts && table.rows.iter().any(TableRow::is_program)
+        })
     }
 
     /// The first row with this key.

@@ -114,8 +114,8 @@ fn a_comparison_keeps_the_predictions_of_its_base() {
 #[test]
 fn predictions_are_shown_below_the_tables_of_a_study_too() {
     let sandbox = Sandbox::new();
-    predict(&sandbox, &["syscall/function", "<1 ms"]);
-    let ran = sandbox.fake("measured", &["--study", "cs161-syscalls", "--quick"]).exits(0);
+    predict(&sandbox, &["syscall/getuid", "<1 ms"]);
+    let ran = sandbox.fake("measured", &["--study", "cs736-2019", "--quick"]).exits(0);
     let checked = sandbox.oscost(&["predict", "check"]).exits(0).stdout;
     assert!(checked.contains("1 held.") && ran.stdout.ends_with(&checked), "{}", ran.stdout);
     assert_eq!(ran.stdout.matches("Predictions, made before the run").count(), 1);

@@ -133,3 +133,37 @@ fn a_failing_command_is_reported_with_its_output_and_leaves_nothing() {
     assert_eq!(left.count(), 0);
     sandbox.nothing_is_left();
 }
+
+#[test]
+fn the_programs_of_studies_run_check_themselves_and_leave_nothing() {
+    let sandbox = Sandbox::new();
+    let cases = [
+        "workload/cs161:call=none",
+        "workload/cs161:call=time",
+        "workload/cs161:call=sbrk",
+        "workload/cs161-kept-pid",
+        "workload/cse221:act=loop",
+        "workload/cse221-call:args=7",
+        "workload/output:via=fwrite,size=8",
+    ];
+    let run = ["run", "--quick", "--calls", "--json", "-"];
+    let record = sandbox.oscost(&[&run[..], &cases].concat()).exits(0).json();
+    for case in cases {
+        let row = row(&record, case);
+        assert_eq!((&row["outcome"], &row["unit"]), (&"measured".into(), &"ns/op".into()), "{row}");
+    }
+    let calls = |case: &str| row(&record, case)["calls"]["per_op"].clone();
+    // A dynamic program maps its libraries; its million calls are no system calls.
+    for case in &cases[..4] {
+        let calls = calls(case);
+        assert!(calls["mmap"].as_f64().unwrap() >= 4.0, "{case}: {calls}");
+        let sum: f64 = calls.as_object().unwrap().values().map(|it| it.as_f64().unwrap()).sum();
+        assert!((10.0..200.0).contains(&sum), "{case}: {calls}");
+    }
+    // Once by the library that keeps it, once by the check of the program.
+    assert_eq!(calls("workload/cs161-kept-pid")["getpid"], 2.0);
+    // Of 500,000 records of 8 bytes, a buffer of some KiB at a time.
+    let writes = calls("workload/output:via=fwrite,size=8")["write"].as_f64().unwrap();
+    assert!((4.0..=4_000.0).contains(&writes), "{writes}");
+    sandbox.nothing_is_left();
+}

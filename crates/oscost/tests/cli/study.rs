@@ -330,6 +330,16 @@ fn a_study_is_shown_as_published_without_measuring() {
             shown.stdout.starts_with(&format!("Study {name}, ")) && listed.stdout.contains(name),
             "{name}"
         );
+        // The code of its programs stands at the end.
+        let last = match name {
+            "sunos-1999" => "cc -O2 output.c",
+            "ph-2000" => "cc -O2 hello.c",
+            "cs161-syscalls" => "cc -O2 -shared -fPIC cs161-pid.c",
+            "cse221-2014" => "cc -O0 -pthread cse221.c -lm",
+            _ => continue,
+        };
+        let code = shown.stdout.rsplit("Program of the study, by ").next().unwrap();
+        assert!(code.starts_with(&format!("{last}\n")) && code.ends_with("\n}\n"), "{code}");
     }
     sandbox
         .oscost(&["study", "show", "zzz"])

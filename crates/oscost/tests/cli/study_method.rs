@@ -210,3 +210,36 @@ fn a_study_of_the_other_verb_is_refused_with_its_name() {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }
 }
+
+#[test]
+fn the_calls_of_a_program_are_counted_unless_the_run_is_quick() {
+    let text = STUDY.replace("MANNER", &keys_of("each 50 mean included"));
+    let table = r#"
+[[table]]
+name = "Table B"
+title = "Lines"
+unit = "calls"
+
+[[table.column]]
+name = "lines"
+unit = "calls"
+figure = "calls + 2"
+
+[[table.row]]
+name = "sh"
+case = "workload/find:over=all"
+published = ["30"]
+"#;
+    for (arguments, counted) in [(&["--quick"][..], false), (&[], true)] {
+        let sandbox = Sandbox::new();
+        let shown = measured(&sandbox, &[&text, table].concat(), arguments).exits(0).stdout;
+        let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+        let found =
+            rows(&record).iter().find(|row| row["case"] == "workload/find:over=all").unwrap();
+        // Invented by the fake host: three calls of openat and seven of read.
+        let calls = if counted { 7.0.into() } else { Value::Null };
+        assert_eq!(found["calls"]["per_op"]["read"], calls, "{found}");
+        let table = shown.split("Table B: ").nth(1).unwrap();
+        assert_eq!(table.contains(" 12"), counted, "{table}");
+    }
+}

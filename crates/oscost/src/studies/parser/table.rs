@@ -1,7 +1,6 @@
 //! Parses the tables of a study.
 
 use oscost_model::case::Case;
-use oscost_model::program::FAMILY;
 use oscost_model::untrusted::{ParseError, display_text};
 use toml::Spanned;
 
@@ -172,7 +171,7 @@ impl Reader<'_> {
             // A program has trials instead.
             study_method: self
                 .study_method_of(&raw.name, context, &overrides)?
-                .filter(|_| !is_program(&subject)),
+                .filter(|_| !subject.is_program()),
             line: self.line(at.span().start),
             published: self.published(raw.published.as_ref(), context)?,
             by_system: Vec::new(),
@@ -292,14 +291,15 @@ impl Reader<'_> {
             // The other columns are computed from the first.
             let mut published = vec![figure];
             published.resize(context.columns, None);
+            let subject = Subject::Case(self.case(&raw.case, case, raw.peer)?);
             rows.push(TableRow {
                 name: format!("{name} {value}"),
-                subject: Subject::Case(self.case(&raw.case, case, raw.peer)?),
+                study_method: study_method.filter(|_| !subject.is_program()),
+                subject,
                 metric: None,
                 peer: raw.peer,
                 unit: context.unit,
                 runs: context.protocol.runs,
-                study_method,
                 line: self.line(raw.case.span().start),
                 published,
                 by_system: Vec::new(),
@@ -335,11 +335,6 @@ impl Reader<'_> {
         };
         raw.iter().map(one).collect()
     }
-}
-
-fn is_program(subject: &Subject) -> bool {
-    let family = |case: &str| case.split('/').next().is_some_and(|family| family == FAMILY);
-    matches!(subject, Subject::Case(case) if family(case))
 }
 
 /// Properties of a table that its rows need.

@@ -2,7 +2,7 @@ use oscost_model::untrusted::is_control;
 use proptest::prelude::*;
 
 use crate::studies::claim::Criterion;
-use crate::studies::study::NoteCondition;
+use crate::studies::study::{NoteCondition, TableRow};
 
 use super::*;
 use crate::studies::study::TableRow;
@@ -289,6 +289,24 @@ fn an_invalid_study_of_one_target_is_refused_with_its_line() {
     let more =
         SMALL.replace("unit = \"us\"", "unit = \"us\"\ncolumn = [{ name = \"x\", unit = \"us\" }]");
     assert!(parse(more.as_bytes()).unwrap_err().reason.contains("no columns or series of its own"));
+}
+
+#[test]
+fn programs_have_trials_instead_of_a_method() {
+    let text =
+        ALONE.replace("socket/round-trip:by=tcp,size={},peer_cpu=other", "workload/mine:size={}");
+    let text = text.replace("peer = true\nstatistic = \"none\"\n", "");
+    let study = parse(text.as_bytes()).unwrap_or_else(|it| panic!("{it}\n{text}"));
+    let (programs, others): (Vec<&TableRow>, Vec<&TableRow>) =
+        study.rows().partition(|row| row.is_program());
+    assert!(programs.len() >= 2 && programs.iter().all(|row| row.study_method.is_none()));
+    assert!(others.iter().any(|row| row.study_method.is_some()));
+    assert!(!study.counts_calls_of_programs(), "no column has calls");
+    let counted = text.replace(
+        "unit = \"us\"\n",
+        "unit = \"us\"\n[[table.column]]\nname = \"c\"\nunit = \"calls\"\nfigure = \"calls\"\n",
+    );
+    assert!(parse(counted.as_bytes()).unwrap().counts_calls_of_programs());
 }
 
 #[test]

@@ -61,8 +61,18 @@ fn time(seconds: u32) -> String {
     }
 }
 
-/// A study as published: its tables, conditions and claims. `name` is its name or its file.
-pub fn page(study: &Study, name: &str) -> View {
+/// The text of a program that a study measures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyCode {
+    /// The command that compiled it.
+    pub command: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A study as published: its tables, conditions and claims, then the programs of its rows. `name` is
+/// its name or its file.
+pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     let mut heading = heading_lines(study, None);
     heading.push(plain(&format!("again: {}", command(study, name))));
     let section = |title: &str, list: Option<Block>| {
@@ -76,6 +86,11 @@ pub fn page(study: &Study, name: &str) -> View {
         blocks: vec![table_as_published(study, table)],
         ..Section::default()
     });
+    let code = code.iter().map(|it| Section {
+        title: format!("Program of the study, by {}", it.command),
+        blocks: vec![Block::Preformatted(it.text.clone())],
+        ..Section::default()
+    });
     let others = [
         section("Configuration of the study's machine", conditions),
         section("Claims of the study", claims),
@@ -83,7 +98,7 @@ pub fn page(study: &Study, name: &str) -> View {
     View {
         title: plain(&study.id),
         lead: heading.into_iter().map(Paragraph::from).collect(),
-        sections: tables.chain(others.into_iter().flatten()).collect(),
+        sections: tables.chain(others.into_iter().flatten()).chain(code).collect(),
         ..View::default()
     }
 }
@@ -303,7 +318,9 @@ mod tests {
         let listed = terminal::report(&list(&studies));
         for study in &studies {
             assert!(listed.contains(&study.id), "{listed}");
-            let page = terminal::report(&page(study, &study.id));
+            let code = StudyCode { command: "cc it.c".to_owned(), text: "int x;\n".to_owned() };
+            let page = terminal::report(&page(study, &study.id, &[code]));
+            assert!(page.ends_with("Program of the study, by cc it.c\nint x;\n"), "{page}");
             assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
             for table in &study.tables {
                 assert!(page.contains(&table.name), "{page}");

@@ -13,7 +13,7 @@ use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::claims;
 use crate::report::view::study::curves::curves;
 use crate::report::view::study::heading::heading_lines;
-use crate::report::view::study::method::method_text;
+use crate::report::view::study::method::{OF_TRIALS, method_text};
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
@@ -61,8 +61,13 @@ pub(in crate::report::view) fn heading(comparison: &SingleTargetComparison<'_>) 
 pub(in crate::report::view) fn title(table: &SingleTargetTable<'_>) -> String {
     let of = table.table;
     let rows = table.rows.iter().filter(|row| row.row.case().is_some());
-    let methods =
-        rows.map(|row| (method_text(row.row.study_method.as_ref()), row.row.name.as_str()));
+    let methods = rows.map(|row| {
+        let method = match row.row.is_program() {
+            true => OF_TRIALS.to_owned(),
+            false => method_text(row.row.study_method.as_ref()),
+        };
+        (method, row.row.name.as_str())
+    });
     // Each part is bounded by itself: together they are as long as the table has methods.
     let methods = match &grouped(methods)[..] {
         [] => String::new(),
