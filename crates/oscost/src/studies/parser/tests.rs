@@ -5,7 +5,6 @@ use crate::studies::claim::Criterion;
 use crate::studies::study::{NoteCondition, TableRow};
 
 use super::*;
-use crate::studies::study::TableRow;
 
 mod systems;
 
