@@ -132,7 +132,7 @@
     loadCharts().then((charts) => {
       const observer = new IntersectionObserver((entries) => {
         for (const entry of entries.filter((it) => it.isIntersecting)) {
-          seen.unobserve(entry.target);
+          observer.unobserve(entry.target);
           drawn.add(entry.target);
           tryDraw(charts, entry.target);
         }
