@@ -71,7 +71,7 @@ book:
 # The README's picture: the beginning of the page of a quick run.
 picture: worker
 	scripts/install.sh browser
-	OSCOST_PICTURE=$(CURDIR)/docs/report.png cargo test --locked -p oscost --test browser -- a_run_is_a_page_that_stands_alone
+	OSCOST_PICTURE=$(CURDIR)/docs/report.png cargo test --locked -p oscost --test browser -- the_page_of_a_run_is_self_contained_and_shows_every_figure
 
 fuzz:
 	scripts/fuzz.sh

@@ -2,9 +2,9 @@
 //! if their classes agree.
 //!
 //! A class is a list of keys with values: `arch x86_64, cpus 2`. A fact that could not be read is
-//! left out and matches anything: what a run can read depends on its user, and root reads more. The
-//! class of a kernel does not contain its version, since a history is to show what another version
-//! changes; versions are marked on its time line.
+//! left out and matches anything: the readable facts depend on the user, and root reads more. The
+//! class of a kernel does not contain its version, since a history shows the effect of a new version;
+//! versions are marked on its time line.
 //!
 //! `oscost compare` requires more to agree (caches, memory), since it has only two runs.
 
@@ -17,7 +17,7 @@ use oscost_model::record::Machine;
 pub fn machine_class(machine: &Machine) -> String {
     let cpu = &machine.cpu;
     let number = |it: Option<u32>| it.map_or("?".to_owned(), |it| it.to_string());
-    // The numbers identify the CPU; some machines have only the name, which is what people know.
+    // The numbers identify the CPU; some machines have only the name.
     let numbers = [cpu.family, cpu.model, cpu.stepping];
     let numbers = numbers.iter().any(Option::is_some).then(|| numbers.map(number).join("/"));
     let parts = [cpu.vendor.clone(), numbers, cpu.model_name.clone()];
@@ -70,7 +70,7 @@ pub fn difference(one: &str, other: &str) -> Option<String> {
 }
 
 /// A release without its version: `cloud-amd64` of `6.12.41+deb13-cloud-amd64`, `generic` of
-/// `6.8.0-45-generic`; `plain` where nothing else is in it.
+/// `6.8.0-45-generic`; `plain` if there is no other part.
 ///
 /// The release is split at `-`, `.`, `+` and `~`. Words that begin with a digit are versions, and
 /// so are `rc3`, `deb13` and a commit hash; so is a number at the end of another word (`fc39`,

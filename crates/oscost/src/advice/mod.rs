@@ -1,4 +1,4 @@
-//! Judges facts: what makes figures noisy on a machine, and what they cannot be compared with.
+//! Judges facts: the causes of noise on a machine, and the figures with which its own can be compared.
 //!
 //! Purpose: findings about a machine from its facts and from the activity on it. It must not know
 //! about anything that was measured.

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// A case, a benchmark, a family or a glob, of the runs in the store [default: what changed].
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// How many of the newest runs of a case to read; changes are looked for in the last 60.
+    /// How many of the newest runs of a case to read; changes are searched for in the last 60.
     #[arg(long, value_name = "N", default_value = DEFAULT_RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
     /// Target that was measured.

@@ -126,7 +126,7 @@ fn row(kernel: &LocalKernel) -> Kernel {
         state: if kernel.is_downloaded { "downloaded" } else { "installed" },
         file: kernel.file.display().to_string(),
         bytes: kernel.bytes,
-        why: flaw.map(|flaw| flaw.why.clone()),
+        reason: flaw.map(|flaw| flaw.why.clone()),
         hint: flaw.map(|flaw| flaw.hint.clone()),
     }
 }

@@ -70,7 +70,7 @@ enum Verb {
     Ab(ab::Arguments),
     /// Compare two runs, or several on each side.
     Compare(compare::Arguments),
-    /// Show how figures developed from run to run, and what changed.
+    /// Show the figures of successive runs, and what changed.
     History(history::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),

@@ -23,7 +23,7 @@ Examples:
   oscost report last -o run.html                     a page to look at, to send
   oscost report last -o run.csv -o run.parquet
   oscost report last --markdown - | gh pr comment --body-file -
-  oscost report ./theirs.json --csv -                a record from somebody else
+  oscost report ./theirs.json --csv -                a record from another user
   oscost report last --table rows --csv -            of a run of `oscost ab`")]
 pub(super) struct Arguments {
     /// An id, the beginning of one, `last`, `last~1`, or a record file.
@@ -72,8 +72,9 @@ pub(super) fn show(
     if exports.is_empty() {
         return output.write(&run_text::any(record, study, *plots));
     }
-    let held = if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };
-    let table = table.unwrap_or(held);
+    let default_table =
+        if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };
+    let table = table.unwrap_or(default_table);
     let document = RunDocument { record, samples: *samples, study, table };
     exports.write(&Subject::Run(document), output)
 }

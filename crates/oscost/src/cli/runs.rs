@@ -18,8 +18,8 @@ RUN is an id, the beginning of one, `last`, or `last~1` for the run before it.
 Examples:
   oscost runs list
   oscost runs show last
-  oscost runs export 0197 run.json     a record to send to somebody
-  oscost runs import run.json          a record from somebody else")]
+  oscost runs export 0197 run.json     a record for another user
+  oscost runs import run.json          a record from another user")]
 pub(super) struct Arguments {
     #[command(subcommand)]
     verb: Verb,

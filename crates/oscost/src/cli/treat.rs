@@ -87,6 +87,6 @@ fn row(TreatmentListing { kind, values, works }: TreatmentListing) -> Row {
         study_method: kind.mechanism.text(),
         names: values,
         here,
-        why,
+        reason: why,
     }
 }

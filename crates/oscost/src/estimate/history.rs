@@ -216,7 +216,7 @@ impl UpdatedPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The reason.
-    pub why: String,
+    pub reason: String,
     /// Their number.
     pub runs: usize,
 }

@@ -81,9 +81,9 @@ pub fn run_monitor(
     });
     match done {
         Ok(ended) => output.write_event(&ended).map(|()| MonitorExit::Completed),
-        Err(why) => {
-            output.write_event(&MonitorEvent::Missing { why }).map(|()| MonitorExit::Missing)
-        }
+        Err(why) => output
+            .write_event(&MonitorEvent::Missing { reason: why })
+            .map(|()| MonitorExit::Missing),
     }
 }
 

@@ -52,7 +52,7 @@ pub enum MonitorEvent {
     /// It cannot be attached. This is the last event.
     Missing {
         /// Why, and how to fix it.
-        why: String,
+        reason: String,
     },
     /// A process made a call that is not normal for its executable.
     Anomaly(Anomaly),
@@ -211,9 +211,9 @@ impl RunningMonitor {
         while let Some(lines) = self.lines()? {
             for line in lines {
                 let handled = match serde_json::from_slice::<MonitorEvent>(&line) {
-                    Ok(MonitorEvent::Missing { why }) => {
+                    Ok(MonitorEvent::Missing { reason }) => {
                         is_complete = true;
-                        Err(MonitorError::Missing(why))
+                        Err(MonitorError::Missing(reason))
                     }
                     Ok(event) => {
                         is_complete |= matches!(event, MonitorEvent::Ended(_));

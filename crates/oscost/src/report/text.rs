@@ -9,7 +9,7 @@ pub fn plain(text: &str) -> String {
     if text.chars().count() > MAX_CHARS { format!("{shown}...") } else { shown }
 }
 
-/// A space at which no line is broken.
+/// A space at which lines are not broken.
 pub const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Breaks a text at spaces, and words that are longer than a line anywhere, so that no line of it is
@@ -58,4 +58,17 @@ pub fn minute(time: &str) -> String {
 /// The day of a time, RFC 3339.
 pub fn day(time: &str) -> String {
     plain(time.get(..10).unwrap_or(time))
+}
+
+/// The number of leading characters that distinguish these ids; at least 8, since UUIDs of version 7
+/// begin with the time.
+pub fn shortest_unique(ids: &[&str]) -> usize {
+    (8..=36)
+        .find(|&length| {
+            let mut prefixes: Vec<&str> =
+                ids.iter().map(|id| id.get(..length).unwrap_or(id)).collect();
+            prefixes.sort_unstable();
+            prefixes.windows(2).all(|pair| pair[0] != pair[1])
+        })
+        .unwrap_or(36)
 }

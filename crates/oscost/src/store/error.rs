@@ -166,7 +166,7 @@ fn list_of_runs(words: &str, runs: &[Listing]) -> String {
     format!("; {words} {}", ids.join(", "))
 }
 
-/// A record from elsewhere was refused, and nothing of it was stored.
+/// An imported record was refused, and no part of it was stored.
 ///
 /// Texts of the record that these errors quote are shortened, without control characters.
 #[derive(Debug, Error)]

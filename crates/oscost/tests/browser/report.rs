@@ -93,9 +93,9 @@ fn words(page: &Page, selector: &str) -> String {
 
 /// The rows that the user requested.
 fn requested(record: &Value) -> Vec<&Value> {
-    let is_beside = |flag: &Value| flag == "REFERENCE" || flag == "PRIMITIVE";
-    let is_asked = |row: &&Value| !row["flags"].as_array().unwrap().iter().any(is_beside);
-    rows(record).iter().filter(is_asked).collect()
+    let is_added = |flag: &Value| flag == "REFERENCE" || flag == "PRIMITIVE";
+    let is_requested = |row: &&Value| !row["flags"].as_array().unwrap().iter().any(is_added);
+    rows(record).iter().filter(is_requested).collect()
 }
 
 #[test]

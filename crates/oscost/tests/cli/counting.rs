@@ -161,7 +161,7 @@ fn other_formats_have_every_digit_too() {
     assert!(csv.contains(",12925.0,") && csv.contains("insn/op"), "{csv}");
     let html = report(&sandbox, &boots, &["--html", "-"]).stdout;
     assert!(html.contains("-208 insn (-1.6 %)"), "the page has the difference");
-    assert!(html.contains("one a tick") && !html.contains("within which things"));
+    assert!(html.contains("one per tick") && !html.contains("a pair of reads costs"));
     let kept = report(&sandbox, &boots, &["--json", "-"]).json();
     assert_eq!(kept, serde_json::to_value(&boots).unwrap());
 }
@@ -222,7 +222,7 @@ fn counts_are_compared_only_for_one_emulator_and_one_worker() {
         let other: Record = serde_json::from_value(other).unwrap();
         let compared = compare(std::slice::from_ref(&base), &[other]);
         let left = &compared.not_compared;
-        assert!(left.iter().any(|it| it.why.contains(words)), "{path}: {left:?}");
+        assert!(left.iter().any(|it| it.reason.contains(words)), "{path}: {left:?}");
     }
 }
 

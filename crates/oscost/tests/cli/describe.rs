@@ -91,8 +91,8 @@ fn every_row_of_the_study_is_there() {
         "Memory/channels",
         "Memory/frequency",
         "Memory/width",
-        "Network cards (physical, 2 equal ones)/model",
-        "Network cards (physical, 2 equal ones)/link speed",
+        "Network cards (physical, 2 identical)/model",
+        "Network cards (physical, 2 identical)/link speed",
         "System/distribution",
         "System/kernel",
     ] {

@@ -142,7 +142,8 @@ fn row(record: &mut Value) -> &mut Value {
 
 fn left_out(series: &Value) -> Vec<(String, u64)> {
     let left = series["left_out"].as_array().unwrap().iter();
-    left.map(|it| (it["why"].as_str().unwrap().to_owned(), it["runs"].as_u64().unwrap())).collect()
+    left.map(|it| (it["reason"].as_str().unwrap().to_owned(), it["runs"].as_u64().unwrap()))
+        .collect()
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn a_kernel_is_fetched_listed_and_deleted() {
     let rows = apt.downloaded();
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["name"], format!("vm:{VERSION}"));
-    assert_eq!((&rows[0]["build"], &rows[0]["why"]), (&"6.99.1-1".into(), &().into()));
+    assert_eq!((&rows[0]["build"], &rows[0]["reason"]), (&"6.99.1-1".into(), &().into()));
     let table = apt.kernels(&["list"]).exits(0).stdout;
     assert!(table.starts_with("kernel ") && table.is_ascii(), "{table}");
     let line = table.lines().find(|line| line.starts_with(&format!("vm:{VERSION} "))).unwrap();

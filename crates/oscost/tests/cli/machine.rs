@@ -236,7 +236,7 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     let ran = sandbox.oscost(&["machine", "--json"]).exits(0);
     let rates = &ran.json()["rates"];
     assert_eq!(rates["core_cycles_per_ns"], Value::Null);
-    let why = rates["unasked"].as_str().unwrap();
+    let why = rates["not_measured"].as_str().unwrap();
     assert!(
         why.starts_with(&format!("process {pid} (")) && why.contains("try again later"),
         "{why}"

@@ -131,7 +131,7 @@ fn cycles_need_an_estimate_of_the_core_in_the_same_run() {
         assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
     }
     let ran = sandbox.fake("cycles", &[RAW, "timer/ticks-per-cycle"]).exits(0);
-    for words in ["ticks an estimated cycle", "1 held."] {
+    for words in ["ticks per estimated cycle", "1 held."] {
         assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
     }
 }

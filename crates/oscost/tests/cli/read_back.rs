@@ -92,7 +92,7 @@ fn query(file: &Path, columns: Option<&[(&str, Kind)]>) -> String {
         Kind::Text => format!("'{name}': 'VARCHAR'"),
         Kind::Float => format!("'{name}': 'DOUBLE'"),
         Kind::Integer => format!("'{name}': 'BIGINT'"),
-        Kind::Truth => format!("'{name}': 'BOOLEAN'"),
+        Kind::Boolean => format!("'{name}': 'BOOLEAN'"),
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
     format!("FROM read_csv('{}', header = true, columns = {{{columns}}})", file.display())
@@ -111,7 +111,7 @@ fn as_json(cell: &Cell<'_>) -> Value {
         Cell::Text(text) => json!(text),
         Cell::Float(number) => json!(number),
         Cell::Integer(number) => json!(number),
-        Cell::Truth(truth) => json!(truth),
+        Cell::Boolean(truth) => json!(truth),
     }
 }
 

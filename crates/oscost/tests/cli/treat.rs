@@ -146,7 +146,8 @@ fn a_wrapper_starts_the_command_and_later_treatments_apply_inside_it() {
     assert_eq!(sandbox.oscost(&treat).exits(0).stdout, format!("{nicer}\nwv\n"));
 }
 
-/// A sleeper under treatments of the whole system and of its own; none where they cannot be done.
+/// A sleeping process under treatments of the whole system and of its own; `None` if they cannot be
+/// applied.
 fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
     let arguments = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
     let plain = sandbox.command(&arguments);
@@ -251,9 +252,9 @@ fn the_list_shows_which_treatments_work_here_and_why_others_do_not() {
     for row in &listed {
         let (name, here) = (row["name"].as_str().unwrap(), row["here"].as_str().unwrap());
         assert!(ran.stdout.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}");
-        assert_eq!(row["why"].is_string(), here != "yes", "{row}");
+        assert_eq!(row["reason"].is_string(), here != "yes", "{row}");
         if name == "ebpf" && here == "no" {
-            assert!(row["why"].as_str().unwrap().contains("CAP_BPF"), "{row}");
+            assert!(row["reason"].as_str().unwrap().contains("CAP_BPF"), "{row}");
         }
         if ["env", "cmd", "nice"].contains(&name) {
             assert_eq!(here, "yes", "{row}");
@@ -279,7 +280,7 @@ fn treatments_that_would_disturb_a_run_are_not_tried_meanwhile() {
     for row in listed["treatments"].as_array().unwrap() {
         if row["study_method"] == "attached" {
             assert_eq!(row["here"], "not-tried");
-            assert!(row["why"].as_str().unwrap().ends_with(") is measuring"), "{row}");
+            assert!(row["reason"].as_str().unwrap().ends_with(") is measuring"), "{row}");
         }
     }
 }

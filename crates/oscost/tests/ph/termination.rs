@@ -252,7 +252,7 @@ fn a_damaged_profile_is_reported_and_renamed_and_the_monitor_runs() {
         while let Some(event) = monitor.next() {
             match event {
                 MonitorEvent::Note { text } => notes.push(text),
-                MonitorEvent::Missing { why } => panic!("{name}: {why}"),
+                MonitorEvent::Missing { reason } => panic!("{name}: {reason}"),
                 _ => {}
             }
         }

@@ -10,24 +10,36 @@ pub struct ExpectedCall {
     call: &'static str,
     times: CallTimes,
     when: PointFilter,
-    by: Caller,
+    caller: Caller,
     parts: Option<(&'static str, u64)>,
 }
 
 /// One op makes the call exactly `times` times.
 pub const fn exactly(call: &'static str, times: u32) -> ExpectedCall {
-    ExpectedCall { call, times: CallTimes::Exactly(times), when: &[], by: Caller::Own, parts: None }
+    ExpectedCall {
+        call,
+        times: CallTimes::Exactly(times),
+        when: &[],
+        caller: Caller::Own,
+        parts: None,
+    }
 }
 
 /// One op makes the call at most `times` times.
 pub const fn up_to(call: &'static str, times: u32) -> ExpectedCall {
-    ExpectedCall { call, times: CallTimes::UpTo(times), when: &[], by: Caller::Own, parts: None }
+    ExpectedCall {
+        call,
+        times: CallTimes::UpTo(times),
+        when: &[],
+        caller: Caller::Own,
+        parts: None,
+    }
 }
 
 /// Each end of a round trip makes the call `times` times: the measured process and its peer, or,
 /// with `peer_cpu=none`, the measured process for both.
 pub const fn each_end(call: &'static str, times: u32) -> ExpectedCall {
-    ExpectedCall { by: Caller::BothEnds, ..exactly(call, times) }
+    ExpectedCall { caller: Caller::BothEnds, ..exactly(call, times) }
 }
 
 /// Every `ops` ops make the call once.
@@ -36,7 +48,7 @@ pub const fn once_per(ops: u32, call: &'static str) -> ExpectedCall {
         call,
         times: CallTimes::Per { calls: 1, ops },
         when: &[],
-        by: Caller::Own,
+        caller: Caller::Own,
         parts: None,
     }
 }
@@ -63,7 +75,7 @@ impl ExpectedCall {
     /// Made by the peer, once per op.
     #[must_use]
     pub const fn by_peer(self) -> Self {
-        Self { by: Caller::Peer, ..self }
+        Self { caller: Caller::Peer, ..self }
     }
 
     pub(super) fn data(&self) -> CallRule {
@@ -71,7 +83,7 @@ impl ExpectedCall {
             call: self.call.to_owned(),
             times: self.times,
             when: partial_point(self.when),
-            caller: self.by,
+            caller: self.caller,
             parts: self.parts.map(|(axis, bytes)| Parts { axis: axis.to_owned(), bytes }),
         }
     }

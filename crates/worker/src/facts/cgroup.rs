@@ -90,10 +90,10 @@ impl Group {
     }
 
     /// The lowest limit of all levels.
-    fn lowest(&self, of: impl Fn(&Path) -> Option<Bound>) -> Option<Bound> {
+    fn lowest(&self, limit: impl Fn(&Path) -> Option<Bound>) -> Option<Bound> {
         let mut tightest = None;
         for folder in &self.folders {
-            let level = of(folder)?;
+            let level = limit(folder)?;
             tightest = match (tightest, level) {
                 (Some(Bound::Max(before)), Bound::Max(now)) => Some(Bound::Max(now.min(before))),
                 (Some(Bound::Max(before)), Bound::Unlimited(_)) => Some(Bound::Max(before)),

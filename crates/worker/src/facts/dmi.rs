@@ -101,26 +101,26 @@ fn next(bytes: &[u8]) -> Option<(Structure<'_>, &[u8])> {
 }
 
 impl Structure<'_> {
-    fn byte(&self, at: usize) -> Option<u8> {
-        self.fields.get(at).copied()
+    fn byte(&self, offset: usize) -> Option<u8> {
+        self.fields.get(offset).copied()
     }
 
-    fn word(&self, at: usize) -> Option<u16> {
-        Some(u16::from_le_bytes(*self.fields.get(at..)?.first_chunk()?))
+    fn word(&self, offset: usize) -> Option<u16> {
+        Some(u16::from_le_bytes(*self.fields.get(offset..)?.first_chunk()?))
     }
 
-    fn double(&self, at: usize) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.fields.get(at..)?.first_chunk()?))
+    fn double(&self, offset: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.fields.get(offset..)?.first_chunk()?))
     }
 
     /// A word whose 0 and 0xffff mean "unknown".
-    fn known_word(&self, at: usize) -> Option<u16> {
-        self.word(at).filter(|&word| word != 0 && word != 0xffff)
+    fn known_word(&self, offset: usize) -> Option<u16> {
+        self.word(offset).filter(|&word| word != 0 && word != 0xffff)
     }
 
     /// The string whose number, from 1, is at this offset.
-    fn text(&self, at: usize) -> Option<String> {
-        let number = usize::from(self.byte(at)?.checked_sub(1)?);
+    fn text(&self, offset: usize) -> Option<String> {
+        let number = usize::from(self.byte(offset)?.checked_sub(1)?);
         let text = self.texts.split(|&byte| byte == 0).nth(number)?;
         Some(String::from_utf8_lossy(text).trim().chars().take(64).collect())
     }

@@ -88,9 +88,9 @@ pub(super) fn between(
     after.into_iter().filter_map(active).collect()
 }
 
-/// The number of interrupts of a CPU; `at` is its index among the recorded CPUs.
-pub(super) fn sum(active: &[InterruptActivity], at: usize) -> u64 {
-    active.iter().filter_map(|source| source.counts.get(at)).sum()
+/// The number of interrupts of a CPU; `cpu_index` is its index among the recorded CPUs.
+pub(super) fn sum(active: &[InterruptActivity], cpu_index: usize) -> u64 {
+    active.iter().filter_map(|source| source.counts.get(cpu_index)).sum()
 }
 
 #[cfg(test)]

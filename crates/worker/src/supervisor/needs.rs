@@ -74,8 +74,8 @@ fn io_uring_refusal(error: Errno, switch: &str, filtered: &str) -> String {
     }
 }
 
-fn unmet_reason(what: &Requirement) -> Option<String> {
-    match what {
+fn unmet_reason(requirement: &Requirement) -> Option<String> {
+    match requirement {
         Requirement::Readable(path) => {
             File::open(path).err().map(|error| format!("cannot open {path} for reading: {error}"))
         }

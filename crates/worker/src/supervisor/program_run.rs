@@ -203,12 +203,12 @@ impl ProgramRun<'_> {
         started.map_err(|error| self.command_failure(lead, command, "started", error))
     }
 
-    fn command_failure(&self, lead: &str, command: &[String], what: &str, error: Errno) -> Event {
+    fn command_failure(&self, lead: &str, command: &[String], act: &str, error: Errno) -> Event {
         self.failure(&[
             lead,
             &quoted_command(command),
             " cannot be ",
-            what,
+            act,
             ": ",
             &error.to_string(),
         ])

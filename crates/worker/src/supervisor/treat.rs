@@ -138,10 +138,10 @@ fn printable(word: &OsString) -> String {
 }
 
 /// The exit status of a command that was killed; the signal is reported unless the user sent it.
-fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
-    let status = EXIT_SIGNAL_BASE + by as u8;
+fn report_signal(signal: i32, command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
+    let status = EXIT_SIGNAL_BASE + signal as u8;
     let has_filter = applied.iter().any(|one| matches!(one, AppliedTreatment::Seccomp { .. }));
-    let reason = match by {
+    let reason = match signal {
         libc::SIGINT | libc::SIGPIPE => return status,
         libc::SIGSYS if has_filter => {
             ": its seccomp filter forbids a system call that it made\n  hint: the action \
@@ -150,7 +150,7 @@ fn report_signal(by: i32, command: &[OsString], applied: &[AppliedTreatment]) ->
         _ => "",
     };
     let program = command.first().map(printable).unwrap_or_default();
-    report_error(status, &format!("`{program}` was killed by {}{reason}", signal::name(by)))
+    report_error(status, &format!("`{program}` was killed by {}{reason}", signal::name(signal)))
 }
 
 fn report_refusal(reason: &Refusal) -> u8 {

@@ -203,12 +203,12 @@ impl ArmProcess<'_, '_> {
 }
 
 /// The same event, for this arm.
-fn with_arm(event: Event, of: u8) -> Event {
+fn with_arm(event: Event, arm: u8) -> Event {
     match event {
         Event::Failed { id, at_op, reason, errno, .. } => {
-            Event::Failed { id, at_op, reason, errno, arm: Some(of) }
+            Event::Failed { id, at_op, reason, errno, arm: Some(arm) }
         }
-        Event::Skipped { id, missing, .. } => Event::Skipped { id, missing, arm: Some(of) },
+        Event::Skipped { id, missing, .. } => Event::Skipped { id, missing, arm: Some(arm) },
         other => other,
     }
 }

@@ -153,12 +153,12 @@ struct CreatedGroup {
     is_first_version: bool,
 }
 
-fn cgroup_refusal(error: &Error, what: &str) -> Refusal {
+fn cgroup_refusal(error: &Error, resource: &str) -> Refusal {
     let reason = match error.kind() {
         ErrorKind::NotFound => "it is not mounted, or not enabled for new groups".to_owned(),
         _ => error.to_string(),
     };
-    Refusal::Unavailable(format!("cannot create {what}: {reason}; {HINT}"))
+    Refusal::Unavailable(format!("cannot create {resource}: {reason}; {HINT}"))
 }
 
 /// The file that sets a limit, and the text that is written to it.

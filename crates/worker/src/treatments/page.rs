@@ -58,8 +58,8 @@ impl MonitorPage {
     }
 
     /// Stores how the measured process has ended.
-    pub(super) fn set_end(&self, how: Termination) {
-        let code = match how {
+    pub(super) fn set_end(&self, termination: Termination) {
+        let code = match termination {
             Termination::Exited(status) => 1 << 16 | status & 0xFF,
             Termination::Killed(signal) => 2 << 16 | signal & 0xFF,
         };

@@ -1,4 +1,4 @@
-//! Programs as subjects: the result of a run, its failures, and that nothing of it is left.
+//! Programs as subjects: the result of a run, its failures, and that it leaves no processes or files.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

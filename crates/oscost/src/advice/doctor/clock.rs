@@ -17,7 +17,7 @@ pub(super) fn counter(observations: &Observations<'_>) -> RuleResult {
     let Some(tsc) = verdict(ClockKind::Tsc) else {
         return RuleResult::unknown("the processor's counter");
     };
-    let Some(why) = &tsc.unusable_reason else { return RuleResult::fine("counter") };
+    let Some(why) = &tsc.unusable_reason else { return RuleResult::passed("counter") };
     let next = observations.clocks.iter().find(|verdict| verdict.unusable_reason.is_none());
     let next = next.map_or("none", |verdict| verdict.kind.text());
     let what = format!("the processor's counter is not usable: {why}");
@@ -47,7 +47,7 @@ pub(super) fn clocksource(observations: &Observations<'_>) -> RuleResult {
     };
     let best = ["tsc", "arch_sys_counter"];
     if best.contains(&source) {
-        return RuleResult::fine("clocksource");
+        return RuleResult::passed("clocksource");
     }
     let enters = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen"].contains(&source);
     let result = match enters {
@@ -69,10 +69,9 @@ pub(super) fn clocksource(observations: &Observations<'_>) -> RuleResult {
             "echo {best} | sudo tee \
              /sys/devices/system/clocksource/clocksource0/current_clocksource"
         )),
-        None if observations.facts.is_guest() => result.with_fix(
-            "none from inside: the hypervisor offers no \
-                                                      better clocksource",
-        ),
+        None if observations.facts.is_guest() => {
+            result.with_fix("none from inside: the hypervisor offers no better clocksource")
+        }
         None => result.with_fix("boot with `tsc=reliable` if you know that the TSC is reliable"),
     }
 }
@@ -96,17 +95,12 @@ pub(super) fn time_daemon(observations: &Observations<'_>) -> RuleResult {
         return RuleResult::unknown("whether the clock is steered");
     };
     if steering.is_empty() {
-        return RuleResult::fine("time daemon");
+        return RuleResult::passed("time daemon");
     }
-    let who = services.first().map_or("a process is steering".to_owned(), |it| {
-        format!(
-            "{it} is \
-                                                                                        steering"
-        )
-    });
+    let source = services.first().copied().unwrap_or("a process");
     let result = RuleResult::found(
         Weight::Note,
-        format!("{who} the clock: {steering}"),
+        format!("{source} is steering the clock: {steering}"),
         "none on oscost's figures, which use unsteered clocks; a program that reads \
          CLOCK_MONOTONIC is off by this much, at most 500 ppm (0.05 %)",
     );

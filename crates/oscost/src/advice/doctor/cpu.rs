@@ -15,7 +15,7 @@ pub(super) fn smt(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.scheduling.smt_active {
         Some(true) => RuleResult::found(Weight::Noise, format!("{} here", SMT.0), SMT.1)
             .with_command("echo off | sudo tee /sys/devices/system/cpu/smt/control"),
-        Some(false) => RuleResult::fine("SMT"),
+        Some(false) => RuleResult::passed("SMT"),
         None => RuleResult::unknown("SMT (not reported by the kernel)"),
     }
 }
@@ -23,7 +23,7 @@ pub(super) fn smt(observations: &Observations<'_>) -> RuleResult {
 /// The frequency governor.
 pub(super) fn governor(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.scheduling.governor.as_deref() {
-        Some("performance") => RuleResult::fine("governor"),
+        Some("performance") => RuleResult::passed("governor"),
         Some(governor) => RuleResult::found(
             Weight::Noise,
             format!("the frequency governor is `{governor}`, not `performance`"),
@@ -45,7 +45,7 @@ pub(super) fn turbo(observations: &Observations<'_>) -> RuleResult {
     let rate = observations.chosen_probe().and_then(|probe| probe.core_cycles_per_ns);
     let now = rate.map(|rate| format!(" ({rate:.2} GHz now, an estimate)")).unwrap_or_default();
     match scheduling.boost {
-        Some(false) => RuleResult::fine("turbo"),
+        Some(false) => RuleResult::passed("turbo"),
         Some(true) => RuleResult::found(
             Weight::Note,
             format!("turbo is on: the core may exceed its rated frequency{now}"),
@@ -62,29 +62,36 @@ pub(super) fn turbo(observations: &Observations<'_>) -> RuleResult {
     }
 }
 
+/// The estimated frequency of a core.
+struct CoreRate {
+    cpu: u32,
+    ghz: f64,
+}
+
 /// Whether the cores run at the same frequency.
 pub(super) fn core_rates(observations: &Observations<'_>) -> RuleResult {
-    let rates: Vec<(u32, f64)> =
-        observations.probe.iter().filter_map(|it| Some((it.cpu, it.core_cycles_per_ns?))).collect();
-    let by_rate = |one: &&(u32, f64), other: &&(u32, f64)| one.1.total_cmp(&other.1);
+    let rate = |it: &CpuProbe| Some(CoreRate { cpu: it.cpu, ghz: it.core_cycles_per_ns? });
+    let rates: Vec<CoreRate> = observations.probe.iter().filter_map(rate).collect();
+    let by_rate = |one: &&CoreRate, other: &&CoreRate| one.ghz.total_cmp(&other.ghz);
     let (Some(slow), Some(fast)) = (rates.iter().min_by(by_rate), rates.iter().max_by(by_rate))
     else {
         return RuleResult::NotApplicable;
     };
-    let apart = 100.0 * (fast.1 / slow.1 - 1.0);
+    let difference_pct = 100.0 * (fast.ghz / slow.ghz - 1.0);
     if rates.len() < 2 {
         return RuleResult::NotApplicable;
     }
-    if apart <= RATES_PCT {
-        return RuleResult::fine("core rates");
+    if difference_pct <= RATES_PCT {
+        return RuleResult::passed("core rates");
     }
-    let cpu = observations.chosen_probe().map_or(slow.0, |probe| probe.cpu);
+    let cpu = observations.chosen_probe().map_or(slow.cpu, |probe| probe.cpu);
     let what = format!(
         "cores run at different frequencies: CPU {} at {:.2} GHz, CPU {} at {:.2} (estimates)",
-        slow.0, slow.1, fast.0, fast.1
+        slow.cpu, slow.ghz, fast.cpu, fast.ghz
     );
-    let does = format!("the same op differs by {} between them: measure on one CPU", pct(apart));
-    RuleResult::found(Weight::Noise, what, does).with_command(format!("oscost run --cpu {cpu}"))
+    let effect =
+        format!("the same op differs by {} between them: measure on one CPU", pct(difference_pct));
+    RuleResult::found(Weight::Noise, what, effect).with_command(format!("oscost run --cpu {cpu}"))
 }
 
 /// Whether the tool and the workers share one CPU.
@@ -93,7 +100,7 @@ pub(super) fn one_cpu(observations: &Observations<'_>) -> RuleResult {
         return RuleResult::unknown("the available CPUs");
     };
     if allowed.len() != 1 {
-        return RuleResult::fine(format!("{} CPUs", allowed.len()));
+        return RuleResult::passed(format!("{} CPUs", allowed.len()));
     }
     let result = RuleResult::found(Weight::Limitation, ONE_CPU.0, ONE_CPU.1);
     match observations.facts.cpu.logical_online {
@@ -107,7 +114,7 @@ pub(super) fn isolation(observations: &Observations<'_>) -> RuleResult {
     let isolated = observations.facts.scheduling.isolated_cpus.as_deref();
     let chosen = observations.chosen_probe().map(|probe| probe.cpu);
     match (isolated, chosen) {
-        (Some(isolated), Some(cpu)) if isolated.contains(&cpu) => RuleResult::fine("isolation"),
+        (Some(isolated), Some(cpu)) if isolated.contains(&cpu) => RuleResult::passed("isolation"),
         (Some(&[first, ..]), _) => RuleResult::found(
             Weight::Note,
             format!("CPU {first} is isolated, but was not probed"),
@@ -136,7 +143,7 @@ pub(super) fn tick(observations: &Observations<'_>) -> RuleResult {
     };
     let full = observations.facts.scheduling.nohz_full_cpus.as_deref();
     if full.is_some_and(|cpus| cpus.contains(&probe.cpu)) {
-        return RuleResult::fine("tick");
+        return RuleResult::passed("tick");
     }
     let hz = observations.facts.os.hz.map(|hz| format!(" (HZ={hz})")).unwrap_or_default();
     let what = match timer_rate(observations, probe) {
@@ -172,7 +179,7 @@ fn timer_rate(observations: &Observations<'_>, probe: &CpuProbe) -> Option<f64> 
 /// Whether the machine runs under a hypervisor.
 pub(super) fn virtual_machine(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.virtualization.as_deref() {
-        Some("none") => RuleResult::fine("hypervisor"),
+        Some("none") => RuleResult::passed("hypervisor"),
         Some(kind) => RuleResult::found(
             Weight::Note,
             format!("{} ({kind})", VIRTUAL.0),

@@ -40,8 +40,8 @@ pub struct Finding {
 pub(super) enum RuleResult {
     /// The condition makes figures noisy or biased.
     Found(Finding),
-    /// The condition is absent.
-    Fine(String),
+    /// The check passed: the condition is absent.
+    Passed(String),
     /// The condition cannot be observed here.
     Unknown(String),
     /// The rule does not apply here.
@@ -59,8 +59,8 @@ impl RuleResult {
         RuleResult::Found(Finding { rule: "", weight, what, effect, fix: None, command: None })
     }
 
-    pub(super) fn fine(what: impl Into<String>) -> RuleResult {
-        RuleResult::Fine(what.into())
+    pub(super) fn passed(what: impl Into<String>) -> RuleResult {
+        RuleResult::Passed(what.into())
     }
 
     pub(super) fn unknown(what: impl Into<String>) -> RuleResult {

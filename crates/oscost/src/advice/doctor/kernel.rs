@@ -79,7 +79,7 @@ pub(super) fn tracers(observations: &Observations<'_>) -> RuleResult {
                 };
                 RuleResult::unknown(format!("tracers attached ({source} {why})"))
             }
-            None => RuleResult::fine("tracers (BPF and perf are not visible)"),
+            None => RuleResult::passed("tracers (BPF and perf are not visible)"),
         };
     }
     let result = RuleResult::found(
@@ -120,7 +120,7 @@ pub(super) fn monitors(observations: &Observations<'_>) -> RuleResult {
     if running.is_empty() {
         return match watch.processes_unread {
             Some(_) => RuleResult::NotApplicable,
-            None => RuleResult::fine("security monitors"),
+            None => RuleResult::passed("security monitors"),
         };
     }
     let names: Vec<String> = running.iter().map(|name| format!("`{name}`")).collect();
@@ -144,7 +144,7 @@ pub(super) fn seccomp(observations: &Observations<'_>) -> RuleResult {
         (None, None) => return RuleResult::unknown("seccomp (not in /proc/self/status)"),
     };
     if filters == 0 {
-        return RuleResult::fine("seccomp");
+        return RuleResult::passed("seccomp");
     }
     RuleResult::found(
         Weight::Biases,
@@ -161,8 +161,8 @@ pub(super) fn seccomp(observations: &Observations<'_>) -> RuleResult {
 pub(super) fn audit(observations: &Observations<'_>) -> RuleResult {
     let Some(watch) = observations.system_activity() else { return RuleResult::NotApplicable };
     match (watch.audit, observations.built_with("AUDITSYSCALL")) {
-        (Some(0), _) => RuleResult::fine("audit"),
-        (_, Some(false)) => RuleResult::fine("audit"),
+        (Some(0), _) => RuleResult::passed("audit"),
+        (_, Some(false)) => RuleResult::passed("audit"),
         (Some(_), _) => RuleResult::found(
             Weight::Biases,
             "the audit system is on",
@@ -193,7 +193,7 @@ pub(super) fn debug_options(observations: &Observations<'_>) -> RuleResult {
     }));
     if on.is_empty() {
         return match built {
-            Some(_) => RuleResult::fine("debug options"),
+            Some(_) => RuleResult::passed("debug options"),
             None => RuleResult::unknown(
                 "the kernel's build options (no /proc/config.gz, no /boot copy)",
             ),
@@ -222,7 +222,7 @@ pub(super) fn hardening(observations: &Observations<'_>) -> RuleResult {
         })
         .collect();
     if on.is_empty() {
-        return RuleResult::fine("hardening");
+        return RuleResult::passed("hardening");
     }
     let names: Vec<String> =
         on.iter().map(|(_, switch, _)| switch.trim_end_matches('=').to_owned()).collect();
@@ -258,7 +258,7 @@ pub(super) fn address_randomization(observations: &Observations<'_>) -> RuleResu
             "all workers have the same heap layout: the spread between them is too small",
         )
         .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
-        Some(_) => RuleResult::fine("address randomization"),
+        Some(_) => RuleResult::passed("address randomization"),
         None => RuleResult::unknown("address randomization"),
     }
 }
@@ -273,7 +273,7 @@ pub(super) fn huge_pages(observations: &Observations<'_>) -> RuleResult {
              depend on free and aligned memory",
         )
         .with_command("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
-        Some(_) => RuleResult::fine("huge pages"),
+        Some(_) => RuleResult::passed("huge pages"),
         None => RuleResult::unknown("huge pages (not supported or not reported by this kernel)"),
     }
 }
@@ -294,7 +294,7 @@ pub(super) fn page_reporting(observations: &Observations<'_>) -> RuleResult {
 
 /// Whether a tracer can count the system calls of an op.
 pub(super) fn counting(observations: &Observations<'_>) -> RuleResult {
-    let Some(why) = observations.uncountable_reason else { return RuleResult::fine("counting") };
+    let Some(why) = observations.uncountable_reason else { return RuleResult::passed("counting") };
     let result = RuleResult::found(
         Weight::Limitation,
         format!("system calls cannot be counted here: {why}"),
@@ -316,9 +316,9 @@ pub(super) fn open_files(observations: &Observations<'_>) -> RuleResult {
     let Some(hard) = observations.facts.limits.open_files.hard else {
         return RuleResult::unknown("the limit of open files");
     };
-    let Bound::Max(hard) = hard else { return RuleResult::fine("open files") };
+    let Bound::Max(hard) = hard else { return RuleResult::passed("open files") };
     if hard >= OPEN_FILES {
-        return RuleResult::fine("open files");
+        return RuleResult::passed("open files");
     }
     let result = RuleResult::found(
         Weight::Limitation,
@@ -349,7 +349,7 @@ pub(super) fn run_level(observations: &Observations<'_>) -> RuleResult {
                 _ => result.with_command("sudo systemctl isolate multi-user.target"),
             }
         }
-        Some(_) => RuleResult::fine("run level"),
+        Some(_) => RuleResult::passed("run level"),
         None => match observations.facts.os.init.as_deref() {
             Some(init) => RuleResult::unknown(format!(
                 "run level (`{init}` is process 1, and utmp has no entry)"
@@ -369,7 +369,7 @@ pub(super) fn perf_events(observations: &Observations<'_>) -> RuleResult {
              as root",
         )
         .with_command("sudo sysctl kernel.perf_event_paranoid=1"),
-        Some(_) => RuleResult::fine("perf events"),
+        Some(_) => RuleResult::passed("perf events"),
         None => RuleResult::unknown("perf_event_paranoid"),
     }
 }

@@ -69,8 +69,8 @@ pub struct Diagnosis {
     pub class: Option<NoiseClass>,
     /// The findings, worst first.
     pub findings: Vec<Finding>,
-    /// Conditions that are absent, a few words each.
-    pub fine: Vec<String>,
+    /// The checks that passed, a few words each.
+    pub passed: Vec<String>,
     /// What cannot be observed here, and why.
     pub unknown: Vec<String>,
 }
@@ -78,7 +78,7 @@ pub struct Diagnosis {
 /// Applies all rules.
 pub fn examine(observations: &Observations<'_>) -> Diagnosis {
     let class = observations.chosen_probe().map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()));
-    let mut diagnosis = Diagnosis { class, findings: vec![], fine: vec![], unknown: vec![] };
+    let mut diagnosis = Diagnosis { class, findings: vec![], passed: vec![], unknown: vec![] };
     for (name, rule) in RULES {
         match rule(observations) {
             RuleResult::Found(mut finding) => {
@@ -89,7 +89,7 @@ pub fn examine(observations: &Observations<'_>) -> Diagnosis {
                 }
                 diagnosis.findings.push(finding);
             }
-            RuleResult::Fine(what) => diagnosis.fine.push(what),
+            RuleResult::Passed(what) => diagnosis.passed.push(what),
             RuleResult::Unknown(what) => diagnosis.unknown.push(what),
             RuleResult::NotApplicable => {}
         }

@@ -1,4 +1,4 @@
-//! Who uses the CPU: other guests, processes, interrupts, quotas.
+//! What uses the CPU: other guests of the host, processes, interrupts, quotas.
 
 use oscost_model::facts::Bound;
 use oscost_model::noise_class::NoiseClass;
@@ -54,7 +54,7 @@ pub(super) fn lost_time(observations: &Observations<'_>) -> RuleResult {
         time(probe.max_gap_ns)
     );
     let result = match NoiseClass::of_lost_pct(lost) {
-        NoiseClass::Quiet => return RuleResult::fine(format!("lost time {}", pct(lost))),
+        NoiseClass::Quiet => return RuleResult::passed(format!("lost time {}", pct(lost))),
         NoiseClass::Noisy => RuleResult::found(
             Weight::Noise,
             what,
@@ -93,7 +93,7 @@ pub(super) fn steal(observations: &Observations<'_>) -> RuleResult {
     };
     if stolen <= STEAL_PCT {
         return match observations.facts.is_guest() {
-            true => RuleResult::fine("steal"),
+            true => RuleResult::passed("steal"),
             false => RuleResult::NotApplicable,
         };
     }
@@ -118,7 +118,7 @@ pub(super) fn hidden_time(observations: &Observations<'_>) -> RuleResult {
     let stolen = observations.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
     let hidden = probe.lost_pct() - 100.0 * delay as f64 / probe.spin_ns.max(1) as f64 - stolen;
     if hidden <= HIDDEN_PCT {
-        return RuleResult::fine("hidden losses");
+        return RuleResult::passed("hidden losses");
     }
     let what = format!(
         "{} of {}'s time was lost and is not accounted for",
@@ -162,7 +162,7 @@ pub(super) fn quota(observations: &Observations<'_>) -> RuleResult {
                  100 ms at a time",
             )
             .with_command(lift_quota(observations)),
-            Some(Bound::Unlimited(_)) => RuleResult::fine("CPU quota"),
+            Some(Bound::Unlimited(_)) => RuleResult::passed("CPU quota"),
             None => RuleResult::unknown("CPU quota (not reported by the control group)"),
         };
     };
@@ -198,7 +198,7 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
     if busy.is_empty() && unnamed.is_none() {
         return match &watch.processes_unread {
             Some(why) => RuleResult::unknown(format!("other processes ({why})")),
-            None => RuleResult::fine("other processes"),
+            None => RuleResult::passed("other processes"),
         };
     }
     let mut names: Vec<String> = busy
@@ -219,11 +219,11 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
         })
         .collect();
     if let Some(unnamed) = unnamed {
-        let who = match &watch.processes_unread {
+        let source = match &watch.processes_unread {
             Some(_) => "processes hidden from this user",
             None => "short-lived processes",
         };
-        names.push(format!("{who} {}", pct(unnamed)));
+        names.push(format!("{source} {}", pct(unnamed)));
     }
     let what =
         format!("CPU time used during the probe, in % of one CPU: {}", join_names(&names, 6));
@@ -274,7 +274,7 @@ pub(super) fn pressure(observations: &Observations<'_>) -> RuleResult {
     });
     let over: Vec<String> = over.collect();
     if over.is_empty() {
-        return RuleResult::fine("pressure");
+        return RuleResult::passed("pressure");
     }
     let what = format!("pressure (PSI, some avg10): {}", join_names(&over, 3));
     RuleResult::found(
@@ -292,7 +292,7 @@ pub(super) fn interruptions(observations: &Observations<'_>) -> RuleResult {
     let Some(probe) = observations.chosen_probe() else { return RuleResult::NotApplicable };
     let rate = probe.interruptions_per_s();
     if rate <= INTERRUPTIONS_PER_S {
-        return RuleResult::fine(format!("{rate:.0} gaps over 5 us per second"));
+        return RuleResult::passed(format!("{rate:.0} gaps over 5 us per second"));
     }
     let hit = 100.0 * (1.0 - (-rate * BATCH_S).exp());
     let what = format!("{} has {rate:.0} gaps over 5 us per second", observations.cpu_name());
@@ -328,7 +328,7 @@ pub(super) fn device_interrupts(observations: &Observations<'_>) -> RuleResult {
         .collect();
     let cpu = observations.cpu_name();
     if here.is_empty() {
-        return RuleResult::fine("device interrupts");
+        return RuleResult::passed("device interrupts");
     }
     let seconds = watch.wall_ns.max(1) as f64 / 1e9;
     let rate = |times: u64| times as f64 / seconds;
@@ -378,7 +378,7 @@ pub(super) fn swap(observations: &Observations<'_>) -> RuleResult {
     };
     let used = total.saturating_sub(free);
     if used == 0 {
-        return RuleResult::fine("swap");
+        return RuleResult::passed("swap");
     }
     let what = format!("{} MiB are in swap", used.div_ceil(1024));
     RuleResult::found(
@@ -410,7 +410,7 @@ pub(super) fn work_daemons(observations: &Observations<'_>) -> RuleResult {
     if running.is_empty() {
         return match watch.processes_unread {
             Some(_) => RuleResult::NotApplicable,
-            None => RuleResult::fine("job schedulers"),
+            None => RuleResult::passed("job schedulers"),
         };
     }
     let names: Vec<String> = running.iter().map(|(name, _)| format!("`{name}`")).collect();

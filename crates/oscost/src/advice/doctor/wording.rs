@@ -14,9 +14,9 @@ pub(super) fn time(ns: u64) -> String {
     }
 }
 
-/// Names joined with commas and "and"; at most `most` of them.
-pub(super) fn join_names(names: &[String], most: usize) -> String {
-    let shown = &names[..names.len().min(most)];
+/// Names joined with commas and "and"; at most `max_names` of them.
+pub(super) fn join_names(names: &[String], max_names: usize) -> String {
+    let shown = &names[..names.len().min(max_names)];
     let more = names.len() - shown.len();
     match (shown, more) {
         (_, 1..) => format!("{} and {more} more", shown.join(", ")),

@@ -83,7 +83,7 @@ fn was_requested(it: &RunFigure<'_>) -> bool {
 }
 
 fn counted(left_out: LeftOutRuns<'_>) -> Vec<LeftOut> {
-    left_out.into_iter().map(|(why, runs)| LeftOut { why, runs: runs.len() }).collect()
+    left_out.into_iter().map(|(why, runs)| LeftOut { reason: why, runs: runs.len() }).collect()
 }
 
 /// A series, and the runs of its case that are not in it.

@@ -67,7 +67,7 @@ pub fn serve(
     let missing = needs.into_iter().filter(|need| need.availability == Availability::No);
     let missing: Vec<String> =
         missing.map(|need| format!("{}: {}", need.name, need.detail)).collect();
-    let event = MonitorEvent::Missing { why: missing.join("; ") };
+    let event = MonitorEvent::Missing { reason: missing.join("; ") };
     writeln!(output, "{}", serde_json::to_string(&event)?)?;
     Ok(MonitorOutcome::Missing)
 }

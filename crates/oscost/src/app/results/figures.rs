@@ -195,7 +195,7 @@ pub(crate) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Re
     let without = reasons
         .into_iter()
         .filter(|(_, runs)| *runs > 0)
-        .map(|(why, runs)| LeftOut { why: why.to_owned(), runs })
+        .map(|(why, runs)| LeftOut { reason: why.to_owned(), runs })
         .collect();
     Ok(Missing { unkept, without })
 }

@@ -139,7 +139,7 @@ struct Status {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A pair is a call, an earlier one, and how many calls earlier; `pairs` counts
-those learnt. `last new at` is the number of the call that added the last one.
+those learnt. `last new pair` is the number of the call that added it.
 
 Examples:
   oscost ph profiles list

@@ -42,9 +42,9 @@ pub(super) fn write_pairs(
 
 /// Files that are not profiles, as they are shown.
 pub(super) fn refused(unreadable: Vec<Unreadable>) -> Vec<report::ph::RefusedProfile> {
-    let refused = unreadable
-        .into_iter()
-        .map(|Unreadable { file, line, why }| report::ph::RefusedProfile { file, line, why });
+    let refused = unreadable.into_iter().map(|Unreadable { file, line, why }| {
+        report::ph::RefusedProfile { file, line, reason: why }
+    });
     refused.collect()
 }
 

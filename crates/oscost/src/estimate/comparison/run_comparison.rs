@@ -31,7 +31,7 @@ pub struct SkippedComparison {
     /// The target.
     pub target: String,
     /// Why not.
-    pub why: String,
+    pub reason: String,
 }
 
 /// How the rows of a comparison were measured.
@@ -119,7 +119,7 @@ impl RunComparison {
 
     pub(super) fn exclude(&mut self, row: &Row, why: impl Into<String>) {
         let (case, target) = (row.case.clone(), row.target.text.clone());
-        self.not_compared.push(SkippedComparison { case, target, why: why.into() });
+        self.not_compared.push(SkippedComparison { case, target, reason: why.into() });
     }
 
     /// Adds the verdicts on all pairs, in the order of the base's rows.

@@ -117,7 +117,7 @@ fn a_case_with_a_remote_peer_is_compared_with_its_like_alone() {
     let local = run("local", vec![row("socket/trip", 100.0)]);
     let compared = compare(&[local], &[run("remote", vec![remote(1_000.0)])]);
     assert_eq!(compared.comparisons.len(), 0);
-    let why: Vec<&str> = compared.not_compared.iter().map(|it| it.why.as_str()).collect();
+    let why: Vec<&str> = compared.not_compared.iter().map(|it| it.reason.as_str()).collect();
     assert_eq!(
         why,
         [

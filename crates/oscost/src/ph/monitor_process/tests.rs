@@ -70,7 +70,7 @@ fn every_event_is_parsed_as_it_is_written() {
     for (event, line) in [
         (MonitorEvent::Ready, r#"{"event":"ready"}"#),
         (MonitorEvent::Note { text: "x".into() }, r#"{"event":"note","text":"x"}"#),
-        (MonitorEvent::Missing { why: "x".into() }, r#"{"event":"missing","why":"x"}"#),
+        (MonitorEvent::Missing { reason: "x".into() }, r#"{"event":"missing","reason":"x"}"#),
         (
             MonitorEvent::StateChanged(change),
             r#"{"event":"state-changed","executable":"/bin/sh","state":"frozen"}"#,
@@ -87,7 +87,7 @@ fn every_event_is_parsed_as_it_is_written() {
 
 #[test]
 fn a_missing_requirement_is_reported() {
-    let script = r#"echo '{"event":"missing","why":"no BTF here"}'; exit 1"#;
+    let script = r#"echo '{"event":"missing","reason":"no BTF here"}'; exit 1"#;
     let mut collector = Collector::stopping_after(9);
     let error = run(script, &mut collector).unwrap_err();
     assert!(matches!(&error, MonitorError::Missing(why) if why == "no BTF here"), "{error}");

@@ -36,7 +36,7 @@ fn cell<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
         // one of integers by its text alone.
         Value::Float(number) => format!("{number:?}").into(),
         Value::Integer(number) => number.to_string().into(),
-        Value::Truth(truth) => truth.to_string().into(),
+        Value::Boolean(truth) => truth.to_string().into(),
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::report::view::export::tests::record;
 
-    /// The way back that docs/reference/EXPORTS.md tells.
+    /// The inverse that docs/reference/EXPORTS.md documents.
     fn undone(text: &str) -> &str {
         match text.strip_prefix('\'') {
             Some(rest) if rest.trim_start_matches('\'').starts_with(FORMULA) => rest,
@@ -106,7 +106,7 @@ mod tests {
                             prop_assert_eq!(read.to_bits(), number.to_bits());
                         }
                         Value::Integer(number) => prop_assert_eq!(cell.parse(), Ok(number)),
-                        Value::Truth(truth) => prop_assert_eq!(cell.parse(), Ok(truth)),
+                        Value::Boolean(truth) => prop_assert_eq!(cell.parse(), Ok(truth)),
                     }
                 }
             }

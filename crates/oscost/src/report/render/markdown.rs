@@ -1,12 +1,12 @@
 //! A report as Markdown, for a pull request or a README.
 //!
-//! Texts come from outside, and the site that shows the page gives words a meaning: no text becomes a
-//! tag, a link, a heading or another column, and no `@name` notifies anybody.
+//! Texts are untrusted, and the site that renders the page interprets some of their characters: no text
+//! becomes a tag, a link, a heading or another column, and no `@name` becomes a mention.
 
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Fact, Item, Section, Table, TableRow, View};
 
-/// A space of no width: it separates what together would have a meaning.
+/// A zero-width space: it breaks up sequences that a site would interpret.
 const NO_WIDTH: &str = "&#8203;";
 
 /// The whole report.
@@ -58,14 +58,14 @@ fn block(block: &Block) -> String {
             };
             format!("\n{}", list(facts.iter().map(fact)))
         }
-        // An indented block has no sign in it that could end it.
+        // No character in an indented block can end it.
         Block::Preformatted(text) => {
             let lines =
                 text.trim_matches('\n').lines().map(|line| format!("    {}\n", plain(line)));
             format!("\n{}", lines.collect::<String>())
         }
         Block::Table(it) => table(it),
-        // What it shows is in the tables, too.
+        // The tables have the same figures.
         Block::Forest(_) | Block::LogPlot(_) | Block::Chart(_) | Block::Timeline(_) => {
             String::new()
         }
@@ -83,7 +83,7 @@ fn item(item: &Item) -> String {
 
 fn list(items: impl Iterator<Item = String>) -> String {
     let line = |item: String| {
-        // What begins like an item is not a list within the list.
+        // A text that begins like an item must not start a nested list.
         let number = item.trim_start_matches(|c: char| c.is_ascii_digit());
         let guard = if number.starts_with(['-', '+', '.', ')']) { NO_WIDTH } else { "" };
         format!("- {guard}{item}\n")
@@ -119,8 +119,7 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Rows under their headings, names to the left and figures to the right. A column in which no row
-/// has anything is left out.
+/// Rows under their headings, names aligned left and figures right. Empty columns are left out.
 fn grid(table: &Table, rows: &[TableRow]) -> String {
     let text = |row: &TableRow, at: usize| row.cells.get(at).map_or("", |it| &it.text).to_owned();
     let columns = table.columns.iter().enumerate();
@@ -145,12 +144,12 @@ fn grid(table: &Table, rows: &[TableRow]) -> String {
 }
 
 /// A cell; a case without its family, which is above the table.
-fn shown_cell(of: &Cell) -> String {
-    match of.case {
-        Some(_) => code(of.text.split_once('/').map_or(&of.text, |(_, name)| name)),
-        None if of.parts.is_empty() => cell(&of.text),
-        // Each part is bounded by itself: together they may be longer than a text may be.
-        None => of.parts.iter().map(|part| cell(part)).collect::<Vec<_>>().join("; "),
+fn shown_cell(shown: &Cell) -> String {
+    match shown.case {
+        Some(_) => code(shown.text.split_once('/').map_or(&shown.text, |(_, name)| name)),
+        None if shown.parts.is_empty() => cell(&shown.text),
+        // Each part is shortened on its own: together they may exceed the maximum length.
+        None => shown.parts.iter().map(|part| cell(part)).collect::<Vec<_>>().join("; "),
     }
 }
 
@@ -159,19 +158,19 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A name as code; one with a character that could end the code is shown as text.
+/// A name as a code span; as text if it has a character that could end the span.
 fn code(text: &str) -> String {
-    let tame = |c: char| c.is_ascii_alphanumeric() || " /:=,.+-_%@~".contains(c);
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || " /:=,.+-_%@~".contains(c);
     let text = plain(text);
-    // Markdown strips spaces at both ends, and has no code span of nothing.
-    let is_tame = text.chars().all(tame) && !text.is_empty() && text == text.trim();
-    if is_tame { format!("`{text}`") } else { cell(&text) }
+    // Markdown strips spaces at both ends, and has no empty code span.
+    let fits_span = text.chars().all(is_safe) && !text.is_empty() && text == text.trim();
+    if fits_span { format!("`{text}`") } else { cell(&text) }
 }
 
 /// A text in a cell of a table or in a line: nothing in it acts as Markdown or HTML, and no name,
-/// number or address in it becomes a link. Addresses are searched for in the page's source, so one of
-/// their characters is written by its number; names and issues are searched for in what is shown, so a
-/// space of no width separates them from their sign.
+/// number or address in it becomes a link. Sites search for addresses in the source, so one of their
+/// characters is written as an entity; they search for names and issues in the rendered text, so a
+/// zero-width space separates these from `@` and `#`.
 pub fn cell(text: &str) -> String {
     let text = plain(text);
     let mut out = String::new();
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_from_outside_links_nothing_and_notifies_nobody() {
+    fn an_untrusted_text_makes_no_link_and_no_mention() {
         assert_eq!(cell("@all"), "@&#8203;all");
         assert_eq!(cell("fixes #1, GH-2"), "fixes #&#8203;1, GH-&#8203;2");
         assert_eq!(cell("https://a.b WWW.a.b"), "https:&#47;/a.b WWW&#46;a.b");
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_code_unless_it_could_end_it() {
+    fn a_case_is_a_code_span_unless_it_could_end_the_span() {
         assert_eq!(
             code("round-trip:size=4096,peer_cpu=same"),
             "`round-trip:size=4096,peer_cpu=same`"

@@ -43,7 +43,7 @@ fn field(column: &Column) -> Result<Arc<Type>> {
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         Kind::Float => (Physical::DOUBLE, None),
         Kind::Integer => (Physical::INT64, None),
-        Kind::Truth => (Physical::BOOLEAN, None),
+        Kind::Boolean => (Physical::BOOLEAN, None),
     };
     let repetition = match column.unknown {
         Some(_) => Repetition::OPTIONAL,
@@ -73,8 +73,8 @@ fn write(
             Value::Integer(number) => Some(number),
             _ => None,
         }),
-        Kind::Truth => values::<BoolType>(writer, column, sheet, |value| match value {
-            Value::Truth(truth) => Some(truth),
+        Kind::Boolean => values::<BoolType>(writer, column, sheet, |value| match value {
+            Value::Boolean(truth) => Some(truth),
             _ => None,
         }),
     }
@@ -144,7 +144,7 @@ mod tests {
                     Field::Str(text) => text.into(),
                     Field::Double(number) => Value::Float(*number),
                     Field::Long(number) => Value::Integer(*number),
-                    Field::Bool(truth) => Value::Truth(*truth),
+                    Field::Bool(truth) => Value::Boolean(*truth),
                     other => panic!("{name}: {other:?}"),
                 };
                 assert_eq!(read, value, "{name}");

@@ -6,7 +6,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use oscost_model::journal::{Entry, Phase, PlannedRow};
 
-/// The progress line of a run; it prints nothing where standard error is not a terminal.
+/// The progress line of a run; silent if standard error is not a terminal.
 pub struct Progress {
     line: ProgressBar,
     rows: Vec<PlannedRow>,

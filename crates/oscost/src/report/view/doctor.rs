@@ -36,7 +36,7 @@ pub fn view(examination: &Examination<'_>) -> View {
         sections.push(sentence("nothing was found that makes figures noisy here"));
     }
     sections.extend((1..).zip(&diagnosis.findings).map(|(number, it)| finding(number, it)));
-    for (title, items) in [("ok", &diagnosis.fine), ("not visible", &diagnosis.unknown)] {
+    for (title, items) in [("ok", &diagnosis.passed), ("not visible", &diagnosis.unknown)] {
         if !items.is_empty() {
             sections.push(sentence(&format!("{title}: {}", items.join(", "))));
         }
@@ -211,7 +211,7 @@ pub fn json(examination: &Examination<'_>) -> Result<String, serde_json::Error> 
         lost_pct: chosen.or(probe.last()).map(CpuProbe::lost_pct),
         cpu,
         findings: &diagnosis.findings,
-        ok: &diagnosis.fine,
+        ok: &diagnosis.passed,
         not_visible: &diagnosis.unknown,
         probe,
         activity: activity.ok(),

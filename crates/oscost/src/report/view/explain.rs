@@ -1,4 +1,5 @@
-//! What this machine shows of a benchmark: the last part of `oscost explain`.
+//! The last part of `oscost explain`: the calls of a benchmark as counted on this machine, and its last
+//! figures.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +21,9 @@ use crate::report::view::run::{instructions, one_way};
 pub struct CaseDetails {
     /// The case.
     pub case: Case,
-    /// What was counted just now, or why nothing was.
+    /// The calls counted just now, or why none could be counted.
     pub counted: Result<CallCount, String>,
-    /// The last figure of it from this machine.
+    /// Its last figure from this machine.
     pub last: Option<PreviousFigure>,
 }
 
@@ -35,7 +36,7 @@ pub struct PreviousFigure {
     pub started: String,
     /// How quiet the machine was: the class of the run.
     pub quiet: Option<String>,
-    /// The kernel that it was measured under, where that was another one.
+    /// The release of its kernel, if that is not the running one.
     pub other_kernel: Option<String>,
 }
 
@@ -51,23 +52,23 @@ pub fn sections(definition: &Definition, shown: &[CaseDetails]) -> Vec<Section> 
             "Counted by ptrace over {ops} untimed ops; a few more ops were single-stepped."
         ));
     }
-    let whys = shown.iter().map(|shown| shown.counted.as_ref().err());
-    let why = match whys.collect::<Option<Vec<&String>>>().as_deref() {
+    let errors = shown.iter().map(|shown| shown.counted.as_ref().err());
+    let shared_error = match errors.collect::<Option<Vec<&String>>>().as_deref() {
         // A reason that holds for all of them is given once.
         Some([first, rest @ ..]) if rest.iter().all(|other| other == first) => Some(*first),
         _ => None,
     };
-    head.extend(why.map(|why| nothing_counted(why)));
+    head.extend(shared_error.map(|error| nothing_counted(error)));
     // Only figures of one run are compared.
-    let lasts: Vec<&PreviousFigure> =
+    let figures: Vec<&PreviousFigure> =
         shown.iter().filter_map(|shown| shown.last.as_ref()).collect();
-    let runs: BTreeSet<&str> = lasts.iter().map(|last| last.started.as_str()).collect();
+    let runs: BTreeSet<&str> = figures.iter().map(|figure| figure.started.as_str()).collect();
     for run in runs {
-        let rows = lasts.iter().filter(|last| last.started == run).map(|last| &last.row);
+        let rows = figures.iter().filter(|figure| figure.started == run).map(|figure| &figure.row);
         head.extend(estimate::half_round_trips(rows).iter().map(one_way::line));
     }
     let head = Section::of(TITLE, Block::list(head.iter().map(|text| plain(text))));
-    let cases = shown.iter().map(|shown| of_case(definition, shown, why.is_some()));
+    let cases = shown.iter().map(|shown| of_case(definition, shown, shared_error.is_some()));
     [head].into_iter().chain(cases).collect()
 }
 
@@ -82,11 +83,11 @@ fn of_case(definition: &Definition, shown: &CaseDetails, is_reason_given: bool) 
             lines.push(entries(count));
             let surprises = count.unexpected(&definition.calls, &case.point);
             if !is_other && !surprises.is_empty() {
-                lines.push(format!("not as its definition says: {}", surprises.join("; ")));
+                lines.push(format!("differs from its definition: {}", surprises.join("; ")));
             }
         }
         Err(_) if is_reason_given => {}
-        Err(why) => lines.push(format!("nothing was counted: {why}")),
+        Err(error) => lines.push(format!("nothing was counted: {error}")),
     }
     match last {
         Some(last) => lines.extend(figure(last)),
@@ -95,21 +96,21 @@ fn of_case(definition: &Definition, shown: &CaseDetails, is_reason_given: bool) 
     Section::of(plain(&title), Block::list(lines.iter().map(|line| plain(line))))
 }
 
-/// The part where nothing could be counted.
-pub fn nothing(why: &str) -> Vec<Section> {
-    vec![Section::of(TITLE, [Block::Text(plain(&nothing_counted(why)))])]
+/// The part if no benchmark could be counted.
+pub fn nothing(reason: &str) -> Vec<Section> {
+    vec![Section::of(TITLE, [Block::Text(plain(&nothing_counted(reason)))])]
 }
 
-fn nothing_counted(why: &str) -> String {
-    format!("Nothing was counted: {why}")
+fn nothing_counted(reason: &str) -> String {
+    format!("Nothing was counted: {reason}")
 }
 
-/// The point of a case, or its name where it has no axes.
+/// The point of a case, or its name if it has no axes.
 fn point(case: &Case) -> String {
     if case.point.is_empty() { case.to_string() } else { case.point.to_string() }
 }
 
-/// How often an op enters the kernel, where else its code runs, and the work that was counted.
+/// How often an op enters the kernel, whether it runs vDSO code, and the work that was counted.
 fn entries(count: &CallCount) -> String {
     let an_op = |times: u64| each(times as f64 / count.ops.max(1) as f64);
     let named = |(call, &times): (&String, &u64)| match an_op(times).as_str() {
@@ -123,11 +124,11 @@ fn entries(count: &CallCount) -> String {
         entries => format!("{entries} kernel entries per op: {}", names.join(", ")),
     }];
     let where_it_runs = match (count.vdso, count.own.is_empty()) {
-        (Some(true), true) => "it runs code of the vDSO",
+        (Some(true), true) => "runs vDSO code",
         (Some(true), false) => "through the vDSO",
-        (Some(false), true) => "all of it the program's own code",
+        (Some(false), true) => "only the program's own code",
         (Some(false), false) => "no vDSO code",
-        (None, _) => "whether it runs code of the vDSO could not be observed",
+        (None, _) => "whether it runs vDSO code could not be observed",
     };
     if !count.peer.is_empty() {
         let names: Vec<String> = count.peer.iter().map(named).collect();
@@ -169,9 +170,9 @@ fn figure(last: &PreviousFigure) -> Vec<String> {
     if let Some(quiet) = quiet.as_deref().filter(|quiet| *quiet != "quiet") {
         text += &format!(", a {} run", class_text(quiet));
     }
-    // Why it was measured does not matter here.
-    let matters = |flag: &&str| !["ADDED", "REFERENCE", "PRIMITIVE"].contains(flag);
-    let flags: Vec<&str> = row.flags.iter().map(String::as_str).filter(matters).collect();
+    // These flags only say why a row was measured.
+    let is_remarkable = |flag: &&str| !["ADDED", "REFERENCE", "PRIMITIVE"].contains(flag);
+    let flags: Vec<&str> = row.flags.iter().map(String::as_str).filter(is_remarkable).collect();
     let multiples = row.multiples.iter().filter(|(base, _)| **base != row.case);
     let multiples = multiples.map(|(base, ratio)| format!("{} times {base}", times(*ratio)));
     let others = multiples.chain([charged(row).join(", "), flags.join(", ")]);
@@ -179,7 +180,7 @@ fn figure(last: &PreviousFigure) -> Vec<String> {
     [format!("last figure: {text}")].into_iter().chain(others).collect()
 }
 
-/// What the kernel charged for an op: CPU time, and what was not next to nothing.
+/// What the kernel charged for an op: CPU time, and the counts that are at least `MIN_TIMES`.
 fn charged(row: &Row) -> Vec<String> {
     const MIN_TIMES: f64 = 0.01;
     /// A hundred ticks of 4 ms: with fewer, the kernel's split of CPU time is too coarse.
@@ -237,11 +238,11 @@ mod tests {
         let none = CallCount { vdso: Some(false), instructions: Some(12.0), ..count(&[]) };
         assert_eq!(
             entries(&none),
-            "no kernel entry; all of it the program's own code; 12 instructions in user \
-             mode, loop included"
+            "no kernel entry; only the program's own code; 12 instructions in user mode, \
+             loop included"
         );
         let clock = CallCount { vdso: Some(true), ..count(&[]) };
-        assert_eq!(entries(&clock), "no kernel entry; it runs code of the vDSO");
+        assert_eq!(entries(&clock), "no kernel entry; runs vDSO code");
         let pair = count(&[("close", 23), ("openat", 23)]);
         assert!(entries(&pair).starts_with("2 kernel entries per op: close, openat; "));
         let odd = CallCount { faults: Some(46), ..count(&[("read", 46), ("write", 23)]) };

@@ -14,7 +14,7 @@ pub struct Row {
     pub device: u64,
     /// Its inode.
     pub inode: u64,
-    /// Its path; empty where it is not known.
+    /// Its path; empty if it is unknown.
     pub executable: String,
     /// `training`, `frozen` or `normal`.
     pub state: &'static str,
@@ -24,7 +24,7 @@ pub struct Row {
     pub train_count: u64,
     /// The calls among those since the last new pair.
     pub last_mod_count: u64,
-    /// The number of the trained call that added it.
+    /// The number of the call that added the last new pair.
     pub last_new_at: Option<u64>,
     /// The anomalies since it was found normal.
     pub anomalies: u64,
@@ -34,9 +34,9 @@ pub struct Row {
     pub train_pairs: u64,
     /// How many are normal.
     pub test_pairs: u64,
-    /// The pairs that were learnt, where they were asked for.
+    /// The pairs that were learnt, if they were requested.
     pub train: Option<Vec<Neighbours>>,
-    /// The pairs that are normal, where they were asked for.
+    /// The pairs that are normal, if they were requested.
     pub test: Option<Vec<Neighbours>>,
 }
 
@@ -60,21 +60,21 @@ pub struct Call {
     pub name: String,
 }
 
-/// A file that is not a profile.
+/// A file that could not be read as a profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusedProfile {
     /// The file.
     pub file: String,
-    /// The line.
+    /// The number of the line with the error.
     pub line: usize,
-    /// What is wrong there.
-    pub why: String,
+    /// The error.
+    pub reason: String,
 }
 
 impl RefusedProfile {
     /// As a line.
     pub fn text(&self) -> String {
-        format!("refused: {}: line {}: {}", plain(&self.file), self.line, plain(&self.why))
+        format!("refused: {}: line {}: {}", plain(&self.file), self.line, plain(&self.reason))
     }
 }
 
@@ -116,7 +116,7 @@ pub fn profiles(rows: &[Row]) -> View {
             Column::text("state"),
             Column::number("calls", "calls"),
             Column::number("pairs", "train_pairs"),
-            Column::number("last new at", "last_new_at"),
+            Column::number("last new pair", "last_new_at"),
             Column::number("anomalies", "anomalies"),
         ],
         rows: rows.iter().map(row).collect(),
@@ -152,7 +152,7 @@ fn profile(row: &Row) -> Vec<Section> {
     [facts].into_iter().chain(tables.into_iter().flatten()).collect()
 }
 
-/// Pairs by the later call; nothing where there are none.
+/// The pairs by their later call; `None` if there are none.
 fn pair_section(pairs: Option<&[Neighbours]>, kind: &str) -> Option<Section> {
     let pairs = pairs.filter(|pairs| !pairs.is_empty())?;
     let row = |of_call: &[Neighbours]| {
@@ -178,7 +178,7 @@ fn pair_section(pairs: Option<&[Neighbours]>, kind: &str) -> Option<Section> {
     Some(Section::of(format!("{count} pairs {kind}"), [Block::Table(table)]))
 }
 
-/// Something that is not normal.
+/// An anomaly: a pair of calls that the profile does not contain.
 #[derive(Clone, Debug, Serialize)]
 pub struct Anomaly {
     /// The schema of the line: [`Anomaly::SCHEMA`].
@@ -187,7 +187,7 @@ pub struct Anomaly {
     pub pid: u32,
     /// Its name.
     pub comm: String,
-    /// Its executable; empty where it is not known.
+    /// Its executable; empty if it is unknown.
     pub executable: String,
     /// The call.
     pub current: Call,
@@ -202,7 +202,7 @@ pub struct Anomaly {
 }
 
 impl Anomaly {
-    /// Of a line of JSON.
+    /// The schema of a line of JSON.
     pub const SCHEMA: &str = "oscost.ph-anomaly/1";
 
     /// As a line of JSON.
@@ -233,7 +233,7 @@ pub struct Status {
     pub folder: String,
     /// How many profiles are in each state.
     pub states: Vec<(&'static str, usize)>,
-    /// The files that are not profiles.
+    /// The files that could not be read as profiles.
     pub refused: Vec<RefusedProfile>,
     /// The published constants.
     pub constants: Vec<Constant>,
@@ -244,9 +244,9 @@ pub struct Status {
 pub struct Need {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is met; `None` where the system does not say.
+    /// Whether it is met; `None` if the system does not report it.
     pub met: Option<bool>,
-    /// What was found, and what fixes it.
+    /// The state of it, and how to fix it.
     pub detail: String,
 }
 
@@ -262,7 +262,7 @@ pub struct Constant {
 }
 
 impl Status {
-    /// Of the JSON object.
+    /// The schema of the JSON object.
     pub const SCHEMA: &str = "oscost.ph-status/1";
 
     /// As one JSON object.
@@ -312,8 +312,8 @@ impl Status {
     }
 }
 
-/// The path of an executable. Its unusual characters must show: all but letters, digits and printable
-/// ASCII are shown by their numbers.
+/// The path of an executable. Characters other than letters, digits and printable ASCII are shown by
+/// their numbers, so that the path cannot imitate another one.
 pub fn path(executable: &str) -> String {
     const MAX_CHARS: usize = 400;
     let mut shown = String::new();

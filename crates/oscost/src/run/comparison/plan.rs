@@ -22,7 +22,7 @@ pub struct ComparisonPlan {
 }
 
 /// How many pairs a row gets. The number depends on the time that a round takes, never on what was
-/// measured: stopping when the result pleases finds effects where there are none.
+/// measured: stopping once the result is significant finds effects that do not exist.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairCount {
     /// The minimum, whatever time it takes.

@@ -19,7 +19,7 @@ pub(super) const FUNCTION: Bench = Bench {
     why: "The pointer is reloaded from memory in each iteration, like the study's volatile \
           pointer, so that the compiler can neither inline the function nor keep the pointer in a \
           register. What remains is a load, a correctly predicted indirect call, a return and the \
-          loop counter. Nothing of it enters the kernel: it is the study's baseline, its 1x.",
+          loop counter. It does not enter the kernel: it is the study's baseline, its 1x.",
     calls: &[
         exactly("getppid", 1).when(&[("call", "getppid")]),
         exactly("getpid", 1).when(&[("call", "getpid")]),

@@ -161,20 +161,20 @@ impl Default for TraitObject {
     }
 }
 
-/// The name of the function at address `at`, if it is one of these.
+/// The name of the function at an address, if it is one of these.
 #[cfg(test)]
-pub(crate) fn callee_name_at(at: u64) -> String {
-    if at == <PlusOne as Callee>::call as *const () as u64 {
+pub(crate) fn callee_name_at(address: u64) -> String {
+    if address == <PlusOne as Callee>::call as *const () as u64 {
         return "a method".to_owned();
     }
     /// A callee, and the name before it, each begin on a cache line.
     const LINE: u64 = 64;
-    if !at.is_multiple_of(LINE) {
+    if !address.is_multiple_of(LINE) {
         return "another function".to_owned();
     }
     // SAFETY: code that is called may be read, and so may the line before it: only the first line
     // of the text segment has none, and the program does not begin with a callee.
-    let before: [u8; LINE as usize] = unsafe { std::ptr::read((at - LINE) as *const _) };
+    let before: [u8; LINE as usize] = unsafe { std::ptr::read((address - LINE) as *const _) };
     let name =
         before.strip_prefix(b"callee:").and_then(|name| name.split(|&byte| byte == 0).next());
     name.map_or("another function".into(), |name| String::from_utf8_lossy(name).into_owned())

@@ -71,12 +71,12 @@ pub(crate) enum Flow {
     Next,
 }
 
-/// The effect on control flow of the executed instruction at `at`: decoded from its prefixes and
+/// The effect on control flow of the executed instruction at an address: decoded from its prefixes and
 /// opcode.
-pub(crate) fn flow_at(at: u64) -> Flow {
+pub(crate) fn flow_at(address: u64) -> Flow {
     // SAFETY: executed code may be read, and the last instruction of all is followed by more of the
     // program or the rest of its page.
-    let bytes: [u8; 4] = unsafe { std::ptr::read_unaligned(at as *const [u8; 4]) };
+    let bytes: [u8; 4] = unsafe { std::ptr::read_unaligned(address as *const [u8; 4]) };
     // A REX prefix comes before a register from r8 on.
     let bytes = if bytes[0] & 0xf0 == 0x40 { &bytes[1..] } else { &bytes[..] };
     // In ModRM the two highest bits are 3 for a register; the next three distinguish call from

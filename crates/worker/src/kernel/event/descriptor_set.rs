@@ -62,14 +62,14 @@ impl DescriptorSet {
         made.map_err(|error| explain_error(error, count, kind))
     }
 
-    /// The same, with plain errnos. `nth` distinguishes processes that do so at once.
+    /// The same, with plain errnos. `process_index` distinguishes processes that do so at the same time.
     fn build(
         count: u64,
         kind: DescriptorKind,
         wakeable_range: Range<u64>,
         highest: Option<u64>,
         limit: u64,
-        nth: u32,
+        process_index: u32,
     ) -> Result<Self, Errno> {
         let first = match highest {
             Some(highest) => (highest + 1).saturating_sub(count),
@@ -81,7 +81,7 @@ impl DescriptorSet {
         {
             return Err(Errno::EMFILE);
         }
-        let mut maker = DescriptorMaker { kind, listener: None, nth, made: 0 };
+        let mut maker = DescriptorMaker { kind, listener: None, process_index, count: 0 };
         let mut descriptors = Self {
             watched: Vec::new(),
             others: Vec::new(),
@@ -217,7 +217,7 @@ impl ChildFiller {
     pub fn start(
         count: u64,
         kind: DescriptorKind,
-        nth: u32,
+        process_index: u32,
         mut add: impl FnMut(&DescriptorSet) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
         let ((from, go), (done, to)) = (pipe::pipe()?, pipe::pipe()?);
@@ -230,7 +230,8 @@ impl ChildFiller {
                     return Err(Errno::EPIPE);
                 }
                 let limit = limits::raise_descriptor_limit()?;
-                let descriptors = DescriptorSet::build(count, kind, 0..0, None, limit, nth)?;
+                let descriptors =
+                    DescriptorSet::build(count, kind, 0..0, None, limit, process_index)?;
                 add(&descriptors)?;
                 context_switch::write(&to, &[1])?;
                 pause_forever()
@@ -258,8 +259,10 @@ impl ChildFiller {
 struct DescriptorMaker {
     kind: DescriptorKind,
     listener: Option<TcpListener>,
-    nth: u32,
-    made: u32,
+    /// Distinguishes processes that make descriptors at the same time.
+    process_index: u32,
+    /// The number of descriptors made so far.
+    count: u32,
 }
 
 impl DescriptorMaker {
@@ -285,12 +288,17 @@ impl DescriptorMaker {
     /// A connection over loopback, the accepted end first. Closing either end resets it: no port
     /// stays in TIME_WAIT.
     fn connection(&mut self) -> Result<(TcpStream, TcpStream), Errno> {
-        if self.made.is_multiple_of(MAX_CONNECTIONS_PER_ADDRESS) {
-            let batch = self.made / MAX_CONNECTIONS_PER_ADDRESS;
-            let at = Ipv4Addr::new(127, 0, 1 + (self.nth % 250) as u8, 1 + (batch % 250) as u8);
+        if self.count.is_multiple_of(MAX_CONNECTIONS_PER_ADDRESS) {
+            let batch = self.count / MAX_CONNECTIONS_PER_ADDRESS;
+            let at = Ipv4Addr::new(
+                127,
+                0,
+                1 + (self.process_index % 250) as u8,
+                1 + (batch % 250) as u8,
+            );
             self.listener = Some(TcpListener::bind(SocketAddrV4::new(at, 0))?);
         }
-        self.made += 1;
+        self.count += 1;
         let listener = self.listener.as_ref().ok_or(Errno::EINVAL)?;
         let client = TcpStream::connect(listener.local_addr()?)?;
         let own = client.local_addr()?;
@@ -306,9 +314,9 @@ impl DescriptorMaker {
     }
 }
 
-/// Duplicates a descriptor to the lowest free number from `least` on.
-fn duplicate_from(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
-    match fcntl_dupfd_cloexec(fd, least as i32) {
+/// Duplicates a descriptor to the lowest free number from `min_number` on.
+fn duplicate_from(fd: &OwnedFd, min_number: u64) -> Result<OwnedFd, Errno> {
+    match fcntl_dupfd_cloexec(fd, min_number as i32) {
         // No number is left.
         Err(rustix::io::Errno::INVAL) => Err(Errno::EMFILE),
         result => Ok(result?),
@@ -316,9 +324,9 @@ fn duplicate_from(fd: &OwnedFd, least: u64) -> Result<OwnedFd, Errno> {
 }
 
 /// Duplicates a descriptor to a number that must be free.
-fn duplicate_at(fd: &OwnedFd, at: u64) -> Result<OwnedFd, Errno> {
-    let fd = duplicate_from(fd, at)?;
-    if fd.as_raw_fd() as u64 == at { Ok(fd) } else { Err(Errno::EPROTO) }
+fn duplicate_at(fd: &OwnedFd, number: u64) -> Result<OwnedFd, Errno> {
+    let fd = duplicate_from(fd, number)?;
+    if fd.as_raw_fd() as u64 == number { Ok(fd) } else { Err(Errno::EPROTO) }
 }
 
 /// The lowest number from [`MIN_NUMBER`] on that begins a free range of `count`: the parent process
@@ -407,7 +415,7 @@ mod tests {
     fn an_open_high_descriptor_occupies_only_its_own_number() {
         in_own_process(|| {
             let file = File::open("/dev/null").unwrap().into();
-            let _open: Vec<_> = [70, 240].map(|at| duplicate_at(&file, at).unwrap()).into();
+            let _open: Vec<_> = [70, 240].map(|number| duplicate_at(&file, number).unwrap()).into();
             limits::lower_descriptor_limit(256).unwrap();
             for (count, first) in [(6, 64), (7, 71), (100, 71)] {
                 let descriptors =

@@ -103,15 +103,15 @@ impl SelectSet {
 
     /// Makes the call; returns how many are readable.
     #[inline(always)]
-    pub fn wait(&mut self, by: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
+    pub fn wait(&mut self, call: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
         let mut no_time = ZeroTime::default();
         let (count, bits) = ((self.highest + 1) as u64, self.ready.as_mut_ptr() as u64);
         let args = [count, bits, 0, 0, timeout_argument(patience, &mut no_time), 0];
         #[cfg(target_arch = "x86_64")]
-        let number = if by == CallVariant::Plain { libc::SYS_select } else { libc::SYS_pselect6 };
+        let number = if call == CallVariant::Plain { libc::SYS_select } else { libc::SYS_pselect6 };
         #[cfg(not(target_arch = "x86_64"))]
         let number = {
-            let _ = by; // There is one call only.
+            let _ = call; // There is one call only.
             libc::SYS_pselect6
         };
         // SAFETY: the kernel reads and writes no more bits than the set has words for, and a
@@ -119,14 +119,14 @@ impl SelectSet {
         raw_count(unsafe { arch::syscall(number, args) })
     }
 
-    /// Calls `found` for each ready descriptor, up to `count`.
+    /// Calls `visit` for each ready descriptor, up to `count`.
     #[inline(always)]
-    pub fn each(&self, count: usize, mut found: impl FnMut(i32)) {
+    pub fn each(&self, count: usize, mut visit: impl FnMut(i32)) {
         let mut left = count;
         for (word, &bits) in self.ready.iter().enumerate() {
             let mut bits = bits;
             while bits != 0 && left != 0 {
-                found((word * 64) as i32 + bits.trailing_zeros() as i32);
+                visit((word * 64) as i32 + bits.trailing_zeros() as i32);
                 bits &= bits - 1;
                 left -= 1;
             }
@@ -166,32 +166,32 @@ impl PollSet {
 
     /// Makes the call; returns how many are readable.
     #[inline(always)]
-    pub fn wait(&mut self, by: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
+    pub fn wait(&mut self, call: CallVariant, patience: WaitLimit) -> Result<usize, Errno> {
         let (at, count) = (self.0.as_mut_ptr() as u64, self.0.len() as u64);
         #[cfg(target_arch = "x86_64")]
-        if by == CallVariant::Plain {
+        if call == CallVariant::Plain {
             let ms = if patience == WaitLimit::Immediate { 0 } else { -1i32 };
             let args = [at, count, ms as u32 as u64, 0, 0, 0];
             // SAFETY: the kernel reads and writes as many entries as there are.
             return raw_count(unsafe { arch::syscall(libc::SYS_poll, args) });
         }
-        let _ = by;
+        let _ = call;
         let mut no_time = ZeroTime::default();
         let args = [at, count, timeout_argument(patience, &mut no_time), 0, 0, 0];
         // SAFETY: as above; one time is read.
         raw_count(unsafe { arch::syscall(libc::SYS_ppoll, args) })
     }
 
-    /// Calls `found` with the index of each ready entry, up to `count`.
+    /// Calls `visit` with the index of each ready entry, up to `count`.
     #[inline(always)]
-    pub fn each(&self, count: usize, mut found: impl FnMut(usize)) {
+    pub fn each(&self, count: usize, mut visit: impl FnMut(usize)) {
         let mut left = count;
         for (index, entry) in self.0.iter().enumerate() {
             if left == 0 {
                 return;
             }
             if entry.revents != 0 {
-                found(index);
+                visit(index);
                 left -= 1;
             }
         }
@@ -227,14 +227,14 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    /// An empty set; a call returns at most `most` events.
-    pub fn new(most: usize) -> Result<Self, Errno> {
+    /// An empty set; a call returns at most `max_events` events.
+    pub fn new(max_events: usize) -> Result<Self, Errno> {
         // SAFETY: plain numbers; the descriptor is new and owned here.
         let set = unsafe {
             let args = [libc::EPOLL_CLOEXEC as u64, 0, 0, 0, 0, 0];
             OwnedFd::from_raw_fd(raw_count(arch::syscall(libc::SYS_epoll_create1, args))? as i32)
         };
-        Ok(Self { set, events: vec![libc::epoll_event { events: 0, u64: 0 }; most.max(1)] })
+        Ok(Self { set, events: vec![libc::epoll_event { events: 0, u64: 0 }; max_events.max(1)] })
     }
 
     /// epoll_ctl(2).
@@ -295,11 +295,11 @@ impl Epoll {
         self.set.as_raw_fd()
     }
 
-    /// Calls `found` with the tokens of the first `count` events of the last call.
+    /// Calls `visit` with the tokens of the first `count` events of the last call.
     #[inline(always)]
-    pub fn each(&self, count: usize, mut found: impl FnMut(u64)) {
+    pub fn each(&self, count: usize, mut visit: impl FnMut(u64)) {
         for event in self.events.iter().take(count) {
-            found(event.u64);
+            visit(event.u64);
         }
     }
 }

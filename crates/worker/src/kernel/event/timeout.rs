@@ -58,7 +58,7 @@ enum WaitSet {
 
 /// An empty pipe, and a call that waits for it.
 pub struct Timeout {
-    by: TimeoutCall,
+    call: TimeoutCall,
     set: WaitSet,
     idle: File,
     _other: File,
@@ -66,12 +66,12 @@ pub struct Timeout {
 
 impl Timeout {
     /// Creates the pipe, and a set if the call needs one.
-    pub fn new(by: TimeoutCall) -> Result<Self, Errno> {
+    pub fn new(call: TimeoutCall) -> Result<Self, Errno> {
         let (idle, other) = pipe()?;
         if idle.as_raw_fd() as usize >= 64 * WORDS {
             return Err(Errno::EMFILE);
         }
-        let set = match by {
+        let set = match call {
             TimeoutCall::Epoll | TimeoutCall::EpollPwait2 => {
                 let set = Epoll::new(1)?;
                 set.change(EpollChange::Add, idle.as_raw_fd(), READABLE, 0)?;
@@ -85,13 +85,13 @@ impl Timeout {
             }
             _ => WaitSet::Alone,
         };
-        Ok(Self { by, set, idle, _other: other })
+        Ok(Self { call, set, idle, _other: other })
     }
 
     /// Waits until the timeout has passed; returning for any other reason is an error.
     #[inline(always)]
     pub fn wait(&mut self, asked_ns: u64, rounding: Rounding) -> Result<(), Errno> {
-        let unit_ns = self.by.unit_ns();
+        let unit_ns = self.call.unit_ns();
         let units = match rounding {
             Rounding::Up => asked_ns.div_ceil(unit_ns),
             Rounding::Down => asked_ns / unit_ns,
@@ -101,14 +101,14 @@ impl Timeout {
         let fd = self.idle.as_raw_fd();
         let ready = match &mut self.set {
             WaitSet::Epoll(set) => {
-                set.wait_for(self.by == TimeoutCall::EpollPwait2, units, &time)? as i64
+                set.wait_for(self.call == TimeoutCall::EpollPwait2, units, &time)? as i64
             }
             WaitSet::Ring(ring) => i64::from(ring.wait_until(&time)?),
-            WaitSet::Alone if matches!(self.by, TimeoutCall::Poll | TimeoutCall::Ppoll) => {
+            WaitSet::Alone if matches!(self.call, TimeoutCall::Poll | TimeoutCall::Ppoll) => {
                 let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
                 let at = &raw mut entry as u64;
                 #[cfg(target_arch = "x86_64")]
-                let (number, until) = match self.by {
+                let (number, until) = match self.call {
                     TimeoutCall::Poll => (libc::SYS_poll, units),
                     _ => (libc::SYS_ppoll, &raw const time as u64),
                 };
@@ -121,7 +121,7 @@ impl Timeout {
             WaitSet::Alone => {
                 let mut bits = bit_of(fd);
                 #[cfg(target_arch = "x86_64")]
-                let number = match self.by {
+                let number = match self.call {
                     TimeoutCall::Select => {
                         time[1] /= 1_000;
                         libc::SYS_select

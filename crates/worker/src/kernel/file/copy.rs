@@ -36,7 +36,7 @@ pub struct Copier {
     size: usize,
     buffer: Region,
     pipe: (File, File),
-    at: u64,
+    next_piece: u64,
 }
 
 impl Copier {
@@ -64,7 +64,7 @@ impl Copier {
         if method == CopyMethod::Splice {
             rustix::pipe::fcntl_setpipe_size(&pipe.0, size)?;
         }
-        let mut copier = Self { from, to, method, size, buffer, pipe, at: 0 };
+        let mut copier = Self { from, to, method, size, buffer, pipe, next_piece: 0 };
         copier.warm_target()?;
         Ok(copier)
     }
@@ -86,10 +86,10 @@ impl Copier {
 
     /// Rewinds unless `ops` more copies fit.
     pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops <= self.pieces() && self.from.observation.checks > 0 {
+        if self.next_piece + ops <= self.pieces() && self.from.observation.checks > 0 {
             return Ok(());
         }
-        self.at = 0;
+        self.next_piece = 0;
         seek_to_start(&self.from.file)?;
         seek_to_start(&self.to.file)?;
         self.from.warm()
@@ -97,7 +97,7 @@ impl Copier {
 
     /// Checks that the last piece was copied completely, and clears its ends again.
     pub fn verify(&mut self) -> Result<(), Errno> {
-        let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
+        let Some(last) = self.next_piece.checked_sub(1) else { return Ok(()) };
         let offset = last * self.size as u64;
         for offset in [offset, offset + self.size as u64 - 8] {
             let mut found = [0; 8];
@@ -114,7 +114,7 @@ impl Copier {
 
     /// Copies `ops` pieces.
     pub fn copy(&mut self, ops: u64) -> Result<(), OpError> {
-        if self.at + ops > self.pieces() {
+        if self.next_piece + ops > self.pieces() {
             return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         let number = |file: &File| file.as_raw_fd() as u64;
@@ -154,7 +154,7 @@ impl Copier {
                 })
             }
         };
-        self.at += match done {
+        self.next_piece += match done {
             Ok(()) => ops,
             Err(error) => error.op,
         };

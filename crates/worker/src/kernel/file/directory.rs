@@ -36,7 +36,7 @@ pub struct PopulatedFolder {
     names: Vec<u8>,
     files: usize,
     stride: usize,
-    at: usize,
+    next_file: usize,
     /// Whether the first file has its other name.
     renamed: bool,
     stat: Box<libc::stat>,
@@ -60,8 +60,9 @@ impl PopulatedFolder {
         }
         // SAFETY: all-zero bits are a valid stat.
         let stat = Box::new(unsafe { std::mem::zeroed() });
-        let (stride, at, renamed) = (STRIDE % files, 0, false);
-        let populated = Self { folder, names, files, stride, at, renamed, stat, _private: private };
+        let (stride, next_file, renamed) = (STRIDE % files, 0, false);
+        let populated =
+            Self { folder, names, files, stride, next_file, renamed, stat, _private: private };
         let mut named = 0;
         for number in 0..files {
             // Too many links, or a file system without hard links: the next file.
@@ -155,12 +156,13 @@ impl PopulatedFolder {
     /// `stat` of one file after another.
     #[inline(always)]
     fn stat(&mut self) -> Result<(), Errno> {
-        let args = [self.folder_fd(), self.name(self.at), &raw mut *self.stat as u64, 0, 0, 0];
+        let args =
+            [self.folder_fd(), self.name(self.next_file), &raw mut *self.stat as u64, 0, 0, 0];
         // SAFETY: the name is NUL-terminated, and one stat is written.
         raw_result(unsafe { syscall(libc::SYS_newfstatat, args) })?;
-        self.at += self.stride;
-        if self.at >= self.files {
-            self.at -= self.files;
+        self.next_file += self.stride;
+        if self.next_file >= self.files {
+            self.next_file -= self.files;
         }
         Ok(())
     }

@@ -77,9 +77,9 @@ impl Location {
 }
 
 /// A command-line argument of a job (`job PARENT MARK FOLDER`); `None` in a test.
-fn job_argument(at: usize) -> Option<OsString> {
+fn job_argument(position: usize) -> Option<OsString> {
     let is_job = std::env::args().nth(1).is_some_and(|verb| verb == "job" || verb == "traced-job");
-    std::env::args_os().nth(at).filter(|_| is_job)
+    std::env::args_os().nth(position).filter(|_| is_job)
 }
 
 /// The leftover mark and the user's folder that the supervisor gave this job, to be passed on to a

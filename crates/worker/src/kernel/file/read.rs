@@ -48,8 +48,8 @@ pub struct Reader {
     buffer: Region,
     /// The order of the pieces; `None` for sequential.
     order: Option<Vec<u32>>,
-    /// The pieces read since the start.
-    at: u64,
+    /// The number of pieces read since the start.
+    next_piece: u64,
     /// The mapping of the whole file, if it is mapped.
     mapping: Option<Region>,
     stream: Option<Stream>,
@@ -73,9 +73,20 @@ impl Reader {
         let ring = if method == ReadMethod::Ring { Some(Ring::new(1)?) } else { None };
         let direct =
             if method == ReadMethod::Direct { Some(open_direct(&file.file)?) } else { None };
-        let (mapping, stream, at) = (None, None, 0);
-        let mut reader =
-            Self { file, method, size, buffer, order, at, mapping, stream, direct, ring, halves };
+        let (mapping, stream, next_piece) = (None, None, 0);
+        let mut reader = Self {
+            file,
+            method,
+            size,
+            buffer,
+            order,
+            next_piece,
+            mapping,
+            stream,
+            direct,
+            ring,
+            halves,
+        };
         reader.rewind()?;
         Ok(reader)
     }
@@ -92,7 +103,7 @@ impl Reader {
 
     /// Rewinds unless `ops` more reads fit, and verifies that the file is warm.
     pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops <= self.pieces() && self.file.observation.checks > 0 {
+        if self.next_piece + ops <= self.pieces() && self.file.observation.checks > 0 {
             return Ok(());
         }
         self.rewind()?;
@@ -121,7 +132,7 @@ impl Reader {
 
     /// Rewinds: a stream's buffer is emptied, a mapping's pages are dropped.
     pub fn rewind(&mut self) -> Result<(), Errno> {
-        self.at = 0;
+        self.next_piece = 0;
         match self.method {
             ReadMethod::Read | ReadMethod::Readv => seek_to_start(&self.file.file),
             ReadMethod::Fread => {
@@ -149,7 +160,7 @@ impl Reader {
     /// Checks that the last read returned the expected content, and that direct reads bypassed the
     /// cache.
     pub fn verify(&mut self) -> Result<(), Errno> {
-        let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
+        let Some(last) = self.next_piece.checked_sub(1) else { return Ok(()) };
         if self.method == ReadMethod::Direct {
             let cached = cached_pages(&self.file.file, self.file.bytes)?;
             if cached > 0 {
@@ -180,7 +191,7 @@ impl Reader {
 
     /// Reads `ops` pieces.
     pub fn read(&mut self, ops: u64) -> Result<(), OpError> {
-        if self.at + ops > self.pieces() {
+        if self.next_piece + ops > self.pieces() {
             return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
@@ -199,7 +210,7 @@ impl Reader {
             ReadMethod::Pread | ReadMethod::Direct => {
                 let fd = self.direct.as_ref().map_or(fd, |direct| direct.as_raw_fd() as u64);
                 repeat(ops, |op| {
-                    let args = [fd, begin, size, self.offset_of(self.at + op), 0, 0];
+                    let args = [fd, begin, size, self.offset_of(self.next_piece + op), 0, 0];
                     // SAFETY: the buffer is as large, and not borrowed.
                     check_complete(unsafe { syscall(libc::SYS_pread64, args) }, size)
                 })
@@ -210,7 +221,7 @@ impl Reader {
             },
             ReadMethod::Mmap | ReadMethod::Mapped => match (&self.mapping, &self.order) {
                 (Some(mapping), None) => {
-                    let from = mapping.address() as u64 + self.at * size;
+                    let from = mapping.address() as u64 + self.next_piece * size;
                     repeat(ops, |op| {
                         // SAFETY: inside the mapping, and the buffer is as large.
                         unsafe { copy_bytes(begin, from + op * size, self.size) };
@@ -218,7 +229,7 @@ impl Reader {
                     })
                 }
                 (Some(mapping), Some(_)) => repeat(ops, |op| {
-                    let from = mapping.address() as u64 + self.offset_of(self.at + op);
+                    let from = mapping.address() as u64 + self.offset_of(self.next_piece + op);
                     // SAFETY: inside the mapping, and the buffer is as large.
                     unsafe { copy_bytes(begin, from, self.size) };
                     Ok(())
@@ -228,7 +239,7 @@ impl Reader {
             ReadMethod::Ring => match self.ring.take() {
                 Some(mut ring) => {
                     let done = repeat(ops, |op| {
-                        let offset = self.offset_of(self.at + op);
+                        let offset = self.offset_of(self.next_piece + op);
                         // SAFETY: the buffer is as large, and lives until the read is done.
                         unsafe { ring.read(fd as i32, begin, size as u32, offset) }
                     });
@@ -238,7 +249,7 @@ impl Reader {
                 None => Err(OpError { op: 0, errno: Errno::EINVAL }),
             },
         };
-        self.at += match done {
+        self.next_piece += match done {
             Ok(()) => ops,
             Err(error) => error.op,
         };

@@ -46,7 +46,7 @@ pub struct Writer {
     buffer: Region,
     /// The first word of the last batch.
     written: u64,
-    at: u64,
+    next_piece: u64,
     stream: Option<Stream>,
 }
 
@@ -54,16 +54,16 @@ impl Writer {
     /// A writer at the start of a file.
     pub fn new(
         file: ScratchFile,
-        put: WriteMethod,
+        method: WriteMethod,
         sync: SyncMethod,
         size: usize,
-        anew: bool,
+        truncate: bool,
     ) -> Result<Self, Errno> {
         let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
-        let (written, at, stream) = (0, 0, None);
+        let (written, next_piece, stream) = (0, 0, None);
         let mut writer =
-            Self { file, method: put, sync, size, truncate: anew, buffer, written, at, stream };
+            Self { file, method, sync, size, truncate, buffer, written, next_piece, stream };
         writer.rewind()?;
         Ok(writer)
     }
@@ -80,7 +80,7 @@ impl Writer {
 
     /// Rewinds unless `ops` more writes fit.
     pub fn rewind_if_needed(&mut self, ops: u64) -> Result<(), Errno> {
-        if self.at + ops > self.pieces() || self.file.observation.checks == 0 {
+        if self.next_piece + ops > self.pieces() || self.file.observation.checks == 0 {
             self.verify()?;
             self.rewind()?;
         }
@@ -90,7 +90,7 @@ impl Writer {
 
     fn rewind(&mut self) -> Result<(), Errno> {
         self.stream = None;
-        self.at = 0;
+        self.next_piece = 0;
         seek_to_start(&self.file.file)?;
         if self.truncate {
             self.file.file.set_len(0)?;
@@ -106,7 +106,7 @@ impl Writer {
 
     /// Checks that the last write is visible in the file.
     fn verify(&mut self) -> Result<(), Errno> {
-        let Some(last) = self.at.checked_sub(1) else { return Ok(()) };
+        let Some(last) = self.next_piece.checked_sub(1) else { return Ok(()) };
         if let Some(stream) = &self.stream {
             stream.flush()?;
         }
@@ -127,7 +127,7 @@ impl Writer {
 
     /// Writes `ops` pieces.
     pub fn write(&mut self, ops: u64) -> Result<(), OpError> {
-        if self.at + ops > self.pieces() {
+        if self.next_piece + ops > self.pieces() {
             return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
         if ops > 0 {
@@ -135,7 +135,7 @@ impl Writer {
         }
         let (begin, size) = (self.buffer.address() as u64, self.size as u64);
         let fd = self.file.file.as_raw_fd() as u64;
-        let at = self.at;
+        let first = self.next_piece;
         let sync = |written: Result<(), Errno>| written.and_then(|()| self.sync_file(fd));
         let done = match (self.method, self.sync) {
             (WriteMethod::Write, SyncMethod::None) => {
@@ -144,7 +144,7 @@ impl Writer {
                 repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_write, args) }, size))
             }
             (WriteMethod::Pwrite, SyncMethod::None) => repeat(ops, |op| {
-                let args = [fd, begin, size, (at + op) * size, 0, 0];
+                let args = [fd, begin, size, (first + op) * size, 0, 0];
                 // SAFETY: the buffer is as large.
                 check_complete(unsafe { syscall(libc::SYS_pwrite64, args) }, size)
             }),
@@ -154,7 +154,7 @@ impl Writer {
             },
             // Each op waits for the disk: dispatching on the method does not show.
             (put, _) => repeat(ops, |op| {
-                let args = [fd, begin, size, (at + op) * size, 0, 0];
+                let args = [fd, begin, size, (first + op) * size, 0, 0];
                 sync(match (put, &self.stream) {
                     (WriteMethod::Fwrite, Some(stream)) => {
                         stream.write(begin, self.size).and_then(|()| stream.flush())
@@ -168,7 +168,7 @@ impl Writer {
                 })
             }),
         };
-        self.at += match done {
+        self.next_piece += match done {
             Ok(()) => ops,
             Err(error) => error.op,
         };

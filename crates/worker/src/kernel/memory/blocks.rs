@@ -69,11 +69,11 @@ impl Blocks {
 
     /// Copies the one block to the other.
     #[inline(always)]
-    pub fn copy(&mut self, by: CopyMethod) {
+    pub fn copy(&mut self, method: CopyMethod) {
         let (to, from) = self.pointers();
         // SAFETY: both blocks are mapped and do not overlap.
         unsafe {
-            match by {
+            match method {
                 CopyMethod::Library => {
                     libc::memcpy(to.cast(), from.cast(), self.bytes);
                 }
@@ -86,11 +86,11 @@ impl Blocks {
 
     /// Fills the second block with zeros; by the library, or else by the string instruction.
     #[inline(always)]
-    pub fn clear(&mut self, by: CopyMethod) {
+    pub fn clear(&mut self, method: CopyMethod) {
         let (to, _) = self.pointers();
         // SAFETY: the block is mapped.
         unsafe {
-            match by {
+            match method {
                 CopyMethod::Library => {
                     libc::memset(to.cast(), 0, self.bytes);
                 }
@@ -115,17 +115,17 @@ impl Blocks {
         }
     }
 
-    /// Applies `act` to `bytes` bytes from `at` on: whole iterations by registers, the remainder
+    /// Applies `operation` to `bytes` bytes from `offset` on: whole iterations by registers, the remainder
     /// byte by byte.
     ///
     /// # Safety
-    /// The blocks have `bytes` bytes from `at` on, and `at` is a multiple of an iteration.
-    unsafe fn transfer_part(&mut self, operation: BlockOperation, at: usize, bytes: usize) {
+    /// The blocks have `bytes` bytes from `offset` on, and `offset` is a multiple of an iteration.
+    unsafe fn transfer_part(&mut self, operation: BlockOperation, offset: usize, bytes: usize) {
         let (to, from) = self.pointers();
         let (whole, rest) = (bytes / ITERATION_BYTES * ITERATION_BYTES, bytes % ITERATION_BYTES);
         // SAFETY: the caller guarantees the range; the blocks do not overlap and are page-aligned.
         unsafe {
-            let (to, from) = (to.add(at), from.add(at));
+            let (to, from) = (to.add(offset), from.add(offset));
             if whole > 0 {
                 match operation {
                     BlockOperation::Read => memory::read_wide(from, whole, self.wide),

@@ -93,12 +93,13 @@ impl MappingSource {
 }
 
 /// mmap(2) for reading and writing.
-fn map(at: usize, bytes: usize, source: MappingSource) -> Result<usize, Errno> {
+fn map(address: usize, bytes: usize, source: MappingSource) -> Result<usize, Errno> {
     let MappingSource { flags, fd, offset_bytes } = source;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: without MAP_FIXED the kernel chooses an unused range; with it the callers here pass a
     // range that they own.
-    let base = unsafe { libc::mmap(at as *mut _, bytes, access, flags, fd, offset_bytes as i64) };
+    let base =
+        unsafe { libc::mmap(address as *mut _, bytes, access, flags, fd, offset_bytes as i64) };
     if base == libc::MAP_FAILED { Err(Errno::last()) } else { Ok(base as usize) }
 }
 
@@ -285,11 +286,11 @@ impl Region {
     /// Writes to every page of a region that another owner holds.
     ///
     /// # Safety
-    /// Its owner keeps the region mapped for the duration of the call, and `at` and `bytes` are its
-    /// own.
-    pub(in crate::kernel) unsafe fn touch_foreign(at: usize, bytes: usize) {
+    /// Its owner keeps the region mapped for the duration of the call, and `address` and `bytes` are
+    /// its own.
+    pub(in crate::kernel) unsafe fn touch_foreign(address: usize, bytes: usize) {
         // SAFETY: the caller guarantees the region.
-        unsafe { touch_pages(at as *mut u8, bytes / PAGE_BYTES, Access::Write) };
+        unsafe { touch_pages(address as *mut u8, bytes / PAGE_BYTES, Access::Write) };
     }
 
     /// Touches every page.

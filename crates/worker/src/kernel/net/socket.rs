@@ -285,8 +285,8 @@ pub fn bind_path(path: &Path, kind: SocketKind) -> Result<File, Errno> {
 }
 
 /// A TCP listener at an address.
-pub fn listen(at: SocketAddr) -> Result<TcpListener, Errno> {
-    let address = SocketAddress::from_ip(at);
+pub fn listen(endpoint: SocketAddr) -> Result<TcpListener, Errno> {
+    let address = SocketAddress::from_ip(endpoint);
     let socket = socket_for(&address, SocketKind::Stream)?;
     bind(&socket, &address)?;
     rustix::net::listen(&socket, BACKLOG)?;

@@ -116,8 +116,8 @@ impl TokenListener {
     }
 
     /// A listener at this address, on a port that the kernel chooses.
-    pub fn bind(at: IpAddr, token: Token) -> Result<Self, Errno> {
-        let listener = TcpListener::bind(SocketAddr::new(at, 0))?;
+    pub fn bind(address: IpAddr, token: Token) -> Result<Self, Errno> {
+        let listener = TcpListener::bind(SocketAddr::new(address, 0))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         Ok(Self { listener, addr, token, peer: None, unauthorised: 0 })
@@ -145,8 +145,8 @@ impl TokenListener {
     }
 
     /// Whether an address is the peer's; otherwise counts an unauthorised connection.
-    pub fn is_from_peer(&mut self, from: IpAddr) -> bool {
-        let is_peer = self.peer.is_none_or(|peer| peer == from);
+    pub fn is_from_peer(&mut self, address: IpAddr) -> bool {
+        let is_peer = self.peer.is_none_or(|peer| peer == address);
         self.unauthorised += u64::from(!is_peer);
         is_peer
     }
@@ -221,9 +221,9 @@ impl TokenListener {
     fn admit(
         &mut self,
         mut waiting: Vec<PendingConnection>,
-        at: usize,
+        index: usize,
     ) -> Result<TcpStream, Errno> {
-        let mut stream = waiting.swap_remove(at).stream;
+        let mut stream = waiting.swap_remove(index).stream;
         self.unauthorised += waiting.len() as u64;
         self.peer = Some(stream.peer_addr()?.ip());
         stream.set_nonblocking(false)?;

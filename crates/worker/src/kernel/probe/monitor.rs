@@ -21,13 +21,13 @@ pub struct StopConditions {
 /// Becomes the tracer of a running child (PTRACE_SEIZE) and of its descendants; they die with the
 /// calling process. It must be a child: where ptrace is restricted to descendants, that is always
 /// allowed.
-pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
+pub fn seize(pid: u32, conditions: StopConditions) -> Result<(), Errno> {
     let mut options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
         | libc::PTRACE_O_TRACECLONE
         | libc::PTRACE_O_EXITKILL;
-    if by.filter {
+    if conditions.filter {
         options |= libc::PTRACE_O_TRACESECCOMP;
     }
     ptrace_request(Request::Seize, pid, options as usize)?;
@@ -36,7 +36,7 @@ pub fn seize(pid: u32, by: StopConditions) -> Result<(), Errno> {
     if !libc::WIFSTOPPED(status) {
         return Err(Errno::ESRCH);
     }
-    ptrace_request(by.resume_request(), pid, 0)
+    ptrace_request(conditions.resume_request(), pid, 0)
 }
 
 impl StopConditions {
@@ -48,7 +48,11 @@ impl StopConditions {
 
 /// Follows the process that [`seize`] attached and its descendants until all have ended. `wakeups` is
 /// incremented at each wake-up, before the task resumes. Returns how `pid` terminated.
-pub fn follow(pid: u32, by: StopConditions, wakeups: &AtomicU64) -> Result<Termination, Errno> {
+pub fn follow(
+    pid: u32,
+    conditions: StopConditions,
+    wakeups: &AtomicU64,
+) -> Result<Termination, Errno> {
     let mut ended = None;
     loop {
         let TaskStatus { task, status } = match wait_for_any() {
@@ -67,8 +71,8 @@ pub fn follow(pid: u32, by: StopConditions, wakeups: &AtomicU64) -> Result<Termi
         let (request, data) = match event {
             // A group stop: it waits for SIGCONT, and so does the tracer.
             PTRACE_EVENT_STOP if stopping.contains(&signal) => (Request::Listen, 0),
-            0 if signal != libc::SIGTRAP | 0x80 => (by.resume_request(), signal as usize),
-            _ => (by.resume_request(), 0),
+            0 if signal != libc::SIGTRAP | 0x80 => (conditions.resume_request(), signal as usize),
+            _ => (conditions.resume_request(), 0),
         };
         // A task killed meanwhile is reported by the next wait.
         let _ = ptrace_request(request, task, data);

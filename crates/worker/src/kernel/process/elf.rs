@@ -164,11 +164,12 @@ impl WordWriter {
         self.0.extend_from_slice(&word.to_le_bytes());
     }
 
-    fn program_header(&mut self, kind: u64, flags: u64, at: usize, len: usize) {
-        let address = if kind == GNU_STACK { 0 } else { BASE + at as u64 };
+    fn program_header(&mut self, kind: u64, flags: u64, offset: usize, len: usize) {
+        let address = if kind == GNU_STACK { 0 } else { BASE + offset as u64 };
         // 64 KiB is the largest page size; only LOAD segments are mapped.
         let align = if kind == LOAD { 0x1_0000 } else { 8 };
-        for word in [flags << 32 | kind, at as u64, address, address, len as u64, len as u64, align]
+        for word in
+            [flags << 32 | kind, offset as u64, address, address, len as u64, len as u64, align]
         {
             self.push(word);
         }

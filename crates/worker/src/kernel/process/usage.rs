@@ -35,14 +35,14 @@ impl ThreadUsage {
         self.combine(other, u64::saturating_add)
     }
 
-    fn combine(self, other: ThreadUsage, of: fn(u64, u64) -> u64) -> ThreadUsage {
+    fn combine(self, other: ThreadUsage, combine: fn(u64, u64) -> u64) -> ThreadUsage {
         ThreadUsage {
-            involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
-            major_faults: of(self.major_faults, other.major_faults),
-            minor_faults: of(self.minor_faults, other.minor_faults),
-            voluntary_switches: of(self.voluntary_switches, other.voluntary_switches),
-            user_ns: of(self.user_ns, other.user_ns),
-            system_ns: of(self.system_ns, other.system_ns),
+            involuntary_switches: combine(self.involuntary_switches, other.involuntary_switches),
+            major_faults: combine(self.major_faults, other.major_faults),
+            minor_faults: combine(self.minor_faults, other.minor_faults),
+            voluntary_switches: combine(self.voluntary_switches, other.voluntary_switches),
+            user_ns: combine(self.user_ns, other.user_ns),
+            system_ns: combine(self.system_ns, other.system_ns),
         }
     }
 }

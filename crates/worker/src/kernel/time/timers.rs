@@ -70,15 +70,15 @@ impl TimeCall {
         }
     }
 
-    fn with_argument(self, at: usize, argument: u64) -> Self {
-        self.arguments[at].set(argument);
+    fn with_argument(self, index: usize, argument: u64) -> Self {
+        self.arguments[index].set(argument);
         self
     }
 
     /// Sets an argument to the address of a word of the buffer.
-    fn with_buffer(self, at: usize, word: usize) -> Self {
+    fn with_buffer(self, index: usize, word: usize) -> Self {
         let room = self.buffer.get() as u64;
-        self.with_argument(at, room + 8 * word as u64)
+        self.with_argument(index, room + 8 * word as u64)
     }
 
     fn with_contents(mut self, words: &[i64]) -> Self {

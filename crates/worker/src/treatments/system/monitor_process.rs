@@ -30,7 +30,7 @@ pub(super) struct MonitorProcess {
 enum MonitorMessage {
     Ready,
     Missing {
-        why: String,
+        reason: String,
     },
     Ended(MonitorReport),
     #[serde(other)]
@@ -53,8 +53,8 @@ impl MonitorProcess {
         let mut monitor = Self { child, messages: BufReader::new(output) };
         match monitor.next_message() {
             Some(MonitorMessage::Ready) => Ok(monitor),
-            Some(MonitorMessage::Missing { why }) => {
-                Err(Errno::unavailable(format!("the monitor pH is not available: {why}")))
+            Some(MonitorMessage::Missing { reason }) => {
+                Err(Errno::unavailable(format!("the monitor pH is not available: {reason}")))
             }
             _ => Err(Errno::check_failed(
                 "the monitor process did not report that it is ready".to_owned(),
@@ -68,8 +68,8 @@ impl MonitorProcess {
         loop {
             match self.next_message() {
                 Some(MonitorMessage::Ended(monitor_report)) => return Ok(monitor_report),
-                Some(MonitorMessage::Missing { why }) => {
-                    return Err(Errno::check_failed(format!("the monitor pH: {why}")));
+                Some(MonitorMessage::Missing { reason }) => {
+                    return Err(Errno::check_failed(format!("the monitor pH: {reason}")));
                 }
                 Some(MonitorMessage::Ready | MonitorMessage::Other) => {}
                 None => {

@@ -157,8 +157,8 @@ impl World {
         }
     }
 
-    fn is_fine(&self, rule: &str) -> bool {
-        matches!(self.result(rule), RuleResult::Fine(_))
+    fn passes(&self, rule: &str) -> bool {
+        matches!(self.result(rule), RuleResult::Passed(_))
     }
 
     fn is_unknown(&self, rule: &str) -> bool {

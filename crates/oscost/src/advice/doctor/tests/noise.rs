@@ -12,7 +12,7 @@ fn process(name: &str, kind: ProcessKind, pid: u32, cpu_ns: u64) -> ProcessActiv
 #[test]
 fn lost_time_is_weighed_by_noise_class() {
     let lost = |lost_ns: u64| World::quiet().but(|world| world.probe[1].lost_ns = lost_ns);
-    assert!(lost(SPIN_NS / 100 - 1).is_fine("lost-time"));
+    assert!(lost(SPIN_NS / 100 - 1).passes("lost-time"));
     assert_eq!(lost(SPIN_NS / 100).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10 + 1).weight("lost-time"), Some(Weight::Invalidates));
@@ -41,7 +41,7 @@ fn steal_is_noise_above_one_per_cent_and_invalidates_above_ten() {
         |ticks| World::quiet().but(|world| world.watch().cpus[1].steal_ticks = Some(ticks));
     assert_eq!(stolen(10).result("steal"), RuleResult::NotApplicable, "no hypervisor, no steal");
     let guest = stolen(10).but(|world| world.facts.virtualization = Some("kvm".into()));
-    assert!(guest.is_fine("steal"));
+    assert!(guest.passes("steal"));
     assert_eq!(stolen(11).weight("steal"), Some(Weight::Noise));
     assert_eq!(stolen(100).weight("steal"), Some(Weight::Noise));
     assert_eq!(stolen(101).weight("steal"), Some(Weight::Invalidates));
@@ -59,11 +59,11 @@ fn unaccounted_time_is_found_above_two_per_cent() {
             world.watch().cpus[1].steal_ticks = Some(steal_ticks);
         })
     };
-    assert!(lost(SPIN_NS / 50, Some(0), 0).is_fine("hidden-time"));
+    assert!(lost(SPIN_NS / 50, Some(0), 0).passes("hidden-time"));
     assert_eq!(lost(SPIN_NS / 50 + 1, Some(0), 0).weight("hidden-time"), Some(Weight::Noise));
     // What the scheduler or the hypervisor accounts for is not hidden.
-    assert!(lost(SPIN_NS / 2, Some(SPIN_NS / 2), 0).is_fine("hidden-time"));
-    assert!(lost(SPIN_NS / 10, Some(0), 90).is_fine("hidden-time"));
+    assert!(lost(SPIN_NS / 2, Some(SPIN_NS / 2), 0).passes("hidden-time"));
+    assert!(lost(SPIN_NS / 10, Some(0), 90).passes("hidden-time"));
     assert_eq!(lost(SPIN_NS / 2, None, 0).result("hidden-time"), RuleResult::NotApplicable);
 }
 
@@ -78,7 +78,7 @@ fn a_quota_below_one_cpu_or_an_exhausted_one_invalidates() {
     assert_eq!(quota(Some(Bound::Max(999)), 0).weight("quota"), Some(Weight::Invalidates));
     assert_eq!(quota(Some(Bound::Max(1_000)), 0).weight("quota"), Some(Weight::Note));
     assert_eq!(quota(Some(Bound::Max(1_000)), 1).weight("quota"), Some(Weight::Invalidates));
-    assert!(quota(Some(Bound::UNLIMITED), 0).is_fine("quota"));
+    assert!(quota(Some(Bound::UNLIMITED), 0).passes("quota"));
     assert!(quota(None, 0).is_unknown("quota"));
     assert_eq!(quota(None, 1).weight("quota"), Some(Weight::Invalidates));
 }
@@ -103,7 +103,7 @@ fn processes_above_two_per_cent_of_a_cpu_are_named() {
             world.watch().processes = vec![process("hog", ProcessKind::Program, 77, cpu_ns)];
         })
     };
-    assert!(took(SPIN_NS / 50).is_fine("processes"));
+    assert!(took(SPIN_NS / 50).passes("processes"));
     let found = took(SPIN_NS / 50 + 1).found("processes");
     assert!(found.what.ends_with("`hog` (77) 2.0 %"), "{}", found.what);
     assert_eq!(found.command.as_deref(), Some("sudo kill -STOP 77"));
@@ -131,8 +131,8 @@ fn kernel_threads_and_exited_children_have_no_stop_command() {
 fn unattributed_cpu_time_is_reported_above_ten_per_cent() {
     let unnamed =
         |ns: i64| World::quiet().but(|world| world.watch().unattributed_cpu_ns = Some(ns));
-    assert!(unnamed(100_000_000).is_fine("processes"));
-    assert!(unnamed(-500_000_000).is_fine("processes"));
+    assert!(unnamed(100_000_000).passes("processes"));
+    assert!(unnamed(-500_000_000).passes("processes"));
     let found = unnamed(100_000_001).found("processes");
     assert!(found.what.ends_with("short-lived processes 10 %"), "{}", found.what);
     let hidden = World::quiet().but(|world| {
@@ -146,7 +146,7 @@ fn unattributed_cpu_time_is_reported_above_ten_per_cent() {
 #[test]
 fn pressure_is_flagged_above_ten_per_cent() {
     let cpu = |pct| World::quiet().but(|world| world.watch().pressure.cpu_pct = Some(pct));
-    assert!(cpu(10.0).is_fine("pressure"));
+    assert!(cpu(10.0).passes("pressure"));
     assert_eq!(cpu(10.1).weight("pressure"), Some(Weight::Noise));
     let all = cpu(97.0).but(|world| {
         world.watch().pressure.memory_pct = Some(11.0);
@@ -161,7 +161,7 @@ fn pressure_is_flagged_above_ten_per_cent() {
 #[test]
 fn interruptions_are_noise_when_one_batch_in_ten_is_interrupted() {
     let rate = |rate: u64| World::quiet().but(|world| world.probe[1].gaps_over_5us = rate);
-    assert!(rate(2_000).is_fine("interruptions"));
+    assert!(rate(2_000).passes("interruptions"));
     let found = rate(2_001).found("interruptions");
     assert!(found.effect.contains("9.5 % of batches of 50 us are interrupted"), "{}", found.effect);
 }
@@ -173,8 +173,8 @@ fn device_interrupts_on_the_measuring_cpu_are_named_and_moved() {
             world.watch().interrupts.push(device("36", [0, times], Some(vec![0, 1]), effective));
         })
     };
-    assert!(World::quiet().is_fine("device-interrupts"));
-    assert!(with(0, Some(vec![0])).is_fine("device-interrupts"), "it may come, and does not");
+    assert!(World::quiet().passes("device-interrupts"));
+    assert!(with(0, Some(vec![0])).passes("device-interrupts"), "it may come, and does not");
     assert_eq!(with(25, Some(vec![1])).weight("device-interrupts"), Some(Weight::Note));
     let found = with(26, Some(vec![1])).found("device-interrupts");
     assert_eq!(found.weight, Weight::Noise);
@@ -205,8 +205,8 @@ fn swap_is_found_when_it_is_used() {
             world.facts.memory.swap_free_kib = free;
         })
     };
-    assert!(free(0, Some(0)).is_fine("swap"));
-    assert!(free(4_096, Some(4_096)).is_fine("swap"));
+    assert!(free(0, Some(0)).passes("swap"));
+    assert!(free(4_096, Some(4_096)).passes("swap"));
     assert!(free(4_096, Some(4_095)).found("swap").what.starts_with("1 MiB"));
     assert!(free(4_096, None).is_unknown("swap"));
 }
@@ -219,7 +219,7 @@ fn job_schedulers_are_named_and_stopped_as_the_system_stops_services() {
             world.facts.os.init = Some(init.to_owned());
         })
     };
-    assert!(with(&["irqbalance", "chronyd"], "systemd").is_fine("work-daemons"));
+    assert!(with(&["irqbalance", "chronyd"], "systemd").passes("work-daemons"));
     let condor = with(&["condor_master", "condor_startd", "cron"], "systemd");
     let found = condor.found("work-daemons");
     assert!(found.what.starts_with("`condor_master`, `condor_startd` and `cron` may start"));

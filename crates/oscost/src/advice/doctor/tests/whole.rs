@@ -55,7 +55,7 @@ fn a_quiet_machine_has_no_findings_and_nothing_unknown() {
     assert_eq!(diagnosis.findings, []);
     assert_eq!(diagnosis.unknown, Vec::<String>::new());
     assert_eq!(diagnosis.class, Some(NoiseClass::Quiet));
-    assert!(diagnosis.fine.len() > 20, "{:?}", diagnosis.fine);
+    assert!(diagnosis.passed.len() > 20, "{:?}", diagnosis.passed);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_machine_without_facts_has_no_findings() {
     assert_eq!(diagnosis.findings, []);
     assert_eq!(diagnosis.class, None);
     // Counting works, and no debugger is attached.
-    assert_eq!(diagnosis.fine, ["tracers (BPF and perf are not visible)", "counting"]);
+    assert_eq!(diagnosis.passed, ["tracers (BPF and perf are not visible)", "counting"]);
     assert!(diagnosis.unknown.len() > 15, "{:?}", diagnosis.unknown);
 }
 
@@ -85,18 +85,18 @@ fn every_rule_has_a_unique_name_and_one_result() {
     let names: BTreeSet<&str> = RULES.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len(), RULES.len());
     for world in worlds() {
-        let Diagnosis { findings, fine, unknown, .. } = examine(&world.observations());
-        assert!(findings.len() + fine.len() + unknown.len() <= RULES.len());
+        let Diagnosis { findings, passed, unknown, .. } = examine(&world.observations());
+        assert!(findings.len() + passed.len() + unknown.len() <= RULES.len());
         let found: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
         assert_eq!(found.len(), findings.len(), "a rule found two things");
         // A condition has one result; the results have the names of their rules.
         let subject =
             |diagnosis: &str| diagnosis.split(" (").next().unwrap_or(diagnosis).replace(' ', "-");
-        for diagnosis in fine.iter().map(|diagnosis| subject(diagnosis)) {
-            assert!(!found.contains(diagnosis.as_str()), "`{diagnosis}` is fine and found");
+        for diagnosis in passed.iter().map(|diagnosis| subject(diagnosis)) {
+            assert!(!found.contains(diagnosis.as_str()), "`{diagnosis}` passed and was found");
             assert!(
                 !unknown.iter().any(|it| subject(it) == diagnosis),
-                "`{diagnosis}` is fine and hidden"
+                "`{diagnosis}` passed and is unknown"
             );
         }
     }

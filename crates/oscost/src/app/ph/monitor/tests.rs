@@ -36,8 +36,8 @@ impl MonitorRunner for &mut FakeMonitor {
     ) -> Result<(), MonitorError> {
         self.options = Some(options.clone());
         for event in &self.events {
-            if let MonitorEvent::Missing { why } = event {
-                return Err(MonitorError::Missing(why.clone()));
+            if let MonitorEvent::Missing { reason } = event {
+                return Err(MonitorError::Missing(reason.clone()));
             }
             observer.on_event(event).map_err(MonitorError::Observer)?;
         }
@@ -140,7 +140,7 @@ fn a_command_that_cannot_be_started_ends_the_monitor() {
 
 #[test]
 fn without_a_monitor_no_command_runs() {
-    let missing = MonitorEvent::Missing { why: "no BTF here".to_owned() };
+    let missing = MonitorEvent::Missing { reason: "no BTF here".to_owned() };
     let MonitoringRun { ended, shown, .. } = monitored(vec![missing], &["sh", "-c", "exit 7"]);
     let error = ended.unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot monitor here: no BTF here");

@@ -84,7 +84,7 @@ struct DrawnOrder<'a> {
     text: Vec<String>,
 }
 
-/// The orders that a reader can choose from; none where there is one.
+/// The orders that a reader can choose from; empty if there is only one.
 pub(super) fn choices(chart: &Chart) -> &[Order] {
     match &chart.y {
         Vertical::Rows(orders) if orders.len() > 1 => orders,

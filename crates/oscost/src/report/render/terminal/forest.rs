@@ -8,7 +8,7 @@ const ARM: usize = 20;
 /// Columns for names.
 const NAMES: usize = 38;
 
-/// The plot; nothing where no ratio has an interval.
+/// The plot; empty if no ratio has an interval.
 pub(super) fn forest(plot: &ForestPlot) -> String {
     let logs: Vec<(&str, f64, [f64; 2])> = plot
         .lines

@@ -36,7 +36,7 @@ fn below(sections: &[Section]) -> String {
     sections.iter().map(|it| section(it, names)).collect()
 }
 
-/// A section, after an empty line; nothing where it has nothing to show.
+/// A section, after an empty line; empty if all its blocks are.
 fn section(section: &Section, names: usize) -> String {
     let mut out = String::new();
     let mut under_heading = false;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::layout::WIDTH;
 use crate::report::figures::{quantity, short};
 use crate::report::text::plain;
-use crate::report::view::document::{LogPlot, PlotLine};
+use crate::report::view::document::{LogPlot, PlotLine, PlotPoint};
 
 /// Lines from the largest figure to the smallest.
 const HEIGHT: usize = 16;
@@ -89,7 +89,7 @@ fn letters(labels: &[&str]) -> Vec<char> {
     used
 }
 
-/// The picture, with scales and a legend; `None` where there is nothing to draw a scale of.
+/// The plot, with scales and a legend; `None` if its points do not span a scale.
 pub(super) fn plot(plot: &LogPlot) -> Option<String> {
     let LogPlot { lines, by, unit } = plot;
     let unit = *unit;
@@ -98,11 +98,11 @@ pub(super) fn plot(plot: &LogPlot) -> Option<String> {
     let ends = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, 0f64), |(low, high), value| (low.min(value), high.max(value)))
     };
-    let (first, last) = ends(&mut points().map(|(n, _)| n as f64));
-    let (low, high) = ends(&mut points().map(|(_, figure)| figure));
-    // A record from outside may hold any number; no figure of anything is beyond these.
-    let sound = first > 0.0 && first < last && low > 1e-30 && high < 1e30;
-    if !sound {
+    let (first, last) = ends(&mut points().map(|point| point.x as f64));
+    let (low, high) = ends(&mut points().map(|point| point.y));
+    // An untrusted record may contain any number; no real figure exceeds these bounds.
+    let is_valid = first > 0.0 && first < last && low > 1e-30 && high < 1e30;
+    if !is_valid {
         return None;
     }
     let (mut from, mut to) = (round(low, false), round(high, true));
@@ -126,7 +126,7 @@ pub(super) fn plot(plot: &LogPlot) -> Option<String> {
         let text = format!("  {name:>names$} {tick}{line}");
         let _ = writeln!(out, "{}", text.trim_end());
     }
-    let binary = points().all(|(n, _)| n.is_power_of_two());
+    let binary = points().all(|point| point.x.is_power_of_two());
     out.push_str(&foot(&along, binary, margin));
     let labels: Vec<&str> = drawn.iter().map(|line| line.label.as_str()).collect();
     out.push_str(&legend(&labels, cells.values().any(|&it| it == SEVERAL)));
@@ -140,7 +140,7 @@ pub(super) fn plot(plot: &LogPlot) -> Option<String> {
 fn cells(lines: &[PlotLine], up: &Scale, along: &Scale) -> BTreeMap<(usize, usize), char> {
     let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     let mut cells = BTreeMap::new();
-    let cell = |&(n, figure): &(u64, f64)| (up.cell(figure), along.cell(n as f64));
+    let cell = |point: &PlotPoint| (up.cell(point.y), along.cell(point.x as f64));
     for line in lines {
         for pair in line.points.windows(2) {
             let ((from_row, from), (to_row, to)) = (cell(&pair[0]), cell(&pair[1]));
@@ -183,7 +183,7 @@ fn foot(along: &Scale, binary: bool, margin: usize) -> String {
     format!("{:gap$}+{line}\n{names}\n", "", gap = margin - 1)
 }
 
-/// A round number in as few characters as it takes.
+/// A round number in as few characters as possible.
 fn number(mark: f64, binary: bool) -> String {
     let letters: &[(f64, &str)] = match binary {
         true => &[(1_073_741_824.0, "Gi"), (1_048_576.0, "Mi"), (1_024.0, "Ki")],
@@ -196,7 +196,7 @@ fn number(mark: f64, binary: bool) -> String {
     }
 }
 
-/// Which letter is which curve, in lines that part none from its letter.
+/// The letter of each curve; a line break never separates a letter from its label.
 fn legend(labels: &[&str], several: bool) -> String {
     let named = letters(labels).into_iter().zip(labels).filter(|(_, label)| !label.is_empty());
     let mut parts: Vec<String> =
@@ -232,7 +232,7 @@ mod tests {
 
     fn line(label: &str, figure: impl Fn(f64) -> f64) -> PlotLine {
         let numbers = [10, 18, 32, 56, 100, 180, 320, 560, 1_000, 1_800];
-        let points = numbers.map(|n| (n, figure(n as f64))).to_vec();
+        let points = numbers.map(|x| PlotPoint { x, y: figure(x as f64) }).to_vec();
         PlotLine { label: label.into(), points }
     }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_fits_a_terminal_and_says_what_its_letters_and_scales_are() {
+    fn a_plot_fits_a_terminal_and_has_a_legend_and_scales() {
         let lines = [
             line("select", |n| 310.0 + 9.0 * n),
             line("poll", |n| 400.0 + 21.0 * n),
@@ -250,7 +250,7 @@ mod tests {
             line("io-uring-poll", |_| 252.0),
         ];
         let shown = drawn(&lines, "fds", Unit::NsPerOp).unwrap();
-        // From round number to round number; two of the four lie upon each other.
+        // The scales end at round numbers; two of the four curves coincide.
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), 1 + HEIGHT + 2 + 1, "{shown}");
         assert_eq!(lines[1].trim_end(), "   50 us +", "{shown}");
@@ -294,19 +294,22 @@ mod tests {
         let flat = [line("one", |_| 100.0)];
         assert!(drawn(&flat, "fds", Unit::NsPerOp).unwrap().contains("100 ns +"));
         assert_eq!(drawn(&[], "fds", Unit::NsPerOp), None);
-        let nothing = [PlotLine { label: String::new(), points: vec![(10, 0.0), (20, 1.0)] }];
+        let unnamed = |points: &[(u64, f64)]| {
+            let points = points.iter().map(|&(x, y)| PlotPoint { x, y }).collect();
+            [PlotLine { label: String::new(), points }]
+        };
+        let nothing = unnamed(&[(10, 0.0), (20, 1.0)]);
         assert_eq!(drawn(&nothing, "fds", Unit::NsPerOp), None);
-        let one = [PlotLine { label: String::new(), points: vec![(10, 5.0)] }];
+        let one = unnamed(&[(10, 5.0)]);
         assert_eq!(drawn(&one, "fds", Unit::NsPerOp), None);
-        let endless =
-            [PlotLine { label: String::new(), points: vec![(1, 1.0), (u64::MAX, 1e308)] }];
+        let endless = unnamed(&[(1, 1.0), (u64::MAX, 1e308)]);
         assert_eq!(drawn(&endless, "fds", Unit::NsPerOp), None);
-        let wide = [PlotLine { label: String::new(), points: vec![(1, 1e-20), (u64::MAX, 1e20)] }];
+        let wide = unnamed(&[(1, 1e-20), (u64::MAX, 1e20)]);
         assert!(drawn(&wide, "fds", Unit::NsPerOp).is_some());
     }
 
     #[test]
-    fn of_too_many_curves_the_first_are_drawn() {
+    fn only_the_first_of_too_many_curves_are_drawn() {
         let many: Vec<PlotLine> = (0..14).map(|at| line(&format!("by{at}"), |n| n)).collect();
         let shown = drawn(&many, "size", Unit::BytesPerSecond).unwrap();
         assert!(shown.contains("the first 10 of 14 curves"), "{shown}");

@@ -1,13 +1,13 @@
-//! A table in 80 columns: figures keep their width, and names take what is left.
+//! A table in 80 columns: figures have the width that they need, names the rest.
 
 use crate::report::text::{fold, plain};
 use crate::report::view::document::{CaseName, Cell, ColumnKind, Table, TableRow};
 
 use super::layout::WIDTH;
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
-/// At least as wide is a column of sentences, where it has as long ones.
+/// The minimum width of a column of sentences, unless all of them are shorter.
 const MIN_PROSE: usize = 30;
 
 /// The table, its caption above it and its notes below.
@@ -57,8 +57,8 @@ fn with_short_texts(table: &Table) -> Table {
 /// A column after the first as it is written.
 struct Column<'a> {
     title: &'a str,
-    /// Where its cells are in a row.
-    at: usize,
+    /// The index of its cells in a row.
+    index: usize,
     width: usize,
     kind: ColumnKind,
 }
@@ -83,7 +83,7 @@ impl Column<'_> {
     }
 }
 
-/// The beginning of a text that is longer than there is room.
+/// A text, shortened to the available width.
 fn excerpt(text: &str, room: usize) -> String {
     match width(text) > room {
         true => text.chars().take(room.saturating_sub(3)).chain("...".chars()).collect(),
@@ -91,22 +91,22 @@ fn excerpt(text: &str, room: usize) -> String {
     }
 }
 
-/// The columns that have anything to show, each as wide as it must be.
+/// The columns that are not empty, each with the width that it needs.
 fn columns(table: &Table) -> Vec<Column<'_>> {
     let columns = table.columns.iter().enumerate().skip(1);
-    let shown = columns.filter_map(|(at, column)| {
-        let widest = table.rows.iter().filter_map(|row| Some(width(&row.cells.get(at)?.text)));
+    let shown = columns.filter_map(|(index, column)| {
+        let widest = table.rows.iter().filter_map(|row| Some(width(&row.cells.get(index)?.text)));
         let widest = widest.max().filter(|&widest| widest > 0)?;
         let is_flexible = matches!(column.kind, ColumnKind::Prose | ColumnKind::Excerpt);
         let widest = if is_flexible { widest.min(MIN_PROSE) } else { widest };
         let title = column.title.as_str();
         let width = widest.max(title_width(title));
-        Some(Column { title, at, width, kind: column.kind })
+        Some(Column { title, index, width, kind: column.kind })
     });
     shown.collect()
 }
 
-/// The columns without those optional ones for which names leave no room.
+/// The columns without the optional ones that do not fit next to the names.
 fn fitting(table: &Table) -> Vec<Column<'_>> {
     let mut columns = columns(table);
     let names = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
@@ -114,7 +114,7 @@ fn fitting(table: &Table) -> Vec<Column<'_>> {
         names + columns.iter().map(|column| column.width + GAP).sum::<usize>()
     };
     while wide(&columns) > WIDTH {
-        let last = columns.iter().rposition(|column| table.columns[column.at].optional);
+        let last = columns.iter().rposition(|column| table.columns[column.index].optional);
         let Some(last) = last else { break };
         columns.remove(last);
     }
@@ -125,7 +125,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// How wide a heading is, which may have several lines.
+/// The width of a heading, which may have several lines.
 fn title_width(title: &str) -> usize {
     title.split('\n').map(width).max().unwrap_or(0)
 }
@@ -144,15 +144,15 @@ fn heading_lines<'a>(titles: &[&'a str]) -> Vec<Vec<&'a str>> {
     (0..lines).map(line).collect()
 }
 
-fn cell(row: &TableRow, at: usize) -> &str {
-    row.cells.get(at).map_or("", |cell| cell.text.as_str())
+fn cell(row: &TableRow, index: usize) -> &str {
+    row.cells.get(index).map_or("", |cell| cell.text.as_str())
 }
 
 /// Rows under their headings. A name that is too long has a line of its own.
 fn named(table: &Table, columns: &[Column<'_>]) -> String {
     let of_cases =
         table.rows.iter().any(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
-    // What is above cases says that they are cases.
+    // Cases need no title: their family and benchmark are above them.
     let title = table.columns.first().filter(|_| !of_cases).map_or("", |it| it.title.as_str());
     let left_by =
         |gap: usize| WIDTH.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
@@ -176,7 +176,7 @@ fn named(table: &Table, columns: &[Column<'_>]) -> String {
         };
         let is_shared = table.rows_share_names && above == Some(name);
         let name = if is_shared { "" } else { above.insert(name) };
-        out += &line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.at))));
+        out += &line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.index))));
         for note in &row.notes {
             out += &format!("    {}\n", fold(note, WIDTH - 6, "      "));
         }
@@ -234,9 +234,8 @@ fn lines(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
     lines
 }
 
-/// The rows of a benchmark. Where there are several, a title names the axes on which they agree, and
-/// each row the others. Where those do not fit, the title names these axes too, and a row only its
-/// values.
+/// The rows of a benchmark. If there are several, a title names the axes on which they agree, and each
+/// row the others. If those do not fit, the title names these axes too, and a row only its values.
 fn of_one_benchmark(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
     let cases: Vec<(&TableRow, &CaseName)> =
         rows.iter().filter_map(|row| Some((row, row.cells.first()?.case.as_ref()?))).collect();
@@ -247,7 +246,7 @@ fn of_one_benchmark(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
     }
     let axes_of =
         |case: &CaseName| case.point.iter().map(|(axis, _)| axis.to_owned()).collect::<Vec<_>>();
-    // Where some rows leave an axis out, what the others share would be all that they have to show.
+    // If some rows leave an axis out, a shared title could leave the others without a name.
     let same_axes = cases.iter().all(|(_, case)| axes_of(case) == axes_of(first));
     let agreed = |axis: &str| {
         same_axes && cases.iter().all(|(_, case)| case.point.get(axis) == first.point.get(axis))
@@ -302,7 +301,7 @@ fn in_parts(table: &Table, columns: &[Column<'_>]) -> String {
     parts.join("\n")
 }
 
-/// Some columns of a table, with those rows that have anything in one of them.
+/// Some columns of a table, and the rows that are not empty in all of them.
 fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
     let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
         let mut text = format!(" {name:>names$}");
@@ -316,8 +315,8 @@ fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
         out += &line(titles[0], &mut titles[1..].iter().copied());
     }
     for row in &table.rows {
-        if columns.iter().any(|column| !cell(row, column.at).is_empty()) {
-            out += &line(cell(row, 0), &mut columns.iter().map(|column| cell(row, column.at)));
+        if columns.iter().any(|column| !cell(row, column.index).is_empty()) {
+            out += &line(cell(row, 0), &mut columns.iter().map(|column| cell(row, column.index)));
         }
     }
     out
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_in_which_no_row_has_anything_is_left_out() {
+    fn an_empty_column_is_left_out() {
         let text = table(&of(Column::text("case"), rows(&["one", "three"], "12 ns")));
         assert_eq!(text, "case    cost\none    12 ns\nthree  12 ns\n");
     }

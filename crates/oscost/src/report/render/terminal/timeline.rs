@@ -119,8 +119,8 @@ struct Label {
     text: String,
 }
 
-/// The picture with its legend and updates; nothing where there are too few runs, or figures that no
-/// scale fits.
+/// The plot with its legend and updates; `None` if there are too few runs, or if no scale fits the
+/// figures.
 pub(super) fn timeline(timeline: &Timeline) -> Option<String> {
     let runs = &timeline.runs;
     let scale = Scale::of(runs).filter(|_| runs.len() > 1)?;

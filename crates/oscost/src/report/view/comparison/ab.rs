@@ -16,7 +16,7 @@ use crate::report::view::comparison::verdicts::{
 };
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title};
-use crate::report::view::run::row::is_asked;
+use crate::report::view::run::row::is_requested;
 use crate::report::view::run::{flags, instructions, monitor};
 use crate::report::view::sections::{not_measured, notes_of, origin, section_of_cases};
 
@@ -50,7 +50,7 @@ fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
 
 /// What follows all tables: rows without a figure or a comparison, flags, and the controls.
 pub(in crate::report::view) fn summary(record: &Record) -> Vec<Section> {
-    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     let mut sections = Vec::new();
     sections.extend(not_measured(&asked));
     sections.extend(not_compared(record, &asked));
@@ -99,7 +99,7 @@ impl<'a> TargetComparisons<'a> {
         let of_both = |it: &&Comparison| !it.control && targets_of(record, it) == Some(targets);
         let all = record.comparisons.iter().filter(of_both);
         let (requested, reference_cases) =
-            all.partition(|it| is_asked(&record.results[it.base as usize]));
+            all.partition(|it| is_requested(&record.results[it.base as usize]));
         Self { requested, reference_cases }
     }
 }
@@ -183,13 +183,13 @@ pub(in crate::report::view) fn not_compared(record: &Record, asked: &[&Row]) -> 
 pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         record.comparisons.iter().partition(|it| it.control);
-    let asked = |it: &&Comparison| is_asked(&record.results[it.base as usize]);
+    let asked = |it: &&Comparison| is_requested(&record.results[it.base as usize]);
     let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
     let mut lines = flag_remarks(rows.iter().copied());
     for flag in record.conditions.iter().flat_map(|it| &it.flags) {
         lines.push(format!("{}: {}", plain(flag), flags::of_run(flag)));
     }
-    lines.extend(monitor::line(record.results.iter().filter(|row| is_asked(row))));
+    lines.extend(monitor::line(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(controls.iter().map(|it| control(it)));
     let ties: u32 = rows.iter().map(|it| it.ties).sum();
     if ties > 0 {
@@ -202,7 +202,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(is_counted);
     lines.extend(count_verdicts(&counted, None));
-    lines.extend(instructions::remark(record.results.iter().filter(|row| is_asked(row))));
+    lines.extend(instructions::remark(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(time_verdicts(&timed, None));
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());

@@ -103,7 +103,7 @@ pub(in crate::report::view) fn compared(number: usize, pairs: &[Pair<'_>]) -> Ve
     blocks
 }
 
-/// Comparisons of times; nothing where there are none.
+/// Comparisons of times; `None` if there are none.
 fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
@@ -248,10 +248,10 @@ pub(in crate::report::view) fn short_names(cases: &[&str]) -> Vec<String> {
     cases.iter().zip(&parsed).map(name).collect()
 }
 
-/// The cases that were not compared, by reason; nothing where all were.
+/// The cases that were not compared, by reason; `None` if all were.
 pub(in crate::report::view) fn not_compared(shown: &ComparisonContent<'_>) -> Option<Section> {
     let skipped = shown.compared.not_compared.iter();
-    let reasons = skipped.map(|it| (plain(&it.why), it.case.as_str()));
+    let reasons = skipped.map(|it| (plain(&it.reason), it.case.as_str()));
     section_of_cases("not-compared", "Not compared", reasons)
 }
 
@@ -365,7 +365,7 @@ struct Run<'a> {
 struct SkippedComparison<'a> {
     case: &'a str,
     target: &'a str,
-    why: &'a str,
+    reason: &'a str,
 }
 
 /// The comparison as JSON, indented, with a line end.
@@ -396,7 +396,7 @@ pub fn json(shown: &ComparisonContent<'_>) -> Result<String, serde_json::Error> 
         comparisons,
         not_compared: not_compared
             .iter()
-            .map(|it| SkippedComparison { case: &it.case, target: &it.target, why: &it.why })
+            .map(|it| SkippedComparison { case: &it.case, target: &it.target, reason: &it.reason })
             .collect(),
         differences,
         notes,

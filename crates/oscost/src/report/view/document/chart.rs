@@ -152,7 +152,7 @@ fn round_numbers([from, to]: [f64; 2]) -> Vec<f64> {
 /// What is drawn in one way.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// What it is; empty where the legend leaves it out.
+    /// Its name; empty if the legend omits it.
     pub name: String,
     /// Its colour.
     pub colour: Colour,
@@ -273,7 +273,7 @@ pub struct Point {
 pub struct Mark {
     /// Its value on the horizontal axis.
     pub x: f64,
-    /// Its meaning; empty where the axis states it.
+    /// Its meaning; empty if the axis states it.
     pub text: String,
 }
 

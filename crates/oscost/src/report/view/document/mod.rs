@@ -96,7 +96,7 @@ pub enum Block {
 /// A name and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The name; empty where the value continues the one above it.
+    /// The name; empty if the value continues the one above it.
     pub name: String,
     /// The value.
     pub value: String,
@@ -130,10 +130,19 @@ pub struct LogPlot {
 /// A curve.
 #[derive(Clone, Debug)]
 pub struct PlotLine {
-    /// What distinguishes it from the others.
+    /// The values that distinguish it from the others.
     pub label: String,
-    /// Its numbers and figures, ascending; both above zero.
-    pub points: Vec<(u64, f64)>,
+    /// Its points by ascending `x`.
+    pub points: Vec<PlotPoint>,
+}
+
+/// A point of a curve; both coordinates are above zero.
+#[derive(Clone, Copy, Debug)]
+pub struct PlotPoint {
+    /// The size or number.
+    pub x: u64,
+    /// The figure.
+    pub y: f64,
 }
 
 /// Ratios with their intervals, a line each, on a logarithmic scale around 1.
@@ -172,7 +181,7 @@ impl Block {
         Self::Chart(Box::new(chart))
     }
 
-    /// A list; nothing where it has no items.
+    /// A list; `None` if it has no items.
     pub fn list<T: Into<Item>>(items: impl IntoIterator<Item = T>) -> Option<Self> {
         let items: Vec<Item> = items.into_iter().map(Into::into).collect();
         (!items.is_empty()).then_some(Self::List(items))
@@ -182,7 +191,7 @@ impl Block {
 /// An item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The cases it is about; none where the text says it.
+    /// The cases it is about; empty if the text names them.
     pub cases: Vec<String>,
     /// The text.
     pub text: String,
@@ -226,7 +235,7 @@ pub enum Layout {
 pub struct Table {
     /// Its anchor, a constant.
     pub id: String,
-    /// What it shows; empty where its place says it.
+    /// Its caption; empty if the heading above it is enough.
     pub caption: String,
     /// Its columns. Where no row has anything in one, it is left out.
     pub columns: Vec<Column>,

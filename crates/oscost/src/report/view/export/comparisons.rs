@@ -1,10 +1,10 @@
-//! The columns of `comparisons`: a line for each pair of figures that was compared.
+//! The columns of the table `comparisons`: a line for each pair of compared figures.
 
 use crate::report::view::export::rows::{
     BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_METRIC, REQUESTED, REV, UNIT,
 };
 use crate::report::view::export::sheet::Column;
-use crate::report::view::export::sheet::Kind::{Float, Integer, Text, Truth};
+use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
 use crate::report::view::export::sheet::spaced;
 
 /// The version of these columns.
@@ -118,7 +118,7 @@ pub(super) const COLUMNS: &[Column] = &[
     REQUESTED,
     Column {
         name: "control",
-        kind: Truth,
+        kind: Boolean,
         means: "whether both sides are identical, as a control; leave these out of counts",
         unknown: None,
         read: |line| line.compared(|it| it.control),
@@ -268,7 +268,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "monitor_events_per_op",
         kind: Float,
-        means: "how often an op woke its monitor; without such a count, its system calls that a treatment can observe",
+        means: "how often an op woke its monitor; without such a count, the number of its system calls that \
+                a treatment can observe",
         unknown: Some("unknown"),
         read: |line| line.compared(|it| it.monitor_events_per_op),
     },

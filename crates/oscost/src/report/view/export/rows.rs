@@ -1,21 +1,21 @@
-//! The columns of `rows`: a line for each figure of each case on each target.
+//! The columns of the table `rows`: a line for each figure of each case at each target.
 
 use std::collections::BTreeMap;
 
 use oscost_model::unit::Better;
 
-use crate::report::view::export::sheet::Kind::{Float, Integer, Text, Truth};
+use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
 use crate::report::view::export::sheet::{Column, PRIMARY, Value, spaced};
-use crate::report::view::run::row::is_asked;
+use crate::report::view::run::row::is_requested;
 
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.rows/1";
 
-/// When a figure is empty.
+/// When a figure is unknown.
 const NO_FIGURE: Option<&str> = Some("it was not measured");
-/// When an interval is empty.
+/// When an interval is unknown.
 const NO_INTERVAL: Option<&str> = Some("below six repetitions");
-/// When quantiles are empty.
+/// When quantiles are unknown.
 const NO_SHOTS: Option<&str> = Some("modes U, B, T");
 
 pub(super) const CASE: Column = Column {
@@ -61,10 +61,10 @@ pub(super) const POINT: Column = Column {
 };
 pub(super) const REQUESTED: Column = Column {
     name: "requested",
-    kind: Truth,
+    kind: Boolean,
     means: "whether it was requested; reference cases and parts of floors are always measured",
     unknown: None,
-    read: |line| is_asked(line.new.row).into(),
+    read: |line| is_requested(line.new.row).into(),
 };
 pub(super) const METRIC: Column = Column {
     name: "metric",
@@ -123,7 +123,7 @@ pub(super) const COLUMNS: &[Column] = &[
     },
     Column {
         name: "complete",
-        kind: Truth,
+        kind: Boolean,
         means: "whether every requested row was completed",
         unknown: None,
         read: |line| line.new.run().map(|run| run.complete).into(),
@@ -257,7 +257,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "raw_median",
         kind: Float,
-        means: "the median of what the clock showed, before anything was subtracted",
+        means: "the median of the clock's readings, before overheads are subtracted",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.raw_median),
     },
@@ -333,14 +333,14 @@ pub(super) const COLUMNS: &[Column] = &[
     },
     Column {
         name: "converged",
-        kind: Truth,
+        kind: Boolean,
         means: "whether the requested precision was reached",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.converged),
     },
     Column {
         name: "exact",
-        kind: Truth,
+        kind: Boolean,
         means: "whether the figure is a count that repeats to the last digit",
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.exact),
@@ -355,28 +355,28 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "shot_p50",
         kind: Float,
-        means: "half of the shots lie below",
+        means: "the median of the shots",
         unknown: NO_SHOTS,
         read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.p50)),
     },
     Column {
         name: "shot_p90",
         kind: Float,
-        means: "nine of ten shots lie below",
+        means: "their 90th percentile",
         unknown: Some("below 36 shots"),
         read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p90)),
     },
     Column {
         name: "shot_p99",
         kind: Float,
-        means: "99 of 100 shots lie below",
+        means: "their 99th percentile",
         unknown: Some("below 368 shots"),
         read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p99)),
     },
     Column {
         name: "shot_p999",
         kind: Float,
-        means: "999 of 1000 shots lie below",
+        means: "their 99.9th percentile",
         unknown: Some("below 3688 shots"),
         read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p999)),
     },
@@ -391,14 +391,14 @@ pub(super) const COLUMNS: &[Column] = &[
         name: "class",
         kind: Text,
         means: "`user`, `vdso`, `light`, `heavy` or `blocking`",
-        unknown: Some("not classed"),
+        unknown: Some("unclassified"),
         read: |line| line.new.row.class.as_deref().into(),
     },
     Column {
         name: "floor",
         kind: Float,
-        means: "the sum of the op's primitives, which it cannot undercut",
-        unknown: Some("it has none, or of a further metric"),
+        means: "the sum of the costs of the op's primitives: it cannot cost less",
+        unknown: Some("the definition has none, or the line is of a further metric"),
         read: |line| match line.new.metric {
             PRIMARY => line.new.row.floor.as_ref().and_then(|floor| floor.value).into(),
             _ => Value::Unknown,
@@ -409,18 +409,18 @@ pub(super) const COLUMNS: &[Column] = &[
         kind: Float,
         means: "system calls of an op, as counted",
         unknown: Some("not counted"),
-        read: |line| line.new.row.calls.as_ref().map(|it| all(&it.per_op)).into(),
+        read: |line| line.new.row.calls.as_ref().map(|it| total(&it.per_op)).into(),
     },
     Column {
         name: "peer_calls_per_op",
         kind: Float,
         means: "system calls of its peer per op",
         unknown: Some("not counted"),
-        read: |line| line.new.row.calls.as_ref().map(|it| all(&it.peer_per_op)).into(),
+        read: |line| line.new.row.calls.as_ref().map(|it| total(&it.peer_per_op)).into(),
     },
     Column {
         name: "calls_expected",
-        kind: Truth,
+        kind: Boolean,
         means: "whether its calls match the definition",
         unknown: Some("not counted"),
         read: |line| line.new.row.calls.as_ref().map(|it| it.expected).into(),
@@ -462,7 +462,7 @@ pub(super) const COLUMNS: &[Column] = &[
     },
 ];
 
-/// The calls of an op, whatever their names. (The sum of none would be the zero below zero.)
-fn all(per_op: &BTreeMap<String, f64>) -> f64 {
+/// The number of all calls of an op. (`sum` of an empty iterator would be -0.0.)
+fn total(per_op: &BTreeMap<String, f64>) -> f64 {
     per_op.values().fold(0.0, |sum, times| sum + times)
 }

@@ -15,7 +15,7 @@ pub enum Kind {
     /// A whole number of 64 bits.
     Integer,
     /// True or false.
-    Truth,
+    Boolean,
 }
 
 impl Kind {
@@ -25,7 +25,7 @@ impl Kind {
             Kind::Text => "text",
             Kind::Float => "float",
             Kind::Integer => "integer",
-            Kind::Truth => "truth",
+            Kind::Boolean => "boolean",
         }
     }
 }
@@ -42,7 +42,7 @@ pub enum Value<'a> {
     /// A whole number.
     Integer(i64),
     /// True or false.
-    Truth(bool),
+    Boolean(bool),
 }
 
 impl<'a> From<&'a str> for Value<'a> {
@@ -78,14 +78,14 @@ impl From<u32> for Value<'_> {
 
 impl From<u64> for Value<'_> {
     fn from(number: u64) -> Self {
-        // Nothing that was counted comes near the bound; a stranger's record may.
+        // No count is that large; a record from another user may contain such a number.
         i64::try_from(number).map_or(Value::Unknown, Value::Integer)
     }
 }
 
 impl From<bool> for Value<'_> {
     fn from(truth: bool) -> Self {
-        Value::Truth(truth)
+        Value::Boolean(truth)
     }
 }
 

@@ -54,7 +54,7 @@ fn holds(sheet: &Sheet<'_>) {
                 Value::Text(_) => Kind::Text,
                 Value::Float(_) => Kind::Float,
                 Value::Integer(_) => Kind::Integer,
-                Value::Truth(_) => Kind::Truth,
+                Value::Boolean(_) => Kind::Boolean,
             };
             assert_eq!(kind, column.kind, "{}", column.name);
         }
@@ -214,7 +214,7 @@ fn every_column_is_read_from_where_the_record_has_it() {
                 Value::Text(text) => json!(text),
                 Value::Float(number) => json!(number),
                 Value::Integer(number) => json!(number),
-                Value::Truth(truth) => json!(truth),
+                Value::Boolean(truth) => json!(truth),
             };
             assert_eq!(&read, held.unwrap_or(&Json::Null), "line {at}, `{name}`");
         }
@@ -234,7 +234,7 @@ fn what_is_worked_out_is_as_the_page_says() {
     let sheet = Sheet::rows(&record);
     assert_eq!(cell(&sheet, 0, "treatments"), "seccomp=docker+nice=5".into());
     assert_eq!(cell(&sheet, 0, "flags"), "REFERENCE DRIFT".into());
-    assert_eq!(cell(&sheet, 0, "requested"), Value::Truth(false));
+    assert_eq!(cell(&sheet, 0, "requested"), Value::Boolean(false));
     assert_eq!(cell(&sheet, 0, "family"), "syscall".into());
     assert_eq!(cell(&sheet, 0, "point"), "via=raw".into());
     assert_eq!(cell(&sheet, 0, "calls_per_op"), Value::Float(2.5));

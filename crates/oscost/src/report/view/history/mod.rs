@@ -10,14 +10,13 @@ use serde::Serialize;
 
 use crate::estimate::history::{Change, History, LeftOut, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
-use crate::report::text::{class_text, day, minute, plain};
+use crate::report::text::{class_text, day, minute, plain, shortest_unique};
 use crate::report::view::document::timeline::{
     self, LevelChange, Timeline, TimelineRun, ratio_text,
 };
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::lists::runs::shortest_unique;
 
 /// The version of the document.
 pub const SCHEMA: &str = "oscost.history/1";
@@ -86,7 +85,7 @@ fn without_usable_run(unusable: &[&Series]) -> Option<Section> {
     // A run is left out of each of them: the largest count is that of the runs.
     let mut by_reason: BTreeMap<&str, usize> = BTreeMap::new();
     for left in unusable.iter().flat_map(|it| &it.left_out) {
-        let count = by_reason.entry(&left.why).or_default();
+        let count = by_reason.entry(&left.reason).or_default();
         *count = left.runs.max(*count);
     }
     let reasons: Vec<String> =
@@ -247,7 +246,7 @@ pub(super) fn notes(history: &History) -> Vec<String> {
 
 /// `3 runs: why; 1 run: why`.
 fn reasons(left: &[LeftOut]) -> String {
-    let one = |it: &LeftOut| format!("{}: {}", runs(it.runs), plain(&it.why));
+    let one = |it: &LeftOut| format!("{}: {}", runs(it.runs), plain(&it.reason));
     left.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 

@@ -162,7 +162,7 @@ fn without_a_case_the_changes_are_a_table() {
     let mut few = series(4, usize::MAX);
     (few.p, few.q) = (None, None);
     let mut whole = history(false, vec![series(60, 40), series(60, usize::MAX), few]);
-    whole.without_figures = vec![LeftOut { why: "it was killed".to_owned(), runs: 2 }];
+    whole.without_figures = vec![LeftOut { reason: "it was killed".to_owned(), runs: 2 }];
     let shown = text(&whole);
     fits(&shown);
     assert!(
@@ -180,7 +180,7 @@ fn without_a_case_the_changes_are_a_table() {
 fn runs_that_are_left_out_are_counted_with_the_reason() {
     let mut none = series(0, usize::MAX);
     (none.p, none.q) = (None, None);
-    none.left_out = vec![LeftOut { why: "machine very noisy".to_owned(), runs: 3 }];
+    none.left_out = vec![LeftOut { reason: "machine very noisy".to_owned(), runs: 3 }];
     let mut whole = history(false, vec![none.clone()]);
     whole.left_out = none.left_out.clone();
     let shown = text(&whole);
@@ -255,7 +255,7 @@ fn a_provisional_change_is_called_so() {
 fn text_from_outside_has_no_control_characters() {
     let mut one = series(20, 10);
     one.case = "\u{1b}[2Jcase".to_owned();
-    one.left_out = vec![LeftOut { why: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];
+    one.left_out = vec![LeftOut { reason: "cpus \u{1b}]0;4".to_owned(), runs: 1 }];
     let (from, to) = ("\u{7}6.1".to_owned(), "\r6.2".to_owned());
     one.updates = vec![Update { from, to, ..mark(10, UpdatedPart::Kernel) }];
     one.other_targets = vec!["\u{1b}x".to_owned()];

@@ -38,8 +38,8 @@ pub fn explanation(definition: &Definition) -> Vec<Section> {
     };
     let method = match is_program {
         true => {
-            "One run ahead, then trials in fresh processes, on all CPUs, those of compared targets \
-             in alternation; the median over trials with its order-statistic interval \
+            "One warm-up run, then trials in fresh processes, on all CPUs; trials of compared targets \
+             alternate; the median over trials with its order-statistic interval \
              (docs/explanation/METHOD.md, section 13). `oscost run --calls` counts its system calls."
         }
         false => {
@@ -95,17 +95,17 @@ fn calls(definition: &Definition) -> Vec<String> {
         let parts = rule.parts.as_ref().map_or(String::new(), |parts| {
             format!(", plus {times} per {} bytes of `{}`", parts.bytes, parts.axis)
         });
-        format!("{times} {call}{by}{parts}{}", at(&rule.when))
+        format!("{times} {call}{by}{parts}{}", condition(&rule.when))
     };
     definition.calls.iter().map(rule).collect()
 }
 
-fn at(when: &Point) -> String {
+fn condition(when: &Point) -> String {
     if when.is_empty() { String::new() } else { format!("  (at {when})") }
 }
 
 fn floor(part: &FloorPart) -> String {
-    format!("{} x {}{}", part.times, part.case, at(&part.when))
+    format!("{} x {}{}", part.times, part.case, condition(&part.when))
 }
 
 /// The axes, below a line that explains their marks.
@@ -120,7 +120,7 @@ fn axis(axis: &Axis) -> String {
         true => format!("*{value}"),
         false => value.to_string(),
     });
-    let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
+    let any = axis.range.map(|(min, max)| format!("any number from {min} to {max}"));
     let points = points.chain(any).collect::<Vec<_>>().join(" | ");
     let only = |what: &str, values: &[Value]| {
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
@@ -141,12 +141,12 @@ fn needs(definition: &Definition) -> Vec<String> {
             Requirement::Readable(path) => format!("{path} can be read"),
             Requirement::VdsoFunction(name) => format!("{name} in the vDSO"),
             Requirement::Counter => "a usable cycle counter in the processor".to_owned(),
-            Requirement::WallTime => "time that passes".to_owned(),
+            Requirement::WallTime => "wall-clock time".to_owned(),
             Requirement::IoUring => "io_uring, available and allowed".to_owned(),
             Requirement::Resource(what) => what.to_string(),
             Requirement::Undefined(_) => return None,
         };
-        Some(format!("{what}{}", at(&need.when)))
+        Some(format!("{what}{}", condition(&need.when)))
     });
     needs.collect()
 }

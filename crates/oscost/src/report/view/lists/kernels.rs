@@ -13,7 +13,7 @@ pub struct Kernel {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Its build, where its image names one.
+    /// Its build, if its image names one.
     pub build: Option<String>,
     /// `installed` or `downloaded`.
     pub state: &'static str,
@@ -22,8 +22,8 @@ pub struct Kernel {
     /// The size of its image.
     pub bytes: u64,
     /// Why it cannot be used; null if it can.
-    pub why: Option<String>,
-    /// What helps; null if it can be used.
+    pub reason: Option<String>,
+    /// How to fix that; null if it can be used.
     pub hint: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Package {
 pub fn view(kernels: &[Kernel]) -> View {
     let row = |kernel: &Kernel| {
         let bytes = kernel.bytes as f64;
-        let flaw = kernel.why.as_ref().map(|why| format!("cannot be used: {why}"));
+        let error = kernel.reason.as_ref().map(|why| format!("cannot be used: {why}"));
         let hint = kernel.hint.as_ref().map(|hint| format!("hint: {hint}"));
         let cells = vec![
             Cell::text(&kernel.name),
@@ -48,7 +48,7 @@ pub fn view(kernels: &[Kernel]) -> View {
             Cell::text(kernel.state),
             Cell::number(rough(bytes, Unit::Bytes), Some(bytes)),
         ];
-        TableRow { notes: flaw.into_iter().chain(hint).collect(), ..TableRow::of(cells) }
+        TableRow { notes: error.into_iter().chain(hint).collect(), ..TableRow::of(cells) }
     };
     let table = Table {
         columns: vec![
@@ -81,7 +81,7 @@ pub fn packages(packages: &[Package]) -> View {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    /// Where downloaded ones are.
+    /// The folder of downloaded kernels.
     folder: Option<&'a str>,
     kernels: &'a [Kernel],
 }

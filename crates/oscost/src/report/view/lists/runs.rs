@@ -1,6 +1,6 @@
 //! The list of runs.
 
-use crate::report::text::{minute, plain};
+use crate::report::text::{minute, plain, shortest_unique};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
 /// A run, as it is listed.
@@ -42,18 +42,6 @@ pub fn view(lines: &[Line]) -> View {
         ..Table::default()
     };
     View::of(vec![Section::of("", [Block::Table(table)])])
-}
-
-/// How many characters of an id name it; UUIDs of version 7 begin with the time.
-pub(in crate::report::view) fn shortest_unique(ids: &[&str]) -> usize {
-    (8..=36)
-        .find(|&length| {
-            let mut heads: Vec<&str> =
-                ids.iter().map(|id| id.get(..length).unwrap_or(id)).collect();
-            heads.sort_unstable();
-            heads.windows(2).all(|pair| pair[0] != pair[1])
-        })
-        .unwrap_or(36)
 }
 
 #[cfg(test)]

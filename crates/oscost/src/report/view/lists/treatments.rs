@@ -10,7 +10,7 @@ use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRo
 pub struct Row {
     /// Its name.
     pub name: &'static str,
-    /// What follows `=`; empty where nothing does.
+    /// What follows `=`; empty if it takes no value.
     pub value: &'static str,
     /// What it does.
     pub effect: &'static str,
@@ -18,12 +18,12 @@ pub struct Row {
     pub needs: &'static str,
     /// How it is done: `applied`, `attached`, `wraps`.
     pub study_method: &'static str,
-    /// The values of which a machine has its own.
+    /// The values that are names of objects on this machine.
     pub names: Vec<String>,
     /// The result of trying it here.
     pub here: Here,
     /// Why, unless it works.
-    pub why: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// The result of trying a treatment.
@@ -55,7 +55,7 @@ pub fn json(rows: &[Row]) -> Result<String, serde_json::Error> {
 pub struct TreatmentExplanation {
     /// Its name.
     pub name: &'static str,
-    /// What follows `=`; empty where nothing does.
+    /// What follows `=`; empty if it takes no value.
     pub value: &'static str,
     /// What it does.
     pub effect: &'static str,
@@ -113,6 +113,6 @@ fn row(row: &Row) -> TableRow {
     if !row.needs.is_empty() {
         lines.push(format!("needs {}", row.needs));
     }
-    lines.extend(row.why.as_ref().map(|why| format!("{before}{}", plain(why))));
+    lines.extend(row.reason.as_ref().map(|why| format!("{before}{}", plain(why))));
     TableRow::of(vec![Cell::text(row.name), Cell::text(here), Cell::text(lines.join("\n"))])
 }

@@ -11,7 +11,7 @@ pub struct Workload {
     pub question: String,
     /// What it lacks here.
     pub lacks: Vec<String>,
-    /// What helps.
+    /// How to get it.
     pub hint: Option<String>,
 }
 

@@ -1,10 +1,10 @@
-//! Facts of a machine as they are read: each has a value, or the reason why there is none.
+//! Facts of a machine as text: each has a value, or the reason why it has none.
 
 use oscost_model::facts::{Bound, Facts};
 
 use crate::report::view::document::Fact;
 
-/// A fact: its value, or the reason why it has none. Control characters are left out.
+/// A fact: its value, or the reason why it has none; without control characters.
 pub(super) fn fact(name: &str, value: Option<String>, why: impl FnOnce() -> String) -> Fact {
     match value {
         Some(value) => Fact::new(name, value.replace(char::is_control, "")),
@@ -37,8 +37,8 @@ pub(super) fn firmware(facts: &Facts, otherwise: &str) -> String {
 }
 
 pub(super) fn no_cpufreq(facts: &Facts) -> String {
-    let of_host = if facts.is_guest() { ": it is the host's" } else { "" };
-    format!("no cpufreq{of_host}")
+    let hint = if facts.is_guest() { ": the host sets the frequency" } else { "" };
+    format!("no cpufreq{hint}")
 }
 
 pub(super) fn bound(bound: Bound, show: impl Fn(u64) -> String) -> String {
@@ -48,13 +48,13 @@ pub(super) fn bound(bound: Bound, show: impl Fn(u64) -> String) -> String {
     }
 }
 
-/// Words in one text; an empty list is said to be empty.
+/// A list as text; `none` for an empty one.
 pub(super) fn words(words: Option<&[String]>) -> Option<String> {
     words.map(|words| if words.is_empty() { "none".to_owned() } else { words.join(", ") })
 }
 
-pub(super) fn plural(count: u64, of: &str) -> String {
-    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
+pub(super) fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 pub(super) fn kib(kib: u64) -> String {
@@ -65,7 +65,7 @@ pub(super) fn mib(mib: u64) -> String {
     bytes(mib.saturating_mul(1 << 20))
 }
 
-/// A size in the largest binary unit that it reaches, with one decimal where it has any.
+/// A size in the largest binary unit that it reaches; with one decimal unless it is a whole number.
 pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_lists_are_written_as_people_read_them() {
+    fn sizes_and_lists_are_formatted() {
         assert_eq!(kib(48), "48 KiB");
         assert_eq!(kib(24_684_092), "23.5 GiB");
         assert_eq!(bytes(274_877_906_944), "256 GiB");

@@ -24,7 +24,7 @@ pub(super) fn processor(machine: &Description<'_>) -> Vec<Fact> {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     };
-    let count = |count: Option<u32>, of: &str| count.map(|it| plural(it.into(), of));
+    let count = |count: Option<u32>, noun: &str| count.map(|it| plural(it.into(), noun));
     let cpus = [
         count(cpu.logical_online, "CPU"),
         count(cpu.cores, "core"),
@@ -86,7 +86,7 @@ pub(super) fn caches(facts: &Facts) -> Vec<Fact> {
             }),
             cache.line_bytes.map(|bytes| format!("{bytes} byte lines")),
             cache.shared_cpus.as_ref().map(|cpus| match cpus.len() {
-                1 => format!("of CPU {} only", ranges(cpus)),
+                1 => format!("private to CPU {}", ranges(cpus)),
                 _ => format!("shared by CPUs {}", ranges(cpus)),
             }),
         ];
@@ -97,7 +97,7 @@ pub(super) fn caches(facts: &Facts) -> Vec<Fact> {
             cache.level == Some(level) && (level > 1 || cache.kind.as_deref() == Some(kind))
         });
         fact(name, found.map(describe), || match facts.caches.is_empty() {
-            false => "sysfs describes others, but not this one".to_owned(),
+            false => "sysfs describes other caches, but not this one".to_owned(),
             true => why(facts, "/sys/devices/system/cpu/cpu0/cache", "sysfs describes none"),
         })
     };
@@ -113,8 +113,8 @@ pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
     let memory = &facts.memory;
     let meminfo = || why(facts, "/proc/meminfo", "not in /proc/meminfo");
     let modules = memory.modules.as_deref();
-    let of_modules = |of: &dyn Fn(&MemoryModule) -> Option<String>| {
-        let mut all: Vec<String> = modules?.iter().filter_map(of).collect();
+    let of_modules = |text: &dyn Fn(&MemoryModule) -> Option<String>| {
+        let mut all: Vec<String> = modules?.iter().filter_map(text).collect();
         all.dedup();
         (!all.is_empty()).then(|| all.join("; "))
     };
@@ -178,7 +178,7 @@ pub(super) fn disk(facts: &Facts, disk: &Disk) -> Vec<Fact> {
         (None, Some(true)) if is_virtual => {
             Some("reported as rotating, as virtual disks are; no rate".to_owned())
         }
-        (None, Some(true)) => Some("it rotates; the rate is not reported".to_owned()),
+        (None, Some(true)) => Some("rotating; the rate is not reported".to_owned()),
         (None, None) => None,
     };
     // Half a rotation, on average.

@@ -1,5 +1,5 @@
-//! What a machine is made of: every fact is always there, with its value or with the reason why it has
-//! none.
+//! The description of a machine: every fact is always listed, with its value or with the reason why it
+//! has none.
 
 mod description;
 mod facts;
@@ -16,7 +16,7 @@ use crate::report::view::document::{Block, Fact, Section, View};
 
 pub use self::description::{Description, Rates};
 
-/// So many disks, and kinds of network cards, are described in full.
+/// The maximum number of disks, and of kinds of network cards, that are described.
 const MAX_DEVICES: usize = 16;
 
 /// The machine, a section for each part.
@@ -31,7 +31,7 @@ pub fn view(machine: &Description<'_>) -> View {
     let disk = |disk: &Disk| section(&format!("Disk {}", disk.name), hardware::disk(facts, disk));
     sections.extend(facts.disks.iter().take(MAX_DEVICES).map(disk));
     if facts.disks.is_empty() {
-        let none = why(facts, "/sys/block", "no block device has any capacity");
+        let none = why(facts, "/sys/block", "every block device has the capacity 0");
         sections.push(section("Disk", vec![hidden("model", &none)]));
     }
     let cards: Vec<&NetworkCard> =
@@ -39,13 +39,13 @@ pub fn view(machine: &Description<'_>) -> View {
     let card = |card: &&NetworkCard| {
         let title = match card.count {
             1 => format!("Network card ({})", card.kind),
-            count => format!("Network cards ({}, {count} equal ones)", card.kind),
+            count => format!("Network cards ({}, {count} identical)", card.kind),
         };
         section(&title, hardware::network_card(facts, card))
     };
     sections.extend(cards.iter().map(card));
     if cards.is_empty() {
-        let none = why(facts, "/sys/class/net", "no card but loopback");
+        let none = why(facts, "/sys/class/net", "no card except loopback");
         sections.push(section("Network card", vec![hidden("model", &none)]));
     }
     sections.extend([
@@ -82,7 +82,7 @@ struct RatesDocument<'a> {
     core_cycles_per_ns: Option<f64>,
     clock: Option<&'static str>,
     ticks_per_ns: Option<f64>,
-    unasked: Option<&'a str>,
+    not_measured: Option<&'a str>,
 }
 
 /// The facts as one JSON object.
@@ -102,7 +102,7 @@ pub fn json(machine: &Description<'_>) -> Result<String, serde_json::Error> {
             core_cycles_per_ns: rates.probe.as_ref().and_then(|it| it.core_cycles_per_ns),
             clock: rates.calibration.map(|clock| clock.kind.text()),
             ticks_per_ns: rates.calibration.map(|clock| clock.ticks_per_ns),
-            unasked: rates.not_measured.as_deref(),
+            not_measured: rates.not_measured.as_deref(),
         },
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

@@ -24,7 +24,7 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
     let lsm = || why(facts, "/sys/kernel/security/lsm", "not reported by the kernel");
     vec![
         fact("distribution", os.distribution.clone(), || why(facts, "/etc/os-release", "no name")),
-        fact("kernel", kernel, || why(facts, "/proc/sys/kernel/osrelease", "it does not say")),
+        fact("kernel", kernel, || why(facts, "/proc/sys/kernel/osrelease", "it is empty")),
         fact("build id", os.build_id.clone(), || "/sys/kernel/notes has none".to_owned()),
         fact("command line", os.cmdline.clone(), || why(facts, "/proc/cmdline", "it is empty")),
         fact("preemption", facts.scheduling.preempt.clone(), || {
@@ -37,7 +37,7 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
             why(facts, "/sys/kernel/security/lockdown", "not reported")
         }),
         fact("C library", libc, || "not reported by the worker".to_owned()),
-        fact("init (PID 1)", init, || why(facts, "/proc/1/comm", "it has no name")),
+        fact("init (PID 1)", init, || why(facts, "/proc/1/comm", "it is empty")),
         fact("run level", os.run_level.clone(), no_level),
         fact("hypervisor", facts.virtualization.clone(), || {
             "nothing shows whether there is one".to_owned()
@@ -64,13 +64,13 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
     let list = |cpus: &Option<Vec<u32>>| {
         cpus.as_ref().map(|cpus| if cpus.is_empty() { "none".to_owned() } else { ranges(cpus) })
     };
-    // A kernel that cannot do it has no file for it.
-    let built = facts.os.options.as_ref().map(|it| it.iter().any(|it| it == "NO_HZ_FULL"));
-    let unbuilt = || {
+    // A kernel without the option does not have the file.
+    let has_option = facts.os.options.as_ref().map(|it| it.iter().any(|it| it == "NO_HZ_FULL"));
+    let without_option = || {
         let none = "none: the kernel is built without CONFIG_NO_HZ_FULL";
-        (built == Some(false)).then(|| none.to_owned())
+        (has_option == Some(false)).then(|| none.to_owned())
     };
-    let tickless = list(&scheduling.nohz_full_cpus).or_else(unbuilt);
+    let tickless = list(&scheduling.nohz_full_cpus).or_else(without_option);
     let yes = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
     let idle = scheduling.idle_driver.as_ref().map(|driver| match &scheduling.idle_governor {
         Some(governor) => format!("driver {driver}, governor {governor}"),
@@ -116,7 +116,7 @@ pub(super) fn limits(facts: &Facts) -> Vec<Fact> {
         let end = |end: Option<Bound>| end.map_or("?".to_owned(), |it| bound(it, show));
         let known = limit.soft.is_some() || limit.hard.is_some();
         let text = format!("soft {}, hard {}", end(limit.soft), end(limit.hard));
-        fact(name, known.then_some(text), || why(facts, "/proc/self/limits", "it has no such line"))
+        fact(name, known.then_some(text), || why(facts, "/proc/self/limits", "no such line"))
     };
     let limits = &facts.limits;
     let number = |it: u64| it.to_string();
@@ -194,12 +194,12 @@ pub(super) fn security(facts: &Facts) -> Vec<Fact> {
     ]
 }
 
-/// The flaws that the processor has, and in one fact those that it does not have.
+/// The vulnerabilities of the processor, and in one fact those that it does not have.
 pub(super) fn flaws(facts: &Facts) -> Vec<Fact> {
     let (absent, present): (Vec<_>, Vec<_>) =
         facts.mitigations.iter().partition(|(_, state)| state.as_str() == "Not affected");
     if facts.mitigations.is_empty() {
-        let none = why(facts, "/sys/devices/system/cpu/vulnerabilities", "the kernel knows none");
+        let none = why(facts, "/sys/devices/system/cpu/vulnerabilities", "the kernel lists none");
         return vec![hidden("mitigations", &none)];
     }
     let present = present.iter().map(|(flaw, state)| format!("{flaw}: {state}"));

@@ -1,4 +1,5 @@
-//! Comparisons on a page: for each pair of sides a forest plot and a table of every comparison.
+//! Comparisons on a page: for each pair of targets or runs a forest plot and a table of all
+//! comparisons.
 
 use oscost_model::record::Record;
 
@@ -8,7 +9,7 @@ use crate::report::view::comparison::compare::{self, ComparisonText, forest, row
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::document::{Block, Cell, Column, ForestPlot, Section, Table, TableRow};
 
-/// The verdicts, each of which has a style of its name.
+/// The verdicts; each is also the name of a style.
 const VERDICTS: [&str; 4] = ["slower", "faster", "equivalent", "inconclusive"];
 
 /// The section of a run whose targets were measured interleaved.
@@ -57,7 +58,7 @@ fn section(blocks: Vec<Block>) -> Section {
     Section { id, title, blocks, ..Section::default() }
 }
 
-/// The chart and the table of a pair of sides.
+/// The chart and the table of a base and a new side.
 fn side_by_side(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
     if pairs.is_empty() {
         return vec![Block::Text("No row could be compared.".to_owned())];

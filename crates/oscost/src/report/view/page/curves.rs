@@ -1,5 +1,5 @@
-//! Curves on a page: figures over a size or a number, with their intervals, the laws that they
-//! follow, and the named places where they bend.
+//! Curves on a page: figures over a size or a number, with their intervals, the laws fitted to them,
+//! and their breaks with the probable causes.
 
 use oscost_model::curve::{Curve, CurvePoint, Scaling};
 use oscost_model::record::Record;
@@ -13,10 +13,10 @@ use crate::report::view::document::chart::{
 use crate::report::view::page::rows;
 use crate::report::view::run::curves::CurveGroup;
 
-/// Steps in which a law is drawn.
+/// The number of line segments of a drawn law.
 const LAW_STEPS: u32 = 60;
 
-/// The chart of a group; nothing where it has nothing that a logarithmic scale can show.
+/// The chart of a group; `None` if it has no point that a logarithmic scale can show.
 pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> Option<Chart> {
     let mut series = Vec::new();
     let mut marks: Vec<Mark> = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> O
         let name = if name.is_empty() { curve.benchmark.clone() } else { name };
         let colour = Colour::Palette(number);
         let law = law(curve).map(|points| Series {
-            name: format!("{name}: its law"),
+            name: format!("{name}: fitted law"),
             colour,
             shape: Shape::DottedLine,
             points,
@@ -66,7 +66,7 @@ pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> O
     let by = if axis == item { axis.clone() } else { format!("{axis} (in {item}s)") };
     Some(Chart {
         id: format!("curve-{number}"),
-        caption: format!("{}, both on logarithmic scales, with 95 % intervals", group.title),
+        caption: format!("{}, both axes logarithmic, with 95 % intervals", group.title),
         x: Axis::logarithmic(by),
         y: Vertical::Axis(Axis::over(values.into_iter(), quantity(*unit), *unit)),
         series,
@@ -103,7 +103,7 @@ fn points(curve: &Curve, record: &Record) -> Vec<Point> {
     curve.points.iter().filter_map(point).collect()
 }
 
-/// The law of a curve, in steps between its ends; nothing where it follows none.
+/// Points of the law of a curve between its ends; `None` if no law fits.
 fn law(curve: &Curve) -> Option<Vec<Point>> {
     let scaling = curve.scaling.as_ref().filter(|it| it.fits)?;
     let law = Law::ALL.into_iter().find(|law| law.text() == scaling.model)?;
@@ -117,7 +117,7 @@ fn law(curve: &Curve) -> Option<Vec<Point>> {
     Some(points.filter(|point| point.y > 0.0 && point.y.is_finite()).collect())
 }
 
-/// The figure of a curve's law at a size: its costs are in ns, of a rate too.
+/// The value of a curve's law at a size. The law's costs are in ns, also if the unit is a rate.
 fn figure(curve: &Curve, scaling: &Scaling, law: Law, n: f64) -> f64 {
     let ns = scaling.fixed_cost.value
         + scaling.marginal_cost.as_ref().map_or(0.0, |b| b.value * law.value_at(n));

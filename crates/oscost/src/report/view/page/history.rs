@@ -1,4 +1,4 @@
-//! How figures developed from run to run, on a page: a table of changes, and a chart for each series.
+//! The history of figures on a page: a table of changes, and a chart for each series.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::report::text::{day, minute, plain};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 use crate::report::view::history::{ADVICE, notes, sentences, timeline, update_text};
 
-/// A page with more charts than these is not read to its end; the table has all.
+/// The maximum number of charts; the table lists the changes of all series.
 const MAX_CHARTS: usize = 100;
 
 /// The page of a history.
 pub fn history(history: &History) -> View {
     let changed: Vec<&Series> = history.series.iter().filter(|it| !it.changes.is_empty()).collect();
-    // Where no case was named, only those that changed are of interest.
+    // If no case was named, only the series that changed are shown.
     let shown: Vec<&Series> =
         if history.named { history.series.iter().collect() } else { changed.clone() };
     let mut sections = vec![changes(history, &changed)];
@@ -31,7 +31,7 @@ pub fn history(history: &History) -> View {
     let times = history.series.iter().flat_map(|it| &it.points).map(|it| it.started.as_str());
     let (first, last) = (times.clone().min(), times.max());
     let mut lead = vec![format!(
-        "{} series at {}, from {} to {}; changes are looked for in the newest {} runs of each.",
+        "{} series at {}, from {} to {}; changes are searched for in the newest {} runs of each.",
         history.series.len(),
         plain(&history.target),
         first.map_or("-".to_owned(), day),
@@ -49,7 +49,7 @@ pub fn history(history: &History) -> View {
         ));
     }
     View {
-        title: "How figures developed from run to run".to_owned(),
+        title: "How figures changed from run to run".to_owned(),
         lead: lead.into_iter().map(Into::into).collect(),
         sections,
         explanations: BTreeMap::new(),

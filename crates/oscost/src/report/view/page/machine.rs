@@ -12,19 +12,19 @@ use crate::report::view::run::instructions::counts;
 pub(super) fn section(record: &Record) -> Section {
     let mut parts = Vec::new();
     let several = record.machines.len() > 1;
-    for (at, machine) in record.machines.iter().enumerate() {
+    for (index, machine) in record.machines.iter().enumerate() {
         if several {
             parts.push(Block::Heading(format!("Machine {}", plain(&machine.id))));
         }
         parts.push(Block::Facts(facts(machine)));
         if counts(machine) {
-            // Counts are exact: a row says where they are not.
+            // Counts are exact and have no noise; a row that is not exact has a flag.
             continue;
         }
         if let Some(conditions) = record.conditions.iter().find(|it| it.machine == machine.id) {
             parts.push(Block::Heading("Noise".to_owned()));
-            parts.push(Block::Facts(quiet(conditions)));
-            parts.extend(reference_cases(at, conditions).map(Block::Table));
+            parts.push(Block::Facts(noise(conditions)));
+            parts.extend(reference_cases(index, conditions).map(Block::Table));
             let flagged: Vec<String> = conditions
                 .flags
                 .iter()
@@ -33,7 +33,7 @@ pub(super) fn section(record: &Record) -> Section {
             parts.extend(Block::list(flagged));
         }
         if !machine.advice.is_empty() {
-            parts.push(Block::Heading("What makes figures noisy on it".to_owned()));
+            parts.push(Block::Heading("What makes figures noisy on this machine".to_owned()));
             parts.extend(Block::list(machine.advice.iter().map(|it| plain(it))));
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn section(record: &Record) -> Section {
     }
 }
 
-/// Facts, each with its value or that it is unknown.
+/// Facts, each with its value or `unknown`.
 struct Facts(Vec<Fact>);
 
 impl Facts {
@@ -80,30 +80,31 @@ fn facts(machine: &Machine) -> Vec<Fact> {
         facts.add("its memory", Some(format!("{} MiB", vm.mem_mib)));
     }
     let clock = machine.clock.as_ref().map(|clock| match counts(machine) {
-        true => format!("{}: one a tick", clock.source),
+        true => format!("{}: one per tick", clock.source),
         false => format!(
             "{}, in steps of {:.1} ns; a pair of reads costs {:.1} ns",
             clock.source, clock.q_ns, clock.c_tot_ns
         ),
     });
     facts.add("clock", clock);
-    let vulnerable = machine.mitigations.iter().filter(|(_, how)| how.starts_with("Vulnerable"));
-    let mitigated = machine.mitigations.values().filter(|how| how.starts_with("Mitigation"));
+    let vulnerable =
+        machine.mitigations.iter().filter(|(_, state)| state.starts_with("Vulnerable"));
+    let mitigated = machine.mitigations.values().filter(|state| state.starts_with("Mitigation"));
     let open: Vec<&str> = vulnerable.map(|(name, _)| name.as_str()).collect();
-    let mut flaws = format!("{} mitigated", mitigated.count());
+    let mut vulnerabilities = format!("{} mitigated", mitigated.count());
     if !open.is_empty() {
-        flaws.push_str(&format!(", {} open: {}", open.len(), open.join(", ")));
+        vulnerabilities.push_str(&format!(", {} vulnerable: {}", open.len(), open.join(", ")));
     }
-    facts.add("processor flaws", (!machine.mitigations.is_empty()).then_some(flaws));
+    facts.add("CPU vulnerabilities", (!machine.mitigations.is_empty()).then_some(vulnerabilities));
     facts.0
 }
 
-fn quiet(it: &Conditions) -> Vec<Fact> {
+fn noise(it: &Conditions) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
     facts.add("class", it.class.as_deref().map(class_text));
     let lambda = it.lambda_per_s.map(|lambda| format!("{lambda:.0} per second"));
     facts.add("interruptions over 5 us", lambda);
-    facts.add("taken by the hypervisor", it.steal_pct.map(per_cent));
+    facts.add("stolen by the hypervisor", it.steal_pct.map(per_cent));
     facts.add("ready but not running", it.lost_pct.map(per_cent));
     let tracers = match &it.tracers[..] {
         [] => "none".to_owned(),
@@ -118,13 +119,13 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
     let line = |(case, before): (&String, &f64)| {
         let after = it.reference_cases.after.get(case).copied();
         let ns = |value: f64| Style::of(value, oscost_model::unit::Unit::NsPerOp).with_unit(value);
-        let moved = after.map(|after| 100.0 * (after / before - 1.0)).filter(|it| it.is_finite());
-        let moved_text = moved.map_or("-".to_owned(), |moved| format!("{moved:+.1} %"));
+        let change = after.map(|after| 100.0 * (after / before - 1.0)).filter(|it| it.is_finite());
+        let change_text = change.map_or("-".to_owned(), |change| format!("{change:+.1} %"));
         let cells = vec![
             Cell::text(plain(case)),
             Cell::number(ns(*before), Some(*before)),
             Cell::number(after.map_or("-".to_owned(), ns), after),
-            Cell::number(moved_text, moved),
+            Cell::number(change_text, change),
         ];
         TableRow::of(cells)
     };
@@ -138,7 +139,7 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
             Column::text("case"),
             Column::number("early", "before_ns"),
             Column::number("late", "after_ns"),
-            Column::number("moved", "moved_pct"),
+            Column::number("change", "change_pct"),
         ],
         rows,
         interactive: false,

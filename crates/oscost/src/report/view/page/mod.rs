@@ -19,7 +19,7 @@ use crate::report::view::comparison::compare;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::lists::catalog;
 pub use crate::report::view::page::history::history;
-use crate::report::view::page::rows::Rows;
+use crate::report::view::page::rows::{IndexedRow, Rows};
 pub use crate::report::view::page::study::StudyComparison;
 use crate::report::view::run as run_view;
 use crate::report::view::run::curves::groups as curves_of;
@@ -31,9 +31,9 @@ use crate::report::view::sections;
 /// A run, its study, and the definitions of its benchmarks.
 #[derive(Debug)]
 pub struct PageContent<'a> {
-    /// The run, with its raw batches where they are there.
+    /// The run, with its raw batches if the record has them.
     pub record: &'a Record,
-    /// The run joined with its study, where it was measured for one.
+    /// The run joined with its study, if it was measured for one.
     pub study: Option<StudyComparison<'a>>,
     /// The explanations of benchmarks.
     pub catalog: Option<&'a Catalog>,
@@ -43,25 +43,25 @@ pub struct PageContent<'a> {
 pub fn run(shown: &PageContent<'_>) -> View {
     let record = shown.record;
     let rows = Rows::of(record);
-    let asked: Vec<&Row> = rows.all.iter().map(|(_, row)| *row).collect();
+    let requested: Vec<&Row> = rows.requested.iter().map(|it| it.row).collect();
     let of_study = shown.study.as_ref().map(|of| study::section(of, record));
     let sections = [
         of_study,
         comparisons::of_run(record),
         price_list::section(&rows),
-        sections::not_measured(&asked),
+        sections::not_measured(&requested),
         Some(machine::section(record)),
         families(&rows, record),
         together(&rows, record),
         predictions::section(record),
         rows::section(&rows, record),
-        run_view::notes(record, &asked),
+        run_view::notes(record, &requested),
     ];
     View {
         title: title(record),
         lead: headline::headline(record).into_iter().chain([when(record).into()]).collect(),
         sections: sections.into_iter().flatten().collect(),
-        explanations: explained(shown.catalog, rows.all.iter().map(|(_, row)| *row)),
+        explanations: explained(shown.catalog, rows.requested.iter().map(|it| it.row)),
     }
 }
 
@@ -88,7 +88,7 @@ fn title(record: &Record) -> String {
     }
 }
 
-/// When it was measured, and whether to its end.
+/// When it was measured, and whether it was interrupted.
 fn when(record: &Record) -> String {
     let interrupted = if record.complete { "" } else { "; the run was interrupted" };
     let (started, version) = (minute(&record.started), &record.tool.version);
@@ -104,10 +104,10 @@ fn explained<'a>(
     rows.filter_map(|row| Some((row.benchmark.clone(), sections(row)?))).collect()
 }
 
-/// For each family its curves, and the spread of its values.
+/// The curves of each family, and the spread of its repetitions.
 fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let mut names: Vec<&str> = Vec::new();
-    for (_, row) in rows.measured() {
+    for IndexedRow { row, .. } in rows.measured() {
         if !names.contains(&family(row)) {
             names.push(family(row));
         }
@@ -115,17 +115,17 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let groups = curves_of(record);
     let mut blocks = Vec::new();
     for (nth, &name) in names.iter().enumerate() {
-        let mut of_name = Vec::new();
+        let mut family_blocks = Vec::new();
         let of_family = |benchmark: &str| benchmark.split('/').next() == Some(name);
-        for (at, block) in groups.iter().enumerate() {
-            if !of_family(&block.curves[0].benchmark) {
+        for (number, group) in groups.iter().enumerate() {
+            if !of_family(&group.curves[0].benchmark) {
                 continue;
             }
-            of_name.extend(curves::chart(at, block, record).map(Block::chart));
-            of_name.extend(Block::list(block.sentences()));
+            family_blocks.extend(curves::chart(number, group, record).map(Block::chart));
+            family_blocks.extend(Block::list(group.sentences()));
         }
-        let members: Vec<(usize, &Row)> =
-            rows.measured().filter(|(_, row)| family(row) == name).collect();
+        let members: Vec<IndexedRow<'_>> =
+            rows.measured().filter(|it| family(it.row) == name).collect();
         // Several names may have the same anchor.
         let anchor = rows::anchor(name);
         let before = names[..nth].iter().filter(|other| rows::anchor(other) == anchor).count();
@@ -133,10 +133,10 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
             0 => format!("spread-{anchor}"),
             some => format!("spread-{anchor}.{some}"),
         };
-        of_name.extend(spread::chart(id, &members, rows).map(Block::chart));
-        if !of_name.is_empty() {
+        family_blocks.extend(spread::chart(id, &members, rows).map(Block::chart));
+        if !family_blocks.is_empty() {
             blocks.push(Block::Heading(plain(name)));
-            blocks.append(&mut of_name);
+            blocks.append(&mut family_blocks);
         }
     }
     let title = "Family by family".to_owned();
@@ -150,7 +150,7 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
 
 /// What follows from several rows: programs, steps of waits, groups of costs, halves of round trips.
 fn together(rows: &Rows<'_>, record: &Record) -> Option<Section> {
-    let measured: Vec<&Row> = rows.measured().map(|(_, row)| row).collect();
+    let measured: Vec<&Row> = rows.measured().map(|it| it.row).collect();
     let mut blocks = programs::blocks(&measured);
     blocks.extend(run_view::together(record, &measured));
     let sections = [timer_survey::section(record), event_scaling::section(record)];

@@ -12,33 +12,33 @@ use crate::report::view::document::chart::{
 };
 use crate::report::view::document::{Block, Section};
 use crate::report::view::page::rows;
-use crate::report::view::page::rows::{CLASSES, Rows};
+use crate::report::view::page::rows::{CLASSES, IndexedRow, Rows};
 use crate::report::view::run::row::{family, has};
 
 /// A figure that a logarithmic scale can show.
 struct Price<'a> {
-    /// Its place in the record.
-    at: usize,
+    /// The index of its row in the record.
+    index: usize,
     row: &'a Row,
     figure: f64,
     ends: [f64; 2],
-    /// Its floor, where the scale can show it, too.
+    /// Its floor, if the scale can show it.
     floor: Option<f64>,
-    /// Whether it is an upper bound only.
+    /// Whether the figure is only an upper bound.
     is_bound: bool,
 }
 
-/// The section; nothing where no row has a figure.
+/// The section; `None` if no row has a figure.
 pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     let mut panels: BTreeMap<&str, (Unit, Vec<Price<'_>>)> = BTreeMap::new();
-    let mut unplaced = 0;
-    for (at, row) in rows.measured() {
-        let (unit, factor) = scale(row.unit);
-        match price(at, row, factor) {
+    let mut not_drawn = 0;
+    for indexed in rows.measured() {
+        let (unit, factor) = scale(indexed.row.unit);
+        match price(indexed, factor) {
             Some(price) => {
                 panels.entry(unit.text()).or_insert((unit, Vec::new())).1.push(price);
             }
-            None => unplaced += 1,
+            None => not_drawn += 1,
         }
     }
     let mut panels: Vec<(Unit, Vec<Price<'_>>)> = panels.into_values().collect();
@@ -46,9 +46,9 @@ pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     panels.sort_by_key(|(unit, prices)| (*unit != Unit::NsPerOp, usize::MAX - prices.len()));
     let charts = panels.iter().map(|(unit, prices)| Block::chart(chart(*unit, prices, rows)));
     let mut blocks: Vec<Block> = charts.collect();
-    if unplaced > 0 {
+    if not_drawn > 0 {
         blocks.push(Block::Text(format!(
-            "{unplaced} figures are zero or negative, which a logarithmic scale cannot show: they \
+            "{not_drawn} figures are zero or negative, which a logarithmic scale cannot show: they \
              are in the table."
         )));
     }
@@ -68,17 +68,17 @@ fn scale(unit: Unit) -> (Unit, f64) {
     }
 }
 
-fn price(at: usize, row: &Row, factor: f64) -> Option<Price<'_>> {
+fn price(IndexedRow { index, row }: IndexedRow<'_>, factor: f64) -> Option<Price<'_>> {
     let estimate = row.estimate.as_ref()?;
     let median = estimate.median * factor;
     let ends = estimate.ci95.map_or([median; 2], |ends| ends.map(|end| end * factor));
     let is_bound = has(row, "BELOW_DETECTION") || median <= 0.0;
-    // What may be zero has an upper bound: the end of its interval.
+    // A figure that may be zero is shown as an upper bound: the upper end of its interval.
     let (figure, ends) = if is_bound { (ends[1], [ends[1]; 2]) } else { (median, ends) };
     let floor = row.floor.as_ref().and_then(|floor| floor.value).map(|floor| floor * factor);
     let floor = floor.filter(|floor| *floor > 0.0 && floor.is_finite());
-    let is_placed = figure > 0.0 && figure.is_finite() && ends.iter().all(|end| end.is_finite());
-    is_placed.then_some(Price { at, row, figure, ends, floor, is_bound })
+    let can_be_drawn = figure > 0.0 && figure.is_finite() && ends.iter().all(|end| end.is_finite());
+    can_be_drawn.then_some(Price { index, row, figure, ends, floor, is_bound })
 }
 
 /// The number of a row's class among the classes; that of unclassified rows follows them.
@@ -89,11 +89,12 @@ fn class(row: &Row) -> usize {
 
 fn chart(unit: Unit, prices: &[Price<'_>], rows: &Rows<'_>) -> Chart {
     let orders = vec![by_cost(prices, rows), by_family(prices, rows)];
-    let places: BTreeMap<&str, usize> =
-        orders[0].rows.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
-    let y =
-        |price: &Price<'_>| places.get(rows::id(price.at).as_str()).map_or(0.0, |at| *at as f64);
-    // An interval that reaches down to zero leaves the chart at its edge.
+    let positions: BTreeMap<&str, usize> =
+        orders[0].rows.iter().enumerate().map(|(position, id)| (id.as_str(), position)).collect();
+    let y = |price: &Price<'_>| {
+        positions.get(rows::id(price.index).as_str()).map_or(0.0, |at| *at as f64)
+    };
+    // An interval that extends to zero is cut off at the edge of the chart.
     let reached = |price: &Price<'_>| {
         let [low, high] = price.ends;
         [low.max(price.figure / 3.0), high, price.figure, price.floor.unwrap_or(price.figure)]
@@ -105,12 +106,12 @@ fn chart(unit: Unit, prices: &[Price<'_>], rows: &Rows<'_>) -> Chart {
     }
     let edge = shown.iter().copied().fold(f64::INFINITY, f64::min);
     let floor = |price: &Price<'_>| {
-        Some(Point { x: price.floor?, y: y(price), row: rows::id(price.at), ..Point::default() })
+        Some(Point { x: price.floor?, y: y(price), row: rows::id(price.index), ..Point::default() })
     };
     let floors: Vec<Point> = prices.iter().filter_map(floor).collect();
     let mut classes: BTreeMap<(usize, bool), Vec<Point>> = BTreeMap::new();
     for price in prices {
-        // A symbol at the edge says that the figure is beyond it; its details say the figure.
+        // A symbol at the edge marks a figure beyond it; its details give the figure.
         let is_beyond = price.is_bound && price.figure < edge;
         let (x, ends) = if is_beyond { (edge, [edge; 2]) } else { (price.figure, price.ends) };
         classes.entry((class(price.row), price.is_bound)).or_default().push(Point {
@@ -118,12 +119,12 @@ fn chart(unit: Unit, prices: &[Price<'_>], rows: &Rows<'_>) -> Chart {
             y: y(price),
             interval: Some(ends),
             details: rows::details(&rows.name(price.row), price.row),
-            row: rows::id(price.at),
+            row: rows::id(price.index),
             ..Point::default()
         });
     }
     let of_class = |((number, is_bound), points): ((usize, bool), Vec<Point>)| {
-        let name = CLASSES.get(number).copied().unwrap_or("not classed");
+        let name = CLASSES.get(number).copied().unwrap_or("unclassified");
         let bound = if is_bound { ", less than" } else { "" };
         let known = number < CLASSES.len();
         let symbol = match is_bound {
@@ -168,14 +169,14 @@ fn by_cost(prices: &[Price<'_>], rows: &Rows<'_>) -> Order {
         Better::Lower => other.figure.total_cmp(&one.figure),
         Better::Higher => one.figure.total_cmp(&other.figure),
     });
-    let ids = sorted.iter().map(|price| rows::id(price.at)).collect();
+    let ids = sorted.iter().map(|price| rows::id(price.index)).collect();
     let names = sorted.iter().map(|price| rows.name(price.row)).collect();
     Order::of_rows("by cost", ids, names)
 }
 
 /// In the order of the record, which is by family; many rows are labelled by their families alone.
 fn by_family(prices: &[Price<'_>], rows: &Rows<'_>) -> Order {
-    let ids = prices.iter().map(|price| rows::id(price.at)).collect();
+    let ids = prices.iter().map(|price| rows::id(price.index)).collect();
     let names = prices.iter().map(|price| rows.name(price.row)).collect();
     let mut order = Order::of_rows("by family", ids, names);
     if prices.len() > MAX_LABELS {

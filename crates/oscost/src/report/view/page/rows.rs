@@ -1,4 +1,4 @@
-//! A run's rows: what they are called on the page, the details of their points, and their table.
+//! The rows of a run on a page: their names, the details of their points, and their table.
 
 use std::collections::BTreeSet;
 
@@ -8,32 +8,39 @@ use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 use crate::report::view::run::instructions;
-use crate::report::view::run::row::{entries, figure, floor, is_asked, spread_pct};
+use crate::report::view::run::row::{entries, figure, floor, is_requested, spread_pct};
 
-/// The rows that the user asked for, each with its place in the record.
+/// A row, and its index in the record.
+#[derive(Clone, Copy)]
+pub(super) struct IndexedRow<'a> {
+    pub(super) index: usize,
+    pub(super) row: &'a Row,
+}
+
+/// The requested rows of a run.
 pub(super) struct Rows<'a> {
     /// The rows.
-    pub(super) all: Vec<(usize, &'a Row)>,
-    /// Whether they were measured at several targets, or have ends on other machines.
+    pub(super) requested: Vec<IndexedRow<'a>>,
+    /// Whether they were measured at several targets, or with peers on other machines.
     several_targets: bool,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
-        let all: Vec<(usize, &Row)> =
-            record.results.iter().enumerate().filter(|(_, row)| is_asked(row)).collect();
+        let rows = record.results.iter().enumerate().map(|(index, row)| IndexedRow { index, row });
+        let requested: Vec<IndexedRow<'_>> = rows.filter(|it| is_requested(it.row)).collect();
         let target = |row: &'a Row| (&row.target.text, &row.target.peer);
-        let targets: BTreeSet<_> = all.iter().map(|(_, row)| target(row)).collect();
-        Self { several_targets: targets.len() > 1, all }
+        let targets: BTreeSet<_> = requested.iter().map(|it| target(it.row)).collect();
+        Self { several_targets: targets.len() > 1, requested }
     }
 
     /// Those with a figure.
-    pub(super) fn measured(&self) -> impl Iterator<Item = (usize, &'a Row)> {
+    pub(super) fn measured(&self) -> impl Iterator<Item = IndexedRow<'a>> {
         let is_measured = |row: &Row| row.outcome == RowOutcome::Measured && row.estimate.is_some();
-        self.all.iter().copied().filter(move |(_, row)| is_measured(row))
+        self.requested.iter().copied().filter(move |it| is_measured(it.row))
     }
 
-    /// What a row is called.
+    /// The name of a row.
     pub(super) fn name(&self, row: &Row) -> String {
         match self.several_targets {
             true => format!("{} @ {}", row.case, target(row)),
@@ -49,8 +56,8 @@ fn target(row: &Row) -> String {
 }
 
 /// The anchor of a row.
-pub(super) fn id(at: usize) -> String {
-    format!("r{at}")
+pub(super) fn id(index: usize) -> String {
+    format!("r{index}")
 }
 
 /// The details of a row's point: figure, interval, repetitions, entries, class and floor.
@@ -71,21 +78,21 @@ pub(super) fn details(name: &str, row: &Row) -> Vec<String> {
     let class = class.unwrap_or_default();
     lines.push(match entries(row).as_str() {
         "?" => format!("{class}kernel entries not counted"),
-        entries => format!("{class}{entries} kernel entries an op"),
+        entries => format!("{class}{entries} kernel entries per op"),
     });
     lines.extend(floor(row).map(|floor| format!("floor {floor}")));
     lines
 }
 
-/// The table of all rows, those without a figure too; nothing where there is none.
+/// The table of all rows, including those without a figure; `None` if there are none.
 pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
-    let others = record.results.len() - rows.all.len();
+    let others = record.results.len() - rows.requested.len();
     let mut parts = Vec::new();
-    parts.extend((!rows.all.is_empty()).then(|| Block::Table(table(rows))));
+    parts.extend((!rows.requested.is_empty()).then(|| Block::Table(table(rows))));
     if others > 0 {
         parts.push(Block::Text(format!(
-            "{others} more rows were measured as reference cases or as parts of floors: they are in the \
-             record and the exports."
+            "{others} more rows were measured as reference cases or as parts of floors: they are in \
+             the record and the exports."
         )));
     }
     let title = "The figures".to_owned();
@@ -97,17 +104,17 @@ pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     })
 }
 
-/// The table. What is the same in all rows is in the caption instead of a column.
+/// The table. A target or outcome that all rows share is in the caption instead of a column.
 fn table(rows: &Rows<'_>) -> Table {
     let mut columns = columns();
-    let mut lines: Vec<TableRow> = rows.all.iter().map(|(at, row)| line(*at, row)).collect();
-    let mut caption = "Every row that was asked for".to_owned();
+    let mut lines: Vec<TableRow> = rows.requested.iter().map(|&row| line(row)).collect();
+    let mut caption = "Every requested row".to_owned();
     for title in ["outcome", "target"] {
-        let Some(at) = columns.iter().position(|column| column.title == title) else { continue };
-        let first = lines.first().map(|line| line.cells[at].text.clone()).unwrap_or_default();
-        if lines.iter().all(|line| line.cells[at].text == first) {
-            columns.remove(at);
-            lines.iter_mut().for_each(|line| drop(line.cells.remove(at)));
+        let Some(index) = columns.iter().position(|column| column.title == title) else { continue };
+        let first = lines.first().map(|line| line.cells[index].text.clone()).unwrap_or_default();
+        if lines.iter().all(|line| line.cells[index].text == first) {
+            columns.remove(index);
+            lines.iter_mut().for_each(|line| drop(line.cells.remove(index)));
             caption.push_str(&format!("; {title}: {first}"));
         }
     }
@@ -139,19 +146,19 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-fn line(at: usize, row: &Row) -> TableRow {
+fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
     let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
     let shown = figure(row).filter(|_| estimate.is_some());
-    let end = |at: usize| {
-        let text = shown.as_ref().and_then(|figure| Some(figure.interval.as_ref()?[at].clone()));
-        let value = estimate.and_then(|it| it.ci95).map(|ends| ends[at]);
+    let end = |which: usize| {
+        let text = shown.as_ref().and_then(|figure| Some(figure.interval.as_ref()?[which].clone()));
+        let value = estimate.and_then(|it| it.ci95).map(|ends| ends[which]);
         Cell::number(text.unwrap_or("-".to_owned()), value)
     };
     let n = estimate.map(|it| it.repetitions);
     let spread = estimate.and_then(|_| spread_pct(row));
     let counted = row.calls.as_ref();
     let counted = counted.map(|calls| calls.per_op.values().fold(0.0, |sum, times| sum + times));
-    let bottom = row.floor.as_ref().and_then(|floor| floor.value);
+    let floor_value = row.floor.as_ref().and_then(|floor| floor.value);
     let reason = row.reason.as_deref().map(plain);
     let outcome = Cell::text(row.outcome.text());
     let why = reason.into_iter().filter(|_| estimate.is_none());
@@ -171,10 +178,10 @@ fn line(at: usize, row: &Row) -> TableRow {
         Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
         Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).styled(class_style(row)),
         Cell::number(entries(row), counted),
-        Cell::number(floor(row).unwrap_or("-".to_owned()), bottom),
+        Cell::number(floor(row).unwrap_or("-".to_owned()), floor_value),
         Cell::text(notes.join(" ")).styled("small"),
     ];
-    TableRow { id: id(at), benchmark: row.benchmark.clone(), ..TableRow::of(cells) }
+    TableRow { id: id(index), benchmark: row.benchmark.clone(), ..TableRow::of(cells) }
 }
 
 /// The style of a row's class.

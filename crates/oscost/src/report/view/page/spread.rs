@@ -1,4 +1,4 @@
-//! How far repetitions and samples of rows are from their medians: a chart for each family.
+//! The deviation of repetitions and samples from the median of their row: a chart for each family.
 
 use oscost_model::record::Row;
 use oscost_stats::order::quantile;
@@ -8,30 +8,29 @@ use crate::report::view::document::chart::{
     Axis, Chart, Colour, Order, Point, Series, Shape, Vertical,
 };
 use crate::report::view::page::rows;
-use crate::report::view::page::rows::Rows;
+use crate::report::view::page::rows::{IndexedRow, Rows};
 use crate::report::view::run::row::has;
 
-/// How one row's values spread around their median, in per cent of it.
+/// The deviations of one row's values from their median, in per cent of it.
 struct Spread<'a> {
-    /// Its place in the record.
-    at: usize,
+    /// The index of its row in the record.
+    index: usize,
     row: &'a Row,
     repetitions: Vec<Repetition>,
-    /// Five quantiles of the raw batches: 5, 25, 50, 75 and 95 %; `None` where the record has none.
+    /// Five quantiles of the raw batches: 5, 25, 50, 75 and 95 %; `None` if the record has none.
     samples: Option<[f64; 5]>,
 }
 
 /// A repetition.
 struct Repetition {
-    /// How far it is from the median, in per cent of it.
+    /// Its deviation from the median, in per cent of it.
     deviation_pct: f64,
     details: Vec<String>,
 }
 
-/// The chart of a family's rows; nothing where none has two repetitions.
-pub(super) fn chart(id: String, members: &[(usize, &Row)], rows: &Rows<'_>) -> Option<Chart> {
-    let spreads: Vec<Spread<'_>> =
-        members.iter().filter_map(|(at, row)| spread(*at, row)).collect();
+/// The chart of a family's rows; `None` if no row has two repetitions.
+pub(super) fn chart(id: String, members: &[IndexedRow<'_>], rows: &Rows<'_>) -> Option<Chart> {
+    let spreads: Vec<Spread<'_>> = members.iter().filter_map(|&member| spread(member)).collect();
     if spreads.is_empty() {
         return None;
     }
@@ -40,23 +39,23 @@ pub(super) fn chart(id: String, members: &[(usize, &Row)], rows: &Rows<'_>) -> O
         Some(Point {
             y: row as f64,
             quantiles: it.samples?,
-            row: rows::id(it.at),
+            row: rows::id(it.index),
             ..Point::default()
         })
     });
     let sampled: Vec<Point> = sampled.collect();
-    let point = |row: usize, at: usize, it: &Repetition| Point {
+    let point = |row: usize, index: usize, it: &Repetition| Point {
         x: it.deviation_pct,
         y: row as f64,
         details: it.details.clone(),
-        row: rows::id(at),
+        row: rows::id(index),
         ..Point::default()
     };
     let of_row = |(row, it): (usize, &Spread<'_>)| {
-        it.repetitions.iter().map(|one| point(row, it.at, one)).collect::<Vec<_>>()
+        it.repetitions.iter().map(|one| point(row, it.index, one)).collect::<Vec<_>>()
     };
     let repetitions: Vec<Point> = numbered().flat_map(of_row).collect();
-    let ids = spreads.iter().map(|it| rows::id(it.at)).collect();
+    let ids = spreads.iter().map(|it| rows::id(it.index)).collect();
     let names = spreads.iter().map(|it| rows.name(it.row)).collect();
     let all = spreads.iter().flat_map(|it| it.samples.into_iter().flatten());
     let all = all.chain(repetitions.iter().map(|point| point.x));
@@ -77,7 +76,7 @@ pub(super) fn chart(id: String, members: &[(usize, &Row)], rows: &Rows<'_>) -> O
         points: sampled,
     });
     let repeated = Series {
-        name: "a repetition each".to_owned(),
+        name: "repetitions".to_owned(),
         colour: Colour::Palette(0),
         shape: Shape::DenseSymbols,
         points: repetitions,
@@ -96,8 +95,8 @@ pub(super) fn chart(id: String, members: &[(usize, &Row)], rows: &Rows<'_>) -> O
     })
 }
 
-fn spread(at: usize, row: &Row) -> Option<Spread<'_>> {
-    // What cannot be distinguished from zero has no median to take a share of, and an exact figure
+fn spread(IndexedRow { index, row }: IndexedRow<'_>) -> Option<Spread<'_>> {
+    // A figure that cannot be distinguished from zero has no relative deviation, and an exact figure
     // has no spread.
     let estimate = row.estimate.as_ref().filter(|_| !has(row, "BELOW_DETECTION"))?;
     if estimate.exact {
@@ -122,16 +121,16 @@ fn spread(at: usize, row: &Row) -> Option<Spread<'_>> {
     if repetitions.len() < 2 {
         return None;
     }
-    Some(Spread { at, row, repetitions, samples: quantiles(row) })
+    Some(Spread { index, row, repetitions, samples: quantiles(row) })
 }
 
-/// A share without the digits that no chart can show: they would be a tenth of the file.
+/// A percentage without the digits that no chart can show: they would be a tenth of the file.
 fn rounded(pct: f64) -> f64 {
     let rounded = (pct * 1e4).round() / 1e4;
     if rounded.is_finite() { rounded } else { pct }
 }
 
-/// Five quantiles of a row's raw batches, in per cent from their median.
+/// Five quantiles of a row's raw batches, as deviations from their median in per cent.
 fn quantiles(row: &Row) -> Option<[f64; 5]> {
     let samples = row.repetitions.iter().flat_map(|it| it.samples.iter().flatten());
     let each = samples.filter(|it| it.n > 0).map(|it| it.ticks as f64 / it.n as f64);

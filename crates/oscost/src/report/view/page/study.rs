@@ -1,5 +1,5 @@
-//! A run in the form of its study: what was printed then and what was measured now, as tables and
-//! charts; the study's claims; and what was predicted.
+//! A run in the form of its study: the published and the measured figures, as tables and charts; the
+//! study's claims; and the expectations.
 
 use oscost_model::record::Record;
 
@@ -120,7 +120,8 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
     chart_of(format!("then-{at}"), caption, "here, oscost's median", rows, axis)
 }
 
-/// A chart of rows with two points each: then, and now; nothing where no row has either.
+/// A chart of rows with two points each, the published and the measured figure; `None` if no row has
+/// either.
 fn chart_of(
     id: String,
     caption: String,
@@ -179,7 +180,7 @@ fn two(at: usize, comparison: &TwoTargetComparison<'_>, table: &TwoTargetTable<'
     blocks
 }
 
-/// How many times as much the second column was, then and now.
+/// The ratio of the second column to the first, as published and as measured.
 fn ratios_then_and_now(at: usize, table: &TwoTargetTable<'_>) -> Option<Chart> {
     let mut rows = Vec::new();
     for row in &table.rows {

@@ -1,5 +1,5 @@
-//! The cost groups of a run: which costs are close to each other, and how many times as expensive each
-//! is as a call of an empty function and as a null system call.
+//! The cost groups of a run: which costs are close to each other, and the ratio of each to a call of an
+//! empty function and to a null system call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,26 +12,26 @@ use crate::report::figures::{rough, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
-/// With fewer costs than these the table of figures shows as much.
+/// The minimum number of costs: for fewer, the table of figures is enough.
 const MIN_COSTS: usize = 8;
-/// More names than these are shown as their number.
+/// The maximum number of names in a note; of more, the number is given.
 const MAX_NAMED: usize = 3;
 
-/// The groups; nothing where too few rows have a class and a cost.
+/// The groups; `None` if too few rows have a class and a cost.
 pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Option<Table> {
-    let placed: Vec<(&Row, Cost)> =
-        measured.iter().filter_map(|&row| Some((row, cost(row)?))).collect();
-    if placed.len() < MIN_COSTS {
+    let costed: Vec<CostedRow<'_>> =
+        measured.iter().filter_map(|&row| Some(CostedRow { row, cost: cost(row)? })).collect();
+    if costed.len() < MIN_COSTS {
         return None;
     }
-    let costs: Vec<Cost> = placed.iter().map(|&(_, cost)| cost).collect();
-    let Groups { assignments: of, count, borderline } = group_costs(&costs, record.settings.seed);
+    let costs: Vec<Cost> = costed.iter().map(|it| it.cost).collect();
+    let Groups { assignments, count, borderline } = group_costs(&costs, record.settings.seed);
     let members = |group: usize| {
-        let of = of.iter().zip(&placed);
-        of.filter(move |(its, _)| **its == group).map(|(_, &(row, _))| row).collect::<Vec<_>>()
+        let assigned = assignments.iter().zip(&costed);
+        assigned.filter(move |(its, _)| **its == group).map(|(_, it)| it.row).collect::<Vec<_>>()
     };
     let bases: BTreeSet<&str> =
-        placed.iter().flat_map(|(row, _)| row.multiples.keys().map(String::as_str)).collect();
+        costed.iter().flat_map(|it| it.row.multiples.keys().map(String::as_str)).collect();
     let titles = bases.iter().map(|base| {
         let title = format!("x {}", name(base));
         let meaning = format!("{title}: times the cost of {}", plain(base));
@@ -42,12 +42,18 @@ pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Opti
     Some(Table {
         columns: columns.collect(),
         rows: rows.collect(),
-        notes: borderline_notes(&borderline, &placed),
+        notes: borderline_notes(&borderline, &costed),
         ..Table::default()
     })
 }
 
-/// The cost of a row that has a class; what may be zero has no place on a scale of ratios.
+/// A row that has a class, and its cost.
+struct CostedRow<'a> {
+    row: &'a Row,
+    cost: Cost,
+}
+
+/// The cost of a row that has a class; `None` if it may be zero, which has no ratio.
 fn cost(row: &Row) -> Option<Cost> {
     let classed = row.class.is_some() && row.unit == Unit::NsPerOp;
     let estimate = row.estimate.as_ref().filter(|_| classed)?;
@@ -55,13 +61,13 @@ fn cost(row: &Row) -> Option<Cost> {
     Cost::new(estimate.median, Interval { lo, hi })
 }
 
-/// A base as the heading of its column names it.
+/// The short name of a base, for the heading of its column.
 fn name(base: &str) -> String {
     let benchmark = base.split_once(':').map_or(base, |(benchmark, _)| benchmark);
     plain(benchmark.rsplit_once('/').map_or(benchmark, |(_, name)| name))
 }
 
-/// A group: its range, the classes of its rows, and how it compares with the bases.
+/// A group: its range, the classes of its rows, and its ratios to the bases.
 fn row(group: usize, rows: &[&Row], bases: &BTreeSet<&str>) -> TableRow {
     let range = |values: &mut dyn Iterator<Item = f64>, shown: &dyn Fn(f64) -> String| {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -87,12 +93,12 @@ fn row(group: usize, rows: &[&Row], bases: &BTreeSet<&str>) -> TableRow {
 }
 
 /// The rows that may as well belong to another group.
-fn borderline_notes(borderline: &[Borderline], placed: &[(&Row, Cost)]) -> Vec<String> {
+fn borderline_notes(borderline: &[Borderline], costed: &[CostedRow<'_>]) -> Vec<String> {
     let mut between: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
-    for &Borderline { item, group, alternative: or } in borderline {
-        // A group of its own comes after all others.
-        let other = or.unwrap_or(usize::MAX);
-        between.entry((group, other)).or_default().push(&placed[item].0.case);
+    for &Borderline { item, group, alternative } in borderline {
+        // A group of its own is listed after all others.
+        let other = alternative.unwrap_or(usize::MAX);
+        between.entry((group, other)).or_default().push(&costed[item].row.case);
     }
     let text = |(&(group, other), cases): (&(usize, usize), &Vec<&str>)| {
         let named = match cases.len() {

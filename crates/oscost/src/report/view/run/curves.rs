@@ -1,5 +1,5 @@
 //! The curves of a run: for each benchmark a table with a row for each size and a column for each
-//! curve, and below it what the curves say.
+//! curve, and below it the results of the analysis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,26 +12,26 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{each, half, per_cent, rough};
 use crate::report::text::plain;
 use crate::report::view::document::{
-    Block, Cell, Column, LogPlot, PlotLine, Section, Table, TableRow,
+    Block, Cell, Column, LogPlot, PlotLine, PlotPoint, Section, Table, TableRow,
 };
 
-/// More curves than these are given as their number.
+/// The maximum number of curves that a sentence names; of more, the number is given.
 const MAX_NAMED: usize = 3;
-/// More groups than these are drawn only on request: each table already fills a screen.
+/// The maximum number of groups that are drawn without `--plot`: each table already fills a screen.
 const MAX_DRAWN: usize = 2;
 /// The minimum ratio of the ends of a drawn curve: a table shows a shorter one as well.
 const MIN_DRAWN_SPAN: u64 = 100;
 /// Up to this number of curves every pair is compared; with more, each with the cheapest.
 const MAX_CURVES_FOR_ALL_PAIRS: usize = 3;
-/// More sentences about pairs than these are only in the record.
+/// The maximum number of sentences about pairs; the record has all.
 const MAX_PAIRS: usize = 12;
-/// More pairs that cannot be distinguished are given as their number.
+/// The maximum number of named pairs that cannot be distinguished; of more, the number is given.
 const MAX_UNDISTINGUISHED: usize = 6;
 
 /// Whether curves are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plots {
-    /// Where there are few groups of them.
+    /// If there are few groups of them.
     WhereFew,
     /// All of them.
     All,
@@ -162,7 +162,7 @@ impl<'a> CurveGroup<'a> {
     fn plot(&self) -> Option<LogPlot> {
         let drawn = |point: &CurvePoint| {
             let figure = point.figure.filter(|figure| *figure > 0.0 && figure.is_finite());
-            figure.filter(|_| point.value > 0).map(|figure| (point.value, figure))
+            figure.filter(|_| point.value > 0).map(|figure| PlotPoint { x: point.value, y: figure })
         };
         let line = |&curve: &&Curve| PlotLine {
             label: self.labels(curve).join(","),
@@ -209,10 +209,10 @@ impl<'a> CurveGroup<'a> {
             };
             row(&shown(&value.to_string()), &cell)
         });
-        let evidence = self.evidence();
-        let evidence = evidence
-            .iter()
-            .map(|(at, name)| row(name, &|column: &CurveColumn| column.evidence[*at].clone()));
+        let evidence = self.evidence_lines();
+        let evidence = evidence.iter().map(|line| {
+            row(&line.name, &|column: &CurveColumn| column.evidence[line.index].clone())
+        });
         Table {
             columns: [Column::number(&axes, &axes)].into_iter().chain(titles).collect(),
             rows: figures.chain(evidence).collect(),
@@ -221,9 +221,8 @@ impl<'a> CurveGroup<'a> {
         }
     }
 
-    /// The rows below the figures: their names, and where a column has them. Those of laws are shown
-    /// where a curve has such values.
-    fn evidence(&self) -> Vec<(usize, String)> {
+    /// The rows below the figures. Those of laws are shown if a curve has such values.
+    fn evidence_lines(&self) -> Vec<EvidenceLine> {
         let laws = || self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
         let holds = || laws().filter(|law| law.fits);
         let grows = holds().any(|law| law.marginal_cost.is_some());
@@ -235,7 +234,9 @@ impl<'a> CurveGroup<'a> {
         ];
         let always = EVIDENCE.iter().map(|name| (true, (*name).to_owned()));
         let all = always.chain(of_laws).enumerate();
-        all.filter(|(_, (shown, _))| *shown).map(|(at, (_, name))| (at, name)).collect()
+        all.filter(|(_, (shown, _))| *shown)
+            .map(|(index, (_, name))| EvidenceLine { name, index })
+            .collect()
     }
 
     /// The sentences of the curves, each once, with the curves that it is about.
@@ -284,11 +285,11 @@ impl<'a> CurveGroup<'a> {
         let compared = sets.iter().flat_map(|set| {
             let curves: BTreeSet<&str> =
                 set.iter().flat_map(|it| [it.costlier.as_str(), &it.cheaper]).collect();
-            let is_costly = |word: &str| set.iter().any(|it| it.costlier == word);
-            // Where curves end at different numbers none of them may be the cheapest.
+            let is_costlier = |word: &str| set.iter().any(|it| it.costlier == word);
+            // If curves end at different numbers, possibly none of them is the cheapest.
             let all = curves.len() <= MAX_CURVES_FOR_ALL_PAIRS
-                || curves.iter().all(|word| is_costly(word));
-            set.iter().filter(move |it| all || !is_costly(&it.cheaper))
+                || curves.iter().all(|word| is_costlier(word));
+            set.iter().filter(move |it| all || !is_costlier(&it.cheaper))
         });
         // Those that cannot be distinguished share one sentence.
         let (distinguished, undistinguished): (Vec<&&Crossing>, Vec<&&Crossing>) = compared
@@ -349,6 +350,13 @@ impl<'a> CurveGroup<'a> {
 /// The rows below the figures of a curve.
 const EVIDENCE: [&str; 3] = ["+- at most", "class", "calls"];
 
+/// A row below the figures.
+struct EvidenceLine {
+    name: String,
+    /// The index of its values in [`CurveColumn::evidence`].
+    index: usize,
+}
+
 /// A curve as a column.
 struct CurveColumn {
     labels: Vec<String>,
@@ -368,7 +376,7 @@ impl CurveColumn {
                 None => rough(figure, curve.unit),
             }
         };
-        // What was added to locate a break of this curve, the others do not have.
+        // The other curves have no points that were added to locate a break of this one.
         let added = |point: &&CurvePoint| {
             let row = rows.get(&point_of(curve, point));
             row.is_some_and(|row| row.flags.iter().any(|it| it == "ADDED"))
@@ -421,8 +429,8 @@ fn evidence(curve: &Curve, rows: &BTreeMap<CaseOfPeer<'_>, &Row>) -> [String; 3]
     [width.unwrap_or("-".to_owned()), classes, calls]
 }
 
-/// How a curve grows: the fixed cost, the marginal cost with half of its interval, and the law. A law
-/// that does not hold gives no costs.
+/// The growth of a curve: the fixed cost, the marginal cost with half of its interval, and the law. A
+/// law that does not fit has no costs.
 fn law(curve: &Curve) -> [String; 4] {
     let none = || "-".to_owned();
     let Some(law) = &curve.scaling else { return std::array::from_fn(|_| none()) };

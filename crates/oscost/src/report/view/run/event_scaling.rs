@@ -1,5 +1,5 @@
 //! The question of study cs161-syscalls, answered with the figures of a run: which calls do work for
-//! all descriptors to learn of a few, in which steps, and from how many on it matters.
+//! all descriptors to report a few, in which steps, and from which number of descriptors it matters.
 
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{BoundedValue, Curve, Scaling};
@@ -19,7 +19,7 @@ const METHOD: &str = "method";
 /// How the cost of a method grows with the number of idle descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Growth {
-    /// With each of them.
+    /// It grows with each of them.
     Each,
     /// It does not grow.
     None,
@@ -46,7 +46,7 @@ struct MethodCurve<'a> {
     growth: Growth,
 }
 
-/// The answer, a paragraph for each target; nothing where nothing that it needs was measured.
+/// The answer, a paragraph for each target; `None` if the required curves were not measured.
 pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     let mut targets: Vec<&str> = Vec::new();
     for curve in record.curves.iter().filter(|curve| method(curve).is_some()) {
@@ -74,13 +74,13 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
 /// The method of a curve that shows what a call costs when one descriptor is ready, with
 /// all other axes at their defaults.
 fn method(curve: &Curve) -> Option<String> {
-    let usual = curve.benchmark == BENCHMARK
+    let matches = curve.benchmark == BENCHMARK
         && curve.axis == AXIS
         && curve.unit == Unit::NsPerOp
         && curve.point.iter().count() == 2
         && curve.point.get("ready") == Some(&Value::from("one"));
     match curve.point.get(METHOD) {
-        Some(Value::Word(word)) if usual => Some(plain(word)),
+        Some(Value::Word(word)) if matches => Some(plain(word)),
         _ => None,
     }
 }
@@ -107,14 +107,15 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
         .collect();
     let of = |growth: Growth| all.iter().filter(move |it| it.growth == growth);
     let names = |growth: Growth| of(growth).map(|it| it.method.clone()).collect::<Vec<_>>();
-    let (pay, flat, unclear) = (names(Growth::Each), names(Growth::None), names(Growth::Unclear));
-    if pay.is_empty() && flat.is_empty() {
+    let (growing, flat, unclear) =
+        (names(Growth::Each), names(Growth::None), names(Growth::Unclear));
+    if growing.is_empty() && flat.is_empty() {
         return Vec::new();
     }
     let time = |ns: f64| rough(ns, Unit::NsPerOp);
     let do_ = |names: &[String]| if names.len() == 1 { "does" } else { "do" };
     let mut sentences = Vec::new();
-    if !pay.is_empty() {
+    if !growing.is_empty() {
         let beyond = |method: &String| {
             let flat = |it: &&&Crossing| flat.contains(&plain(&it.cheaper));
             let pair = pairs.iter().filter(flat).find(|it| plain(&it.costlier) == *method)?;
@@ -127,8 +128,8 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
         });
         sentences.push(format!(
             "{} {}: each further descriptor costs {}, ready or not.",
-            joined(&pay),
-            do_(&pay),
+            joined(&growing),
+            do_(&growing),
             joined(&each.collect::<Vec<_>>())
         ));
     }
@@ -145,44 +146,44 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
         ));
     }
     if !unclear.is_empty() {
-        sentences.push(format!("For {} it is unknown.", joined(&unclear)));
+        sentences.push(format!("It is unknown for {}.", joined(&unclear)));
     }
     let steps_here = record.steps.iter().filter(|it| it.target == target);
-    sentences.extend(steps(steps_here, &pay));
-    sentences.extend(threshold(&pay, &flat, &pairs));
+    sentences.extend(steps(steps_here, &growing));
+    sentences.extend(threshold(&growing, &flat, &pairs));
     sentences.extend(poll_against_select(&pairs));
     sentences
 }
 
-/// The marginal cost of a law that holds.
+/// The marginal cost of a linear law that fits.
 fn marginal(curve: &Curve) -> Option<f64> {
     let law = curve.scaling.as_ref().filter(|law| law.fits && law.model == "N")?;
     law.marginal_cost.as_ref().map(|b| b.value)
 }
 
-/// The steps in which those that grow do so.
-fn steps<'a>(all: impl Iterator<Item = &'a WaitSteps>, pay: &[String]) -> Option<String> {
-    let paying = all.filter(|split| pay.contains(&plain(&split.method)));
-    let parts = paying.filter_map(|split| {
+/// The steps of the methods whose cost grows.
+fn steps<'a>(all: impl Iterator<Item = &'a WaitSteps>, growing: &[String]) -> Option<String> {
+    let growing = all.filter(|split| growing.contains(&plain(&split.method)));
+    let parts = growing.filter_map(|split| {
         let parts = [
             (&split.check, "to pass and check"),
             (&split.wait_queues, "for the wait queues"),
             (&split.wakeup, "at a wakeup"),
         ];
-        // What may be zero is not a step that has a cost.
-        let sure = |(known, what): (&Option<BoundedValue>, &str)| {
+        // A step whose cost may be zero is left out.
+        let significant = |(known, what): (&Option<BoundedValue>, &str)| {
             let known = known.as_ref().filter(|known| known.ci95[0] > 0.0)?;
             Some(format!("{} {what}", rough(known.value, Unit::NsPerOp)))
         };
-        let parts: Vec<String> = parts.into_iter().filter_map(sure).collect();
+        let parts: Vec<String> = parts.into_iter().filter_map(significant).collect();
         (!parts.is_empty()).then(|| format!("{} {}", plain(&split.method), joined(&parts)))
     });
     let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| format!("Step by step: {}.", parts.join("; ")))
 }
 
-/// From how many descriptors on it matters.
-fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<String> {
+/// The number of descriptors from which on the growth matters.
+fn threshold(growing: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<String> {
     let pair = |costly: &String, cheaper: &String| {
         pairs
             .iter()
@@ -191,7 +192,7 @@ fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Str
     };
     // The others are compared with the cheapest of those that do not grow.
     let against = flat.iter().max_by_key(|cheaper| {
-        let own = pay.iter().chain(flat).filter(|costly| pair(costly, cheaper).is_some());
+        let own = growing.iter().chain(flat).filter(|costly| pair(costly, cheaper).is_some());
         own.count()
     })?;
     let from = |it: &Crossing| match (&it.crossover, it.cheaper_wins_from) {
@@ -201,7 +202,7 @@ fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Str
         _ => None,
     };
     let mut by_start: Vec<(String, Vec<String>)> = Vec::new();
-    for costly in pay {
+    for costly in growing {
         let Some(from) = pair(costly, against).and_then(from) else { continue };
         match by_start.iter_mut().find(|it| it.0 == from) {
             Some(it) => it.1.push(costly.clone()),
@@ -214,7 +215,7 @@ fn threshold(pay: &[String], flat: &[String], pairs: &[&Crossing]) -> Option<Str
         .then(|| format!("It matters {}: there {against} is cheaper.", joined(&ranges)))
 }
 
-/// Whether poll is worse than select, as the study says.
+/// Whether poll is worse than select, as the study claims.
 fn poll_against_select(pairs: &[&Crossing]) -> Option<String> {
     let of = |one: &str, other: &str| {
         pairs
@@ -227,17 +228,17 @@ fn poll_against_select(pairs: &[&Crossing]) -> Option<String> {
     };
     match (of("poll", "select"), of("select", "poll")) {
         (Some(it), _) => {
-            Some(format!("That poll is worse than select, as the study says, holds {}.", words(it)))
+            Some(format!("The study's claim that poll is worse than select holds {}.", words(it)))
         }
         (_, Some(it)) => Some(format!(
-            "That poll is worse than select, as the study says, does not hold {}.",
+            "The study's claim that poll is worse than select does not hold {}.",
             words(it)
         )),
         _ => None,
     }
 }
 
-/// Words in a row: `a, b and c`.
+/// Words as a list: `a, b and c`.
 fn joined(words: &[String]) -> String {
     match words {
         [] => String::new(),

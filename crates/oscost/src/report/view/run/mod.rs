@@ -23,7 +23,7 @@ use oscost_model::record::{Record, Row, RowOutcome};
 
 pub use self::curves::Plots;
 use self::headline::{headline, title};
-pub use self::row::is_asked;
+pub use self::row::is_requested;
 use self::row::{entries, family, figure, floor, has, spread_pct};
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
@@ -32,7 +32,7 @@ use crate::report::view::sections::{first_of, grouped, not_measured, notes_of, o
 
 /// A run as a screen shows it.
 pub fn view(record: &Record, plots: Plots) -> View {
-    let rows: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    let rows: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     let measured = measured(&rows);
     // A curve has a line for each of its points.
     let in_curves = curves::cases(record);
@@ -61,7 +61,7 @@ pub fn view(record: &Record, plots: Plots) -> View {
 
 /// A run in short: its figures in tables, and nothing that follows from several of them.
 pub fn brief(record: &Record) -> View {
-    let rows: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    let rows: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     let measured = measured(&rows);
     let kind = |row: &Row| {
         (programs::is_program(row), instructions::is_counted(row), family(row).to_owned())
@@ -94,7 +94,7 @@ pub(super) fn together(record: &Record, measured: &[&Row]) -> Vec<Block> {
     blocks
 }
 
-/// The measured rows; nothing where there are none.
+/// The measured rows; `None` if there are none.
 fn table(rows: &[&Row]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
@@ -201,7 +201,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     lines
 }
 
-/// The remarks, and how many repetitions the figures rest on; nothing where there is nothing to say.
+/// The remarks, and the number of repetitions of the figures; `None` if there are neither.
 pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(Block::list(remarks(record, rows)));

@@ -1,5 +1,5 @@
-//! What a user predicted for the cases of a run, with our own expectation, the floor and the
-//! figure, and which predictions held.
+//! The user's predictions for the cases of a run, next to the definition's expectation, the floor and
+//! the figure; and which predictions held.
 
 use oscost_model::record::{NumberedPrediction, Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -17,7 +17,7 @@ use crate::studies::prediction::{Estimate, PredictedCost, TimeUnit};
 /// The case that measures the length of the core's cycles.
 const CORE: &str = "timer/ticks-per-cycle";
 
-/// The predictions of a run; nothing where it has none.
+/// The predictions of a run; `None` if it has none.
 pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     let judged: Vec<PredictionRow> =
         record.settings.predictions.iter().map(|it| PredictionRow::of(it, record)).collect();
@@ -31,7 +31,7 @@ pub fn view(record: &Record) -> View {
     View { sections: section(record).into_iter().collect(), ..View::default() }
 }
 
-/// The predictions, those of one case below each other.
+/// The predictions, grouped by case.
 fn table(judged: &[PredictionRow]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
@@ -50,7 +50,7 @@ fn table(judged: &[PredictionRow]) -> Option<Table> {
     let of_case = |case: &&str| {
         let of_case: Vec<&PredictionRow> = judged.iter().filter(|it| it.case == *case).collect();
         let mut rows: Vec<TableRow> = of_case.iter().map(|it| it.row()).collect();
-        // Our own expectation is that of the case, below all predictions of it.
+        // The definition's expectation is below all predictions of the case.
         let expected = of_case.first().and_then(|it| it.expected.as_ref());
         if let (Some(last), Some(expected)) = (rows.last_mut(), expected) {
             last.notes.push(format!("expected by oscost: {expected}"));
@@ -62,20 +62,20 @@ fn table(judged: &[PredictionRow]) -> Option<Table> {
     (!judged.is_empty()).then_some(table)
 }
 
-/// How many predictions held, and when one does.
+/// How many predictions held, and the rule for it.
 fn summary(judged: &[PredictionRow]) -> String {
     let count =
-        |held: PredictionResult| judged.iter().filter(|it| it.verdict.result == held).count();
+        |result: PredictionResult| judged.iter().filter(|it| it.verdict.result == result).count();
     let counts =
         [PredictionResult::Held, PredictionResult::DidNotHold, PredictionResult::Undecided]
-            .map(|held| (count(held), held))
+            .map(|result| (count(result), result))
             .into_iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, held)| format!("{count} {}", held.text()));
+            .map(|(count, result)| format!("{count} {}", result.text()));
     let counts = counts.collect::<Vec<_>>().join(", ");
     format!(
-        "{counts}. A value holds within a factor of {VALUE_TOLERANCE_FACTOR}; a prediction holds \
-         where all of the interval agrees with it, and does not hold where none of it does."
+        "{counts}. A value holds within a factor of {VALUE_TOLERANCE_FACTOR}; a prediction holds if \
+         the whole interval agrees with it, and does not hold if no part of the interval does."
     )
 }
 
@@ -106,7 +106,7 @@ fn as_typed(predicted: &Prediction) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A prediction and the result.
+/// A prediction and its result.
 struct PredictionRow {
     case: String,
     predicted: String,
@@ -117,7 +117,7 @@ struct PredictionRow {
     expected: Option<String>,
 }
 
-/// What became of a prediction.
+/// The verdict on a prediction.
 struct Verdict {
     result: PredictionResult,
     /// The reason, or what it is compared with.
@@ -126,7 +126,7 @@ struct Verdict {
 
 impl PredictionRow {
     fn of(predicted: &Prediction, record: &Record) -> Self {
-        let row = found(&predicted.case, record);
+        let row = measured_row(&predicted.case, record);
         let rates = clock_rates(row.ok(), record);
         let (text, verdict) = match &predicted.below {
             Some(other) => ("less".to_owned(), below(other, row, record)),
@@ -166,8 +166,8 @@ impl PredictionRow {
     }
 }
 
-/// The measured row of a case, the first of them; or why there is none.
-fn found<'a>(case: &str, record: &'a Record) -> Result<&'a Row, &'static str> {
+/// The first measured row of a case; or why there is none.
+fn measured_row<'a>(case: &str, record: &'a Record) -> Result<&'a Row, &'static str> {
     let of_case = || record.results.iter().filter(|row| row.case == case);
     let measured = of_case().find(|row| row.outcome == RowOutcome::Measured);
     measured.filter(|row| row.estimate.is_some()).ok_or_else(|| match of_case().next() {
@@ -176,15 +176,22 @@ fn found<'a>(case: &str, record: &'a Record) -> Result<&'a Row, &'static str> {
     })
 }
 
-/// Figure and interval of a row in nanoseconds; nothing where it is not a time.
-fn in_ns(row: &Row) -> Option<(f64, Option<[f64; 2]>)> {
+/// A row's figure in nanoseconds.
+struct FigureNs {
+    median: f64,
+    ci95: Option<[f64; 2]>,
+}
+
+/// Figure and interval of a row in nanoseconds; `None` if it is not a time.
+fn in_ns(row: &Row) -> Option<FigureNs> {
     let ns = match row.unit {
         Unit::NsPerOp => 1.0,
         Unit::Seconds => 1e9,
         _ => return None,
     };
     let estimate = row.estimate.as_ref()?;
-    Some((estimate.median * ns, estimate.ci95.map(|ends| ends.map(|end| end * ns))))
+    let ci95 = estimate.ci95.map(|ends| ends.map(|end| end * ns));
+    Some(FigureNs { median: estimate.median * ns, ci95 })
 }
 
 /// The rates of the counter and of the core where a row was measured. The counter's is known only
@@ -195,16 +202,16 @@ fn clock_rates(row: Option<&Row>, record: &Record) -> ClockRates {
     let clock = machine.and_then(|machine| machine.clock.as_ref());
     let above_0 = |rate: &f64| rate.is_finite() && *rate > 0.0;
     let counter = clock.filter(|clock| clock.source == "tsc").map(|clock| clock.ticks_per_ns);
-    let core = found(CORE, record).ok().filter(|core| core.unit == Unit::TicksPerCycle);
+    let core = measured_row(CORE, record).ok().filter(|core| core.unit == Unit::TicksPerCycle);
     let core = core.and_then(|core| core.estimate.as_ref()).map(|estimate| estimate.median);
     let by_row = counter.zip(core).map(|(per_ns, per_cycle)| per_ns / per_cycle);
-    // Without that row, from the chain of multiplications with which the CPU was probed.
+    // Without that row, the rate from the CPU probe's chain of multiplications.
     let core_ghz = by_row.or_else(|| ClockRates::of(record).core_ghz);
     ClockRates { ticks_per_ns: counter.filter(above_0), core_ghz: core_ghz.filter(above_0) }
 }
 
-fn undecided(why: impl Into<String>) -> Verdict {
-    let note = Some(format!("undecided: {}", why.into()));
+fn undecided(reason: impl Into<String>) -> Verdict {
+    let note = Some(format!("undecided: {}", reason.into()));
     Verdict { result: PredictionResult::Undecided, note }
 }
 
@@ -217,15 +224,15 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> 
     let shown = expected.text(rates).unwrap_or("?".to_owned());
     let judged = row.map_err(|why| format!("the case is {why}")).and_then(|row| {
         let bound = expected.in_ns(rates)?;
-        let (value, interval) = in_ns(row).ok_or("the figure is not a time")?;
-        Ok((bound.judge(value, interval), interval))
+        let figure = in_ns(row).ok_or("the figure is not a time")?;
+        Ok((bound.judge(figure.median, figure.ci95), figure.ci95))
     });
     let verdict = match judged {
         Err(why) => undecided(why),
         Ok((PredictionResult::Undecided, None)) => {
             undecided("fewer than six repetitions have no interval")
         }
-        Ok((PredictionResult::Undecided, _)) => undecided("the interval lies on both sides"),
+        Ok((PredictionResult::Undecided, _)) => undecided("the interval contains the bound"),
         Ok((result, _)) => Verdict { result, note: None },
     };
     (shown, verdict)
@@ -233,17 +240,18 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> 
 
 /// The verdict on an order.
 fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> Verdict {
-    let its = found(other, record);
+    let other_row = measured_row(other, record);
     let interval = |row: Result<&Row, &str>, name: &str| {
         let row = row.map_err(|why| format!("{name} is {why}"))?;
-        let (_, interval) = in_ns(row).ok_or(format!("the figure of {name} is not a time"))?;
-        interval.ok_or(format!("{name} has no interval"))
+        let figure = in_ns(row).ok_or(format!("the figure of {name} is not a time"))?;
+        figure.ci95.ok_or(format!("{name} has no interval"))
     };
-    let pair = interval(row, "the case").and_then(|one| Ok((one, interval(its, "the other")?)));
+    let pair =
+        interval(row, "the case").and_then(|one| Ok((one, interval(other_row, "the other")?)));
     let result = pair
         .as_ref()
-        .map_or(PredictionResult::Undecided, |&(one, its)| judge_order(Some(one), Some(its)));
-    let figure = its.ok().and_then(row::figure);
+        .map_or(PredictionResult::Undecided, |&(one, other)| judge_order(Some(one), Some(other)));
+    let figure = other_row.ok().and_then(row::figure);
     let figure = figure.map(|figure| match figure.interval_text() {
         Some(interval) => format!(": {} ({interval})", figure.text),
         None => format!(": {}", figure.text),
@@ -271,7 +279,7 @@ fn expected(predicted: &Prediction) -> Result<PredictedCost, String> {
 /// nanoseconds.
 fn parts(predicted: &Prediction, rates: &ClockRates) -> Vec<String> {
     let Ok(expected) = expected(predicted) else { return Vec::new() };
-    // What was not given in units of time is given in nanoseconds as well.
+    // A cost in cycles or ticks is also given in nanoseconds.
     let ns = |it: &Estimate| match it.unit {
         TimeUnit::Cycles | TimeUnit::Ticks => it.in_ns(rates).ok().map(|it| it.rounded()),
         _ => None,
@@ -303,6 +311,6 @@ fn parts(predicted: &Prediction, rates: &ClockRates) -> Vec<String> {
 fn rates_text(rates: &ClockRates, has_cycles: bool) -> Option<String> {
     let per_ns = rates.ticks_per_ns?;
     let core = rates.core_ghz.filter(|_| has_cycles);
-    let core = core.map(|ghz| format!(", {:.3} ticks an estimated cycle", per_ns / ghz));
-    Some(format!("{per_ns:.3} ticks a ns{}", core.unwrap_or_default()))
+    let core = core.map(|ghz| format!(", {:.3} ticks per estimated cycle", per_ns / ghz));
+    Some(format!("{per_ns:.3} ticks per ns{}", core.unwrap_or_default()))
 }

@@ -24,7 +24,7 @@ pub(in crate::report::view) fn blocks(measured: &[&Row]) -> Vec<Block> {
     table(&rows).map(Block::Table).into_iter().chain(lines).collect()
 }
 
-/// The table of programs; nothing where there are none.
+/// The table of programs; `None` if there are none.
 pub(in crate::report::view) fn table(rows: &[&Row]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),

@@ -1,5 +1,5 @@
-//! The latency of requests that the clients of a server observed: for each benchmark a row for each
-//! number on one axis, and a column for each word on another.
+//! The latency of requests as observed by the clients of a server: for each benchmark a table with a
+//! row for each number of idle descriptors and a column for each method.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::report::view::document::{Cell, Column, Table, TableRow};
 const COLUMNS: &str = "method";
 const ROWS: &str = "idle";
 
-/// Rows with latencies that differ only in a word and a number.
+/// Latencies of cases that differ only on these two axes.
 struct Group<'a> {
     benchmark: &'a str,
     rest: Point,
@@ -29,7 +29,7 @@ struct Latency {
     text: String,
 }
 
-/// The median and the 99th percentile, their unit once where it is the same.
+/// The median and the 99th percentile; their unit once if it is the same.
 fn latency(row: &Row) -> Option<String> {
     let figure = |name: &str| {
         let metric = row.metrics.get(name)?;
@@ -43,7 +43,7 @@ fn latency(row: &Row) -> Option<String> {
     })
 }
 
-/// The tables; none where no row has latencies of requests.
+/// The tables; empty if no row has latencies of requests.
 pub(in crate::report::view) fn tables(measured: &[&Row]) -> Vec<Table> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for row in measured {

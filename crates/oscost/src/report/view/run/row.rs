@@ -6,7 +6,7 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{Style, each, rough};
 
 /// Whether the user asked for a row; reference cases and parts of floors are measured in any case.
-pub fn is_asked(row: &Row) -> bool {
+pub fn is_requested(row: &Row) -> bool {
     !has(row, "REFERENCE") && !has(row, "PRIMITIVE")
 }
 

@@ -1,4 +1,4 @@
-//! The survey of timers: one table at the end of `oscost run timer`, and the clock that was chosen.
+//! The survey of timers: one table at the end of `oscost run timer`, and the clock of the run.
 
 use oscost_model::definition::{SurveyEntry, Timer};
 use oscost_model::record::{Clock, Record, Row, RowOutcome};
@@ -18,8 +18,8 @@ const HEADINGS: [&str; 7] = [
     "can step\nback",
 ];
 
-/// What two of the columns mean.
-const COLUMNS: &str = "quantum: the step in which it advances; precision: the smallest difference \
+/// The meaning of two of the columns.
+const COLUMN_NOTE: &str = "quantum: the step in which it advances; precision: the smallest difference \
     in work that it resolves, by a staircase of increments: see `oscost explain timer/precision`.";
 
 /// The survey of a run that has one: its table, and the clock that timed the run.
@@ -37,10 +37,10 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
         ..Table::default()
     };
     let reasons = reasons.0.iter().enumerate();
-    let reasons = reasons.map(|(at, reason)| format!("({}) {reason}", letter(at)));
+    let reasons = reasons.map(|(index, reason)| format!("({}) {reason}", letter(index)));
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(Block::list(reasons));
-    blocks.push(Block::Text(COLUMNS.to_owned()));
+    blocks.push(Block::Text(COLUMN_NOTE.to_owned()));
     blocks.extend(Block::list(chosen(record)));
     let (id, title) = ("timers".to_owned(), "Timers".to_owned());
     Some(Section { id, title, blocks, ..Section::default() })
@@ -51,22 +51,22 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
 struct Reasons(Vec<String>);
 
 impl Reasons {
-    /// The cell that has only a reason.
-    fn mark(&mut self, why: &str) -> String {
-        let why = plain(why);
-        let known = self.0.iter().position(|reason| *reason == why);
-        let at = known.unwrap_or_else(|| {
-            self.0.push(why);
+    /// The text of a cell that refers to a reason.
+    fn mark(&mut self, reason: &str) -> String {
+        let reason = plain(reason);
+        let known = self.0.iter().position(|other| *other == reason);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(reason);
             self.0.len() - 1
         });
-        format!("n/a({})", letter(at))
+        format!("n/a({})", letter(index))
     }
 }
 
 /// a to z, then aa to az, and so on.
-fn letter(at: usize) -> String {
-    let last = char::from(b'a' + (at % 26) as u8);
-    let first = at.checked_sub(26).map(|rest| char::from(b'a' + (rest / 26) as u8));
+fn letter(index: usize) -> String {
+    let last = char::from(b'a' + (index % 26) as u8);
+    let first = index.checked_sub(26).map(|rest| char::from(b'a' + (rest / 26) as u8));
     first.into_iter().chain([last]).collect()
 }
 
@@ -77,9 +77,7 @@ fn row_of(timer: &Timer, record: &Record, reasons: &mut Reasons) -> TableRow {
             Err(why) => reasons.mark(&why),
         },
         SurveyEntry { text: Some(words), .. } => plain(words),
-        SurveyEntry { reason: because, .. } => {
-            reasons.mark(because.as_deref().unwrap_or("no reason given"))
-        }
+        SurveyEntry { reason, .. } => reasons.mark(reason.as_deref().unwrap_or("no reason given")),
     };
     let (cost, resolution) = (cell(&timer.cost), cell(&timer.resolution));
     let (quantum, precision) = (cell(&timer.quantum), cell(&timer.precision));
@@ -102,8 +100,7 @@ fn row<'a>(record: &'a Record, case: &str) -> Result<&'a Row, String> {
     }
 }
 
-/// A row's figure as the table of the run shows it; one that repeats to the last digit without
-/// trailing zeros.
+/// A row's figure as in the table of the run; without trailing zeros if all repetitions are equal.
 fn figure(row: &Row) -> String {
     let Some(estimate) = &row.estimate else { return String::new() };
     let width = estimate.ci95.map(|[low, high]| high - low);
@@ -122,25 +119,25 @@ fn figure(row: &Row) -> String {
 
 /// Whether reading the timer enters the kernel, as it was counted.
 fn enters_the_kernel(timer: &Timer, record: &Record) -> Result<String, String> {
-    let case = timer.cost.case.as_deref().ok_or("none of it is measured")?;
+    let case = timer.cost.case.as_deref().ok_or("its cost is not measured")?;
     let calls = row(record, case)?.calls.as_ref().ok_or("its calls could not be counted here")?;
     Ok(if calls.per_op.values().any(|&times| times > 0.0) { "yes" } else { "no" }.to_owned())
 }
 
-/// Which clock timed the run, why that one, and why no better one.
+/// Which clock timed the run, why it was chosen, and why no better one was.
 fn chosen(record: &Record) -> Vec<String> {
     let Some(clock) = record.machines.first().and_then(|machine| machine.clock.as_ref()) else {
-        return vec!["oscost has chosen no clock: none was calibrated.".to_owned()];
+        return vec!["oscost chose no clock: none was calibrated.".to_owned()];
     };
-    let mut text = format!("oscost has chosen {}: {}.", plain(&clock.source), why(clock));
+    let mut text = format!("oscost chose {}: {}.", plain(&clock.source), justification(clock));
     text += &match clock.source.as_str() {
         "tsc" => format!(
-            " It ticks {:.4} times a nanosecond, in steps of {:.1} ns; a window around nothing \
+            " It ticks {:.4} times a nanosecond, in steps of {:.1} ns; an empty window \
              shows {:.1} ns.",
             clock.ticks_per_ns, clock.q_ns, clock.c_in_ns
         ),
         _ => format!(
-            " It advances in steps of {:.1} ns; a window around nothing shows {:.1} ns.",
+            " It advances in steps of {:.1} ns; an empty window shows {:.1} ns.",
             clock.q_ns, clock.c_in_ns
         ),
     };
@@ -149,12 +146,13 @@ fn chosen(record: &Record) -> Vec<String> {
     [text].into_iter().chain(rejected).collect()
 }
 
-fn why(clock: &Clock) -> &'static str {
+fn justification(clock: &Clock) -> &'static str {
     match clock.source.as_str() {
         "tsc" => {
-            "the processor's counter, read between fences, is the cheapest and the finest here, \
-             and no daemon adjusts it. The processor promises a constant rate, the kernel itself trusts \
-             it, it did not step back in a million reads, it is not trapped, and its fences hold"
+            "the processor's counter, read between fences, is the least expensive clock here and has \
+             the finest resolution, and no daemon adjusts it. The processor reports a constant rate, \
+             the kernel itself uses it, it did not step back in a million reads, reads are not \
+             trapped, and the fences are effective"
         }
         "vdso" => {
             "CLOCK_MONOTONIC_RAW through the vDSO, which does not enter the kernel and which no \
@@ -173,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_given_once_and_letters_go_on_after_z() {
+    fn a_reason_is_given_once_and_letters_continue_after_z() {
         let mut reasons = Reasons::default();
         assert_eq!(reasons.mark("one"), "n/a(a)");
         assert_eq!(reasons.mark("two\u{1b}[2J"), "n/a(b)");

@@ -43,7 +43,7 @@ const COLUMNS: [Column; 5] = [
     },
 ];
 
-/// A table for each target; none where the steps cannot be separated.
+/// A table for each target at which the steps can be separated.
 pub(in crate::report::view) fn tables(steps: &[WaitSteps]) -> impl Iterator<Item = Table> {
     let of_targets: Vec<&[WaitSteps]> =
         steps.chunk_by(|one, other| one.target == other.target).collect();

@@ -11,7 +11,7 @@ use crate::report::view::comparison::ab::{Targets, added_to_reference_cases, pai
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 use crate::report::view::run::headline::{headline, title as run_title};
 use crate::report::view::run::monitor::states;
-use crate::report::view::run::row::is_asked;
+use crate::report::view::run::row::is_requested;
 use crate::report::view::study::claims;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::notes::headed_list;
@@ -40,7 +40,7 @@ pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
     let reference_cases: Vec<&Comparison> = record
         .comparisons
         .iter()
-        .filter(|it| !it.control && !is_asked(&record.results[it.base as usize]))
+        .filter(|it| !it.control && !is_requested(&record.results[it.base as usize]))
         .collect();
     let added = added_to_reference_cases(record, &reference_cases).map(Block::Text);
     sections.push(Section { blocks: added.into_iter().collect(), ..Section::default() });

@@ -4,7 +4,9 @@ use oscost_model::unit::Unit;
 
 use crate::report::figures::{DIGITS, at_least, decimals_for};
 use crate::report::text::plain;
-use crate::report::view::document::{Block, Cell, Column, LogPlot, PlotLine, Table, TableRow};
+use crate::report::view::document::{
+    Block, Cell, Column, LogPlot, PlotLine, PlotPoint, Table, TableRow,
+};
 use crate::report::view::run::Plots;
 use crate::report::view::study::rows::estimate_text;
 use crate::studies::single_target::SingleTargetTable;
@@ -110,7 +112,7 @@ fn plot(
             let rows = series.values.iter().zip(&table.rows[series.rows()]);
             let points = rows.filter_map(|(value, row)| {
                 let drawn = row.cells.last()?.estimate?.value * size;
-                (*value > 0 && drawn > 0.0).then_some((*value, drawn))
+                (*value > 0 && drawn > 0.0).then_some(PlotPoint { x: *value, y: drawn })
             });
             PlotLine { label: plain(&series.name), points: points.collect() }
         })

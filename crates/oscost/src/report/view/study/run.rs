@@ -7,7 +7,7 @@ use crate::report::text::plain;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title as run_title};
 use crate::report::view::run::predictions;
-use crate::report::view::run::row::is_asked;
+use crate::report::view::run::row::is_requested;
 use crate::report::view::run::{self, Plots};
 use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::claims;
@@ -33,7 +33,7 @@ pub fn view(comparison: &SingleTargetComparison<'_>, record: &Record, plots: Plo
         sections.push(Section { blocks, ..Section::default() });
     }
     sections.extend(claims::sections(comparison.study, &comparison.conditions, &comparison.claims));
-    let asked: Vec<&Row> = record.results.iter().filter(|row| is_asked(row)).collect();
+    let asked: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     sections.extend(run::notes(record, &asked));
     sections.extend(predictions::section(record));
     View { title: run_title(record), lead: headline(record), sections, ..View::default() }

@@ -151,8 +151,13 @@ impl Task {
 
     /// Handles a datagram of a series.
     #[inline(always)]
-    fn receive_in_series(&mut self, socket: &Socket, at: usize, bytes: usize) -> Result<(), Errno> {
-        let Some(id) = id_of(&self.buffer.get()[at..]) else { return Err(Errno::EPROTO) };
+    fn receive_in_series(
+        &mut self,
+        socket: &Socket,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), Errno> {
+        let Some(id) = id_of(&self.buffer.get()[offset..]) else { return Err(Errno::EPROTO) };
         let index = id.wrapping_sub(self.first);
         if index < self.datagrams && !self.ended {
             if bytes != self.parts.range(index % self.parts.count).len() {

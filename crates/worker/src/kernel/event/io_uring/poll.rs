@@ -92,14 +92,14 @@ impl Ring {
         self.queued == self.entries
     }
 
-    /// Submits what is queued, and waits for `least` completions.
+    /// Submits what is queued, and waits for `min_count` completions.
     #[inline(always)]
-    pub fn wait_for(&mut self, least: u32) -> Result<(), Errno> {
+    pub fn wait_for(&mut self, min_count: u32) -> Result<(), Errno> {
         let count = u64::from(self.queued);
         // SAFETY: the tail is a word of the mapping that only we write.
         unsafe { self.submission_tail.as_ref() }
             .store((self.submitted + count) as u32, Ordering::Release);
-        let accepted = self.enter(count, least)?;
+        let accepted = self.enter(count, min_count)?;
         self.submitted += accepted as u64;
         self.queued -= accepted as u32;
         if self.queued == 0 { Ok(()) } else { Err(Errno::EPROTO) }

@@ -240,11 +240,11 @@ impl Ring {
         }
     }
 
-    /// io_uring_enter(2): submits `entries` entries and waits for `least` completions; returns the
+    /// io_uring_enter(2): submits `entries` entries and waits for `min_count` completions; returns the
     /// entries accepted.
     #[inline(always)]
-    pub(super) fn enter(&self, entries: u64, least: u32) -> Result<i64, Errno> {
-        let args = [self.fd.as_raw_fd() as u64, entries, u64::from(least), GET_EVENTS, 0, 0];
+    pub(super) fn enter(&self, entries: u64, min_count: u32) -> Result<i64, Errno> {
+        let args = [self.fd.as_raw_fd() as u64, entries, u64::from(min_count), GET_EVENTS, 0, 0];
         // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
         let accepted = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
         if accepted < 0 { Err(Errno(-accepted as i32)) } else { Ok(accepted) }
