@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{
     Cache, Cpu, Disk, Facts, Limits, Memory, NetworkCard, Os, Scheduling, Security,
 };
+use crate::noise_class::NoiseClass;
 use crate::protocol::CpuProbe;
 
 record! {
@@ -109,6 +110,18 @@ record! {
         pub before: BTreeMap<String, f64>,
         /// After the last round and in the last third.
         pub after: BTreeMap<String, f64>,
+    }
+}
+
+impl Conditions {
+    /// Why no verdict may be based on a run on this machine, as what the run is or has; `None` if it
+    /// may.
+    pub fn not_claimable_reason(&self) -> Option<&'static str> {
+        if self.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
+            return Some("has a clock that drifted");
+        }
+        let is_very_noisy = self.class.as_deref() == Some(NoiseClass::VeryNoisy.text());
+        is_very_noisy.then_some("is very noisy")
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a study claims, and when a claim holds.
 
+use super::published::PublishedFigure;
 use super::quantity::Quantity;
+use super::unit::TableUnit;
 
 /// Added costs are the same constant if they differ from their mean by at most this. The five of
 /// study ph-2000 are within 0.6 % of their mean. With 1 % the code layout of five loops would
@@ -15,6 +17,8 @@ pub struct Claim {
     pub statement: String,
     /// Its location in the publication.
     pub location: String,
+    /// What the study's text prints of it, such as `3x` or `4-6 us`.
+    pub published: Option<PublishedFigure>,
     /// The keys of the rows that it is about.
     pub cases: Vec<String>,
     /// When it holds.
@@ -26,6 +30,18 @@ pub struct Claim {
 pub enum Criterion {
     /// Of two targets: the new one adds the same to all cases, within [`EQUAL_WITHIN_PCT`].
     EqualAdded,
+    /// Of two targets: what the new one adds to each case is within these bounds.
+    Added {
+        /// The lower bound.
+        min: f64,
+        /// The upper bound.
+        max: f64,
+        /// Their unit, of time.
+        unit: TableUnit,
+    },
+    /// Of two targets: the new one makes the first case slower by a larger factor than each of the
+    /// others.
+    LargestRatio,
     /// Of two targets: for each case, the ratio of new to base is within these bounds.
     Ratio {
         /// The lower bound.

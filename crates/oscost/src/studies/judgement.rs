@@ -1,18 +1,14 @@
-//! Judges the claims of a study by a run.
+//! The judgement of a claim: its verdict by the figures that decide, and by oscost's own where they
+//! say something else.
 
-use std::collections::BTreeMap;
+use oscost_model::record::Row;
 
-use oscost_model::record::{Comparison, Row, RowOutcome};
-use oscost_stats::interval::{Interval, Nominal};
-
-use super::claim::{Claim, Criterion};
-use super::equal_added::{AddedCost, EqualAddedResult, equal_added};
-use super::published_result::{PublishedResult, published_result};
-use super::quantity::{Extreme, ExtremeRatio, Measure, Quantity};
-use super::rounds::{IntervalEstimate, Rounds};
-use super::study::Study;
-use super::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
-use super::verdict::{MIN_ROUNDS, Verdict, judge_bounds};
+use super::claim::Claim;
+use super::equal_added::AddedCost;
+use super::published_result::PublishedResult;
+use super::rounds::IntervalEstimate;
+use super::study::Placement;
+use super::verdict::Verdict;
 
 /// A claim and the verdict on it.
 #[derive(Clone, Debug)]
@@ -21,192 +17,113 @@ pub struct JudgedClaim<'a> {
     pub claim: &'a Claim,
     /// The verdict of this run.
     pub verdict: Verdict,
+    /// What decides it, where the figures do not show it at once.
+    pub because: Option<String>,
+    /// The figures by which it is judged.
+    pub basis: Basis,
     /// What is added to its cases on average; `None` for claims of other kinds, and without rounds.
     pub added: Option<AddedCost>,
     /// The value of each of its cases, in the order of the claim: the difference of its added cost
     /// from the mean, as a share of that mean; or its ratio. Of a claim on one target, the value of
-    /// each quantity.
+    /// each quantity, in the first of its placements.
     pub values: Vec<Option<IntervalEstimate>>,
+    /// The verdict by oscost's own estimates, where the study's statistic decides and says
+    /// something else.
+    pub own: Option<OwnJudgement>,
+    /// The judgement in each placement, where the study does not state where its rows ran.
+    pub placements: Vec<PlacedJudgement>,
     /// What the study's own figures say, if it has them all.
     pub published: Option<PublishedResult>,
 }
 
-/// The rows of a case on both targets.
-#[derive(Clone, Copy, Default)]
-pub(super) struct CaseRows<'a> {
-    /// The rows of base and new.
-    pub(super) sides: [Option<&'a Row>; 2],
-    /// Their comparison.
-    pub(super) comparison: Option<&'a Comparison>,
+/// The figures by which a claim is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The study's statistic in each round.
+    StudyStatistic,
+    /// oscost's own estimates: the study has no statistic for all rows, or too few rounds of it
+    /// were made.
+    OwnEstimates,
+    /// Counts, which need no statistic.
+    Counts,
 }
 
-/// Judges a claim by the rows of its cases, in their order; `void` if the run itself says that its
-/// differences are not valid.
-pub(super) fn judge<'a>(
-    study: &Study,
-    claim: &'a Claim,
-    cases: &[CaseRows<'_>],
-    void: bool,
-) -> JudgedClaim<'a> {
-    let published = published_result(study, claim);
-    let mut judged = match &claim.criterion {
-        Criterion::Within(_) => JudgedClaim {
-            claim,
-            verdict: Verdict::Undecided("it is a claim on one target".to_owned()),
-            added: None,
-            values: vec![],
-            published,
-        },
-        Criterion::EqualAdded => {
-            let added: Vec<BTreeMap<u32, f64>> =
-                cases.iter().map(|case| added_by_round(case.sides)).collect();
-            let EqualAddedResult { verdict, added, each } = equal_added(&added);
-            JudgedClaim { claim, verdict, added, values: each, published }
-        }
-        Criterion::Ratio { min, max } => {
-            let ratio = |case: &CaseRows<'_>| {
-                let ratio = &case.comparison?.ratio;
-                let interval = ratio.ci95.map(|[lo, hi]| Interval { lo, hi });
-                Some(IntervalEstimate { value: ratio.value, interval })
-            };
-            let each: Vec<Option<IntervalEstimate>> = cases.iter().map(ratio).collect();
-            let verdict = judge_bounds(&each, Interval { lo: *min, hi: *max });
-            JudgedClaim { claim, verdict, added: None, values: each, published }
-        }
+/// A verdict with the values that it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What decides it, where the values do not show it at once.
+    pub because: Option<String>,
+    /// The value of each quantity.
+    pub values: Vec<Option<IntervalEstimate>>,
+}
+
+/// A verdict by oscost's own estimates that differs from that by the study's statistic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnJudgement {
+    /// The judgement.
+    pub judgement: Judgement,
+    /// Why the two differ, as a sentence.
+    pub difference: String,
+}
+
+/// A claim in one placement of its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacedJudgement {
+    /// The placement.
+    pub placement: Placement,
+    /// The figures by which it is judged.
+    pub basis: Basis,
+    /// The judgement by them.
+    pub judgement: Judgement,
+    /// The judgement by oscost's own estimates, where the study's statistic decides.
+    pub own: Option<Judgement>,
+}
+
+/// One verdict on several placements: theirs if they agree, else undecided.
+pub(super) fn agreed(placed: &[(Placement, &Verdict)]) -> Verdict {
+    let [(_, first), others @ ..] = placed else {
+        return Verdict::Undecided("none of its rows is known".to_owned());
     };
-    if void {
-        let why = "the control shows a difference where there is none: no difference of this run is \
-                   valid";
-        judged.verdict = Verdict::Undecided(why.to_owned());
+    if others.iter().all(|(_, verdict)| verdict.is_same(first)) {
+        return (*first).clone();
     }
-    judged
-}
-
-/// The figures of a run for claims on one target.
-pub(super) struct RunFigures<'a> {
-    /// The figures of its rows by round.
-    pub(super) rounds: &'a Rounds,
-    /// The counted calls of an op.
-    pub(super) calls: &'a BTreeMap<String, f64>,
-    /// The clock rates of its machine.
-    pub(super) rates: ClockRates,
-    /// The level of its intervals.
-    pub(super) nominal: Nominal,
-}
-
-impl RunFigures<'_> {
-    fn estimate(&self, measure: &Measure, nominal: Nominal) -> Option<IntervalEstimate> {
-        if measure.is_count() {
-            let value = measure.value(&|key| self.calls.get(key).copied(), self.rates)?;
-            return Some(IntervalEstimate {
-                value,
-                interval: Some(Interval { lo: value, hi: value }),
-            });
-        }
-        let measure = measure.restricted_to(|key| self.rounds.has(key));
-        self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, self.rates))
-    }
-
-    /// The value of a quantity; of an extreme, that of the extreme ratio.
-    fn value(&self, quantity: &Quantity) -> Option<IntervalEstimate> {
-        let Some(ExtremeRatio { extreme, ratios }) = quantity.measure.extreme_ratio() else {
-            return self.estimate(&quantity.measure, self.nominal);
-        };
-        let estimates: Option<Vec<IntervalEstimate>> =
-            ratios.iter().map(|ratio| self.estimate(ratio, self.nominal)).collect();
-        let by_value =
-            |one: &IntervalEstimate, other: &IntervalEstimate| one.value.total_cmp(&other.value);
-        match extreme {
-            Extreme::Largest => estimates?.into_iter().max_by(by_value),
-            Extreme::Smallest => estimates?.into_iter().min_by(by_value),
-        }
-    }
-}
-
-/// Judges a claim on one target.
-pub(super) fn judge_single_target<'a>(
-    study: &Study,
-    claim: &'a Claim,
-    run: &RunFigures<'_>,
-) -> JudgedClaim<'a> {
-    let Criterion::Within(quantities) = &claim.criterion else {
-        return judge(study, claim, &[], false);
-    };
-    let each: Vec<Option<IntervalEstimate>> = quantities.iter().map(|it| run.value(it)).collect();
-    let parts: Vec<(&Quantity, Measure)> = quantities
+    let each: Vec<String> = placed
         .iter()
-        .flat_map(|quantity| {
-            let ratios = quantity.measure.extreme_ratio().map(|it| it.ratios);
-            let ratios = ratios.unwrap_or_else(|| vec![quantity.measure.clone()]);
-            ratios.into_iter().map(move |part| (quantity, part))
+        .map(|(placement, verdict)| match verdict {
+            Verdict::Undecided(why) => format!("{} it is undecided ({why})", placement.text()),
+            verdict => format!("{} {}", placement.text(), verdict.sentence()),
         })
         .collect();
-    // That all parts hold needs only the interval of each, since one that holds by chance is not
-    // enough. That one of many fails is concluded only from intervals that are valid together.
-    let strict = run.nominal.bonferroni(parts.len());
-    let interval = |part: &Measure, nominal| run.estimate(part, nominal).and_then(|it| it.interval);
-    let fails = |(quantity, part): &(&Quantity, Measure)| {
-        interval(part, strict).is_some_and(|interval| quantity.fails(&interval))
-    };
-    let holds = |(quantity, part): &(&Quantity, Measure)| {
-        interval(part, run.nominal).is_some_and(|interval| quantity.holds(&interval))
-    };
-    let verdict = if parts.iter().any(fails) {
-        Verdict::DoesNotHold
-    } else if parts.iter().all(holds) {
-        Verdict::Holds
-    } else {
-        Verdict::Undecided(undecided_reason(run, quantities, &each, parts.len()))
-    };
-    JudgedClaim {
-        claim,
-        verdict,
-        added: None,
-        values: each,
-        published: published_result(study, claim),
-    }
+    Verdict::Undecided(format!("{}: the study does not say where they ran", each.join(", ")))
 }
 
-fn undecided_reason(
-    run: &RunFigures<'_>,
-    quantities: &[Quantity],
-    each: &[Option<IntervalEstimate>],
-    comparisons: usize,
-) -> String {
-    let missing = quantities.iter().zip(each).find(|(_, estimate)| estimate.is_none());
-    if let Some((quantity, _)) = missing {
-        let measured = quantity.measure.keys().iter().all(|key| run.rounds.has(key));
-        let why = match (quantity.measure.is_count(), measured) {
-            (true, _) => "not all of its rows were counted",
-            (false, false) => "not all of its rows were measured",
-            (false, true) => {
-                "no round has all of its rows, or one of their figures is not positive"
-            }
+/// The flag of a row that no claim may rest on.
+pub(super) fn unsound_flag(row: &Row) -> Option<String> {
+    const UNSOUND: [&str; 2] = ["UNRELIABLE", "CALLS_UNEXPECTED"];
+    row.flags.iter().find(|flag| UNSOUND.contains(&flag.as_str())).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placements_agree_or_leave_the_claim_undecided() {
+        let both = |one: &Verdict, two: &Verdict| {
+            agreed(&[(Placement::OneCpu, one), (Placement::TwoCpus, two)])
         };
-        return why.to_owned();
+        let open = Verdict::Undecided("its interval contains a bound".to_owned());
+        assert_eq!(both(&Verdict::Holds, &Verdict::Holds), Verdict::Holds);
+        assert_eq!(both(&Verdict::DoesNotHold, &Verdict::DoesNotHold), Verdict::DoesNotHold);
+        assert_eq!(both(&open, &open), open);
+        let why = "on one CPU it holds, on two CPUs it does not hold: the study does not say where \
+                   they ran";
+        let expected = Verdict::Undecided(why.to_owned());
+        assert_eq!(both(&Verdict::Holds, &Verdict::DoesNotHold), expected);
+        let Verdict::Undecided(why) = both(&Verdict::Holds, &open) else { panic!() };
+        assert!(why.contains("on two CPUs it is undecided (its interval contains a bound)"));
+        assert_eq!(agreed(&[(Placement::Stated, &Verdict::NoDifference)]), Verdict::NoDifference);
     }
-    match each.iter().flatten().any(|it| it.interval.is_none()) {
-        true => format!("too few rounds for an interval: {MIN_ROUNDS} are needed"),
-        false if comparisons > 1 => format!(
-            "after correction for {comparisons} comparisons no interval lies outside its bounds"
-        ),
-        false => "its interval contains a bound".to_owned(),
-    }
-}
-
-/// What is added to a case in each round that has both sides, in nanoseconds.
-fn added_by_round(sides: [Option<&Row>; 2]) -> BTreeMap<u32, f64> {
-    let of = |row: Option<&Row>| -> BTreeMap<u32, f64> {
-        let measured = row.filter(|row| row.outcome == RowOutcome::Measured);
-        let workers = measured.iter().flat_map(|row| {
-            let BaseUnit { kind, size } = base_unit(row.unit);
-            let ns = (kind == UnitKind::Time).then_some(size);
-            row.repetitions
-                .iter()
-                .filter_map(move |worker| Some((worker.round, worker.value? * ns?)))
-        });
-        workers.collect()
-    };
-    let [base, new] = sides.map(of);
-    base.into_iter().filter_map(|(round, base)| Some((round, new.get(&round)? - base))).collect()
 }

@@ -26,11 +26,14 @@ pub mod published_result;
 pub mod quantity;
 mod rounds;
 pub mod single_target;
+mod single_target_judgement;
 pub mod study;
+mod study_statistic;
 pub mod system;
 #[cfg(test)]
 mod test_record;
 pub mod two_targets;
+mod two_targets_judgement;
 pub mod unit;
 pub mod verdict;
 
@@ -38,7 +41,7 @@ pub use built_in::{built_in_names, find_built_in};
 pub use published::PublishedFigure;
 pub use rounds::IntervalEstimate;
 pub use study::{
-    Column, ExpectedDuration, Figure, NO_PEER, Note, NoteCondition, Protocol, PublishedPrediction,
-    RequestedCase, Series, Study, Subject, Table, TableRow,
+    Column, ExpectedDuration, Figure, NO_PEER, Note, NoteCondition, Placement, Protocol,
+    PublishedPrediction, RequestedCase, Series, Study, Subject, Table, TableRow,
 };
 pub use unit::{ClockRates, TableUnit};

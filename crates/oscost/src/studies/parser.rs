@@ -6,6 +6,7 @@
 mod claim;
 mod limits;
 mod method;
+mod placements;
 mod quantities;
 mod raw;
 mod reader;
@@ -61,6 +62,7 @@ impl Reader<'_> {
         let systems = self.systems(raw)?;
         self.add_systems(raw, &systems, &mut tables)?;
         self.add_acts(raw, &mut tables)?;
+        self.add_placements(raw, &mut tables)?;
         let rows: Vec<_> = tables.iter().flat_map(|table| &table.rows).collect();
         self.bounded("rows", &rows, 1, MAX_ROWS)?;
         let conditions = raw.conditions.iter().map(|it| self.condition(it));

@@ -40,9 +40,11 @@ pub enum Measure {
         unit: TableUnit,
     },
     /// The smallest number whose figure reaches [`NEAR_LARGEST`] of the largest: above it there is
-    /// nothing left to gain, and the curve may even fall, for example where messages outgrow a
-    /// cache.
+    /// nothing left to gain.
     Saturation(Vec<SeriesPoint>),
+    /// The smallest figure beyond the saturation over the largest of all: a rate that falls again
+    /// has not saturated.
+    Retention(Vec<SeriesPoint>),
     /// The counted system calls of an op.
     Calls(String),
 }
@@ -90,8 +92,31 @@ impl Measure {
             Measure::Gap(lower, upper) => lower.iter().chain(upper).map(String::as_str).collect(),
             Measure::Exponent(points)
             | Measure::Saturation(points)
+            | Measure::Retention(points)
             | Measure::Slope { points, .. } => points.iter().map(|it| it.key.as_str()).collect(),
             Measure::Calls(key) => vec![key],
+        }
+    }
+
+    /// The same measure of other rows: those whose keys `key` returns.
+    #[must_use]
+    pub fn with_keys(&self, key: &dyn Fn(&str) -> String) -> Measure {
+        let all = |keys: &[String]| keys.iter().map(|it| key(it)).collect();
+        let curve = |points: &[SeriesPoint]| -> Vec<SeriesPoint> {
+            points.iter().map(|it| SeriesPoint { key: key(&it.key), ..it.clone() }).collect()
+        };
+        match self {
+            Measure::Ratio(of, over) => Measure::Ratio(key(of), key(over)),
+            Measure::Spread(keys) => Measure::Spread(all(keys)),
+            Measure::Gap(lower, upper) => Measure::Gap(all(lower), all(upper)),
+            Measure::FromMean(keys) => Measure::FromMean(all(keys)),
+            Measure::Exponent(points) => Measure::Exponent(curve(points)),
+            Measure::Slope { points, per, unit } => {
+                Measure::Slope { points: curve(points), per: *per, unit: *unit }
+            }
+            Measure::Saturation(points) => Measure::Saturation(curve(points)),
+            Measure::Retention(points) => Measure::Retention(curve(points)),
+            Measure::Calls(of) => Measure::Calls(key(of)),
         }
     }
 
@@ -100,17 +125,15 @@ impl Measure {
     #[must_use]
     pub fn restricted_to(&self, has_figure: impl Fn(&str) -> bool) -> Measure {
         const MIN_POINTS: usize = 3;
+        let (Measure::Saturation(points) | Measure::Retention(points)) = self else {
+            return self.clone();
+        };
+        let measured = points.iter().filter(|it| has_figure(&it.key)).cloned();
+        let measured: Vec<SeriesPoint> = measured.collect();
         match self {
-            Measure::Saturation(points) => {
-                let measured = points.iter().filter(|it| has_figure(&it.key)).cloned();
-                let measured: Vec<SeriesPoint> = measured.collect();
-                if measured.len() < MIN_POINTS {
-                    self.clone()
-                } else {
-                    Measure::Saturation(measured)
-                }
-            }
-            other => other.clone(),
+            _ if measured.len() < MIN_POINTS => self.clone(),
+            Measure::Retention(_) => Measure::Retention(measured),
+            _ => Measure::Saturation(measured),
         }
     }
 
@@ -172,8 +195,13 @@ impl Measure {
             }
             Measure::Saturation(points) => {
                 let figures = curve(points)?;
-                let bar = NEAR_LARGEST * figures.iter().map(|(_, y)| *y).fold(0.0, f64::max);
-                figures.iter().find(|(_, y)| *y >= bar)?.0
+                figures.get(saturation_index(&figures)?)?.0
+            }
+            Measure::Retention(points) => {
+                let figures = curve(points)?;
+                let from = saturation_index(&figures)?;
+                let rates: Vec<f64> = figures.iter().map(|(_, y)| *y).collect();
+                smallest(&rates[from..]).min(largest(&rates)) / largest(&rates)
             }
             Measure::Calls(key) => of(key)?,
         };
@@ -181,7 +209,28 @@ impl Measure {
     }
 }
 
+/// Two costs are equal if their ratio differs from 1 by at most this factor, whole interval: a
+/// twentieth is what code layout and the placement of pages move a cost by from run to run.
+pub const EQUAL_FACTOR: f64 = 1.05;
+
 impl Quantity {
+    /// Whether it says only that one cost is above another: its ratio may also be 1.
+    pub fn is_order(&self) -> bool {
+        let is_ratio = matches!(self.measure, Measure::Ratio(..) | Measure::Gap(..));
+        is_ratio && self.min == Some(1.0) && self.max.is_none()
+    }
+
+    /// Whether an interval of the ratio of an order shows that there is no difference.
+    pub fn is_equal(&self, it: &Interval) -> bool {
+        self.is_order() && 1.0 / EQUAL_FACTOR <= it.lo && it.hi <= EQUAL_FACTOR
+    }
+
+    /// The same quantity of other rows.
+    #[must_use]
+    pub fn with_keys(&self, key: &dyn Fn(&str) -> String) -> Quantity {
+        Quantity { measure: self.measure.with_keys(key), ..self.clone() }
+    }
+
     /// Whether all of an interval lies within the bounds.
     pub fn holds(&self, it: &Interval) -> bool {
         self.min.is_none_or(|min| min <= it.lo) && self.max.is_none_or(|max| it.hi <= max)
@@ -199,6 +248,12 @@ fn smallest(figures: &[f64]) -> f64 {
 
 fn largest(figures: &[f64]) -> f64 {
     figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The index of the first of some points whose figure reaches [`NEAR_LARGEST`] of the largest.
+pub(super) fn saturation_index(points: &[(f64, f64)]) -> Option<usize> {
+    let bar = NEAR_LARGEST * points.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+    points.iter().position(|(_, y)| *y >= bar)
 }
 
 /// The slope of the least-squares line; `None` if all points have the same x.
@@ -254,10 +309,39 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_falls_at_the_end_is_saturated_at_its_peak() {
-        let figures = [("a", 1.0), ("b", 10.0), ("c", 8.0)];
-        let saturation = Measure::Saturation(curve(&[(1, "a"), (2, "b"), (3, "c")]));
-        assert_eq!(value(&saturation, &figures), Some(2.0));
+    fn a_rate_that_falls_at_the_end_reaches_its_peak_and_does_not_keep_it() {
+        let figures = [("a", 1.0), ("b", 10.0), ("c", 8.0), ("d", 9.5)];
+        let points = curve(&[(1, "a"), (2, "b"), (3, "c"), (4, "d")]);
+        assert_eq!(value(&Measure::Saturation(points.clone()), &figures), Some(2.0));
+        assert_eq!(value(&Measure::Retention(points), &figures), Some(0.8));
+        let grows = curve(&[(1, "a"), (2, "c"), (3, "b")]);
+        assert_eq!(value(&Measure::Retention(grows), &figures), Some(1.0), "nothing lies beyond");
+    }
+
+    #[test]
+    fn an_order_has_no_difference_if_its_ratio_is_within_a_twentieth_of_1() {
+        let order = |min, max| Quantity {
+            name: "it".into(),
+            measure: Measure::Ratio("a".into(), "b".into()),
+            min,
+            max,
+        };
+        let [step, times] = [order(Some(1.0), None), order(Some(1.0), Some(2.0))];
+        for (lo, hi, equal) in
+            [(0.96, 1.04, true), (1.01, 1.02, true), (0.94, 1.0, false), (1.0, 1.06, false)]
+        {
+            assert_eq!(step.is_equal(&Interval { lo, hi }), equal, "{lo} to {hi}");
+            assert!(!times.is_equal(&Interval { lo, hi }));
+        }
+    }
+
+    #[test]
+    fn a_measure_of_other_rows_is_the_same_measure() {
+        let key = |key: &str| format!("{key}2");
+        let saturation = Measure::Saturation(curve(&[(1, "a"), (2, "b")])).with_keys(&key);
+        assert_eq!(saturation, Measure::Saturation(curve(&[(1, "a2"), (2, "b2")])));
+        let gap = Measure::Gap(keys(&["a"]), keys(&["b"])).with_keys(&key);
+        assert_eq!(gap, Measure::Gap(keys(&["a2"]), keys(&["b2"])));
     }
 
     #[test]

@@ -40,12 +40,28 @@ impl Rounds {
         let BaseUnit { size, .. } = base_unit(measured.unit);
         let workers = measured.repetitions.iter();
         let values = workers.filter_map(|worker| Some((worker.round, worker.value? * size)));
-        self.0.insert(row.key(), values.collect());
+        self.insert(row.key(), values.collect());
+    }
+
+    /// Adds the figures of a row by round. Of two rows with one key the first decides.
+    pub(super) fn insert(&mut self, key: String, by_round: BTreeMap<u32, f64>) {
+        self.0.entry(key).or_insert(by_round);
+    }
+
+    /// The number of rounds that have a figure of a row.
+    pub(super) fn count(&self, key: &str) -> usize {
+        self.0.get(key).map_or(0, BTreeMap::len)
+    }
+
+    /// The median over rounds of a row's figure.
+    pub(super) fn median(&self, key: &str) -> Option<f64> {
+        let values: Vec<f64> = self.0.get(key)?.values().copied().collect();
+        order::median(&order::sorted(&values))
     }
 
     /// Whether a row has any figure.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.0.get(key).is_some_and(|rounds| !rounds.is_empty())
+        self.count(key) > 0
     }
 
     /// The values of `of` in each round that has figures of all these rows, in the order of the

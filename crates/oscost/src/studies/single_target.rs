@@ -3,21 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::record::{Record, Row, RowOutcome};
-use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, TimingScope};
-use oscost_model::worker::Mode;
+use oscost_model::record::{Conditions, Record, Row, RowOutcome};
+use oscost_model::study_method::StudyMethodFigure;
 
 use super::bound::PredictionResult;
 use super::condition::{self, JudgedCondition};
 use super::formula::Variables;
-use super::judgement::{JudgedClaim, RunFigures, judge_single_target};
+use super::judgement::{JudgedClaim, unsound_flag};
 use super::published::PublishedFigure;
 use super::rounds::{IntervalEstimate, Rounds};
+use super::single_target_judgement::{RunFigures, judge_single_target};
 use super::study::{
     Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow, UnitEstimate,
 };
+use super::study_statistic::{statistic, statistic_by_round};
 use super::two_targets::notes;
-use super::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
+use super::unit::{ClockRates, UnitKind, base_unit};
 use oscost_stats::interval::{Interval, Nominal};
 
 /// A run joined with its study.
@@ -113,22 +114,39 @@ pub fn compare_single_target<'a>(
     let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
     let clock_ns = clock.map(|clock| clock.c_in_ns);
     let measured = |row: &TableRow| measured_row(record, row);
-    let mut rounds = Rounds::default();
-    let mut calls = BTreeMap::new();
+    let nominal = Nominal::from_run_level(record.settings.nominal);
+    let mut figures = RunFigures {
+        by_study: Rounds::default(),
+        own: Rounds::default(),
+        calls: BTreeMap::new(),
+        study_methods: BTreeMap::new(),
+        unsound_rows: BTreeMap::new(),
+        unsound_run: record.conditions.first().and_then(Conditions::not_claimable_reason),
+        rates,
+        nominal,
+    };
     for row in study.rows() {
         let Some(measured) = measured(row) else { continue };
-        rounds.add(row, measured);
+        figures.own.add(row, measured);
+        if let Some(by_round) = statistic_by_round(row, measured, clock_ns) {
+            figures.by_study.insert(row.key(), by_round);
+        }
+        if let Some(study_method) = row.study_method {
+            figures.study_methods.entry(row.key()).or_insert(study_method);
+        }
+        if let Some(flag) = unsound_flag(measured) {
+            figures.unsound_rows.insert(row.key(), flag);
+        }
         if let Some(counted) = calls_per_op(measured) {
-            calls.insert(row.key(), counted);
+            figures.calls.insert(row.key(), counted);
         }
     }
     let claims = study.claims.iter();
-    let nominal = Nominal::from_run_level(record.settings.nominal);
-    let figures = RunFigures { rounds: &rounds, calls: &calls, rates, nominal };
     let claims = claims.map(|claim| judge_single_target(study, claim, &figures));
+    let rounds = &figures.own;
     let tables = study.tables.iter().map(|table| {
         let all: Vec<Option<&Row>> = table.rows.iter().map(measured).collect();
-        let join = TableJoin { study, table, all: &all, rounds: &rounds, rates, clock_ns, nominal };
+        let join = TableJoin { study, table, all: &all, rounds, rates, clock_ns, nominal };
         let rows = (0..table.rows.len()).map(|at| join.row(at));
         SingleTargetTable { table, rows: rows.collect() }
     });
@@ -213,56 +231,6 @@ impl Variables for RoundVariables<'_> {
 
     fn calls(&self) -> Option<f64> {
         self.calls
-    }
-}
-
-/// The figure of a row in the base unit of its kind: by the study's method if it has one, else by
-/// oscost's own estimate.
-fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -> Option<f64> {
-    if measured.outcome != RowOutcome::Measured {
-        return None;
-    }
-    if let Some(metric) = &row.metric {
-        let metric = measured.metrics.get(metric)?;
-        return Some(metric.estimate.mean * base_unit(metric.unit).size);
-    }
-    let BaseUnit { kind, size } = base_unit(measured.unit);
-    // Only a time includes the clock's cost.
-    let clock_ns = clock_ns.filter(|_| kind == UnitKind::Time);
-    match (row.study_method, &measured.study_method) {
-        (Some(study_method), Some(by)) => {
-            // A figure that the op itself reports does not include the clock.
-            let clock_ns = if measured.mode == Some(Mode::F) { Some(0.0) } else { clock_ns };
-            Some(by.value? * size + clock_correction(&study_method, by, clock_ns)?)
-        }
-        (Some(_), None) => None,
-        (None, _) => measured.estimate.as_ref().map(|it| it.median * size),
-    }
-}
-
-/// The difference between a row's figure and the measured one, in nanoseconds: another row of the
-/// study may be of the same case, and only one of both include the clock's cost. `None` if their
-/// methods differ in anything else.
-fn clock_correction(
-    study_method: &StudyMethod,
-    by: &StudyMethodFigure,
-    clock_ns: Option<f64>,
-) -> Option<f64> {
-    let other = StudyMethod { clock: study_method.clock, ..by.method };
-    if other != *study_method {
-        return None;
-    }
-    let cost = || {
-        let windows = match study_method.timed {
-            TimingScope::Each => 1.0,
-            TimingScope::Together => by.iterations.max(1) as f64,
-        };
-        Some(clock_ns? / windows)
-    };
-    match (study_method.clock, by.method.clock) {
-        (ClockCost::Included, ClockCost::Subtracted) => cost(),
-        (ClockCost::Subtracted, ClockCost::Included) => cost().map(|cost| -cost),
-        _ => Some(0.0),
     }
 }
 

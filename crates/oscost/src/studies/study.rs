@@ -134,11 +134,18 @@ pub struct Series {
     pub values: Vec<u64>,
     /// The index of its first row among those of the table.
     pub first: usize,
+    /// Where the two sides of its rows run.
+    pub placement: Placement,
     /// The study's statement about it.
     pub given: Option<String>,
 }
 
 impl Series {
+    /// Its name without its placement.
+    pub fn published_name(&self) -> &str {
+        self.name.strip_suffix(self.placement.suffix()).unwrap_or(&self.name)
+    }
+
     /// The indices of its rows among those of the table.
     pub fn rows(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.values.len()
@@ -156,6 +163,8 @@ pub struct TableRow {
     pub metric: Option<String>,
     /// Whether its peer is on another machine.
     pub peer: bool,
+    /// Where its two sides run.
+    pub placement: Placement,
     /// The unit of its figures.
     pub unit: TableUnit,
     /// The number of their runs, or of a program's trials.
@@ -174,6 +183,57 @@ pub struct TableRow {
     pub predicted: Option<PublishedPrediction>,
     /// Notes on it.
     pub notes: Vec<Note>,
+}
+
+/// Where the two sides of a row run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Where the study says, or the row has one side.
+    #[default]
+    Stated,
+    /// The study does not say: on one CPU. Another row has them on two.
+    OneCpu,
+    /// The study does not say: on two CPUs. Another row has them on one.
+    TwoCpus,
+}
+
+impl Placement {
+    /// Both placements of a row whose study does not state one.
+    pub const BOTH: [Placement; 2] = [Placement::OneCpu, Placement::TwoCpus];
+
+    /// What a row's name ends with.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Placement::Stated => "",
+            Placement::OneCpu => " (1 CPU)",
+            Placement::TwoCpus => " (2 CPUs)",
+        }
+    }
+
+    /// The placement as part of a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            Placement::Stated => "where the study says",
+            Placement::OneCpu => "on one CPU",
+            Placement::TwoCpus => "on two CPUs",
+        }
+    }
+
+    /// The point of a case's axis.
+    pub fn point(self) -> Option<&'static str> {
+        match self {
+            Placement::Stated => None,
+            Placement::OneCpu => Some("peer_cpu=same"),
+            Placement::TwoCpus => Some("peer_cpu=other"),
+        }
+    }
+
+    /// A case, or a row's key, in this placement; `None` if it has no such axis.
+    pub fn of_case(self, case: &str) -> Option<String> {
+        let Some(point) = self.point() else { return Some(case.to_owned()) };
+        let found = Placement::BOTH.iter().filter_map(|it| it.point()).find(|it| case.contains(it));
+        found.map(|found| case.replacen(found, point, 1))
+    }
 }
 
 /// What a row measures.
@@ -225,6 +285,11 @@ impl TableRow {
         let metric = self.metric.as_ref().map(|metric| format!(" {metric}")).unwrap_or_default();
         let peer = if self.peer { " peer" } else { "" };
         format!("{case}{metric}{peer}")
+    }
+
+    /// Its name without its placement.
+    pub fn published_name(&self) -> &str {
+        self.name.strip_suffix(self.placement.suffix()).unwrap_or(&self.name)
     }
 
     /// oscost's own estimate of it in a measured row: that of its metric, or of the row's figure.
@@ -310,6 +375,28 @@ impl Study {
             let counts = table.figures.iter().any(|figure| figure.formula.has_calls());
             counts && table.rows.iter().any(TableRow::is_program)
         })
+    }
+
+    /// The placements in which a claim on these rows is judged: both if one of them is of a row
+    /// whose study states none.
+    pub(super) fn placements(&self, keys: &[String]) -> Vec<Placement> {
+        let is_open = |key: &String| self.placement_of(key) != Placement::Stated;
+        match keys.iter().any(is_open) {
+            true => Placement::BOTH.to_vec(),
+            false => vec![Placement::Stated],
+        }
+    }
+
+    /// The key of the same row in this placement, if its study states none; else the key itself.
+    pub(super) fn key_in(&self, key: &str, placement: Placement) -> String {
+        match self.placement_of(key) {
+            Placement::Stated => key.to_owned(),
+            _ => placement.of_case(key).unwrap_or_else(|| key.to_owned()),
+        }
+    }
+
+    fn placement_of(&self, key: &str) -> Placement {
+        self.row(key).map_or(Placement::Stated, |row| row.placement)
     }
 
     /// The first row with this key.

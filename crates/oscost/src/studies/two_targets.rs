@@ -1,10 +1,11 @@
 //! Joins a run of two targets with a study: for each row of its tables what was measured, by the
 //! study's statistic and by oscost's.
 
-use oscost_model::record::{Comparison, Record, Row, RowOutcome};
+use oscost_model::record::{Comparison, Conditions, Record, Row, RowOutcome};
 
-use super::judgement::{CaseRows, JudgedClaim, judge};
+use super::judgement::JudgedClaim;
 use super::study::{Column, NoteCondition, Study, Table, TableRow, UnitEstimate};
+use super::two_targets_judgement::{CaseRows, judge_two_targets};
 use super::unit::ClockRates;
 use oscost_stats::moments;
 
@@ -84,7 +85,15 @@ pub fn compare_two_targets<'a>(
         let mut measured = rows().filter_map(|row| row.sides[side]);
         measured.next().map(|row| row.target.text.as_str())
     };
-    let void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
+    let is_void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
+    let void = is_void.then(|| {
+        "the control shows a difference where there is none: no difference of this run is valid"
+            .to_owned()
+    });
+    let unsound = void.or_else(|| {
+        let why = record.conditions.iter().find_map(Conditions::not_claimable_reason)?;
+        Some(format!("the run {why}: no verdict may be based on it"))
+    });
     let claims = study.claims.iter().map(|claim| {
         let of_case = |case: &String| -> CaseRows<'_> {
             let row = rows().find(|row| row.row.key() == *case);
@@ -94,7 +103,7 @@ pub fn compare_two_targets<'a>(
             })
         };
         let cases: Vec<CaseRows<'_>> = claim.cases.iter().map(of_case).collect();
-        judge(study, claim, &cases, void)
+        judge_two_targets(study, claim, &cases, unsound.as_deref())
     });
     let targets = [target(0), target(1)];
     Some(TwoTargetComparison { study, columns, targets, claims: claims.collect(), tables })

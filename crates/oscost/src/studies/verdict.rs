@@ -1,4 +1,5 @@
-//! The verdict on a claim: it holds, it does not hold, or the run cannot decide, and why.
+//! The verdict on a claim: it holds, it does not hold, there is no difference, or the run cannot
+//! decide, and why.
 
 use oscost_stats::interval::Interval;
 
@@ -14,6 +15,8 @@ pub enum Verdict {
     Holds,
     /// It does not hold, by the whole interval.
     DoesNotHold,
+    /// Of an order: two costs that should differ are equal, by the whole interval of their ratio.
+    NoDifference,
     /// This run cannot decide, and why.
     Undecided(String),
 }
@@ -24,8 +27,24 @@ impl Verdict {
         match self {
             Verdict::Holds => "holds",
             Verdict::DoesNotHold => "does not hold",
+            Verdict::NoDifference => "no difference",
             Verdict::Undecided(_) => "undecided",
         }
+    }
+
+    /// The verdict as part of a sentence about the claim.
+    pub fn sentence(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "it holds",
+            Verdict::DoesNotHold => "it does not hold",
+            Verdict::NoDifference => "there is no difference",
+            Verdict::Undecided(_) => "it is undecided",
+        }
+    }
+
+    /// Whether both are the same, whatever the reasons of undecided ones.
+    pub fn is_same(&self, other: &Verdict) -> bool {
+        self.text() == other.text()
     }
 }
 

@@ -9,7 +9,6 @@ use super::exact_counts::count_difference;
 use super::rows::{
     RunRow, clock_source, counts_instructions, has_flag, is_cost, is_count, machine, median,
 };
-use crate::estimate::conditions::is_very_noisy;
 
 /// The memory of a virtual machine differs by what its kernel reserves; a larger ratio means
 /// another machine.
@@ -121,11 +120,7 @@ fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<S
 
 /// Why no verdict may be based on a run; `None` if it may.
 pub(super) fn not_claimable_reason(record: &Record) -> Option<&'static str> {
-    let conditions = record.conditions.first()?;
-    if conditions.flags.iter().any(|flag| flag == "CLOCK_DRIFTED") {
-        return Some("has a clock that drifted");
-    }
-    is_very_noisy(conditions).then_some("is very noisy")
+    record.conditions.first()?.not_claimable_reason()
 }
 
 /// Differences between two runs on one machine that may be what is compared, a few words each.

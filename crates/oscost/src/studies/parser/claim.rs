@@ -2,33 +2,43 @@
 
 use oscost_model::untrusted::ParseError;
 
-use super::limits::MAX_TEXT_CHARS;
+use super::limits::{MAX_SINGLE_FIGURE_CHARS, MAX_TEXT_CHARS};
 use super::quantities::ClaimReader;
-use super::raw::{self, RawKind};
+use super::raw::{self, RawKind, RawUnit};
 use super::reader::Reader;
 use crate::studies::claim::{Claim, Criterion};
+use crate::studies::published::PublishedFigure;
 use crate::studies::study::Study;
+use crate::studies::unit::{ClockRates, UnitKind};
 
 impl Reader<'_> {
     pub(super) fn claim(&self, raw: &raw::Claim, study: &Study) -> Result<Claim, ParseError> {
         self.check_keys(raw)?;
         let compares = study.columns.is_some();
-        let of_two = matches!(raw.kind.as_ref(), RawKind::EqualAdded | RawKind::Ratio);
+        let of_two = matches!(
+            raw.kind.as_ref(),
+            RawKind::EqualAdded | RawKind::Added | RawKind::Ratio | RawKind::LargestRatio
+        );
         if compares != of_two {
             let why = match compares {
-                true => "a claim of a study with two columns is equal-added or ratio",
-                false => "equal-added and ratio need a study with two columns",
+                true => {
+                    "a claim of a study with two columns is equal-added, added, ratio or \
+                     largest-ratio"
+                }
+                false => {
+                    "equal-added, added, ratio and largest-ratio need a study with two columns"
+                }
             };
             return Err(self.error(&raw.kind, why));
         }
         let claim = ClaimReader { reader: self, raw, study };
-        let (cases, criterion) = match raw.kind.as_ref() {
-            RawKind::EqualAdded | RawKind::Ratio => {
+        let (cases, criterion) = match of_two {
+            true => {
                 let cases = claim.cases()?;
                 let criterion = self.two_target_criterion(raw, &cases)?;
                 (cases, criterion)
             }
-            _ => {
+            false => {
                 let quantities = claim.quantities()?;
                 let mut cases: Vec<String> = Vec::new();
                 for key in quantities.iter().flat_map(|it| it.measure.keys()) {
@@ -42,9 +52,17 @@ impl Reader<'_> {
         Ok(Claim {
             statement: self.text_line(&raw.text, "a claim", MAX_TEXT_CHARS)?,
             location: self.text_line(&raw.location, "the location of a claim", MAX_TEXT_CHARS)?,
+            published: self.published_in_text(raw)?,
             cases,
             criterion,
         })
+    }
+
+    /// What the study's text prints of the claim.
+    fn published_in_text(&self, raw: &raw::Claim) -> Result<Option<PublishedFigure>, ParseError> {
+        let Some(text) = &raw.published else { return Ok(None) };
+        PublishedFigure::parse(text.as_ref(), MAX_SINGLE_FIGURE_CHARS)
+            .map_err(|why| self.error(text, why))
     }
 
     /// Rejects keys that the claim's kind does not use.
@@ -64,7 +82,9 @@ impl Reader<'_> {
         ];
         let (name, reads): (&str, &[&str]) = match raw.kind.as_ref() {
             RawKind::EqualAdded => ("equal-added", &["cases"]),
+            RawKind::Added => ("added", &["cases", "unit", "min", "max"]),
             RawKind::Ratio => ("ratio", &["cases", "min", "max"]),
+            RawKind::LargestRatio => ("largest-ratio", &["cases"]),
             RawKind::Order => ("order", &["cases", "orders"]),
             RawKind::Times => ("times", &["cases", "min", "max"]),
             RawKind::Classes => ("classes", &["classes", "min-ratio"]),
@@ -96,11 +116,22 @@ impl Reader<'_> {
         if cases.is_empty() {
             return Err(self.error(&raw.kind, "a claim needs cases"));
         }
+        let size = |unit: RawUnit| Some((unit.unit(), unit.unit().size(ClockRates::default())?));
         match (raw.kind.as_ref(), raw.min, raw.max) {
             (RawKind::EqualAdded, ..) if cases.len() >= 2 => Ok(Criterion::EqualAdded),
-            (RawKind::EqualAdded, ..) => {
-                Err(self.error(&raw.kind, "equal-added needs at least two cases"))
+            (RawKind::LargestRatio, ..) if cases.len() >= 2 => Ok(Criterion::LargestRatio),
+            (RawKind::EqualAdded | RawKind::LargestRatio, ..) => {
+                let why = "equal-added and largest-ratio need at least two cases";
+                Err(self.error(&raw.kind, why))
             }
+            (RawKind::Added, Some(min), Some(max)) if min < max => {
+                let unit = raw.unit.and_then(size);
+                match unit.filter(|(unit, _)| unit.kind() == UnitKind::Time) {
+                    Some((unit, _)) => Ok(Criterion::Added { min, max, unit }),
+                    None => Err(self.error(&raw.kind, "added needs unit: ns, us, ms or s")),
+                }
+            }
+            (RawKind::Added, ..) => Err(self.error(&raw.kind, "added needs min < max")),
             (_, Some(min), Some(max)) if 0.0 < min && min < max => {
                 Ok(Criterion::Ratio { min, max })
             }

@@ -6,8 +6,8 @@ use toml::Spanned;
 use super::limits::{MAX_CASE_CHARS, MAX_TEXT_CHARS};
 use super::raw::{self, RawKind, RawUnit};
 use super::reader::Reader;
-use crate::studies::quantity::{Measure, Quantity, SeriesPoint};
-use crate::studies::study::{Series, Study, Table};
+use crate::studies::quantity::{Measure, NEAR_LARGEST, Quantity, SeriesPoint};
+use crate::studies::study::{Placement, Series, Study, Table};
 
 /// The maximum number of classes or orders of a claim.
 const MAX_GROUPS: usize = 40;
@@ -39,7 +39,9 @@ impl ClaimReader<'_> {
     /// The quantities of a claim on one target.
     pub(super) fn quantities(&self) -> Result<Vec<Quantity>, ParseError> {
         match self.raw.kind.as_ref() {
-            RawKind::EqualAdded | RawKind::Ratio => Ok(Vec::new()),
+            RawKind::EqualAdded | RawKind::Added | RawKind::Ratio | RawKind::LargestRatio => {
+                Ok(Vec::new())
+            }
             RawKind::Order => self.order(),
             RawKind::Times => self.times(),
             RawKind::Classes => self.classes(),
@@ -136,16 +138,29 @@ impl ClaimReader<'_> {
         if series.is_empty() {
             return Err(self.error("it needs series"));
         }
+        if *self.raw.kind.as_ref() == RawKind::Saturates {
+            return Ok(series.into_iter().flat_map(|it| self.saturation(it)).collect());
+        }
         let measure = |points| {
             Ok(match (self.raw.kind.as_ref(), self.raw.per, self.raw.unit.map(RawUnit::unit)) {
                 (RawKind::Grows, ..) => Measure::Exponent(points),
-                (RawKind::Saturates, ..) => Measure::Saturation(points),
                 (_, Some(per), Some(unit)) if per > 0 => Measure::Slope { points, per, unit },
                 _ => return Err(self.error("a slope needs per and unit")),
             })
         };
         let each = series.into_iter();
         each.map(|it| Ok(self.quantity(it.name, measure(it.points)?))).collect()
+    }
+
+    /// Where a series of rates saturates, and that it stays there.
+    fn saturation(&self, NamedSeries { name, points }: NamedSeries) -> [Quantity; 2] {
+        let retention = Quantity {
+            name: format!("{name}, beyond that"),
+            measure: Measure::Retention(points.clone()),
+            min: Some(NEAR_LARGEST),
+            max: None,
+        };
+        [self.quantity(name, Measure::Saturation(points)), retention]
     }
 
     /// The system calls of each case.
@@ -174,7 +189,7 @@ impl ClaimReader<'_> {
     }
 
     fn row_name(&self, key: &str) -> String {
-        self.study.row(key).map_or(key.to_owned(), |row| row.name.clone())
+        self.study.row(key).map_or(key.to_owned(), |row| row.published_name().to_owned())
     }
 
     /// Checks that rows exist and are named once; returns their keys.
@@ -215,7 +230,10 @@ impl ClaimReader<'_> {
             let name = self.reader.text_line(named, "a series' name", MAX_TEXT_CHARS)?;
             // Series of two tables may have the same name: `Figure 4: pipe` tells them apart.
             let has_name = |(table, series): &(&Table, &Series)| {
-                series.name == name || format!("{}: {}", table.name, series.name) == name
+                let its = series.published_name();
+                // Where the study states no placement, the claim is judged in both by the rows of one.
+                series.placement != Placement::TwoCpus
+                    && (its == name || format!("{}: {its}", table.name) == name)
             };
             let tables = self.study.tables.iter();
             let all =

@@ -223,6 +223,7 @@ pub(super) struct Row {
     pub(super) metric: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) peer: bool,
+    pub(super) placement: Option<Spanned<RawPlacement>>,
     pub(super) unit: Option<RawUnit>,
     pub(super) runs: Option<Spanned<usize>>,
     pub(super) timed: Option<Spanned<RawTiming>>,
@@ -236,6 +237,13 @@ pub(super) struct Row {
     pub(super) predicted: Option<RawPrediction>,
     #[serde(rename = "note", default)]
     pub(super) notes: Vec<Note>,
+}
+
+/// What a study says of where the two sides of a row ran.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) enum RawPlacement {
+    #[serde(rename = "not given")]
+    NotGiven,
 }
 
 #[derive(Deserialize)]
@@ -255,6 +263,7 @@ pub(super) struct Series {
     pub(super) case: Spanned<String>,
     #[serde(default)]
     pub(super) peer: bool,
+    pub(super) placement: Option<Spanned<RawPlacement>>,
     pub(super) timed: Option<Spanned<RawTiming>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
@@ -290,6 +299,7 @@ pub(super) enum RawNoteCondition {
 pub(super) struct Claim {
     pub(super) text: Spanned<String>,
     pub(super) location: Spanned<String>,
+    pub(super) published: Option<Spanned<String>>,
     pub(super) kind: Spanned<RawKind>,
     pub(super) cases: Option<Vec<Spanned<String>>>,
     pub(super) series: Option<Vec<Spanned<String>>>,
@@ -308,7 +318,9 @@ pub(super) struct Claim {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RawKind {
     EqualAdded,
+    Added,
     Ratio,
+    LargestRatio,
     Order,
     Times,
     Classes,

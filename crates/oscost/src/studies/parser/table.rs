@@ -14,7 +14,8 @@ use super::reader::{Reader, is_kebab};
 use crate::studies::formula::Formula;
 use crate::studies::published::PublishedFigure;
 use crate::studies::study::{
-    Figure, Note, NoteCondition, Protocol, PublishedPrediction, Series, Subject, Table, TableRow,
+    Figure, Note, NoteCondition, Placement, Protocol, PublishedPrediction, Series, Subject, Table,
+    TableRow,
 };
 use crate::studies::unit::{TableUnit, UnitKind};
 
@@ -166,6 +167,7 @@ impl Reader<'_> {
             name: self.text_line(&raw.name, "a row's name", MAX_NAME_CHARS)?,
             metric: raw.metric.as_ref().map(|it| self.metric(it)).transpose()?,
             peer: raw.peer,
+            placement: Placement::Stated,
             unit: raw.unit.map_or(context.unit, RawUnit::unit),
             runs: raw.runs.as_ref().map_or(Ok(context.protocol.runs), |it| self.runs(it))?,
             // A program has trials instead.
@@ -298,6 +300,7 @@ impl Reader<'_> {
                 subject,
                 metric: None,
                 peer: raw.peer,
+                placement: Placement::Stated,
                 unit: context.unit,
                 runs: context.protocol.runs,
                 line: self.line(raw.case.span().start),
@@ -312,6 +315,7 @@ impl Reader<'_> {
             axis: self.text_line(&raw.axis, "an axis", MAX_NAME_CHARS)?,
             values: values.clone(),
             first,
+            placement: Placement::Stated,
             given: raw
                 .statement
                 .as_ref()

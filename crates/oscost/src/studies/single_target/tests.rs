@@ -336,29 +336,3 @@ fn other_metrics_of_a_program_have_no_figures_by_round() {
         "a value that is missing in one round is not computed from the others"
     );
 }
-
-#[test]
-fn two_rows_of_one_case_may_differ_in_the_clock_s_cost() {
-    let each = StudyMethod { timed: TimingScope::Each, ..STUDY_METHOD };
-    let by = |study_method| StudyMethodFigure {
-        method: study_method,
-        iterations: 10,
-        experiments: 1,
-        ops: 10,
-        value: Some(100.0),
-        deviation: None,
-        rounds: Vec::new(),
-        distance_from_rounds_pct: None,
-        reason: None,
-    };
-    let without = StudyMethod { clock: ClockCost::Subtracted, ..each };
-    let correction =
-        |study_method: &StudyMethod, by| clock_correction(study_method, &by, Some(20.0));
-    assert_eq!(correction(&each, by(each)), Some(0.0));
-    assert_eq!(correction(&without, by(each)), Some(-20.0));
-    assert_eq!(correction(&each, by(without)), Some(20.0));
-    let together = StudyMethod { clock: ClockCost::Subtracted, ..STUDY_METHOD };
-    assert_eq!(correction(&together, by(STUDY_METHOD)), Some(-2.0), "once in ten ops");
-    assert_eq!(correction(&STUDY_METHOD, by(each)), None);
-    assert_eq!(clock_correction(&without, &by(each), None), None);
-}

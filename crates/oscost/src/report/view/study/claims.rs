@@ -8,7 +8,7 @@ use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table,
 use crate::studies::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::condition::JudgedCondition;
 use crate::studies::equal_added::AddedCost;
-use crate::studies::judgement::JudgedClaim;
+use crate::studies::judgement::{JudgedClaim, Judgement, OwnJudgement, PlacedJudgement};
 use crate::studies::published_result::PublishedResult;
 use crate::studies::quantity::{Measure, Quantity};
 use crate::studies::verdict::Verdict;
@@ -45,7 +45,8 @@ pub(in crate::report::view) fn list_of_conditions(
 /// The claims, each with what the study's own figures say of it and what this run says.
 pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) -> Option<Table> {
     let rows: Vec<TableRow> = judged.iter().map(|judged| row(study, judged)).collect();
-    let columns = ["claim", "then", "here", "required", "measured"].map(Column::text);
+    let columns = ["claim", "then", "here", "required", "measured", "by oscost's own estimates"]
+        .map(Column::text);
     let layout = Layout::Records;
     let id = "claims".to_owned();
     let table = Table { id, columns: columns.into(), rows, layout, ..Table::default() };
@@ -59,21 +60,62 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
     let style = match judged.verdict {
         Verdict::Holds => "faster",
         Verdict::DoesNotHold => "slower",
-        Verdict::Undecided(_) => "inconclusive",
+        Verdict::NoDifference | Verdict::Undecided(_) => "inconclusive",
     };
-    let here = match &judged.verdict {
-        Verdict::Undecided(why) => format!("undecided: {why}"),
-        verdict => verdict.text().to_owned(),
-    };
-    let added = judged.added.map(added_text);
-    let measured: Vec<String> = added.into_iter().chain(each(study, judged)).collect();
+    let plain_parts = |parts: &[String]| Cell::parts(parts.iter().map(|it| plain(it)).collect());
     TableRow::of(vec![
         Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
         Cell::text(then),
-        Cell::text(plain(&here)).styled(style),
+        Cell::text(plain(&verdict_text(&judged.verdict, judged.because.as_deref()))).styled(style),
         Cell::text(required(claim)),
-        Cell::parts(measured.iter().map(|part| plain(part)).collect()),
+        plain_parts(&measured_parts(study, judged)),
+        plain_parts(&own_parts(study, judged)),
     ])
+}
+
+/// A verdict with what decides it.
+fn verdict_text(verdict: &Verdict, because: Option<&str>) -> String {
+    match (verdict, because) {
+        (Verdict::Undecided(why), _) => format!("undecided: {why}"),
+        (verdict, Some(because)) => format!("{}: {because}", verdict.text()),
+        (verdict, None) => verdict.text().to_owned(),
+    }
+}
+
+/// The values of a claim, those of each placement for themselves.
+fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
+    if judged.placements.is_empty() {
+        let added = judged.added.map(added_text);
+        return added.into_iter().chain(values(study, judged.claim, &judged.values)).collect();
+    }
+    let of_placement = |placed: &PlacedJudgement| {
+        let Judgement { verdict, because, values: its } = &placed.judgement;
+        let verdict = verdict_text(verdict, because.as_deref());
+        let each = values(study, judged.claim, its).join("; ");
+        format!("{}: {verdict}; {each}", placed.placement.text())
+    };
+    judged.placements.iter().map(of_placement).collect()
+}
+
+/// The verdict by oscost's own estimates, where it differs, with its values and the reason.
+fn own_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
+    let Some(OwnJudgement { judgement, difference }) = &judged.own else { return vec![] };
+    let Judgement { verdict, because, values: its } = judgement;
+    let verdict = verdict_text(verdict, because.as_deref());
+    let own = if judged.placements.is_empty() { its.clone() } else { vec![] };
+    let of_placements = judged.placements.iter().filter_map(|placed| {
+        let its = &placed.own.as_ref()?.values;
+        Some(format!(
+            "{}: {}",
+            placed.placement.text(),
+            values(study, judged.claim, its).join("; ")
+        ))
+    });
+    std::iter::once(verdict)
+        .chain(if own.is_empty() { vec![] } else { values(study, judged.claim, &own) })
+        .chain(of_placements)
+        .chain([format!("{difference}.")])
+        .collect()
 }
 
 /// A claim in parts, for a table of many claims.
@@ -92,34 +134,44 @@ impl ClaimParts {
             then => then,
         };
         let why = match &judged.verdict {
-            Verdict::Undecided(why) => vec![why.clone()],
-            Verdict::Holds | Verdict::DoesNotHold => vec![],
+            Verdict::Undecided(why) => Some(why.clone()),
+            _ => judged.because.clone(),
         };
-        Self { then, here: [why, each(study, judged)].concat() }
+        let own = own_parts(study, judged).join("; ");
+        let own = (!own.is_empty()).then(|| format!("by oscost's own estimates: {own}"));
+        let measured = measured_parts(study, judged);
+        Self { then, here: why.into_iter().chain(measured).chain(own).collect() }
     }
 }
 
 /// The value of each part of a claim.
-fn each(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
-    let claim = judged.claim;
+fn values(study: &Study, claim: &Claim, values: &[Option<IntervalEstimate>]) -> Vec<String> {
     let name = |case: &str| study.row(case).map_or(case.to_owned(), |row| row.name.clone());
     let of_cases = |text: fn(&IntervalEstimate) -> String| -> Vec<String> {
-        let each = claim.cases.iter().zip(&judged.values);
+        let each = claim.cases.iter().zip(values);
         let each = each.filter_map(|(case, estimate)| Some((case, estimate.as_ref()?)));
         each.map(|(case, estimate)| format!("{}: {}", name(case), text(estimate))).collect()
     };
     match &claim.criterion {
         Criterion::EqualAdded => of_cases(deviation),
-        Criterion::Ratio { .. } => of_cases(ratio),
+        Criterion::Added { .. } => of_cases(added_cost),
+        Criterion::Ratio { .. } | Criterion::LargestRatio => of_cases(ratio),
         Criterion::Within(quantities) => {
-            let each = quantities.iter().zip(&judged.values);
+            let each = quantities.iter().zip(values);
             each.map(|(quantity, estimate)| measured(quantity, estimate.as_ref())).collect()
         }
     }
 }
 
-/// What the study's own figures say, in parts; none where it does not give them.
+/// What the study's text prints, and what its own figures say, in parts; none where it gives
+/// neither.
 fn published(judged: &JudgedClaim<'_>) -> Vec<String> {
+    let printed = judged.claim.published.as_ref().map(|it| format!("printed: {}", it.text));
+    printed.into_iter().chain(published_figures(judged)).collect()
+}
+
+/// What the study's own figures say, in parts; none where it does not give them.
+fn published_figures(judged: &JudgedClaim<'_>) -> Vec<String> {
     match &judged.published {
         None => vec![],
         Some(PublishedResult::EqualAdded { mean_ns, furthest }) => vec![format!(
@@ -127,6 +179,12 @@ fn published(judged: &JudgedClaim<'_>) -> Vec<String> {
             time(*mean_ns),
             100.0 * furthest
         )],
+        Some(PublishedResult::Added { min_ns, max_ns }) => {
+            vec![format!("{} to {} were added", time(*min_ns), time(*max_ns))]
+        }
+        Some(PublishedResult::LargestRatio { first, next }) => {
+            vec![format!("a ratio of {first:.2}, the next of {next:.2}")]
+        }
         Some(PublishedResult::Ratio { min, max }) if min == max => {
             vec![format!("a ratio of {min:.2}")]
         }
@@ -147,6 +205,14 @@ fn published(judged: &JudgedClaim<'_>) -> Vec<String> {
 fn required(claim: &Claim) -> String {
     match &claim.criterion {
         Criterion::Within(_) => String::new(),
+        Criterion::Added { min, max, unit } => {
+            format!("from {min} to {max} {}, with the whole interval", unit.text())
+        }
+        Criterion::LargestRatio => {
+            "the ratio of the first above all others, with the whole intervals; of rates the \
+             inverse ratio"
+                .to_owned()
+        }
         Criterion::Ratio { min, max } => format!("from {min} to {max}, with the whole interval"),
         Criterion::EqualAdded => {
             format!("within {EQUAL_WITHIN_PCT} % of the mean, with the whole interval")
@@ -181,6 +247,7 @@ fn measured(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String 
         Measure::Exponent(_) => ", as an exponent".to_owned(),
         Measure::Spread(_) => ", the most expensive over the cheapest".to_owned(),
         Measure::Saturation(_) => ", above which there is nothing to gain".to_owned(),
+        Measure::Retention(_) => ", the lowest over the largest".to_owned(),
         Measure::Slope { per, unit, .. } => format!(", in {} for each {per}", unit.text()),
         Measure::Ratio(..) | Measure::Gap(..) | Measure::FromMean(_) | Measure::Calls(_) => {
             String::new()
@@ -200,6 +267,7 @@ fn number(quantity: &Quantity, value: f64) -> String {
         Measure::Exponent(_) | Measure::Slope { .. } => signed(value, 2),
         Measure::FromMean(_) => signed(value, 1),
         // A value close to a bound of 1 must not look like 1.
+        Measure::Retention(_) => format!("{value:.2}"),
         Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) if value < 9.95 => {
             format!("{value:.2}")
         }
@@ -220,6 +288,12 @@ fn deviation(estimate: &IntervalEstimate) -> String {
     };
     let interval = estimate.interval.map(|it| format!(" [{} .. {}]", pct(it.lo), pct(it.hi)));
     format!("{} %{}", pct(estimate.value), interval.unwrap_or_default())
+}
+
+/// What is added to a case.
+fn added_cost(estimate: &IntervalEstimate) -> String {
+    let interval = estimate.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
+    format!("{}{}", time(estimate.value), interval.unwrap_or_default())
 }
 
 fn ratio(estimate: &IntervalEstimate) -> String {

@@ -1,0 +1,357 @@
+//! Judges the claims of a study of one target: by the study's statistic where all rows of a claim
+//! have it, and by oscost's own estimates.
+
+use std::collections::BTreeMap;
+
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod};
+use oscost_stats::interval::{Interval, Nominal};
+
+use super::claim::{Claim, Criterion};
+use super::judgement::{Basis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement, agreed};
+use super::published_result::published_result;
+use super::quantity::{
+    EQUAL_FACTOR, Extreme, ExtremeRatio, Measure, Quantity, SeriesPoint, saturation_index,
+};
+use super::rounds::{IntervalEstimate, Rounds};
+use super::study::{Placement, Study};
+use super::two_targets_judgement::judge_two_targets;
+use super::unit::ClockRates;
+use super::verdict::{MIN_ROUNDS, Verdict};
+
+/// The figures of a run for claims on one target.
+pub(super) struct RunFigures {
+    /// The study's statistic by round, of those rows that have a study method.
+    pub(super) by_study: Rounds,
+    /// oscost's own figures by round.
+    pub(super) own: Rounds,
+    /// The counted calls of an op.
+    pub(super) calls: BTreeMap<String, f64>,
+    /// The study's methods.
+    pub(super) study_methods: BTreeMap<String, StudyMethod>,
+    /// The rows on which no claim may rest, each with its flag.
+    pub(super) unsound_rows: BTreeMap<String, String>,
+    /// Why no verdict may be based on the run, as what it is or has.
+    pub(super) unsound_run: Option<&'static str>,
+    /// The clock rates of its machine.
+    pub(super) rates: ClockRates,
+    /// The level of its intervals.
+    pub(super) nominal: Nominal,
+}
+
+/// Judges a claim on one target.
+pub(super) fn judge_single_target<'a>(
+    study: &Study,
+    claim: &'a Claim,
+    run: &RunFigures,
+) -> JudgedClaim<'a> {
+    let Criterion::Within(quantities) = &claim.criterion else {
+        return judge_two_targets(study, claim, &[], None);
+    };
+    let placements = study.placements(&claim.cases);
+    let placed: Vec<PlacedJudgement> = placements
+        .iter()
+        .map(|&placement| {
+            let key = |key: &str| study.key_in(key, placement);
+            let quantities: Vec<Quantity> =
+                quantities.iter().map(|it| it.with_keys(&key)).collect();
+            judge_placed(study, placement, &quantities, run)
+        })
+        .collect();
+    let by: Vec<(Placement, &Verdict)> =
+        placed.iter().map(|it| (it.placement, &it.judgement.verdict)).collect();
+    let verdict = agreed(&by);
+    let own = own_judgement(&verdict, claim, &placed, run);
+    let first = placed.first();
+    JudgedClaim {
+        claim,
+        verdict,
+        because: first.and_then(|it| it.judgement.because.clone()),
+        basis: first.map_or(Basis::OwnEstimates, |it| it.basis),
+        added: None,
+        values: first.map(|it| it.judgement.values.clone()).unwrap_or_default(),
+        own,
+        placements: if placed.len() > 1 { placed } else { vec![] },
+        published: published_result(study, claim),
+    }
+}
+
+/// The verdict by oscost's own estimates, if it differs from that by the study's statistic.
+fn own_judgement(
+    verdict: &Verdict,
+    claim: &Claim,
+    placed: &[PlacedJudgement],
+    run: &RunFigures,
+) -> Option<OwnJudgement> {
+    let own: Option<Vec<&Judgement>> = placed.iter().map(|it| it.own.as_ref()).collect();
+    let own = own?;
+    let by: Vec<(Placement, &Verdict)> =
+        placed.iter().zip(&own).map(|(placed, own)| (placed.placement, &own.verdict)).collect();
+    let own_verdict = agreed(&by);
+    if own_verdict.is_same(verdict) {
+        return None;
+    }
+    let first = own.first()?;
+    let judgement = Judgement { verdict: own_verdict, ..(*first).clone() };
+    let methods = claim.cases.iter().filter_map(|key| run.study_methods.get(key));
+    Some(OwnJudgement { judgement, difference: difference(&methods.copied().collect::<Vec<_>>()) })
+}
+
+/// Why a verdict by a study's statistic differs from one by oscost's own estimates, as a sentence.
+fn difference(methods: &[StudyMethod]) -> String {
+    let is_each = |is: fn(&StudyMethod) -> bool| !methods.is_empty() && methods.iter().all(is);
+    let statistic = if is_each(|it| it.statistic == Statistic::Minimum) {
+        "The study takes the smallest op, which no interruption, wake-up or cache miss made longer"
+    } else if is_each(|it| it.statistic != Statistic::Minimum) {
+        "The study takes the mean of all ops, interrupted ones included"
+    } else {
+        "The study takes the statistics of its rows over all ops"
+    };
+    let clock = match methods.iter().any(|it| it.clock == ClockCost::Included) {
+        true => ", and leaves the clock's cost in its figures",
+        false => "",
+    };
+    format!("{statistic}{clock}; oscost takes the median without disturbed batches and the clock")
+}
+
+/// Judges quantities in one placement.
+fn judge_placed(
+    study: &Study,
+    placement: Placement,
+    quantities: &[Quantity],
+    run: &RunFigures,
+) -> PlacedJudgement {
+    let keys: Vec<&str> = quantities.iter().flat_map(|it| it.measure.keys()).collect();
+    let is_count = quantities.iter().all(|it| it.measure.is_count());
+    // Rows without any figure are missing either way.
+    let known = || keys.iter().filter(|key| run.own.has(key) || run.by_study.has(key));
+    let by_study =
+        known().next().is_some() && known().all(|key| run.by_study.count(key) >= MIN_ROUNDS);
+    let basis = match (is_count, by_study) {
+        (true, _) => Basis::Counts,
+        (false, true) => Basis::StudyStatistic,
+        (false, false) => Basis::OwnEstimates,
+    };
+    let figures = |rounds| Figures { run, rounds };
+    let judge = |rounds| {
+        let judgement = figures(rounds).judge(quantities);
+        match unsound_reason(study, &keys, is_count, run) {
+            Some(why) => Judgement { verdict: Verdict::Undecided(why), because: None, ..judgement },
+            None => judgement,
+        }
+    };
+    PlacedJudgement {
+        placement,
+        basis,
+        judgement: judge(if basis == Basis::StudyStatistic { &run.by_study } else { &run.own }),
+        own: (basis == Basis::StudyStatistic).then(|| judge(&run.own)),
+    }
+}
+
+/// Why no verdict may rest on these rows; counts do not depend on noise.
+fn unsound_reason(
+    study: &Study,
+    keys: &[&str],
+    is_count: bool,
+    run: &RunFigures,
+) -> Option<String> {
+    if is_count {
+        return None;
+    }
+    if let Some(why) = run.unsound_run {
+        return Some(format!("the run {why}: no verdict may be based on it"));
+    }
+    let (key, flag) = keys.iter().find_map(|key| Some((key, run.unsound_rows.get(*key)?)))?;
+    let name = study.row(key).map_or(*key, |row| row.name.as_str());
+    Some(format!("no claim may rest on {name}, which is {flag}"))
+}
+
+/// The figures by which quantities are judged.
+struct Figures<'a> {
+    run: &'a RunFigures,
+    rounds: &'a Rounds,
+}
+
+/// A part of a quantity that is compared with the bounds by itself.
+struct Part<'a> {
+    quantity: &'a Quantity,
+    measure: Measure,
+    /// The interval alone.
+    interval: Option<Interval>,
+    /// The interval that is valid together with those of all parts.
+    strict: Option<Interval>,
+}
+
+impl Part<'_> {
+    fn is_equal(&self) -> bool {
+        self.interval.is_some_and(|interval| self.quantity.is_equal(&interval))
+    }
+
+    fn holds(&self) -> bool {
+        self.interval.is_some_and(|interval| self.quantity.holds(&interval))
+    }
+
+    fn fails(&self) -> bool {
+        self.strict.is_some_and(|interval| self.quantity.fails(&interval))
+    }
+}
+
+impl Figures<'_> {
+    fn estimate(&self, measure: &Measure, nominal: Nominal) -> Option<IntervalEstimate> {
+        let rates = self.run.rates;
+        if measure.is_count() {
+            let value = measure.value(&|key| self.run.calls.get(key).copied(), rates)?;
+            let interval = Some(Interval { lo: value, hi: value });
+            return Some(IntervalEstimate { value, interval });
+        }
+        let measure = measure.restricted_to(|key| self.rounds.has(key));
+        self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, rates))
+    }
+
+    /// The value of a quantity; of an extreme, that of the extreme ratio.
+    fn value(&self, quantity: &Quantity) -> Option<IntervalEstimate> {
+        let nominal = self.run.nominal;
+        let Some(ExtremeRatio { extreme, ratios }) = self.extreme_ratio(&quantity.measure) else {
+            return self.estimate(&quantity.measure, nominal);
+        };
+        let estimates: Option<Vec<IntervalEstimate>> =
+            ratios.iter().map(|ratio| self.estimate(ratio, nominal)).collect();
+        let by_value =
+            |one: &IntervalEstimate, other: &IntervalEstimate| one.value.total_cmp(&other.value);
+        match extreme {
+            Extreme::Largest => estimates?.into_iter().max_by(by_value),
+            Extreme::Smallest => estimates?.into_iter().min_by(by_value),
+        }
+    }
+
+    /// The ratios of which a measure is the largest or the smallest, if it is one.
+    fn extreme_ratio(&self, measure: &Measure) -> Option<ExtremeRatio> {
+        match measure.restricted_to(|key| self.rounds.has(key)) {
+            Measure::Retention(points) => {
+                let ratios = self.beyond_saturation(&points);
+                (!ratios.is_empty()).then_some(ExtremeRatio { extreme: Extreme::Smallest, ratios })
+            }
+            measure => measure.extreme_ratio(),
+        }
+    }
+
+    /// The rate of each point beyond the saturation over the largest: which these are is decided by
+    /// the medians of their figures.
+    fn beyond_saturation(&self, points: &[SeriesPoint]) -> Vec<Measure> {
+        let median = |it: &SeriesPoint| Some((it.number as f64, self.rounds.median(&it.key)?));
+        let medians: Option<Vec<(f64, f64)>> = points.iter().map(median).collect();
+        let found = medians.and_then(|medians| {
+            let by_rate =
+                |one: &usize, other: &usize| medians[*one].1.total_cmp(&medians[*other].1);
+            Some((saturation_index(&medians)?, (0..medians.len()).max_by(by_rate)?))
+        });
+        let Some((first, peak)) = found else { return Vec::new() };
+        let later = (first..points.len()).filter(|at| *at != peak);
+        later.map(|at| Measure::Ratio(points[at].key.clone(), points[peak].key.clone())).collect()
+    }
+
+    fn judge(&self, quantities: &[Quantity]) -> Judgement {
+        let values: Vec<Option<IntervalEstimate>> =
+            quantities.iter().map(|it| self.value(it)).collect();
+        let mut measures: Vec<(&Quantity, Measure)> = Vec::new();
+        for quantity in quantities {
+            match self.extreme_ratio(&quantity.measure) {
+                Some(extreme) => {
+                    measures.extend(extreme.ratios.into_iter().map(|it| (quantity, it)))
+                }
+                None => measures.push((quantity, quantity.measure.clone())),
+            }
+        }
+        // That all parts hold needs only the interval of each, since one that holds by chance is not
+        // enough. That one of many fails is concluded only from intervals that are valid together.
+        let nominal = self.run.nominal;
+        let strict = nominal.bonferroni(measures.len());
+        let interval =
+            |of: &Measure, nominal| self.estimate(of, nominal).and_then(|it| it.interval);
+        let parts: Vec<Part<'_>> = measures
+            .into_iter()
+            .map(|(quantity, measure)| Part {
+                interval: interval(&measure, nominal),
+                strict: interval(&measure, strict),
+                quantity,
+                measure,
+            })
+            .collect();
+        // That two costs are equal is asked first: else noise decides which of them is above.
+        let (equal, others): (Vec<&Part<'_>>, Vec<&Part<'_>>) =
+            parts.iter().partition(|part| part.is_equal());
+        let failed = others.iter().find(|part| part.fails());
+        let (verdict, because) = if let Some(failed) = failed {
+            (Verdict::DoesNotHold, self.fall(failed))
+        } else if !others.iter().all(|part| part.holds()) {
+            (Verdict::Undecided(self.undecided_reason(quantities, &values, &parts)), None)
+        } else if equal.is_empty() {
+            (Verdict::Holds, None)
+        } else {
+            let names: Vec<&str> = equal.iter().map(|it| it.quantity.name.as_str()).collect();
+            let within = 100.0 * (EQUAL_FACTOR - 1.0);
+            let others = if others.is_empty() { "" } else { "; the others are in that order" };
+            (
+                Verdict::NoDifference,
+                Some(format!("within {within:.0} %: {}{others}", names.join(", "))),
+            )
+        };
+        Judgement { verdict, because, values }
+    }
+
+    /// How far a rate falls beyond its saturation.
+    fn fall(&self, part: &Part<'_>) -> Option<String> {
+        let Measure::Retention(points) = &part.quantity.measure else { return None };
+        let Measure::Ratio(of, _) = &part.measure else { return None };
+        let share = self.value(part.quantity)?.value;
+        let at = points.iter().find(|point| point.key == *of)?;
+        let lowest = points.iter().filter_map(|it| Some((it, self.rounds.median(&it.key)?)));
+        let lowest = lowest
+            .filter(|(it, _)| it.number >= at.number)
+            .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        Some(format!("it falls to {:.0} % of its peak, at {}", 100.0 * share, lowest.0.number))
+    }
+
+    fn undecided_reason(
+        &self,
+        quantities: &[Quantity],
+        values: &[Option<IntervalEstimate>],
+        parts: &[Part<'_>],
+    ) -> String {
+        let missing = quantities.iter().zip(values).find(|(_, estimate)| estimate.is_none());
+        if let Some((quantity, _)) = missing {
+            let measured = quantity.measure.keys().iter().all(|key| self.rounds.has(key));
+            let why = match (quantity.measure.is_count(), measured) {
+                (true, _) => "not all of its rows were counted",
+                (false, false) => "not all of its rows were measured",
+                (false, true) => {
+                    "no round has all of its rows, or one of their figures is not positive"
+                }
+            };
+            return why.to_owned();
+        }
+        if values.iter().flatten().any(|it| it.interval.is_none()) {
+            return format!("too few rounds for an interval: {MIN_ROUNDS} are needed");
+        }
+        let open = parts.iter().filter(|it| !it.is_equal() && !it.holds() && !it.fails());
+        let open: Vec<&Part<'_>> = open.collect();
+        let is_order = open.iter().all(|it| it.quantity.is_order());
+        match &open[..] {
+            _ if is_order => {
+                let names: Vec<&str> = open.iter().map(|it| it.quantity.name.as_str()).collect();
+                format!(
+                    "an interval contains 1 and reaches beyond {:.0} % of it: {}",
+                    100.0 * (EQUAL_FACTOR - 1.0),
+                    names.join(", ")
+                )
+            }
+            _ if parts.len() > 1 => format!(
+                "after correction for {} comparisons no interval lies outside its bounds",
+                parts.len()
+            ),
+            _ => "its interval contains a bound".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
