@@ -61,6 +61,15 @@ pub enum Entry {
         /// The rows, appended to the others.
         rows: Vec<PlannedRow>,
     },
+    /// The measurements by study methods were planned.
+    StudyMethodsPlanned {
+        /// The rounds over which they are spread.
+        rounds: u32,
+        /// Their workers.
+        workers: u32,
+        /// How long they are expected to take, in seconds.
+        expected_s: f64,
+    },
     /// The comparisons of the run.
     Paired {
         /// The pairs of rows.

@@ -43,6 +43,10 @@ pub struct WorkerSpec {
     pub peer_cpu: Option<u32>,
     /// What it does with its subject.
     pub task: Task,
+    /// The windows to time in all, spread over the groups of its plan, each of which gives one
+    /// sample; `None` for one batch per sample. Only for plans without unrolling.
+    #[serde(default)]
+    pub windows: Option<u64>,
     /// The time limit in milliseconds, after which the supervisor kills it and reports `timed-out`.
     pub timeout_ms: u64,
 }
@@ -63,8 +67,17 @@ impl WorkerSpec {
             remote_end: None,
             peer_cpu: None,
             task,
+            windows: None,
             timeout_ms,
         }
+    }
+
+    /// The windows of a group of its plan, which has so many groups: as many as of any other, or
+    /// one more. `None` if a group is timed as its plan says.
+    pub fn windows_of_group(&self, group: u32, groups: u32) -> Option<u64> {
+        let windows = u128::from(self.windows?);
+        let until = |group: u32| windows * u128::from(group) / u128::from(groups.max(1));
+        Some((until(group.saturating_add(1)) - until(group)) as u64)
     }
 
     /// The treatments of an arm.
@@ -215,6 +228,22 @@ pub struct Sample {
     pub major_faults: u32,
     /// Whether it ended on another CPU than it started on.
     pub migrated: bool,
+    /// Its windows, if it holds several: then `n` and `ticks` are their sums. Only by the method of
+    /// a study; null for one window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
+}
+
+/// The windows of a sample that holds several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Windows {
+    /// Their number.
+    pub count: u64,
+    /// Ops of the one with the smallest time per op.
+    pub smallest_ops: u64,
+    /// Its ticks.
+    pub smallest_ticks: i64,
 }
 
 /// Indicators of disturbance over the whole timed part of a worker.
@@ -265,4 +294,34 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Involuntary context switches.
     pub involuntary_switches: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Calibration, ClockKind};
+    use crate::point::Point;
+
+    const CLOCK: Calibration = Calibration {
+        kind: ClockKind::Tsc,
+        ticks_per_ns: 1.0,
+        quantum_ticks: 1.0,
+        inside_ticks: 0.0,
+        pair_ticks: 0.0,
+    };
+
+    #[test]
+    fn windows_are_spread_evenly_over_groups_and_none_is_left_out() {
+        let case = Case::new("syscall/getpid", Point::none());
+        let spec = WorkerSpec::new(Subject::Case(case), Task::Exact, CLOCK, 1);
+        assert_eq!(spec.windows_of_group(0, 5), None);
+        for (windows, groups) in [(10, 3), (1_000_000, 7), (2, 5), (0, 1), (5, 5)] {
+            let spec = WorkerSpec { windows: Some(windows), ..spec.clone() };
+            let all: Vec<u64> =
+                (0..groups).map(|group| spec.windows_of_group(group, groups).unwrap()).collect();
+            assert_eq!(all.iter().sum::<u64>(), windows);
+            let spread = all.iter().max().unwrap() - all.iter().min().unwrap();
+            assert!(spread <= 1, "{windows} over {groups}: {all:?}");
+        }
+    }
 }

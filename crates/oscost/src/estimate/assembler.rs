@@ -131,7 +131,8 @@ impl Assembler {
                 let (row, design, at_s, samples) = (*row, *design, *at_s, samples.clone());
                 self.controls.push(Control { row, design, at_s, samples });
             }
-            Entry::Control { .. } => {}
+            // Only for those who watch the run.
+            Entry::Control { .. } | Entry::StudyMethodsPlanned { .. } => {}
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
             Entry::Piloted { row, .. }
             | Entry::Worker { row, .. }

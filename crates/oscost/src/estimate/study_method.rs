@@ -9,7 +9,7 @@ use oscost_model::study_method::{
     ClockCost, Statistic, StudyMethod, StudyMethodFigure, StudyMethodRound, TimingScope,
 };
 use oscost_model::unit::Unit;
-use oscost_model::worker::{Mode, Sample};
+use oscost_model::worker::{Mode, Sample, Windows};
 
 use super::row_state::{ExperimentEntry, GivenUp, RowState};
 use super::worker::in_unit;
@@ -115,6 +115,11 @@ fn op_count(samples: &[Sample]) -> u64 {
     samples.iter().map(|sample| sample.n).sum()
 }
 
+/// The windows in these samples.
+fn window_count(samples: &[Sample]) -> f64 {
+    samples.iter().map(|sample| sample.windows.map_or(1, |it| it.count) as f64).sum()
+}
+
 impl Experiment {
     /// Its samples in all rounds that are included.
     fn samples(&self, is_included: impl Fn(u32) -> bool) -> Vec<Sample> {
@@ -163,9 +168,8 @@ impl MethodReader<'_> {
         let means: Vec<f64> = experiments.iter().map(|samples| self.mean_ns(samples)).collect();
         let (value, deviation) = match (statistic, timed) {
             (Statistic::Mean, TimingScope::Each) => {
-                let all: Vec<f64> =
-                    experiments.iter().flatten().map(|sample| self.op_ns(sample)).collect();
-                (unit(mean(&all))?, None)
+                let all: Vec<Sample> = experiments.iter().flatten().copied().collect();
+                (unit(self.mean_of_windows_ns(&all))?, None)
             }
             (Statistic::Mean, TimingScope::Together) => {
                 let whole: f64 = experiments.iter().map(|it| op_count(it) as f64).sum();
@@ -178,7 +182,7 @@ impl MethodReader<'_> {
                 (mean(&means), moments::standard_deviation(&means))
             }
             (Statistic::Minimum, TimingScope::Each) => {
-                let all = experiments.iter().flatten().map(|sample| self.op_ns(sample));
+                let all = experiments.iter().flatten().map(|sample| self.smallest_ns(sample));
                 (unit(all.fold(f64::INFINITY, f64::min))?, None)
             }
             (Statistic::Minimum, TimingScope::Together) => {
@@ -188,22 +192,39 @@ impl MethodReader<'_> {
         Ok(StatisticValue { value, deviation })
     }
 
-    /// The time of one op in a window.
-    fn op_ns(&self, sample: &Sample) -> f64 {
+    /// The time of these ticks in so many windows.
+    fn ns(&self, ticks: f64, windows: f64) -> f64 {
         if self.is_returned {
-            return sample.ticks as f64 / 1_000.0;
+            return ticks / 1_000.0;
         }
         let subtracted_ticks = match self.study_method.clock {
             ClockCost::Included => 0.0,
-            ClockCost::Subtracted => self.clock.inside_ticks,
+            ClockCost::Subtracted => windows * self.clock.inside_ticks,
         };
-        self.clock.ns(sample.ticks as f64 - subtracted_ticks) / sample.n.max(1) as f64
+        self.clock.ns(ticks - subtracted_ticks)
+    }
+
+    /// The mean time of an op over all windows of these samples. A figure that is returned is one
+    /// of a window.
+    fn mean_of_windows_ns(&self, samples: &[Sample]) -> f64 {
+        let ticks = samples.iter().map(|sample| sample.ticks as f64).sum();
+        let windows = window_count(samples);
+        let ops = if self.is_returned { windows } else { op_count(samples) as f64 };
+        self.ns(ticks, windows) / ops
+    }
+
+    /// The smallest time of an op in a window of this sample.
+    fn smallest_ns(&self, sample: &Sample) -> f64 {
+        let one = Windows { count: 1, smallest_ops: sample.n, smallest_ticks: sample.ticks };
+        let Windows { smallest_ops, smallest_ticks, .. } = sample.windows.unwrap_or(one);
+        let ops = if self.is_returned { 1 } else { smallest_ops.max(1) };
+        self.ns(smallest_ticks as f64, 1.0) / ops as f64
     }
 
     /// The mean over the ops of an experiment.
     fn mean_ns(&self, samples: &[Sample]) -> f64 {
         if self.is_returned || self.study_method.timed == TimingScope::Each {
-            return mean(&samples.iter().map(|sample| self.op_ns(sample)).collect::<Vec<_>>());
+            return self.mean_of_windows_ns(samples);
         }
         // A study reads the clock once per loop, however many windows the loop is split into here.
         let included = match self.study_method.clock {
@@ -212,7 +233,7 @@ impl MethodReader<'_> {
         };
         let ticks: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
         let ops: f64 = samples.iter().map(|sample| sample.n as f64).sum();
-        let subtracted_ticks = (samples.len() as f64 - included) * self.clock.inside_ticks;
+        let subtracted_ticks = (window_count(samples) - included) * self.clock.inside_ticks;
         self.clock.ns(ticks - subtracted_ticks) / ops
     }
 }

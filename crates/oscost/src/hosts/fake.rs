@@ -22,7 +22,7 @@ use oscost_model::seed::Seed;
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{
-    BatchPlan, Disturbance, Mode, Sample, Subject, Task, Usage, WorkerSpec,
+    BatchPlan, Disturbance, Mode, Sample, Subject, Task, Usage, Windows, WorkerSpec,
 };
 use scenario::merged_with_defaults;
 
@@ -307,16 +307,24 @@ impl FakeSession {
         for BatchGroup { arm, round, added_ns } in self.groups(id, &spec, plan.groups) {
             let second = self.scenario.second_arm_factor.filter(|_| arm > 0).unwrap_or(1.0);
             let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
-            let ticks = ((cost + added_ns) * second * plan.iterations as f64 * noise) as i64;
+            let window_ticks = ((cost + added_ns) * second * plan.iterations as f64 * noise) as i64;
+            let windows = spec.windows_of_group(round, plan.groups).map(|count| Windows {
+                count,
+                smallest_ops: plan.iterations,
+                smallest_ticks: window_ticks,
+            });
+            let count = windows.map_or(1, |it| it.count);
+            let ticks = window_ticks * count as i64;
             self.now_ns += ticks as u64;
             samples.push(Sample {
                 arm,
                 round,
                 batch: samples.len() as u32,
-                n: plan.iterations,
+                n: plan.iterations * count,
                 ticks,
                 cpu_ns: Some(ticks as u64),
                 involuntary_switches: preempted,
+                windows,
                 ..Sample::default()
             });
         }

@@ -166,6 +166,7 @@ impl Run<'_> {
             // The other half of the budget is for the additional rows.
             self.deadline = request.budget.map(|budget| self.started_at + budget / 2);
         }
+        self.reserve_for_study_methods(request);
         self.prepare(0)?;
         self.reference_cases(Phase::Before)?;
         self.measure_until_settled(0, request)?;
@@ -173,7 +174,7 @@ impl Run<'_> {
         if request.refine {
             self.refine(request)?;
         }
-        self.measure_by_study_methods(request.profile)?;
+        self.measure_by_study_methods(request)?;
         self.trials(None, request.trials)?;
         self.reference_cases(Phase::After)?;
         self.detach_after_run(after_clocks.ok().flatten())?;

@@ -1,285 +1,324 @@
 //! Repeats the rows of a study with that study's method (docs/explanation/METHOD.md, section 14).
 //!
-//! Each experiment has its own worker: a study repeats more than its loop. These measurements are
-//! not repetitions of the row, and no figure of the row depends on them.
+//! Each experiment has its own worker: a study repeats more than its loop. The workers are spread
+//! over rounds like those of oscost's own method, so that rows can be compared round by round.
+//! These measurements are not repetitions of the row, and no figure of the row depends on them.
+
+mod plan;
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use oscost_model::journal::{Phase, WorkerOutcome};
+use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
-use oscost_model::study_method::{StudyMethod, TimingScope};
-use oscost_model::worker::{BatchPlan, Mode, Task};
+use oscost_model::worker::{Mode, Task};
 
 use super::error::RunError;
-use super::iteration_cost::{IterationCost, WINDOW_OVERHEAD_NS};
-use super::job::JobFailure;
+use super::iteration_cost::IterationCost;
+use super::job::{JobFailure, JobResult};
+use super::request::Request;
+use super::row::RowRun;
 use super::state::{MAX_LOST_WORKERS, Run};
-use super::stopping::Profile;
+use super::workers::Measurement;
+use plan::{ExperimentPlan, Limits, MethodCost, PartPlan, WORKER_NS, fair_share_ns};
 
-/// The time budget of a row with its study method: sixty rows take one more minute.
-const TIME_BUDGET: Duration = Duration::from_secs(1);
-/// The same in a quick run.
-const QUICK_TIME_BUDGET: Duration = Duration::from_millis(250);
-/// A row that takes at least this many times its budget is skipped, and says so.
-const MAX_SLOWDOWN_FOR_STUDY_METHOD: f64 = 10.0;
-/// The maximum number of windows of a row: each is stored.
-const MAX_WINDOWS: u64 = 10_000;
-/// Rather than fewer ops per experiment than these, fewer experiments are made ...
-const MIN_ITERATIONS: u64 = 100;
-/// ... but not fewer than these, since a deviation needs them.
-const MIN_EXPERIMENTS: u32 = 3;
-/// The time to start and end a worker.
-const WORKER_START_NS: f64 = 5e6;
-/// A worker warms up for at least this long ...
-const MIN_WARM_UP_NS: f64 = 3e6;
-/// ... and this many batches.
-const MIN_WARM_UP_BATCHES: f64 = 5.0;
+/// A worker's share of the ops is reduced if a row would take this much longer than it may.
+const TOLERANCE: f64 = 1.1;
 
-/// How a row is timed with its study method.
-#[derive(Clone, Debug, PartialEq)]
-struct ExperimentPlan {
-    plan: BatchPlan,
-    experiments: u32,
-    /// Iterations of an experiment, in all its windows.
+/// A worker is killed after so many times its expected time ...
+const TIMEOUT_FACTOR: f64 = 10.0;
+/// ... and this much more.
+const TIMEOUT_GRACE_MS: u64 = 20_000;
+
+/// A row while it is measured with its study method.
+struct MethodRow {
+    plan: ExperimentPlan,
+    cost: IterationCost,
+    /// An iteration with all that is around it, as found in the last rounds or as expected.
+    iteration_ns: f64,
+    /// The time that it has taken.
+    spent_ns: f64,
+    /// The iterations in that time.
     iterations: u64,
+    /// Its workers in that time.
+    workers: u64,
+    losses: u32,
 }
 
-/// The largest number in a range that fits, if all smaller ones fit too; `None` if the first does
-/// not.
-fn largest_fitting(min: u64, max: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
-    if !fits(min) {
-        return None;
-    }
-    let (mut fit, mut beyond) = (min, max.saturating_add(1));
-    while fit + 1 < beyond {
-        let middle = fit + (beyond - fit) / 2;
-        if fits(middle) { fit = middle } else { beyond = middle }
-    }
-    Some(fit)
-}
-
-/// Whether each window holds a single op whatever the study method: the op returns its own figure,
-/// is measured cold, or fills a batch by itself.
-fn times_single_ops(pilot: &BatchPlan) -> bool {
-    pilot.mode.is_single_shot() || pilot.iterations == 1
-}
-
-/// Fits a study method into `limit`: fewer ops first, then fewer experiments, then fewer ops again.
-/// `None` if even one op per experiment takes far too long.
-fn fit_to_budget(
-    study_method: &StudyMethod,
-    pilot: &BatchPlan,
-    cost: IterationCost,
-    limit: Duration,
-) -> Option<ExperimentPlan> {
-    let limit_ns = limit.as_nanos() as f64;
-    let single_ops = study_method.timed == TimingScope::Each || times_single_ops(pilot);
-    let requested_experiments = study_method.experiments.max(1);
-    let max_experiments = requested_experiments.min(MAX_WINDOWS as u32);
-    let max_iterations = (study_method.iterations / cost.ops).max(1);
-    let max_iterations = |experiments: u32| match single_ops {
-        true => max_iterations.min(MAX_WINDOWS / u64::from(experiments)).max(1),
-        false => max_iterations,
-    };
-    let cost_ns = |iterations: u64, experiments: u32| {
-        let iterations = iterations as f64;
-        let (warm_ns, timed_ns) = match (pilot.mode, single_ops) {
-            (Mode::C, _) => (0.0, iterations * cost.window_ns),
-            (Mode::F, _) => (cost.window_ns, iterations * cost.window_ns),
-            (_, true) => {
-                let window_ns = cost.ns + WINDOW_OVERHEAD_NS;
-                (MIN_WARM_UP_BATCHES * window_ns, iterations * window_ns)
-            }
-            (_, false) => (MIN_WARM_UP_BATCHES * iterations * cost.ns, iterations * cost.ns),
-        };
-        f64::from(experiments) * (WORKER_START_NS + warm_ns.max(MIN_WARM_UP_NS) + timed_ns)
-    };
-    let fits = |iterations: u64, experiments: u32| cost_ns(iterations, experiments) <= limit_ns;
-    let min_iterations =
-        |experiments: u32| (MIN_ITERATIONS / cost.ops).max(1).min(max_iterations(experiments));
-    let min_experiments = MIN_EXPERIMENTS.min(max_experiments);
-    let mut experiments = max_experiments;
-    if !fits(min_iterations(experiments), experiments) {
-        let fit = largest_fitting(
-            u64::from(min_experiments),
-            u64::from(max_experiments),
-            |experiments| fits(min_iterations(experiments as u32), experiments as u32),
-        );
-        experiments = fit.map_or(min_experiments, |fit| fit as u32);
-    }
-    let iterations =
-        largest_fitting(1, max_iterations(experiments), |iterations| fits(iterations, experiments));
-    if iterations.is_none() && cost_ns(1, experiments) > MAX_SLOWDOWN_FOR_STUDY_METHOD * limit_ns {
-        return None;
-    }
-    let iterations = iterations.unwrap_or(1);
-    let plan = if single_ops {
-        single_shot_plan(pilot, iterations, cost)
-    } else {
-        loop_plan(pilot, iterations, cost)
-    };
-    Some(ExperimentPlan { plan, experiments, iterations })
-}
-
-/// One op per window.
-fn single_shot_plan(pilot: &BatchPlan, windows: u64, cost: IterationCost) -> BatchPlan {
-    let mode = match pilot.mode {
-        own if own.is_single_shot() => own,
-        // Batches of one iteration: for ops below 50 ns the kernel is not entered between them, as
-        // in a study that reads a counter.
-        _ => Mode::B,
-    };
-    let batch_ns = match mode {
-        Mode::C | Mode::F => cost.window_ns,
-        _ => cost.ns,
-    };
-    BatchPlan {
-        mode,
-        iterations: 1,
-        unroll_factors: vec![1],
-        groups: windows as u32,
-        batch_ns,
-        ..pilot.clone()
-    }
-}
-
-/// All ops in one window, timed as a single shot: with exactly this many iterations, which vary
-/// from batch to batch in other modes.
-fn loop_plan(pilot: &BatchPlan, iterations: u64, cost: IterationCost) -> BatchPlan {
-    let batch_ns = iterations as f64 * cost.ns;
-    BatchPlan {
-        mode: Mode::S,
-        iterations,
-        unroll_factors: vec![1],
-        groups: 1,
-        batch_ns,
-        ..pilot.clone()
-    }
-}
-
-/// The loop split into several windows, if no more ops than the pilot's can be prepared at once.
-fn chunked_plan(
-    pilot: &BatchPlan,
-    experiment_plan: &ExperimentPlan,
-    cost: IterationCost,
-) -> BatchPlan {
-    let max_windows = MAX_WINDOWS / u64::from(experiment_plan.experiments.max(1));
-    let windows =
-        experiment_plan.iterations.div_ceil(pilot.iterations.max(1)).clamp(1, max_windows.max(1));
-    BatchPlan {
-        groups: windows as u32,
-        ..loop_plan(pilot, pilot.iterations.min(experiment_plan.iterations), cost)
-    }
-}
-
-/// An experiment to come.
+/// A worker to come.
+#[derive(Clone, Copy, Debug)]
 struct Job {
     row: usize,
-    experiment: u32,
+    worker: u64,
+}
+
+impl MethodRow {
+    /// The workers from a round on.
+    fn workers_from(&self, round: u32) -> impl Iterator<Item = u64> {
+        (0..self.plan.workers()).filter(move |&worker| self.plan.round_of(worker) >= round)
+    }
+
+    /// The time that the rest takes, apart from that of the workers themselves.
+    fn iterations_left_ns(&self, round: u32) -> f64 {
+        let iterations = self.workers_from(round).map(|worker| self.plan.iterations_of(worker));
+        iterations.sum::<u64>() as f64 * self.iteration_ns
+    }
+
+    fn workers_left_ns(&self, round: u32) -> f64 {
+        self.workers_from(round).count() as f64 * WORKER_NS
+    }
+
+    /// The time that the rest takes, at most that which the row has left.
+    fn needs_ns(&self, round: u32, limits: Limits) -> f64 {
+        let all_ns = self.iterations_left_ns(round) + self.workers_left_ns(round);
+        all_ns.min((limits.row_ns - self.spent_ns).max(0.0))
+    }
+
+    /// The share of the iterations that are left for which `share_ns` is enough.
+    fn affordable(&self, round: u32, limits: Limits, share_ns: f64) -> f64 {
+        let allowed_ns = self.needs_ns(round, limits).min(share_ns) - self.workers_left_ns(round);
+        let iterations_ns = self.iterations_left_ns(round);
+        match iterations_ns <= TOLERANCE * allowed_ns {
+            true => 1.0,
+            false => (allowed_ns / iterations_ns).max(0.0),
+        }
+    }
+
+    /// Takes the time of a worker into account.
+    fn add(&mut self, iterations: u64, took: Duration) {
+        self.spent_ns += took.as_nanos() as f64;
+        self.iterations += iterations;
+        self.workers += 1;
+        let timed_ns = (self.spent_ns - self.workers as f64 * WORKER_NS).max(0.0);
+        self.iteration_ns = timed_ns / self.iterations.max(1) as f64;
+    }
 }
 
 impl Run<'_> {
-    /// Measures all rows of studies with their study methods, one worker per experiment, in random
-    /// order.
-    pub(super) fn measure_by_study_methods(&mut self, profile: Profile) -> Result<(), RunError> {
-        let limit = if profile == Profile::Quick { QUICK_TIME_BUDGET } else { TIME_BUDGET };
-        let mut plans: Vec<Option<ExperimentPlan>> = vec![None; self.rows.len()];
+    /// The share of a requested time limit that is kept for the study methods: half of it, if a row
+    /// has one.
+    pub(super) fn reserve_for_study_methods(&mut self, request: &Request) {
+        let has_method = |row: &RowRun| row.planned.study_method.is_some();
+        if let Some(limit) = request.trials.run_limit
+            && self.rows.iter().any(has_method)
+        {
+            let half = self.started_at + limit / 2;
+            self.deadline = Some(self.deadline.map_or(half, |deadline| deadline.min(half)));
+        }
+    }
+
+    /// Measures all rows of studies with their study methods, in rounds in which the workers of all
+    /// rows are in random order.
+    pub(super) fn measure_by_study_methods(&mut self, request: &Request) -> Result<(), RunError> {
+        let left =
+            request.trials.run_limit.map(|limit| limit.saturating_sub(self.started_at.elapsed()));
+        let limits = Limits::of(request.profile, left);
+        let mut rows = self.plan_study_methods(limits)?;
+        let workers: u64 = rows.iter().flatten().map(|row| row.plan.workers()).sum();
+        if workers == 0 {
+            return Ok(());
+        }
+        let expected_ns: f64 = rows.iter().flatten().map(|row| row.needs_ns(0, limits)).sum();
+        self.emit(Entry::StudyMethodsPlanned {
+            rounds: limits.rounds,
+            workers: workers as u32,
+            expected_s: expected_ns / 1e9,
+        });
+        let begun_at = Instant::now();
+        for round in 0..limits.rounds {
+            let left_ns = limits.all_ns - begun_at.elapsed().as_nanos() as f64;
+            self.study_method_round(&mut rows, round, limits, left_ns)?;
+        }
+        Ok(())
+    }
+
+    /// One round: the workers that belong to it, in random order.
+    fn study_method_round(
+        &mut self,
+        rows: &mut [Option<MethodRow>],
+        round: u32,
+        limits: Limits,
+        left_ns: f64,
+    ) -> Result<(), RunError> {
+        let needs = rows.iter().flatten().map(|row| row.needs_ns(round, limits));
+        let share_ns = fair_share_ns(needs, left_ns);
+        let affordable: Vec<f64> = rows
+            .iter()
+            .map(|row| row.as_ref().map_or(0.0, |row| row.affordable(round, limits, share_ns)))
+            .collect();
         let mut jobs = Vec::new();
-        for (row, plan) in plans.iter_mut().enumerate() {
-            *plan = self.plan_experiments(row, limit);
-            let experiments = plan.as_ref().map_or(0, |it| it.experiments);
-            jobs.extend((0..experiments).map(|experiment| Job { row, experiment }));
+        for (row, method_row) in rows.iter().enumerate() {
+            let Some(method_row) = method_row else { continue };
+            let all = 0..method_row.plan.workers();
+            let of_round = all.filter(|&worker| method_row.plan.round_of(worker) == round);
+            jobs.extend(of_round.map(|worker| Job { row, worker }));
         }
         self.order.shuffle(&mut jobs);
         let mut jobs = VecDeque::from(jobs);
-        let mut losses = vec![0; self.rows.len()];
-        while let Some(Job { row, experiment }) = jobs.pop_front() {
-            let Some(experiment_plan) = plans[row].as_mut().filter(|_| !self.rows[row].given_up)
+        while let Some(job) = jobs.pop_front() {
+            let Some(method_row) = rows[job.row].as_mut().filter(|_| !self.rows[job.row].given_up)
             else {
                 continue;
             };
-            let plan = experiment_plan.plan.clone();
-            let Err(failure) = self.measure_experiment(row, experiment, plan.clone())? else {
-                continue;
-            };
-            if let Some(pilot) = self.rows[row].progress.plan()
-                && failure.batch_too_large
-                && plan.iterations > pilot.iterations
-            {
-                let cost = self.rows[row]
-                    .iteration_cost
-                    .unwrap_or_else(|| IterationCost::from_pilot(pilot));
-                experiment_plan.plan = chunked_plan(pilot, experiment_plan, cost);
-                jobs.push_back(Job { row, experiment });
+            let wanted = method_row.plan.iterations_of(job.worker);
+            let iterations = ((wanted as f64 * affordable[job.row]) as u64).clamp(1, wanted.max(1));
+            let failure = self.measure_part(job, method_row, round, iterations)?;
+            let Some(failure) = failure else { continue };
+            if self.divide_loop(job.row, method_row, &failure, iterations) {
+                jobs.push_back(job);
                 continue;
             }
             let JobFailure { outcome, reason, is_final, .. } = failure;
-            self.emit_lost_experiment(row, experiment, outcome, reason);
-            losses[row] += 1;
-            if is_final || losses[row] > MAX_LOST_WORKERS {
-                plans[row] = None;
+            let experiment = method_row.plan.experiment_of(job.worker);
+            self.emit_lost_experiment(job.row, round, experiment, outcome, reason);
+            method_row.losses += 1;
+            if is_final || method_row.losses > MAX_LOST_WORKERS {
+                rows[job.row] = None;
             } else {
-                jobs.push_back(Job { row, experiment });
+                jobs.push_back(job);
             }
         }
         Ok(())
     }
 
-    /// How a row is timed with its study method; `None` if it is not, and the journal says why.
-    fn plan_experiments(&mut self, row: usize, limit: Duration) -> Option<ExperimentPlan> {
-        let it = &self.rows[row];
-        let study_method =
-            it.planned.study_method.filter(|_| it.planned.requested && !it.given_up)?;
-        // A rate is a slope over sizes.
-        let pilot = it.progress.plan().filter(|plan| plan.mode != Mode::T)?;
-        let cost = it.iteration_cost.unwrap_or_else(|| IterationCost::from_pilot(pilot));
-        let plan = fit_to_budget(&study_method, pilot, cost, limit);
-        if plan.is_none() {
-            let op_ns = match pilot.mode {
+    /// How each row is timed with its study method; `None` if it is not, and the journal says why.
+    fn plan_study_methods(&mut self, limits: Limits) -> Result<Vec<Option<MethodRow>>, RunError> {
+        let mut rehearsed_ns = Vec::new();
+        for row in 0..self.rows.len() {
+            rehearsed_ns.push(self.rehearse_study_method(row, limits)?);
+        }
+        let whole_ns = self.rows.iter().zip(&rehearsed_ns).filter_map(|(row, &rehearsed_ns)| {
+            let cost = MethodCost { rehearsed_ns, ..method_cost(row, limits)? };
+            Some(cost.whole_ns().min(limits.row_ns))
+        });
+        let limit_ns = fair_share_ns(whole_ns, limits.all_ns).min(limits.row_ns);
+        let plans = rehearsed_ns.iter().enumerate().map(|(row, &rehearsed_ns)| {
+            self.plan_study_method(row, limits, rehearsed_ns, limit_ns)
+        });
+        Ok(plans.collect())
+    }
+
+    /// The time of an iteration with all that is around it, as an untimed worker shows it; `None`
+    /// without need, or if the worker failed, which the rounds then report.
+    fn rehearse_study_method(
+        &mut self,
+        row: usize,
+        limits: Limits,
+    ) -> Result<Option<f64>, RunError> {
+        let Some(of_row) = method_cost(&self.rows[row], limits) else { return Ok(None) };
+        let Some((iterations, plan)) = of_row.rehearsal().zip(of_row.fitted(limits.row_ns)) else {
+            return Ok(None);
+        };
+        let part = plan.part(of_row.pilot, of_row.cost, iterations);
+        let begun_at = Instant::now();
+        let outcome = self.run_part(row, &part)?;
+        let took_ns = begun_at.elapsed().as_nanos() as f64;
+        Ok(outcome.ok().map(|_| (took_ns - WORKER_NS).max(0.0) / part.iterations as f64))
+    }
+
+    fn plan_study_method(
+        &mut self,
+        row: usize,
+        limits: Limits,
+        rehearsed_ns: Option<f64>,
+        limit_ns: f64,
+    ) -> Option<MethodRow> {
+        let it = MethodCost { rehearsed_ns, ..method_cost(&self.rows[row], limits)? };
+        let cost = it.cost;
+        let Some(plan) = it.fitted(limit_ns) else {
+            let op_ns = match it.pilot.mode {
                 Mode::C | Mode::F => cost.window_ns,
                 _ => cost.ns,
             };
             let seconds = op_ns / 1e9;
             let reason = format!("it would take too long: an op takes {seconds:.1} s");
-            self.emit_lost_experiment(row, 0, RowOutcome::Skipped, reason);
-        }
-        plan
+            self.emit_lost_experiment(row, 0, 0, RowOutcome::Skipped, reason);
+            return None;
+        };
+        let iteration_ns = it.iteration_ns();
+        let (spent_ns, iterations, workers, losses) = (0.0, 0, 0, 0);
+        Some(MethodRow { plan, cost, iteration_ns, spent_ns, iterations, workers, losses })
     }
 
-    /// Measures one experiment in a new worker.
-    fn measure_experiment(
+    /// Measures one experiment, or its part of a round, in a new worker. Returns its failure.
+    fn measure_part(
         &mut self,
-        row: usize,
-        experiment: u32,
-        plan: BatchPlan,
-    ) -> Result<Result<(), JobFailure>, RunError> {
-        let spec = self.worker_spec(row, Task::Measure(plan));
+        job: Job,
+        method_row: &mut MethodRow,
+        round: u32,
+        iterations: u64,
+    ) -> Result<Option<JobFailure>, RunError> {
+        let Some(pilot) = self.rows[job.row].progress.plan() else { return Ok(None) };
+        let part = method_row.plan.part(pilot, method_row.cost, iterations);
+        let begun_at = Instant::now();
+        let outcome = self.run_part(job.row, &part)?;
+        method_row.add(if outcome.is_ok() { part.iterations } else { 0 }, begun_at.elapsed());
+        if self.rows[job.row].given_up {
+            return Ok(None);
+        }
+        Ok(match outcome {
+            Ok(measurement) => {
+                self.rows[job.row].timed_ops += measurement.ops();
+                let experiment = method_row.plan.experiment_of(job.worker);
+                self.emit_part(job.row, round, experiment, measurement.outcome());
+                None
+            }
+            Err(failure) => Some(failure),
+        })
+    }
+
+    /// Runs a worker.
+    fn run_part(&mut self, row: usize, part: &PartPlan) -> JobResult<Measurement> {
+        let mut spec = self.worker_spec(row, Task::Measure(part.plan.clone()));
+        spec.windows = part.windows;
+        // Several times the expected time, like that of any worker; what is around an op may take
+        // longer than the op.
+        spec.timeout_ms += (TIMEOUT_FACTOR * part.timed_ns / 1e6) as u64 + TIMEOUT_GRACE_MS;
         let outcome = self.workers.measure(spec, self.rows[row].peer_location())?;
         self.check_early_detachment();
-        if self.rows[row].given_up {
-            return Ok(Ok(()));
+        Ok(outcome)
+    }
+
+    /// Whether a worker failed only because its loop could not be prepared at once, and will be
+    /// repeated with several shorter ones.
+    fn divide_loop(
+        &self,
+        row: usize,
+        method_row: &mut MethodRow,
+        failure: &JobFailure,
+        iterations: u64,
+    ) -> bool {
+        let prepared = self.rows[row].progress.plan().map_or(1, |pilot| pilot.iterations.max(1));
+        let divides =
+            failure.batch_too_large && method_row.plan.max_loop.is_none() && iterations > prepared;
+        if divides {
+            method_row.plan.max_loop = Some(prepared);
         }
-        Ok(outcome.map(|measurement| {
-            self.rows[row].timed_ops += measurement.ops();
-            self.emit_experiment(row, experiment, measurement.outcome());
-        }))
+        divides
     }
 
     fn emit_lost_experiment(
         &mut self,
         row: usize,
+        round: u32,
         experiment: u32,
         outcome: RowOutcome,
         reason: String,
     ) {
-        self.emit_experiment(row, experiment, WorkerOutcome::Lost { outcome, reason });
+        self.emit_part(row, round, experiment, WorkerOutcome::Lost { outcome, reason });
     }
 
-    fn emit_experiment(&mut self, row: usize, experiment: u32, outcome: WorkerOutcome) {
-        self.emit_worker(row, Phase::StudyMethod { round: 0, experiment }, 0, outcome);
+    fn emit_part(&mut self, row: usize, round: u32, experiment: u32, outcome: WorkerOutcome) {
+        self.emit_worker(row, Phase::StudyMethod { round, experiment }, 0, outcome);
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// What a row's study method costs; `None` if the row has none, or no plan.
+fn method_cost(row: &RowRun, limits: Limits) -> Option<MethodCost<'_>> {
+    let study_method =
+        row.planned.study_method.filter(|_| row.planned.requested && !row.given_up)?;
+    // A rate is a slope over sizes.
+    let pilot = row.progress.plan().filter(|plan| plan.mode != Mode::T)?;
+    let cost = row.iteration_cost.unwrap_or_else(|| IterationCost::from_pilot(pilot));
+    Some(MethodCost { study_method, pilot, cost, rehearsed_ns: None, limits })
+}

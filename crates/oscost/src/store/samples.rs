@@ -9,11 +9,14 @@
 //! by the number of bytes. Numbers are little-endian in groups of seven bits, with the eighth bit
 //! set in all but the last byte (LEB128); the sign of a difference is its lowest bit.
 
-use oscost_model::worker::Sample;
+use oscost_model::worker::{Sample, Windows};
 use thiserror::Error;
 
-/// The version of the format.
-const VERSION: u8 = 1;
+/// The version of the format, in which each sample is one window.
+const ONE_WINDOW: u8 = 1;
+/// The version in which the parts of each sample are followed by the number of its windows, 0 for
+/// one, and else the ops and the ticks of the smallest. Only the methods of studies need it.
+const SEVERAL_WINDOWS: u8 = 2;
 
 /// The bits of the first byte of a sample. It is followed by the ticks, then by the parts whose
 /// bits are set, in this order.
@@ -40,7 +43,7 @@ mod part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadSamples {
     /// They were written by a newer oscost, or are not samples.
-    #[error("the packed samples have version {0}, and this oscost reads version {VERSION}")]
+    #[error("the packed samples have version {0}, and this oscost reads versions 1 and 2")]
     Version(u8),
     /// They end in the middle of a sample.
     #[error("packed samples end in the middle of one")]
@@ -54,7 +57,8 @@ pub enum BadSamples {
 pub fn pack(samples: &[Sample]) -> Vec<u8> {
     // Enough for most workers, so that the buffer rarely has to grow.
     let mut out = Vec::with_capacity(1 + 12 * samples.len());
-    out.push(VERSION);
+    let several = samples.iter().any(|sample| sample.windows.is_some());
+    out.push(if several { SEVERAL_WINDOWS } else { ONE_WINDOW });
     let mut last = Sample::default();
     for sample in samples {
         let head = out.len();
@@ -78,6 +82,14 @@ pub fn pack(samples: &[Sample]) -> Vec<u8> {
                 push(&mut out, number);
             }
         }
+        if several {
+            let windows = sample.windows.unwrap_or_default();
+            push(&mut out, windows.count);
+            if windows.count > 0 {
+                push(&mut out, windows.smallest_ops);
+                push(&mut out, difference(0, windows.smallest_ticks as u64));
+            }
+        }
         last = *sample;
     }
     out
@@ -86,10 +98,11 @@ pub fn pack(samples: &[Sample]) -> Vec<u8> {
 /// Unpacks what [`pack`] packed. Any bytes may be given.
 pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
     let mut rest = Rest(bytes);
-    match rest.byte()? {
-        VERSION => {}
+    let several = match rest.byte()? {
+        ONE_WINDOW => false,
+        SEVERAL_WINDOWS => true,
         other => return Err(BadSamples::Version(other)),
-    }
+    };
     let mut samples = Vec::new();
     let mut last = Sample::default();
     while !rest.0.is_empty() {
@@ -111,7 +124,14 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
             involuntary_switches: narrow(number(part::SWITCHES)?)?,
             major_faults: narrow(number(part::FAULTS)?)?,
             migrated: head & part::MIGRATED != 0,
+            windows: None,
         };
+        let count = if several { rest.number()? } else { 0 };
+        if count > 0 {
+            let smallest_ops = rest.number()?;
+            let smallest_ticks = add_difference(0, rest.number()?) as i64;
+            last.windows = Some(Windows { count, smallest_ops, smallest_ticks });
+        }
         samples.push(last);
     }
     Ok(samples)
@@ -182,17 +202,24 @@ mod tests {
         let long = || prop_oneof![0..100_000u64, any::<u64>()];
         let target = (any::<u8>(), 0..5u32, rare());
         let times = (long(), any::<i64>(), prop::option::of(long()));
-        (target, times, rare(), rare(), any::<bool>()).prop_map(
-            |((arm, round, batch), (n, ticks, cpu_ns), switches, faults, migrated)| Sample {
-                arm,
-                round,
-                batch,
-                n,
-                ticks,
-                cpu_ns,
-                involuntary_switches: switches,
-                major_faults: faults,
-                migrated,
+        let windows = (1..=u64::MAX, long(), any::<i64>()).prop_map(
+            |(count, smallest_ops, smallest_ticks)| Windows { count, smallest_ops, smallest_ticks },
+        );
+        let windows = prop::option::of(windows);
+        (target, times, (rare(), rare()), any::<bool>(), windows).prop_map(
+            |((arm, round, batch), (n, ticks, cpu_ns), (switches, faults), migrated, windows)| {
+                Sample {
+                    arm,
+                    round,
+                    batch,
+                    n,
+                    ticks,
+                    cpu_ns,
+                    involuntary_switches: switches,
+                    major_faults: faults,
+                    migrated,
+                    windows,
+                }
             },
         )
     }
@@ -207,7 +234,7 @@ mod tests {
         fn unpacking_accepts_any_bytes_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut bytes = bytes;
             let _ = unpack(&bytes);
-            bytes.insert(0, VERSION);
+            bytes.insert(0, ONE_WINDOW + bytes.len() as u8 % 2);
             if let Ok(samples) = unpack(&bytes) {
                 prop_assert_eq!(unpack(&pack(&samples)), Ok(samples));
             }
@@ -239,6 +266,11 @@ mod tests {
             involuntary_switches: u32::MAX,
             major_faults: u32::MAX,
             migrated: true,
+            windows: Some(Windows {
+                count: u64::MAX,
+                smallest_ops: u64::MAX,
+                smallest_ticks: i64::MIN,
+            }),
         };
         let low = Sample { ticks: i64::MIN, ..Sample::default() };
         let samples = [high, low, high, high, low, Sample { cpu_ns: Some(0), ..low }];
@@ -262,10 +294,26 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_of_version_2_never_change() {
+        let windows = Windows { count: 3, smallest_ops: 1, smallest_ticks: -2 };
+        let several = Sample { n: 3, ticks: 300, windows: Some(windows), ..Sample::default() };
+        let one = Sample { batch: 1, windows: None, ..several };
+        let bytes = [
+            2, // The version.
+            0x0c, 0xd8, 0x04, 0x01, 0x06, 3, 1,
+            3, // +300, batch -1, n +3; 3 windows, 1 op, -2.
+            0x00, 0x00, 0, // +0; one window.
+        ];
+        assert_eq!(pack(&[several, one]), bytes);
+        assert_eq!(unpack(&bytes), Ok(vec![several, one]));
+        assert_eq!(unpack(&bytes[..bytes.len() - 1]), Err(BadSamples::Short));
+    }
+
+    #[test]
     fn invalid_bytes_are_refused_with_their_reason() {
         assert_eq!(unpack(&[]), Err(BadSamples::Short));
         assert_eq!(unpack(&[1]), Ok(vec![]));
-        assert_eq!(unpack(&[2, 0, 0, 0]), Err(BadSamples::Version(2)));
+        assert_eq!(unpack(&[3, 0, 0, 0]), Err(BadSamples::Version(3)));
         assert_eq!(unpack(&[1, part::CPU_TIME, 0]), Err(BadSamples::Short));
         let arm_300 = [1, part::ARM, 0, 0xd8, 0x04];
         assert_eq!(unpack(&arm_300), Err(BadSamples::OutOfRange));

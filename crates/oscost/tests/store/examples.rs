@@ -161,6 +161,7 @@ pub(crate) fn sample(batch: u32) -> Sample {
         involuntary_switches: batch % 5,
         major_faults: batch % 2,
         migrated: batch.is_multiple_of(3),
+        windows: None,
     }
 }
 

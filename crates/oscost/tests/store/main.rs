@@ -258,6 +258,7 @@ fn ordinary_workers() -> [(&'static str, Vec<Sample>); 4] {
             involuntary_switches: disturbed,
             major_faults: 0,
             migrated: seed.below(500) == 0,
+            windows: None,
         }
     };
     let mut jitter = Seed::new(2);

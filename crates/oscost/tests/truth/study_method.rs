@@ -11,9 +11,10 @@ use oscost_model::study_method::{
     ClockCost, Statistic, StudyMethod, StudyMethodFigure, TimingScope,
 };
 use oscost_model::unit::Unit;
-use oscost_model::worker::{BatchPlan, Task};
+use oscost_model::worker::{BatchPlan, Mode, Sample, Task, WorkerSpec};
 use oscost_worker::bench::Shape;
-use oscost_worker::engine::simulator::Truth;
+use oscost_worker::engine::collect::{BatchJitter, SampleTag};
+use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
 
 use super::sim::{
     SimSession, SimulatedSubject, measure_with_study_method, measure_with_study_method_in,
@@ -127,8 +128,9 @@ fn a_rate_has_no_study_method_and_says_why() {
     assert!(figure.reason.as_ref().unwrap().contains("slope"), "{figure:?}");
 }
 
-/// Decides for a plan whether its worker fails: at which op, with which error, and why.
-type Failure = Box<dyn FnMut(&BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
+/// Decides for a worker and its plan whether it fails: at which op, with which error, and why.
+type Failure =
+    Box<dyn FnMut(&WorkerSpec, &BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
 
 /// A simulated machine on which some workers fail.
 struct Failing {
@@ -145,7 +147,7 @@ impl Session for Failing {
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
         if let Order::Measure { id, spec } = order
             && let Task::Measure(plan) = &spec.task
-            && let Some((at_op, errno, why)) = (self.failure)(plan)
+            && let Some((at_op, errno, why)) = (self.failure)(spec, plan)
         {
             let (id, why, errno) = (*id, why.to_owned(), errno.map(|errno| errno as i32));
             self.failed.push_back(Event::Failed { id, at_op, reason: why, errno, arm: None });
@@ -171,7 +173,9 @@ fn a_loop_that_cannot_be_prepared_at_once_is_split_and_has_the_same_total() {
     let of =
         StudyMethod { iterations: 5_000, ..study_method(TimingScope::Together, Statistic::Mean) };
     let too_many = (Some(0), Some(Errno::E2BIG), "so many at once");
-    let failure = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(too_many));
+    let failure = Box::new(move |_: &WorkerSpec, plan: &BatchPlan| {
+        (plan.iterations > 1_000).then_some(too_many)
+    });
     let record = failing(of, failure);
     let found = figure(&record);
     assert!((5_000..5_500).contains(&found.iterations), "in whole windows: {found:?}");
@@ -180,7 +184,9 @@ fn a_loop_that_cannot_be_prepared_at_once_is_split_and_has_the_same_total() {
     assert!((123.0..126.0).contains(&value), "{value}");
     // The same error at another op is the op's own, and so is another error at the first.
     for own in [(Some(1), Some(Errno::E2BIG), "so many"), (Some(0), Some(Errno::EPERM), "not I")] {
-        let failure = Box::new(move |plan: &BatchPlan| (plan.iterations > 1_000).then_some(own));
+        let failure = Box::new(move |_: &WorkerSpec, plan: &BatchPlan| {
+            (plan.iterations > 1_000).then_some(own)
+        });
         let record = failing(of, failure);
         let reason = figure(&record).reason.clone().unwrap();
         assert_eq!(reason, format!("op {} of a batch: {}", own.0.unwrap(), own.2));
@@ -192,9 +198,8 @@ fn a_lost_experiment_is_repeated_once_and_does_not_affect_the_row() {
     let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation);
     let lost_times = |times: u32| {
         let mut left = times;
-        let failure = move |plan: &BatchPlan| {
-            // Workers of the row itself have fewer batches.
-            let is_lost = plan.groups == 500 && left > 0;
+        let failure = move |spec: &WorkerSpec, _: &BatchPlan| {
+            let is_lost = spec.windows.is_some() && left > 0;
             left -= u32::from(is_lost);
             is_lost.then_some((None, None, "killed"))
         };
@@ -210,4 +215,77 @@ fn a_lost_experiment_is_repeated_once_and_does_not_affect_the_row() {
         assert_eq!(row.outcome, RowOutcome::Measured);
         assert!(row.flags.iter().all(|flag| flag != "WORKER_LOST"), "{:?}", row.flags);
     }
+}
+
+/// The samples of a worker on a machine that depends on the seed alone: each a single window, or
+/// all windows in one.
+fn windows_of(shape: Shape, prepared: bool, in_one: bool) -> Vec<Sample> {
+    let truth = Truth { op_ns: 20_000.0, contaminated: 0.05, within_sd: 0.2, ..Truth::QUIET };
+    let machine = SimulatedMachine::new(&truth, 5, 1e9);
+    let mut work = machine.work(shape).with_op_count(4);
+    if prepared {
+        work = work.with_preparation(|_| Ok(()));
+    }
+    let mut collector = machine.collector();
+    let plan = BatchPlan {
+        mode: Mode::S,
+        iterations: 1,
+        unroll_factors: vec![1],
+        groups: 1,
+        batch_ns: 20_000.0,
+        coarse_clock: false,
+    };
+    let mut jitter = BatchJitter::new(7);
+    let mut samples = Vec::new();
+    let mut keep = |sample| samples.push(sample);
+    let tag = SampleTag { arm: 0, round: 0, batch: 0 };
+    if in_one {
+        collector.time_windows(&mut work, &plan, 400, &mut jitter, tag, &mut keep).unwrap();
+    } else {
+        for _ in 0..400 {
+            collector.time_group(&mut work, &plan, &mut jitter, tag, &mut keep).unwrap();
+        }
+    }
+    samples
+}
+
+#[test]
+fn a_sample_of_many_windows_has_the_mean_and_the_minimum_of_single_ones() {
+    for prepared in [false, true] {
+        let single = windows_of(Shape::SingleShot, prepared, false);
+        let [whole] = windows_of(Shape::SingleShot, prepared, true)[..] else { panic!("one") };
+        assert_eq!(single.len(), 400);
+        let windows = whole.windows.unwrap();
+        assert_eq!((whole.n, windows.count), (4 * 400, 400));
+        // Exactly: both saw the same machine.
+        assert_eq!(whole.ticks, single.iter().map(|sample| sample.ticks).sum::<i64>());
+        let smallest = single.iter().map(|sample| sample.ticks).min().unwrap();
+        assert_eq!((windows.smallest_ops, windows.smallest_ticks), (4, smallest));
+        let largest = single.iter().map(|sample| sample.ticks).max().unwrap();
+        assert!(largest > 20 * smallest, "no window was interrupted: {smallest} to {largest}");
+        let switches = single.iter().map(|sample| sample.involuntary_switches).sum::<u32>();
+        assert!(switches > 5 && whole.involuntary_switches == switches, "{switches}: {whole:?}");
+    }
+}
+
+#[test]
+fn ops_are_spread_over_the_rounds_and_stored_in_few_samples() {
+    let truth = Truth { between_sd: 0.05, within_sd: 0.001, ..Truth::QUIET };
+    let of = StudyMethod {
+        iterations: 100_000,
+        experiments: 1,
+        ..study_method(TimingScope::Each, Statistic::Mean)
+    };
+    let record = measure_with_study_method(&SimulatedSubject::op(truth.clone()), Some(of), 3);
+    let found = figure(&record);
+    assert_eq!((found.ops, found.iterations, found.experiments), (100_000, 100_000, 1));
+    let rounds: Vec<(u32, u64)> = found.rounds.iter().map(|it| (it.round, it.ops)).collect();
+    assert_eq!(rounds, [(0, 33_333), (1, 33_333), (2, 33_334)], "a quick run");
+    let mean = found.rounds.iter().map(|it| it.value * it.ops as f64).sum::<f64>() / 100_000.0;
+    assert!((found.value.unwrap() / mean - 1.0).abs() < 1e-9, "{found:?}");
+    // Each round is a process of its own.
+    let apart = found.rounds[0].value / found.rounds[1].value - 1.0;
+    assert!(apart.abs() > 1e-3, "{found:?}");
+    let expected = truth.op_ns + truth.loop_ns + truth.call_ns + truth.inside_ns;
+    assert!((found.value.unwrap() / expected - 1.0).abs() < 0.15, "{found:?}");
 }

@@ -5,6 +5,8 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
 
+mod windows;
+
 use super::clock::Clock;
 use super::covariates::{Covariates, Reading, SwitchWatch};
 use super::tick::TickClock;
@@ -83,8 +85,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             return Ok(()); // Cold work is not warmed up.
         }
         let start = self.open_account();
-        // An op that returns its own value may take 10 ms, and depends on no cache.
-        let min_groups = if plan.mode == Mode::F { 1 } else { WARM_UP_GROUPS };
+        // An op that returns its own value may take 10 ms, and depends on no cache. The loop of a
+        // study, which is the only single shot of several iterations, warms up with its first ones.
+        let is_loop = plan.mode == Mode::S && plan.iterations > 1;
+        let min_groups = if plan.mode == Mode::F || is_loop { 1 } else { WARM_UP_GROUPS };
         let mut groups = 0;
         while groups < min_groups || self.ran_ns(&start) < WARM_UP_NS {
             for &unroll in &plan.unroll_factors {

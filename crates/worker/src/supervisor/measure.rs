@@ -197,9 +197,13 @@ impl Session<'_> {
                     stored = stored.and(table.set(next_slot, sample));
                     next_slot += 1;
                 };
-                collector
-                    .time_group(self.work, plan, jitter, tag, &mut store)
-                    .map_err(|error| op_failure(id, error))?;
+                let timed = match self.spec.windows_of_group(rounds[at], plan.groups) {
+                    None => collector.time_group(self.work, plan, jitter, tag, &mut store),
+                    Some(windows) => {
+                        collector.time_windows(self.work, plan, windows, jitter, tag, &mut store)
+                    }
+                };
+                timed.map_err(|error| op_failure(id, error))?;
                 stored.map_err(|error| failure(id, format!("store a sample: {error}")))?;
                 rounds[at] += 1;
             }

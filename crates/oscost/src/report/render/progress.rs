@@ -12,6 +12,45 @@ pub struct Progress {
     rows: Vec<PlannedRow>,
     done: usize,
     round: u32,
+    study_methods: Option<StudyMethodProgress>,
+}
+
+/// The progress of the measurements by study methods.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct StudyMethodProgress {
+    rounds: u32,
+    workers: u32,
+    expected_s: f64,
+    done: u32,
+    /// When the first worker ended, in seconds since the start of the run.
+    begun_at_s: Option<f64>,
+}
+
+impl StudyMethodProgress {
+    /// Takes a worker into account that ended `at_s` seconds after the start of the run.
+    fn add(&mut self, at_s: f64) {
+        self.done += 1;
+        self.begun_at_s = self.begun_at_s.or(Some(at_s));
+    }
+
+    /// The time left in seconds at `at_s`: as planned until a round is done, and as the pace has
+    /// been from then on.
+    fn left_s(&self, at_s: f64) -> f64 {
+        let took_s = at_s - self.begun_at_s.unwrap_or(at_s);
+        let (done, workers) = (f64::from(self.done), f64::from(self.workers.max(1)));
+        if done * f64::from(self.rounds) < workers {
+            return (self.expected_s - took_s).max(0.0);
+        }
+        (took_s / done * (workers - done)).max(0.0)
+    }
+}
+
+/// A duration as a person says it, for what is only estimated.
+fn about(seconds: f64) -> String {
+    if seconds < 100.0 {
+        return format!("{seconds:.0} s");
+    }
+    format!("{:.0} min", seconds / 60.0)
 }
 
 impl Progress {
@@ -30,7 +69,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {wide_msg}") {
             line.set_style(style);
         }
-        Self { line, rows: Vec::new(), done: 0, round: 0 }
+        Self { line, rows: Vec::new(), done: 0, round: 0, study_methods: None }
     }
 
     /// Updates the line after an entry of the journal.
@@ -43,6 +82,23 @@ impl Progress {
             Entry::Piloted { row, .. } => self.show(&format!("pilot of {}", self.name(*row))),
             Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
                 self.show(&format!("counting the calls of {}", self.name(*row)));
+            }
+            Entry::StudyMethodsPlanned { rounds, workers, expected_s } => {
+                let (rounds, workers, expected_s) = (*rounds, *workers, *expected_s);
+                let (done, begun_at_s) = (0, None);
+                self.study_methods =
+                    Some(StudyMethodProgress { rounds, workers, expected_s, done, begun_at_s });
+                self.show(&format!("by the study's method, about {}", about(expected_s)));
+            }
+            Entry::Worker { row, phase: Phase::StudyMethod { round, .. }, at_s, .. } => {
+                let name = self.name(*row);
+                let Some(progress) = &mut self.study_methods else { return };
+                progress.add(*at_s);
+                let (rounds, left) = (progress.rounds, about(progress.left_s(*at_s)));
+                let round = round + 1;
+                self.show(&format!(
+                    "by the study's method, round {round} of {rounds}, about {left} left, {name}"
+                ));
             }
             Entry::Worker { row, phase, .. } => {
                 if let Phase::Round(round) | Phase::Rehearsal(round) = phase {
@@ -85,5 +141,30 @@ impl Progress {
 impl Default for Progress {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_as_planned_in_the_first_round_and_then_as_the_pace_has_been() {
+        let mut progress = StudyMethodProgress {
+            rounds: 10,
+            workers: 40,
+            expected_s: 60.0,
+            done: 0,
+            begun_at_s: None,
+        };
+        for at_s in [100.0, 101.0, 102.0] {
+            progress.add(at_s);
+        }
+        assert_eq!(progress.left_s(102.0), 58.0);
+        progress.add(108.0);
+        assert_eq!(progress.left_s(108.0), 72.0, "two seconds a worker, 36 workers");
+        assert_eq!(StudyMethodProgress { done: 40, ..progress }.left_s(200.0), 0.0);
+        assert_eq!(StudyMethodProgress { workers: 0, ..progress }.left_s(108.0), 0.0);
+        assert_eq!((about(72.4).as_str(), about(179.0).as_str()), ("72 s", "3 min"));
     }
 }

@@ -141,7 +141,13 @@ impl SimSession {
         for round in 0..plan.groups {
             let tag = SampleTag { arm: 0, round, batch: samples.len() as u32 };
             let mut keep = |sample| samples.push(sample);
-            collector.time_group(&mut work, plan, &mut cut, tag, &mut keep).unwrap();
+            match spec.windows_of_group(round, plan.groups) {
+                None => collector.time_group(&mut work, plan, &mut cut, tag, &mut keep),
+                Some(windows) => {
+                    collector.time_windows(&mut work, plan, windows, &mut cut, tag, &mut keep)
+                }
+            }
+            .unwrap();
         }
         let disturbance = collector.close_account(&opened);
         self.now_ns = machine.now_ns();
