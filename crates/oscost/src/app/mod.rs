@@ -21,6 +21,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 pub mod study;
+pub mod study_across;
 pub mod treat;
 pub mod workload;
 

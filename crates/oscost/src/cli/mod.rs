@@ -27,6 +27,7 @@ mod run_text;
 mod runs;
 mod schema;
 mod study;
+mod study_across;
 mod terminal;
 mod treat;
 mod values;

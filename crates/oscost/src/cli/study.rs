@@ -2,6 +2,7 @@
 
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
+use super::study_across;
 use crate::app::study::{last_runs, list, programs, show};
 use crate::report;
 use crate::report::study::list::{self as studies, LastRun, StudyCode};
@@ -17,7 +18,8 @@ Examples:
   oscost study show cse221-2014        its tables, conditions and claims
   oscost run --study cse221-2014       measure it again, on this machine
   sudo oscost ab --study ph-2000       the same of one that compares two targets
-  oscost study claims                  which still hold, by your last run of each")]
+  oscost study claims                  which still hold, by your last run of each
+  oscost study across                  the same acts in all of them, and here")]
 pub(super) struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -38,10 +40,13 @@ enum Verb {
         #[arg(long)]
         markdown: bool,
     },
+    /// Show the same acts in all studies and here: in time, in cycles, in multiples.
+    Across(study_across::Arguments),
 }
 
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
+        Verb::Across(arguments) => return study_across::across(arguments, output),
         Verb::List => output.write(&report::terminal(&studies::list(&list())))?,
         Verb::Show { name } => {
             let study = show(name)?;

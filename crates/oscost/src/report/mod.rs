@@ -11,7 +11,7 @@ pub mod text;
 pub mod view;
 
 pub use self::catalog_page::catalog_page;
-pub use self::render::csv::csv;
+pub use self::render::csv::{csv, table as table_csv};
 pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;

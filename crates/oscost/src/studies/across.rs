@@ -146,7 +146,8 @@ fn lesson(kind: UnitKind, figures: &[AgeFigure<'_>]) -> Lesson {
         Some(Pair {
             in_time: both(Some(it.then.value), Some(here.value)),
             in_cycles: both(it.then.cycles, here.cycles),
-            in_loads: both(it.then.loads, here.loads),
+            // The yardstick is one of itself on every machine.
+            in_loads: both(it.then.loads, here.loads).filter(|_| !is_memory(it)),
         })
     };
     let references = figures.iter().filter(|it| it.is_reference);
@@ -330,6 +331,10 @@ fn add_multiples(figures: &mut [AgeFigure<'_>]) {
             here.cost.in_multiples(call_here, load_here);
         }
     }
+}
+
+fn is_memory(it: &AgeFigure<'_>) -> bool {
+    it.row.same_as.is_some_and(|act| act.key == MEMORY_LATENCY)
 }
 
 fn is_yardstick(key: &str) -> bool {

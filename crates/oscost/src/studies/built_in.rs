@@ -10,6 +10,9 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("cs161-syscalls", include_str!("../../../../studies/cs161-syscalls.toml")),
     ("cse221-2014", include_str!("../../../../studies/cse221-2014.toml")),
     ("cs736-2019", include_str!("../../../../studies/cs736-2019.toml")),
+    ("lmbench-1996", include_str!("../../../../studies/lmbench-1996.toml")),
+    ("xen-2003", include_str!("../../../../studies/xen-2003.toml")),
+    ("lebench-2019", include_str!("../../../../studies/lebench-2019.toml")),
 ];
 
 /// The names of the studies that come with oscost.

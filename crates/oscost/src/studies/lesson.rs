@@ -20,6 +20,8 @@ pub enum Trend {
     FewerCycles,
     /// More cycles than then, and not with the memory.
     MoreCycles,
+    /// Some studies' figures have less than half as many cycles as here, others more than twice.
+    Disagreement,
     /// The frequency of a core or a figure is not known.
     Unknown,
 }
@@ -84,6 +86,11 @@ impl Ratios {
         })
     }
 
+    /// Whether figures lie outside on both sides, so that no median stands for them.
+    fn is_on_both_sides(self) -> bool {
+        self.min < 1.0 / SAME_WITHIN && self.max > SAME_WITHIN
+    }
+
     fn is_about_one(self) -> bool {
         (1.0 / SAME_WITHIN..=SAME_WITHIN).contains(&self.median)
     }
@@ -99,6 +106,7 @@ impl Lesson {
         let trend = match in_cycles {
             None if with_memory => Trend::WithMemory,
             None => Trend::Unknown,
+            Some(it) if it.is_on_both_sides() => Trend::Disagreement,
             Some(it) if it.is_about_one() && with_memory => Trend::WithBoth,
             Some(it) if it.is_about_one() => Trend::WithCore,
             Some(_) if with_memory => Trend::WithMemory,
@@ -149,6 +157,8 @@ mod tests {
         assert_eq!(trend(&[[100.0, 90.0]], &[[3.0, 2.0]]), Trend::WithBoth);
         assert_eq!(trend(&[[100.0, 90.0]], &[[30.0, 2.0]]), Trend::WithCore);
         assert_eq!(trend(&[], &[]), Trend::Unknown);
+        assert_eq!(trend(&[[900.0, 100.0], [10.0, 100.0]], &[]), Trend::Disagreement);
+        assert_eq!(trend(&[[900.0, 100.0], [51.0, 100.0]], &[]), Trend::FewerCycles);
     }
 
     #[test]

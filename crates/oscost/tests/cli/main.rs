@@ -12,6 +12,7 @@ mod common;
 mod golden;
 
 mod ab;
+mod across;
 mod compare;
 mod counting;
 mod crossings;

@@ -10,6 +10,7 @@ use crate::report::view::document::{
 use crate::report::view::study::claims::ClaimParts;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
+use crate::report::view::study::systems;
 use crate::studies::judgement::JudgedClaim;
 use crate::studies::single_target::compare_single_target;
 use crate::studies::two_targets::compare_two_targets;
@@ -83,7 +84,10 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
         study.claims.iter().map(|it| plain(&format!("\"{}\" ({})", it.statement, it.location))),
     );
     let tables = study.tables.iter().map(|table| Section {
-        blocks: vec![table_as_published(study, table)],
+        blocks: [table_as_published(study, table)]
+            .into_iter()
+            .chain(systems::blocks(study, table))
+            .collect(),
         ..Section::default()
     });
     let code = code.iter().map(|it| Section {
@@ -92,6 +96,7 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
         ..Section::default()
     });
     let others = [
+        section("Systems of the study", systems::list(study)),
         section("Configuration of the study's machine", conditions),
         section("Claims of the study", claims),
     ];

@@ -1,6 +1,7 @@
 //! Runs in the form of their study, and studies themselves.
 
 pub mod ab;
+pub mod across;
 pub(in crate::report::view) mod claims;
 mod curves;
 mod heading;
@@ -9,3 +10,4 @@ mod method;
 pub(in crate::report::view) mod notes;
 pub(in crate::report::view) mod rows;
 pub mod run;
+mod systems;

@@ -1,0 +1,124 @@
+//! `oscost study across`: the same acts in all studies, and in the newest runs of the store.
+
+use std::collections::BTreeMap;
+
+use oscost_model::target::Target;
+
+use super::error::UsageError;
+use super::observer::Observer;
+use super::results::figures::{self, Missing};
+use super::results::records::load;
+use super::results::user_data::existing_store;
+use super::selection::named_files::find_study;
+use super::study::list;
+use crate::store::{MachineState, Store, SummarisedRun};
+use crate::studies::across::{Across, MeasuredFigure, MeasuredFigures, across, cases};
+use crate::studies::{ClockRates, Study};
+
+/// Which studies, and whose runs.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Files of the user, beside the studies that come with oscost.
+    pub files: Vec<String>,
+    /// The target that was measured.
+    pub at: String,
+}
+
+/// The studies, and the newest figures of their acts.
+#[derive(Clone, Debug)]
+pub struct StudiesAndRuns {
+    studies: Vec<Study>,
+    figures: MeasuredFigures,
+    /// The class of the machine of these figures; `None` if there are none.
+    pub machine: Option<String>,
+    /// Runs with figures of these acts that were made on machines of other classes.
+    pub other_runs: usize,
+}
+
+impl StudiesAndRuns {
+    /// All acts, then and here.
+    pub fn across(&self) -> Across<'_> {
+        across(&self.studies, &self.figures)
+    }
+}
+
+/// The studies, and the newest figures of their acts at the target.
+pub fn look_up(request: &Request, observer: &dyn Observer) -> anyhow::Result<StudiesAndRuns> {
+    let target = Target::parse(&request.at).map_err(|error| UsageError(error.to_string()))?;
+    let mut studies = list();
+    for file in &request.files {
+        let study = find_study(file)?;
+        if !studies.contains(&study) {
+            studies.push(study);
+        }
+    }
+    let mut found =
+        StudiesAndRuns { studies, figures: MeasuredFigures::new(), machine: None, other_runs: 0 };
+    if let Some(mut store) = existing_store()? {
+        add_figures(&mut found, &mut store, &target.to_string(), observer)?;
+    }
+    Ok(found)
+}
+
+/// A figure that was chosen, and its run.
+struct Newest<'a> {
+    run: &'a SummarisedRun,
+    figure: &'a crate::store::Figure,
+}
+
+fn add_figures(
+    found: &mut StudiesAndRuns,
+    store: &mut Store,
+    target: &str,
+    observer: &dyn Observer,
+) -> anyhow::Result<()> {
+    let wanted = cases(&found.studies);
+    let Missing { mut unkept, .. } = figures::complete(store, observer)?;
+    unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
+    let is_wanted = |case: &str| wanted.iter().any(|it| it == case);
+    let mut kept = store.figures(figures::SUMMARY_RULES, &is_wanted)?;
+    kept.append(&mut unkept);
+    // The newest first.
+    kept.sort_by(|one, other| (&other.started, &other.id).cmp(&(&one.started, &one.id)));
+    let mut newest: BTreeMap<&str, Newest<'_>> = BTreeMap::new();
+    for run in &kept {
+        let mut is_other = false;
+        for figure in &run.summary.figures {
+            // A program's figure, a peer elsewhere and an unreliable figure are no act's.
+            let is_usable = figure.target == target
+                && figure.peer.is_none()
+                && !figure.flags.iter().any(|flag| flag == "UNRELIABLE");
+            let state = figure.machine.and_then(|at| run.summary.machine_states.get(at));
+            let Some(MachineState { machine, .. }) = state.filter(|_| is_usable) else { continue };
+            // The newest run says which machine this is; the store may hold runs of others.
+            let here = found.machine.get_or_insert_with(|| machine.clone());
+            if here != machine {
+                is_other = true;
+            } else {
+                newest.entry(&figure.case).or_insert(Newest { run, figure });
+            }
+        }
+        found.other_runs += usize::from(is_other);
+    }
+    let mut rates: BTreeMap<&str, ClockRates> = BTreeMap::new();
+    for (case, Newest { run, figure }) in newest {
+        let rates = match rates.get(run.id.as_str()) {
+            Some(rates) => *rates,
+            None => {
+                let read = ClockRates::of(&load(store, &run.id, false)?);
+                rates.insert(&run.id, read);
+                read
+            }
+        };
+        let measured = MeasuredFigure {
+            value: figure.median,
+            interval: figure.interval,
+            unit: figure.unit,
+            run: run.id.clone(),
+            started: run.started.clone(),
+            core_ghz: rates.core_ghz,
+        };
+        found.figures.insert(case.to_owned(), measured);
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! The same acts in all studies and here: a section for each act, a page with its curve, a table of
+//! every figure, and the document.
+
+mod costs;
+mod curve;
+mod document;
+mod lessons;
+mod shown;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use oscost_model::unit::Unit;
+
+use self::costs::{costs, distinct, range, unit};
+pub use self::document::json;
+pub use self::shown::Shown;
+pub use self::table::figures;
+use crate::report::figures::rough;
+use crate::report::text::{day, plain};
+use crate::report::view::document::{
+    Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
+};
+use crate::studies::across::{Across, ActFigures, AgeFigure, CostHere};
+use crate::studies::unit::UnitKind;
+
+/// The acts in the terminal: the figures that stand for each study, and those here.
+pub fn view(shown: &Shown<'_>) -> View {
+    let sections = shown.across.acts.iter().map(|act| {
+        let mut blocks = vec![Block::Text(plain(act.act.definition)), Block::Table(ages(act))];
+        blocks.extend(Block::list(lessons::of_act(act)));
+        Section::of(act.act.name, blocks)
+    });
+    View {
+        title: TITLE.to_owned(),
+        lead: lead(shown),
+        sections: sections.chain([end(shown)]).collect(),
+        ..View::default()
+    }
+}
+
+/// The acts as a page for a browser: a curve for each act, and a table of every figure.
+pub fn page(shown: &Shown<'_>) -> View {
+    let acts = shown.across.acts.iter().enumerate().map(|(number, act)| {
+        let mut blocks = vec![Block::Text(plain(act.act.definition))];
+        blocks.extend(curve::chart(number, act).map(Block::chart));
+        blocks.extend(Block::list(lessons::of_act(act)));
+        let id = format!("act-{}", act.act.key);
+        Section { id, ..Section::of(act.act.name, blocks) }
+    });
+    let table = Table { interactive: true, ..figures(shown.across).without_empty_columns() };
+    let all = Section { id: "figures".to_owned(), ..Section::of(ALL, [Block::Table(table)]) };
+    let sections = acts.chain([all, end(shown)]).collect();
+    View { title: TITLE.to_owned(), lead: lead(shown), sections, ..View::default() }
+}
+
+/// The acts as a page of Markdown.
+pub fn document(shown: &Shown<'_>) -> View {
+    let mut view = view(shown);
+    let table = figures(shown.across).without_empty_columns();
+    let at = view.sections.len() - 1;
+    view.sections.insert(at, Section::of(ALL, [Block::Table(table)]));
+    view
+}
+
+const TITLE: &str = "The same acts over the years";
+const ALL: &str = "Every published figure, and its counterpart here";
+
+/// What was compared, and what follows from it.
+fn lead(shown: &Shown<'_>) -> Vec<Paragraph> {
+    let here = match shown.machine {
+        Some(machine) => format!("here: {} ({})", plain(machine), plain(shown.target)),
+        None => format!("here: no run at {} has measured an act", plain(shown.target)),
+    };
+    let dates: Vec<&str> = counterparts(shown.across).map(|it| it.started.as_str()).collect();
+    let dates = dates.iter().min().zip(dates.iter().max()).map(|(first, last)| {
+        match (day(first), day(last)) {
+            (first, last) if first == last => format!(", measured on {first}"),
+            (first, last) => format!(", measured from {first} to {last}"),
+        }
+    });
+    let mut lead = vec![format!("{here}{}", dates.unwrap_or_default())];
+    lead.extend(lessons::summary(shown.across));
+    lead.into_iter().map(Into::into).collect()
+}
+
+/// What is said of the figures, and what is missing.
+fn end(shown: &Shown<'_>) -> Section {
+    let mut notes = lessons::notes();
+    if shown.other_runs > 0 {
+        let runs = if shown.other_runs == 1 { "run" } else { "runs" };
+        let text = format!("left out: {} {runs} of other machines", shown.other_runs);
+        notes.push(text);
+    }
+    let mut blocks: Vec<Block> = Block::list(notes).into_iter().collect();
+    let missing = &shown.across.missing;
+    if !missing.is_empty() {
+        let count = missing.len();
+        let cases = if count == 1 { "case was" } else { "cases were" };
+        blocks.push(Block::Text(format!("{count} {cases} never measured here.")));
+        let at = match shown.target {
+            "local" => String::new(),
+            target => format!(" --at {}", plain(target)),
+        };
+        let command = format!("oscost run{at} {}", missing.join(" "));
+        blocks.push(Block::Facts(vec![Fact::command("command", command)]));
+    }
+    Section { blocks, ..Section::default() }
+}
+
+/// All counterparts here.
+fn counterparts<'a>(across: &'a Across<'_>) -> impl Iterator<Item = &'a CostHere> {
+    across.acts.iter().flat_map(|act| &act.figures).filter_map(|it| it.here.as_ref())
+}
+
+/// The figures of an act: those that stand for each study, by year, and those here.
+fn ages(act: &ActFigures<'_>) -> Table {
+    let unit = unit(act.act.kind);
+    let mut rows: Vec<TableRow> = Vec::new();
+    for it in act.figures.iter().filter(|it| it.is_reference) {
+        let name = match it.system {
+            Some(system) => format!("{}, {system}", it.study.id),
+            None => it.study.id.clone(),
+        };
+        let mut cells = vec![Cell::text(it.year.to_string()), Cell::text(plain(&name))];
+        cells.extend(costs(&it.then, unit));
+        cells.push(Cell::text(span(act, it, unit)));
+        rows.push(TableRow::of(cells));
+    }
+    for (case, studies) in distinct(act) {
+        let Some(it) = studies.first().and_then(|it| it.here.as_ref()) else { continue };
+        let year = it.started.get(..4).unwrap_or_default();
+        let mut cells = vec![Cell::text(year), Cell::text(here_name(act, &studies))];
+        cells.extend(costs(&it.cost, unit));
+        cells.push(Cell::text(""));
+        rows.push(TableRow { notes: vec![plain(case)], ..TableRow::of(cells) });
+    }
+    let first = if act.act.kind == UnitKind::Rate { "rate" } else { "time" };
+    let cycles = if act.act.kind == UnitKind::Rate { "B/cycle" } else { "cycles" };
+    let columns = vec![
+        Column::text("year"),
+        Column::text("study"),
+        Column::number(first, first),
+        Column::number(cycles, "cycles"),
+        Column::number("calls", "calls"),
+        Column::number("loads", "loads"),
+        Column { optional: true, ..Column::text("all its systems") },
+    ];
+    Table { columns, rows, ..Table::default() }.without_empty_columns()
+}
+
+/// `here`, and which studies' act it is where there are several.
+fn here_name(act: &ActFigures<'_>, of: &[&AgeFigure<'_>]) -> String {
+    if distinct(act).len() == 1 {
+        return "here".to_owned();
+    }
+    let first = of.first().map_or_else(String::new, |it| plain(&it.study.id));
+    match of.len() {
+        0 | 1 => format!("here, as {first}"),
+        count => format!("here, as {first} +{}", count - 1),
+    }
+}
+
+/// The lowest and the highest of the systems of a study's row.
+fn span(act: &ActFigures<'_>, of: &AgeFigure<'_>, unit: Unit) -> String {
+    let same = |it: &&AgeFigure<'_>| std::ptr::eq(it.row, of.row);
+    let all: Vec<f64> = act.figures.iter().filter(same).flat_map(|it| it.then.value).collect();
+    let lowest = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = all.iter().copied().fold(0.0, f64::max);
+    if all.len() <= 2 {
+        return String::new();
+    }
+    range([rough(lowest, unit), rough(highest, unit)])
+}
