@@ -59,10 +59,10 @@ fn spread(what: &str, it: Ratios) -> String {
     match it.count {
         1 => format!("; {} times as many {what} then as here", times(it.median)),
         count => format!(
-            "; {}..{} times as many {what} then as here (median {} of {count} figures)",
+            "; {}..{} times as many {what} then as here (median {:.2} of {count} figures)",
             times(it.min),
             times(it.max),
-            times(it.median)
+            it.median
         ),
     }
 }
