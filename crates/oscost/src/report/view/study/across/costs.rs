@@ -32,8 +32,7 @@ pub(super) fn unit(kind: UnitKind) -> Unit {
 
 /// A cost in all measures.
 pub(super) fn costs(cost: &Cost, unit: Unit) -> [Cell; 4] {
-    let plain_numbers =
-        [cost.cycles, cost.calls, cost.loads].map(|ends| number(ends, |value| digits(value)));
+    let plain_numbers = [cost.cycles, cost.calls, cost.loads].map(|ends| number(ends, digits));
     let [cycles, calls, loads] = plain_numbers;
     [number(Some(cost.value), |value| rough(value, unit)), cycles, calls, loads]
 }

@@ -79,7 +79,7 @@ pub(super) fn chart(number: usize, act: &ActFigures<'_>) -> Option<Chart> {
 
 /// A number on the axis: 0.1, 20, 1000, 1e6.
 fn tick(value: f64) -> String {
-    if value >= 999_999.0 || value < 0.000_999 { format!("{value:e}") } else { format!("{value}") }
+    if (0.000_999..999_999.0).contains(&value) { format!("{value}") } else { format!("{value:e}") }
 }
 
 fn place(it: &AgeFigure<'_>) -> Place {
