@@ -373,6 +373,5 @@ int main(int argc, char **argv) {
     printf("mean %.4f ns\n", mean * tick_ns);
     printf("deviation %.4f ns\n", sqrt(variance > 0 ? variance : 0) * tick_ns);
     printf("reading %.4f ns\n", reading * tick_ns);
-    printf("less reading %.4f ns\n", (mean - reading) * tick_ns);
     return 0;
 }

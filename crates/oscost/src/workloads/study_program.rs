@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn each_act_passes_the_check_of_its_program() {
-        for call in ["-0", "-t", "-s", "-C", "-c", "-P", "-p", "-b", "-x"] {
+        for call in ["-0", "-t", "-s", "-C", "-c", "-P", "-p", "-b", "-x", "-o"] {
             assert!(text(&run("cs161", &[call])).contains(" ns a call\n"), "{call}");
         }
         for act in [

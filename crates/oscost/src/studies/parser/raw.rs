@@ -260,6 +260,7 @@ pub(super) struct Series {
     pub(super) name: Spanned<String>,
     pub(super) axis: Spanned<String>,
     pub(super) values: Spanned<Vec<u64>>,
+    pub(super) runs: Option<Spanned<usize>>,
     pub(super) case: Spanned<String>,
     #[serde(default)]
     pub(super) peer: bool,

@@ -287,6 +287,7 @@ impl Reader<'_> {
             overhead: raw.overhead,
         };
         let study_method = self.study_method_of(&raw.name, context, &overrides)?;
+        let runs = raw.runs.as_ref().map_or(Ok(context.protocol.runs), |it| self.runs(it))?;
         let mut rows = Vec::new();
         for (value, figure) in values.iter().zip(published) {
             let case = text.replacen("{}", &value.to_string(), 1);
@@ -302,7 +303,7 @@ impl Reader<'_> {
                 peer: raw.peer,
                 placement: Placement::Stated,
                 unit: context.unit,
-                runs: context.protocol.runs,
+                runs,
                 line: self.line(raw.case.span().start),
                 published,
                 by_system: Vec::new(),

@@ -294,11 +294,12 @@ fn an_invalid_study_of_one_target_is_refused_with_its_line() {
 fn programs_have_trials_instead_of_a_method() {
     let text =
         ALONE.replace("socket/round-trip:by=tcp,size={},peer_cpu=other", "workload/mine:size={}");
-    let text = text.replace("peer = true\nstatistic = \"none\"\n", "");
+    let text = text.replace("peer = true\nstatistic = \"none\"\n", "runs = 40\n");
     let study = parse(text.as_bytes()).unwrap_or_else(|it| panic!("{it}\n{text}"));
     let (programs, others): (Vec<&TableRow>, Vec<&TableRow>) =
         study.rows().partition(|row| row.is_program());
     assert!(programs.len() >= 2 && programs.iter().all(|row| row.study_method.is_none()));
+    assert!(programs.iter().all(|row| row.runs == 40) && others.iter().all(|row| row.runs == 10));
     assert!(others.iter().any(|row| row.study_method.is_some()));
     assert!(!study.counts_calls_of_programs(), "no column has calls");
     let counted = text.replace(

@@ -5,6 +5,9 @@ use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope}
 /// The method of a program, which times its ops itself.
 pub(super) const OF_TRIALS: &str = "the median of a program's runs";
 
+/// The calls of a program.
+pub(super) const COUNTED: &str = "counted in one run of a program, untimed";
+
 /// The method of a study in words.
 pub(super) fn method_text(study_method: Option<&StudyMethod>) -> String {
     let Some(study_method) = study_method else { return "by oscost's own estimate".to_owned() };

@@ -13,7 +13,7 @@ use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::claims;
 use crate::report::view::study::curves::curves;
 use crate::report::view::study::heading::heading_lines;
-use crate::report::view::study::method::{OF_TRIALS, method_text};
+use crate::report::view::study::method::{COUNTED, OF_TRIALS, method_text};
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
@@ -63,6 +63,7 @@ pub(in crate::report::view) fn title(table: &SingleTargetTable<'_>) -> String {
     let rows = table.rows.iter().filter(|row| row.row.case().is_some());
     let methods = rows.map(|row| {
         let method = match row.row.is_program() {
+            true if !of.figures.iter().any(|it| it.formula.has_figures()) => COUNTED.to_owned(),
             true => OF_TRIALS.to_owned(),
             false => method_text(row.row.study_method.as_ref()),
         };
