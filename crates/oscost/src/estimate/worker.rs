@@ -13,7 +13,8 @@ use oscost_stats::{line, moments, order};
 
 /// A worker needs this share of its batches ...
 const MIN_CLEAN_SHARE: f64 = 0.6;
-/// ... and this many of them; with fewer it has no value, and another worker is started.
+/// ... and this many of them; with fewer it has no value, and another worker is started. Only plans of
+/// long passes over a file, each a mean of its many reads, have fewer batches: all must be clean.
 const MIN_CLEAN_BATCHES: usize = 5;
 
 /// The result of one worker.
@@ -97,7 +98,7 @@ pub fn worker_value(samples: &[Sample], arm: u8, context: SampleContext<'_>) -> 
     for by in batches.iter().filter_map(|batch| batch.disturbed) {
         *rejected.entry(by.to_owned()).or_default() += 1;
     }
-    let enough = clean.len() >= MIN_CLEAN_BATCHES
+    let enough = clean.len() >= MIN_CLEAN_BATCHES.min(context.plan.groups as usize)
         && clean.len() as f64 >= MIN_CLEAN_SHARE * batches.len() as f64;
     let unit = |ns: f64| in_unit(ns, context.unit);
     let undisturbed = || batches.iter().filter(|batch| batch.disturbed.is_none());
@@ -350,6 +351,20 @@ mod tests {
         }
         let value = worker_value(&samples, 0, context(&plan));
         assert_eq!((value.value, value.value_all), (None, Some(100.0)));
+    }
+
+    #[test]
+    fn a_worker_of_a_single_pass_has_its_value_if_that_is_clean() {
+        let plan = BatchPlan { groups: 1, ..plan(Mode::C, &[1]) };
+        let pass = sample(0, 16_384, 2 * 16_384 * 30 + 40);
+        assert_eq!(worker_value(&[pass], 0, context(&plan)).value, Some(30.0));
+        let preempted = Sample { involuntary_switches: 1, ..pass };
+        assert_eq!(worker_value(&[preempted], 0, context(&plan)).value, None);
+        assert_eq!(worker_value(&[], 0, context(&plan)).value, None);
+        // Of three, all are needed.
+        let plan = BatchPlan { groups: 3, ..plan };
+        assert_eq!(worker_value(&[pass, pass], 0, context(&plan)).value, None);
+        assert_eq!(worker_value(&[pass, pass, pass], 0, context(&plan)).value, Some(30.0));
     }
 
     #[test]

@@ -141,7 +141,8 @@ impl Run<'_> {
             Task::Count { warm_ops, ops } => {
                 let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.iterations.max(1) as f64;
                 let op_ns = self.rows[row].progress.plan().map_or(0.0, op_ns);
-                (op_ns * (warm_ops + ops) as f64 / 1e6) as u64
+                // An op of a plan may be a pass of seconds, of which a part is counted.
+                ((op_ns * (warm_ops + ops) as f64 / 1e6) as u64).min(PILOT_TIMEOUT_MS)
             }
         };
         let planned = &self.rows[row].planned;

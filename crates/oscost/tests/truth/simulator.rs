@@ -191,6 +191,27 @@ fn each_cold_shot_is_preceded_by_one_eviction() {
 }
 
 #[test]
+fn a_worker_makes_as_many_cold_passes_as_fit_into_a_tenth_of_a_second() {
+    // Preempted a hundred times per second, so that no long pass is undisturbed.
+    for (pass_ns, reads, groups) in
+        [(6e9, 1 << 24, 1), (6e7, 8_192, 1), (3e7, 4_096, 3), (1e6, 16, 21), (3e8, 1, 21)]
+    {
+        let truth = Truth { op_ns: pass_ns, preemptions_per_s: 100.0, ..Truth::QUIET };
+        let machine = SimulatedMachine::new(&truth, 1, 1e9);
+        let clock = calibrate::calibrate(&mut machine.clock()).unwrap().calibration;
+        let runs = Rc::new(Cell::new(0));
+        let prepared = Rc::clone(&runs);
+        let mut work = machine.work(Shape::Cold).with_op_count(reads).with_preparation(move |_| {
+            prepared.set(prepared.get() + 1);
+            Ok(())
+        });
+        let plan = pilot(&mut machine.collector(), &mut work, &clock, 0.0).unwrap();
+        assert_eq!((plan.mode, plan.groups), (Mode::C, groups), "{pass_ns} ns: {plan:?}");
+        assert!(pass_ns < 5e8 || runs.get() == 1, "{pass_ns} ns: {} readings", runs.get());
+    }
+}
+
+#[test]
 fn a_cold_row_stops_at_a_goal_five_times_as_wide() {
     let truth = Truth { op_ns: 3_000.0, between_sd: 0.06, ..Truth::QUIET };
     let warm = measure_one(&SimulatedSubject::op(truth.clone()), checks::DEFAULT, 3);

@@ -100,6 +100,10 @@ impl WorkBody for BodyWithSlowdown {
         self.body.verify()
     }
 
+    fn limit_op_count(&mut self, max: u64) -> Option<u64> {
+        self.body.limit_op_count(max)
+    }
+
     fn is_batch_lost(&self) -> bool {
         self.body.is_batch_lost()
     }

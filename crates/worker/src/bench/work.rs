@@ -166,6 +166,14 @@ impl Work {
         self.op_count
     }
 
+    /// Lets one op of the body count as at most `max` quoted ops, if the body can do less: see
+    /// [`WorkBody::limit_op_count`].
+    pub fn limit_op_count(&mut self, max: u64) {
+        if let Some(ops) = self.body.limit_op_count(max.max(1)) {
+            self.op_count = ops;
+        }
+    }
+
     /// Whether a batch needs untimed preparation.
     pub fn has_preparation(&self) -> bool {
         self.prepares_itself || self.prepare.is_some()

@@ -46,6 +46,15 @@ pub trait WorkBody {
         None
     }
 
+    /// Reduces an op of this body to at most `max` quoted ops (or, with a larger `max`, undoes that);
+    /// returns how many it then counts as. `None`: it has a fixed number.
+    ///
+    /// For ops that are not timed: a whole pass over a file may take seconds, and under a tracer
+    /// minutes.
+    fn limit_op_count(&mut self, _max: u64) -> Option<u64> {
+        None
+    }
+
     /// Verifies, untimed, that the last batch did what its ops claim to do.
     fn verify(&mut self) -> Result<(), Errno> {
         Ok(())

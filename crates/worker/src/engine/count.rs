@@ -21,12 +21,19 @@ pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpErr
     const MIN_BODIES: u64 = 23;
     /// Fewer bodies if each makes thousands of calls: a traced call takes microseconds.
     const MAX_OPS: u64 = 1 << 17;
-    let ops_per_body = work.op_count();
-    for ops in batches(warm_ops.div_ceil(ops_per_body), work.max_batch_ops()) {
+    /// Of a pass over a file: 64 buffers of the C library in the smallest reads, and 4 of the pieces
+    /// that a fault maps at once.
+    const MAX_PASS_OPS: u64 = 1 << 15;
+    /// More than are single-stepped: the pass is then incomplete, as a whole one would be.
+    const MAX_STEPPED_PASS_OPS: u64 = 1 << 11;
+    work.limit_op_count(warm_ops);
+    for ops in batches(warm_ops.div_ceil(work.op_count()), work.max_batch_ops()) {
         work.prepare(ops)?;
         work.run(ops, 1)?;
         work.verify()?;
     }
+    work.limit_op_count(MAX_PASS_OPS);
+    let ops_per_body = work.op_count();
     // Zero ops are counted as well, with their marks.
     let min_bodies = MIN_BODIES.min((MAX_OPS / ops_per_body).max(1));
     let bodies = ops.div_ceil(ops_per_body).max(ops.min(min_bodies));
@@ -37,6 +44,7 @@ pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpErr
         mark(u64::from(END) | (ops * ops_per_body) << BITS);
         done.and_then(|()| work.verify())?;
     }
+    work.limit_op_count(MAX_STEPPED_PASS_OPS);
     for (begin_mark, ops) in (SINGLE_STEP_BEGIN..).zip(STEPPED_OPS) {
         // The counts are complete: an error here loses only the instruction count.
         let _ = run_stepped(work, begin_mark, ops);

@@ -33,8 +33,14 @@ const MIN_OWN_VALUES: u32 = 5;
 /// As many own values as fit into this time: over fifteen workers enough for the 99th percentile.
 const OWN_VALUES_NS: f64 = 5_000_000.0;
 
-/// A reading of this length is good enough for a plan and is not repeated.
+/// Passes over a file: as many as fit into this time, since each is a mean of its many reads. A pass
+/// of seconds (128 MiB in reads of 8 bytes) is made once.
+const PASSES_NS: f64 = 100_000_000.0;
+
+/// A reading of this length is good enough for a plan and is not repeated ...
 const LONG_ENOUGH_NS: f64 = 50_000_000.0;
+/// ... and one of this length not even if it was preempted: no time slice is a large part of it.
+const LONG_DESPITE_PREEMPTION_NS: f64 = 500_000_000.0;
 
 /// Batches of a transfer fill the buffer between the two ends several times, if that takes no
 /// longer than this: a slope over one and two fills could show the sender alone or both ends ...
@@ -98,7 +104,11 @@ pub fn pilot<C: Clock, V: Covariates>(
         }
     };
     match work.shape {
-        Shape::Cold => Ok(shot(Mode::C, iteration_ns(collector, work, clock, 0.0)?, GROUPS)),
+        Shape::Cold => {
+            let op_ns = iteration_ns(collector, work, clock, 0.0)?;
+            let groups = if work.op_count() > 1 { passes(op_ns) } else { GROUPS };
+            Ok(shot(Mode::C, op_ns, groups))
+        }
         Shape::SingleShot | Shape::OwnTicks => {
             let op_ns = iteration_ns(collector, work, clock, 0.0)?;
             Ok(shot(Mode::S, op_ns, shots(op_ns)))
@@ -219,7 +229,8 @@ pub(super) fn best_ns<C: Clock, V: Covariates>(
             best = best.min(clock.ns(ticks));
             undisturbed += 1;
         }
-        if undisturbed == UNDISTURBED || best >= LONG_ENOUGH_NS && undisturbed > 0 {
+        let is_long = best >= LONG_ENOUGH_NS && undisturbed > 0;
+        if undisturbed == UNDISTURBED || is_long || best_of_all >= LONG_DESPITE_PREEMPTION_NS {
             break;
         }
     }
@@ -237,6 +248,12 @@ fn iterations_for(batch_ns: f64, iteration_ns: f64) -> u64 {
 
 fn shots(op_ns: f64) -> u32 {
     shots_in(SINGLE_SHOTS_NS, GROUPS, op_ns)
+}
+
+/// The number of passes of this length in a worker.
+fn passes(pass_ns: f64) -> u32 {
+    let fit = (PASSES_NS / pass_ns.max(1.0)) as u32;
+    fit.clamp(1, GROUPS) | 1
 }
 
 fn shots_in(time_ns: f64, min: u32, op_ns: f64) -> u32 {

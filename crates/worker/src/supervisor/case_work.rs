@@ -67,7 +67,10 @@ pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     }
     // A call that a filter forbids often shows only at the first op. Other errors show again when
     // it is timed, with the number of the op.
-    match work.prepare(1).and_then(|()| work.run(1, 1)) {
+    work.limit_op_count(1);
+    let tried = work.prepare(1).and_then(|()| work.run(1, 1));
+    work.limit_op_count(u64::MAX);
+    match tried {
         Err(OpError { errno, .. }) if errno.is_unavailable() => {
             let missing = format!("run `{case}` once: {errno}{}", seccomp_note(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })

@@ -164,7 +164,7 @@ fn timeout_work(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
     let rounding = if params.word("rounding") == "down" { Rounding::Down } else { Rounding::Up };
     let requested_ns = 1_000 * params.number("us");
     let mut timeout = Timeout::new(call)?;
-    match timeout.wait(1_000, Rounding::Up) {
+    match first_wait(&mut timeout) {
         Err(Errno::ENOSYS | Errno::EINVAL)
             if matches!(call, TimeoutCall::EpollPwait2 | TimeoutCall::Ring) =>
         {
@@ -175,6 +175,22 @@ fn timeout_work(params: Params<'_>, figure: Figure) -> Result<Work, Errno> {
         done => done?,
     }
     Ok(Work::own_value(move || figure(&mut timeout, requested_ns, rounding)))
+}
+
+/// One wait, to see whether the kernel has the call.
+///
+/// An io_uring that this process closed before (to see whether it may have one) ends in the
+/// background: a kernel thread then notifies the process as a signal would, without one being
+/// delivered, and epoll_wait(2) returns EINTR instead of continuing (fs/eventpoll.c: `ep_poll`).
+fn first_wait(timeout: &mut Timeout) -> Result<(), Errno> {
+    const MAX_INTERRUPTIONS: u32 = 100;
+    for _ in 0..MAX_INTERRUPTIONS {
+        match timeout.wait(1_000, Rounding::Up) {
+            Err(Errno::EINTR) => {}
+            done => return done,
+        }
+    }
+    Err(Errno::EINTR)
 }
 
 /// The overshoot of one wait.

@@ -75,14 +75,21 @@ struct WholePasses {
     // Dropped in this order: the file's pages are freed before the group is left.
     reader: Reader,
     before: BeforePass,
+    /// The reads of a pass: all of the file, except in passes that are not timed.
+    reads: u64,
     /// The group whose memory is limited, if it is.
     _group: Option<MemoryCgroup>,
 }
 
 impl WholePasses {
+    fn new(reader: Reader, before: BeforePass, group: Option<MemoryCgroup>) -> Self {
+        let reads = reader.pieces();
+        Self { reader, before, reads, _group: group }
+    }
+
     fn work(self, shape: Shape) -> Work {
-        let pieces = self.reader.pieces();
-        Work::from_prepared_body(shape, self).with_op_count(pieces).with_max_batch_ops(1)
+        let reads = self.reads;
+        Work::from_prepared_body(shape, self).with_op_count(reads).with_max_batch_ops(1)
     }
 }
 
@@ -98,8 +105,13 @@ impl WorkBody for WholePasses {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         match iterations * u64::from(unroll) {
             0 => Ok(()),
-            _ => self.reader.read(self.reader.pieces()),
+            _ => self.reader.read(self.reads),
         }
+    }
+
+    fn limit_op_count(&mut self, max: u64) -> Option<u64> {
+        self.reads = self.reader.pieces().min(max);
+        Some(self.reads)
     }
 
     fn verify(&mut self) -> Result<(), Errno> {
@@ -147,7 +159,7 @@ pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result
             let shape = if cold { Shape::Cold } else { Shape::SingleShot };
             let before =
                 if cold { BeforePass::Evict(evict(params)) } else { BeforePass::RewindWarm };
-            WholePasses { reader, before, _group: None }.work(shape)
+            WholePasses::new(reader, before, None).work(shape)
         }
         false => Work::from_prepared_body(Shape::WithLoop, WarmReads(reader))
             .with_max_batch_ops(pieces as u64),
@@ -190,6 +202,5 @@ pub(super) fn rereads(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
         ));
     }
     let reader = Reader::new(file, ReadMethod::Read, REREAD_BYTES, None)?;
-    let passes = WholePasses { reader, before: BeforePass::Restart, _group: Some(group) };
-    Ok(passes.work(Shape::SingleShot))
+    Ok(WholePasses::new(reader, BeforePass::Restart, Some(group)).work(Shape::SingleShot))
 }

@@ -75,6 +75,24 @@ fn a_pass_over_a_cold_file_counts_its_reads_and_verifies_that_it_was_cold() {
 }
 
 #[test]
+fn a_pass_that_is_not_timed_can_be_shorter_and_then_whole_again() {
+    for (via, cache) in [("read", "cold"), ("mmap", "cold"), ("fread", "cold")] {
+        let case = format!("file/read:via={via},size=64,cache={cache},file_mib=1");
+        let Some(mut work) = work(&case) else { continue };
+        let all = (1 << 20) / 64;
+        for (limit, reads) in [(1, 1), (0, 1), (100, 100), (all + 1, all), (u64::MAX, all)] {
+            work.limit_op_count(limit);
+            assert_eq!((work.op_count(), run_batch(&mut work, 1)), (reads, Ok(())), "{case}");
+        }
+        assert_eq!(work.file_observation().unwrap().max_cached, 0, "{case}: cold each time");
+    }
+    // A body with a fixed number of ops keeps it.
+    let Some(mut work) = work("file/read:via=read,size=64,cache=warm,file_mib=1") else { return };
+    work.limit_op_count(1);
+    assert_eq!(work.op_count(), 1);
+}
+
+#[test]
 fn written_data_arrives_throughout_the_file() {
     for via in ["write", "fwrite", "pwrite"] {
         for (size, onto) in [(8, "old"), (64, "new"), (4_096, "new"), (65_536, "old")] {

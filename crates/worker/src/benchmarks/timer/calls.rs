@@ -124,13 +124,25 @@ const TIME_CALLS: &[ExpectedCall] =
 pub(super) const TIMES: Bench = Bench {
     id: "timer/times",
     asks: "What does times(2) cost?",
-    op: "times(2) without a buffer, by the raw instruction. Not included: loop overhead.",
-    expected: "a null system call plus a few ns",
-    why: "Without a buffer the kernel only returns the number of 10 ms ticks elapsed. Study \
-          sunos-1999, which passed a buffer, found it five times as expensive as getpid.",
+    op: "times(2), by the raw instruction: with a null pointer, or with a struct tms that the \
+         kernel fills in. Not included: loop overhead.",
+    expected: "without a buffer a null system call plus a few ns; with one three to five times that",
+    why: "Without a buffer the kernel only returns the number of 10 ms ticks elapsed. For a buffer \
+          it adds up the user and system time of all threads and of reaped children, under the \
+          lock of the process's signals. Study sunos-1999, which passed a buffer, found it five \
+          times as expensive as getpid.",
     calls: &[exactly("times", 1)],
-    source: "times(2); study sunos-1999, section 3",
-    build: |_| Ok(repeated(TimeCall::times())),
+    axes: &[Axis {
+        name: "buffer",
+        sets: "whether the kernel fills in a struct tms",
+        points: Points::Words(&["no", "yes"]),
+        default_points: Points::Implied("no"),
+    }],
+    source: "times(2); kernel/sys.c: do_sys_times; study sunos-1999, section 3",
+    build: |params| {
+        let with_buffer = params.word("buffer") == "yes";
+        Ok(repeated(if with_buffer { TimeCall::times_into_buffer() } else { TimeCall::times() }))
+    },
     ..CALL
 };
 

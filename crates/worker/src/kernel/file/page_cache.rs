@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use crate::kernel::Errno;
 use crate::kernel::machine::resources;
@@ -48,10 +49,18 @@ pub enum EvictMethod {
 
 /// Evicts a file whose pages are all clean and unmapped, and verifies that none is cached.
 pub fn evict(file: &File, bytes: u64, method: EvictMethod) -> Result<(), Errno> {
-    /// Pages just added by another CPU are in its batch for a moment.
-    const TRIES: u32 = 3;
+    /// Pages just added by another CPU are in its batch for a moment, and pages that are read ahead
+    /// are locked until the disk has delivered them.
+    const TRIES: u32 = 50;
+    /// Each fills memory.
+    const FILL_TRIES: u32 = 3;
+    const PAUSE: Duration = Duration::from_millis(2);
     let mut left = u64::MAX;
-    for _ in 0..TRIES {
+    let tries = if method == EvictMethod::Fill { FILL_TRIES } else { TRIES };
+    for attempt in 0..tries {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
         match method {
             EvictMethod::Advice => drop_page_cache(file)?,
             EvictMethod::Drop => drop_all_caches()?,

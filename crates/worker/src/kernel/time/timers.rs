@@ -104,6 +104,11 @@ impl TimeCall {
         Self::new(libc::SYS_times, NO_ERROR, TimeLayout { words: &[], result: 10_000_000 })
     }
 
+    /// times(2) with its buffer, a struct tms of four words.
+    pub fn times_into_buffer() -> Self {
+        Self::times().with_buffer(0, 0)
+    }
+
     /// getrusage(2) of the process: the sum of user and system time.
     pub fn getrusage() -> Self {
         const BOTH: TimeLayout = TimeLayout {
@@ -408,6 +413,7 @@ mod tests {
             let timers = [
                 TimeCall::gettimeofday(),
                 TimeCall::times(),
+                TimeCall::times_into_buffer(),
                 TimeCall::getrusage(),
                 TimeCall::getitimer().unwrap(),
                 TimeCall::timer_gettime().unwrap(),
