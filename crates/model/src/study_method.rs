@@ -84,7 +84,7 @@ pub struct StudyMethodFigure {
     /// with a median of 0.
     #[serde(default)]
     pub distance_from_rounds_pct: Option<f64>,
-    /// Why there is no value.
+    /// Why there is no value, or why no more ops were made.
     pub reason: Option<String>,
 }
 

@@ -51,11 +51,12 @@ pub(super) fn study_method_figure(
     clock: Option<&Calibration>,
 ) -> Option<StudyMethodFigure> {
     let study_method = state.planned.study_method?;
-    let figure = samples_of(state).and_then(|experiments| {
+    let figure = samples_of(state).and_then(|MadeOps { experiments, loss }| {
         let clock = clock.ok_or_else(|| "no clock was calibrated".to_owned())?;
         let is_returned = state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::F);
         let unit = state.planned.definition.unit;
-        MethodReader { study_method, clock, unit, is_returned }.figure(&experiments)
+        let reader = MethodReader { study_method, clock, unit, is_returned };
+        Ok(StudyMethodFigure { reason: loss, ..reader.figure(&experiments)? })
     });
     let without_value = |reason| StudyMethodFigure {
         method: study_method,
@@ -71,8 +72,15 @@ pub(super) fn study_method_figure(
     Some(figure.unwrap_or_else(without_value))
 }
 
+/// The samples of a row by its study method.
+struct MadeOps {
+    experiments: Vec<Experiment>,
+    /// Why a worker was lost, and none after it was measured.
+    loss: Option<String>,
+}
+
 /// The samples of each experiment, or why there are none.
-fn samples_of(state: &RowState) -> Result<Vec<Experiment>, String> {
+fn samples_of(state: &RowState) -> Result<MadeOps, String> {
     if state.planned.workload.is_some() {
         return Err("a program is run as a whole: its trials are the figures of a study".to_owned());
     }
@@ -96,17 +104,17 @@ fn samples_of(state: &RowState) -> Result<Vec<Experiment>, String> {
             WorkerOutcome::Trial(_) => lost,
         };
     }
-    if let Some(reason) = lost {
-        return Err(reason);
-    }
     for experiment in found.values_mut() {
         experiment.parts.retain(|part| op_count(&part.samples) > 0);
     }
     found.retain(|_, experiment| !experiment.parts.is_empty());
-    match found.is_empty() {
-        true if state.experiments.is_empty() => Err("the run ended before it".to_owned()),
-        true => Err("no op was completed".to_owned()),
-        false => Ok(found.into_values().collect()),
+    match lost {
+        loss if !found.is_empty() => {
+            Ok(MadeOps { experiments: found.into_values().collect(), loss })
+        }
+        Some(reason) => Err(reason),
+        None if state.experiments.is_empty() => Err("the run ended before it".to_owned()),
+        None => Err("no op was completed".to_owned()),
     }
 }
 

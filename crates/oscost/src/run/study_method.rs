@@ -42,6 +42,7 @@ struct MethodRow {
     iterations: u64,
     /// Its workers in that time.
     workers: u64,
+    /// The workers lost in this round.
     losses: u32,
 }
 
@@ -146,6 +147,9 @@ impl Run<'_> {
             .iter()
             .map(|row| row.as_ref().map_or(0.0, |row| row.affordable(round, limits, share_ns)))
             .collect();
+        for method_row in rows.iter_mut().flatten() {
+            method_row.losses = 0;
+        }
         let mut jobs = Vec::new();
         for (row, method_row) in rows.iter().enumerate() {
             let Some(method_row) = method_row else { continue };
@@ -172,6 +176,8 @@ impl Run<'_> {
             let experiment = method_row.plan.experiment_of(job.worker);
             self.emit_lost_experiment(job.row, round, experiment, outcome, reason);
             method_row.losses += 1;
+            // What others of its workers have done is not impossible: an eviction may fail once.
+            let is_final = is_final && method_row.iterations == 0;
             if is_final || method_row.losses > MAX_LOST_WORKERS {
                 rows[job.row] = None;
             } else {

@@ -210,7 +210,19 @@ fn a_lost_experiment_is_repeated_once_and_does_not_affect_the_row() {
     let twice = lost_times(2);
     let found = figure(&twice);
     assert_eq!((found.value, found.reason.as_deref()), (None, Some("killed")));
-    for record in [&once, &twice] {
+    let later = {
+        let mut done = 0;
+        let failure = move |spec: &WorkerSpec, _: &BatchPlan| {
+            done += u32::from(spec.windows.is_some());
+            (spec.windows.is_some() && done > 5).then_some((Some(0), None, "not cold"))
+        };
+        failing(of, Box::new(failure))
+    };
+    let found = figure(&later);
+    assert_eq!((found.ops, found.reason.as_deref()), (2_500, Some("op 0 of a batch: not cold")));
+    assert!(found.value.is_some_and(|value| value > 100.0), "{found:?}");
+    assert_eq!(found.rounds.iter().map(|it| it.ops).sum::<u64>(), 2_500);
+    for record in [&once, &twice, &later] {
         let row = &record.results[0];
         assert_eq!(row.outcome, RowOutcome::Measured);
         assert!(row.flags.iter().all(|flag| flag != "WORKER_LOST"), "{:?}", row.flags);

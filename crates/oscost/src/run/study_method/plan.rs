@@ -233,7 +233,7 @@ impl MethodCost<'_> {
     /// The most iterations of an experiment: those of the study. With fewer ops than rounds, each
     /// round that a verdict needs repeats one.
     fn max_iterations(&self, experiments: u32) -> u64 {
-        let of_study = (self.study_method.iterations / self.cost.ops).max(1);
+        let of_study = self.study_method.iterations.div_ceil(self.cost.ops.max(1)).max(1);
         of_study.max(self.limits.min_rounds.div_ceil(experiments).into())
     }
 

@@ -109,13 +109,21 @@ fn fewer(table: &SingleTargetTable<'_>) -> Vec<String> {
     for (by, name) in done {
         let study_method = &by.method;
         if let Some(reason) = &by.reason {
-            without.push((format!("no figure by the method of the study: {reason}"), name));
+            let what = match by.value {
+                None => "no figure by the method of the study".to_owned(),
+                Some(_) => format!("only {} ops by the method of the study", op_count(by.ops, 1)),
+            };
+            without.push((format!("{what}: {reason}"), name));
         } else if (by.iterations, by.experiments)
             != (study_method.iterations, study_method.experiments)
         {
             let original = op_count(study_method.iterations, study_method.experiments);
-            let all = by.iterations.saturating_mul(u64::from(by.experiments));
-            let one = (all, format!("{name} {}", op_count(by.iterations, by.experiments)));
+            let all = by.ops;
+            let distance = by.distance_from_rounds_pct.map_or(String::new(), |distance_pct| {
+                format!(" ({distance_pct:+.1} % from the median of its rounds)")
+            });
+            let one =
+                (all, format!("{name} {}{distance}", op_count(by.iterations, by.experiments)));
             match by_original.iter_mut().find(|(same, _)| *same == original) {
                 Some((_, rows)) => rows.push(one),
                 None => by_original.push((original, vec![one])),
