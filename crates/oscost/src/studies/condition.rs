@@ -9,6 +9,8 @@ pub struct Condition {
     pub text: String,
     /// What is checked here.
     pub kind: ConditionKind,
+    /// How the method of oscost keeps it, if it is a condition of the method.
+    pub how: Option<String>,
 }
 
 /// What a condition requires of a machine.
@@ -28,6 +30,12 @@ pub enum ConditionKind {
     Alone,
     /// The measuring program was compiled without optimisation.
     Unoptimised,
+    /// The files that are read are on a local disk.
+    LocalFiles,
+    /// The processor's counter has a constant rate.
+    ConstantCounter,
+    /// Something that the method of oscost keeps in every run.
+    Method,
     /// Something that cannot be checked.
     Other,
 }
@@ -116,6 +124,11 @@ fn judge(condition: &Condition, record: &Record) -> ConditionResult {
             "only rows with code=plain are loops and calls as compiled without optimisation; the \
              code around all others is optimised",
         ),
+        ConditionKind::LocalFiles => local_files(record),
+        ConditionKind::ConstantCounter => constant_counter(machine),
+        ConditionKind::Method => {
+            found(Holds::Yes, condition.how.as_deref().unwrap_or("it is part of the method"))
+        }
         ConditionKind::Other => found(Holds::Unknown, "it cannot be checked"),
     }
 }
@@ -135,6 +148,51 @@ fn single_user(machine: &Machine) -> ConditionResult {
             reason: format!(
                 "no run level is recorded, for example in a container; otherwise {hint}"
             ),
+        },
+    }
+}
+
+/// Whether all files that rows used are on a disk.
+fn local_files(record: &Record) -> ConditionResult {
+    let files = || record.results.iter().filter_map(|row| row.file.as_ref());
+    let other = files().find(|file| file.backing != "disk");
+    match (other, files().next()) {
+        (Some(file), _) if file.backing == "unknown" => ConditionResult {
+            holds: Holds::Unknown,
+            reason: format!("the files are on {}, whose disk is not known", file.filesystem),
+        },
+        (Some(file), _) => ConditionResult {
+            holds: Holds::No,
+            reason: format!(
+                "the files are on {}, backed by {}: TMPDIR names another folder",
+                file.filesystem, file.backing
+            ),
+        },
+        (None, Some(file)) => ConditionResult {
+            holds: Holds::Yes,
+            reason: format!("the files are on {}, on a disk of this machine", file.filesystem),
+        },
+        (None, None) => ConditionResult {
+            holds: Holds::Unknown,
+            reason: "no row of this run has read a file".to_owned(),
+        },
+    }
+}
+
+/// Whether the counter's rate does not follow the core's.
+fn constant_counter(machine: &Machine) -> ConditionResult {
+    let Some(flags) = &machine.cpu.flags else {
+        let reason = "the processor's flags are not known".to_owned();
+        return ConditionResult { holds: Holds::Unknown, reason };
+    };
+    match flags.iter().any(|flag| flag == "constant_tsc") {
+        true => ConditionResult {
+            holds: Holds::Yes,
+            reason: "the processor has the flag constant_tsc".to_owned(),
+        },
+        false => ConditionResult {
+            holds: Holds::Cannot,
+            reason: "the processor does not have the flag constant_tsc".to_owned(),
         },
     }
 }
@@ -194,6 +252,8 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::record::FileSummary;
+
     use super::*;
     use crate::studies::test_record::stored_record;
 
@@ -204,7 +264,7 @@ mod tests {
     }
 
     fn result(record: &Record, kind: ConditionKind) -> ConditionResult {
-        judge(&Condition { text: "any".to_owned(), kind }, record)
+        judge(&Condition { text: "any".to_owned(), kind, how: Some("so".to_owned()) }, record)
     }
 
     #[test]
@@ -223,6 +283,8 @@ mod tests {
             (ConditionKind::FixedFrequency, Holds::No, "performance"),
             (ConditionKind::Alone, Holds::Yes, "lock"),
             (ConditionKind::Unoptimised, Holds::No, "code=plain"),
+            (ConditionKind::Method, Holds::Yes, "so"),
+            (ConditionKind::LocalFiles, Holds::Unknown, "no row"),
             (ConditionKind::Other, Holds::Unknown, "cannot be checked"),
         ] {
             let found = result(&record, kind);
@@ -252,5 +314,32 @@ mod tests {
         }
         record.machines.clear();
         assert_eq!(result(&record, ConditionKind::Alone).holds, Holds::Unknown);
+    }
+
+    #[test]
+    fn files_and_the_counter_are_judged_by_the_record() {
+        let mut record = record();
+        let file = |backing: &str| FileSummary {
+            filesystem: "ext4".to_owned(),
+            backing: backing.to_owned(),
+            cold: true,
+            pages: 256,
+            checks: 6,
+            cached: [0, 0],
+        };
+        for (backing, holds) in
+            [("disk", Holds::Yes), ("memory", Holds::No), ("unknown", Holds::Unknown)]
+        {
+            record.results[0].file = Some(file(backing));
+            assert_eq!(result(&record, ConditionKind::LocalFiles).holds, holds, "{backing}");
+        }
+        for (flags, holds) in [
+            (Some(vec!["constant_tsc".to_owned()]), Holds::Yes),
+            (Some(vec![]), Holds::Cannot),
+            (None, Holds::Unknown),
+        ] {
+            record.machines[0].cpu.flags = flags;
+            assert_eq!(result(&record, ConditionKind::ConstantCounter).holds, holds);
+        }
     }
 }

@@ -19,6 +19,7 @@ pub mod equal_added;
 pub mod formula;
 pub mod judgement;
 pub mod lesson;
+pub mod machine_fact;
 pub mod parser;
 pub mod prediction;
 pub mod published;

@@ -21,7 +21,8 @@ use toml::Spanned;
 
 use self::limits::*;
 use self::reader::{Reader, is_kebab};
-use super::condition::Condition;
+use super::condition::{Condition, ConditionKind};
+use super::machine_fact::{Counterpart, MachineFact};
 use super::study::{Column, ExpectedDuration, Study, Table};
 use super::unit::ClockRates;
 
@@ -50,6 +51,7 @@ impl Reader<'_> {
         self.bounded("authors", &raw.authors, 1, MAX_AUTHORS)?;
         self.bounded("tables", &raw.tables, 1, MAX_TABLES)?;
         self.bounded("claims", &raw.claims, 0, MAX_CLAIMS)?;
+        self.bounded("facts of its machine", &raw.machine, 0, MAX_MACHINE_FACTS)?;
         self.bounded("conditions", &raw.conditions, 0, MAX_CONDITIONS)?;
         let authors = raw.authors.iter().map(|it| self.text_line(it, "an author", MAX_TEXT_CHARS));
         let columns = self.columns(&raw.columns)?;
@@ -66,6 +68,7 @@ impl Reader<'_> {
         let rows: Vec<_> = tables.iter().flat_map(|table| &table.rows).collect();
         self.bounded("rows", &rows, 1, MAX_ROWS)?;
         let conditions = raw.conditions.iter().map(|it| self.condition(it));
+        let machine = raw.machine.iter().map(|it| self.machine_fact(it));
         let duration = raw
             .duration
             .map(|it| ExpectedDuration { seconds: it.seconds, quick_seconds: it.quick_seconds });
@@ -84,6 +87,7 @@ impl Reader<'_> {
             expected_duration: duration,
             protocol,
             columns,
+            machine: machine.collect::<Result<_, _>>()?,
             conditions: conditions.collect::<Result<_, _>>()?,
             tables,
             claims: Vec::new(),
@@ -126,9 +130,34 @@ impl Reader<'_> {
         Ok(Column { name, target })
     }
 
+    /// Why a condition of the method holds is stated by the study file, of others it is checked.
     fn condition(&self, raw: &raw::Condition) -> Result<Condition, ParseError> {
         let text = self.text_line(&raw.text, "a condition", MAX_TEXT_CHARS)?;
-        Ok(Condition { text, kind: raw.kind.kind() })
+        let kind = raw.kind.kind();
+        if (kind == ConditionKind::Method) != raw.how.is_some() {
+            let why = "a condition of the kind method, and only of that, says `how` it is kept";
+            return Err(self.error(&raw.text, why));
+        }
+        let how = raw.how.as_ref().map(|it| self.text_line(it, "the way", MAX_TEXT_CHARS));
+        Ok(Condition { text, kind, how: how.transpose()? })
+    }
+
+    fn machine_fact(&self, raw: &raw::MachineFact) -> Result<MachineFact, ParseError> {
+        let text = |it: &Spanned<String>, what: &str| self.text_line(it, what, MAX_TEXT_CHARS);
+        let counterpart = match (raw.fact, &raw.no_fact) {
+            (Some(fact), None) => Counterpart::Fact(fact),
+            (None, Some(why)) => Counterpart::Nothing(text(why, "a reason")?),
+            _ => {
+                let why = "a fact of the machine needs either `fact`, or `no-fact` with the reason";
+                return Err(self.error(&raw.name, why));
+            }
+        };
+        Ok(MachineFact {
+            name: text(&raw.name, "a fact's name")?,
+            published: text(&raw.published, "what is published")?,
+            counterpart,
+            note: raw.note.as_ref().map(|it| text(it, "a note")).transpose()?,
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use super::acts::Act;
 use super::claim::Claim;
 use super::condition::Condition;
 use super::formula::Formula;
+use super::machine_fact::MachineFact;
 use super::published::PublishedFigure;
 use super::system::{SystemFigure, Systems, TableSystems};
 use super::unit::{ClockRates, TableUnit};
@@ -41,6 +42,8 @@ pub struct Study {
     pub protocol: Protocol,
     /// The base and what is compared with it; `None` if everything was measured on one target.
     pub columns: Option<[Column; 2]>,
+    /// The facts of its machine.
+    pub machine: Vec<MachineFact>,
     /// The configuration of its machine.
     pub conditions: Vec<Condition>,
     /// Its tables.

@@ -6,6 +6,8 @@ pub(super) const MAX_TABLES: usize = 24;
 pub(super) const MAX_ROWS: usize = 200;
 pub(super) const MAX_CLAIMS: usize = 40;
 pub(super) const MAX_CONDITIONS: usize = 16;
+/// As many as a table of a machine's specifications has rows.
+pub(super) const MAX_MACHINE_FACTS: usize = 32;
 pub(super) const MAX_AUTHORS: usize = 12;
 /// Kernels that a study of their history compares, with some to spare.
 pub(super) const MAX_SYSTEMS: usize = 48;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::studies::condition::ConditionKind;
+use crate::studies::machine_fact::FactKind;
 use crate::studies::unit::TableUnit;
 
 #[derive(Deserialize)]
@@ -24,6 +25,8 @@ pub(super) struct Study {
     pub(super) protocol: Protocol,
     #[serde(rename = "column", default)]
     pub(super) columns: Vec<Column>,
+    #[serde(rename = "machine", default)]
+    pub(super) machine: Vec<MachineFact>,
     #[serde(rename = "condition", default)]
     pub(super) conditions: Vec<Condition>,
     #[serde(rename = "table")]
@@ -111,9 +114,20 @@ pub(super) struct Column {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct MachineFact {
+    pub(super) name: Spanned<String>,
+    pub(super) published: Spanned<String>,
+    pub(super) fact: Option<FactKind>,
+    pub(super) no_fact: Option<Spanned<String>>,
+    pub(super) note: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Condition {
     pub(super) text: Spanned<String>,
     pub(super) kind: RawCondition,
+    pub(super) how: Option<Spanned<String>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -126,6 +140,9 @@ pub(super) enum RawCondition {
     FixedFrequency,
     Alone,
     Unoptimised,
+    LocalFiles,
+    ConstantCounter,
+    Method,
     Other,
 }
 
@@ -139,6 +156,9 @@ impl RawCondition {
             RawCondition::FixedFrequency => ConditionKind::FixedFrequency,
             RawCondition::Alone => ConditionKind::Alone,
             RawCondition::Unoptimised => ConditionKind::Unoptimised,
+            RawCondition::LocalFiles => ConditionKind::LocalFiles,
+            RawCondition::ConstantCounter => ConditionKind::ConstantCounter,
+            RawCondition::Method => ConditionKind::Method,
             RawCondition::Other => ConditionKind::Other,
         }
     }

@@ -351,3 +351,85 @@ fn each_kind_of_claim_is_parsed_and_requires_its_keys() {
         assert!(refusal.reason.contains(words), "{claim}: {refusal}");
     }
 }
+
+/// A study of one target with these lines before its first table.
+fn with_head(lines: &str) -> Result<crate::studies::Study, ParseError> {
+    parse(ALONE.replacen("[[table]]", &format!("{lines}\n[[table]]"), 1).as_bytes())
+}
+
+#[test]
+fn a_fact_of_the_machine_names_its_counterpart_or_why_there_is_none() {
+    use crate::studies::machine_fact::{Counterpart, FactKind};
+    let fact = |rest: &str| {
+        with_head(&format!("[[machine]]\nname = \"L2\"\npublished = \"1 MB\"\n{rest}"))
+    };
+    let study = fact("fact = \"l2\"\nnote = \"shared\"").unwrap();
+    assert_eq!(study.machine[0].counterpart, Counterpart::Fact(FactKind::L2));
+    assert_eq!(study.machine[0].note.as_deref(), Some("shared"));
+    let study = fact("no-fact = \"it has none\"").unwrap();
+    assert_eq!(study.machine[0].counterpart, Counterpart::Nothing("it has none".to_owned()));
+    for (rest, words) in [
+        ("", "needs either `fact`, or `no-fact`"),
+        ("fact = \"l2\"\nno-fact = \"why\"", "needs either `fact`, or `no-fact`"),
+        ("fact = \"l9\"", "unknown variant `l9`"),
+    ] {
+        let refusal = fact(rest).unwrap_err();
+        assert!(refusal.reason.contains(words), "{rest}: {refusal}");
+    }
+}
+
+#[test]
+fn only_a_condition_of_the_method_says_how_it_is_kept() {
+    let condition = |rest: &str| with_head(&format!("[[condition]]\ntext = \"so\"\n{rest}"));
+    let study = condition("kind = \"method\"\nhow = \"always\"").unwrap();
+    assert_eq!(study.conditions.last().unwrap().how.as_deref(), Some("always"));
+    for rest in ["kind = \"method\"", "kind = \"alone\"\nhow = \"always\""] {
+        let refusal = condition(rest).unwrap_err();
+        assert!(refusal.reason.contains("only of that, says `how`"), "{rest}: {refusal}");
+    }
+}
+
+#[test]
+fn a_row_without_a_placement_is_two_rows_and_its_claims_name_either() {
+    let placed = ALONE
+        .replace(
+            "\npublished = [\"44,505.5\"",
+            "\nplacement = \"not given\"\npublished = [\"44,505.5\"",
+        )
+        .replace("figure = 'this / \"pipe\"'", "figure = 'this / \"a seek\"'");
+    let study = parse(placed.as_bytes()).unwrap();
+    let rows: Vec<(&str, Option<&str>)> =
+        study.tables[0].rows.iter().map(|row| (row.name.as_str(), row.case())).collect();
+    assert_eq!(
+        rows,
+        [
+            ("pipe (1 CPU)", Some("switch/pipe:between=processes,peer_cpu=same")),
+            ("pipe (2 CPUs)", Some("switch/pipe:between=processes,peer_cpu=other")),
+            ("a seek", None),
+        ]
+    );
+    assert_eq!(study.tables[0].rows[1].published_name(), "pipe");
+    let refused = |from: &str, to: &str| {
+        let text = ALONE.replacen(from, to, 1);
+        parse(text.as_bytes()).unwrap_err().reason
+    };
+    let formula = refused("\npublished = [\"44", "\nplacement = \"not given\"\npublished = [\"44");
+    assert!(formula.contains("a column refers to this row"), "{formula}");
+    let peer = refused("peer = true\n", "peer = true\nplacement = \"not given\"\n");
+    assert!(peer.contains("and no peer"), "{peer}");
+    let word = refused("peer = true\n", "placement = \"anywhere\"\n");
+    assert!(word.contains("unknown variant `anywhere`"), "{word}");
+}
+
+#[test]
+fn a_claim_has_what_its_text_prints() {
+    let printed = |text: &str| {
+        let with = format!("kind = \"grows\"\npublished = \"{text}\"");
+        parse(ALONE.replace("kind = \"grows\"", &with).as_bytes())
+    };
+    for text in ["3x", "2-4x", "4-6 us", "12000-13000 MB/s", "~10%", ">2x"] {
+        let study = printed(text).unwrap();
+        assert_eq!(study.claims[0].published.as_ref().map(|it| it.text.as_str()), Some(text));
+    }
+    assert!(printed("some").unwrap_err().reason.contains("is not a figure"));
+}

@@ -4,13 +4,13 @@ use oscost_model::clock::ClockKind;
 use oscost_model::facts::{Cache, Disk, Facts, MemoryModule, NetworkCard};
 
 use crate::report::view::document::Fact;
-use crate::report::view::machine::description::Description;
+use crate::report::view::machine::description::Rates;
 use crate::report::view::machine::facts::{
     bytes, fact, firmware, kib, mib, no_cpufreq, plural, ranges, why, words,
 };
 
-pub(super) fn processor(machine: &Description<'_>) -> Vec<Fact> {
-    let (facts, cpu) = (machine.facts, &machine.facts.cpu);
+pub(super) fn processor(facts: &Facts, rates: &Rates) -> Vec<Fact> {
+    let cpu = &facts.cpu;
     let cpuinfo = |what: &str| why(facts, "/proc/cpuinfo", &format!("/proc/cpuinfo has no {what}"));
     let revision = || {
         let number = |name: &str, value: Option<u32>| value.map(|it| format!("{name} {it}"));
@@ -37,7 +37,6 @@ pub(super) fn processor(machine: &Description<'_>) -> Vec<Fact> {
         (None, Some(arch)) => Some(arch.clone()),
         (level, None) => level.clone(),
     };
-    let rates = machine.rates;
     let unmeasured = || match (&rates.not_measured, &rates.probe) {
         (Some(why), _) => why.clone(),
         (None, None) => "no CPU could be probed".to_owned(),

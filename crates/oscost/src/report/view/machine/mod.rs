@@ -24,7 +24,7 @@ pub fn view(machine: &Description<'_>) -> View {
     let facts = machine.facts;
     let section = |title: &str, facts: Vec<Fact>| Section::of(plain(title), [Block::Facts(facts)]);
     let mut sections = vec![
-        section("Processor", hardware::processor(machine)),
+        section("Processor", hardware::processor(facts, machine.rates)),
         section("Caches", hardware::caches(facts)),
         section("Memory", hardware::memory(facts)),
     ];
@@ -56,6 +56,29 @@ pub fn view(machine: &Description<'_>) -> View {
         section("CPU vulnerabilities", software::flaws(facts)),
     ]);
     View::of(sections)
+}
+
+/// The facts of a machine's hardware by part: of its first disk, and of its first network card that
+/// is not one of software.
+pub(in crate::report::view) struct Hardware {
+    pub(in crate::report::view) processor: Vec<Fact>,
+    pub(in crate::report::view) caches: Vec<Fact>,
+    pub(in crate::report::view) memory: Vec<Fact>,
+    pub(in crate::report::view) disk: Vec<Fact>,
+    pub(in crate::report::view) network_card: Vec<Fact>,
+}
+
+/// The hardware of a machine.
+pub(in crate::report::view) fn hardware_of(facts: &Facts, rates: &Rates) -> Hardware {
+    let is_hardware = |card: &&NetworkCard| matches!(card.kind.as_str(), "physical" | "wireless");
+    let card = facts.network.iter().find(is_hardware);
+    Hardware {
+        processor: hardware::processor(facts, rates),
+        caches: hardware::caches(facts),
+        memory: hardware::memory(facts),
+        disk: facts.disks.first().map(|disk| hardware::disk(facts, disk)).unwrap_or_default(),
+        network_card: card.map(|card| hardware::network_card(facts, card)).unwrap_or_default(),
+    }
 }
 
 /// The description as a document.

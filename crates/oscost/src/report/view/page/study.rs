@@ -10,12 +10,13 @@ use crate::report::view::document::chart::{
 };
 use crate::report::view::document::{Block, Section, Table};
 use crate::report::view::study::claims::{self, CLAIMS, CONDITIONS, list_of_conditions};
+use crate::report::view::study::machine::{self, MACHINES};
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::{ColumnText, table_of_rows};
 use crate::report::view::study::{ab as two_targets, run as single_target};
+use crate::studies::condition;
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
 use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
-use crate::studies::{PublishedFigure, condition};
 
 /// A run joined with its study, of one target or of two.
 #[derive(Debug)]
@@ -42,6 +43,9 @@ pub(super) fn section(of: &StudyComparison<'_>, record: &Record) -> Section {
         }
     }
     let conditions = condition::judge_all(&study.conditions, record);
+    if let Some(machines) = machine::table(study, record) {
+        blocks.extend([Block::Heading(MACHINES.to_owned()), Block::Table(machines)]);
+    }
     if let Some(conditions) = list_of_conditions(&conditions) {
         blocks.extend([Block::Heading(CONDITIONS.to_owned()), conditions]);
     }
@@ -84,6 +88,8 @@ fn is_usable(value: f64) -> bool {
 struct ThenAndNow {
     name: String,
     then: Option<f64>,
+    /// The range that was published.
+    range: Option<[f64; 2]>,
     now: Option<f64>,
     /// The interval of what was measured.
     interval: Option<[f64; 2]>,
@@ -97,12 +103,16 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
     for row in &table.rows {
         // Rows of another unit cannot be drawn on this scale.
         let Some(cell) = row.cells.iter().find(|cell| cell.figure.unit == unit) else { continue };
-        let then = cell.published.and_then(PublishedFigure::single).filter(|it| is_usable(*it));
+        let range = cell.published.filter(|it| !it.is_bound).map(|it| [it.low, it.high]);
+        let range = range.filter(|ends| ends.iter().all(|end| is_usable(*end)));
+        // On a logarithmic scale this is the middle of a range.
+        let then = range.map(|[low, high]| (low * high).sqrt());
         let own = cell.estimate.filter(|own| is_usable(own.value));
         let text = ColumnText::of(cell, table);
         rows.push(ThenAndNow {
             name: row.row.name.clone(),
             then,
+            range,
             now: own.map(|own| own.value),
             interval: own.and_then(|own| own.interval).map(|it| [it.lo, it.hi]),
             details: vec![
@@ -141,7 +151,8 @@ fn chart_of(
         ..Point::default()
     };
     let numbered = || rows.iter().enumerate();
-    let then = numbered().filter_map(|(number, row)| Some(point(number, row, row.then?, None)));
+    let then =
+        numbered().filter_map(|(number, row)| Some(point(number, row, row.then?, row.range)));
     let here =
         numbered().filter_map(|(number, row)| Some(point(number, row, row.now?, row.interval)));
     let series = [
@@ -158,7 +169,9 @@ fn chart_of(
     Some(Chart {
         id,
         caption,
-        x: axis(&mut rows.iter().flat_map(|row| [row.then, row.now]).flatten()),
+        x: axis(&mut rows.iter().flat_map(|row| {
+            [row.then, row.now].into_iter().flatten().chain(row.range.into_iter().flatten())
+        })),
         y: Vertical::Rows(vec![Order::of_rows("as printed", ids, names)]),
         series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
         marks: Vec::new(),
@@ -197,6 +210,7 @@ fn ratios_then_and_now(at: usize, table: &TwoTargetTable<'_>) -> Option<Chart> {
         rows.push(ThenAndNow {
             name,
             then: ratio,
+            range: None,
             now,
             interval: here.and_then(|it| it.ci95),
             details: details.into_iter().flatten().collect(),

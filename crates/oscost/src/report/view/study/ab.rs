@@ -14,6 +14,7 @@ use crate::report::view::run::monitor::states;
 use crate::report::view::run::row::is_requested;
 use crate::report::view::study::claims;
 use crate::report::view::study::heading::heading_lines;
+use crate::report::view::study::machine;
 use crate::report::view::study::notes::headed_list;
 use crate::studies::two_targets::{
     RunStatistic, TwoTargetComparison, TwoTargetRow, TwoTargetTable,
@@ -36,6 +37,7 @@ pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
         Section { blocks, ..Section::default() }
     }));
     let conditions = condition::judge_all(&comparison.study.conditions, record);
+    sections.extend(machine::section(comparison.study, record));
     sections.extend(claims::sections(comparison.study, &conditions, &comparison.claims));
     let reference_cases: Vec<&Comparison> = record
         .comparisons

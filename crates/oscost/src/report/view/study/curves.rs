@@ -9,7 +9,7 @@ use crate::report::view::document::{
 };
 use crate::report::view::run::Plots;
 use crate::report::view::study::rows::estimate_text;
-use crate::studies::single_target::SingleTargetTable;
+use crate::studies::single_target::{SingleTargetRow, SingleTargetTable};
 use crate::studies::unit::UnitKind;
 use crate::studies::{ClockRates, Series};
 
@@ -118,5 +118,38 @@ fn plot(
         })
         .filter(|curve| !curve.points.is_empty())
         .collect();
+    let lines: Vec<PlotLine> = lines.into_iter().chain(bands(table, curves, size)).collect();
     (!lines.is_empty()).then(|| LogPlot { lines, by: axis.to_owned(), unit })
+}
+
+/// The ranges that were published of some curves, each as the lines of its two ends. Curves that
+/// differ in their placement alone have the same.
+fn bands(table: &SingleTargetTable<'_>, curves: &[&Series], size: f64) -> Vec<PlotLine> {
+    // Published figures of a series are those of the first column, and the last is drawn.
+    if table.table.figures.len() > 1 {
+        return Vec::new();
+    }
+    let mut named: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for series in curves {
+        if named.contains(&series.published_name()) {
+            continue;
+        }
+        named.push(series.published_name());
+        let rows = || series.values.iter().zip(&table.rows[series.rows()]);
+        let published = |row: &SingleTargetRow<'_>| {
+            let figure = row.cells.iter().find_map(|cell| cell.published)?;
+            (!figure.is_bound && figure.low > 0.0).then_some([figure.low, figure.high])
+        };
+        for (end, name) in ["from", "to"].into_iter().enumerate() {
+            let points = rows().filter_map(|(value, row)| {
+                let (x, y) = (*value, published(row)?[end] * size);
+                (x > 0).then_some(PlotPoint { x, y })
+            });
+            let label = format!("then, {name}: {}", plain(series.published_name()));
+            lines.push(PlotLine { label, points: points.collect() });
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    lines
 }

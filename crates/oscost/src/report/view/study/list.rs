@@ -80,6 +80,10 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
         Some(Section { title: title.to_owned(), blocks: vec![list?], ..Section::default() })
     };
     let conditions = Block::list(study.conditions.iter().map(|it| plain(&it.text)));
+    let machine = Block::list(study.machine.iter().map(|it| {
+        let note = it.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        plain(&format!("{}: {}{note}", it.name, it.published))
+    }));
     let claims = Block::list(
         study.claims.iter().map(|it| plain(&format!("\"{}\" ({})", it.statement, it.location))),
     );
@@ -97,6 +101,7 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     });
     let others = [
         section("Systems of the study", systems::list(study)),
+        section("The study's machine", machine),
         section("Configuration of the study's machine", conditions),
         section("Claims of the study", claims),
     ];

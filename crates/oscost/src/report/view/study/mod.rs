@@ -6,6 +6,7 @@ pub(in crate::report::view) mod claims;
 mod curves;
 mod heading;
 pub mod list;
+pub(in crate::report::view) mod machine;
 mod method;
 pub(in crate::report::view) mod notes;
 pub(in crate::report::view) mod rows;

@@ -13,7 +13,8 @@ use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::claims;
 use crate::report::view::study::curves::curves;
 use crate::report::view::study::heading::heading_lines;
-use crate::report::view::study::method::{COUNTED, OF_TRIALS, method_text};
+use crate::report::view::study::machine;
+use crate::report::view::study::method::{COUNTED, OF_TRIALS, method_text, ops_made};
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
 use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
@@ -32,6 +33,7 @@ pub fn view(comparison: &SingleTargetComparison<'_>, record: &Record, plots: Plo
         blocks.extend(notes(table, comparison.clock_step_ns));
         sections.push(Section { blocks, ..Section::default() });
     }
+    sections.extend(machine::section(comparison.study, record));
     sections.extend(claims::sections(comparison.study, &comparison.conditions, &comparison.claims));
     let asked: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     sections.extend(run::notes(record, &asked));
@@ -72,11 +74,21 @@ pub(in crate::report::view) fn title(table: &SingleTargetTable<'_>) -> String {
     // Each part is bounded by itself: together they are as long as the table has methods.
     let methods = match &grouped(methods)[..] {
         [] => String::new(),
-        [(one, _)] => format!("; {one}"),
+        [(one, names)] => format!("; {one}{}", ops_here(table, names)),
         several => several
             .iter()
-            .map(|(method, rows)| format!("; {}: {method}", plain(&first_of(rows))))
+            .map(|(method, names)| {
+                format!("; {}: {method}{}", plain(&first_of(names)), ops_here(table, names))
+            })
             .collect(),
     };
     format!("{}: {}. Unit: {}{methods}.", plain(&of.name), plain(&of.title), of.unit.plural())
+}
+
+/// How many ops were made here by the study's method in the rows of these names.
+fn ops_here(table: &SingleTargetTable<'_>, names: &[&str]) -> String {
+    let rows = table.rows.iter().filter(|row| names.contains(&row.row.name.as_str()));
+    let with_method = rows.filter(|row| row.row.study_method.is_some());
+    let figures = with_method.filter_map(|row| row.measured?.study_method.as_ref());
+    ops_made(&figures.collect::<Vec<_>>())
 }
