@@ -14,7 +14,7 @@ if reader == "duckdb":
     import duckdb
 
     if columns:
-        types = {"text": "VARCHAR", "float": "DOUBLE", "integer": "BIGINT", "truth": "BOOLEAN"}
+        types = {"text": "VARCHAR", "float": "DOUBLE", "integer": "BIGINT", "boolean": "BOOLEAN"}
         types = {name: types[kind] for name, kind in columns}
         table = duckdb.read_csv(file, header=True, columns=types)
     else:
@@ -24,7 +24,7 @@ else:
     import pandas
 
     if columns:
-        types = {"text": "string", "float": "float64", "integer": "Int64", "truth": "boolean"}
+        types = {"text": "string", "float": "float64", "integer": "Int64", "boolean": "boolean"}
         types = {name: types[kind] for name, kind in columns}
         # From 3.1 on it reads figures to the last bit by itself, and warns who asks for it.
         older = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
