@@ -230,7 +230,6 @@ pub struct Sample {
     pub migrated: bool,
     /// Its windows, if it holds several: then `n` and `ticks` are their sums. Only by the method of
     /// a study; null for one window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
 }
 
