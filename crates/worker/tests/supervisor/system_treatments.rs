@@ -261,7 +261,7 @@ fn a_monitor_process_is_ended_by_the_end_of_its_input_however_its_job_ends() {
 #[test]
 fn failures_of_a_monitor_process_are_reported() {
     let mut session = Session::start();
-    let missing = "echo '{\"event\":\"missing\",\"why\":\"no BTF\"}'; exit 1";
+    let missing = "echo '{\"event\":\"missing\",\"reason\":\"no BTF\"}'; exit 1";
     attach(&mut session, 1, &[held_by(missing)]);
     match session.event() {
         Event::Skipped { missing, .. } => assert!(missing.contains("pH is not available: no BTF")),
