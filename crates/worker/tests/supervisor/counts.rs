@@ -68,21 +68,32 @@ fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_defini
     for (id, text) in (1..).zip(cases) {
         let case = Case::parse(&text).unwrap();
         let definition = catalog.get(&case.benchmark).unwrap();
-        let Some(event) = counted(&mut session, id, &text, OPS) else { return };
-        if let Event::Skipped { missing, .. } = &event {
-            eprintln!("{text}: {missing}");
-            continue;
+        // A datagram that a busy machine delivers late is asked for again, which is another call.
+        let attempts = if text.contains("by=udp") { 5 } else { 1 };
+        let mut found = None;
+        for attempt in 1..=attempts {
+            let Some(event) = counted(&mut session, id * 10 + attempt, &text, OPS) else { return };
+            if let Event::Skipped { missing, .. } = &event {
+                eprintln!("{text}: {missing}");
+                break;
+            }
+            let count = count_of(event);
+            assert!(count.ops >= OPS && count.by == "ptrace", "{text}: {count:?}");
+            // Of what moves bytes the calls are those of a message.
+            let count = count.grouped_by(definition.ops_per_message(&case.point));
+            let whole = definition.with_implied(&case.point);
+            let unexpected = count.unexpected(&definition.calls, &whole);
+            let is_last = unexpected.is_empty() || attempt == attempts;
+            found = Some((count, unexpected));
+            if is_last {
+                break;
+            }
         }
-        let count = count_of(event);
+        let Some((count, unexpected)) = found else { continue };
         if text.starts_with("timer/") && clock_enters_the_kernel(&session) {
             continue;
         }
-        assert!(count.ops >= OPS && count.by == "ptrace", "{text}: {count:?}");
-        // Of what moves bytes the calls are those of a message.
-        let count = count.grouped_by(definition.ops_per_message(&case.point));
-        let none: Vec<String> = Vec::new();
-        let whole = definition.with_implied(&case.point);
-        assert_eq!(count.unexpected(&definition.calls, &whole), none, "{text}: {count:?}");
+        assert_eq!(unexpected, Vec::<String>::new(), "{text}: {count:?}");
         if !definition.switches {
             assert_eq!(count.peer, BTreeMap::new(), "{text} has no peer");
         }
