@@ -13,7 +13,11 @@ pub(super) fn summary(across: &Across<'_>) -> Vec<String> {
     if across.acts.iter().all(|act| act.lesson.in_time.is_none()) {
         return Vec::new();
     }
-    let groups = grouped(across, |act| act.lesson.trend);
+    let mut groups = grouped(across, |act| act.lesson.trend);
+    // That no act follows the memory is an answer, too.
+    if across.acts.iter().any(|act| act.lesson.in_loads.is_some()) {
+        groups.entry(Trend::WithMemory).or_insert_with(|| vec!["none"]);
+    }
     let sentence =
         |(trend, names): (Trend, Vec<&str>)| format!("{}: {}", head(trend), names.join("; "));
     groups.into_iter().map(sentence).collect()
@@ -57,7 +61,7 @@ pub(super) fn of_act(act: &ActFigures<'_>) -> Vec<String> {
 /// How many times as much it was then, of one figure or of several.
 fn spread(what: &str, it: Ratios) -> String {
     match it.count {
-        1 => format!("; {} times as many {what} then as here", times(it.median)),
+        1 => format!("; {:.2} times as many {what} then as here", it.median),
         count => format!(
             "; {}..{} times as many {what} then as here (median {:.2} of {count} figures)",
             times(it.min),
