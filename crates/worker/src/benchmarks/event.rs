@@ -5,6 +5,7 @@ use crate::bench::PointFilter;
 use crate::kernel::syscall::prepared::{EPOLL_WAIT, POLL};
 
 mod axes;
+mod interruption;
 mod lowest_descriptor;
 mod quirks;
 mod register;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::prelude::*;
+use super::interruption::repeat_if_interrupted;
 use super::set::{Method, Part, ReadySubset, Set, WaitState};
 use crate::kernel::event::descriptor_set::{
     ChildFiller, DescriptorKind, DescriptorSet, explain_error, max_descriptors,
@@ -129,7 +130,7 @@ fn build(spec: SetSpec, part: Part) -> Result<Work, Errno> {
     set.wake()?;
     let mut body = Body { set, part: Part::Whole, _helpers: helpers };
     // Once, so that a wrong set fails now, and there are results for `Part::Caller`.
-    body.run(1, 1).map_err(|error| error.errno)?;
+    repeat_if_interrupted(|| body.run(1, 1).map_err(|error| error.errno))?;
     // The caller's part alone is so short that loop overhead counts: it is included.
     let shape = if part == Part::Caller { Shape::WithLoop } else { Shape::Repeat };
     Ok(Work::from_body(shape, Body { part, ..body }))
