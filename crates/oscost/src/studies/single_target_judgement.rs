@@ -321,7 +321,9 @@ impl Figures<'_> {
         if let Some((quantity, _)) = missing {
             let measured = quantity.measure.keys().iter().all(|key| self.rounds.has(key));
             let why = match (quantity.measure.is_count(), measured) {
-                (true, _) => "not all of its rows were counted",
+                (true, _) => {
+                    "not all of its rows were counted: in a quick run programs are with --calls only"
+                }
                 (false, false) => "not all of its rows were measured",
                 (false, true) => {
                     "no round has all of its rows, or one of their figures is not positive"

@@ -98,7 +98,7 @@ fn ratio(case: &CaseRows<'_>) -> Option<IntervalEstimate> {
 fn slowdown(case: &CaseRows<'_>) -> Option<IntervalEstimate> {
     let ratio = ratio(case)?;
     let unit = case.comparison?.added.unit;
-    let is_rate = matches!(base_unit(unit).kind, UnitKind::Rate | UnitKind::Frames);
+    let is_rate = matches!(base_unit(unit).kind, UnitKind::Rate | UnitKind::Frames | UnitKind::Ops);
     if !is_rate {
         return Some(ratio);
     }

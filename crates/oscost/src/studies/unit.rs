@@ -22,6 +22,8 @@ pub enum TableUnit {
     MegabytesPerSecond,
     /// Frames per second.
     FramesPerSecond,
+    /// Ops per second.
+    OpsPerSecond,
     /// A ratio.
     Times,
     /// Per cent.
@@ -39,6 +41,8 @@ pub enum UnitKind {
     Rate,
     /// Frames per second.
     Frames,
+    /// Ops per second.
+    Ops,
     /// A number without a unit.
     Plain,
 }
@@ -80,6 +84,7 @@ impl TableUnit {
             TableUnit::Ticks => "tick",
             TableUnit::MegabytesPerSecond => "MB/s",
             TableUnit::FramesPerSecond => "frame/s",
+            TableUnit::OpsPerSecond => "op/s",
             TableUnit::Times => "x",
             TableUnit::PerCent => "%",
             TableUnit::Calls => "calls",
@@ -106,6 +111,7 @@ impl TableUnit {
             | TableUnit::Ticks => UnitKind::Time,
             TableUnit::MegabytesPerSecond => UnitKind::Rate,
             TableUnit::FramesPerSecond => UnitKind::Frames,
+            TableUnit::OpsPerSecond => UnitKind::Ops,
             TableUnit::Times | TableUnit::PerCent | TableUnit::Calls => UnitKind::Plain,
         }
     }
@@ -122,6 +128,7 @@ impl TableUnit {
             TableUnit::Ticks => Some(1.0 / rates.ticks_per_ns?),
             TableUnit::MegabytesPerSecond => Some(1e6),
             TableUnit::FramesPerSecond
+            | TableUnit::OpsPerSecond
             | TableUnit::Times
             | TableUnit::PerCent
             | TableUnit::Calls => Some(1.0),
@@ -152,8 +159,8 @@ pub fn base_unit(unit: Unit) -> BaseUnit {
         Unit::Seconds => (UnitKind::Time, 1e9),
         Unit::BytesPerSecond => (UnitKind::Rate, 1.0),
         Unit::FramesPerSecond => (UnitKind::Frames, 1.0),
-        Unit::OpsPerSecond
-        | Unit::Bytes
+        Unit::OpsPerSecond => (UnitKind::Ops, 1.0),
+        Unit::Bytes
         | Unit::InstructionsPerOp
         | Unit::TicksPerCycle
         | Unit::TimesPerOp
@@ -175,11 +182,13 @@ mod tests {
         assert_eq!(factor(TableUnit::Ticks, Unit::NsPerOp), Some(2.5));
         assert_eq!(factor(TableUnit::MegabytesPerSecond, Unit::BytesPerSecond), Some(1e-6));
         assert_eq!(factor(TableUnit::FramesPerSecond, Unit::FramesPerSecond), Some(1.0));
+        assert_eq!(factor(TableUnit::OpsPerSecond, Unit::OpsPerSecond), Some(1.0));
         assert_eq!(factor(TableUnit::Times, Unit::TicksPerCycle), Some(1.0));
         for (unit, of) in [
             (TableUnit::Cycles, Unit::BytesPerSecond),
             (TableUnit::MegabytesPerSecond, Unit::NsPerOp),
             (TableUnit::Calls, Unit::NsPerOp),
+            (TableUnit::FramesPerSecond, Unit::OpsPerSecond),
         ] {
             assert_eq!(factor(unit, of), None);
         }

@@ -200,6 +200,8 @@ pub(super) enum RawUnit {
     MegabytesPerSecond,
     #[serde(rename = "frame/s")]
     FramesPerSecond,
+    #[serde(rename = "op/s")]
+    OpsPerSecond,
     #[serde(rename = "x")]
     Times,
     #[serde(rename = "%")]
@@ -220,6 +222,7 @@ impl RawUnit {
             RawUnit::MegabytesPerSecond => TableUnit::MegabytesPerSecond,
             RawUnit::FramesPerSecond => TableUnit::FramesPerSecond,
             RawUnit::Times => TableUnit::Times,
+            RawUnit::OpsPerSecond => TableUnit::OpsPerSecond,
             RawUnit::PerCent => TableUnit::PerCent,
             RawUnit::Calls => TableUnit::Calls,
         }

@@ -103,6 +103,7 @@ fn plot(
         UnitKind::Time => Unit::NsPerOp,
         UnitKind::Rate => Unit::BytesPerSecond,
         UnitKind::Frames => Unit::FramesPerSecond,
+        UnitKind::Ops => Unit::OpsPerSecond,
         UnitKind::Plain => Unit::TimesPerOp,
     };
     let size = figure.unit.size(rates).unwrap_or(1.0);
