@@ -6,6 +6,7 @@ use crate::studies::study::{NoteCondition, TableRow};
 
 use super::*;
 
+mod keys;
 mod systems;
 
 const SMALL: &str = r#"

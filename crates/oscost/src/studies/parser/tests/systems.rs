@@ -1,6 +1,6 @@
 use super::*;
 
-const COMPARED: &str = r#"
+pub(super) const COMPARED: &str = r#"
 id = "compared"
 title = "Three systems"
 authors = ["A"]
