@@ -2,7 +2,7 @@
 
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use crate::app::workload::{self, PreparedFolder, WorkloadListing};
+use crate::app::workload::{self, PreparedFolder, Readiness, WorkloadListing};
 use crate::report;
 use crate::report::workloads::Workload;
 
@@ -16,6 +16,7 @@ $XDG_CACHE_HOME.
 Examples:
   oscost workload list
   oscost workload prepare kernel-build   unpack a kernel, and configure it
+  oscost workload prepare --all          prepare all, for study ph-2000
   oscost workload delete kernel-build    free its space
   oscost workload prepare ./mine.toml    prepare a workload of your own")]
 pub(super) struct Arguments {
@@ -28,9 +29,17 @@ enum Verb {
     /// List the workloads that come with oscost, and what they lack here.
     List,
     /// Make the folder that a workload works on.
+    #[command(after_help = "\
+With --all, what this machine lacks is named with the packages that have it, and
+does not stop the others. The exit status is 1 if a preparation failed, or if no
+workload can be run.")]
     Prepare {
         /// A workload, or a file of your own.
-        name: String,
+        #[arg(required_unless_present = "all")]
+        name: Option<String>,
+        /// Prepare all workloads that come with oscost.
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
     },
     /// Delete the folder that was prepared for a workload.
     Delete {
@@ -45,22 +54,46 @@ pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Re
             let rows: Vec<Workload> = workload::list()?.into_iter().map(row).collect();
             output.write(&report::terminal(&report::workloads::view(&rows)))?;
         }
-        Verb::Prepare { name } => {
+        Verb::Prepare { name: Some(name), .. } => {
             // The output of its commands is progress, not data.
-            let PreparedFolder { folder, is_new } =
-                workload::prepare(name, &mut std::io::stderr())?;
-            let folder = folder.display();
-            match is_new {
-                true => report_line(&format!("prepared in {folder}")),
-                false => report_line(&format!("already prepared, in {folder}")),
-            }
+            let prepared = workload::prepare(name, &mut std::io::stderr())?;
+            report_line(&prepared_text(&prepared));
         }
+        Verb::Prepare { name: None, .. } => return prepare_all(),
         Verb::Delete { name } => match workload::delete(name)? {
             Some(folder) => report_line(&format!("deleted {}", folder.display())),
             None => report_line("nothing was prepared for it"),
         },
     }
     Ok(ExitStatus::Success)
+}
+
+fn prepare_all() -> anyhow::Result<ExitStatus> {
+    let mut each = |id: &str, readiness: &Readiness| {
+        let text = match readiness {
+            Readiness::Prepared(prepared) => prepared_text(prepared),
+            Readiness::NeedsNone => "ready, needs no preparation".to_owned(),
+            Readiness::Lacks(lacks) => format!("not ready: there is {}", lacks.join(", ")),
+            Readiness::Failed(why) => format!("not prepared: {why}"),
+        };
+        report_line(&format!("{id}: {text}"));
+    };
+    let summary = workload::prepare_all(&mut std::io::stderr(), &mut each)?;
+    if let Some(hint) = summary.hint {
+        report_line(&format!("  hint: {hint}"));
+    }
+    Ok(match summary.failed > 0 || summary.ready == 0 {
+        true => ExitStatus::Failure,
+        false => ExitStatus::Success,
+    })
+}
+
+fn prepared_text(PreparedFolder { folder, is_new }: &PreparedFolder) -> String {
+    let folder = folder.display();
+    match is_new {
+        true => format!("prepared in {folder}"),
+        false => format!("already prepared, in {folder}"),
+    }
 }
 
 fn row(WorkloadListing { id, asks, missing }: WorkloadListing) -> Workload {

@@ -1,5 +1,7 @@
 //! Whole programs: the user's own, files of workloads, and those that come with oscost.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::Value;
 
 use crate::ab::assert_fits;
@@ -132,6 +134,42 @@ fn a_failing_command_is_reported_with_its_output_and_leaves_nothing() {
     });
     assert_eq!(left.count(), 0);
     sandbox.nothing_is_left();
+}
+
+/// Programs by these names, each a script of a shell, in a folder that is the whole path.
+fn prepare_all(sandbox: &Sandbox, programs: &[(&str, &str)]) -> Ran {
+    let folder = sandbox.folder("path");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, script) in programs {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    Ran::of(sandbox.command(&["workload", "prepare", "--all"]).env("PATH", folder))
+}
+
+#[test]
+fn all_workloads_are_prepared_by_one_command_as_far_as_the_machine_allows() {
+    let sandbox = Sandbox::new();
+    let tools = [("sh", ""), ("tar", ""), ("gzip", "")];
+    // A preparation that fails does not hide what came of the others.
+    let broken = [&tools[..], &[("awk", "echo no space; exit 3")]].concat();
+    let ran = prepare_all(&sandbox, &broken).exits(1).no_data();
+    let ran = ran.stderr_contains("no space").stderr_contains("workload/tar: not prepared: ");
+    let ran = ran.stderr_contains("ended with exit status: 3");
+    let ran = ran.stderr_contains("workload/kernel-build: not ready: there is ");
+    ran.stderr_contains("workload/cs161: ready, needs no preparation");
+    // What the machine lacks is named with the packages that have it, and is no failure.
+    let works = [("awk", "/bin/mkdir -p tree/19 && : > tree/19/49")];
+    let ran = prepare_all(&sandbox, &works).exits(0).no_data();
+    let ran = ran.stderr_contains("workload/tar: prepared in ");
+    let ran = ran.stderr_contains("workload/kernel-build: not ready: there is ");
+    let ran = ran.stderr_contains("hint: sudo apt-get install --no-install-recommends ");
+    ran.stderr_contains(", then oscost workload prepare --all");
+    prepare_all(&sandbox, &[]).exits(0).stderr_contains("workload/tar: already prepared, in ");
+    let usage = |words: &[&str]| sandbox.oscost(&[&["workload", "prepare"], words].concat());
+    usage(&["--all", "tar"]).exits(2).stderr_contains("cannot be used with");
+    usage(&[]).exits(2).stderr_contains("<NAME>");
 }
 
 #[test]
