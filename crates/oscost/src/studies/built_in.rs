@@ -29,7 +29,7 @@ pub fn find_built_in(name: &str) -> Option<Study> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studies::study::RequestedCase;
+    use crate::studies::study::{Placement, RequestedCase, TableRow};
 
     #[test]
     fn every_built_in_study_parses_and_measures_cases_of_the_catalog() {
@@ -54,6 +54,49 @@ mod tests {
             }
         }
         assert_eq!(find_built_in("no-such"), None);
+    }
+
+    /// What two rows of one published row differ in.
+    fn without_placement(row: &TableRow) -> (&str, String) {
+        let case = row.case().unwrap_or_default();
+        (row.published_name(), case.replace("peer_cpu=same", "").replace("peer_cpu=other", ""))
+    }
+
+    #[test]
+    fn each_row_without_a_placement_is_measured_in_both() {
+        let mut pairs = 0;
+        for study in built_in_names().filter_map(find_built_in) {
+            for table in &study.tables {
+                let in_placement = |placement: Placement| -> Vec<&TableRow> {
+                    table.rows.iter().filter(|row| row.placement == placement).collect()
+                };
+                let [one, two] = Placement::BOTH.map(in_placement);
+                assert_eq!(one.len(), two.len(), "{}: {}", study.id, table.name);
+                for row in one {
+                    let others = two.iter().filter(|it| {
+                        without_placement(it) == without_placement(row)
+                            && it.case().is_some_and(|case| case.contains("peer_cpu=other"))
+                    });
+                    assert!(row.case().is_some_and(|case| case.contains("peer_cpu=same")));
+                    assert_eq!(others.count(), 1, "{}: {}", study.id, row.name);
+                    pairs += 1;
+                }
+            }
+        }
+        assert!(pairs >= 2 + 54, "{pairs}");
+    }
+
+    #[test]
+    fn cs736_states_no_placement_on_its_own_host() {
+        let study = find_built_in("cs736-2019").unwrap();
+        let has_axis = |row: &&TableRow| row.case().is_some_and(|case| case.contains("peer_cpu="));
+        let mut rows = 0;
+        for row in study.rows().filter(has_axis).filter(|row| !row.peer) {
+            assert_ne!(row.placement, Placement::Stated, "{}: {:?}", row.name, row.case());
+            rows += 1;
+        }
+        // Latency and rate of pipes, TCP and UDP, in nine sizes, on one CPU and on two.
+        assert_eq!(rows, 2 * 3 * 9 * 2);
     }
 
     #[test]
