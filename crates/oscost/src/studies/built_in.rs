@@ -100,6 +100,65 @@ mod tests {
     }
 
     #[test]
+    fn claims_have_the_figures_that_their_texts_print() {
+        for (name, expected) in [
+            ("sunos-1999", vec!["2-4 ns", "1000 ns"]),
+            ("ph-2000", vec!["~4.7 us", "4%", "~10%"]),
+            ("cs161-syscalls", vec![">2x", "5ms (select 0.1ms)"]),
+            ("cse221-2014", vec!["1 cycle", "4-6 cycles"]),
+            (
+                "cs736-2019",
+                // Pipes, TCP on one host and between two, UDP on one host and between two.
+                [
+                    &["4-6 us", "3x", "3x", "3x", "12000-13000 MBps"][..],
+                    &["3-5 us", "2-4x", "2-4x", "2-4x", "256 bytes"],
+                    &["3-5 us", "2-4x", "2-4x", "2-4x", "1KB"],
+                ]
+                .concat(),
+            ),
+        ] {
+            let study = find_built_in(name).unwrap();
+            let printed = study.claims.iter().filter_map(|claim| claim.published.as_ref());
+            let printed: Vec<&str> = printed.map(|it| it.text.as_str()).collect();
+            assert_eq!(printed, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn table_1_of_cse221_is_whole() {
+        let study = find_built_in("cse221-2014").unwrap();
+        let published: Vec<&str> = study.machine.iter().map(|it| it.published.as_str()).collect();
+        let expected = [
+            "Intel Core 2 Duo Processor P8600",
+            "64 bit",
+            "0.417ns (2.4GHz frequency)",
+            "32KB per core, 8-way set associative, 64-byte line size",
+            "32KB per core, 8-way set associative, 64-byte line size",
+            "3072KB, 12-way set associative, 64-byte line size",
+            "1066 MHz",
+            "Seagate Momentus 5400.6 SATA model ST9500325AS",
+            "500GB",
+            "8 Mbytes",
+            "5400",
+            "4",
+            "2",
+            "14ms typical",
+            "30ms",
+            "5.6ms",
+            "1ms typical",
+            "300 Mbytes/s max",
+            "dual channel (symmetric), each 1024 MBytes",
+            "DDR3 PC3-10700 667 MHz",
+            "64 bit per channel",
+            "Intel Wifi Link 5100",
+            "300Mbps",
+            "Ubuntu 12.04.4 LTS",
+            "GNU/Linux 3.8.0-35-generic i686",
+        ];
+        assert_eq!(published, expected);
+    }
+
+    #[test]
     fn the_tables_of_ph_2000_are_as_published() {
         let study = find_built_in("ph-2000").unwrap();
         let printed: Vec<Vec<&str>> = study

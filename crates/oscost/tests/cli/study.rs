@@ -330,6 +330,12 @@ fn a_study_is_shown_as_published_without_measuring() {
             shown.stdout.starts_with(&format!("Study {name}, ")) && listed.stdout.contains(name),
             "{name}"
         );
+        let text = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("(kept in every run: "), "{name}");
+        if name == "cs736-2019" {
+            let claim = "\"the latency of TCP on one host is two to four times as much at 64 KB\"";
+            assert!(text.contains(&format!("{claim} (section 4.4): printed: 2-4x")), "{text}");
+        }
         // The code of its programs stands at the end.
         let last = match name {
             "sunos-1999" => "cc -O2 output.c",

@@ -79,14 +79,19 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     let section = |title: &str, list: Option<Block>| {
         Some(Section { title: title.to_owned(), blocks: vec![list?], ..Section::default() })
     };
-    let conditions = Block::list(study.conditions.iter().map(|it| plain(&it.text)));
+    let conditions = Block::list(study.conditions.iter().map(|it| {
+        let how = it.how.as_ref().map(|how| format!(" (kept in every run: {how})"));
+        plain(&format!("{}{}", it.text, how.unwrap_or_default()))
+    }));
     let machine = Block::list(study.machine.iter().map(|it| {
         let note = it.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         plain(&format!("{}: {}{note}", it.name, it.published))
     }));
-    let claims = Block::list(
-        study.claims.iter().map(|it| plain(&format!("\"{}\" ({})", it.statement, it.location))),
-    );
+    let claims = Block::list(study.claims.iter().map(|it| {
+        let printed = it.published.as_ref().map(|printed| format!(": printed: {}", printed.text));
+        let printed = printed.unwrap_or_default();
+        plain(&format!("\"{}\" ({}){printed}", it.statement, it.location))
+    }));
     let tables = study.tables.iter().map(|table| Section {
         blocks: [table_as_published(study, table)]
             .into_iter()
