@@ -5,8 +5,8 @@ use std::time::Duration;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AttachedTreatment;
 
-use super::failure::failure;
-use super::wire::Wire;
+use super::protocol::failure::failure;
+use super::protocol::wire::Wire;
 use crate::kernel::file::location;
 use crate::kernel::process::WaitTarget;
 use crate::kernel::process::signal;

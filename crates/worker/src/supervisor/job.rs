@@ -3,13 +3,16 @@
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::Subject;
 
-use super::calibrate::calibrate_clock;
-use super::failure::failure;
-use super::measure::measure;
-use super::probe::probe_cpus;
-use super::serve::serve;
-use super::wire::{Wire, parse_order};
-use super::{attach, program_run, system_activity, tracer};
+use super::attach;
+use super::measurement::calibrate::calibrate_clock;
+use super::measurement::measure::measure;
+use super::measurement::probe::probe_cpus;
+use super::measurement::serve::serve;
+use super::measurement::system_activity;
+use super::processes::program_run;
+use super::protocol::failure::failure;
+use super::protocol::wire::{Wire, parse_order};
+use super::trace::tracer;
 use crate::kernel::process::signal;
 use crate::kernel::{Errno, process};
 use crate::treatments::system::AntagonistCpus;

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use oscost_model::protocol::Event;
 
-use super::failure::failure;
+use super::protocol::failure::failure;
 use crate::kernel::machine::lock::{Holder, LockAttempt, MachineLock};
 
 /// The session's claim to the machine.

@@ -17,47 +17,29 @@ use crate::kernel::event::poll;
 use crate::kernel::process;
 use crate::kernel::process::signal::{self, SignalEvent};
 
-mod answer;
 mod attach;
-mod calibrate;
-mod call_counter;
-mod case_work;
-mod child;
-mod command;
-mod external_program;
-mod failure;
-mod hello;
 mod init;
-mod io;
 mod job;
-mod line_reader;
 mod lock;
-mod measure;
-mod needs;
-mod probe;
-mod program_run;
-mod serve;
-#[cfg(feature = "live")]
-mod slowdown;
-mod system_activity;
-mod timing;
-mod tracer;
+mod measurement;
+mod processes;
+mod protocol;
+mod trace;
 mod treat;
-mod twins;
-mod undo;
-mod wire;
 
-pub use hello::{catalog_json, own_hash};
 pub use init::{INIT_PATH, die_with_parent, run_init};
 pub use job::run as run_job;
-pub use tracer::run_traced_job;
+pub use protocol::hello::{catalog_json, own_hash};
+pub use trace::tracer::run_traced_job;
 pub use treat::run_treat;
 
-use child::{JobProcess, Step};
-use failure::failure;
-use line_reader::LineReader;
 use lock::MachineClaim;
-use undo::Undo;
+use processes::child::{JobProcess, Step};
+use processes::command;
+use processes::undo::Undo;
+use protocol::failure::failure;
+use protocol::hello::hello;
+use protocol::line_reader::LineReader;
 
 /// The tool never runs more jobs at once.
 const MAX_JOBS: usize = 64;
@@ -69,7 +51,7 @@ pub fn supervise() -> Result<(), Errno> {
     let mut undo = Undo::with_scratch();
     let mut output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
-    send(&mut output, &Event::Hello(Box::new(hello::hello(undo.scratch()))))?;
+    send(&mut output, &Event::Hello(Box::new(hello(undo.scratch()))))?;
     let mut children = Vec::new();
     let served = serve(&signals, &mut input, &mut output, &mut children, &mut undo);
     // However it ended: jobs first detach what they have attached and end their programs; then

@@ -17,7 +17,7 @@ use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use serde::Deserialize;
 
 use super::attach;
-use super::wire::Wire;
+use super::protocol::wire::Wire;
 use crate::kernel::Errno;
 use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;

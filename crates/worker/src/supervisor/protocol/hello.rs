@@ -15,7 +15,7 @@ use crate::kernel::process::{self, libc_version};
 use crate::kernel::time::clock;
 use crate::kernel::{counter, syscall};
 
-pub(super) fn hello(scratch: Option<&Path>) -> Hello {
+pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
     let mut roots = Roots::machine();
     if let Some(tick_ns) = clock::tick_ns() {
         roots = roots.with_tick_ns(tick_ns);

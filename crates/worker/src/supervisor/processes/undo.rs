@@ -16,7 +16,7 @@ use crate::treatments::system::RestorePlan;
 use crate::treatments::{self, system};
 
 /// The process groups to kill and the directory to remove. Dropping it undoes everything.
-pub(super) struct Undo {
+pub(crate) struct Undo {
     /// The process groups, each with what it may leave changed in the system.
     groups: BTreeMap<u32, RestorePlan>,
     scratch: Option<PathBuf>,
@@ -32,7 +32,7 @@ impl Undo {
     /// A list with one private directory, the working directory of the workers. A machine on which
     /// none can be created (read-only, full) is measured without. The leftovers of killed sessions
     /// are removed first.
-    pub(super) fn with_scratch() -> Self {
+    pub(crate) fn with_scratch() -> Self {
         let temporary = std::env::temp_dir();
         // A current directory that has been removed is still `.`, and empty.
         let user_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
@@ -58,12 +58,12 @@ impl Undo {
     }
 
     /// The arguments of a job: the session name, and the user's directory.
-    pub(super) fn arguments(&self) -> [&OsStr; 2] {
+    pub(crate) fn arguments(&self) -> [&OsStr; 2] {
         [self.session_name.as_ref(), self.user_directory.as_os_str()]
     }
 
     /// The private directory.
-    pub(super) fn scratch(&self) -> Option<&Path> {
+    pub(crate) fn scratch(&self) -> Option<&Path> {
         self.scratch.as_deref()
     }
 

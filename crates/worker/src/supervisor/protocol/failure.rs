@@ -9,12 +9,12 @@ use crate::kernel::process::signal;
 use crate::kernel::{Errno, PEER_TIMEOUT};
 use crate::treatments::{self, Refusal};
 
-pub(super) fn failure(id: u64, reason: impl Into<String>) -> Event {
+pub(crate) fn failure(id: u64, reason: impl Into<String>) -> Event {
     Event::Failed { id, at_op: None, reason: reason.into(), errno: None, arm: None }
 }
 
 /// The event for an op that failed; a peer that did not answer in time is a timeout.
-pub(super) fn op_failure(id: u64, error: OpError) -> Event {
+pub(crate) fn op_failure(id: u64, error: OpError) -> Event {
     if error.errno == Errno::PEER_TIMED_OUT {
         let reason = Some(format!("op {} of a batch: {}", error.op, error.errno));
         return Event::TimedOut { id, after_ms: PEER_TIMEOUT.as_millis() as u64, reason };
@@ -23,12 +23,12 @@ pub(super) fn op_failure(id: u64, error: OpError) -> Event {
     Event::Failed { id, at_op: Some(error.op), reason, errno, arm: None }
 }
 
-pub(super) fn no_instruction_counter(id: u64) -> Event {
+pub(crate) fn no_instruction_counter(id: u64) -> Event {
     failure(id, "instructions can be counted only under an emulator")
 }
 
 /// The event for a treatment that could not be applied.
-pub(super) fn refusal(id: u64, reason: Refusal) -> Event {
+pub(crate) fn refusal(id: u64, reason: Refusal) -> Event {
     match reason {
         Refusal::Unavailable(missing) => Event::Skipped { id, missing, arm: None },
         Refusal::Failed(reason) => failure(id, reason),
@@ -36,7 +36,7 @@ pub(super) fn refusal(id: u64, reason: Refusal) -> Event {
 }
 
 /// How a treated process ended that should have answered.
-pub(super) fn describe_end(termination: Termination, applied: &[AppliedTreatment]) -> String {
+pub(crate) fn describe_end(termination: Termination, applied: &[AppliedTreatment]) -> String {
     let under = match treatments::names(applied) {
         none if none.is_empty() => none,
         names => format!(" under {names}"),

@@ -10,7 +10,7 @@ use crate::kernel::cpu::affinity;
 
 /// Spins on every CPU at once, one thread each; a CPU that cannot be used is left out. Without CPUs
 /// it spins on the CPU that the scheduler has chosen.
-pub(super) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
+pub(crate) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
     let probe = |cpu: u32| match clock {
         ClockKind::Tsc => probe_cpu(&mut Tsc, cpu, spin_ms),
         ClockKind::Vdso => probe_cpu(&mut Vdso::find().ok()?, cpu, spin_ms),

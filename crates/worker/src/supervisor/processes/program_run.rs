@@ -19,19 +19,20 @@ use oscost_model::protocol::{Event, EventHead, EventKind};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::answer::Answer;
 use super::external_program::{
     self, Capture, ExternalProgram, ProgramEnd, SessionEnd, WaitLimit, WaitResult, quoted_command,
 };
-use super::failure::{describe_end, failure, refusal};
-use super::io::{read_some, time_until};
-use super::{tracer, treat};
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::usage;
 use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
+use crate::supervisor::protocol::answer::Answer;
+use crate::supervisor::protocol::failure::{describe_end, failure, refusal};
+use crate::supervisor::protocol::io::{read_some, time_until};
+use crate::supervisor::trace::tracer;
+use crate::supervisor::treat;
 use crate::treatments::Treatments;
 
 /// The time that a process which outlives the program may take to exit.
@@ -42,7 +43,7 @@ pub(super) const CLEANUP_TIME: Duration = Duration::from_secs(5);
 const COMPANION_READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs a program once, or counts its calls, as the order in `line` says.
-pub(super) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
+pub(crate) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     let Subject::Program(program) = &spec.subject else {
         return failure(id, "the subject of the order is not a program").into();
     };

@@ -6,14 +6,11 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use super::answer::Answer;
 use super::case_work::timed_work;
-use super::failure::{describe_end, failure, no_instruction_counter, op_failure, refusal};
 use super::timing::{
     check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
     system_counters, with_stack_offset, with_system_counters,
 };
-use super::wire::Wire;
 use crate::bench::Work;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{BatchJitter, Collector};
@@ -23,6 +20,11 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::{Errno, process};
+use crate::supervisor::protocol::answer::Answer;
+use crate::supervisor::protocol::failure::{
+    describe_end, failure, no_instruction_counter, op_failure, refusal,
+};
+use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
 
 /// The results of an arm besides its samples.

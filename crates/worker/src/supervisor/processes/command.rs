@@ -49,7 +49,7 @@ pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
 }
 
 /// Whether a job runs a program, which gets the user's environment.
-pub(super) fn runs_program(spec: &WorkerSpec) -> bool {
+pub(crate) fn runs_program(spec: &WorkerSpec) -> bool {
     matches!(spec.subject, Subject::Program(_))
 }
 
@@ -62,7 +62,7 @@ pub(super) fn env_treatments(applied: &[AppliedTreatment]) -> impl Iterator<Item
 }
 
 /// The environment of a process under treatments.
-pub(super) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
+pub(crate) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
     const TUNABLES: &str = "GLIBC_TUNABLES";
     // The worker registers rseq(2) itself: a thread can have only one.
     let mut tunables = "glibc.pthread.rseq=0".to_owned();
@@ -78,7 +78,7 @@ pub(super) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
 }
 
 /// The wrapper that starts a job, with its arguments, if its treatments have one.
-pub(super) fn wrapper(order: &Order) -> Option<&[String]> {
+pub(crate) fn wrapper(order: &Order) -> Option<&[String]> {
     arm_treatments(order).iter().find_map(|treatment| match treatment {
         AppliedTreatment::Wrapper { command } => Some(&command[..]),
         _ => None,
@@ -94,7 +94,7 @@ fn arm_treatments(order: &Order) -> &[AppliedTreatment] {
 }
 
 /// The spec of a job that has one.
-pub(super) fn spec(order: &Order) -> Option<&WorkerSpec> {
+pub(crate) fn spec(order: &Order) -> Option<&WorkerSpec> {
     match order {
         Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
             Some(spec)

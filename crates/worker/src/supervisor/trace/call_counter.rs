@@ -9,11 +9,11 @@ use oscost_model::mark::{self, BEGIN, END, SINGLE_STEP_BEGIN, SINGLE_STEP_END};
 use oscost_model::protocol::Event;
 use oscost_model::worker::Subject;
 
-use super::failure::failure;
 use crate::kernel::probe::ptrace::{self, Stop};
 use crate::kernel::process::Termination;
 use crate::kernel::process::signal;
 use crate::kernel::syscall::names;
+use crate::supervisor::protocol::failure::failure;
 
 /// Maximum number of single steps of both passes. A step takes two context switches, some 20 us in
 /// a virtual machine, so that a count takes at most 40 ms more. A clock read has some 90
@@ -86,7 +86,7 @@ struct SingleSteps {
 }
 
 impl CallCounter {
-    pub(super) fn new(copy: u32, subject: &Subject) -> Self {
+    pub(crate) fn new(copy: u32, subject: &Subject) -> Self {
         let good = match subject {
             Subject::Case(_) => None,
             Subject::Program(program) if program.ok_statuses.is_empty() => Some(vec![0]),
@@ -124,7 +124,7 @@ impl CallCounter {
     }
 
     /// Records the exit of the copy.
-    pub(super) fn ended(&mut self, termination: Termination) {
+    pub(crate) fn ended(&mut self, termination: Termination) {
         if let (Some(good), Termination::Exited(status)) = (&self.ok_statuses, termination)
             && good.contains(&status)
         {

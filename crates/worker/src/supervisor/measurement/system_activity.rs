@@ -3,18 +3,18 @@
 use oscost_model::protocol::{Event, Order};
 use oscost_model::watch::SystemActivity;
 
-use super::failure::failure;
-use super::wire::Wire;
 use crate::facts::activity::{finish, start};
 use crate::facts::{Roots, allowed_cpus};
 use crate::kernel::probe::audit;
 use crate::kernel::time::adjtimex;
 use crate::kernel::time::clock::{ClockId, gettime, monotonic_raw_ns};
 use crate::kernel::{Errno, process};
+use crate::supervisor::protocol::failure::failure;
+use crate::supervisor::protocol::wire::Wire;
 
 /// Takes a snapshot, sends `ready`, sleeps until `stop`, takes another. `except` are the tool's own
 /// processes; the supervisor (the parent of this process) and its jobs are excluded as well.
-pub(super) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event {
+pub(crate) fn record_activity(id: u64, except: &[u32], wire: &mut Wire) -> Event {
     let roots = Roots::machine();
     let begun = start(&roots, &allowed_cpus(&roots));
     let first = ClockPair::read();

@@ -6,7 +6,7 @@ use super::wire::Wire;
 use crate::kernel::Errno;
 
 /// The answer of a job.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// An event to send.
     Event(Event),
     /// The line of another process of the job, to be forwarded.
@@ -16,7 +16,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn send(self, wire: &mut Wire) -> Result<(), Errno> {
+    pub(crate) fn send(self, wire: &mut Wire) -> Result<(), Errno> {
         match self {
             Answer::Event(event) => wire.send(&event),
             Answer::Line(line) => wire.send_line(line),

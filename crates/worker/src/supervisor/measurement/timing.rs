@@ -5,12 +5,12 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, WorkerSpec};
 
-use super::failure::failure;
-use super::wire::Wire;
 use crate::bench::{OpError, Work};
 use crate::facts;
 use crate::kernel::cpu::stack_offset;
 use crate::kernel::memory::shared_table::SharedTable;
+use crate::supervisor::protocol::failure::failure;
+use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::MonitorPage;
 
 /// Runs the closure with the stack moved by less than a page, so that its position differs from
@@ -98,6 +98,6 @@ pub(super) fn send_ready(id: u64, wire: &mut Wire) -> Result<(), Event> {
 }
 
 /// The next order.
-pub(super) fn next_order(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
+pub(crate) fn next_order(id: u64, wire: &mut Wire) -> Result<Option<Order>, Event> {
     wire.next_order().map_err(|error| failure(id, format!("read an order: {error}")))
 }

@@ -10,21 +10,22 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::answer::Answer;
 use super::call_counter::CallCounter;
-use super::case_work::build_work;
-use super::failure::{failure, op_failure, refusal};
-use super::wire::Wire;
-use super::{command, external_program};
 use crate::engine::count;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::probe::ptrace::{self, Stop, TaskStop};
 use crate::kernel::{Errno, process};
+use crate::supervisor::measurement::case_work::build_work;
+use crate::supervisor::processes::command;
+use crate::supervisor::processes::external_program;
+use crate::supervisor::protocol::answer::Answer;
+use crate::supervisor::protocol::failure::{failure, op_failure, refusal};
+use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::{self, Treatments};
 
 /// Starts the copy, which reads the order in `line` as well, traces it, and returns its calls.
-pub(super) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
+pub(crate) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     if !matches!(spec.task, Task::Count { .. }) {
         return failure(id, "the task of the order is not to count").into();
     }

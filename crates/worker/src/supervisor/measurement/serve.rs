@@ -4,15 +4,15 @@ use oscost_model::protocol::Event;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::case_work::context;
-use super::failure::failure;
-use super::wire::Wire;
 use crate::bench::Params;
 use crate::benchmarks;
 use crate::kernel::cpu::affinity;
 use crate::kernel::net::token_listener::{Token, TokenListener};
+use crate::supervisor::protocol::failure::failure;
+use crate::supervisor::protocol::wire::Wire;
 
 /// Serves the peer's end of a case for a worker on another machine until that worker ends.
-pub(super) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
+pub(crate) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event, Event> {
     let Subject::Case(case) = &spec.subject else {
         return Err(failure(id, "a program cannot be served"));
     };

@@ -9,13 +9,13 @@ use crate::kernel::Errno;
 
 /// The bytes that have been read and not yet returned as lines.
 #[derive(Default)]
-pub(super) struct LineReader {
+pub(crate) struct LineReader {
     bytes: Vec<u8>,
 }
 
 impl LineReader {
     /// Reads once; false at the end of the stream. A line that is too long is an error.
-    pub(super) fn read_from(&mut self, from: &mut impl Read) -> Result<bool, Errno> {
+    pub(crate) fn read_from(&mut self, from: &mut impl Read) -> Result<bool, Errno> {
         let read = read_some(from, &mut self.bytes)?;
         if self.bytes.len() > MAX_LINE_BYTES && !self.bytes.contains(&b'\n') {
             return Err(Errno(libc::EMSGSIZE));
@@ -24,7 +24,7 @@ impl LineReader {
     }
 
     /// The next complete line, without its newline.
-    pub(super) fn next_line(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn next_line(&mut self) -> Option<Vec<u8>> {
         let end = self.bytes.iter().position(|&byte| byte == b'\n')?;
         let mut line: Vec<u8> = self.bytes.drain(..=end).collect();
         line.pop();

@@ -3,13 +3,13 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::Event;
 
-use super::failure::failure;
 use crate::engine::calibrate::{CalibratedClock, calibrate};
 use crate::engine::clock::{Syscall, Tsc, Vdso};
 use crate::engine::instructions;
 use crate::kernel::cpu::affinity;
+use crate::supervisor::protocol::failure::failure;
 
-pub(super) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
+pub(crate) fn calibrate_clock(id: u64, cpu: Option<u32>, kind: ClockKind) -> Event {
     if let Some(cpu) = cpu
         && let Err(error) = affinity::pin(cpu)
     {

@@ -6,16 +6,13 @@ use oscost_model::protocol::{Event, Order};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Subject, Task, WorkerSpec};
 
-use super::answer::Answer;
 use super::case_work::timed_work;
-use super::failure::{describe_end, failure, no_instruction_counter, op_failure, refusal};
 use super::needs::NO_PASSING_TIME;
 use super::timing::{
     check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
     system_counters, with_stack_offset, with_system_counters,
 };
 use super::twins;
-use super::wire::Wire;
 use crate::bench::{Bench, Shape, Work};
 use crate::benchmarks;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
@@ -27,10 +24,15 @@ use crate::engine::tick::TickClock;
 use crate::kernel::Errno;
 use crate::kernel::process::Termination;
 use crate::kernel::time::clock;
+use crate::supervisor::protocol::answer::Answer;
+use crate::supervisor::protocol::failure::{
+    describe_end, failure, no_instruction_counter, op_failure, refusal,
+};
+use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::{self, MonitorPage, Treatments};
 
 /// Measures or pilots a case, in a process of its own if treatments are applied to it.
-pub(super) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
+pub(crate) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
         return twins::measure_twins(id, spec, wire).map_or_else(|answer| answer, Answer::Event);
     }

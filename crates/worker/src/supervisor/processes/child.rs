@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 use oscost_model::protocol::{Event, EventHead, EventKind, Order};
 
 use super::command;
-use super::io::{read_some, time_until};
-use super::line_reader::LineReader;
 use super::program_run::CLEANUP_TIME;
 use super::undo::Undo;
 use crate::kernel::Errno;
@@ -18,6 +16,8 @@ use crate::kernel::event::poll;
 use crate::kernel::ipc::channels;
 use crate::kernel::process::signal;
 use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
+use crate::supervisor::protocol::io::{read_some, time_until};
+use crate::supervisor::protocol::line_reader::LineReader;
 
 /// Maximum number of bytes kept of a job's standard error.
 const MAX_STDERR_BYTES: usize = 2_000;
@@ -26,7 +26,7 @@ const MAX_STDERR_BYTES: usize = 2_000;
 const MAX_ATTACH_TIME: Duration = Duration::from_secs(24 * 3_600);
 
 /// A result of reading from a job.
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A line of the job, without newline, to be forwarded.
     Line(Vec<u8>),
     /// An event to be sent on its behalf.
@@ -36,10 +36,10 @@ pub(super) enum Step {
 }
 
 /// A running job.
-pub(super) struct JobProcess {
-    pub(super) id: u64,
+pub(crate) struct JobProcess {
+    pub(crate) id: u64,
     /// It serves the peer's end for a worker on another machine.
-    pub(super) is_server: bool,
+    pub(crate) is_server: bool,
     /// It has work to do at its end that only it can do: to detach a treatment, or to run the
     /// commands that follow a program.
     needs_cleanup: bool,
@@ -57,7 +57,7 @@ pub(super) struct JobProcess {
 impl JobProcess {
     /// Starts the process of a job, in a process group of its own, and sends it the line of its
     /// order.
-    pub(super) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<JobProcess, Errno> {
+    pub(crate) fn start(order: &Order, line: &[u8], undo: &mut Undo) -> Result<JobProcess, Errno> {
         let limit = match order {
             Order::Measure { spec, .. } | Order::Count { spec, .. } | Order::Serve { spec, .. } => {
                 Duration::from_millis(spec.timeout_ms)
@@ -104,7 +104,7 @@ impl JobProcess {
     }
 
     /// Sends a line to the job. A job that has closed its input has ended, which its output shows.
-    pub(super) fn send_line(&mut self, line: &[u8]) {
+    pub(crate) fn send_line(&mut self, line: &[u8]) {
         if let Some(input) = &mut self.input {
             let line = [line, b"\n"].concat();
             // A wrapper may never read its input: this must not block the other jobs.
@@ -116,18 +116,18 @@ impl JobProcess {
     }
 
     /// The descriptors to poll: its events and its standard error.
-    pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
+    pub(crate) fn fds(&self) -> [BorrowedFd<'_>; 2] {
         let errors = self.errors.as_ref().map_or(self.output.as_fd(), AsFd::as_fd);
         [self.output.as_fd(), errors]
     }
 
     /// The time left until its timeout.
-    pub(super) fn time_left(&self) -> Duration {
+    pub(crate) fn time_left(&self) -> Duration {
         time_until(self.deadline)
     }
 
     /// Reads the available output.
-    pub(super) fn read_events(&mut self, readable: &[bool]) -> Vec<Step> {
+    pub(crate) fn read_events(&mut self, readable: &[bool]) -> Vec<Step> {
         let mut steps = Vec::new();
         if readable.get(1) == Some(&true) {
             self.read_stderr();
@@ -230,13 +230,13 @@ impl JobProcess {
     }
 
     /// Closes its input, at the end of the session.
-    pub(super) fn close_input(&mut self) {
+    pub(crate) fn close_input(&mut self) {
         self.input = None;
     }
 
     /// Waits until a job has cleaned up after itself. Its answer comes last; a job that gives none
     /// is killed later.
-    pub(super) fn wait_for_cleanup(&mut self) {
+    pub(crate) fn wait_for_cleanup(&mut self) {
         let deadline = Instant::now() + CLEANUP_TIME;
         let ready = |output: &ChildStdout| {
             let readable = poll::readable(&[output.as_fd()], Some(time_until(deadline)));
@@ -254,7 +254,7 @@ impl JobProcess {
     }
 
     /// Kills the job's process group and reaps it.
-    pub(super) fn end(&mut self, undo: &mut Undo) {
+    pub(crate) fn end(&mut self, undo: &mut Undo) {
         self.input = None;
         undo.end_group(self.pid);
     }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use oscost_model::program::{ProgramLimits, TreeUsage};
 use rustix::process::Resource;
 
-use super::io::{read_some, time_until};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
@@ -18,6 +17,7 @@ use crate::kernel::process::signal;
 use crate::kernel::process::usage::{self, EndedProcess};
 use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::time::clock::monotonic_raw_ns;
+use crate::supervisor::protocol::io::{read_some, time_until};
 
 /// The number of last bytes of output that are kept.
 const MAX_TAIL_BYTES: usize = 16 << 10;
@@ -36,9 +36,9 @@ pub(super) enum Capture {
 /// When to stop waiting for a program.
 #[derive(Clone, Copy)]
 pub(super) struct WaitLimit {
-    pub(super) deadline: Instant,
+    pub(crate) deadline: Instant,
     /// Whether the end of the job's own input ends the wait: it ends with the session.
-    pub(super) session: SessionEnd,
+    pub(crate) session: SessionEnd,
 }
 
 /// The effect of the end of the session on a wait.
@@ -65,18 +65,18 @@ pub(super) enum WaitResult {
 
 /// A running program: a child of this process, in a process group of its own.
 pub(super) struct ExternalProgram {
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
     /// The time directly before it was spawned.
     pub(super) started_ns: u64,
     pidfd: Option<OwnedFd>,
     stdout: Option<File>,
     stderr: Option<File>,
-    pub(super) output: ProgramOutput,
+    pub(crate) output: ProgramOutput,
 }
 
 /// The end of a program.
 pub(super) struct ProgramEnd {
-    pub(super) termination: Termination,
+    pub(crate) termination: Termination,
     /// What the kernel charged it and its descendants.
     pub(super) usage: TreeUsage,
     /// The time at which its exit was noticed.
@@ -88,7 +88,7 @@ pub(super) struct ProgramEnd {
 pub(super) struct ProgramOutput {
     head: Vec<u8>,
     tail: Vec<u8>,
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     newlines: u64,
     has_partial_line: bool,
 }
@@ -96,7 +96,7 @@ pub(super) struct ProgramOutput {
 impl ExternalProgram {
     /// Starts a program without input. Everything that is not part of starting it is done before
     /// the clock is read.
-    pub(super) fn start(
+    pub(crate) fn start(
         words: &[String],
         reads: Capture,
         limits: &ProgramLimits,
@@ -132,7 +132,7 @@ impl ExternalProgram {
     }
 
     /// Waits for its exit.
-    pub(super) fn reap(&self) -> Result<ProgramEnd, Errno> {
+    pub(crate) fn reap(&self) -> Result<ProgramEnd, Errno> {
         let ended = usage::wait(WaitTarget::Child(self.pid), true)?;
         let ended_ns = monotonic_raw_ns();
         let EndedProcess { termination, usage } = ended.ok_or(Errno::ECHILD)?;
@@ -154,7 +154,7 @@ impl ExternalProgram {
 }
 
 /// Lowers the resource limits under which a program is started.
-pub(super) fn lower_limits(limits: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
+pub(crate) fn lower_limits(limits: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
     let lowered =
         |resource, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(resource, mib)).transpose();
     Ok([lowered(Resource::As, limits.memory_mib)?, lowered(Resource::Fsize, limits.file_mib)?])
@@ -284,7 +284,7 @@ impl ProgramOutput {
 }
 
 /// How a program ended that should have succeeded.
-pub(super) fn describe_end(termination: Termination, limits: &ProgramLimits) -> String {
+pub(crate) fn describe_end(termination: Termination, limits: &ProgramLimits) -> String {
     match (termination, limits.file_mib) {
         (Termination::Exited(status), _) => format!("exited with status {status}"),
         (Termination::Killed(libc::SIGXFSZ), Some(mib)) => {
@@ -295,7 +295,7 @@ pub(super) fn describe_end(termination: Termination, limits: &ProgramLimits) -> 
 }
 
 /// A command, quoted for a message.
-pub(super) fn quoted_command(words: &[String]) -> String {
+pub(crate) fn quoted_command(words: &[String]) -> String {
     const LETTERS: usize = 80;
     ["`", &printable(words.join(" ").chars().take(LETTERS)), "`"].concat()
 }

@@ -5,7 +5,6 @@ use oscost_model::protocol::{Event, PEER_UNREACHABLE_HINT};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
 
-use super::failure::failure;
 use super::needs;
 use crate::bench::{Context, OpError, Work};
 use crate::benchmarks;
@@ -14,6 +13,7 @@ use crate::kernel::net::token_listener::RemoteEndpoint;
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, PEER_TIMEOUT};
+use crate::supervisor::protocol::failure::failure;
 
 /// Pins the process and builds the work of an arm, slowed down if a live test asks for it.
 pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
@@ -24,7 +24,7 @@ pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
 }
 
 /// Pins the process and builds the work of its case for an arm; the error is the answer.
-pub(super) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+pub(crate) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let Subject::Case(case) = &spec.subject else {
         return Err(failure(id, "a program has no ops to time"));
     };
@@ -101,7 +101,7 @@ fn unreachable_peer_hint(remote_peer: Option<&RemoteEnd>, error: Errno) -> Strin
 }
 
 /// The context of the worker of this spec, which may run on these CPUs.
-pub(super) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
+pub(crate) fn context(spec: &WorkerSpec, allowed: Vec<u32>) -> Context {
     let is_own = |cpu: &u32| Some(*cpu) == spec.cpu;
     Context {
         cpu: spec.cpu,

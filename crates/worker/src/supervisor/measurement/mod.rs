@@ -1,0 +1,14 @@
+//! Measurement jobs: the work of a case and its needs, workers of one arm and of several, the peer's
+//! end, and what is measured of the machine itself: clocks, gaps, activity.
+
+pub(super) mod calibrate;
+pub(super) mod case_work;
+pub(super) mod measure;
+mod needs;
+pub(super) mod probe;
+pub(super) mod serve;
+#[cfg(feature = "live")]
+mod slowdown;
+pub(super) mod system_activity;
+mod timing;
+mod twins;

@@ -1,0 +1,8 @@
+//! Processes that the supervisor and its jobs start: the command line of a job, programs with their
+//! output and limits, and the end of everything that they leave running.
+
+pub(super) mod child;
+pub(super) mod command;
+pub(super) mod external_program;
+pub(super) mod program_run;
+pub(super) mod undo;

@@ -1,0 +1,4 @@
+//! The tracer of an untimed copy of a case, and what it counts.
+
+mod call_counter;
+pub(super) mod tracer;
