@@ -7,7 +7,7 @@ use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
 
 use super::error::RunError;
-use super::job::JobFailure;
+use super::jobs::job::JobFailure;
 use super::monitor_verification::TimedOps;
 use super::state::Run;
 

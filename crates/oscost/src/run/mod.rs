@@ -5,42 +5,32 @@
 //! timing, the tool sleeps in one poll(2).
 
 mod attached_treatments;
-mod call_count;
 mod comparison;
-mod cpu_survey;
+mod counts;
 mod error;
-mod inspection;
-mod instruction_count;
-mod iteration_cost;
-mod job;
-mod lock;
+mod jobs;
+mod machine;
 mod monitor_verification;
 mod observer;
-mod pilot;
-mod remote_peer;
 mod request;
-mod rounds;
-mod row;
+mod rows;
 mod state;
-mod stopping;
-mod study_method;
-#[cfg(test)]
-mod test_pilot;
 mod trials;
-mod workers;
 
-pub use call_count::{CaseCallCount, count_calls};
 pub use comparison::{ComparisonPlan, PairCount};
+pub use counts::call_count::{CaseCallCount, count_calls};
+pub use counts::instruction_count::{
+    InstructionCountRequest, Machines, count_instructions, machine_id,
+};
 pub use error::{RunEnd, RunError};
-pub use inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
-pub use instruction_count::{InstructionCountRequest, Machines, count_instructions, machine_id};
-pub use lock::{
+pub use jobs::remote_peer::Peer;
+pub use machine::inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
+pub use machine::lock::{
     Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
 };
 pub use observer::Observer;
-pub use remote_peer::Peer;
 pub use request::{Request, TrialBudget};
-pub use stopping::Profile;
+pub use rows::stopping::Profile;
 
 use std::time::Instant;
 
@@ -50,11 +40,11 @@ use oscost_model::record::RowOutcome;
 use crate::hosts::{HostError, Session};
 use crate::plan::{RandomOrder, SkippedRow};
 use attached_treatments::AttachPhase;
-use job::JobFailure;
-use remote_peer::PeerServers;
-use row::RowRun;
+use jobs::job::JobFailure;
+use jobs::remote_peer::PeerServers;
+use jobs::workers::Workers;
+use rows::row::RowRun;
 use state::Run;
-use workers::Workers;
 
 /// Carries out a run. However it ends, the journal says so and contains what was measured.
 pub fn run(

@@ -11,7 +11,7 @@ use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AttachedTreatment;
 
 use super::error::RunError;
-use super::job::JobFailure;
+use super::jobs::job::JobFailure;
 use super::state::Run;
 
 /// The result of detaching treatments: the report of a monitor, if one was among them, or why it

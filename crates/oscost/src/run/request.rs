@@ -8,7 +8,7 @@ use oscost_model::record::Machine;
 use oscost_model::treatment::TreatmentSet;
 
 use super::comparison::ComparisonPlan;
-use super::stopping::Profile;
+use super::rows::stopping::Profile;
 use crate::plan::SkippedRow;
 
 /// The parameters of a run.

@@ -5,10 +5,10 @@ use std::time::Instant;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 
-use super::job::JobFailure;
+use super::jobs::job::JobFailure;
+use super::jobs::workers::Workers;
 use super::observer::Observer;
-use super::row::RowRun;
-use super::workers::Workers;
+use super::rows::row::RowRun;
 use crate::plan::RandomOrder;
 
 /// A worker may be killed or hang through no fault of its case (out of memory, the machine was

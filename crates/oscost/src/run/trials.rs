@@ -10,10 +10,10 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::comparison::{ComparisonPlan, MIN_PAIR_SPAN};
 use super::error::RunError;
-use super::job::JobFailure;
+use super::jobs::job::JobFailure;
+use super::jobs::workers::PeerLocation;
 use super::request::TrialBudget;
 use super::state::Run;
-use super::workers::PeerLocation;
 use crate::workloads;
 
 /// The time for cleaning up after a trial, beyond the program's own limit.

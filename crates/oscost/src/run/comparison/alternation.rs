@@ -5,10 +5,10 @@ use oscost_model::worker::{Sample, Task, WorkerSpec};
 
 use super::SetWithPlan;
 use crate::run::error::RunError;
-use crate::run::job::JobFailure;
+use crate::run::jobs::job::JobFailure;
+use crate::run::jobs::workers::Measurement;
 use crate::run::monitor_verification::{MonitorResult, TimedOps};
 use crate::run::state::Run;
-use crate::run::workers::Measurement;
 
 /// The maximum number of workers that wait at a time while a treatment is attached and detached.
 const MAX_WAITING_WORKERS: usize = 12;

@@ -21,10 +21,10 @@ use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use self::batch_plan::shared_plan;
 use super::error::RunError;
-use super::job::JobFailure;
+use super::jobs::job::JobFailure;
+use super::jobs::workers::Measurement;
 use super::request::TrialBudget;
 use super::state::Run;
-use super::workers::Measurement;
 use crate::plan::ComparisonSet;
 
 /// A control has two arms.

@@ -7,9 +7,9 @@ use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::WorkerSpec;
 
 use crate::hosts::HostError;
-use crate::run::job::{JobFailure, SUPERVISOR_GRACE, job_failure};
+use crate::run::jobs::job::{JobFailure, SUPERVISOR_GRACE, job_failure};
+use crate::run::jobs::workers::{Measurement, Workers};
 use crate::run::monitor_verification::MonitorResult;
-use crate::run::workers::{Measurement, Workers};
 
 /// The supervisor ends a toggled worker that takes too long; this limit is longer.
 const PHASE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -57,7 +57,7 @@ impl Workers<'_> {
     }
 
     /// Attaches treatments to the system.
-    pub(in crate::run) fn attach(
+    pub(crate) fn attach(
         &mut self,
         treatments: Vec<AttachedTreatment>,
         cpu: Option<u32>,
@@ -75,7 +75,7 @@ impl Workers<'_> {
     }
 
     /// Detaches the treatments of a job; returns the report of a monitor among them.
-    pub(in crate::run) fn detach(&mut self, id: u64) -> Result<MonitorResult, HostError> {
+    pub(crate) fn detach(&mut self, id: u64) -> Result<MonitorResult, HostError> {
         if !self.attached.contains(&id) {
             return Ok(Ok(None)); // It has ended early, which is already recorded.
         }
@@ -89,7 +89,7 @@ impl Workers<'_> {
     }
 
     /// Sleeps for this long, or until Ctrl-C. Late events are dropped.
-    pub(in crate::run) fn sleep(&mut self, duration: Duration) -> Result<(), HostError> {
+    pub(crate) fn sleep(&mut self, duration: Duration) -> Result<(), HostError> {
         let until = Instant::now() + duration;
         loop {
             let left = until.saturating_duration_since(Instant::now());

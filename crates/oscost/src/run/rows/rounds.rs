@@ -8,13 +8,13 @@ use oscost_model::record::RowOutcome;
 use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::Task;
 
-use super::error::RunError;
 use super::iteration_cost::IterationCost;
-use super::job::JobFailure;
-use super::request::Request;
 use super::row::RowRun;
-use super::state::Run;
 use super::stopping::{Profile, Progress};
+use crate::run::error::RunError;
+use crate::run::jobs::job::JobFailure;
+use crate::run::request::Request;
+use crate::run::state::Run;
 
 /// Workers of each reference case before the first round, and after the last.
 const REFERENCE_CASE_WORKERS: usize = 5;
@@ -24,7 +24,7 @@ const ROUNDS_FOR_ALL_ROWS: u32 = 15;
 
 impl Run<'_> {
     /// Measures until every row from `first` on is settled, or the time is up.
-    pub(super) fn measure_until_settled(
+    pub(crate) fn measure_until_settled(
         &mut self,
         first: usize,
         request: &Request,
@@ -44,7 +44,7 @@ impl Run<'_> {
     }
 
     /// Measures the additional rows that the observer returns.
-    pub(super) fn refine(&mut self, request: &Request) -> Result<(), RunError> {
+    pub(crate) fn refine(&mut self, request: &Request) -> Result<(), RunError> {
         let additional = self.observer.additional_rows();
         if additional.is_empty() {
             return Ok(());
@@ -63,7 +63,7 @@ impl Run<'_> {
 
     /// Measures workers of each reference case, interleaved, before the first round or after the
     /// last.
-    pub(super) fn reference_cases(&mut self, phase: Phase) -> Result<(), RunError> {
+    pub(crate) fn reference_cases(&mut self, phase: Phase) -> Result<(), RunError> {
         let reference_cases: Vec<usize> =
             (0..self.rows.len()).filter(|&row| self.rows[row].planned.is_reference).collect();
         for _ in 0..REFERENCE_CASE_WORKERS {
@@ -80,7 +80,7 @@ impl Run<'_> {
 
     /// Runs rounds until every requested row is settled, or the time is up. Each round is a new
     /// random permutation with one new worker per row: repetitions are spread over the whole run.
-    pub(super) fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
+    pub(crate) fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
         let is_real = matches!(phase(0), Phase::Round(_));
         // Rows added later continue the numbering: a number identifies one round of the whole run.
         let mut round = if is_real { self.rounds_done } else { 0 };

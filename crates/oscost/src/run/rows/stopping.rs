@@ -101,7 +101,7 @@ pub(super) enum Progress {
 }
 
 /// The repetitions of one row so far, and its stopping rule.
-pub(super) struct RowProgress {
+pub(crate) struct RowProgress {
     profile: Profile,
     plan: Option<BatchPlan>,
     values: Vec<WorkerValue>,
@@ -112,7 +112,7 @@ pub(super) struct RowProgress {
 }
 
 impl RowProgress {
-    pub(super) fn new(profile: Profile) -> Self {
+    pub(crate) fn new(profile: Profile) -> Self {
         let stopping = AdaptiveStopping::new(profile.goal(None));
         let target_repetitions = match profile {
             Profile::Quick => QUICK_REPETITIONS,
@@ -131,7 +131,7 @@ impl RowProgress {
         }
     }
 
-    pub(super) fn set_plan(&mut self, plan: &BatchPlan) {
+    pub(crate) fn set_plan(&mut self, plan: &BatchPlan) {
         self.stopping = AdaptiveStopping::new(self.profile.goal(Some(plan.mode)));
         if let Profile::Default { .. } = self.profile {
             let worker_ns = plan.batch_ns * f64::from(plan.groups);
@@ -149,11 +149,11 @@ impl RowProgress {
         self.profile.goal(self.plan.as_ref().map(|plan| plan.mode))
     }
 
-    pub(super) fn plan(&self) -> Option<&BatchPlan> {
+    pub(crate) fn plan(&self) -> Option<&BatchPlan> {
         self.plan.as_ref()
     }
 
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.settled
     }
 
@@ -170,7 +170,7 @@ impl RowProgress {
     }
 
     /// Whether the precision goal is reached; a run without a goal only needs its repetitions.
-    pub(super) fn converged(&self) -> bool {
+    pub(crate) fn converged(&self) -> bool {
         let is_narrow =
             || self.width().is_some_and(|width| width <= self.goal().relative_half_width);
         match self.profile {

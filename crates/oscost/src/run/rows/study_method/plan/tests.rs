@@ -1,7 +1,7 @@
 use oscost_model::study_method::{ClockCost, Statistic};
 
 use super::*;
-use crate::run::test_pilot::pilot;
+use crate::run::rows::test_pilot::pilot;
 
 const DEFAULT: Profile = Profile::Default { precision_pct: 2.0 };
 

@@ -6,27 +6,27 @@ use oscost_model::treatment::TreatmentSet;
 
 use super::iteration_cost::IterationCost;
 use super::stopping::{Profile, RowProgress};
-use super::workers::PeerLocation;
+use crate::run::jobs::workers::PeerLocation;
 
 /// A row while it is being measured.
-pub(super) struct RowRun {
-    pub(super) planned: PlannedRow,
-    pub(super) treatments: TreatmentSet,
-    pub(super) progress: RowProgress,
-    pub(super) given_up: bool,
-    pub(super) lost_workers: u32,
+pub(crate) struct RowRun {
+    pub(crate) planned: PlannedRow,
+    pub(crate) treatments: TreatmentSet,
+    pub(crate) progress: RowProgress,
+    pub(crate) given_up: bool,
+    pub(crate) lost_workers: u32,
     /// The calls of its counted ops.
-    pub(super) count: Option<CallCount>,
+    pub(crate) count: Option<CallCount>,
     /// The number of timed ops, in a run without a comparison.
-    pub(super) timed_ops: u64,
+    pub(crate) timed_ops: u64,
     /// The number of lines that its program wrote in its warm-up.
-    pub(super) warm_lines: Option<u64>,
+    pub(crate) warm_lines: Option<u64>,
     /// The cost of an iteration in its last worker; `None` before the first.
     pub(super) iteration_cost: Option<IterationCost>,
 }
 
 impl RowRun {
-    pub(super) fn new(planned: PlannedRow, profile: Profile) -> Self {
+    pub(crate) fn new(planned: PlannedRow, profile: Profile) -> Self {
         Self {
             progress: RowProgress::new(profile),
             planned,
@@ -41,7 +41,7 @@ impl RowRun {
     }
 
     /// Whether the row needs no further worker.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.given_up
             || self.progress.is_settled()
             || !self.planned.requested
@@ -49,7 +49,7 @@ impl RowRun {
     }
 
     /// Where its peer runs.
-    pub(super) fn peer_location(&self) -> PeerLocation {
+    pub(crate) fn peer_location(&self) -> PeerLocation {
         if self.planned.target.peer.is_some() {
             PeerLocation::RemoteMachine
         } else {

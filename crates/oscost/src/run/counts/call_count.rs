@@ -8,12 +8,12 @@ use oscost_model::clock::Calibration;
 use oscost_model::journal::PlannedRow;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use super::cpu_survey::{NO_CLOCK, usable_clocks};
-use super::workers::{PeerLocation, Workers};
 use crate::hosts::{HostError, Session};
+use crate::run::jobs::workers::{PeerLocation, Workers};
+use crate::run::machine::cpu_survey::{NO_CLOCK, usable_clocks};
 
 /// A tracer counts calls after this many untraced warm-up ops ...
-pub(super) const WARM_OPS: u64 = 3;
+pub(crate) const WARM_OPS: u64 = 3;
 /// ... during this many ops: a prime number, so that a call made every second or third op shows.
 pub(super) const MIN_COUNTED_OPS: u64 = 23;
 
@@ -55,7 +55,7 @@ pub fn count_calls(
 }
 
 /// The specification of a worker that only counts the calls of a case.
-pub(super) fn counting_spec(
+pub(crate) fn counting_spec(
     case: Case,
     cpu: Option<u32>,
     clock: Calibration,
@@ -67,7 +67,7 @@ pub(super) fn counting_spec(
 
 /// The number of counted ops of a row. Where several ops share a call, it is a multiple of their
 /// number, so that the count of calls does not depend on where counting begins.
-pub(super) fn counted_ops(row: &PlannedRow) -> u64 {
+pub(crate) fn counted_ops(row: &PlannedRow) -> u64 {
     let point = row.definition.with_implied(&row.case.point);
     let rules = row.definition.calls.iter().filter(|rule| point.includes(&rule.when));
     let shared = rules.map(|rule| match rule.times {

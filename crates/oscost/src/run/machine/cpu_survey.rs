@@ -7,11 +7,11 @@ use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
 use oscost_model::worker::{BatchPlan, Subject, Task, WorkerSpec};
 
-use super::error::RunError;
-use super::job::JobFailure;
-use super::request::Request;
-use super::state::Run;
-use super::workers::Workers;
+use crate::run::error::RunError;
+use crate::run::jobs::job::JobFailure;
+use crate::run::jobs::workers::Workers;
+use crate::run::request::Request;
+use crate::run::state::Run;
 
 /// The length of the spin that finds interruptions; it also lets the core frequency ramp up.
 const SPIN: Duration = Duration::from_millis(200);
@@ -25,7 +25,7 @@ const WORKER_GRACE_MS: u64 = 5_000;
 
 impl Run<'_> {
     /// Probes the CPUs, chooses the quietest, and calibrates the best usable clock there.
-    pub(super) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
+    pub(crate) fn survey_cpus(&mut self, request: &Request, machine: &str) -> Result<(), RunError> {
         let clocks = usable_clocks(self.workers.session().hello());
         let mut rejected_clocks: Vec<String> = self
             .workers
@@ -84,7 +84,7 @@ impl Run<'_> {
     }
 
     /// Probes the CPUs of the remote peer, and chooses the one that its servers are pinned to.
-    pub(super) fn survey_peer_cpus(
+    pub(crate) fn survey_peer_cpus(
         &mut self,
         machine: &str,
         requested: Option<u32>,
@@ -114,7 +114,7 @@ impl Run<'_> {
     }
 
     /// Calibrates the same clock again: the long baseline between the two gives its rate.
-    pub(super) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
+    pub(crate) fn calibrate_again(&mut self, machine: &str) -> Result<(), RunError> {
         let Some(Calibration { kind, .. }) = self.clock else { return Ok(()) };
         if let Ok(SyncedCalibration { calibration, sync }) =
             self.workers.calibrate(self.cpu, kind)?
@@ -126,7 +126,7 @@ impl Run<'_> {
     }
 
     /// The specification of a worker of a row.
-    pub(super) fn worker_spec(&mut self, row: usize, task: Task) -> WorkerSpec {
+    pub(crate) fn worker_spec(&mut self, row: usize, task: Task) -> WorkerSpec {
         let expected_ms = match &task {
             Task::Measure(plan) => {
                 let batches = plan.groups as f64 * plan.unroll_factors.len().max(1) as f64;
@@ -175,7 +175,7 @@ fn probe_candidates(hello: &Hello, requested: Option<u32>, peer_cpu: Option<u32>
 }
 
 /// The usable clocks, best first.
-pub(super) fn usable_clocks(hello: &Hello) -> Vec<ClockKind> {
+pub(crate) fn usable_clocks(hello: &Hello) -> Vec<ClockKind> {
     let usable = hello.clocks.iter().filter(|verdict| verdict.unusable_reason.is_none());
     usable.map(|verdict| verdict.kind).collect()
 }
@@ -191,7 +191,7 @@ pub(super) fn quietest(probe: &[CpuProbe]) -> Option<&CpuProbe> {
 }
 
 /// A placeholder until a clock is calibrated, and where nothing is timed.
-pub(super) const NO_CLOCK: Calibration = Calibration {
+pub(crate) const NO_CLOCK: Calibration = Calibration {
     kind: ClockKind::Syscall,
     ticks_per_ns: 1.0,
     quantum_ticks: 1.0,

@@ -32,11 +32,11 @@ pub struct Peer<'a> {
 }
 
 /// The server processes of a session.
-pub(super) struct PeerServers<'a> {
-    pub(super) session: &'a mut dyn Session,
+pub(crate) struct PeerServers<'a> {
+    pub(crate) session: &'a mut dyn Session,
     bind: IpAddr,
     /// The CPU that servers are pinned to.
-    pub(super) cpu: Option<u32>,
+    pub(crate) cpu: Option<u32>,
     last_id: u64,
     /// Why the session ended.
     failure: Option<String>,
@@ -46,17 +46,17 @@ pub(super) struct PeerServers<'a> {
 pub(super) struct Server {
     id: u64,
     /// Its address and token.
-    pub(super) end: RemoteEnd,
+    pub(crate) end: RemoteEnd,
 }
 
 impl<'a> PeerServers<'a> {
-    pub(super) fn new(session: &'a mut dyn Session, bind: IpAddr) -> Self {
+    pub(crate) fn new(session: &'a mut dyn Session, bind: IpAddr) -> Self {
         // Well above the ids of the probes before.
         Self { session, bind, cpu: None, last_id: 1 << 32, failure: None }
     }
 
     /// The failure of the session, if it has failed.
-    pub(super) fn failed(&self) -> Option<JobFailure> {
+    pub(crate) fn failed(&self) -> Option<JobFailure> {
         self.failure.clone().map(failed_job)
     }
 

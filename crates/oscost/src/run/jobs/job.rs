@@ -10,36 +10,36 @@ use crate::hosts::HostError;
 
 /// The supervisor enforces the time limits of its jobs; if it is silent this much longer, the
 /// supervisor itself hangs.
-pub(super) const SUPERVISOR_GRACE: Duration = Duration::from_secs(10);
+pub(crate) const SUPERVISOR_GRACE: Duration = Duration::from_secs(10);
 
 /// The failure of a job.
 #[derive(Clone, Debug)]
-pub(super) struct JobFailure {
+pub(crate) struct JobFailure {
     /// `skipped`, `failed`, `timed-out` or `unmeasurable`.
-    pub(super) outcome: RowOutcome,
+    pub(crate) outcome: RowOutcome,
     /// Why.
-    pub(super) reason: String,
+    pub(crate) reason: String,
     /// Whether another worker would fail in the same way.
-    pub(super) is_final: bool,
+    pub(crate) is_final: bool,
     /// The worker cannot prepare this many ops at once (E2BIG) and has done none.
-    pub(super) batch_too_large: bool,
+    pub(crate) batch_too_large: bool,
     /// The arm that failed, if a worker has several.
-    pub(super) arm: Option<u8>,
+    pub(crate) arm: Option<u8>,
 }
 
 impl JobFailure {
     /// A failure that another worker would repeat.
-    pub(super) fn new(outcome: RowOutcome, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(outcome: RowOutcome, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self { outcome, reason, is_final: true, batch_too_large: false, arm: None }
     }
 }
 
 /// The result of a job: its answer or its failure. The outer error is a failed session.
-pub(super) type JobResult<T> = Result<Result<T, JobFailure>, HostError>;
+pub(crate) type JobResult<T> = Result<Result<T, JobFailure>, HostError>;
 
 /// The failure that an event reports.
-pub(super) fn job_failure(event: Event) -> JobFailure {
+pub(crate) fn job_failure(event: Event) -> JobFailure {
     let mut failed_arm = None;
     let mut batch_too_large = false;
     let (outcome, reason, is_final) = match event {

@@ -16,20 +16,20 @@ use super::remote_peer::PeerServers;
 use crate::hosts::{HostError, Session};
 
 /// The result of a worker that has measured.
-pub(super) struct Measurement {
+pub(crate) struct Measurement {
     /// The batches of all its arms.
-    pub(super) samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     /// The disturbance of the worker.
-    pub(super) disturbance: Disturbance,
+    pub(crate) disturbance: Disturbance,
     /// How often an op woke the monitor, per arm.
-    pub(super) monitor_wakeups_per_op: Vec<Option<f64>>,
+    pub(crate) monitor_wakeups_per_op: Vec<Option<f64>>,
     /// The speculation control state of each arm.
-    pub(super) speculation: Vec<Option<String>>,
+    pub(crate) speculation: Vec<Option<String>>,
 }
 
 impl Measurement {
     /// The part of one arm; the disturbance is that of the whole worker.
-    pub(super) fn for_arm(&self, arm: u8) -> Self {
+    pub(crate) fn for_arm(&self, arm: u8) -> Self {
         let at = usize::from(arm);
         let samples = self.samples.iter().filter(|sample| sample.arm == arm).copied().collect();
         Self {
@@ -46,12 +46,12 @@ impl Measurement {
     }
 
     /// The number of timed ops.
-    pub(super) fn ops(&self) -> u64 {
+    pub(crate) fn ops(&self) -> u64 {
         self.samples.iter().map(|sample| sample.n).sum()
     }
 
     /// The journal outcome of a worker with one arm.
-    pub(super) fn outcome(self) -> WorkerOutcome {
+    pub(crate) fn outcome(self) -> WorkerOutcome {
         WorkerOutcome::Sampled {
             samples: self.samples,
             disturbance: Box::new(self.disturbance),
@@ -62,10 +62,10 @@ impl Measurement {
 }
 
 /// A probe of CPUs, and the activity of the system during it.
-pub(super) struct WatchedProbe {
-    pub(super) cpus: Vec<CpuProbe>,
+pub(crate) struct WatchedProbe {
+    pub(crate) cpus: Vec<CpuProbe>,
     /// The activity, or why it is unknown.
-    pub(super) activity: Result<SystemActivity, String>,
+    pub(crate) activity: Result<SystemActivity, String>,
 }
 
 /// The last event of a worker whose peer may be on another machine.
@@ -76,20 +76,20 @@ struct PeeredEvent {
 }
 
 /// The jobs of a session.
-pub(super) struct Workers<'a> {
+pub(crate) struct Workers<'a> {
     session: &'a mut dyn Session,
     last_id: u64,
     /// The servers on the machine of a remote peer.
     peer_servers: Option<PeerServers<'a>>,
     /// The jobs with treatments attached to the system.
-    pub(super) attached: Vec<u64>,
+    pub(crate) attached: Vec<u64>,
     /// The failure of an attached job that ended early.
-    pub(super) early_detachment: Option<JobFailure>,
+    pub(crate) early_detachment: Option<JobFailure>,
 }
 
 /// Where the peer of a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PeerLocation {
+pub(crate) enum PeerLocation {
     /// On the same machine as the worker, or there is none.
     SameMachine,
     /// On another machine.
@@ -97,7 +97,7 @@ pub(super) enum PeerLocation {
 }
 
 impl<'a> Workers<'a> {
-    pub(super) fn new(session: &'a mut dyn Session) -> Self {
+    pub(crate) fn new(session: &'a mut dyn Session) -> Self {
         Self {
             session,
             last_id: 0,
@@ -108,36 +108,36 @@ impl<'a> Workers<'a> {
     }
 
     /// The same, with a remote peer.
-    pub(super) fn with_peer(self, peer_servers: Option<PeerServers<'a>>) -> Self {
+    pub(crate) fn with_peer(self, peer_servers: Option<PeerServers<'a>>) -> Self {
         Self { peer_servers, ..self }
     }
 
     /// The servers on the machine of a remote peer.
-    pub(super) fn peer_servers(&mut self) -> Option<&mut PeerServers<'a>> {
+    pub(crate) fn peer_servers(&mut self) -> Option<&mut PeerServers<'a>> {
         self.peer_servers.as_mut()
     }
 
-    pub(super) fn session(&self) -> &dyn Session {
+    pub(crate) fn session(&self) -> &dyn Session {
         self.session
     }
 
-    pub(super) fn id(&mut self) -> u64 {
+    pub(crate) fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
     /// Sends an order.
-    pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
+    pub(crate) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         self.session.send(order)
     }
 
     /// The next event of any job.
-    pub(super) fn next_of_any_job(&mut self, patience: Duration) -> Result<Event, HostError> {
+    pub(crate) fn next_of_any_job(&mut self, patience: Duration) -> Result<Event, HostError> {
         self.session.next(patience)
     }
 
     /// The next event of job `id`. Late events of earlier jobs are dropped.
-    pub(super) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
+    pub(crate) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
         loop {
             let event = self.session.next(patience)?;
             if event.id() == Some(id) {
@@ -207,7 +207,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Runs the pilot of a case.
-    pub(super) fn pilot(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<BatchPlan> {
+    pub(crate) fn pilot(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<BatchPlan> {
         let result =
             self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, 1))?;
         Ok(result.and_then(|it| match it.event {
@@ -217,7 +217,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Measures a case once.
-    pub(super) fn measure(
+    pub(crate) fn measure(
         &mut self,
         spec: WorkerSpec,
         peer: PeerLocation,
@@ -255,7 +255,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Runs a program once.
-    pub(super) fn run_program(&mut self, spec: WorkerSpec) -> JobResult<ProgramResult> {
+    pub(crate) fn run_program(&mut self, spec: WorkerSpec) -> JobResult<ProgramResult> {
         let id = self.id();
         let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
@@ -266,7 +266,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Counts the calls of a case.
-    pub(super) fn count(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<CallCount> {
+    pub(crate) fn count(&mut self, spec: WorkerSpec, peer: PeerLocation) -> JobResult<CallCount> {
         let result = self.with_peer_server(spec, peer, |workers, spec| {
             let id = workers.id();
             let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
@@ -280,7 +280,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Probes these CPUs with a spin loop.
-    pub(super) fn probe(
+    pub(crate) fn probe(
         &mut self,
         cpus: &[u32],
         clock: ClockKind,
@@ -298,7 +298,7 @@ impl<'a> Workers<'a> {
     /// Probes these CPUs between two readings of the system's activity. `excluded_pids` are the
     /// tool's own processes. The activity watcher sleeps while the probe spins, so that neither observes the
     /// other.
-    pub(super) fn watched_probe(
+    pub(crate) fn watched_probe(
         &mut self,
         cpus: &[u32],
         clock: ClockKind,
@@ -323,7 +323,7 @@ impl<'a> Workers<'a> {
     }
 
     /// Calibrates a clock.
-    pub(super) fn calibrate(
+    pub(crate) fn calibrate(
         &mut self,
         cpu: Option<u32>,
         clock: ClockKind,

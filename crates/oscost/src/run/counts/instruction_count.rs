@@ -15,12 +15,12 @@ use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
 
 use super::call_count::{WARM_OPS, counted_ops};
-use super::cpu_survey::NO_CLOCK;
-use super::error::{RunEnd, RunError};
-use super::job::{JobFailure, job_failure};
-use super::observer::Observer;
 use crate::hosts::HostError;
 use crate::plan::SkippedRow;
+use crate::run::error::{RunEnd, RunError};
+use crate::run::jobs::job::{JobFailure, job_failure};
+use crate::run::machine::cpu_survey::NO_CLOCK;
+use crate::run::observer::Observer;
 
 /// The time limit of a worker in the machine's own time, which counts instructions: a hundred times
 /// what most workers need, and half a minute of emulation.

@@ -13,13 +13,13 @@ use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::{Mode, Task};
 
-use super::error::RunError;
 use super::iteration_cost::IterationCost;
-use super::job::{JobFailure, JobResult};
-use super::request::Request;
 use super::row::RowRun;
-use super::state::{MAX_LOST_WORKERS, Run};
-use super::workers::Measurement;
+use crate::run::error::RunError;
+use crate::run::jobs::job::{JobFailure, JobResult};
+use crate::run::jobs::workers::Measurement;
+use crate::run::request::Request;
+use crate::run::state::{MAX_LOST_WORKERS, Run};
 use plan::{ExperimentPlan, Limits, MethodCost, PartPlan, WORKER_NS, fair_share_ns};
 
 /// A worker's share of the ops is reduced if a row would take this much longer than it may.
@@ -98,7 +98,7 @@ impl MethodRow {
 impl Run<'_> {
     /// The share of a requested time limit that is kept for the study methods: half of it, if a row
     /// has one.
-    pub(super) fn reserve_for_study_methods(&mut self, request: &Request) {
+    pub(crate) fn reserve_for_study_methods(&mut self, request: &Request) {
         let has_method = |row: &RowRun| row.planned.study_method.is_some();
         if let Some(limit) = request.trials.run_limit
             && self.rows.iter().any(has_method)
@@ -110,7 +110,7 @@ impl Run<'_> {
 
     /// Measures all rows of studies with their study methods, in rounds in which the workers of all
     /// rows are in random order.
-    pub(super) fn measure_by_study_methods(&mut self, request: &Request) -> Result<(), RunError> {
+    pub(crate) fn measure_by_study_methods(&mut self, request: &Request) -> Result<(), RunError> {
         let left =
             request.trials.run_limit.map(|limit| limit.saturating_sub(self.started_at.elapsed()));
         let limits = Limits::of(request.profile, left);

@@ -9,12 +9,12 @@ use oscost_model::point::Point;
 use oscost_model::protocol::CpuProbe;
 use oscost_model::watch::SystemActivity;
 
-use super::call_count::counting_spec;
 use super::cpu_survey::{NO_CLOCK, quietest, usable_clocks};
-use super::error::RunError;
-use super::job::JobFailure;
-use super::workers::{PeerLocation, WatchedProbe, Workers};
 use crate::hosts::{HostError, Session};
+use crate::run::counts::call_count::counting_spec;
+use crate::run::error::RunError;
+use crate::run::jobs::job::JobFailure;
+use crate::run::jobs::workers::{PeerLocation, WatchedProbe, Workers};
 
 /// The number of CPUs that are probed: enough to describe a large machine.
 const MAX_CPUS: usize = 64;

@@ -3,7 +3,7 @@
 use oscost_model::worker::{BatchPlan, Mode};
 
 /// A plan with batches of 50 us.
-pub(super) fn pilot(mode: Mode, iterations: u64) -> BatchPlan {
+pub(crate) fn pilot(mode: Mode, iterations: u64) -> BatchPlan {
     BatchPlan {
         mode,
         iterations,

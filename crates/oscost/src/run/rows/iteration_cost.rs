@@ -60,7 +60,7 @@ mod tests {
     use oscost_model::clock::ClockKind;
 
     use super::*;
-    use crate::run::test_pilot::pilot;
+    use crate::run::rows::test_pilot::pilot;
 
     #[test]
     fn samples_show_the_cost_of_an_iteration_and_its_ops() {

@@ -5,15 +5,15 @@ use oscost_model::protocol::PEER_UNREACHABLE_HINT;
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::Task;
 
-use super::call_count::{WARM_OPS, counted_ops};
-use super::error::RunError;
-use super::job::JobFailure;
-use super::state::Run;
-use super::workers::PeerLocation;
+use crate::run::counts::call_count::{WARM_OPS, counted_ops};
+use crate::run::error::RunError;
+use crate::run::jobs::job::JobFailure;
+use crate::run::jobs::workers::PeerLocation;
+use crate::run::state::Run;
 
 impl Run<'_> {
     /// Runs the pilots and counts the calls of all rows from `first` on.
-    pub(super) fn prepare(&mut self, first: usize) -> Result<(), RunError> {
+    pub(crate) fn prepare(&mut self, first: usize) -> Result<(), RunError> {
         let rows = (first..self.rows.len()).filter(|&row| !self.is_program(row));
         let rows: Vec<usize> = rows.collect();
         self.pilot(&rows)?;
@@ -21,7 +21,7 @@ impl Run<'_> {
     }
 
     /// Runs one pilot per case, which finds mode, iterations and batch length.
-    pub(super) fn pilot(&mut self, rows: &[usize]) -> Result<(), RunError> {
+    pub(crate) fn pilot(&mut self, rows: &[usize]) -> Result<(), RunError> {
         for &row in rows {
             if self.time_is_up() {
                 break;
@@ -63,7 +63,7 @@ impl Run<'_> {
     }
 
     /// Counts the calls of each case once.
-    pub(super) fn count(&mut self, rows: &[usize]) -> Result<(), RunError> {
+    pub(crate) fn count(&mut self, rows: &[usize]) -> Result<(), RunError> {
         for &row in rows {
             if self.rows[row].given_up || self.time_is_up() {
                 continue;

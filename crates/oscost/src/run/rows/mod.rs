@@ -1,0 +1,11 @@
+//! Rows of cases: their pilots and rounds, when a row has enough, and their repetition with the
+//! method of a study.
+
+mod iteration_cost;
+mod pilot;
+mod rounds;
+pub(super) mod row;
+pub(super) mod stopping;
+mod study_method;
+#[cfg(test)]
+mod test_pilot;
