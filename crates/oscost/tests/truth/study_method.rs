@@ -229,6 +229,46 @@ fn a_lost_experiment_is_repeated_once_and_does_not_affect_the_row() {
     }
 }
 
+/// A simulated machine whose user presses Ctrl-C before a worker of a study method.
+struct Interrupted {
+    inner: SimSession,
+    workers_left: u32,
+}
+
+impl Session for Interrupted {
+    fn hello(&self) -> &Hello {
+        self.inner.hello()
+    }
+
+    fn send(&mut self, order: &Order) -> Result<(), HostError> {
+        if let Order::Measure { spec, .. } = order
+            && spec.windows.is_some()
+        {
+            self.workers_left = self.workers_left.checked_sub(1).ok_or(HostError::Interrupted)?;
+        }
+        self.inner.send(order)
+    }
+
+    fn next(&mut self, patience: Duration) -> Result<Event, HostError> {
+        self.inner.next(patience)
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_the_rounds_that_were_done() {
+    let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation);
+    let subject = SimulatedSubject::op(Truth::QUIET);
+    let inner = SimSession::new(vec![subject.clone()]);
+    let mut session = Interrupted { inner, workers_left: 7 };
+    let record = measure_with_study_method_in(&mut session, &subject, Some(of), 3);
+    assert!(!record.complete);
+    let found = figure(&record);
+    let rounds: Vec<(u32, u64)> = found.rounds.iter().map(|it| (it.round, it.ops)).collect();
+    assert_eq!(rounds, [(0, 2_000), (1, 1_500)]);
+    assert_eq!((found.experiments, found.ops, &found.reason), (7, 3_500, &None));
+    assert!(found.value.is_some() && found.deviation.is_some(), "{found:?}");
+}
+
 /// The samples of a worker on a machine that depends on the seed alone: each a single window, or
 /// all windows in one.
 fn windows_of(shape: Shape, prepared: bool, in_one: bool) -> Vec<Sample> {
