@@ -134,6 +134,15 @@ mod tests {
     use crate::studies::built_in::find_built_in;
 
     #[test]
+    fn the_figures_of_cse221_contradict_its_prediction_of_elapsed() {
+        let study = find_built_in("cse221-2014").unwrap();
+        let found = published_result(&study, &study.claims[0]);
+        let Some(PublishedResult::Within(each)) = &found else { panic!("{found:?}") };
+        let [Some(elapsed_over_getticks)] = each[..] else { panic!("{found:?}") };
+        assert!((elapsed_over_getticks - 36.0 / 45.0).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
     fn the_figures_of_ph_2000_confirm_its_claims() {
         let study = find_built_in("ph-2000").unwrap();
         let found: Vec<Option<PublishedResult>> =
