@@ -16,6 +16,7 @@ mod acts;
 mod peer_programs;
 mod run_spread;
 mod study_comparison;
+mod study_figures;
 mod study_programs;
 mod study_rows;
 mod tools;
@@ -34,6 +35,7 @@ use oscost_stats::order;
 
 use acts::{ACTS, Act, MAX_RATIO};
 use peer_programs::PeerPrograms;
+use study_figures::Cpus;
 use worker_session::WorkerSession;
 
 /// Pairs of figures, one of ours and one of the peer's: an interval needs six.
@@ -69,7 +71,7 @@ fn compare_spreads() -> anyhow::Result<bool> {
     run_spread::compare(&peers)
 }
 
-/// Compares the studies whose names contain one of these words; returns whether the bar holds.
+/// Compares the rows of studies whose `STUDY/ROW` contains one of these words; returns whether the bar holds.
 fn compare_studies(words: &[String]) -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
@@ -77,7 +79,7 @@ fn compare_studies(words: &[String]) -> anyhow::Result<bool> {
     let (cpu, other_cpu) = (worker.cpu, worker.other_cpu);
     // Runs of `oscost` follow, each with its own session.
     drop(worker);
-    study_comparison::compare(words, cpu, other_cpu)
+    study_comparison::compare(words, Cpus { cpu, other_cpu })
 }
 
 /// Compares every act with every peer, or those whose names contain one of these words; returns

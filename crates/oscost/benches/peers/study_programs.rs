@@ -6,10 +6,9 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
-/// Seconds after which an act of a C program makes no more ops, about as many as oscost has for a
-/// row; the line says how many it made. What a study made in one go, such as a pass over a file, is
-/// never cut short.
-const SECONDS: &str = "1";
+/// Seconds after which an act of a C program makes no more ops; its line says how many it made. What
+/// a study made in one go, such as a pass over a file, is never cut short.
+const SECONDS: &str = "0.5";
 
 /// The programs, and how they are compiled: as the texts say, or else as programs usually are.
 const SOURCES: [(&str, &str, &[&str]); 6] = [

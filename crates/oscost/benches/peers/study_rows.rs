@@ -1,7 +1,9 @@
 //! Rows of the studies, and the acts in C that do what the studies' texts say of them.
 
-use anyhow::{Context, bail};
-use oscost::studies::{Study, find_built_in};
+use anyhow::{Context, ensure};
+use oscost::studies::find_built_in;
+use oscost::studies::study::{Study, TableRow};
+use oscost_model::study_method::StudyMethod;
 
 /// A study, its program in C, and the rows that both measure.
 pub(super) struct StudyActs {
@@ -17,7 +19,8 @@ pub(super) struct RowAct {
     /// The row's name in the study's file.
     name: &'static str,
     act: &'static str,
-    reading: Reading,
+    /// Why the two differ, where that is known and stays.
+    difference: Option<&'static str>,
 }
 
 /// A curve and its acts, which are `ACT=VALUE`.
@@ -25,52 +28,74 @@ pub(super) struct SeriesActs {
     /// The series' name in the study's file.
     name: &'static str,
     act: &'static str,
-    reading: Reading,
+    /// The values that are compared.
+    values: &'static [u64],
 }
 
-/// Which figure of the record is the one by the study's method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which figure of oscost is the one in the study's manner.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reading {
-    /// The one that was obtained as the study did.
-    StudyMethod,
-    /// oscost's own: the row has no other, such as a rate.
-    Own,
-    /// The mean over runs, each a fresh process: studies that compare two targets.
-    MeanOfRuns,
+    /// The one by the study's method of timing.
+    StudyMethod(StudyMethod),
+    /// The median over processes: the row has no other, such as a rate, a pass over a file, or what
+    /// a program of the study prints.
+    Median,
+    /// The mean over processes: studies that compare two targets.
+    Mean,
 }
 
 /// A comparison: a row's case, and the act that does the same.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
+    pub(super) study: &'static str,
+    /// The program of the act.
+    pub(super) program: &'static str,
     /// The row, as it is shown.
     pub(super) row: String,
     pub(super) case: String,
     pub(super) act: String,
     pub(super) reading: Reading,
+    /// Why the two differ, where that is known and stays.
+    pub(super) difference: Option<&'static str>,
 }
 
 const fn row(name: &'static str, act: &'static str) -> RowAct {
-    RowAct { name, act, reading: Reading::StudyMethod }
+    RowAct { name, act, difference: None }
 }
 
-const fn run(name: &'static str, act: &'static str) -> RowAct {
-    RowAct { name, act, reading: Reading::MeanOfRuns }
+const fn row_that_differs(
+    name: &'static str,
+    act: &'static str,
+    difference: &'static str,
+) -> RowAct {
+    RowAct { name, act, difference: Some(difference) }
 }
 
-const fn series(name: &'static str, act: &'static str) -> SeriesActs {
-    SeriesActs { name, act, reading: Reading::StudyMethod }
+const fn series(name: &'static str, act: &'static str, values: &'static [u64]) -> SeriesActs {
+    SeriesActs { name, act, values }
 }
 
-const fn rate(name: &'static str, act: &'static str) -> SeriesActs {
-    SeriesActs { name, act, reading: Reading::Own }
-}
+/// Sizes of reads, in bytes: those below, at and beyond a page.
+const READS: &[u64] = &[8, 64, 512, 4_096, 16_384, 65_536];
+/// Sizes of messages, in bytes, whose latency is compared: those in one and in several segments.
+const MESSAGES: &[u64] = &[4, 4_096, 65_536];
+/// Sizes of messages whose rate is compared.
+const STREAMS: &[u64] = &[4_096, 65_536];
+
+/// Of calls that the study times between two CPUIDs.
+const CPUID: &str =
+    "the study's CPUID leaves a guest for its host, and cools its caches; oscost has LFENCE";
 
 pub(super) const STUDIES: &[StudyActs] = &[
     StudyActs {
         study: "sunos-1999",
         program: "sunos",
         rows: &[
-            row("clock_gettime()", "clock_gettime"),
+            row_that_differs(
+                "clock_gettime()",
+                "clock_gettime",
+                "a call and a loop iteration of oscost are in an op that is timed by itself, some 5 ns",
+            ),
             row("getpid()", "getpid"),
             row("getppid()", "getppid"),
             row("uname()", "uname"),
@@ -79,7 +104,11 @@ pub(super) const STUDIES: &[StudyActs] = &[
             row("pipes", "pipes"),
             row("zero-filled page", "zero-fill"),
         ],
-        series: &[series("read()", "read"), series("fread()", "fread"), series("mmap()", "mmap")],
+        series: &[
+            series("read()", "read", READS),
+            series("fread()", "fread", READS),
+            series("mmap()", "mmap", READS),
+        ],
     },
     StudyActs {
         study: "cs161-syscalls",
@@ -103,8 +132,16 @@ pub(super) const STUDIES: &[StudyActs] = &[
         program: "cse221",
         rows: &[
             row("getticks", "getticks"),
-            row("elapsed", "elapsed"),
-            row("for loop", "loop"),
+            row_that_differs(
+                "elapsed",
+                "elapsed",
+                "the difference of two readings of 8 ns, a tenth of which is more than all of it",
+            ),
+            row_that_differs(
+                "for loop",
+                "loop",
+                "an iteration is one cycle or a quarter more, by where the compiler places the loop",
+            ),
             row("getppid()", "getppid"),
             row("create process", "create-process"),
             row("create and run process", "create-and-run-process"),
@@ -113,42 +150,42 @@ pub(super) const STUDIES: &[StudyActs] = &[
             row("Process", "process-switch"),
             row("Kernel Thread", "thread-switch"),
         ],
-        series: &[series("arguments", "call")],
+        series: &[series("arguments", "call", &[0, 1, 2, 3, 4, 5, 6, 7])],
     },
     StudyActs {
         study: "cs736-2019",
         program: "cs736",
         rows: &[
-            RowAct {
-                name: "clock_gettime, pair",
-                act: "clock_gettime-pair",
-                reading: Reading::Own,
-            },
-            row("getpid", "getpid"),
-            row("getuid", "getuid"),
+            row_that_differs(
+                "clock_gettime, pair",
+                "clock_gettime-pair",
+                "oscost's reads are called through a table: 2 ns",
+            ),
+            row_that_differs("getpid", "getpid", CPUID),
+            row_that_differs("getuid", "getuid", CPUID),
         ],
         series: &[
-            series("pipe", "pipe"),
-            series("TCP", "tcp"),
-            series("UDP", "udp"),
-            rate("pipe rate", "pipe-rate"),
-            rate("TCP rate", "tcp-rate"),
-            rate("UDP rate", "udp-rate"),
+            series("pipe", "pipe", MESSAGES),
+            series("TCP", "tcp", MESSAGES),
+            series("UDP", "udp", MESSAGES),
+            series("pipe rate", "pipe-rate", STREAMS),
+            series("TCP rate", "tcp-rate", STREAMS),
+            series("UDP rate", "udp-rate", STREAMS),
         ],
     },
     StudyActs {
         study: "ph-2000",
         program: "ph",
         rows: &[
-            run("getpid", "getpid"),
-            run("getrusage", "getrusage"),
-            run("gettimeofday", "gettimeofday"),
-            run("gettimeofday (libc)", "gettimeofday-libc"),
-            run("sigaction", "sigaction"),
-            run("write", "write"),
-            run("null", "null"),
-            run("simple", "simple"),
-            run("/bin/sh", "sh"),
+            row("getpid", "getpid"),
+            row("getrusage", "getrusage"),
+            row("gettimeofday", "gettimeofday"),
+            row("gettimeofday (libc)", "gettimeofday-libc"),
+            row("sigaction", "sigaction"),
+            row("write", "write"),
+            row("null", "null"),
+            row("simple", "simple"),
+            row("/bin/sh", "sh"),
         ],
         series: &[],
     },
@@ -156,50 +193,71 @@ pub(super) const STUDIES: &[StudyActs] = &[
 
 impl StudyActs {
     /// The comparisons of this study. Rows are found by their names, so that a row whose case
-    /// changes is still compared with the same act.
+    /// changes is still compared with the same act; of a row whose study states no placement there
+    /// are two, and both are compared.
     pub(super) fn comparisons(&self) -> anyhow::Result<Vec<Comparison>> {
         let study = find_built_in(self.study).context("there is no such study")?;
-        let rows = self.rows.iter().map(|it| it.comparison(&study));
-        let mut all: Vec<Comparison> = rows.collect::<anyhow::Result<_>>()?;
+        let mut all = Vec::new();
+        for it in self.rows {
+            let named = |row: &&TableRow| row.published_name() == it.name && row.case().is_some();
+            // The first table is the study's; others show the same act in another way.
+            let rows = study.tables.iter().map(|table| table.rows.iter().filter(named));
+            let rows: Vec<&TableRow> = rows
+                .map(Iterator::collect)
+                .find(|rows: &Vec<_>| !rows.is_empty())
+                .with_context(|| format!("{} has no row {:?}", self.study, it.name))?;
+            for row in rows {
+                let comparison =
+                    self.comparison(&study, row, row.name.clone(), it.act.to_owned())?;
+                all.push(Comparison { difference: it.difference, ..comparison });
+            }
+        }
         for it in self.series {
-            all.extend(it.comparisons(&study)?);
+            all.extend(self.comparisons_of(&study, it)?);
         }
         Ok(all)
     }
-}
 
-impl RowAct {
-    fn comparison(&self, study: &Study) -> anyhow::Result<Comparison> {
-        let row = study.rows().find(|row| row.name == self.name && row.case().is_some());
-        let case = row.and_then(|row| row.case());
-        let case = case.with_context(|| format!("{} has no row {:?}", study.id, self.name))?;
-        Ok(Comparison {
-            row: self.name.to_owned(),
-            case: case.to_owned(),
-            act: self.act.to_owned(),
-            reading: self.reading,
-        })
-    }
-}
-
-impl SeriesActs {
-    fn comparisons(&self, study: &Study) -> anyhow::Result<Vec<Comparison>> {
+    /// The comparisons of a curve, in each of its placements.
+    fn comparisons_of(&self, study: &Study, it: &SeriesActs) -> anyhow::Result<Vec<Comparison>> {
+        let mut all = Vec::new();
         for table in &study.tables {
-            let Some(series) = table.series.iter().find(|series| series.name == self.name) else {
-                continue;
-            };
-            let rows = table.rows.get(series.rows()).context("a series has rows")?;
-            let cases = rows.iter().map(|row| row.case().context("a row of a series has a case"));
-            let comparison = |(value, case): (&u64, anyhow::Result<&str>)| {
-                Ok(Comparison {
-                    row: format!("{} {value}", self.name),
-                    case: case?.to_owned(),
-                    act: format!("{}={value}", self.act),
-                    reading: self.reading,
-                })
-            };
-            return series.values.iter().zip(cases).map(comparison).collect();
+            for series in table.series.iter().filter(|series| series.published_name() == it.name) {
+                let rows = table.rows.get(series.rows()).context("a series has rows")?;
+                let wanted = series.values.iter().zip(rows);
+                for (value, row) in wanted.filter(|(value, _)| it.values.contains(value)) {
+                    let name =
+                        format!("{} {value}{}", series.published_name(), series.placement.suffix());
+                    all.push(self.comparison(study, row, name, format!("{}={value}", it.act))?);
+                }
+            }
         }
-        bail!("{} has no series {:?}", study.id, self.name)
+        ensure!(!all.is_empty(), "{} has no series {:?}", self.study, it.name);
+        Ok(all)
+    }
+
+    fn comparison(
+        &self,
+        study: &Study,
+        row: &TableRow,
+        name: String,
+        act: String,
+    ) -> anyhow::Result<Comparison> {
+        let reading = match (&study.columns, row.study_method) {
+            (Some(_), _) => Reading::Mean,
+            // Programs of a study time their ops themselves.
+            (None, Some(method)) if !row.is_program() => Reading::StudyMethod(method),
+            (None, _) => Reading::Median,
+        };
+        let case = row.case().context("a row without a case")?.to_owned();
+        Ok(Comparison {
+            study: self.study,
+            program: self.program,
+            row: name,
+            case,
+            act,
+            reading,
+            difference: None,
+        })
     }
 }

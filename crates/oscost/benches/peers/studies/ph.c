@@ -58,7 +58,8 @@ static void make_process(const char *program)
 {
     pid_t child = fork();
     if (child == 0) {
-        pin(options->peer_cpu);
+        if (options->peer_cpu != options->cpu)
+            pin(options->peer_cpu);
         if (program != NULL)
             execl(program, program, (char *)NULL);
         _exit(program != NULL);
