@@ -5,7 +5,7 @@ use oscost_model::definition::{Catalog, Extent};
 use oscost_model::record::{NumberedPrediction, Prediction, Record};
 use oscost_model::unit::Unit;
 
-pub use crate::studies::prediction::Estimate;
+pub use crate::studies::figures::prediction::Estimate;
 
 use super::error::UsageError;
 use super::measurement::run_header::timestamp;

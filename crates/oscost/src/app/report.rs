@@ -6,8 +6,8 @@ pub use crate::studies::Study;
 
 use super::results::records::RecordReader;
 use super::selection::named_files::study_of;
-use crate::studies::single_target::{SingleTargetComparison, compare_single_target};
-use crate::studies::two_targets::{TwoTargetComparison, compare_two_targets};
+use crate::studies::comparison::single_target::{SingleTargetComparison, compare_single_target};
+use crate::studies::comparison::two_targets::{TwoTargetComparison, compare_two_targets};
 
 /// A run, and the study that it was measured for.
 pub struct Run {

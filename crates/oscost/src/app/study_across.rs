@@ -12,7 +12,7 @@ use super::results::user_data::existing_store;
 use super::selection::named_files::find_study;
 use super::study::list;
 use crate::store::{MachineState, Store, SummarisedRun};
-use crate::studies::across::{Across, MeasuredFigure, MeasuredFigures, across, cases};
+use crate::studies::history::across::{Across, MeasuredFigure, MeasuredFigures, across, cases};
 use crate::studies::{ClockRates, Study};
 
 /// Which studies, and whose runs.

@@ -21,10 +21,10 @@ use toml::Spanned;
 
 use self::limits::*;
 use self::reader::{Reader, is_kebab};
-use super::condition::{Condition, ConditionKind};
-use super::machine_fact::{Counterpart, MachineFact};
+use super::figures::unit::ClockRates;
+use super::machine::condition::{Condition, ConditionKind};
+use super::machine::machine_fact::{Counterpart, MachineFact};
 use super::study::{Column, ExpectedDuration, Study, Table};
-use super::unit::ClockRates;
 
 /// The maximum size of a study file: fifty times a study of two tables.
 pub const MAX_FILE_BYTES: usize = 256 << 10;

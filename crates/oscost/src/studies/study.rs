@@ -5,14 +5,14 @@ use oscost_model::record::{Estimate, Row};
 use oscost_model::study_method::StudyMethod;
 use oscost_model::unit::Unit;
 
-use super::acts::Act;
-use super::claim::Claim;
-use super::condition::Condition;
-use super::formula::Formula;
-use super::machine_fact::MachineFact;
-use super::published::PublishedFigure;
+use super::claims::claim::Claim;
+use super::figures::formula::Formula;
+use super::figures::published::PublishedFigure;
+use super::figures::unit::{ClockRates, TableUnit};
+use super::history::acts::Act;
+use super::machine::condition::Condition;
+use super::machine::machine_fact::MachineFact;
 use super::system::{SystemFigure, Systems, TableSystems};
-use super::unit::{ClockRates, TableUnit};
 
 /// The reason in the record for a row that needs a second machine.
 pub const NO_PEER: &str = "the peer is on another machine: name that with --peer ssh:HOST";

@@ -1,7 +1,7 @@
 //! The systems that one study measured side by side, and their figures.
 
-use super::published::PublishedFigure;
-use super::unit::{ClockRates, TableUnit};
+use super::figures::published::PublishedFigure;
+use super::figures::unit::{ClockRates, TableUnit};
 
 /// A system that a study measured.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,10 @@ use super::limits::{MAX_SINGLE_FIGURE_CHARS, MAX_TEXT_CHARS};
 use super::quantities::ClaimReader;
 use super::raw::{self, RawKind, RawUnit};
 use super::reader::Reader;
-use crate::studies::claim::{Claim, Criterion};
-use crate::studies::published::PublishedFigure;
+use crate::studies::claims::claim::{Claim, Criterion};
+use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::unit::{ClockRates, UnitKind};
 use crate::studies::study::Study;
-use crate::studies::unit::{ClockRates, UnitKind};
 
 impl Reader<'_> {
     pub(super) fn claim(&self, raw: &raw::Claim, study: &Study) -> Result<Claim, ParseError> {

@@ -6,7 +6,7 @@ use toml::Spanned;
 use super::limits::{MAX_CASE_CHARS, MAX_TEXT_CHARS};
 use super::raw::{self, RawKind, RawUnit};
 use super::reader::Reader;
-use crate::studies::quantity::{Measure, NEAR_LARGEST, Quantity, SeriesPoint};
+use crate::studies::claims::quantity::{Measure, NEAR_LARGEST, Quantity, SeriesPoint};
 use crate::studies::study::{Placement, Series, Study, Table};
 
 /// The maximum number of classes or orders of a claim.

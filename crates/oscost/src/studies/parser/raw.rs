@@ -4,9 +4,9 @@ use oscost_model::study_method::{ClockCost, TimingScope};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::studies::condition::ConditionKind;
-use crate::studies::machine_fact::FactKind;
-use crate::studies::unit::TableUnit;
+use crate::studies::figures::unit::TableUnit;
+use crate::studies::machine::condition::ConditionKind;
+use crate::studies::machine::machine_fact::FactKind;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

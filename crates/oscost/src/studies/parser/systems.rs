@@ -6,11 +6,11 @@ use toml::Spanned;
 use super::limits::{MAX_NAME_CHARS, MAX_SINGLE_FIGURE_CHARS, MAX_SYSTEMS, MAX_TEXT_CHARS};
 use super::raw::{self, RawUnit};
 use super::reader::Reader;
-use crate::studies::acts::{ACTS, Act, find_act};
-use crate::studies::published::PublishedFigure;
+use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::unit::TableUnit;
+use crate::studies::history::acts::{ACTS, Act, find_act};
 use crate::studies::study::{Table, TableRow};
 use crate::studies::system::{System, SystemFigure, Systems, TableSystems};
-use crate::studies::unit::TableUnit;
 
 impl Reader<'_> {
     /// The systems of a study, and the one that stands for it.

@@ -11,13 +11,13 @@ use super::limits::{
 use super::method::MethodOverrides;
 use super::raw::{self, RawNoteCondition, RawUnit};
 use super::reader::{Reader, is_kebab};
-use crate::studies::formula::Formula;
-use crate::studies::published::PublishedFigure;
+use crate::studies::figures::formula::Formula;
+use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::unit::{TableUnit, UnitKind};
 use crate::studies::study::{
     Figure, Note, NoteCondition, Placement, Protocol, PublishedPrediction, Series, Subject, Table,
     TableRow,
 };
-use crate::studies::unit::{TableUnit, UnitKind};
 
 /// The columns of figures that fit into 80 columns.
 const MAX_FIGURES: usize = 4;

@@ -1,7 +1,7 @@
 use oscost_model::untrusted::is_control;
 use proptest::prelude::*;
 
-use crate::studies::claim::Criterion;
+use crate::studies::claims::claim::Criterion;
 use crate::studies::study::{NoteCondition, TableRow};
 
 use super::*;
@@ -360,7 +360,7 @@ fn with_head(lines: &str) -> Result<crate::studies::Study, ParseError> {
 
 #[test]
 fn a_fact_of_the_machine_names_its_counterpart_or_why_there_is_none() {
-    use crate::studies::machine_fact::{Counterpart, FactKind};
+    use crate::studies::machine::machine_fact::{Counterpart, FactKind};
     let fact = |rest: &str| {
         with_head(&format!("[[machine]]\nname = \"L2\"\npublished = \"1 MB\"\n{rest}"))
     };

@@ -14,9 +14,9 @@ use crate::report::view::study::machine::{self, MACHINES};
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::{ColumnText, table_of_rows};
 use crate::report::view::study::{ab as two_targets, run as single_target};
-use crate::studies::condition;
-use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
-use crate::studies::two_targets::{TwoTargetComparison, TwoTargetTable};
+use crate::studies::comparison::single_target::{SingleTargetComparison, SingleTargetTable};
+use crate::studies::comparison::two_targets::{TwoTargetComparison, TwoTargetTable};
+use crate::studies::machine::condition;
 
 /// A run joined with its study, of one target or of two.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use crate::report::view::document::{
 };
 use crate::report::view::run::row;
 use crate::studies::ClockRates;
-use crate::studies::bound::{PredictionResult, VALUE_TOLERANCE_FACTOR, judge_order};
-use crate::studies::prediction::{Estimate, PredictedCost, TimeUnit};
+use crate::studies::figures::bound::{PredictionResult, VALUE_TOLERANCE_FACTOR, judge_order};
+use crate::studies::figures::prediction::{Estimate, PredictedCost, TimeUnit};
 
 /// The case that measures the length of the core's cycles.
 const CORE: &str = "timer/ticks-per-cycle";

@@ -16,10 +16,11 @@ use crate::report::view::study::claims;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::machine;
 use crate::report::view::study::notes::headed_list;
-use crate::studies::two_targets::{
+use crate::studies::PublishedFigure;
+use crate::studies::comparison::two_targets::{
     RunStatistic, TwoTargetComparison, TwoTargetRow, TwoTargetTable,
 };
-use crate::studies::{PublishedFigure, condition};
+use crate::studies::machine::condition;
 
 /// A run in the form of its study.
 pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {

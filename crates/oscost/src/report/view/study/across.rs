@@ -21,8 +21,8 @@ use crate::report::text::{day, plain};
 use crate::report::view::document::{
     Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
 };
-use crate::studies::across::{Across, ActFigures, AgeFigure, CostHere};
-use crate::studies::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
+use crate::studies::history::across::{Across, ActFigures, AgeFigure, CostHere};
 
 /// The acts in the terminal: the figures that stand for each study, and those here.
 pub fn view(shown: &Shown<'_>) -> View {

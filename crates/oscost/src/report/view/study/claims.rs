@@ -5,13 +5,13 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{Style, signed, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
-use crate::studies::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
-use crate::studies::condition::JudgedCondition;
-use crate::studies::equal_added::AddedCost;
-use crate::studies::judgement::{JudgedClaim, Judgement, OwnJudgement, PlacedJudgement};
-use crate::studies::published_result::PublishedResult;
-use crate::studies::quantity::{Measure, Quantity};
-use crate::studies::verdict::Verdict;
+use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
+use crate::studies::claims::equal_added::AddedCost;
+use crate::studies::claims::judgement::{JudgedClaim, Judgement, OwnJudgement, PlacedJudgement};
+use crate::studies::claims::published_result::PublishedResult;
+use crate::studies::claims::quantity::{Measure, Quantity};
+use crate::studies::claims::verdict::Verdict;
+use crate::studies::machine::condition::JudgedCondition;
 use crate::studies::{IntervalEstimate, Study};
 
 /// The title of the conditions, and that of the claims.

@@ -9,8 +9,8 @@ use crate::report::view::document::{
 };
 use crate::report::view::run::Plots;
 use crate::report::view::study::rows::estimate_text;
-use crate::studies::single_target::{SingleTargetRow, SingleTargetTable};
-use crate::studies::unit::UnitKind;
+use crate::studies::comparison::single_target::{SingleTargetRow, SingleTargetTable};
+use crate::studies::figures::unit::UnitKind;
 use crate::studies::{ClockRates, Series};
 
 /// The curves, those over the same axis in one table and one plot.

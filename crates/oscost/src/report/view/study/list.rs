@@ -11,10 +11,10 @@ use crate::report::view::study::claims::ClaimParts;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::report::view::study::systems;
-use crate::studies::judgement::JudgedClaim;
-use crate::studies::single_target::compare_single_target;
-use crate::studies::two_targets::compare_two_targets;
-use crate::studies::verdict::Verdict;
+use crate::studies::claims::judgement::JudgedClaim;
+use crate::studies::claims::verdict::Verdict;
+use crate::studies::comparison::single_target::compare_single_target;
+use crate::studies::comparison::two_targets::compare_two_targets;
 use crate::studies::{Study, Subject, Table as StudyTable, TableRow as StudyRow};
 
 /// The studies that come with oscost.

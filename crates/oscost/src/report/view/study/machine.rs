@@ -7,7 +7,7 @@ use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Fact, Layout, Section, Table, TableRow};
 use crate::report::view::machine::{Hardware, Rates, hardware_of};
 use crate::studies::Study;
-use crate::studies::machine_fact::{Counterpart, FactKind};
+use crate::studies::machine::machine_fact::{Counterpart, FactKind};
 
 /// The title of the facts.
 pub(in crate::report::view) const MACHINES: &str = "The study's machine, and this one";
@@ -21,7 +21,7 @@ pub(super) fn section(study: &Study, record: &Record) -> Option<Section> {
 /// The facts of both machines, a row each.
 pub(in crate::report::view) fn table(study: &Study, record: &Record) -> Option<Table> {
     let here = record.machines.first().map(|machine| MachineHere::of(machine, record));
-    let row = |it: &crate::studies::machine_fact::MachineFact| {
+    let row = |it: &crate::studies::machine::machine_fact::MachineFact| {
         let found = match &it.counterpart {
             Counterpart::Nothing(why) => format!("no counterpart: {why}"),
             Counterpart::Fact(kind) => {

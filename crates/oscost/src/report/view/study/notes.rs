@@ -8,7 +8,9 @@ use crate::report::text::plain;
 use crate::report::view::document::Block;
 use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::method::op_count;
-use crate::studies::single_target::{PredictionComparison, SingleTargetRow, SingleTargetTable};
+use crate::studies::comparison::single_target::{
+    PredictionComparison, SingleTargetRow, SingleTargetTable,
+};
 use crate::studies::{PublishedFigure, Subject, Table};
 
 /// What the study says of each of its curves.

@@ -3,7 +3,7 @@
 use crate::report::figures::{DIGITS, MIN_DIGITS, at_least, decimals_for, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
-use crate::studies::single_target::{ColumnResult, SingleTargetRow, SingleTargetTable};
+use crate::studies::comparison::single_target::{ColumnResult, SingleTargetRow, SingleTargetTable};
 use crate::studies::{IntervalEstimate, PublishedFigure};
 
 /// A figure with its interval, in two lengths.

@@ -17,7 +17,7 @@ use crate::report::view::study::machine;
 use crate::report::view::study::method::{COUNTED, OF_TRIALS, method_text, ops_made};
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
-use crate::studies::single_target::{SingleTargetComparison, SingleTargetTable};
+use crate::studies::comparison::single_target::{SingleTargetComparison, SingleTargetTable};
 
 /// A run in the form of its study.
 pub fn view(comparison: &SingleTargetComparison<'_>, record: &Record, plots: Plots) -> View {

@@ -7,7 +7,7 @@ use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope}
 use super::systems::COMPARED;
 use super::*;
 use crate::studies::Study;
-use crate::studies::unit::TableUnit;
+use crate::studies::figures::unit::TableUnit;
 
 const PAGE: &str = include_str!("../../../../../../docs/reference/STUDY-FILES.md");
 

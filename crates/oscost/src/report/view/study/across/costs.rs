@@ -4,8 +4,8 @@ use oscost_model::unit::Unit;
 
 use crate::report::figures::rough;
 use crate::report::view::document::Cell;
-use crate::studies::across::{ActFigures, AgeFigure, Cost};
-use crate::studies::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
+use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
 
 /// The counterparts here that differ, each by its case, with the figures that it belongs to. Which of
 /// them is the first is that of the oldest figure.

@@ -6,8 +6,8 @@ use crate::report::text::plain;
 use crate::report::view::document::chart::{
     Axis, Chart, Colour, Point, Series, Shape, Symbol, Vertical,
 };
-use crate::studies::across::{ActFigures, AgeFigure, Cost};
-use crate::studies::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
+use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
 
 /// From the oldest machines of the studies to some years from now.
 const YEARS: [f64; 2] = [1991.0, 2028.0];

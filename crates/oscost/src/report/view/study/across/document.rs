@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::shown::Shown;
-use crate::studies::across::{ActFigures, AgeFigure, Cost};
-use crate::studies::lesson::{Ratios, Trend};
-use crate::studies::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
+use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
+use crate::studies::history::lesson::{Ratios, Trend};
 
 /// The version of the document.
 const SCHEMA: &str = "oscost.study-across/1";

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::report::figures::times;
 use crate::report::text::plain;
-use crate::studies::across::{Across, ActFigures};
-use crate::studies::lesson::{Lesson, Ratios, SAME_WITHIN, Trend};
-use crate::studies::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
+use crate::studies::history::across::{Across, ActFigures};
+use crate::studies::history::lesson::{Lesson, Ratios, SAME_WITHIN, Trend};
 
 /// Which acts became cheaper with what, a sentence for each.
 pub(super) fn summary(across: &Across<'_>) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What is shown of acts, and of which machine.
 
-use crate::studies::across::Across;
+use crate::studies::history::across::Across;
 
 /// What is shown.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::costs::{costs, unit};
 use crate::report::text::{day, plain};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
-use crate::studies::across::Across;
+use crate::studies::history::across::Across;
 
 /// Every published figure with its counterpart here, a line each.
 pub fn figures(across: &Across<'_>) -> Table {

@@ -2,7 +2,7 @@ use super::*;
 use crate::report::render::csv::table as csv;
 use crate::report::render::{html, markdown, terminal};
 use crate::report::view::study::across::costs::digits;
-use crate::studies::across::{MeasuredFigure, MeasuredFigures, across, cases};
+use crate::studies::history::across::{MeasuredFigure, MeasuredFigures, across, cases};
 use crate::studies::{Study, built_in_names, find_built_in};
 
 /// A machine of 4 GHz on which each case takes as many hundred nanoseconds as its place, or as many

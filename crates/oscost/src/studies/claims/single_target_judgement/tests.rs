@@ -6,12 +6,12 @@ use oscost_model::unit::Unit;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::studies::judgement::{Basis, JudgedClaim};
+use crate::studies::claims::judgement::{Basis, JudgedClaim};
+use crate::studies::claims::verdict::Verdict;
+use crate::studies::comparison::single_target::compare_single_target;
 use crate::studies::parser;
-use crate::studies::single_target::compare_single_target;
 use crate::studies::study::{Placement, Study};
 use crate::studies::test_record::{measured_row, stored_record};
-use crate::studies::verdict::Verdict;
 
 /// A study that takes the smallest op, without its claims.
 const HEAD: &str = r#"

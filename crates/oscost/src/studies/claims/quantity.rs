@@ -1,6 +1,6 @@
 //! The quantities of a claim: numbers computed from the figures of some rows, and their bounds.
 
-use super::unit::{ClockRates, TableUnit};
+use crate::studies::figures::unit::{ClockRates, TableUnit};
 use oscost_stats::interval::Interval;
 
 /// A number, and its bounds.

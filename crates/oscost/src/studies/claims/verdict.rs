@@ -3,7 +3,7 @@
 
 use oscost_stats::interval::Interval;
 
-use super::rounds::IntervalEstimate;
+use crate::studies::figures::rounds::IntervalEstimate;
 
 /// The minimum number of rounds: fewer have no bounded interval of 95 %.
 pub(super) const MIN_ROUNDS: usize = 6;

@@ -6,8 +6,8 @@ use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
 use super::claim::EQUAL_WITHIN_PCT;
-use super::rounds::IntervalEstimate;
 use super::verdict::{MIN_ROUNDS, Verdict, judge_bounds};
+use crate::studies::figures::rounds::IntervalEstimate;
 
 /// The cost that is added to some cases on average.
 #[derive(Clone, Copy, Debug, PartialEq)]

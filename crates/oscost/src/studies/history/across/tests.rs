@@ -1,5 +1,5 @@
 use super::*;
-use crate::studies::lesson::Trend;
+use crate::studies::history::lesson::Trend;
 use crate::studies::parser;
 
 const HEAD: &str = r#"

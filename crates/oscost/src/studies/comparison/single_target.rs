@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 use oscost_model::study_method::StudyMethodFigure;
 
-use super::bound::PredictionResult;
-use super::condition::{self, JudgedCondition};
-use super::formula::Variables;
-use super::judgement::{JudgedClaim, unsound_flag};
-use super::published::PublishedFigure;
-use super::rounds::{IntervalEstimate, Rounds};
-use super::single_target_judgement::{RunFigures, judge_single_target};
-use super::study::{
+use super::two_targets::notes;
+use crate::studies::claims::judgement::{JudgedClaim, unsound_flag};
+use crate::studies::claims::single_target_judgement::{RunFigures, judge_single_target};
+use crate::studies::figures::bound::PredictionResult;
+use crate::studies::figures::formula::Variables;
+use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
+use crate::studies::figures::study_statistic::{statistic, statistic_by_round};
+use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit};
+use crate::studies::machine::condition::{self, JudgedCondition};
+use crate::studies::study::{
     Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow, UnitEstimate,
 };
-use super::study_statistic::{statistic, statistic_by_round};
-use super::two_targets::notes;
-use super::unit::{ClockRates, UnitKind, base_unit};
 use oscost_stats::interval::{Interval, Nominal};
 
 /// A run joined with its study.

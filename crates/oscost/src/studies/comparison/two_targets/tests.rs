@@ -4,9 +4,9 @@ use oscost_model::record::MonitorSummary;
 use oscost_model::unit::Unit;
 
 use super::*;
+use crate::studies::claims::verdict::Verdict;
 use crate::studies::find_built_in;
 use crate::studies::test_record::{measured_row, stored_record};
-use crate::studies::verdict::Verdict;
 
 const GETPID: &str = "syscall/getpid:via=raw";
 const LIBC: &str = "timer/gettimeofday:via=libc";

@@ -6,9 +6,9 @@ use oscost_model::record::Row;
 use super::claim::Claim;
 use super::equal_added::AddedCost;
 use super::published_result::PublishedResult;
-use super::rounds::IntervalEstimate;
-use super::study::Placement;
 use super::verdict::Verdict;
+use crate::studies::figures::rounds::IntervalEstimate;
+use crate::studies::study::Placement;
 
 /// A claim and the verdict on it.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ pub(super) fn agreed(placed: &[(Placement, &Verdict)]) -> Verdict {
 }
 
 /// The flag of a row that no claim may rest on.
-pub(super) fn unsound_flag(row: &Row) -> Option<String> {
+pub(in crate::studies) fn unsound_flag(row: &Row) -> Option<String> {
     const UNSOUND: [&str; 2] = ["UNRELIABLE", "CALLS_UNEXPECTED"];
     row.flags.iter().find(|flag| UNSOUND.contains(&flag.as_str())).cloned()
 }

@@ -9,18 +9,18 @@ use super::claim::{Claim, Criterion};
 use super::equal_added::{EqualAddedResult, equal_added};
 use super::judgement::{Basis, JudgedClaim, unsound_flag};
 use super::published_result::published_result;
-use super::rounds::IntervalEstimate;
-use super::study::Study;
-use super::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
 use super::verdict::{Verdict, judge_bounds};
+use crate::studies::figures::rounds::IntervalEstimate;
+use crate::studies::figures::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
+use crate::studies::study::Study;
 
 /// The rows of a case on both targets.
 #[derive(Clone, Copy, Default)]
-pub(super) struct CaseRows<'a> {
+pub(in crate::studies) struct CaseRows<'a> {
     /// The rows of base and new.
-    pub(super) sides: [Option<&'a Row>; 2],
+    pub(in crate::studies) sides: [Option<&'a Row>; 2],
     /// Their comparison.
-    pub(super) comparison: Option<&'a Comparison>,
+    pub(in crate::studies) comparison: Option<&'a Comparison>,
 }
 
 impl CaseRows<'_> {
@@ -37,7 +37,7 @@ impl CaseRows<'_> {
 
 /// Judges a claim by the rows of its cases, in their order; `unsound` if no difference of the run is
 /// valid, and why.
-pub(super) fn judge_two_targets<'a>(
+pub(in crate::studies) fn judge_two_targets<'a>(
     study: &Study,
     claim: &'a Claim,
     cases: &[CaseRows<'_>],

@@ -3,10 +3,10 @@
 
 use oscost_model::record::{Comparison, Conditions, Record, Row, RowOutcome};
 
-use super::judgement::JudgedClaim;
-use super::study::{Column, NoteCondition, Study, Table, TableRow, UnitEstimate};
-use super::two_targets_judgement::{CaseRows, judge_two_targets};
-use super::unit::ClockRates;
+use crate::studies::claims::judgement::JudgedClaim;
+use crate::studies::claims::two_targets_judgement::{CaseRows, judge_two_targets};
+use crate::studies::figures::unit::ClockRates;
+use crate::studies::study::{Column, NoteCondition, Study, Table, TableRow, UnitEstimate};
 use oscost_stats::moments;
 
 /// A run joined with its study.
@@ -130,7 +130,7 @@ fn join_row<'a>(row: &'a TableRow, record: &'a Record) -> TwoTargetRow<'a> {
 }
 
 /// The notes on a row that apply to a run.
-pub(super) fn notes(row: &TableRow, [base, new]: [Option<&Row>; 2]) -> Vec<String> {
+pub(in crate::studies) fn notes(row: &TableRow, [base, new]: [Option<&Row>; 2]) -> Vec<String> {
     let no_calls = base.and_then(|base| no_calls_evidence(base, new));
     let notes = row.notes.iter().filter_map(|note| match (note.when, no_calls.as_deref()) {
         (NoteCondition::Always, _) => Some(note.text.clone()),

@@ -12,34 +12,34 @@ use super::published_result::published_result;
 use super::quantity::{
     EQUAL_FACTOR, Extreme, ExtremeRatio, Measure, Quantity, SeriesPoint, saturation_index,
 };
-use super::rounds::{IntervalEstimate, Rounds};
-use super::study::{Placement, Study};
 use super::two_targets_judgement::judge_two_targets;
-use super::unit::ClockRates;
 use super::verdict::{MIN_ROUNDS, Verdict};
+use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
+use crate::studies::figures::unit::ClockRates;
+use crate::studies::study::{Placement, Study};
 
 /// The figures of a run for claims on one target.
-pub(super) struct RunFigures {
+pub(in crate::studies) struct RunFigures {
     /// The study's statistic by round, of those rows that have a study method.
-    pub(super) by_study: Rounds,
+    pub(in crate::studies) by_study: Rounds,
     /// oscost's own figures by round.
-    pub(super) own: Rounds,
+    pub(in crate::studies) own: Rounds,
     /// The counted calls of an op.
-    pub(super) calls: BTreeMap<String, f64>,
+    pub(in crate::studies) calls: BTreeMap<String, f64>,
     /// The study's methods.
-    pub(super) study_methods: BTreeMap<String, StudyMethod>,
+    pub(in crate::studies) study_methods: BTreeMap<String, StudyMethod>,
     /// The rows on which no claim may rest, each with its flag.
-    pub(super) unsound_rows: BTreeMap<String, String>,
+    pub(in crate::studies) unsound_rows: BTreeMap<String, String>,
     /// Why no verdict may be based on the run, as what it is or has.
-    pub(super) unsound_run: Option<&'static str>,
+    pub(in crate::studies) unsound_run: Option<&'static str>,
     /// The clock rates of its machine.
-    pub(super) rates: ClockRates,
+    pub(in crate::studies) rates: ClockRates,
     /// The level of its intervals.
-    pub(super) nominal: Nominal,
+    pub(in crate::studies) nominal: Nominal,
 }
 
 /// Judges a claim on one target.
-pub(super) fn judge_single_target<'a>(
+pub(in crate::studies) fn judge_single_target<'a>(
     study: &Study,
     claim: &'a Claim,
     run: &RunFigures,

@@ -1,7 +1,7 @@
 //! What the figures of an act over the years say: whether it became cheaper with the core, with the
 //! memory, or with neither.
 
-use super::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
 
 /// A cost is about the same as another if neither is more than this many times the other. Between
 /// machines of one year the cycles of an act differ by as much.
@@ -118,7 +118,7 @@ impl Lesson {
 }
 
 /// A figure as a cost: that of a rate is its inverse.
-pub(super) fn cost(kind: UnitKind, figure: f64) -> f64 {
+pub(in crate::studies) fn cost(kind: UnitKind, figure: f64) -> f64 {
     match kind {
         UnitKind::Rate => 1.0 / figure,
         _ => figure,

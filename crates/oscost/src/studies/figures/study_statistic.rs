@@ -6,12 +6,16 @@ use oscost_model::record::{Row, RowOutcome};
 use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, TimingScope};
 use oscost_model::worker::Mode;
 
-use super::study::TableRow;
 use super::unit::{BaseUnit, UnitKind, base_unit};
+use crate::studies::study::TableRow;
 
 /// The figure of a row in the base unit of its kind: by the study's method if it has one, else by
 /// oscost's own estimate. `clock_ns` is what an empty timed interval shows.
-pub(super) fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -> Option<f64> {
+pub(in crate::studies) fn statistic(
+    row: &TableRow,
+    measured: &Row,
+    clock_ns: Option<f64>,
+) -> Option<f64> {
     if measured.outcome != RowOutcome::Measured {
         return None;
     }
@@ -32,7 +36,7 @@ pub(super) fn statistic(row: &TableRow, measured: &Row, clock_ns: Option<f64>) -
 
 /// The statistic of the study in each round, in the base unit of its kind; `None` if the row has no
 /// study method, or was not measured by it.
-pub(super) fn statistic_by_round(
+pub(in crate::studies) fn statistic_by_round(
     row: &TableRow,
     measured: &Row,
     clock_ns: Option<f64>,

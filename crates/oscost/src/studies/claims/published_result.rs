@@ -2,8 +2,8 @@
 
 use super::claim::{Claim, Criterion};
 use super::quantity::Quantity;
-use super::study::{Figure, Study};
-use super::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
+use crate::studies::study::{Figure, Study};
 
 /// What the study's own figures say of its claim.
 #[derive(Clone, Debug, PartialEq)]

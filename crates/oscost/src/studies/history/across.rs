@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::unit::Unit;
 
 use super::acts::{ACTS, Act, MEMORY_LATENCY, PROCEDURE_CALL};
-use super::formula::{Formula, Variables};
 use super::lesson::{Lesson, Pair, cost};
-use super::study::{Figure, Study, Table, TableRow};
-use super::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
+use crate::studies::figures::formula::{Formula, Variables};
+use crate::studies::figures::unit::{BaseUnit, ClockRates, UnitKind, base_unit};
+use crate::studies::study::{Figure, Study, Table, TableRow};
 
 /// A figure of this machine: the newest of its case.
 #[derive(Clone, Debug, PartialEq)]

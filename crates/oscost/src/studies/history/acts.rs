@@ -3,7 +3,7 @@
 //! A row of a study names its act by `same-as`. The list is closed: a comparison over the years is
 //! worth something only where it is said what is compared.
 
-use super::unit::UnitKind;
+use crate::studies::figures::unit::UnitKind;
 
 /// An act.
 #[derive(Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_act_is_documented() {
-        let page = include_str!("../../../../docs/reference/STUDY-FILES.md");
+        let page = include_str!("../../../../../docs/reference/STUDY-FILES.md");
         for act in ACTS {
             let line = format!("| `{}` | {} |", act.key, act.definition);
             assert!(page.contains(&line), "{line}");

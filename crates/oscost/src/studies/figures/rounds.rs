@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::{Row, RowOutcome};
 
-use super::study::TableRow;
 use super::unit::{BaseUnit, base_unit};
+use crate::studies::study::TableRow;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
@@ -23,16 +23,16 @@ pub struct IntervalEstimate {
 }
 
 /// The figure of a row, by its key; `None` if there is none.
-pub(super) type Figures<'a> = dyn Fn(&str) -> Option<f64> + 'a;
+pub(in crate::studies) type Figures<'a> = dyn Fn(&str) -> Option<f64> + 'a;
 
 /// The figures of some rows by round, each in the base unit of its kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rounds(BTreeMap<String, BTreeMap<u32, f64>>);
+pub(in crate::studies) struct Rounds(BTreeMap<String, BTreeMap<u32, f64>>);
 
 impl Rounds {
     /// Adds a row by its key. A program's metrics other than its own figure are left out, since the
     /// record does not have them by round.
-    pub(super) fn add(&mut self, row: &TableRow, measured: &Row) {
+    pub(in crate::studies) fn add(&mut self, row: &TableRow, measured: &Row) {
         let is_other_metric = row.metric.is_some() && row.metric != measured.primary_metric;
         if measured.outcome != RowOutcome::Measured || is_other_metric {
             return;
@@ -44,30 +44,30 @@ impl Rounds {
     }
 
     /// Adds the figures of a row by round. Of two rows with one key the first decides.
-    pub(super) fn insert(&mut self, key: String, by_round: BTreeMap<u32, f64>) {
+    pub(in crate::studies) fn insert(&mut self, key: String, by_round: BTreeMap<u32, f64>) {
         self.0.entry(key).or_insert(by_round);
     }
 
     /// The number of rounds that have a figure of a row.
-    pub(super) fn count(&self, key: &str) -> usize {
+    pub(in crate::studies) fn count(&self, key: &str) -> usize {
         self.0.get(key).map_or(0, BTreeMap::len)
     }
 
     /// The median over rounds of a row's figure.
-    pub(super) fn median(&self, key: &str) -> Option<f64> {
+    pub(in crate::studies) fn median(&self, key: &str) -> Option<f64> {
         let values: Vec<f64> = self.0.get(key)?.values().copied().collect();
         order::median(&order::sorted(&values))
     }
 
     /// Whether a row has any figure.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(in crate::studies) fn has(&self, key: &str) -> bool {
         self.count(key) > 0
     }
 
     /// The values of `of` in each round that has figures of all these rows, in the order of the
     /// rounds. `None` if `of` has no value in one of them: the rounds that are left would be
     /// selected by their result.
-    pub(super) fn values_by_round(
+    pub(in crate::studies) fn values_by_round(
         &self,
         keys: &[&str],
         of: &dyn Fn(&Figures<'_>) -> Option<f64>,
@@ -83,7 +83,7 @@ impl Rounds {
     }
 
     /// The median of these values, with its interval.
-    pub(super) fn estimate(
+    pub(in crate::studies) fn estimate(
         &self,
         keys: &[&str],
         nominal: Nominal,

@@ -4,10 +4,10 @@ use oscost_model::study_method::{
 };
 
 use super::*;
+use crate::studies::claims::published_result::PublishedResult;
+use crate::studies::claims::verdict::Verdict;
 use crate::studies::parser;
-use crate::studies::published_result::PublishedResult;
 use crate::studies::test_record::{measured_row, stored_record};
-use crate::studies::verdict::Verdict;
 
 /// Two rows of one loop, columns computed from each, and claims on them.
 const SMALL: &str = r#"

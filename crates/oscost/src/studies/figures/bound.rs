@@ -188,7 +188,7 @@ fn number(text: &str) -> Result<f64, String> {
 }
 
 /// Text from outside as an error shows it.
-pub(super) fn shown(text: &str) -> String {
+pub(in crate::studies) fn shown(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let start: String = text.chars().take(MAX_CHARS).collect();
     format!("`{}`", start.escape_debug())

@@ -1,0 +1,10 @@
+//! Figures: as published and predicted, with their units and formulas, and as a run has them by
+//! round and by a study's statistic.
+
+pub mod bound;
+pub mod formula;
+pub mod prediction;
+pub mod published;
+pub(super) mod rounds;
+pub(super) mod study_statistic;
+pub mod unit;
