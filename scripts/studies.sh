@@ -1,17 +1,22 @@
 #!/bin/sh
-# Measures the five studies again and writes docs/reference/STUDIES.md: half an hour, on an idle
-# machine, as root. PEER=ssh:HOST is the second machine of cs736-2019; without it, that is a network
-# namespace behind a link of the study's rate, 1 Gbit/s.
+# Measures the studies again, with what the lessons need besides, and writes docs/studies/: under an
+# hour, on an idle machine, as root. PEER=ssh:HOST is the second machine of cs736-2019; without it,
+# that is a network namespace behind a link of the study's rate, 1 Gbit/s.
 set -eu
 cd "$(dirname "$0")/.."
-for study in sunos-1999 cs161-syscalls cse221-2014; do
-    target/release/oscost run --study "$study"
+oscost=target/release/oscost
+for study in sunos-1999 cs161-syscalls cse221-2014 lmbench-1996 xen-2003 lebench-2019; do
+    "$oscost" run --study "$study"
 done
 if [ -n "${PEER:-}" ]; then
-    target/release/oscost run --study cs736-2019 --peer "$PEER"
+    "$oscost" run --study cs736-2019 --peer "$PEER"
 else
     scripts/install.sh hosts
-    scripts/peer.sh 1gbit target/release/oscost run --study cs736-2019 --peer ssh:peer
+    scripts/peer.sh 1gbit "$oscost" run --study cs736-2019 --peer ssh:peer
 fi
-target/release/oscost ab --study ph-2000 --quick
-target/release/oscost study claims --markdown >docs/reference/STUDIES.md
+"$oscost" ab --study ph-2000 --quick
+"$oscost" run syscall/getpid:via=raw procedure/call:args=0,chain=independent,code=plain \
+    switch/pipe:between=processes switch/signal:between=processes
+# A picture of a table that has none now is not to stay.
+rm -f docs/studies/*.svg
+"$oscost" study book docs/studies

@@ -22,6 +22,7 @@ pub mod run;
 pub mod runs;
 pub mod study;
 pub mod study_across;
+pub mod study_book;
 pub mod treat;
 pub mod workload;
 

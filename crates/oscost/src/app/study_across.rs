@@ -40,10 +40,24 @@ impl StudiesAndRuns {
     pub fn across(&self) -> Across<'_> {
         across(&self.studies, &self.figures)
     }
+
+    /// The newest figures, by case.
+    pub fn figures(&self) -> &MeasuredFigures {
+        &self.figures
+    }
 }
 
 /// The studies, and the newest figures of their acts at the target.
 pub fn look_up(request: &Request, observer: &dyn Observer) -> anyhow::Result<StudiesAndRuns> {
+    look_up_with(request, &[], observer)
+}
+
+/// The same, with the newest figures of other cases.
+pub fn look_up_with(
+    request: &Request,
+    other_cases: &[String],
+    observer: &dyn Observer,
+) -> anyhow::Result<StudiesAndRuns> {
     let target = Target::parse(&request.at).map_err(|error| UsageError(error.to_string()))?;
     let mut studies = list();
     for file in &request.files {
@@ -55,7 +69,9 @@ pub fn look_up(request: &Request, observer: &dyn Observer) -> anyhow::Result<Stu
     let mut found =
         StudiesAndRuns { studies, figures: MeasuredFigures::new(), machine: None, other_runs: 0 };
     if let Some(mut store) = existing_store()? {
-        add_figures(&mut found, &mut store, &target.to_string(), observer)?;
+        let wanted = [&cases(&found.studies), other_cases].concat();
+        let target = target.to_string();
+        add_figures(&mut found, &mut store, &Wanted { cases: &wanted, target: &target }, observer)?;
     }
     Ok(found)
 }
@@ -66,13 +82,18 @@ struct Newest<'a> {
     figure: &'a crate::store::Figure,
 }
 
+/// The figures that are looked for.
+struct Wanted<'a> {
+    cases: &'a [String],
+    target: &'a str,
+}
+
 fn add_figures(
     found: &mut StudiesAndRuns,
     store: &mut Store,
-    target: &str,
+    &Wanted { cases: wanted, target }: &Wanted<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<()> {
-    let wanted = cases(&found.studies);
     let Missing { mut unkept, .. } = figures::complete(store, observer)?;
     unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
     let is_wanted = |case: &str| wanted.iter().any(|it| it == case);

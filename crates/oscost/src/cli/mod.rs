@@ -28,6 +28,7 @@ mod runs;
 mod schema;
 mod study;
 mod study_across;
+mod study_book;
 mod terminal;
 mod treat;
 mod values;

@@ -93,7 +93,7 @@ fn temporary_name(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Writes a temporary file and renames it: a full disk leaves no partial file behind.
-fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     // A device or a pipe cannot be replaced by a rename; it is written directly.
     if path.exists() && !path.is_file() && !path.is_dir() {
         return File::options().write(true).open(path)?.write_all(bytes);

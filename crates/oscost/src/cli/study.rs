@@ -1,8 +1,10 @@
 //! `oscost study`
 
+use std::path::PathBuf;
+
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use super::study_across;
+use super::{study_across, study_book};
 use crate::app::study::{last_runs, list, programs, show};
 use crate::report;
 use crate::report::study::list::{self as studies, LastRun, StudyCode};
@@ -19,7 +21,8 @@ Examples:
   oscost run --study cse221-2014       measure it again, on this machine
   sudo oscost ab --study ph-2000       the same of one that compares two targets
   oscost study claims                  which still hold, by your last run of each
-  oscost study across                  the same acts in all of them, and here")]
+  oscost study across                  the same acts in all of them, and here
+  oscost study book studies            pages of all, with pictures and lessons")]
 pub(super) struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -35,13 +38,17 @@ enum Verb {
         name: String,
     },
     /// Check the claims of all studies against the last run of each.
-    Claims {
-        /// As a page of Markdown, with every claim and its result.
-        #[arg(long)]
-        markdown: bool,
-    },
+    Claims,
     /// Show the same acts in all studies and here: in time, in cycles, in multiples.
     Across(study_across::Arguments),
+    /// Write a book: a page for each study by its last run, lessons, and a checklist.
+    ///
+    /// Markdown with SVG pictures, and book.html, which is all of it. Other files of the folder
+    /// stay as they are.
+    Book {
+        /// The folder; it is made if there is none.
+        folder: PathBuf,
+    },
 }
 
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -58,7 +65,7 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
             let code: Vec<StudyCode> = code.collect();
             output.write(&report::terminal(&studies::page(&study, name, &code)))?
         }
-        Verb::Claims { markdown } => {
+        Verb::Claims => {
             let studies = list();
             let records = last_runs(&studies)?;
             let pairs = studies.iter().zip(&records);
@@ -67,11 +74,9 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
             if records.iter().all(Option::is_none) {
                 report_line("no run of a study is kept: `oscost run --study NAME` makes one");
             }
-            output.write(&match markdown {
-                true => report::markdown_page(&studies::claims_page(&last_runs)),
-                false => report::terminal(&studies::claims(&last_runs)),
-            })?;
+            output.write(&report::terminal(&studies::claims(&last_runs)))?;
         }
+        Verb::Book { folder } => study_book::write(folder)?,
     }
     Ok(ExitStatus::Success)
 }

@@ -11,6 +11,7 @@ pub mod text;
 pub mod view;
 
 pub use self::catalog_page::catalog_page;
+pub use self::render::book::{BookFile, files as book_files};
 pub use self::render::csv::{csv, table as table_csv};
 pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};

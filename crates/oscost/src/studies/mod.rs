@@ -9,7 +9,9 @@
 //! and verdicts go out. Whether a case exists is a question for the catalog.
 
 mod built_in;
+pub mod checklist;
 pub mod claims;
+pub mod class_lesson;
 pub mod comparison;
 pub mod figures;
 pub mod history;

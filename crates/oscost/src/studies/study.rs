@@ -321,6 +321,9 @@ pub struct UnitEstimate<'a> {
 pub struct Note {
     /// When it is shown.
     pub when: NoteCondition,
+    /// Whether it says what differs from the study: the act, the statistic, the size or the
+    /// placement. The checklist shows those.
+    pub differs: bool,
     /// The note.
     pub text: String,
 }

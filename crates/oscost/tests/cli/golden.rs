@@ -5,8 +5,10 @@ use std::path::Path;
 #[path = "../common/golden.rs"]
 mod check;
 
+pub(crate) use check::check_golden;
+
 /// Compares `text` with the golden file of that name.
 pub(crate) fn golden(name: &str, text: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    check::check_golden(&folder.join(name), text);
+    check_golden(&folder.join(name), text);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ab::{assert_fits, fits_width};
 use crate::common::{Ran, Sandbox, scenario_file};
-use crate::golden::golden;
+use crate::golden::{check_golden, golden};
 
 /// Measures a study with both targets on a fake host.
 fn study(sandbox: &Sandbox, study: &str, new: &str, arguments: &[&str]) -> Ran {
@@ -373,8 +373,54 @@ fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
     let lines = claims.stdout.lines().map(str::trim_start);
     let judged = lines.filter(|line| judged.iter().any(|words| line.starts_with(words))).count();
     assert_eq!(judged, 23, "{}", claims.stdout);
-    let page = sandbox.oscost(&["study", "claims", "--markdown"]).exits(0);
-    assert!(page.stdout.contains("\n## cs161-syscalls\n"), "{}", page.stdout);
-    let rows = page.stdout.lines().filter(|line| line.starts_with("| holds |"));
-    assert!(rows.count() >= 1, "{}", page.stdout);
+}
+
+#[test]
+fn a_book_of_the_studies_has_pages_pictures_and_the_checklist_of_the_documentation() {
+    let sandbox = Sandbox::new();
+    let host = format!("fake:{}", scenario_file("study").display());
+    let study = ["run", "--study", "cs161-syscalls", "--quick", "--seed", "1", "--at", &host];
+    sandbox.oscost(&study);
+    let folder = sandbox.file("book");
+    sandbox.oscost(&["study", "book", folder.to_str().unwrap()]).exits(0).no_data();
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let page = text("cs161-syscalls.md");
+    assert!(page.contains("\n## Times: ") && page.contains("](cs161-syscalls-"), "{page}");
+    assert!(text("sunos-1999.md").contains("Not measured here: oscost run --study sunos-1999."));
+    let names = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name());
+    let names: Vec<String> = names.map(|it| it.to_string_lossy().into_owned()).collect();
+    let html = text("book.html");
+    for picture in names.iter().filter(|name| name.ends_with(".svg")) {
+        let link = format!("]({picture})");
+        let pages = names.iter().filter(|name| name.ends_with(".md"));
+        let uses: usize = pages.map(|name| text(name).matches(&link).count()).sum();
+        assert_eq!(uses, 1, "{picture} is in one page");
+        assert!(html.contains(text(picture).trim_end()), "{picture} is in the page of all");
+    }
+    for name in names.iter().filter(|name| name.ends_with(".md")) {
+        let long = |line: &&str| line.len() > 130 && !line.starts_with(['|', '#', '!', ' ']);
+        let text = text(name);
+        assert_eq!(text.lines().find(long), None, "{name}");
+    }
+    // The first page is made from the files of the studies alone: it is the same on all machines.
+    let documented = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/studies/README.md");
+    check_golden(documented.as_ref(), &text("README.md"));
+}
+
+#[test]
+fn a_book_without_runs_names_the_command_and_a_folder_that_cannot_be_made_is_named() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.file("book");
+    fs::create_dir(&folder).unwrap();
+    let own = folder.join("own.md");
+    fs::write(&own, "mine").unwrap();
+    let written = sandbox.oscost(&["study", "book", folder.to_str().unwrap()]).exits(0);
+    assert!(written.stderr.contains("`oscost run --study NAME` makes one"), "{}", written.stderr);
+    assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
+    let first = fs::read(folder.join("book.html")).unwrap();
+    sandbox.oscost(&["study", "book", folder.to_str().unwrap()]).exits(0);
+    assert_eq!(fs::read(folder.join("book.html")).unwrap(), first, "equal stores, equal bytes");
+    let below_a_file = own.join("book");
+    let refused = sandbox.oscost(&["study", "book", below_a_file.to_str().unwrap()]).exits(1);
+    assert!(refused.stderr.contains("cannot make") && refused.stderr.contains("own.md"));
 }

@@ -4,6 +4,7 @@
 //! becomes a tag, a link, a heading or another column, and no `@name` becomes a mention.
 
 use crate::report::text::plain;
+use crate::report::view::document::chart::Chart;
 use crate::report::view::document::{Block, Cell, Fact, Item, Section, Table, TableRow, View};
 
 /// A zero-width space: it breaks up sequences that a site would interpret.
@@ -22,8 +23,21 @@ pub fn report(view: &View) -> String {
 
 /// The whole report as a page of its own, with headings.
 pub fn page(view: &View) -> String {
-    let lead: String =
-        view.lead.iter().map(|it| format!("\n{}\n", cell(&one_line(&it.text)))).collect();
+    page_with_pictures(view, &|_| String::new())
+}
+
+/// The same, with what `picture` makes of each chart.
+pub fn page_with_pictures(view: &View, picture: &dyn Fn(&Chart) -> String) -> String {
+    let lead: String = view.lead.iter().map(|it| format!("\n{}\n", prose(&it.text))).collect();
+    format!("# {}\n{lead}{}", cell(&view.title), sections_with_pictures(&view.sections, picture))
+}
+
+/// Sections of a page.
+pub fn sections_with_pictures(sections: &[Section], picture: &dyn Fn(&Chart) -> String) -> String {
+    let block = |it: &Block| match it {
+        Block::Chart(chart) => picture(chart),
+        other => block(other),
+    };
     let section = |section: &Section| {
         let blocks: String = section.blocks.iter().map(block).collect();
         match section.title.as_str() {
@@ -31,8 +45,7 @@ pub fn page(view: &View) -> String {
             title => format!("\n## {}\n{blocks}", cell(title)),
         }
     };
-    let sections: String = view.sections.iter().map(section).collect();
-    format!("# {}\n{lead}{sections}", cell(&view.title))
+    sections.iter().map(section).collect()
 }
 
 fn section(section: &Section) -> String {
@@ -45,7 +58,7 @@ fn section(section: &Section) -> String {
 
 fn block(block: &Block) -> String {
     match block {
-        Block::Text(text) => format!("\n{}\n", cell(&one_line(text))),
+        Block::Text(text) => format!("\n{}\n", prose(text)),
         Block::Heading(text) => format!("\n**{}**\n", cell(&one_line(text))),
         Block::List(items) => format!("\n{}", list(items.iter().map(item))),
         Block::Facts(facts) => {
@@ -75,7 +88,7 @@ fn block(block: &Block) -> String {
 /// An item, with the first of its cases.
 fn item(item: &Item) -> String {
     match &item.cases[..] {
-        [] => cell(&item.text),
+        [] => prose(&item.text),
         [case] => format!("{}: {}", code(case), cell(&item.text)),
         _ => format!("{}: {}", cell(&item.cases_in_short()), cell(&item.text)),
     }
@@ -156,6 +169,11 @@ fn shown_cell(shown: &Cell) -> String {
 /// A text in one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text of any length in one line: each word of it is shortened on its own.
+fn prose(text: &str) -> String {
+    text.split_whitespace().map(cell).collect::<Vec<_>>().join(" ")
 }
 
 /// A name as a code span; as text if it has a character that could end the span.

@@ -309,6 +309,8 @@ pub(super) struct SeriesAct {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Note {
     pub(super) when: Option<RawNoteCondition>,
+    #[serde(default)]
+    pub(super) differs: bool,
     pub(super) text: Spanned<String>,
 }
 

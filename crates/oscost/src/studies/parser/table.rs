@@ -336,7 +336,8 @@ impl Reader<'_> {
                 None => NoteCondition::Always,
                 Some(RawNoteCondition::NoCalls) => NoteCondition::NoCalls,
             };
-            Ok(Note { when, text: self.text_line(&raw.text, "a note", MAX_TEXT_CHARS)? })
+            let text = self.text_line(&raw.text, "a note", MAX_TEXT_CHARS)?;
+            Ok(Note { when, differs: raw.differs, text })
         };
         raw.iter().map(one).collect()
     }

@@ -10,6 +10,8 @@ mod forest;
 mod timeline;
 
 mod script;
+
+pub(super) use self::script::STYLE;
 #[cfg(test)]
 mod tests;
 
@@ -80,7 +82,7 @@ pub fn report(view: &View) -> anyhow::Result<String> {
     let page = Page {
         view,
         converted: &converted,
-        style: script::STYLE,
+        style: STYLE,
         script: script::PAGE_SCRIPT,
         policy: script::policy(has_charts),
         library: if has_charts { script::library_packed() } else { "" },

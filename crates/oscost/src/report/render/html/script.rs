@@ -11,7 +11,7 @@ use plotly::Plot;
 use sha2::{Digest as _, Sha256};
 
 /// The style sheet of a page.
-pub(super) const STYLE: &str = include_str!("style.css");
+pub(in crate::report::render) const STYLE: &str = include_str!("style.css");
 /// The page's own script: it unpacks, draws, sorts, filters, copies and explains.
 pub(super) const PAGE_SCRIPT: &str = include_str!("page.js");
 

@@ -2,6 +2,7 @@
 //!
 //! Every kind of report builds a [`View`]; every medium writes one without knowing the kind.
 
+pub mod book;
 pub mod chart;
 pub mod timeline;
 

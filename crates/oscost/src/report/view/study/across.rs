@@ -63,6 +63,18 @@ pub fn document(shown: &Shown<'_>) -> View {
     view
 }
 
+/// The same with a curve for each act, for a medium that has pictures.
+pub fn document_with_curves(shown: &Shown<'_>) -> View {
+    let mut document = document(shown);
+    let acts = shown.across.acts.iter().enumerate();
+    for ((number, act), section) in acts.zip(&mut document.sections) {
+        if let Some(chart) = curve::chart(number, act) {
+            section.blocks.insert(1, Block::chart(chart));
+        }
+    }
+    document
+}
+
 const TITLE: &str = "The same acts over the years";
 const ALL: &str = "Every published figure, and its counterpart here";
 

@@ -2,6 +2,7 @@
 
 pub mod ab;
 pub mod across;
+pub mod book;
 pub(in crate::report::view) mod claims;
 mod curves;
 mod heading;

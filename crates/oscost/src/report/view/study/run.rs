@@ -62,27 +62,33 @@ pub(in crate::report::view) fn heading(comparison: &SingleTargetComparison<'_>) 
 /// The title of a table, its unit and the method of its rows.
 pub(in crate::report::view) fn title(table: &SingleTargetTable<'_>) -> String {
     let of = table.table;
+    // Each part is bounded by itself: together they are as long as the table has methods.
+    let methods: String = methods(table).iter().map(|it| format!("; {it}")).collect();
+    format!("{}: {}. Unit: {}{methods}.", plain(&of.name), plain(&of.title), of.unit.plural())
+}
+
+/// The methods of a table's rows, each with the rows that have it if there are several.
+pub(super) fn methods(table: &SingleTargetTable<'_>) -> Vec<String> {
     let rows = table.rows.iter().filter(|row| row.row.case().is_some());
     let methods = rows.map(|row| {
         let method = match row.row.is_program() {
-            true if !of.figures.iter().any(|it| it.formula.has_figures()) => COUNTED.to_owned(),
+            true if !table.table.figures.iter().any(|it| it.formula.has_figures()) => {
+                COUNTED.to_owned()
+            }
             true => OF_TRIALS.to_owned(),
             false => method_text(row.row.study_method.as_ref()),
         };
         (method, row.row.name.as_str())
     });
-    // Each part is bounded by itself: together they are as long as the table has methods.
-    let methods = match &grouped(methods)[..] {
-        [] => String::new(),
-        [(one, names)] => format!("; {one}{}", ops_here(table, names)),
+    match &grouped(methods)[..] {
+        [(one, names)] => vec![format!("{one}{}", ops_here(table, names))],
         several => several
             .iter()
             .map(|(method, names)| {
-                format!("; {}: {method}{}", plain(&first_of(names)), ops_here(table, names))
+                format!("{}: {method}{}", plain(&first_of(names)), ops_here(table, names))
             })
             .collect(),
-    };
-    format!("{}: {}. Unit: {}{methods}.", plain(&of.name), plain(&of.title), of.unit.plural())
+    }
 }
 
 /// How many ops were made here by the study's method in the rows of these names.

@@ -1,0 +1,57 @@
+//! `oscost study book`
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::output::{report_line, write_atomically};
+use super::terminal::Terminal;
+use crate::app::study::{last_runs, list};
+use crate::app::study_across::{Request, look_up_with};
+use crate::app::study_book::{lesson_cases, lessons};
+use crate::report;
+use crate::report::study::across::{Shown, document_with_curves};
+use crate::report::study::book::{BookContent, book};
+use crate::report::study::list::LastRun;
+
+/// The target of the runs that stand beside the studies.
+const TARGET: &str = "local";
+
+/// Writes the book into a folder.
+pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
+    let lessons = lessons();
+    let request = Request { files: Vec::new(), at: TARGET.to_owned() };
+    let found = look_up_with(&request, &lesson_cases(&lessons), &Terminal::new())?;
+    let across = found.across();
+    let shown = Shown {
+        across: &across,
+        target: TARGET,
+        machine: found.machine.as_deref(),
+        other_runs: found.other_runs,
+    };
+    let studies = list();
+    let records = last_runs(&studies)?;
+    if records.iter().all(Option::is_none) {
+        report_line(
+            "no run of a study is kept: the book has what was published; `oscost run --study NAME` \
+             makes one",
+        );
+    }
+    let pairs = studies.iter().zip(&records);
+    let last_runs: Vec<LastRun<'_>> =
+        pairs.map(|(study, record)| LastRun { study, record: record.as_ref() }).collect();
+    let book = book(BookContent {
+        studies: &last_runs,
+        figures: found.figures(),
+        lessons: &lessons,
+        across: Some(document_with_curves(&shown)),
+    });
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for file in report::book_files(&book)? {
+        let path = folder.join(&file.name);
+        write_atomically(&path, file.text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

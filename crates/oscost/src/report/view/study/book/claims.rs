@@ -1,0 +1,79 @@
+//! What became of the claims: in a line each, and with all figures.
+
+use super::study_run::{Joined, JoinedRun, StudyRun, command};
+use crate::report::text::plain;
+use crate::report::view::document::{
+    Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
+};
+use crate::report::view::study::claims::ClaimParts;
+use crate::report::view::study::list::{Tally, when};
+use crate::studies::Study;
+use crate::studies::claims::judgement::JudgedClaim;
+
+/// The claims of all studies, a line each.
+pub(super) fn overview(studies: &[StudyRun<'_>]) -> View {
+    let lead = "A claim holds where the whole interval of its figures lies within its bounds, does \
+                not hold where it lies outside, and is undecided otherwise. The page of each study \
+                has the figures.";
+    let tallies = studies.iter().map(|StudyRun { study, run }| {
+        let [measured, claims] = match run {
+            Some(JoinedRun { record, joined }) => {
+                [when(study, record), Tally::of(joined.claims()).text()]
+            }
+            None => ["not here".to_owned(), format!("{} claims", study.claims.len())],
+        };
+        let cells = [study.id.clone(), study.year.to_string(), measured, claims];
+        TableRow::of(cells.map(Cell::text).into_iter().collect())
+    });
+    let columns = ["study", "published", "measured", "claims"].map(Column::text);
+    let (columns, rows) = (columns.into_iter().collect(), tallies.collect());
+    let tallies = Block::Table(Table { columns, rows, ..Table::default() });
+    let each = studies.iter().map(|it| Section::of(it.study.id.clone(), [in_lines(it)]));
+    View {
+        title: "What became of the claims".to_owned(),
+        lead: vec![Paragraph::from(lead.to_owned())],
+        sections: std::iter::once(Section::of("", [tallies])).chain(each).collect(),
+        ..View::default()
+    }
+}
+
+fn in_lines(StudyRun { study, run }: &StudyRun<'_>) -> Block {
+    let columns = ["claim", "where", "here"].map(Column::text).into_iter().collect();
+    let rows = study.claims.iter().enumerate().map(|(at, claim)| {
+        let judged = run.as_ref().and_then(|it| it.joined.claims().get(at));
+        let verdict = judged.map_or("not measured", |it| it.verdict.text());
+        let cells = [plain(&claim.statement), plain(&claim.location), verdict.to_owned()];
+        TableRow::of(cells.map(Cell::text).into_iter().collect())
+    });
+    Block::Table(Table { columns, rows: rows.collect(), ..Table::default() })
+}
+
+/// The claims of a study, each with what its own figures say and what the run says.
+pub(super) fn in_full(study: &Study, joined: &Joined<'_>) -> Section {
+    let judged = joined.claims();
+    let mut blocks = vec![Block::Text(format!("{}.", Tally::of(judged).text()))];
+    for it in judged {
+        blocks.extend(one(study, it));
+    }
+    Section::of("Claims, and whether they hold here", blocks)
+}
+
+fn one(study: &Study, judged: &JudgedClaim<'_>) -> Vec<Block> {
+    let claim = judged.claim;
+    let heading =
+        format!("{}: \"{}\" ({})", judged.verdict.text(), claim.statement, claim.location);
+    let ClaimParts { then, here } = ClaimParts::of(study, judged);
+    let then = then.iter().map(|part| plain(&format!("then: {part}")));
+    let here = here.iter().map(|part| plain(&format!("here: {part}")));
+    let list = Block::list(then.chain(here));
+    std::iter::once(Block::Heading(plain(&heading))).chain(list).collect()
+}
+
+/// The claims of a study that was not measured here.
+pub(super) fn unjudged(study: &Study) -> Section {
+    let text = format!("Not judged: {} measures what they need.", command(study));
+    let claims = study.claims.iter();
+    let list = claims.map(|it| plain(&format!("\"{}\" ({})", it.statement, it.location)));
+    let blocks = std::iter::once(Block::Text(text)).chain(Block::list(list));
+    Section::of("Claims", blocks)
+}
