@@ -137,7 +137,9 @@ enum { PLACES = 20 };
 #define IN_TABLE(NAME, BEHIND, CALL) NAME##_##BEHIND,
 #define TIMED_CALLS(NAME, CALL)              \
     AT_ALL_PLACES(TIMED_CALL, NAME, CALL)    \
-    static experiment *const NAME[PLACES] = {AT_ALL_PLACES(IN_TABLE, NAME, CALL)};
+    static experiment *const NAME[PLACES] = {\
+        AT_ALL_PLACES(IN_TABLE, NAME, CALL)  \
+    };
 
 TIMED_CALLS(call0, f0())
 TIMED_CALLS(call1, f1(1))
