@@ -33,7 +33,7 @@ fn an_interrupted_record_is_not_complete_and_has_its_repetitions() {
     let kept = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     assert_eq!(kept, record);
     let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
-    assert!(list.contains("(interrupted)"), "{list}");
+    assert!(list.contains("(cut short)"), "{list}");
 }
 
 #[test]

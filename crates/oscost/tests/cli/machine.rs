@@ -137,7 +137,7 @@ fn an_interrupted_table_is_marked_as_such() {
     let mut running = long_run(&sandbox, &[]);
     signal(running.pid(), Signal::SIGINT);
     let ran = running.ended().exits(130);
-    assert!(ran.stdout.contains("the run was interrupted"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("the run was cut short"), "{}", ran.stdout);
     assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, ran.stdout);
     sandbox.nothing_is_left();
 }
@@ -156,9 +156,9 @@ fn a_killed_tool_loses_no_finished_worker_and_leaves_nothing_behind() {
     assert!(record["ended"].is_null(), "it never ended by itself");
     assert!(repetitions(&sandbox).unwrap() >= before);
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
-    assert!(shown.contains("getppid") && shown.contains("interrupted"), "{shown}");
+    assert!(shown.contains("getppid") && shown.contains("cut short"), "{shown}");
     let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
-    assert!(list.contains("(interrupted)"), "{list}");
+    assert!(list.contains("(cut short)"), "{list}");
     // The machine is free again, and so is the store.
     let next = sandbox.oscost(&["run", "--quick", "timer/nothing"]);
     assert!(!next.stderr.contains("not kept"), "{}", next.stderr);

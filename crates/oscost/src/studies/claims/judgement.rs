@@ -81,7 +81,8 @@ pub struct PlacedJudgement {
     pub own: Option<Judgement>,
 }
 
-/// One verdict on several placements: theirs if they agree, else undecided.
+/// One verdict on several placements: theirs if they agree; if each is decided and they differ, the
+/// placement decides; else undecided.
 pub(super) fn agreed(placed: &[(Placement, &Verdict)]) -> Verdict {
     let [(_, first), others @ ..] = placed else {
         return Verdict::Undecided("none of its rows is known".to_owned());
@@ -96,7 +97,12 @@ pub(super) fn agreed(placed: &[(Placement, &Verdict)]) -> Verdict {
             verdict => format!("{} {}", placement.text(), verdict.sentence()),
         })
         .collect();
-    Verdict::Undecided(format!("{}: the study does not say where they ran", each.join(", ")))
+    let text = format!("{}: the study does not say where they ran", each.join(", "));
+    let is_open = |(_, verdict): &(_, &Verdict)| matches!(verdict, Verdict::Undecided(_));
+    match placed.iter().any(is_open) {
+        true => Verdict::Undecided(text),
+        false => Verdict::DependsOnPlacement(text),
+    }
 }
 
 /// The flag of a row that no claim may rest on.
@@ -110,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placements_agree_or_leave_the_claim_undecided() {
+    fn placements_agree_or_decide_or_leave_the_claim_undecided() {
         let both = |one: &Verdict, two: &Verdict| {
             agreed(&[(Placement::OneCpu, one), (Placement::TwoCpus, two)])
         };
@@ -120,7 +126,7 @@ mod tests {
         assert_eq!(both(&open, &open), open);
         let why = "on one CPU it holds, on two CPUs it does not hold: the study does not say where \
                    they ran";
-        let expected = Verdict::Undecided(why.to_owned());
+        let expected = Verdict::DependsOnPlacement(why.to_owned());
         assert_eq!(both(&Verdict::Holds, &Verdict::DoesNotHold), expected);
         let Verdict::Undecided(why) = both(&Verdict::Holds, &open) else { panic!() };
         assert!(why.contains("on two CPUs it is undecided (its interval contains a bound)"));

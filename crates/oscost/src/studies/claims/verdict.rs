@@ -1,5 +1,5 @@
-//! The verdict on a claim: it holds, it does not hold, there is no difference, or the run cannot
-//! decide, and why.
+//! The verdict on a claim: it holds, it does not hold, there is no difference, it depends on the
+//! placement, or the run cannot decide, and why.
 
 use oscost_stats::interval::Interval;
 
@@ -17,6 +17,8 @@ pub enum Verdict {
     DoesNotHold,
     /// Of an order: two costs that should differ are equal, by the whole interval of their ratio.
     NoDifference,
+    /// The study does not state the placement, which decides: the verdict in each.
+    DependsOnPlacement(String),
     /// This run cannot decide, and why.
     Undecided(String),
 }
@@ -28,6 +30,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::DoesNotHold => "does not hold",
             Verdict::NoDifference => "no difference",
+            Verdict::DependsOnPlacement(_) => "depends on the placement",
             Verdict::Undecided(_) => "undecided",
         }
     }
@@ -38,6 +41,7 @@ impl Verdict {
             Verdict::Holds => "it holds",
             Verdict::DoesNotHold => "it does not hold",
             Verdict::NoDifference => "there is no difference",
+            Verdict::DependsOnPlacement(_) => "it depends on the placement",
             Verdict::Undecided(_) => "it is undecided",
         }
     }

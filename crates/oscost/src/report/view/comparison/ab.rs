@@ -208,7 +208,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
         lines.push(INCONCLUSIVE.to_owned());
     }
     if !record.complete {
-        lines.push("The run was interrupted.".to_owned());
+        lines.push("The run was cut short.".to_owned());
     }
     lines
 }

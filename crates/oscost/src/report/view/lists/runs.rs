@@ -29,11 +29,11 @@ pub fn view(lines: &[Line]) -> View {
             Some(label) => format!("{label:?}"),
             None => line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
         };
-        let interrupted = if line.complete { "" } else { "(interrupted) " };
+        let cut_short = if line.complete { "" } else { "(cut short) " };
         TableRow::of(vec![
             Cell::text(line.id.get(..length).unwrap_or(&line.id)),
             Cell::text(minute(&line.started)),
-            Cell::text(format!("{interrupted}{}", plain(&what))),
+            Cell::text(format!("{cut_short}{}", plain(&what))),
         ])
     };
     let table = Table {

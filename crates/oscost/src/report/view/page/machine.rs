@@ -154,7 +154,8 @@ fn measured(record: &Record) -> Vec<Fact> {
     facts.add("run", Some(record.id.clone()));
     facts.add("started", Some(record.started.clone()));
     facts.add("ended", record.ended.clone());
-    let complete = if record.complete { "yes" } else { "no, it was interrupted" };
+    let complete =
+        if record.complete { "yes" } else { "no, it was cut short, by its budget or by a signal" };
     facts.add("complete", Some(complete.to_owned()));
     let tool = &record.tool;
     facts.add("oscost", Some(tool.version.clone()));

@@ -88,11 +88,11 @@ fn title(record: &Record) -> String {
     }
 }
 
-/// When it was measured, and whether it was interrupted.
+/// When it was measured, and whether it was cut short, by its budget or by a signal.
 fn when(record: &Record) -> String {
-    let interrupted = if record.complete { "" } else { "; the run was interrupted" };
+    let cut_short = if record.complete { "" } else { "; the run was cut short" };
     let (started, version) = (minute(&record.started), &record.tool.version);
-    format!("Measured on {started} UTC by oscost {version}{interrupted}.")
+    format!("Measured on {started} UTC by oscost {version}{cut_short}.")
 }
 
 /// The explanations of the benchmarks of rows.

@@ -216,6 +216,6 @@ pub(super) fn repetitions(record: &Record, rows: &[&Row]) -> Option<String> {
     let (fewest, most) = (repetitions.clone().min()?, repetitions.max()?);
     let times = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
     let s = if most == 1 { "" } else { "s" };
-    let cut = if record.complete { "" } else { "; the run was interrupted" };
+    let cut = if record.complete { "" } else { "; the run was cut short" };
     Some(format!("{times} repetition{s} a row, each a fresh process{cut}."))
 }

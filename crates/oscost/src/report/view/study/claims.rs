@@ -60,7 +60,9 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
     let style = match judged.verdict {
         Verdict::Holds => "faster",
         Verdict::DoesNotHold => "slower",
-        Verdict::NoDifference | Verdict::Undecided(_) => "inconclusive",
+        Verdict::NoDifference | Verdict::DependsOnPlacement(_) | Verdict::Undecided(_) => {
+            "inconclusive"
+        }
     };
     let plain_parts = |parts: &[String]| Cell::parts(parts.iter().map(|it| plain(it)).collect());
     TableRow::of(vec![
@@ -76,7 +78,9 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
 /// A verdict with what decides it.
 fn verdict_text(verdict: &Verdict, because: Option<&str>) -> String {
     match (verdict, because) {
-        (Verdict::Undecided(why), _) => format!("undecided: {why}"),
+        (Verdict::Undecided(why) | Verdict::DependsOnPlacement(why), _) => {
+            format!("{}: {why}", verdict.text())
+        }
         (verdict, Some(because)) => format!("{}: {because}", verdict.text()),
         (verdict, None) => verdict.text().to_owned(),
     }
@@ -134,7 +138,7 @@ impl ClaimParts {
             then => then,
         };
         let why = match &judged.verdict {
-            Verdict::Undecided(why) => Some(why.clone()),
+            Verdict::Undecided(why) | Verdict::DependsOnPlacement(why) => Some(why.clone()),
             _ => judged.because.clone(),
         };
         let own = own_parts(study, judged).join("; ");

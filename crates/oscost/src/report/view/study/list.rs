@@ -179,6 +179,7 @@ pub(super) struct Tally {
     holds: usize,
     does_not_hold: usize,
     no_difference: usize,
+    depend_on_placement: usize,
     undecided: usize,
 }
 
@@ -189,6 +190,7 @@ impl Tally {
             holds: count(|verdict| *verdict == Verdict::Holds),
             does_not_hold: count(|verdict| *verdict == Verdict::DoesNotHold),
             no_difference: count(|verdict| *verdict == Verdict::NoDifference),
+            depend_on_placement: count(|verdict| matches!(verdict, Verdict::DependsOnPlacement(_))),
             undecided: count(|verdict| matches!(verdict, Verdict::Undecided(_))),
         }
     }
@@ -200,8 +202,13 @@ impl Tally {
             1 => ", of 1 there is no difference".to_owned(),
             many => format!(", of {many} there is no difference"),
         };
+        let placement = match self.depend_on_placement {
+            0 => String::new(),
+            1 => ", 1 depends on the placement".to_owned(),
+            many => format!(", {many} depend on the placement"),
+        };
         format!(
-            "{} {}, {} {} not hold{no_difference}, {} undecided",
+            "{} {}, {} {} not hold{no_difference}{placement}, {} undecided",
             self.holds,
             verb(self.holds, "holds", "hold"),
             self.does_not_hold,
