@@ -298,7 +298,7 @@ fn a_claim_without_a_placement_holds_only_in_both() {
     let open = verdict([200.0, 100.0], [1_200.0, 1_000.0]);
     let why = "on one CPU it holds, on two CPUs it does not hold: the study does not say where \
                they ran";
-    assert_eq!(open, Verdict::Undecided(why.to_owned()));
+    assert_eq!(open, Verdict::DependsOnPlacement(why.to_owned()));
 }
 
 #[test]
