@@ -6,15 +6,18 @@
 # The two machines are network namespaces of this one, joined by a virtual Ethernet of that rate
 # (a token bucket filter, tbf(8), on both ends). They share its CPUs: a rate that the link limits is
 # that of two machines, and a latency is not. The command runs in the first one; `ssh:peer` is the
-# second one. Nothing is left behind.
+# second one. Nothing is left behind; after kill -9 the namespaces stay: `ip netns` lists them.
 set -eu
 rate=$1
 shift
 name=oscost$$
 folder=$(mktemp -d)
 sshd=
+command=
 clean_up() {
-    [ -z "$sshd" ] || kill "$sshd" 2>/dev/null || true
+    for pid in $command $sshd; do
+        kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
+    done
     for side in near peer; do ip netns del "$name-$side" 2>/dev/null || true; done
     rm -rf "$folder"
 }
@@ -30,7 +33,7 @@ for side in near peer; do
     ip -n "$name-$side" addr add "10.77.0.$number/24" dev eth0
     ip -n "$name-$side" link set eth0 up
     ip -n "$name-$side" link set lo up
-    # A bucket of 64 KiB, the largest packet of segmentation offload; a queue of 50 ms.
+    # The bucket holds two packets of 64 KiB, the largest of segmentation offload; a queue of 50 ms.
     tc -n "$name-$side" qdisc add dev eth0 root tbf rate "$rate" burst 128kb latency 50ms
     number=$((number + 1))
 done
@@ -61,7 +64,8 @@ PasswordAuthentication no
 PermitRootLogin yes
 EOF
 mkdir -p /run/sshd
-ip netns exec "$name-peer" "$(command -v sshd || echo /usr/sbin/sshd)" -D -e -f "$folder/sshd.conf" \
+sshd_program=$(command -v sshd || echo /usr/sbin/sshd)
+ip netns exec "$name-peer" setpriv --pdeathsig KILL "$sshd_program" -D -e -f "$folder/sshd.conf" \
     2>"$folder/log" &
 sshd=$!
 tries=50
@@ -73,4 +77,7 @@ until grep -q 'Server listening' "$folder/log"; do
     fi
     sleep 0.1
 done
-OSCOST_SSH=$folder/ssh ip netns exec "$name-near" "$@"
+# In the background, so that a signal ends the wait.
+OSCOST_SSH=$folder/ssh ip netns exec "$name-near" "$@" &
+command=$!
+wait "$command"

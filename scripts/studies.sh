@@ -12,7 +12,8 @@ if [ -n "${PEER:-}" ]; then
     "$oscost" run --study cs736-2019 --peer "$PEER"
 else
     scripts/install.sh hosts
-    scripts/peer.sh 1gbit "$oscost" run --study cs736-2019 --peer ssh:peer
+    # The two machines are this one: each has a CPU of its own.
+    scripts/peer.sh 1gbit "$oscost" run --study cs736-2019 --peer ssh:peer --cpu 1 --peer-cpu 0
 fi
 "$oscost" ab --study ph-2000 --quick
 "$oscost" run syscall/getpid:via=raw procedure/call:args=0,chain=independent,code=plain \

@@ -130,6 +130,9 @@ pub struct Trial {
 pub struct Workload {
     /// The program.
     pub program: Program,
+    /// Whether it is pinned to the CPU on which the run measures, with all that it starts.
+    #[serde(default)]
+    pub one_cpu: bool,
     /// The number of timed trials; the maximum if time is short.
     pub trials: u32,
     /// The minimum number of timed trials.

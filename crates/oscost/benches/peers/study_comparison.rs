@@ -167,8 +167,8 @@ fn compare_row(
     let made = format!("{} x {}", made.experiments, made.ops);
     let name = format!("  {}", it.row);
     println!("{}", line(&name, columns.each_ref().map(String::as_str), verdict.text(), &made));
-    if let (Some(why), false) = (it.difference, verdict == Verdict::Agrees) {
-        println!("    {why}");
+    if let (Some(why), Verdict::Differs) = (it.difference, verdict) {
+        println!("    a possible reason: {why}");
     }
     Ok(verdict)
 }

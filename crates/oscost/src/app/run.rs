@@ -99,16 +99,16 @@ impl Request {
     }
 
     /// A thorough run has no limit; a study has as much time per row as the price list, and at
-    /// least the duration that its file states.
+    /// least the budget that its file states.
     fn budget_s(&self, rows: &[PlannedRow], study: Option<&Study>) -> Option<f64> {
         let is_quick = self.effort == Effort::Quick;
         let requested = rows.iter().filter(|row| row.requested).count() as f64;
         let usual = match (study, self.refine) {
             (Some(study), _) => {
-                let takes = study
-                    .expected_duration
+                let min = study
+                    .min_budget
                     .map_or(0, |it| if is_quick { it.quick_seconds } else { it.seconds });
-                BUDGET_S.max(STUDY_ROW_S * requested).max(f64::from(takes))
+                BUDGET_S.max(STUDY_ROW_S * requested).max(f64::from(min))
             }
             (None, true) => BUDGET_REFINED_S,
             (None, false) => BUDGET_S,

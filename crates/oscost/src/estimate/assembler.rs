@@ -184,7 +184,8 @@ impl Assembler {
             };
             for (index, state) in indices.into_iter().zip(states) {
                 let mut row = state.row(shared);
-                row.target.cpu = *cpu;
+                let workload = state.planned.workload.as_ref();
+                row.target.cpu = cpu.filter(|_| workload.is_none_or(|it| it.one_cpu));
                 rows[index] = Some(row);
             }
             conditions.extend(of_machine.machine.is_some().then_some(conditions_there));

@@ -3,10 +3,18 @@
 /// Text from outside, safe for a terminal: of bounded length, and without control characters; those
 /// that separate words become spaces.
 pub fn plain(text: &str) -> String {
-    const MAX_CHARS: usize = 400;
+    without_control_characters(text, 400)
+}
+
+/// The same of a text that is composed of several.
+pub fn plain_paragraph(text: &str) -> String {
+    without_control_characters(text, 4_000)
+}
+
+fn without_control_characters(text: &str, max_chars: usize) -> String {
     let separated = text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c });
-    let shown: String = separated.filter(|c| !c.is_control()).take(MAX_CHARS).collect();
-    if text.chars().count() > MAX_CHARS { format!("{shown}...") } else { shown }
+    let shown: String = separated.filter(|c| !c.is_control()).take(max_chars).collect();
+    if text.chars().count() > max_chars { format!("{shown}...") } else { shown }
 }
 
 /// A space at which lines are not broken.

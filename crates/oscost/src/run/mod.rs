@@ -59,9 +59,13 @@ pub fn run(
 pub fn run_with_peer(
     session: &mut dyn Session,
     peer: Option<Peer<'_>>,
-    request: Request,
+    mut request: Request,
     observer: &mut dyn Observer,
 ) -> Result<RunEnd, RunError> {
+    for workload in request.rows.iter_mut().filter_map(|row| row.workload.as_mut()) {
+        // A program may use all CPUs, unless its definition or `--cpu` says that it has one.
+        workload.one_cpu |= request.requested_cpu.is_some();
+    }
     let machine = request.machine.id.clone();
     observer.observe(&Entry::Started(Box::new(request.header.clone())));
     observer.observe(&Entry::MachineDescribed {
@@ -81,7 +85,6 @@ pub fn run_with_peer(
     let (servers, peer) = servers.unzip();
     let mut run = Run {
         workers: Workers::new(session).with_peer(servers),
-        requested_cpu: request.requested_cpu,
         peer_cpu: request.peer_cpu,
         observer,
         order: RandomOrder::new(request.header.settings.seed),

@@ -23,7 +23,6 @@ pub(super) struct Run<'a> {
     pub(super) started_at: Instant,
     pub(super) deadline: Option<Instant>,
     pub(super) cpu: Option<u32>,
-    pub(super) requested_cpu: Option<u32>,
     pub(super) peer_cpu: Option<u32>,
     pub(super) clock: Option<Calibration>,
     pub(super) interruptions_per_s: f64,

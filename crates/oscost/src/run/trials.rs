@@ -212,8 +212,7 @@ impl Run<'_> {
         let limit = Duration::from_secs(workload.program.limits.seconds.into());
         let timeout_ms = (limit + CLEANUP_GRACE).as_millis() as u64;
         let subject = Subject::Program(Box::new(workload.program));
-        // A program may use all CPUs, unless `--cpu` names one.
-        let cpu = self.requested_cpu;
+        let cpu = self.cpu.filter(|_| workload.one_cpu);
         Some(WorkerSpec { subject, cpu, timeout_ms, ..self.worker_spec(row, task) })
     }
 

@@ -27,6 +27,6 @@ pub use figures::published::PublishedFigure;
 pub use figures::rounds::IntervalEstimate;
 pub use figures::unit::{ClockRates, TableUnit};
 pub use study::{
-    Column, ExpectedDuration, Figure, NO_PEER, Note, NoteCondition, Placement, Protocol,
-    PublishedPrediction, RequestedCase, Series, Study, Subject, Table, TableRow,
+    Column, Figure, NO_PEER, Note, NoteCondition, Placement, Protocol, PublishedPrediction,
+    RequestedCase, Series, Study, Subject, Table, TableRow,
 };

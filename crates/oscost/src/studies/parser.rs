@@ -24,7 +24,7 @@ use self::reader::{Reader, is_kebab};
 use super::figures::unit::ClockRates;
 use super::machine::condition::{Condition, ConditionKind};
 use super::machine::machine_fact::{Counterpart, MachineFact};
-use super::study::{Column, ExpectedDuration, Study, Table};
+use super::study::{Column, ProfileSeconds, Study, Table};
 
 /// The maximum size of a study file: fifty times a study of two tables.
 pub const MAX_FILE_BYTES: usize = 256 << 10;
@@ -69,9 +69,10 @@ impl Reader<'_> {
         self.bounded("rows", &rows, 1, MAX_ROWS)?;
         let conditions = raw.conditions.iter().map(|it| self.condition(it));
         let machine = raw.machine.iter().map(|it| self.machine_fact(it));
-        let duration = raw
-            .duration
-            .map(|it| ExpectedDuration { seconds: it.seconds, quick_seconds: it.quick_seconds });
+        let seconds = |it: raw::ProfileSeconds| ProfileSeconds {
+            seconds: it.seconds,
+            quick_seconds: it.quick_seconds,
+        };
         let mut study = Study {
             id,
             title: self.text_line(&raw.title, "the title", MAX_TEXT_CHARS)?,
@@ -84,7 +85,8 @@ impl Reader<'_> {
                 None => self.clock_rates(raw.core_ghz.as_ref())?,
             },
             systems,
-            expected_duration: duration,
+            expected_duration: raw.duration.map(seconds),
+            min_budget: raw.budget.map(seconds),
             protocol,
             columns,
             machine: machine.collect::<Result<_, _>>()?,

@@ -36,8 +36,10 @@ pub struct Study {
     pub clock_rates: ClockRates,
     /// The systems that it measured side by side; none if it measured one machine.
     pub systems: Systems,
-    /// The time that it takes to measure it again.
-    pub expected_duration: Option<ExpectedDuration>,
+    /// The time that it takes to measure it again on a small machine.
+    pub expected_duration: Option<ProfileSeconds>,
+    /// The smallest time budget of its run.
+    pub min_budget: Option<ProfileSeconds>,
     /// How its figures were obtained.
     pub protocol: Protocol,
     /// The base and what is compared with it; `None` if everything was measured on one target.
@@ -52,9 +54,9 @@ pub struct Study {
     pub claims: Vec<Claim>,
 }
 
-/// The time that it takes to measure a study again on a small machine.
+/// A time by profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExpectedDuration {
+pub struct ProfileSeconds {
     /// Without options.
     pub seconds: u32,
     /// With `--quick`.

@@ -15,7 +15,8 @@ use super::built_in::{MAX_NAME_CHARS, is_built_in, name_of};
 use super::command::{MAX_COMMAND_BYTES, check_command, has_control};
 use super::spec::{Folder, Need, Origin, Prepare, RequiredItem, Spec};
 use raw::{
-    RawCommand, RawCompanion, RawFolder, RawLimits, RawNeed, RawOutput, RawPrepare, RawSpec,
+    RawCommand, RawCompanion, RawCpus, RawFolder, RawLimits, RawNeed, RawOutput, RawPrepare,
+    RawSpec,
 };
 
 mod raw;
@@ -210,6 +211,7 @@ impl Parser<'_> {
                 RawFolder::Cache => Folder::Cache,
             };
         }
+        spec.one_cpu = raw.cpus == Some(RawCpus::One);
         spec.before = self.commands("before a trial", &raw.before)?;
         spec.after = self.commands("after a trial", &raw.after)?;
         spec.companion = raw.companion.as_ref().map(|raw| self.companion(raw)).transpose()?;

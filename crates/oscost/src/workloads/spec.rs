@@ -56,6 +56,8 @@ pub struct Spec {
     pub statuses: Vec<i32>,
     /// Its resource limits.
     pub limits: ProgramLimits,
+    /// Whether its trials have one CPU, that on which the run measures.
+    pub one_cpu: bool,
     /// The number of timed trials.
     pub trials: u32,
     /// The minimum number of timed trials.
@@ -174,6 +176,7 @@ impl Spec {
             reads_output: false,
             statuses: vec![0],
             limits: ProgramLimits::default(),
+            one_cpu: false,
             trials: defaults::TRIALS,
             min_trials: defaults::MIN_TRIALS,
             quick_trials: defaults::QUICK_TRIALS,

@@ -165,7 +165,8 @@ impl Measure {
 
     /// Its value, given the figures of rows in the base unit of their kind (or their counts of
     /// calls), on a machine with these clock rates. `None` if a figure is missing, or is not
-    /// positive where it is part of a ratio or has a logarithm, which may happen to differences.
+    /// positive where another is divided by it or where it has a logarithm, which may happen to
+    /// differences.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>, rates: ClockRates) -> Option<f64> {
         let above_0 = |key: &String| of(key).filter(|figure| *figure > 0.0);
         let all = |keys: &[String]| -> Option<Vec<f64>> { keys.iter().map(above_0).collect() };
@@ -173,7 +174,7 @@ impl Measure {
             points.iter().map(|it| Some((it.number as f64, of(&it.key)?))).collect()
         };
         let value = match self {
-            Measure::Ratio(one, other) => above_0(one)? / above_0(other)?,
+            Measure::Ratio(one, other) => of(one)? / above_0(other)?,
             Measure::Spread(keys) => {
                 let figures = all(keys)?;
                 largest(&figures) / smallest(&figures)
@@ -236,9 +237,11 @@ impl Quantity {
         self.min.is_none_or(|min| min <= it.lo) && self.max.is_none_or(|max| it.hi <= max)
     }
 
-    /// Whether all of an interval lies outside the bounds.
+    /// Whether all of an interval lies outside the bounds. The bound of an order is that of a
+    /// difference: two costs that may be equal are not in the other order.
     pub fn fails(&self, it: &Interval) -> bool {
-        self.min.is_some_and(|min| it.hi < min) || self.max.is_some_and(|max| max < it.lo)
+        let min = if self.is_order() { Some(1.0 / EQUAL_FACTOR) } else { self.min };
+        min.is_some_and(|min| it.hi < min) || self.max.is_some_and(|max| max < it.lo)
     }
 }
 

@@ -22,6 +22,8 @@ use crate::studies::study::{Placement, Study};
 pub(in crate::studies) struct RunFigures {
     /// The study's statistic by round, of those rows that have a study method.
     pub(in crate::studies) by_study: Rounds,
+    /// The study's statistic over all ops of all rounds, of the same rows.
+    pub(in crate::studies) over_all_ops: BTreeMap<String, f64>,
     /// oscost's own figures by round.
     pub(in crate::studies) own: Rounds,
     /// The counted calls of an op.
@@ -131,9 +133,8 @@ fn judge_placed(
         (false, true) => Basis::StudyStatistic,
         (false, false) => Basis::OwnEstimates,
     };
-    let figures = |rounds| Figures { run, rounds };
-    let judge = |rounds| {
-        let judgement = figures(rounds).judge(quantities);
+    let judge = |rounds, over_all_ops| {
+        let judgement = Figures { run, rounds, over_all_ops }.judge(quantities);
         match unsound_reason(study, &keys, is_count, run) {
             Some(why) => Judgement { verdict: Verdict::Undecided(why), because: None, ..judgement },
             None => judgement,
@@ -142,8 +143,11 @@ fn judge_placed(
     PlacedJudgement {
         placement,
         basis,
-        judgement: judge(if basis == Basis::StudyStatistic { &run.by_study } else { &run.own }),
-        own: (basis == Basis::StudyStatistic).then(|| judge(&run.own)),
+        judgement: match basis {
+            Basis::StudyStatistic => judge(&run.by_study, Some(&run.over_all_ops)),
+            Basis::OwnEstimates | Basis::Counts => judge(&run.own, None),
+        },
+        own: (basis == Basis::StudyStatistic).then(|| judge(&run.own, None)),
     }
 }
 
@@ -169,6 +173,8 @@ fn unsound_reason(
 struct Figures<'a> {
     run: &'a RunFigures,
     rounds: &'a Rounds,
+    /// The figures over all ops, if they are not the medians over the rounds.
+    over_all_ops: Option<&'a BTreeMap<String, f64>>,
 }
 
 /// A part of a quantity that is compared with the bounds by itself.
@@ -204,7 +210,15 @@ impl Figures<'_> {
             return Some(IntervalEstimate { value, interval });
         }
         let measure = measure.restricted_to(|key| self.rounds.has(key));
-        self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, rates))
+        let by_round =
+            self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, rates))?;
+        let Some(over_all_ops) = self.over_all_ops else { return Some(by_round) };
+        // What is judged is what the tables show: a statistic such as the minimum still moves with
+        // the number of ops, and its values in the rounds may be on one side of it.
+        let value = measure.value(&|key| over_all_ops.get(key).copied(), rates)?;
+        let interval =
+            by_round.interval.map(|it| Interval { lo: it.lo.min(value), hi: it.hi.max(value) });
+        Some(IntervalEstimate { value, interval })
     }
 
     /// The value of a quantity; of an extreme, that of the extreme ratio.
@@ -341,7 +355,7 @@ impl Figures<'_> {
             _ if is_order => {
                 let names: Vec<&str> = open.iter().map(|it| it.quantity.name.as_str()).collect();
                 format!(
-                    "an interval contains 1 and reaches beyond {:.0} % of it: {}",
+                    "an interval lies partly within {:.0} % of 1: {}",
                     100.0 * (EQUAL_FACTOR - 1.0),
                     names.join(", ")
                 )

@@ -13,7 +13,7 @@ use crate::studies::figures::bound::PredictionResult;
 use crate::studies::figures::formula::Variables;
 use crate::studies::figures::published::PublishedFigure;
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
-use crate::studies::figures::study_statistic::{statistic, statistic_by_round};
+use crate::studies::figures::study_statistic::{row_statistic, statistic};
 use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit};
 use crate::studies::machine::condition::{self, JudgedCondition};
 use crate::studies::study::{
@@ -117,6 +117,7 @@ pub fn compare_single_target<'a>(
     let nominal = Nominal::from_run_level(record.settings.nominal);
     let mut figures = RunFigures {
         by_study: Rounds::default(),
+        over_all_ops: BTreeMap::new(),
         own: Rounds::default(),
         calls: BTreeMap::new(),
         study_methods: BTreeMap::new(),
@@ -128,8 +129,11 @@ pub fn compare_single_target<'a>(
     for row in study.rows() {
         let Some(measured) = measured(row) else { continue };
         figures.own.add(row, measured);
-        if let Some(by_round) = statistic_by_round(row, measured, clock_ns) {
-            figures.by_study.insert(row.key(), by_round);
+        if let Some(by_study) = row_statistic(row, measured, clock_ns) {
+            figures.by_study.insert(row.key(), by_study.by_round);
+            if let Some(value) = by_study.over_all_ops {
+                figures.over_all_ops.entry(row.key()).or_insert(value);
+            }
         }
         if let Some(study_method) = row.study_method {
             figures.study_methods.entry(row.key()).or_insert(study_method);

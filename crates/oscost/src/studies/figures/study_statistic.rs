@@ -34,21 +34,30 @@ pub(in crate::studies) fn statistic(
     }
 }
 
-/// The statistic of the study in each round, in the base unit of its kind; `None` if the row has no
-/// study method, or was not measured by it.
-pub(in crate::studies) fn statistic_by_round(
+/// The statistic of a study for a row, in the base unit of its kind.
+pub(in crate::studies) struct RowStatistic {
+    /// In each round.
+    pub(in crate::studies) by_round: BTreeMap<u32, f64>,
+    /// Over all ops of all rounds.
+    pub(in crate::studies) over_all_ops: Option<f64>,
+}
+
+/// The statistic of the study, in each round and over all ops; `None` if the row has no study
+/// method, or was not measured by it.
+pub(in crate::studies) fn row_statistic(
     row: &TableRow,
     measured: &Row,
     clock_ns: Option<f64>,
-) -> Option<BTreeMap<u32, f64>> {
+) -> Option<RowStatistic> {
     let (study_method, by) = row.study_method.zip(measured.study_method.as_ref())?;
     if measured.outcome != RowOutcome::Measured || row.metric.is_some() {
         return None;
     }
     let BaseUnit { size, .. } = base_unit(measured.unit);
     let correction = correction_of(&study_method, by, measured, clock_ns)?;
-    let rounds = by.rounds.iter().map(|it| (it.round, it.value * size + correction));
-    Some(rounds.collect())
+    let figure = |value: f64| value * size + correction;
+    let by_round = by.rounds.iter().map(|it| (it.round, figure(it.value))).collect();
+    Some(RowStatistic { by_round, over_all_ops: by.value.map(figure) })
 }
 
 /// The difference between a row's figure and the measured one, in the base unit.

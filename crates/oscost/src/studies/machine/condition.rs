@@ -103,10 +103,12 @@ fn judge(condition: &Condition, record: &Record) -> ConditionResult {
         ConditionKind::SingleUser => single_user(machine),
         ConditionKind::IsolatedCpu => isolated(machine, cpu),
         ConditionKind::Pinned => match cpu {
-            Some(cpu) => ConditionResult {
-                holds: Holds::Yes,
-                reason: format!("all workers ran on CPU {cpu}"),
-            },
+            Some(cpu) => {
+                let all = record.results.iter().all(|row| row.target.cpu.is_some());
+                let which = if all { "" } else { " but programs that may use any" };
+                let reason = format!("all workers{which} ran on CPU {cpu}");
+                ConditionResult { holds: Holds::Yes, reason }
+            }
             None => found(Holds::No, "this kernel did not let the workers be pinned"),
         },
         ConditionKind::InterruptsOff => found(

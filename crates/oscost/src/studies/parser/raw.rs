@@ -21,7 +21,8 @@ pub(super) struct Study {
     #[serde(rename = "system", default)]
     pub(super) systems: Vec<System>,
     pub(super) reference_system: Option<Spanned<String>>,
-    pub(super) duration: Option<Duration>,
+    pub(super) duration: Option<ProfileSeconds>,
+    pub(super) budget: Option<ProfileSeconds>,
     pub(super) protocol: Protocol,
     #[serde(rename = "column", default)]
     pub(super) columns: Vec<Column>,
@@ -46,7 +47,7 @@ pub(super) struct System {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Duration {
+pub(super) struct ProfileSeconds {
     pub(super) seconds: u32,
     pub(super) quick_seconds: u32,
 }

@@ -160,7 +160,7 @@ source = "somewhere"
 measured-on = "something"
 core-ghz = 2.4
 duration = { seconds = 90, quick-seconds = 20 }
-
+budget = { seconds = 60, quick-seconds = 10 }
 [protocol]
 original = "x"
 replication = "y"
@@ -227,10 +227,9 @@ fn a_study_of_one_target_is_parsed_with_its_methods_columns_and_curves() {
     use oscost_model::study_method::{ClockCost, Statistic, TimingScope};
     let study = parse(ALONE.as_bytes()).unwrap();
     assert!(study.columns.is_none() && study.clock_rates.core_ghz == Some(2.4));
-    assert_eq!(
-        study.expected_duration.map(|takes| (takes.seconds, takes.quick_seconds)),
-        Some((90, 20))
-    );
+    let seconds = |it: Option<ProfileSeconds>| it.map(|it| (it.seconds, it.quick_seconds));
+    assert_eq!(seconds(study.expected_duration), Some((90, 20)));
+    assert_eq!(seconds(study.min_budget), Some((60, 10)));
     let [pipe, seek] = &study.tables[0].rows[..] else { panic!("{study:?}") };
     let usual = study.protocol.study_method.unwrap();
     assert_eq!((usual.timed, usual.clock), (TimingScope::Each, ClockCost::Subtracted));

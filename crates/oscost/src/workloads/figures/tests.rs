@@ -6,6 +6,7 @@ fn workload(found: FigureSource, unit: Unit) -> Workload {
     let figure = Figure { name: "it".into(), unit, source: found };
     Workload {
         program: oscost_model::program::Program::default(),
+        one_cpu: false,
         trials: 1,
         min_trials: 1,
         figures: vec![figure],

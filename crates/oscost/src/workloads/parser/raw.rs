@@ -31,6 +31,7 @@ pub(super) struct RawSpec {
     pub(super) companion: Option<RawCompanion>,
     pub(super) output: Option<RawOutput>,
     pub(super) statuses: Option<Spanned<Vec<i32>>>,
+    pub(super) cpus: Option<RawCpus>,
     pub(super) limits: Option<RawLimits>,
     pub(super) trials: Option<Spanned<u32>>,
     pub(super) min_trials: Option<Spanned<u32>>,
@@ -51,6 +52,13 @@ pub(super) enum RawFolder {
     Fresh,
     Here,
     Cache,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RawCpus {
+    One,
+    All,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -3,7 +3,7 @@
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, signed, times};
-use crate::report::text::plain;
+use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
 use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::claims::equal_added::AddedCost;
@@ -56,7 +56,7 @@ pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) 
 fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
     let claim = judged.claim;
     let parts = ClaimParts::of(study, judged);
-    let then = parts.then.iter().map(|part| plain(part)).collect::<Vec<_>>().join("; ");
+    let then = parts.then.iter().map(|part| plain_paragraph(part)).collect::<Vec<_>>().join("; ");
     let style = match judged.verdict {
         Verdict::Holds => "faster",
         Verdict::DoesNotHold => "slower",
@@ -64,11 +64,13 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
             "inconclusive"
         }
     };
-    let plain_parts = |parts: &[String]| Cell::parts(parts.iter().map(|it| plain(it)).collect());
+    let plain_parts =
+        |parts: &[String]| Cell::parts(parts.iter().map(|it| plain_paragraph(it)).collect());
     TableRow::of(vec![
         Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
         Cell::text(then),
-        Cell::text(plain(&verdict_text(&judged.verdict, judged.because.as_deref()))).styled(style),
+        Cell::text(plain_paragraph(&verdict_text(&judged.verdict, judged.because.as_deref())))
+            .styled(style),
         Cell::text(required(claim)),
         plain_parts(&measured_parts(study, judged)),
         plain_parts(&own_parts(study, judged)),

@@ -1,7 +1,7 @@
 //! Studies themselves: their list, one of them as published, and the claims of all with what runs
 //! say of them.
 
-use oscost_model::record::Record;
+use oscost_model::record::{Machine, Record};
 
 use crate::report::text::plain;
 use crate::report::view::document::{
@@ -272,7 +272,11 @@ pub fn claims(studies: &[LastRun<'_>]) -> View {
 
 /// The processor and the kernel of a run.
 pub(super) fn machine(record: &Record) -> String {
-    let machine = record.machines.first();
+    describe(record.machines.first())
+}
+
+/// The processor and the kernel of a machine.
+pub(super) fn describe(machine: Option<&Machine>) -> String {
     let cpu = machine.and_then(|it| it.cpu.model_name.clone());
     let kernel = machine.and_then(|it| it.os.release.clone()).map(|it| format!("Linux {it}"));
     let guest = machine.and_then(|it| it.virtualization.clone()).filter(|kind| kind != "none");

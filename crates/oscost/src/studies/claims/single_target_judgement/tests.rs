@@ -260,7 +260,41 @@ fn an_order_that_noise_hides_says_how_far_its_interval_reaches() {
     record.results.remove(1);
     add(&mut record, &case, &noisy, Some(&noisy));
     let why = undecided(&judged(&study, &record));
-    assert_eq!(why, "an interval contains 1 and reaches beyond 5 % of it: pipe 64 over pipe 4");
+    assert_eq!(why, "an interval lies partly within 5 % of 1: pipe 64 over pipe 4");
+}
+
+#[test]
+fn an_order_is_refuted_only_beyond_a_twentieth() {
+    let study = study(ORDER);
+    let verdict = |share: f64| {
+        let mut record = latencies([[1_000.0; 2], [1_000.0; 2], [1_500.0; 2], [1.0; 2]]);
+        let rounds: Vec<f64> =
+            (0..ROUNDS).map(|round| 1_000.0 * (share + 0.02 * (round % 3) as f64)).collect();
+        let case = record.results[1].case.clone();
+        record.results.remove(1);
+        add(&mut record, &case, &rounds, Some(&rounds));
+        judged(&study, &record).verdict
+    };
+    assert!(matches!(verdict(0.93), Verdict::Undecided(_)), "the whole interval lies below 1");
+    assert_eq!(verdict(0.85), Verdict::DoesNotHold);
+}
+
+#[test]
+fn the_statistic_over_all_ops_is_judged_with_those_of_the_rounds() {
+    let study = study(TIMES);
+    let mut record = latencies([[1_000.0; 2], [3_000.0; 2], [1.0; 2], [1.0; 2]]);
+    // In one round an op was as fast as none in the others: the minimum of the run is its own.
+    let mut minima = around(3_000.0);
+    minima[0] = 1_960.0;
+    let case = record.results[1].case.clone();
+    record.results.remove(1);
+    add(&mut record, &case, &around(3_000.0), Some(&minima));
+    let judged = judged(&study, &record);
+    assert_eq!(undecided(&judged), "its interval contains a bound");
+    let estimate = judged.values[0].unwrap();
+    let interval = estimate.interval.unwrap();
+    assert!((estimate.value - 2.0).abs() < 1e-9, "1,960 over 980: {estimate:?}");
+    assert!(interval.lo == estimate.value && interval.hi > 2.9, "{interval:?}");
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn the_page_has_each_key_and_no_other() {
         ("head", ALONE, "\n"),
         ("`[[system]]`", COMPARED, "[[system]]\n"),
         ("`duration`", ALONE, "duration = { "),
+        ("`budget`", ALONE, "budget = { "),
         ("`[protocol]`", ALONE, "[protocol]\n"),
         ("`[[column]]`", SMALL, "column = [{ "),
         ("`[[machine]]`", &machine, "[[machine]]\n"),

@@ -1,7 +1,7 @@
 //! What became of the claims: in a line each, and with all figures.
 
 use super::study_run::{Joined, JoinedRun, StudyRun, command};
-use crate::report::text::plain;
+use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
@@ -63,8 +63,8 @@ fn one(study: &Study, judged: &JudgedClaim<'_>) -> Vec<Block> {
     let heading =
         format!("{}: \"{}\" ({})", judged.verdict.text(), claim.statement, claim.location);
     let ClaimParts { then, here } = ClaimParts::of(study, judged);
-    let then = then.iter().map(|part| plain(&format!("then: {part}")));
-    let here = here.iter().map(|part| plain(&format!("here: {part}")));
+    let then = then.iter().map(|part| plain_paragraph(&format!("then: {part}")));
+    let here = here.iter().map(|part| plain_paragraph(&format!("here: {part}")));
     let list = Block::list(then.chain(here));
     std::iter::once(Block::Heading(plain(&heading))).chain(list).collect()
 }

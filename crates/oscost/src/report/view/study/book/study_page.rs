@@ -11,7 +11,7 @@ use crate::report::view::study::ab;
 use crate::report::view::study::claims::{CONDITIONS, list_of_conditions};
 use crate::report::view::study::curves::curves;
 use crate::report::view::study::heading::heading_lines;
-use crate::report::view::study::list::{machine, page, when};
+use crate::report::view::study::list::{describe, machine, page, when};
 use crate::report::view::study::machine as machines;
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
@@ -64,8 +64,12 @@ fn measured_on(joined: &Joined<'_>, record: &Record) -> String {
         Joined::OneTarget(it) => it.study,
         Joined::TwoTargets(it) => it.study,
     };
+    let (peer, option) = match record.machines.get(1) {
+        Some(peer) => (format!(", with {} as the peer", describe(Some(peer))), " --peer HOST"),
+        None => (String::new(), ""),
+    };
     plain(&format!(
-        "Measured on {} ({}); run {}. Again: {}.",
+        "Measured on {}{peer} ({}); run {}. Again: {}{option}.",
         machine(record),
         when(study, record),
         record.id,
