@@ -18,7 +18,7 @@ const FIGURES: &[(&str, f64)] = &[
     ("switch/signal:between=processes,peer_cpu=same", 8_000.0),
     ("switch/pipe:between=processes,peer_cpu=same", 4_000.0),
     ("switch/pipe:between=processes,peer_cpu=none", 1_000.0),
-    ("process/fork-exit:touched_mib=0,peer_cpu=same", 130_000.0),
+    ("workload/ph2000:act=null", 130_000.0),
     ("memory/bandwidth:act=copy,size=67108864", 1e10),
 ];
 
