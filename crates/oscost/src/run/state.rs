@@ -5,6 +5,7 @@ use std::time::Instant;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 
+use super::error::RunError;
 use super::jobs::job::JobFailure;
 use super::jobs::workers::Workers;
 use super::observer::Observer;
@@ -51,6 +52,16 @@ impl Run<'_> {
 
     pub(super) fn time_is_up(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Sleeps until that time, the deadline or Ctrl-C.
+    pub(super) fn sleep_until(&mut self, until: Instant) -> Result<(), RunError> {
+        let until = self.deadline.map_or(until, |deadline| until.min(deadline));
+        let left = until.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            self.workers.sleep(left)?;
+        }
+        Ok(())
     }
 
     /// Counts a lost worker of a row, which is given up if another one would be lost too.

@@ -2,8 +2,9 @@
 //!
 //! The nodes are the files of a crate, and an edge leads from a file to each file whose items its
 //! own code names. A parent that only declares a child (`mod child;`) or re-exports its items
-//! (`pub use child::Item;`) has no edge to it, and an item that a parent re-exports leads to the file
-//! that defines it. Methods are found by the path of their type alone.
+//! (`pub use child::Item;`) has no edge to it. A path through a re-export leads to both files: the
+//! one that re-exports the item, and the one that defines it. Methods are found by the path of their
+//! type alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -56,11 +57,12 @@ impl Crate {
         Self { name: name.to_owned(), files: files.into_iter().map(file).collect() }
     }
 
-    /// Reads the sources of a crate of the workspace, without its tests.
+    /// Reads the sources of a crate below its root, without its tests.
     fn read(folder: &str, name: &str) -> Self {
-        let root = workspace().join(folder).join("src");
+        let root = workspace().join(folder);
         let texts: Vec<_> = rust_files(&root)
             .into_iter()
+            // A program beside a library is a crate of its own, with no more files.
             .filter(|file| !file.ends_with("src/main.rs"))
             .map(|file| (module_of(&root, &file), file))
             .filter(|(module, _)| !is_test(module))
@@ -138,9 +140,11 @@ impl Crate {
             [glob, ..] if glob == "*" => self.used_of(file, &module, depth),
             _ if module == *file => vec![module],
             [item, ..] if self.files[&module].items.contains(item) => vec![module],
+            // The file that re-exports the item is needed, and the one that defines it.
             _ => {
-                let through = self.imported(&module, rest, depth);
-                if through.is_empty() { vec![module] } else { through }
+                let mut through = self.imported(&module, rest, depth);
+                through.push(module);
+                through
             }
         }
     }
@@ -178,7 +182,11 @@ impl Crate {
             _ => None,
         });
         for name in names.collect::<BTreeSet<_>>() {
-            found.extend(self.imported(module, &[name], depth + 1));
+            let through = self.imported(module, &[name], depth + 1);
+            if !through.is_empty() {
+                found.push(module.clone());
+            }
+            found.extend(through);
         }
         found
     }
@@ -227,10 +235,11 @@ impl Crate {
 #[test]
 fn no_file_imports_itself_back_through_others() {
     let crates = [
-        Crate::read("crates/model", "oscost_model"),
-        Crate::read("crates/stats", "oscost_stats"),
-        Crate::read("crates/worker", "oscost_worker"),
-        Crate::read("crates/oscost", "oscost"),
+        Crate::read("crates/model/src", "oscost_model"),
+        Crate::read("crates/stats/src", "oscost_stats"),
+        Crate::read("crates/worker/src", "oscost_worker"),
+        Crate::read("crates/oscost/src", "oscost"),
+        Crate::read("crates/oscost/benches/peers", "peers"),
     ];
     let circles = crates.iter().flat_map(|of| of.circles().into_iter().map(|it| of.text(&it)));
     let circles: Vec<String> = circles.collect();
@@ -266,7 +275,7 @@ fn circles_are_found_through_every_form_of_import() {
     for (parent, child) in [
         ("mod c; pub use c::f; pub struct S;", "use super::S; pub fn f() {}"),
         ("mod c; fn g() { c::f() }", "use super::super::x; pub fn f() {}"),
-        ("mod c; use crate::q::Q; fn g() { c::f() }", "use super::Q; pub fn f() {}"),
+        ("mod c; use crate::q::Q; fn g() { c::f() }", "use crate::q::Q; pub fn f() {}"),
         (
             "mod c; fn g() { c::f() }",
             "pub fn f() {}\n#[cfg(test)]\nmod tests { use super::super::*; }",
@@ -276,9 +285,26 @@ fn circles_are_found_through_every_form_of_import() {
             [("", "mod p; mod q; mod x;"), ("p", parent), ("p::c", child), ("q", "pub struct Q;")];
         assert_eq!(circles(&files), none, "{parent} / {child}");
     }
+    // Through the face of a folder: it re-exports what `a` uses, and uses `a` itself.
+    let face = "mod d; pub use d::D; fn g() { crate::a::f() }";
+    let through = vec![vec!["a".to_owned(), "b".to_owned()]];
+    for a in [
+        "use crate::b::D; pub fn f() {}",
+        "use crate::b::*; pub fn f(of: D) {}",
+        "pub fn f(of: crate::b::D) {}",
+    ] {
+        let files = [("", "mod a; mod b;"), ("a", a), ("b", face), ("b::d", "pub struct D;")];
+        assert_eq!(circles(&files), through, "{a}");
+    }
     let parent = "mod c; pub struct S; fn g() { c::f() }";
     let both = vec![vec!["p".to_owned(), "p::c".to_owned()]];
     for child in ["use super::S; pub fn f() {}", "use super::*; pub fn f(of: S) {}"] {
         assert_eq!(circles(&[("", "mod p;"), ("p", parent), ("p::c", child)]), both, "{child}");
+    }
+    // The parent imports what the child takes from it.
+    let parent = "mod c; use crate::q::Q; fn g() { c::f() }";
+    for child in ["use super::Q; pub fn f() {}", "use super::*; pub fn f(of: Q) {}"] {
+        let files = [("", "mod p; mod q;"), ("p", parent), ("p::c", child), ("q", "pub struct Q;")];
+        assert_eq!(circles(&files), both, "{child}");
     }
 }

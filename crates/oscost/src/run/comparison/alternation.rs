@@ -3,7 +3,7 @@
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::worker::{Sample, Task, WorkerSpec};
 
-use super::SetWithPlan;
+use super::arms::SetWithPlan;
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
 use crate::run::jobs::workers::Measurement;

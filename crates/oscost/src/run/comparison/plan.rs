@@ -8,7 +8,7 @@ use crate::plan::ComparisonSet;
 
 /// The time from the first pair to the last one, if the budget allows it: a shared machine drifts
 /// over seconds.
-pub(crate) const MIN_PAIR_SPAN: Duration = Duration::from_secs(62);
+pub(in crate::run) const MIN_PAIR_SPAN: Duration = Duration::from_secs(62);
 
 /// The plan of a comparison.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use crate::report::text::fold;
 use crate::report::view::document::{Cell, Column, Table};
 
-use super::WIDTH;
+use super::layout::WIDTH;
 
 /// How far the cells of a row are indented below its name, and a sentence after its first line.
 const STEP: usize = 2;

@@ -1,0 +1,201 @@
+//! The rounds of a comparison: pilots, shared batch plans, pairs and controls.
+
+use std::time::Instant;
+
+use oscost_model::journal::{Design, Entry, Phase};
+use oscost_model::record::RowOutcome;
+use oscost_model::treatment::AttachedTreatment;
+use oscost_model::worker::WorkerSpec;
+
+use super::arms::SetWithPlan;
+use super::batch_plan::shared_plan;
+use super::plan::{ComparisonPlan, MIN_PAIR_SPAN, PairCount};
+use crate::plan::ComparisonSet;
+use crate::run::error::RunError;
+use crate::run::jobs::job::JobFailure;
+use crate::run::jobs::workers::Measurement;
+use crate::run::request::TrialBudget;
+use crate::run::state::Run;
+
+/// A control has two arms.
+const CONTROL_ARMS: u8 = 2;
+
+impl Run<'_> {
+    /// Measures a comparison, with the reference cases before and after.
+    pub(in crate::run) fn measure_comparison(
+        &mut self,
+        comparison: &ComparisonPlan,
+        time: TrialBudget,
+    ) -> Result<(), RunError> {
+        self.emit(Entry::Paired { pairs: comparison.pairings() });
+        self.pilot_targets()?;
+        let planned = self.shared_plans(comparison);
+        self.reference_cases(Phase::Before)?;
+        self.pair_rounds(planned, comparison.pairs)?;
+        self.trials(Some(comparison), time)?;
+        for row in 0..self.rows.len() {
+            if !self.rows[row].given_up {
+                self.emit(Entry::RowFinished { row: row as u32, converged: true });
+            }
+        }
+        self.reference_cases(Phase::After)
+    }
+
+    /// Runs pilots and counts calls of every row, grouped by attached treatments.
+    fn pilot_targets(&mut self) -> Result<(), RunError> {
+        let mut targets: Vec<Vec<AttachedTreatment>> = Vec::new();
+        for row in &self.rows {
+            if !targets.contains(&row.treatments.attached) {
+                targets.push(row.treatments.attached.clone());
+            }
+        }
+        // Rows without attached treatments first: a base that cannot be measured spares the rest.
+        targets.sort_by_key(Vec::len);
+        for attached in targets {
+            let of_target = |row: &usize| {
+                self.rows[*row].treatments.attached == attached && !self.is_program(*row)
+            };
+            let rows: Vec<usize> = (0..self.rows.len()).filter(of_target).collect();
+            match self.attach(&attached)? {
+                Ok(job) => {
+                    self.pilot(&rows)?;
+                    self.count(&rows)?;
+                    let report = self.detach(job)?;
+                    self.verify_counted_rows(&rows, &report);
+                }
+                Err(failure) => rows.into_iter().for_each(|row| self.give_up(row, failure.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch plan of each set; rows whose base cannot be measured are given up.
+    fn shared_plans(&mut self, comparison: &ComparisonPlan) -> Vec<SetWithPlan> {
+        let mut planned = Vec::new();
+        for (number, set) in comparison.sets.iter().enumerate() {
+            if self.is_program(set.base) {
+                continue; // Programs have trials and no pilot.
+            }
+            let mut set = set.clone();
+            let Some(base) = self.rows[set.base].progress.plan().cloned() else {
+                for &row in &set.news {
+                    if !self.rows[row].given_up {
+                        let reason = "its base could not be measured";
+                        self.give_up(row, JobFailure::new(RowOutcome::Skipped, reason));
+                    }
+                }
+                continue;
+            };
+            set.news.retain(|&row| !self.rows[row].given_up);
+            let plans = set.news.iter().filter_map(|&row| self.rows[row].progress.plan());
+            if set.news.is_empty() && comparison.measure_lone_bases {
+                set.design = Design::Pairs;
+            } else if set.news.is_empty() {
+                continue;
+            }
+            let Some(clock) = &self.clock else { continue };
+            let plan = shared_plan(&base, plans, clock);
+            for &row in &set.news {
+                self.rows[row].progress.set_plan(&plan);
+                self.emit(Entry::Piloted { row: row as u32, plan: plan.clone() });
+            }
+            planned.push(SetWithPlan { number: number as u32, set, plan });
+        }
+        planned
+    }
+
+    /// Runs rounds, each with one pair of every set and one of each control.
+    fn pair_rounds(
+        &mut self,
+        mut sets: Vec<SetWithPlan>,
+        count: PairCount,
+    ) -> Result<(), RunError> {
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let mut started_at = Instant::now();
+        let mut rounds = count.min;
+        let mut round = 0;
+        while round < rounds && !(self.time_is_up() && round > 0) {
+            let round_start = Instant::now();
+            self.order.shuffle(&mut sets);
+            self.pair_round(&sets, round)?;
+            if round == 0 {
+                rounds = count.rounds(round_start.elapsed());
+                // The first pair of each row is before this, the last one after the end.
+                started_at = Instant::now();
+            }
+            round += 1;
+            if count.spread && round < rounds {
+                self.sleep_until(started_at + MIN_PAIR_SPAN * round / (rounds - 1).max(1))?;
+            }
+            sets.retain(|planned| self.is_wanted(&planned.set));
+        }
+        self.pairs_missing = round < rounds;
+        Ok(())
+    }
+
+    /// Whether a set still has rows to be measured with its base, or its base is measured alone.
+    fn is_wanted(&self, set: &ComparisonSet) -> bool {
+        let alive = |&row: &usize| !self.rows[row].given_up;
+        alive(&set.base) && (set.news.is_empty() || set.news.iter().any(alive))
+    }
+
+    fn pair_round(&mut self, sets: &[SetWithPlan], round: u32) -> Result<(), RunError> {
+        let of = |design: Design| sets.iter().filter(move |planned| planned.set.design == design);
+        for planned in of(Design::Twins) {
+            if !(self.time_is_up() && round > 0) {
+                self.measure_twins(planned, round)?;
+            }
+        }
+        for planned in of(Design::Pairs) {
+            if !(self.time_is_up() && round > 0) {
+                self.measure_pair(planned, round)?;
+            }
+        }
+        let toggled: Vec<&SetWithPlan> = of(Design::Toggle).collect();
+        for group in self.toggle_groups(&toggled) {
+            if !(self.time_is_up() && round > 0) {
+                self.measure_toggled(&group, round)?;
+            }
+        }
+        // The control rotates over the rows from round to round.
+        for design in [Design::Twins, Design::Pairs, Design::Toggle] {
+            let mut all: Vec<&SetWithPlan> =
+                of(design).filter(|planned| !planned.set.news.is_empty()).collect();
+            all.sort_by_key(|planned| planned.number);
+            if let Some(&planned) = all.get(round as usize % all.len().max(1)) {
+                self.control(planned, round)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures a control: a pair of arms that do not differ.
+    fn control(&mut self, planned: &SetWithPlan, round: u32) -> Result<(), RunError> {
+        let (row, design) = (planned.set.base, planned.set.design);
+        if self.rows[row].given_up {
+            return Ok(());
+        }
+        let samples = match design {
+            Design::Twins => {
+                let base = self.rows[row].treatments.applied.clone();
+                let spec = self.spec_of_arms(planned, CONTROL_ARMS);
+                let spec = WorkerSpec { treatments: vec![base.clone(), base], ..spec };
+                let measurement = self
+                    .with_attached(row, Measurement::ops, |run| run.measure_arms(spec, planned))?;
+                measurement.map(|measurement| measurement.samples)
+            }
+            Design::Pairs => self.control_by_pairs(planned)?,
+            Design::Toggle => self.control_by_toggling(planned, round)?,
+            // Nothing drifts between boots that a control could show.
+            Design::Boots => return Ok(()),
+        };
+        // A lost control is left out.
+        if let Ok(samples) = samples {
+            let (phase, at_s) = (Phase::Round(round), self.started_at.elapsed().as_secs_f64());
+            self.emit(Entry::Control { row: row as u32, design, phase, at_s, samples });
+        }
+        Ok(())
+    }
+}
