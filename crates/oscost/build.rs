@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    let said = |program: &str, args: &[&str]| {
+    let first_line = |program: &str, args: &[&str]| {
         let output = Command::new(program).args(args).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         (output.status.success() && !text.is_empty()).then_some(text)
     };
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     for (name, value) in [
-        ("OSCOST_RUSTC", said(&rustc, &["--version"])),
-        ("OSCOST_COMMIT", said("git", &["rev-parse", "HEAD"])),
+        ("OSCOST_RUSTC", first_line(&rustc, &["--version"])),
+        ("OSCOST_COMMIT", first_line("git", &["rev-parse", "HEAD"])),
     ] {
         println!("cargo::rustc-env={name}={}", value.unwrap_or_default());
     }
@@ -102,8 +102,8 @@ fn run_compiler(command: &mut Command, source: &Path) -> Result<(), String> {
     match command.output() {
         Ok(run) if run.status.success() => Ok(()),
         Ok(run) => {
-            let said = String::from_utf8_lossy(&run.stderr).into_owned();
-            said.lines().for_each(|line| println!("cargo::warning={line}"));
+            let warnings = String::from_utf8_lossy(&run.stderr).into_owned();
+            warnings.lines().for_each(|line| println!("cargo::warning={line}"));
             Err(format!("{program} cannot compile {} ({})", source.display(), run.status))
         }
         Err(error) => Err(format!("cannot run {program}: {error}")),

@@ -47,7 +47,7 @@ impl FileObservation {
 /// What stores the files of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// A block device of this machine, as far as it can tell.
+    /// A block device of this machine, as far as it is visible.
     Disk,
     /// Memory.
     Memory,

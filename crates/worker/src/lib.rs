@@ -1,4 +1,4 @@
-//! The lean program that measures.
+//! The small program that measures.
 pub mod bench;
 pub mod benchmarks;
 pub mod engine;

@@ -1,4 +1,4 @@
-//! oscost's figures in a study's manner, one row at a time: a study file of that row alone.
+//! oscost's figures by a study's method, one row at a time: a study file of that row alone.
 
 use std::fs;
 use std::path::PathBuf;

@@ -32,7 +32,7 @@ pub(super) struct SeriesActs {
     values: &'static [u64],
 }
 
-/// Which figure of oscost is the one in the study's manner.
+/// Which figure of oscost is the one by the study's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reading {
     /// The one by the study's method of timing.

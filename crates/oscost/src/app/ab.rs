@@ -24,7 +24,8 @@ use super::selection::named_files::find_study;
 use super::selection::programs::{Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
-use super::targets::resolve::{PreparedTarget, check, prepare, resolve};
+use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::hosts::{Interrupt, WorkerBinary};
@@ -212,7 +213,7 @@ fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> 
     Ok(Targets { base: resolve(base, None)?, new })
 }
 
-/// The machines of these targets, if instructions are counted at all of them.
+/// The machines of these targets, if instructions are counted on every one of them.
 fn counted_targets(targets: &Targets) -> Result<Option<Vec<CountedTarget>>, UsageError> {
     let mut counted = Vec::new();
     let mut timed = Vec::new();
@@ -250,11 +251,11 @@ fn judge(record: &Record, threshold: Threshold) -> Gate {
     if record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID")) {
         return Gate::ControlFailed;
     }
-    gate::judge(&record.results, &requested(record), threshold)
+    gate::judge(&record.results, &requested_comparisons(record), threshold)
 }
 
 /// The comparisons of the rows that the user asked for.
-pub fn requested(record: &Record) -> Vec<Comparison> {
+pub fn requested_comparisons(record: &Record) -> Vec<Comparison> {
     let is_requested =
         |it: &&Comparison| !it.control && record.results[it.base as usize].is_requested();
     record.comparisons.iter().filter(is_requested).cloned().collect()

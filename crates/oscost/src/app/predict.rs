@@ -31,7 +31,7 @@ pub struct Request {
 
 /// Which predictions are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum PredictionSelection {
     /// All.
     All,
     /// The one of this number.
@@ -77,10 +77,10 @@ pub fn list() -> anyhow::Result<Vec<NumberedPrediction>> {
 }
 
 /// Deletes predictions; returns how many.
-pub fn delete(which: Which) -> anyhow::Result<usize> {
+pub fn delete(which: PredictionSelection) -> anyhow::Result<usize> {
     let number = match which {
-        Which::All => None,
-        Which::Number(number) => Some(number),
+        PredictionSelection::All => None,
+        PredictionSelection::Number(number) => Some(number),
     };
     Ok(open_store()?.remove_predictions(number)?)
 }

@@ -24,7 +24,8 @@ use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::peer::{
     PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host,
 };
-use super::targets::resolve::{PreparedTarget, check, prepare, resolve};
+use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan::ComparedTarget;

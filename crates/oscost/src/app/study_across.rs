@@ -6,7 +6,7 @@ use oscost_model::target::Target;
 
 use super::error::UsageError;
 use super::observer::Observer;
-use super::results::figures::{self, Missing};
+use super::results::figures::{self, RunsWithoutFigures};
 use super::results::records::load;
 use super::results::user_data::existing_store;
 use super::selection::named_files::find_study;
@@ -18,7 +18,7 @@ use crate::studies::{ClockRates, Study};
 /// Which studies, and whose runs.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Files of the user, beside the studies that come with oscost.
+    /// Files of the user, in addition to the studies that come with oscost.
     pub files: Vec<String>,
     /// The target that was measured.
     pub at: String,
@@ -71,7 +71,12 @@ pub fn look_up_with(
     if let Some(mut store) = existing_store()? {
         let wanted = [&cases(&found.studies), other_cases].concat();
         let target = target.to_string();
-        add_figures(&mut found, &mut store, &Wanted { cases: &wanted, target: &target }, observer)?;
+        add_figures(
+            &mut found,
+            &mut store,
+            &FigureRequest { cases: &wanted, target: &target },
+            observer,
+        )?;
     }
     Ok(found)
 }
@@ -83,7 +88,7 @@ struct Newest<'a> {
 }
 
 /// The figures that are looked for.
-struct Wanted<'a> {
+struct FigureRequest<'a> {
     cases: &'a [String],
     target: &'a str,
 }
@@ -91,10 +96,10 @@ struct Wanted<'a> {
 fn add_figures(
     found: &mut StudiesAndRuns,
     store: &mut Store,
-    &Wanted { cases: wanted, target }: &Wanted<'_>,
+    &FigureRequest { cases: wanted, target }: &FigureRequest<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<()> {
-    let Missing { mut unkept, .. } = figures::complete(store, observer)?;
+    let RunsWithoutFigures { mut unkept, .. } = figures::complete(store, observer)?;
     unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
     let is_wanted = |case: &str| wanted.iter().any(|it| it == case);
     let mut kept = store.figures(figures::SUMMARY_RULES, &is_wanted)?;

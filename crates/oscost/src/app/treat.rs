@@ -16,7 +16,7 @@ use super::error::UsageError;
 use super::observer::Observer;
 use super::results::profile_files::report_unreadable;
 use super::targets::connect::measuring_process;
-use super::targets::resolve::with_profile_folder;
+use super::targets::prepare::with_profile_folder;
 use crate::hosts::WorkerBinary;
 use crate::run::MachineLock;
 use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};

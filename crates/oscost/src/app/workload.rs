@@ -17,11 +17,11 @@ pub struct WorkloadListing {
     /// The question that it answers.
     pub asks: String,
     /// What is missing on this machine to run it.
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingItems>,
 }
 
 /// What is missing to run a workload.
-pub struct Missing {
+pub struct MissingItems {
     /// Commands, packages or files.
     pub lacks: Vec<String>,
     /// How to get them.
@@ -68,7 +68,7 @@ pub fn list() -> anyhow::Result<Vec<WorkloadListing>> {
         missing: spec
             .workload(&spec.default_point(), &environment)
             .err()
-            .map(|it| Missing { hint: it.hint(), lacks: it.lacks }),
+            .map(|it| MissingItems { hint: it.hint(), lacks: it.lacks }),
     });
     Ok(listed.collect())
 }
@@ -85,7 +85,7 @@ pub fn prepare(name: &str, output: &mut dyn Write) -> anyhow::Result<PreparedFol
 }
 
 /// Makes the folders of all workloads that come with oscost; their commands write to `output`, and
-/// `each` is told of each workload. What cannot be prepared does not stop the others.
+/// `each` is called for each workload. What cannot be prepared does not stop the others.
 pub fn prepare_all(
     output: &mut dyn Write,
     each: &mut dyn FnMut(&str, &Readiness),
@@ -100,7 +100,7 @@ fn prepare_each(
     each: &mut dyn FnMut(&str, &Readiness),
 ) -> PreparationSummary {
     let mut summary = PreparationSummary::default();
-    let mut all_missing = workloads::Missing::default();
+    let mut all_missing = workloads::MissingItems::default();
     for spec in specs {
         let readiness = match make_ready(spec, environment, output) {
             Ok(readiness) => readiness,
@@ -132,7 +132,7 @@ fn make_ready(
     spec: &Spec,
     environment: &RunEnvironment,
     output: &mut dyn Write,
-) -> Result<Readiness, workloads::Missing> {
+) -> Result<Readiness, workloads::MissingItems> {
     let readiness = match workloads::prepare(spec, environment, output) {
         Ok(outcome) => Readiness::Prepared(PreparedFolder {
             folder: environment.cache_of(spec),

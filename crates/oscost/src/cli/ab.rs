@@ -7,7 +7,7 @@ use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
 use super::values::{ProgramArguments, effort, label, positive, threshold};
-use crate::app::ab::{Outcome, Request, ab as measure, requested};
+use crate::app::ab::{Outcome, Request, ab as measure, requested_comparisons};
 use crate::app::{CompletedRun, Completion, Retention, Threshold};
 
 /// Which targets to compare, and with which cases.
@@ -118,14 +118,14 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
     let CompletedRun { record, study, kept_as, ended } = measured;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table };
-    let text = || run_text::compared(&record, study);
+    let text = || run_text::comparison(&record, study);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
-    run_text::report_kept(kept_as.as_deref());
+    run_text::report_run_id(kept_as.as_deref());
     shown?;
     let ended = ended?;
     let judged = match (gate, threshold) {
         (Some(gate), Some(threshold)) if ended != Completion::Interrupted => {
-            report_gate(&gate, threshold, &record.results, &requested(&record))
+            report_gate(&gate, threshold, &record.results, &requested_comparisons(&record))
         }
         _ => ExitStatus::Success,
     };

@@ -40,7 +40,7 @@ pub(super) struct Document {
 
 impl Document {
     /// In a format of which an option names the file.
-    pub(super) fn named(format: Format, file: Option<&String>) -> Option<Self> {
+    pub(super) fn new(format: Format, file: Option<&String>) -> Option<Self> {
         Some(Self { format, to: Destination::of(file?) })
     }
 }

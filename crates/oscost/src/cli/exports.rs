@@ -128,7 +128,7 @@ impl Exports {
             (Format::Parquet, &self.parquet),
         ];
         let named =
-            named.into_iter().filter_map(|(format, file)| Document::named(format, file.as_ref()));
+            named.into_iter().filter_map(|(format, file)| Document::new(format, file.as_ref()));
         self.output.iter().cloned().chain(named).collect()
     }
 

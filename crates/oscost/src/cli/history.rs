@@ -50,8 +50,8 @@ pub(super) struct Arguments {
 
 pub(super) fn history(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { cases, last, at, output: mut files, json, html } = arguments;
-    files.extend(Document::named(Format::Json, json.as_ref()));
-    files.extend(Document::named(Format::Html, html.as_ref()));
+    files.extend(Document::new(Format::Json, json.as_ref()));
+    files.extend(Document::new(Format::Html, html.as_ref()));
     if files.iter().any(|file| !matches!(file.format, Format::Json | Format::Html)) {
         let text = "a history is written as .html or .json";
         return Err(UsageError(text.to_owned()).into());

@@ -76,7 +76,7 @@ pub(super) fn kernels(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         }
         Verb::List { json, .. } => write_list(&kernels::list(), *json, output)?,
         Verb::Fetch { name } => {
-            let fetched = kernels::fetch(name, &Terminal::announcing())?;
+            let fetched = kernels::fetch(name, &Terminal::with_announcements())?;
             write_fetched(fetched, output)?;
         }
         Verb::Delete { name } => {

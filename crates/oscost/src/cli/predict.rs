@@ -2,7 +2,7 @@
 
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
-use crate::app::predict::{self, Estimate, Request, Which};
+use crate::app::predict::{self, Estimate, PredictionSelection, Request};
 use crate::report;
 
 /// A prediction, or what to do with predictions.
@@ -56,8 +56,8 @@ enum Verb {
     /// Delete predictions; runs keep theirs.
     Delete {
         /// The number of one, or `all`.
-        #[arg(value_name = "N|all", value_parser = which)]
-        which: Which,
+        #[arg(value_name = "N|all", value_parser = parse_selection)]
+        which: PredictionSelection,
     },
     /// Show the predictions of a run, and which of them held.
     Check {
@@ -67,12 +67,12 @@ enum Verb {
     },
 }
 
-fn which(text: &str) -> Result<Which, String> {
+fn parse_selection(text: &str) -> Result<PredictionSelection, String> {
     match text {
-        "all" => Ok(Which::All),
+        "all" => Ok(PredictionSelection::All),
         text => {
             let number = text.parse().map_err(|_| "it must be a number or `all`".to_owned())?;
-            Ok(Which::Number(number))
+            Ok(PredictionSelection::Number(number))
         }
     }
 }

@@ -136,7 +136,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let document = RunDocument { record: &record, samples, study, table: Table::Rows };
     let text = || run_text::single(&record, study, plots);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
-    run_text::report_kept(kept_as.as_deref());
+    run_text::report_run_id(kept_as.as_deref());
     shown?;
     Ok(ended?.into())
 }

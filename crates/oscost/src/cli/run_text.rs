@@ -18,7 +18,7 @@ pub(super) fn single(record: &Record, study: Option<&Study>, plots: Plots) -> St
 }
 
 /// A run of several targets: in the form of its study, if that compares two.
-pub(super) fn compared(record: &Record, study: Option<&Study>) -> String {
+pub(super) fn comparison(record: &Record, study: Option<&Study>) -> String {
     match study.and_then(|study| study_comparison(study, record)) {
         Some(comparison) => report::terminal(&report::study::ab::view(&comparison, record)),
         None => report::terminal(&report::ab::view(record)),
@@ -29,12 +29,12 @@ pub(super) fn compared(record: &Record, study: Option<&Study>) -> String {
 pub(super) fn any(record: &Record, study: Option<&Study>, plots: Plots) -> String {
     match record.comparisons.is_empty() {
         true => single(record, study, plots),
-        false => compared(record, study),
+        false => comparison(record, study),
     }
 }
 
 /// Reports where a run is kept.
-pub(super) fn report_kept(id: Option<&str>) {
+pub(super) fn report_run_id(id: Option<&str>) {
     if let Some(id) = id {
         report_line(&format!("kept as {id}: `oscost runs show last` shows it again"));
     }

@@ -7,13 +7,13 @@ use super::terminal::Terminal;
 use crate::app::UsageError;
 use crate::app::study_across::{Request, look_up};
 use crate::report;
-use crate::report::study::across::{self as view, Shown};
+use crate::report::study::across::{self as view, AcrossContent};
 
 /// Which studies, and where to write.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A study's row names its act; the newest run of this machine that measured the
-row's case stands beside it, whatever that run was for. If cases were never
+row's case is shown with it, whatever that run was for. If cases were never
 measured, the command that measures them is shown.
 
 Examples:
@@ -22,10 +22,10 @@ Examples:
   oscost study across -o across.csv            every published figure in a line
   oscost study across mine.toml                with a study of your own")]
 pub(super) struct Arguments {
-    /// Study files of your own, beside the studies that come with oscost.
+    /// Study files of your own, in addition to the studies that come with oscost.
     #[arg(value_name = "STUDY")]
     files: Vec<String>,
-    /// Target whose runs stand beside the studies.
+    /// Target whose runs are compared with the studies.
     #[arg(long, value_name = "TARGET", default_value = "local")]
     at: String,
     /// Write to FILE in the format of its ending: .html, .csv, .md or .json.
@@ -42,8 +42,8 @@ pub(super) struct Arguments {
 pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { files, at, output: documents, json, html } = arguments;
     let mut documents = documents.clone();
-    documents.extend(Document::named(Format::Json, json.as_ref()));
-    documents.extend(Document::named(Format::Html, html.as_ref()));
+    documents.extend(Document::new(Format::Json, json.as_ref()));
+    documents.extend(Document::new(Format::Html, html.as_ref()));
     if documents.iter().any(|it| it.format == Format::Parquet) {
         let text = "the acts of studies are written as .html, .csv, .md or .json";
         return Err(UsageError(text.to_owned()).into());
@@ -52,7 +52,7 @@ pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     let request = Request { files: files.clone(), at: at.clone() };
     let found = look_up(&request, &Terminal::new())?;
     let across = found.across();
-    let shown = Shown {
+    let content = AcrossContent {
         across: &across,
         target: at,
         machine: found.machine.as_deref(),
@@ -60,12 +60,17 @@ pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     };
     let make = |format| {
         Ok(match format {
-            Format::Html => report::html(&view::page(&shown))?.into_bytes(),
+            Format::Html => report::html(&view::page(&content))?.into_bytes(),
             Format::Csv => report::table_csv(&view::figures(&across))?,
-            Format::Markdown => report::markdown_page(&view::document(&shown)).into_bytes(),
-            _ => view::json(&shown)?.into_bytes(),
+            Format::Markdown => report::markdown_page(&view::document(&content)).into_bytes(),
+            _ => view::json(&content)?.into_bytes(),
         })
     };
-    documents::write_with_text(&documents, make, || report::terminal(&view::view(&shown)), output)?;
+    documents::write_with_text(
+        &documents,
+        make,
+        || report::terminal(&view::view(&content)),
+        output,
+    )?;
     Ok(ExitStatus::Success)
 }

@@ -11,11 +11,11 @@ use crate::app::study::{last_runs, list};
 use crate::app::study_across::{Request, look_up_with};
 use crate::app::study_book::{lesson_cases, lessons};
 use crate::report;
-use crate::report::study::across::{Shown, document_with_curves};
+use crate::report::study::across::{AcrossContent, document_with_curves};
 use crate::report::study::book::{BookContent, book};
 use crate::report::study::list::LastRun;
 
-/// The target of the runs that stand beside the studies.
+/// The target of the runs that are compared with the studies.
 const TARGET: &str = "local";
 
 /// Writes the book into a folder.
@@ -24,7 +24,7 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
     let request = Request { files: Vec::new(), at: TARGET.to_owned() };
     let found = look_up_with(&request, &lesson_cases(&lessons), &Terminal::new())?;
     let across = found.across();
-    let shown = Shown {
+    let content = AcrossContent {
         across: &across,
         target: TARGET,
         machine: found.machine.as_deref(),
@@ -45,7 +45,7 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
         studies: &last_runs,
         figures: found.figures(),
         lessons: &lessons,
-        across: Some(document_with_curves(&shown)),
+        across: Some(document_with_curves(&content)),
     });
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for file in report::book_files(&book)? {

@@ -22,7 +22,7 @@ impl Terminal {
     }
 
     /// A terminal that also reports its first activity where no progress can be drawn.
-    pub(super) fn announcing() -> Self {
+    pub(super) fn with_announcements() -> Self {
         Self { announces: true, ..Self::new() }
     }
 }

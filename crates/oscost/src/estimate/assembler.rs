@@ -149,7 +149,7 @@ impl Assembler {
     }
 
     /// The rows planned so far.
-    pub fn planned(&self) -> Vec<PlannedRow> {
+    pub fn planned_rows(&self) -> Vec<PlannedRow> {
         self.rows.iter().map(|row| row.planned.clone()).collect()
     }
 

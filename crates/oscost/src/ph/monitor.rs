@@ -251,7 +251,7 @@ impl Monitor {
     }
 
     /// The map of stopped processes.
-    pub fn stopped(&self) -> &MapHandle {
+    pub fn stopped_map(&self) -> &MapHandle {
         &self.stopped
     }
 
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(monitor.call_counts(1).unwrap(), CallCounts::default());
         monitor.copy(PairMap::Test, PairMap::Train, 1).unwrap();
         assert_eq!(monitor.pairs(PairMap::Train, 1).unwrap(), profile.test);
-        assert!(stopped_pids(monitor.stopped()).is_empty());
+        assert!(stopped_pids(monitor.stopped_map()).is_empty());
         assert!(stopped_map_by_id(monitor.stopped_id().unwrap()).is_ok());
     }
 }

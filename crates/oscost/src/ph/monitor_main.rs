@@ -179,7 +179,7 @@ fn notes_of(found: &store::StoredProfiles, removed: usize) -> Vec<String> {
     const MAX_NOTES: usize = 20;
     let refused =
         found.refused.iter().take(MAX_NOTES).map(|store::RefusedFile { path, refusal }| {
-            let path = store::shown(path);
+            let path = store::display_path(path);
             format!("{path} is not a valid profile: {refusal}; its executable is learned again")
         });
     let more = found.refused.len().saturating_sub(MAX_NOTES);
@@ -282,7 +282,7 @@ impl AttachedMonitor {
 
     fn continue_one(&mut self, process: u32) {
         // Removed first: once it continues, it may be stopped and entered again.
-        remove_stopped(self.monitor.stopped(), process);
+        remove_stopped(self.monitor.stopped_map(), process);
         let _ = continue_process(process);
     }
 
@@ -296,10 +296,10 @@ impl AttachedMonitor {
                 });
             };
             for _ in 0..SWEEPS {
-                continue_all(self.monitor.stopped());
+                continue_all(self.monitor.stopped_map());
                 std::thread::sleep(SWEEP);
             }
-            continue_all(self.monitor.stopped());
+            continue_all(self.monitor.stopped_map());
         }
         if let Some(cleanup) = self.cleanup.take() {
             cleanup.end();
@@ -314,7 +314,8 @@ impl AttachedMonitor {
             let aside = store::save_all_except(folder, &profiles, &self.unread);
             let aside = aside.map_err(|error| error_chain(&error))?;
             for path in aside {
-                let text = format!("an invalid profile was renamed to {}", store::shown(&path));
+                let text =
+                    format!("an invalid profile was renamed to {}", store::display_path(&path));
                 // If the output is closed, the profiles are saved nevertheless.
                 let _ = output.write_event(&MonitorEvent::Note { text });
             }
@@ -322,7 +323,7 @@ impl AttachedMonitor {
         reported?;
         Ok(MonitorEvent::Ended(MonitorReport {
             calls: totals.calls,
-            lost: totals.lost + self.report.lost + output.dropped(),
+            lost: totals.lost + self.report.lost + output.dropped_lines(),
             profile_state: profile_state.map(|state| state.text().to_owned()),
             ..self.report
         }))

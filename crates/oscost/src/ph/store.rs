@@ -115,7 +115,9 @@ pub fn load(folder: &Path, lock: Option<&FolderLock>) -> Result<LoadedProfiles, 
         removed = prune(folder, lock, &mut found)?;
     }
     match found.profiles.len() {
-        count if count > MAX_PROFILES => Err(StoreError::TooMany { count, folder: shown(folder) }),
+        count if count > MAX_PROFILES => {
+            Err(StoreError::TooMany { count, folder: display_path(folder) })
+        }
         _ => Ok(LoadedProfiles { found, removed: removed.len() }),
     }
 }
@@ -206,7 +208,7 @@ pub fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
     let path = folder.join(LOCK_FILE);
     match FileLock::acquire(&path) {
         Ok(file) => Ok(FolderLock { _file: file }),
-        Err(LockError::Held) => Err(StoreError::Locked { folder: shown(folder) }),
+        Err(LockError::Held) => Err(StoreError::Locked { folder: display_path(folder) }),
         Err(LockError::Io(error)) => Err(failed("lock", &path, error)),
     }
 }
@@ -282,11 +284,11 @@ fn key_of(name: &str) -> Option<Key> {
 }
 
 fn failed(act: &'static str, path: &Path, source: io::Error) -> StoreError {
-    StoreError::Io { act, path: shown(path), source }
+    StoreError::Io { act, path: display_path(path), source }
 }
 
 /// A path for a message: bounded, and without control characters.
-pub fn shown(path: &Path) -> String {
+pub fn display_path(path: &Path) -> String {
     const MAX_CHARS: usize = 400;
     let text = path.to_string_lossy();
     let shown: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();

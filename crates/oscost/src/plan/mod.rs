@@ -13,7 +13,9 @@ pub use comparison::{
     ComparedTarget, ComparisonRows, ComparisonSet, comparison_rows, design, has_monitor,
 };
 pub use refinement::refinement_rows;
-pub use remote_peer::{local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer};
+pub use remote_peer::{
+    RemotePeerCases, local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer,
+};
 pub use selector::{SelectorError, parse_size, select};
 pub use skipped_row::SkippedRow;
 

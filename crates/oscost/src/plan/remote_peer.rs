@@ -11,9 +11,17 @@ const PEER_CPU: &str = "peer_cpu";
 /// Its only point if the peer is on another machine.
 const OTHER: &str = "other";
 
-/// The requested cases with a peer on another machine, each once: its CPU is then always another
-/// one. The second value says whether that changed any case.
-pub fn with_remote_peer(catalog: &Catalog, requested: Vec<Case>) -> (Vec<Case>, bool) {
+/// Cases with a peer on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemotePeerCases {
+    /// The cases, each once.
+    pub cases: Vec<Case>,
+    /// Whether the peer's CPU was changed in any of them.
+    pub changed: bool,
+}
+
+/// The requested cases with a peer on another machine, whose CPU is then always another one.
+pub fn with_remote_peer(catalog: &Catalog, requested: Vec<Case>) -> RemotePeerCases {
     let mut cases: Vec<Case> = Vec::new();
     let mut changed = false;
     for case in requested {
@@ -27,7 +35,7 @@ pub fn with_remote_peer(catalog: &Catalog, requested: Vec<Case>) -> (Vec<Case>, 
             cases.push(case);
         }
     }
-    (cases, changed)
+    RemotePeerCases { cases, changed }
 }
 
 /// The case with its peer on another CPU.
@@ -62,7 +70,7 @@ pub fn remote_peer_rows(
     target: &TargetInfo,
     peer: Option<&str>,
 ) -> Vec<PlannedRow> {
-    let (cases, _) = with_remote_peer(catalog, requested);
+    let cases = with_remote_peer(catalog, requested).cases;
     let row = |case: Case| {
         let definition = catalog.get(&case.benchmark)?.clone();
         let there = peer.filter(|_| definition.peer_may_be_remote).map(str::to_owned);
@@ -133,7 +141,7 @@ mod tests {
 
     fn cases(catalog: &Catalog, names: &[&str]) -> (Vec<String>, bool) {
         let requested = names.iter().map(|name| Case::parse(name).unwrap()).collect();
-        let (cases, changed) = with_remote_peer(catalog, requested);
+        let RemotePeerCases { cases, changed } = with_remote_peer(catalog, requested);
         (cases.iter().map(Case::to_string).collect(), changed)
     }
 

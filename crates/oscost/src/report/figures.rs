@@ -53,7 +53,7 @@ impl Style {
     }
 
     /// A figure in the style's unit.
-    pub fn scaled(&self, value: f64) -> f64 {
+    pub fn scale(&self, value: f64) -> f64 {
         value / self.factor
     }
 

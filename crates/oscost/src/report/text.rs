@@ -42,7 +42,7 @@ pub fn fold(text: &str, width: usize, indent: &str) -> String {
 }
 
 /// A text in exactly `width` columns; the middle of a longer text is replaced by `..`.
-pub fn shortened(text: &str, width: usize) -> String {
+pub fn shorten(text: &str, width: usize) -> String {
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= width {
         return format!("{text:<width$}");

@@ -106,7 +106,7 @@ pub fn run_with_peer(
         }
     };
     // Rows cut short by Ctrl-C or by the budget have not reached their precision goal.
-    let lost_peer = run.workers.peer_servers().is_some_and(|servers| servers.failed().is_some());
+    let lost_peer = run.workers.peer_servers().is_some_and(|servers| servers.failure().is_some());
     let settled = !run.pairs_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
     run.end(end == RunEnd::Completed && settled && !lost_peer);

@@ -6,7 +6,7 @@
 //! figures that a history needs, so that a history reads no journal.
 //!
 //! What may it not know? How a record is computed from a journal, and what any figure in either
-//! means. In turn no other room sees SQL, a table or a SQLite error.
+//! means. No other room sees SQL, a table or a SQLite error.
 //!
 //! The store never blocks a run: each way in which a disk or another process can prevent an
 //! operation is a [`Cause`] of its own, after which the caller can continue without a store.

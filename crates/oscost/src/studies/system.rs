@@ -21,12 +21,12 @@ pub struct System {
 pub struct Systems {
     /// All of them; none if the study measured one machine.
     pub list: Vec<System>,
-    /// The index of the one whose figures stand beside those of a run.
+    /// The index of the one whose figures are compared with those of a run.
     pub reference: usize,
 }
 
 impl Systems {
-    /// The system whose figures stand beside those of a run.
+    /// The system whose figures are compared with those of a run.
     pub fn reference(&self) -> Option<&System> {
         self.list.get(self.reference)
     }
@@ -46,6 +46,6 @@ pub struct TableSystems {
 pub struct SystemFigure {
     /// As published.
     pub text: String,
-    /// The number; `None` for a word, or a number whose meaning the study does not tell.
+    /// The number; `None` for a word, or a number whose meaning the study does not state.
     pub figure: Option<PublishedFigure>,
 }

@@ -2,7 +2,7 @@
 
 use oscost_model::treatment::Limit;
 
-use super::error::quoted;
+use super::error::quote;
 use super::suggestion::did_you_mean;
 
 /// The percentages of one CPU: the kernel's shortest quota is 1 ms in 100 ms, and no machine has
@@ -23,7 +23,7 @@ pub(super) fn limits(text: &str) -> Result<Vec<Limit>, String> {
         let limit = limit(part)?;
         let same_kind = |it: &Limit| std::mem::discriminant(it) == std::mem::discriminant(&limit);
         if limits.iter().any(same_kind) {
-            return Err(format!("`{}` repeats a limit", quoted(part)));
+            return Err(format!("`{}` repeats a limit", quote(part)));
         }
         limits.push(limit);
     }
@@ -32,7 +32,7 @@ pub(super) fn limits(text: &str) -> Result<Vec<Limit>, String> {
 
 fn limit(part: &str) -> Result<Limit, String> {
     let (resource, amount) = part.split_once(':').unwrap_or((part, ""));
-    let expected = |form: &str| Err(format!("`{}` is not {form}", quoted(part)));
+    let expected = |form: &str| Err(format!("`{}` is not {form}", quote(part)));
     match resource {
         "cpu" => match amount.strip_suffix('%').map(str::parse) {
             Some(Ok(percent)) if CPU_PERCENT.contains(&percent) => Ok(Limit::Cpu { percent }),
@@ -50,7 +50,7 @@ fn limit(part: &str) -> Result<Limit, String> {
         },
         _ => {
             let suggestion = did_you_mean(resource, ["own", "cpu", "memory", "pids"]);
-            Err(format!("`{}` is not a limit{suggestion}", quoted(part)))
+            Err(format!("`{}` is not a limit{suggestion}", quote(part)))
         }
     }
 }

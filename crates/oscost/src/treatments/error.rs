@@ -19,13 +19,13 @@ fn hint_line(hint: &str) -> String {
 }
 
 /// Text of others for a message: bounded, and without control characters.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     const MAX_CHARS: usize = 60;
-    shortened(text, MAX_CHARS)
+    shorten(text, MAX_CHARS)
 }
 
 /// The same with at most `max_chars` characters.
-pub(super) fn shortened(text: &str, max_chars: usize) -> String {
+pub(super) fn shorten(text: &str, max_chars: usize) -> String {
     let mut shown: String = text.chars().take(max_chars).collect();
     if shown.len() < text.len() {
         shown += "...";

@@ -16,7 +16,7 @@ use oscost_model::call_names::Arch;
 use oscost_model::target::Treatment;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 
-use error::quoted;
+use error::quote;
 
 pub use error::TreatmentError;
 pub use kinds::{KINDS, Kind, Mechanism};
@@ -106,7 +106,7 @@ fn excludes(one: &Treatment, other: &Treatment) -> bool {
 
 /// A treatment as it was typed, for a message.
 fn excerpt(treatment: &Treatment) -> String {
-    quoted(&treatment.to_string())
+    quote(&treatment.to_string())
 }
 
 /// The value of a treatment; empty for kinds without one. Checks that the kind exists and whether

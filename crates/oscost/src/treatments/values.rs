@@ -2,7 +2,7 @@
 
 use oscost_model::treatment::{AntagonistLoad, AppliedTreatment, AttachedTreatment};
 
-use super::error::quoted;
+use super::error::quote;
 use super::suggestion::did_you_mean;
 
 /// `empty|count`.
@@ -30,7 +30,7 @@ pub(super) fn clocksource(value: &str) -> Result<AttachedTreatment, String> {
 pub(super) fn nice(value: &str) -> Result<AppliedTreatment, String> {
     match value.parse() {
         Ok(increment @ -20..=19) => Ok(AppliedTreatment::Nice { increment }),
-        _ => Err(format!("`{}` is not an integer from -20 to 19", quoted(value))),
+        _ => Err(format!("`{}` is not an integer from -20 to 19", quote(value))),
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn env(value: &str) -> Result<AppliedTreatment, String> {
         || name.starts_with(|it: char| it.is_ascii_digit())
         || !name.bytes().all(is_allowed)
     {
-        return Err(format!("`{}` is not a variable name", quoted(name)));
+        return Err(format!("`{}` is not a variable name", quote(name)));
     }
     if ["OSCOST_PADDING", "TMPDIR"].contains(&name) {
         return Err(format!("`{name}` is reserved for workers"));
@@ -70,5 +70,5 @@ pub(super) fn antagonist(value: &str) -> Result<AttachedTreatment, String> {
 }
 
 fn not_one_of(what: &str, typed: &str, known: &[&str]) -> String {
-    format!("`{}` is not a {what}{}", quoted(typed), did_you_mean(typed, known.iter().copied()))
+    format!("`{}` is not a {what}{}", quote(typed), did_you_mean(typed, known.iter().copied()))
 }

@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::environment::RunEnvironment;
 use super::placeholders::Placeholders;
 use super::quoting;
-use super::requirements::Missing;
+use super::requirements::MissingItems;
 use super::spec::{Prepare, Spec};
 use crate::files::lock::{FileLock, LockError};
 use crate::files::user_folder::create_private;
@@ -34,7 +34,7 @@ pub enum CacheError {
     Nothing(String),
     /// A requirement must be installed first.
     #[error(transparent)]
-    Missing(#[from] Missing),
+    Missing(#[from] MissingItems),
     /// Another process is preparing or deleting it.
     #[error("another oscost is preparing or deleting it")]
     Locked,
@@ -114,11 +114,11 @@ pub fn prepare(
     }
     // Left over by a killed preparation.
     remove(&paths.staging)?;
-    DirBuilder::new().mode(0o700).create(&paths.staging).map_err(at(&paths.staging))?;
+    DirBuilder::new().mode(0o700).create(&paths.staging).map_err(error_at(&paths.staging))?;
     let preparation = Preparation { spec, prepare, environment, staging: &paths.staging, lock };
     let filled = preparation.run(output).and_then(|()| {
         remove(&paths.folder)?;
-        std::fs::rename(&paths.staging, &paths.folder).map_err(at(&paths.folder))
+        std::fs::rename(&paths.staging, &paths.folder).map_err(error_at(&paths.folder))
     });
     if filled.is_err() {
         // The error of the preparation is reported, not one of this.
@@ -163,14 +163,14 @@ impl Preparation<'_> {
             command.args(arguments).envs(&variables).current_dir(staging);
             // Standard input is the lock file, which is empty. The commands hold the lock too: if
             // this process is killed, the directory is not deleted before the last command ends.
-            command.stdin(lock.try_clone_file().map_err(at(staging))?);
+            command.stdin(lock.try_clone_file().map_err(error_at(staging))?);
             run_command(command, &quoting::command(&words), output)?;
         }
         if !staging.join(&prepare.marker_file).exists() {
             return Err(CacheError::NoMarker(prepare.marker_file.clone()));
         }
         let record = staging.join(FILL_RECORD);
-        std::fs::write(&record, fill_record(prepare)).map_err(at(&record))
+        std::fs::write(&record, fill_record(prepare)).map_err(error_at(&record))
     }
 }
 
@@ -225,15 +225,15 @@ impl CachePaths {
     }
 
     fn lock(&self) -> Result<FileLock, CacheError> {
-        create_private(&self.root).map_err(at(&self.root))?;
+        create_private(&self.root).map_err(error_at(&self.root))?;
         FileLock::acquire(&self.lock).map_err(|error| match error {
             LockError::Held => CacheError::Locked,
-            LockError::Io(error) => at(&self.lock)(error),
+            LockError::Io(error) => error_at(&self.lock)(error),
         })
     }
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> CacheError + '_ {
+fn error_at(path: &Path) -> impl Fn(io::Error) -> CacheError + '_ {
     move |error| CacheError::File(path.to_owned(), error)
 }
 
@@ -242,14 +242,14 @@ fn at(path: &Path) -> impl Fn(io::Error) -> CacheError + '_ {
 fn remove(path: &Path) -> Result<bool, CacheError> {
     let metadata = match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        metadata => metadata.map_err(at(path))?,
+        metadata => metadata.map_err(error_at(path))?,
     };
     let removed = match metadata.is_dir() {
         // The standard library opens each entry relative to its directory (CVE-2022-21658).
         true => std::fs::remove_dir_all(path),
         false => std::fs::remove_file(path),
     };
-    removed.map(|()| true).map_err(at(path))
+    removed.map(|()| true).map_err(error_at(path))
 }
 
 #[cfg(test)]

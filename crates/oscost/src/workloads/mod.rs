@@ -27,7 +27,7 @@ pub use command::of_command;
 pub use environment::RunEnvironment;
 pub use figures::figures;
 pub use parser::{ParseError, parse};
-pub use requirements::Missing;
+pub use requirements::MissingItems;
 pub use spec::{
     ConditionalFigure, Folder, Need, Origin, Prepare, RequiredItem, Spec, WorkloadAxis,
 };

@@ -6,7 +6,7 @@ use oscost_model::program::{CompanionProgram, Figure, Program, Workload};
 use super::cache;
 use super::environment::RunEnvironment;
 use super::placeholders::Placeholders;
-use super::requirements::Missing;
+use super::requirements::MissingItems;
 use super::spec::{Folder, Origin, Spec};
 
 impl Spec {
@@ -15,7 +15,7 @@ impl Spec {
         &self,
         point: &Point,
         environment: &RunEnvironment,
-    ) -> Result<Workload, Missing> {
+    ) -> Result<Workload, MissingItems> {
         let mut missing = self.missing_needs();
         if self.prepare.is_some() {
             self.check_cache(environment, &mut missing);
@@ -77,7 +77,7 @@ impl Spec {
     }
 
     /// Adds the cache directory if it is missing.
-    fn check_cache(&self, environment: &RunEnvironment, missing: &mut Missing) {
+    fn check_cache(&self, environment: &RunEnvironment, missing: &mut MissingItems) {
         let why = match cache::state(self, environment) {
             cache::State::Ready => return,
             cache::State::Absent => "no prepared directory",

@@ -16,7 +16,7 @@ const EXTRA_PATH: [&str; 6] =
 
 /// What a workload lacks on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingItems {
     /// The missing items: `no program sqlite3`.
     pub lacks: Vec<String>,
     /// The Debian packages that contain them, as far as known.
@@ -25,7 +25,7 @@ pub struct Missing {
     pub prepare: Option<String>,
 }
 
-impl Missing {
+impl MissingItems {
     pub(super) fn is_empty(&self) -> bool {
         self.lacks.is_empty()
     }
@@ -43,7 +43,7 @@ impl Missing {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingItems {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "there is {}", self.lacks.join(", "))?;
         match self.hint() {
@@ -53,12 +53,12 @@ impl fmt::Display for Missing {
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for MissingItems {}
 
 impl Spec {
     /// The requirements that this machine lacks, in the order of the file.
-    pub(super) fn missing_needs(&self) -> Missing {
-        let mut missing = Missing::default();
+    pub(super) fn missing_needs(&self) -> MissingItems {
+        let mut missing = MissingItems::default();
         for need in self.needs.iter().filter(|need| !exists(&need.item)) {
             missing.lacks.push(match &need.item {
                 RequiredItem::Program(name) => format!("no program {name}"),
@@ -75,7 +75,7 @@ impl Spec {
     /// Adds the program of a command if it is missing. Programs named by a path are not checked:
     /// the commands before the trial may create them. With a PATH of its own, a workload finds
     /// others.
-    pub(super) fn check_program(&self, command: &[String], missing: &mut Missing) {
+    pub(super) fn check_program(&self, command: &[String], missing: &mut MissingItems) {
         let Some(name) = command.first().filter(|name| !name.contains('/')) else { return };
         let is_listed = |need: &Need| need.item == RequiredItem::Program(name.clone());
         let own_path = self.variables.contains_key("PATH");

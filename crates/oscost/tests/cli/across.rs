@@ -1,4 +1,4 @@
-//! `oscost study across`: the acts of all studies beside the newest runs of a store.
+//! `oscost study across`: the acts of all studies, compared with the newest runs of a store.
 
 use std::fs;
 

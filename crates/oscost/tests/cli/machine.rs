@@ -120,7 +120,7 @@ fn one_request_to_stop_may_come_as_several_signals() {
 fn a_stuck_tool_ends_at_the_second_signal() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &["--html", "-"]);
-    // Nobody reads the page, and a pipe does not hold it.
+    // The page is not read, and a pipe does not hold it.
     until("one of several signals has ended it", || {
         signal(running.pid(), Signal::SIGINT);
         std::thread::sleep(Duration::from_millis(400));

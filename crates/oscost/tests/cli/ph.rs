@@ -14,7 +14,7 @@ use crate::golden::golden;
 
 const VERBS: [&str; 6] = ["train", "status", "profiles", "save", "load", "watch"];
 
-/// Profiles of three executables: one in training, one that is normal, and one with a hostile name.
+/// Profiles of three executables: one in training, one that is normal, and one with a malformed name.
 fn profiles() -> Vec<Profile> {
     let mut dash = Profile::new(Key { device: 2_049, inode: 131 }, "/usr/bin/dash".to_owned());
     (dash.calls, dash.train_count, dash.last_mod_count) = (7_186, 7_186, 1_066);

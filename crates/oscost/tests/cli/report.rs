@@ -94,7 +94,7 @@ fn a_run_as_markdown_has_tables_for_a_pull_request() {
     });
     let page = sandbox.oscost(&["report", &file, "--markdown", "-"]).exits(0).stdout;
     golden("report.md", &page);
-    // Nobody is called, and nothing is a link, a tag or an issue.
+    // No user is mentioned, and nothing is a link, a tag or an issue.
     let page = page.replace("@&#8203;", "").replace("#&#8203;", "").replace("\\](", "");
     for sign in ["@", "#1", "](", "<", "://e", "://b"] {
         assert!(!page.contains(sign), "{sign}: {page}");

@@ -9,11 +9,11 @@ use crate::common::{Ran, Sandbox, rows, scenario_file};
 const STUDY: &str = r#"
 id = "mine"
 title = "An unasked question"
-authors = ["A. Nobody"]
+authors = ["A. N. Author"]
 year = 2026
 source = "a desk"
 measured-on = "this machine"
-protocol = { original = "by hand", replication = "again", experiments = 4, MANNER }
+protocol = { original = "by hand", replication = "again", experiments = 4, METHOD }
 
 [[table]]
 name = "Table A"
@@ -21,7 +21,7 @@ title = "Doors"
 unit = "ns"
 row = [
     { name = "getpid", case = "syscall/getpid:via=raw" },
-    { name = "door", case = "syscall/getppid:via=raw" },
+    { name = "null call", case = "syscall/getppid:via=raw" },
     { name = "trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other" },
     { name = "remote trip", case = "socket/round-trip:by=tcp,size=64,peer_cpu=other", peer = true },
 ]
@@ -57,7 +57,7 @@ fn requested(record: &Value) -> Vec<&Value> {
 fn each_row_of_a_study_has_a_figure_by_its_study_method_even_in_a_quick_run() {
     for arguments in [&["--json", "-"][..], &["--quick", "--json", "-"]] {
         let sandbox = Sandbox::new();
-        let text = STUDY.replace("MANNER", &keys_of("each 50 mean-and-deviation included"));
+        let text = STUDY.replace("METHOD", &keys_of("each 50 mean-and-deviation included"));
         let ran = measured(&sandbox, &text, arguments).exits(0);
         let record = ran.json();
         let path = sandbox.file("mine.toml");
@@ -96,14 +96,14 @@ fn each_row_of_a_study_has_a_figure_by_its_study_method_even_in_a_quick_run() {
 #[test]
 fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
     let sandbox = Sandbox::new();
-    let text = STUDY.replace("MANNER", &keys_of("together 10000 mean subtracted"));
+    let text = STUDY.replace("METHOD", &keys_of("together 10000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
     let study_method = &requested(&record)[0]["study_method"];
     assert_eq!(study_method["iterations"], 10_000);
     assert_eq!(study_method["method"]["timed"], "together");
     assert_eq!(study_method["method"]["clock"], "subtracted");
     assert_eq!(study_method["deviation"], Value::Null, "of a mean there is none");
-    let text = STUDY.replace("MANNER", &keys_of("together 100000000 mean subtracted"));
+    let text = STUDY.replace("METHOD", &keys_of("together 100000000 mean subtracted"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
     let study_method = &requested(&record)[0]["study_method"];
     let done = study_method["iterations"].as_u64().unwrap();
@@ -114,7 +114,7 @@ fn a_loop_is_as_long_as_the_study_s_where_that_fits() {
 #[test]
 fn rows_between_machines_are_skipped_without_a_peer_and_local_rows_are_measured() {
     let sandbox = Sandbox::new();
-    let text = STUDY.replace("MANNER", &keys_of("each 50 mean included"));
+    let text = STUDY.replace("METHOD", &keys_of("each 50 mean included"));
     let record = measured(&sandbox, &text, &["--quick", "--json", "-"]).exits(0).json();
     let trips: Vec<&Value> = requested(&record)
         .into_iter()
@@ -139,7 +139,7 @@ fn programs_of_a_study_have_as_many_trials_as_it_made() {
     let program =
         "{ name = \"find\", case = \"workload/find:over=all\", metric = \"real\", runs = 7 },";
     let text = STUDY.replace(row, &format!("{row}\n    {program}"));
-    let text = text.replace("MANNER", &keys_of("each 50 mean included"));
+    let text = text.replace("METHOD", &keys_of("each 50 mean included"));
     let record = measured(&sandbox, &text, &["--json", "-"]).exits(0).json();
     let find = rows(&record).iter().find(|row| row["benchmark"] == "workload/find").unwrap();
     assert_eq!(find["repetitions"].as_array().unwrap().len(), 7, "{find}");
@@ -158,7 +158,7 @@ fn a_large_study_has_as_much_time_per_row_as_the_price_list() {
     });
     let text = STUDY
         .replace(row, &more.collect::<String>())
-        .replace("MANNER", &keys_of("each 5 mean included"));
+        .replace("METHOD", &keys_of("each 5 mean included"));
     let budget = |arguments: &[&str]| {
         let all = [arguments, &["--quick", "--json", "-"]].concat();
         measured(&sandbox, &text, &all).exits(0).json()["settings"]["budget_s"].clone()
@@ -171,7 +171,7 @@ fn a_large_study_has_as_much_time_per_row_as_the_price_list() {
 #[test]
 fn a_study_of_one_target_is_compared_if_two_are_named() {
     let sandbox = Sandbox::new();
-    let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
+    let path = file(&sandbox, &STUDY.replace("METHOD", &keys_of("each 50 mean included")));
     let target = format!("fake:{}", scenario_file("study").display());
     let new = format!("sud@{target}");
     let arguments = ["ab", "--study", &path, "--base", &target, "--new", &new, "--quick"];
@@ -192,9 +192,9 @@ fn a_study_of_one_target_is_compared_if_two_are_named() {
 #[test]
 fn a_study_of_the_other_verb_is_refused_with_its_name() {
     let sandbox = Sandbox::new();
-    let path = file(&sandbox, &STUDY.replace("MANNER", &keys_of("each 50 mean included")));
+    let path = file(&sandbox, &STUDY.replace("METHOD", &keys_of("each 50 mean included")));
     let nothing = STUDY.replace("syscall/getpid:via=raw", "no/such");
-    let nothing = nothing.replace("MANNER", &keys_of("each 50 mean included"));
+    let nothing = nothing.replace("METHOD", &keys_of("each 50 mean included"));
     let other = sandbox.file("nothing.toml");
     fs::write(&other, nothing).unwrap();
     for (arguments, words) in [
@@ -213,7 +213,7 @@ fn a_study_of_the_other_verb_is_refused_with_its_name() {
 
 #[test]
 fn the_calls_of_a_program_are_counted_unless_the_run_is_quick() {
-    let text = STUDY.replace("MANNER", &keys_of("each 50 mean included"));
+    let text = STUDY.replace("METHOD", &keys_of("each 50 mean included"));
     let table = r#"
 [[table]]
 name = "Table B"

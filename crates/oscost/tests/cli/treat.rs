@@ -140,7 +140,7 @@ fn a_wrapper_starts_the_command_and_later_treatments_apply_inside_it() {
     let sandbox = Sandbox::new();
     let treat =
         ["treat", "nice=2+cmd=env W=w+seccomp=allow+env=V=v", "--", "sh", "-c", "nice; echo $W$V"];
-    // Whoever runs the tests may be nice already.
+    // The tests may run with a nice value already.
     let own = sandbox.oscost(&["treat", "nice=0", "--", "nice"]).exits(0).stdout;
     let nicer = own.trim().parse::<i32>().unwrap() + 2;
     assert_eq!(sandbox.oscost(&treat).exits(0).stdout, format!("{nicer}\nwv\n"));
@@ -220,14 +220,14 @@ fn the_clock_source_is_restored_whichever_process_is_killed() {
         return eprintln!("cannot run here: there is one clock source");
     };
     let sandbox = Sandbox::new();
-    for kills_guard in [false, true] {
+    for kills_cleanup in [false, true] {
         let Some(mut child) = sleeper(&sandbox, &format!("clocksource={other}")) else { return };
         assert_eq!(read("current_clocksource"), other);
-        if kills_guard {
+        if kills_cleanup {
             let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id()));
-            // The guard is started first.
-            let guard = children.unwrap().split(' ').next().unwrap().parse().unwrap();
-            kill("KILL", guard);
+            // The cleanup process is started first.
+            let cleanup = children.unwrap().split(' ').next().unwrap().parse().unwrap();
+            kill("KILL", cleanup);
             kill("TERM", child.id());
         } else {
             kill("KILL", child.id());

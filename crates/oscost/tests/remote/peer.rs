@@ -248,7 +248,7 @@ fn a_host_that_cannot_serve_as_peer_is_refused() {
 const BOTH: &str = r#"
 id = "both"
 title = "Near and far"
-authors = ["A. Nobody"]
+authors = ["A. N. Author"]
 year = 2026
 source = "a desk"
 measured-on = "these machines"

@@ -62,7 +62,7 @@ impl Crate {
         let root = workspace().join(folder);
         let texts: Vec<_> = rust_files(&root)
             .into_iter()
-            // A program beside a library is a crate of its own, with no more files.
+            // The program of a package with a library is a crate of its own, of one file.
             .filter(|file| !file.ends_with("src/main.rs"))
             .map(|file| (module_of(&root, &file), file))
             .filter(|(module, _)| !is_test(module))

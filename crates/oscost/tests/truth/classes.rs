@@ -151,8 +151,8 @@ fn journal(ops: &[Op], seed: u64) -> Vec<Entry> {
         cpu: None,
         peer: None,
     };
-    let door = op(NULL_CALL_NS, 1);
-    let all: Vec<&Op> = [&door].into_iter().chain(ops).collect();
+    let null_call = op(NULL_CALL_NS, 1);
+    let all: Vec<&Op> = [&null_call].into_iter().chain(ops).collect();
     let rows = all.iter().enumerate().map(|(index, op)| {
         let (id, point) = match index {
             0 => ("syscall/getppid".to_owned(), Point::none().with("via", "raw")),

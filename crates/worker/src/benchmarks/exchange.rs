@@ -21,7 +21,7 @@ mod tests;
 
 pub(super) use channel::{Channel, Direction, LocalPeer, TripMode};
 pub(super) use content::{MessageBuffer, Sender, fill_message};
-pub(super) use end::{ACK_BYTES, End, EndPair, MAX_MESSAGE_BYTES, Received, check_length};
+pub(super) use end::{ACK_BYTES, End, EndPair, MAX_MESSAGE_BYTES, ReceivedMessages, check_length};
 pub(super) use failure::{failure_cause, retry_interrupted};
 pub(super) use message_file::MessageFile;
 pub(super) use peer::serve;

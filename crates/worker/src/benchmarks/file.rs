@@ -14,7 +14,7 @@ mod body;
 #[cfg(test)]
 mod tests;
 
-use axes::{CACHE, FILE_MIB, FILES, ONTO, WHERE, WRITE_SIZE, WRITE_VIA, size};
+use axes::{CACHE, DIRECTORY, FILE_MIB, FILES, ONTO, WRITE_SIZE, WRITE_VIA, size};
 use body::{Copies, DirectoryOps, Writes, location, reads, rereads};
 
 pub(super) const FAMILY: Family = Family {
@@ -29,7 +29,7 @@ const FILE_SETUP: PointFilter = &[("file_mib", "100000")];
 const DIRECTORY_SETUP: PointFilter = &[("files", "1000")];
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 const NO_COLD_MEMORY: Need =
-    Need::not_applicable("a file in memory cannot be cold").when(&[("where", "tmpfs"), COLD]);
+    Need::not_applicable("a file in memory cannot be cold").when(&[("directory", "tmpfs"), COLD]);
 const COLD: (&str, &str) = ("cache", "cold");
 const WARM: (&str, &str) = ("cache", "warm");
 
@@ -98,7 +98,7 @@ const BENCHES: &[Bench] = &[
                 points: Points::Words(&["fadvise", "drop", "fill"]),
                 default_points: Points::Implied("fadvise"),
             },
-            WHERE,
+            DIRECTORY,
             FILE_MIB,
         ],
         needs: &[
@@ -170,7 +170,7 @@ const BENCHES: &[Bench] = &[
                 points: Points::Words(&["fadvise", "drop"]),
                 default_points: Points::Implied("fadvise"),
             },
-            WHERE,
+            DIRECTORY,
             FILE_MIB,
         ],
         needs: &[
@@ -222,7 +222,7 @@ const BENCHES: &[Bench] = &[
             at_least(1, KERNEL_ENTRY).when(&[("via", "pwrite")]),
             at_least(1, "memory/copy:size=4096,by=string").when(&[("via", "write"), SIZE_4K]),
         ],
-        axes: &[WRITE_VIA, WRITE_SIZE, ONTO, WHERE, FILE_MIB],
+        axes: &[WRITE_VIA, WRITE_SIZE, ONTO, DIRECTORY, FILE_MIB],
         needs: &[SMALL_PAGES],
         bytes_axis: "size",
         setup_us: FILE_SETUP,
@@ -263,7 +263,7 @@ const BENCHES: &[Bench] = &[
                 points: Points::Words(&["fsync", "fdatasync"]),
                 default_points: Points::Words(&["fsync"]),
             },
-            WHERE,
+            DIRECTORY,
             FILE_MIB,
         ],
         needs: &[SMALL_PAGES],
@@ -320,7 +320,7 @@ const BENCHES: &[Bench] = &[
                 points: Points::Numbers(&[4_096, 65_536, 1_048_576]),
                 default_points: Points::Numbers(&[65_536]),
             },
-            WHERE,
+            DIRECTORY,
             FILE_MIB,
         ],
         needs: &[SMALL_PAGES],
@@ -359,7 +359,7 @@ const BENCHES: &[Bench] = &[
               the next).",
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, KERNEL_ENTRY)],
-        axes: &[FILES, WHERE],
+        axes: &[FILES, DIRECTORY],
         setup_us: DIRECTORY_SETUP,
         source: "open(2), unlink(2); lmbench lat_fs",
         build: |params| directory_work(params, FileOperation::CreateUnlink),
@@ -375,7 +375,7 @@ const BENCHES: &[Bench] = &[
               system.",
         calls: &[exactly("renameat2", 1)],
         floor: &[at_least(1, KERNEL_ENTRY)],
-        axes: &[FILES, WHERE],
+        axes: &[FILES, DIRECTORY],
         in_price_list: false,
         setup_us: DIRECTORY_SETUP,
         source: "rename(2)",
@@ -393,7 +393,7 @@ const BENCHES: &[Bench] = &[
               involved: what grows is that cache, beyond the processor's caches.",
         calls: &[exactly("newfstatat", 1)],
         floor: &[at_least(1, KERNEL_ENTRY)],
-        axes: &[FILES, WHERE],
+        axes: &[FILES, DIRECTORY],
         in_price_list: false,
         setup_us: DIRECTORY_SETUP,
         source: "stat(2)",

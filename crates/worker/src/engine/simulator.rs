@@ -14,6 +14,24 @@ use super::collect::Collector;
 use super::covariates::{Covariates, Reading, SwitchWatch};
 use crate::bench::{OpError, Shape, Work, WorkBody};
 
+/// A slow path that some batches take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlowPath {
+    /// The share of batches that take it.
+    pub share: f64,
+    /// How many times as long they last.
+    pub factor: f64,
+}
+
+/// A cold start: a process is slower until it has run for some time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColdStart {
+    /// How many times as long its batches last.
+    pub factor: f64,
+    /// Its end, in nanoseconds of the process's CPU time.
+    pub until_ns: f64,
+}
+
 /// The properties of the simulated machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
@@ -29,10 +47,10 @@ pub struct Truth {
     pub within_sd: f64,
     /// The autocorrelation of the deviations of consecutive batches (AR(1) phi).
     pub autocorrelation: f64,
-    /// The share of batches that take a slow path, and its factor.
-    pub slow_path: Option<(f64, f64)>,
-    /// The factor by which a process is slower until it has run for this time, in nanoseconds.
-    pub cold: Option<(f64, f64)>,
+    /// A slow path of some batches.
+    pub slow_path: Option<SlowPath>,
+    /// A cold start of every process.
+    pub cold_start: Option<ColdStart>,
     /// Preemptions per second of running.
     pub preemptions_per_s: f64,
     /// The mean length of a preemption, in nanoseconds.
@@ -65,7 +83,7 @@ impl Truth {
         within_sd: 0.01,
         autocorrelation: 0.0,
         slow_path: None,
-        cold: None,
+        cold_start: None,
         preemptions_per_s: 0.0,
         preemption_ns: 4_000_000.0,
         preemptions_seen: 1.0,
@@ -294,20 +312,20 @@ impl WorkBody for SimBody {
         let innovation = normal(&mut state.seed);
         let phi = state.truth.autocorrelation;
         state.deviation = phi * state.deviation + (1.0 - phi * phi).sqrt() * innovation;
-        let mut factor = state.process_factor * (state.truth.within_sd * state.deviation).exp();
-        if let Some((share, slower)) = state.truth.slow_path
+        let mut slowdown = state.process_factor * (state.truth.within_sd * state.deviation).exp();
+        if let Some(SlowPath { share, factor }) = state.truth.slow_path
             && state.seed.unit() < share
         {
-            factor *= slower;
+            slowdown *= factor;
         }
-        if let Some((factor_until_warm, until_ns)) = state.truth.cold
+        if let Some(ColdStart { factor, until_ns }) = state.truth.cold_start
             && state.cpu_ns < until_ns
         {
-            factor *= factor_until_warm;
+            slowdown *= factor;
         }
         let drift = 1.0 + state.truth.drift_per_s * state.now_ns * 1e-9;
         let iteration_ns = state.truth.loop_ns + f64::from(unroll) * state.truth.op_ns;
-        let ns = state.truth.call_ns + iterations as f64 * iteration_ns * factor * drift;
+        let ns = state.truth.call_ns + iterations as f64 * iteration_ns * slowdown * drift;
         // The short warm-up before a batch does not count as a batch.
         let is_batch = ns > 10_000.0;
         let contaminated = if is_batch { state.truth.contaminated } else { 0.0 };

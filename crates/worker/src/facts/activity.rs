@@ -61,7 +61,7 @@ pub fn start(roots: &Roots, cpus: &[u32]) -> Start {
 }
 
 fn throttled_periods(roots: &Roots) -> Option<u64> {
-    cgroup::own(roots, "cpu")?.throttling().periods
+    cgroup::own_group(roots, "cpu")?.throttling().periods
 }
 
 /// Takes the second snapshot and returns the difference. `own_pids` are processes that are not
@@ -71,7 +71,7 @@ pub fn finish(roots: &Roots, begun: &Start, own_pids: &[u32]) -> SystemActivity 
     let after = census(roots);
     let ticks = Ticks::read(roots, &begun.cpus);
     let interrupts = match (&begun.interrupts, interrupts::table(roots, &begun.cpus)) {
-        (Some(before), Some(after)) => Some(interrupts::between(roots, before, after)),
+        (Some(before), Some(after)) => Some(interrupts::difference(roots, before, after)),
         _ => None,
     };
     let used = begun.processes.usage_until(&after, own_pids);

@@ -34,7 +34,7 @@ pub(super) struct Throttling {
 /// Version 1 manages the controller if any of its hierarchies names it: if both versions are
 /// mounted, a controller is in one of them only. The paths are the usual ones under
 /// `/sys/fs/cgroup`.
-pub(super) fn own(roots: &Roots, controller: &str) -> Option<Group> {
+pub(super) fn own_group(roots: &Roots, controller: &str) -> Option<Group> {
     let text = reader::lines(&roots.at("proc/self/cgroup"))?;
     let lines = text.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);

@@ -30,7 +30,7 @@ const PRIVATE: &[&str] = &[
 const SECRET: &[&str] = &["passw", "secret", "token", "credential"];
 
 /// The command line as it may be recorded. What follows `--` is for init and does not affect costs.
-pub(super) fn redacted(cmdline: &str) -> String {
+pub(super) fn redact(cmdline: &str) -> String {
     let mut kept = Vec::new();
     for word in words(cmdline) {
         if word == "--" {
@@ -92,14 +92,14 @@ fn is_uuid(piece: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::redacted;
+    use super::redact;
 
     #[test]
     fn parameters_that_affect_costs_are_recorded_verbatim() {
         let cmdline = "mitigations=auto,no_guest_host isolcpus=2-3,6 console=ttyS0,115200n8 quiet \
                        pci=resource_alignment=0000:00:1f.6 dyndbg=\"file ec.c +p\" rootfstype=ext4 \
                        crashkernel=1G-4G:192M,4G-64G:256M rcu_nocbs=1-7";
-        assert_eq!(redacted(cmdline), cmdline);
+        assert_eq!(redact(cmdline), cmdline);
     }
 
     #[test]
@@ -122,13 +122,13 @@ mod tests {
         ];
         for word in private {
             let key = word.split('=').next().unwrap();
-            assert_eq!(redacted(word), format!("{key}=***"), "{word}");
+            assert_eq!(redact(word), format!("{key}=***"), "{word}");
         }
     }
 
     #[test]
     fn arguments_of_init_are_redacted() {
-        assert_eq!(redacted("quiet -- --addr 0.0.0.0:2024"), "quiet -- ***");
-        assert_eq!(redacted("quiet 10.0.0.1"), "quiet ***");
+        assert_eq!(redact("quiet -- --addr 0.0.0.0:2024"), "quiet -- ***");
+        assert_eq!(redact("quiet 10.0.0.1"), "quiet ***");
     }
 }

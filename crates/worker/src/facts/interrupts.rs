@@ -63,7 +63,7 @@ fn name(words: &[&str]) -> Option<String> {
 }
 
 /// The difference of two tables: all sources of devices, and other sources with interrupts.
-pub(super) fn between(
+pub(super) fn difference(
     roots: &Roots,
     before: &[Source],
     after: Vec<Source>,

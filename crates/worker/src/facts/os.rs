@@ -41,7 +41,7 @@ pub(super) fn gather(roots: &Roots) -> Os {
         build_id: reader::binary(&roots.at("sys/kernel/notes")).and_then(|notes| build_id(&notes)),
         arch: sysctl("arch").or_else(|| roots.built_for.map(str::to_string)),
         cmdline: raw_cmdline(roots)
-            .and_then(|line| parse::printable(&cmdline::redacted(&line), MAX_CMDLINE_CHARS)),
+            .and_then(|line| parse::printable(&cmdline::redact(&line), MAX_CMDLINE_CHARS)),
         hz: hz.or_else(|| config::hz(config?)),
         lsm: lsm.or_else(|| roots.lsm.clone()),
         distribution: distribution(roots),

@@ -110,7 +110,7 @@ fn process(pid: u32, stat: &str) -> Option<Process> {
     })
 }
 
-/// What two looks tell.
+/// The difference of two snapshots.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CpuUsage {
     /// The processes that used CPU time, the largest first.

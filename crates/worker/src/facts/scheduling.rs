@@ -13,8 +13,8 @@ pub(super) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Scheduling {
     let clock = roots.at("sys/devices/system/clocksource/clocksource0");
     let available = reader::value(&clock.join("available_clocksource"));
     let no_turbo = || reader::switch(&cpus.join("intel_pstate/no_turbo")).map(|off| !off);
-    let group = cgroup::own(roots, "cpu");
-    let bound = |controller, files| cgroup::own(roots, controller)?.bound(files);
+    let group = cgroup::own_group(roots, "cpu");
+    let bound = |controller, files| cgroup::own_group(roots, controller)?.bound(files);
     Scheduling {
         preempt: preempt(roots),
         smt_active: reader::switch(&cpus.join("smt/active")),

@@ -21,7 +21,7 @@ pub(super) fn take(roots: &Roots, cpu: u32) -> Snapshot {
     let interrupts = reader::whole(&roots.at("proc/interrupts"), MAX_INTERRUPTS_BYTES);
     let loadavg = reader::value(&roots.at("proc/loadavg")).unwrap_or_default();
     let mut load = loadavg.split_whitespace();
-    let group = cgroup::own(roots, "cpu");
+    let group = cgroup::own_group(roots, "cpu");
     let throttling = group.map(|group| group.throttling()).unwrap_or_default();
     Snapshot {
         cpu,

@@ -71,8 +71,8 @@ fn run(mut treatment_set: TreatmentSet, command: Vec<OsString>) -> u8 {
         };
     }
     let has_group = applied.iter().any(|one| matches!(one, AppliedTreatment::Cgroup { .. }));
-    let guard = match CleanupProcess::start(&treatment_set, has_group) {
-        Ok(guard) => guard,
+    let cleanup = match CleanupProcess::start(&treatment_set, has_group) {
+        Ok(cleanup) => cleanup,
         Err(message) => return report_error(EXIT_TREATMENT_FAILED, &message),
     };
     let blocked = signal::block_forwarded();
@@ -90,8 +90,8 @@ fn run(mut treatment_set: TreatmentSet, command: Vec<OsString>) -> u8 {
         signal::forward_to(0);
         ended
     });
-    if let Some(guard) = guard {
-        guard.end(!command.is_empty());
+    if let Some(cleanup) = cleanup {
+        cleanup.end(!command.is_empty());
     }
     match ended {
         Ok(Termination::Exited(status)) => status as u8,
@@ -215,14 +215,14 @@ impl CleanupProcess {
         });
         let pid = pid.map_err(failed)?;
         let Some((_, order_writer, event_reader, _)) = ends.take() else { return Ok(None) };
-        let mut guard = CleanupProcess {
+        let mut cleanup = CleanupProcess {
             pid,
             input: Some(order_writer),
             events: BufReader::new(event_reader),
             restore: put_back,
         };
-        match guard.next_event() {
-            Some(CleanupEvent { event: EventKind::Ready, .. }) => Ok(Some(guard)),
+        match cleanup.next_event() {
+            Some(CleanupEvent { event: EventKind::Ready, .. }) => Ok(Some(cleanup)),
             event => Err(failure_text(event)),
         }
     }

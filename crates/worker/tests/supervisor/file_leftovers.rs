@@ -27,7 +27,7 @@ fn elsewhere(session: &Session) -> Vec<PathBuf> {
 /// Cases whose work creates something with a name; not all can be built on every machine.
 const NAMED: [&str; 3] = [
     "file/stat:files=1000",
-    "file/create-unlink:files=100,where=tmpfs",
+    "file/create-unlink:files=100,directory=tmpfs",
     "file/reread:limit_mib=64,share_pct=25",
 ];
 

@@ -313,7 +313,7 @@ static void acknowledge(enum kind kind, struct end end, size_t size)
     }
 }
 
-/* Sends the mark again and again until the peer has said how many messages were complete. */
+/* Sends the mark again and again until the peer has reported how many messages were complete. */
 static uint32_t complete_messages(struct end end)
 {
     uint32_t complete = 0;

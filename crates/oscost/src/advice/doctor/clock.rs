@@ -17,7 +17,7 @@ pub(super) fn counter(observations: &Observations<'_>) -> RuleResult {
     let Some(tsc) = verdict(ClockKind::Tsc) else {
         return RuleResult::unknown("the processor's counter");
     };
-    let Some(why) = &tsc.unusable_reason else { return RuleResult::passed("counter") };
+    let Some(why) = &tsc.unusable_reason else { return RuleResult::pass("counter") };
     let next = observations.clocks.iter().find(|verdict| verdict.unusable_reason.is_none());
     let next = next.map_or("none", |verdict| verdict.kind.text());
     let what = format!("the processor's counter is not usable: {why}");
@@ -32,7 +32,7 @@ pub(super) fn counter(observations: &Observations<'_>) -> RuleResult {
              often; single-shot figures carry the noise of two calls",
         ),
     };
-    let result = RuleResult::found(weight, what, effect);
+    let result = RuleResult::finding(weight, what, effect);
     match observations.facts.is_guest() {
         true => result.with_fix("none from inside: the hypervisor provides a guest's counter"),
         false => result.with_fix("boot with `tsc=reliable` if you know that the TSC is reliable"),
@@ -47,16 +47,16 @@ pub(super) fn clocksource(observations: &Observations<'_>) -> RuleResult {
     };
     let best = ["tsc", "arch_sys_counter"];
     if best.contains(&source) {
-        return RuleResult::passed("clocksource");
+        return RuleResult::pass("clocksource");
     }
     let enters = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "xen"].contains(&source);
     let result = match enters {
-        true => RuleResult::found(
+        true => RuleResult::finding(
             Weight::Biases,
             format!("{} (it is `{source}`)", CLOCKSOURCE.0),
             format!("{}: a system call of over 100 ns instead of about 20 ns", CLOCKSOURCE.1),
         ),
-        false => RuleResult::found(
+        false => RuleResult::finding(
             Weight::Note,
             format!("the kernel's clocksource is `{source}`, not the counter itself"),
             "clock reads take a few ns more than with `tsc`; programs still read it without a \
@@ -95,10 +95,10 @@ pub(super) fn time_daemon(observations: &Observations<'_>) -> RuleResult {
         return RuleResult::unknown("whether the clock is steered");
     };
     if steering.is_empty() {
-        return RuleResult::passed("time daemon");
+        return RuleResult::pass("time daemon");
     }
     let source = services.first().copied().unwrap_or("a process");
-    let result = RuleResult::found(
+    let result = RuleResult::finding(
         Weight::Note,
         format!("{source} is steering the clock: {steering}"),
         "none on oscost's figures, which use unsteered clocks; a program that reads \

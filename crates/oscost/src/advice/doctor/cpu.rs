@@ -13,9 +13,9 @@ const RATES_PCT: f64 = 2.0;
 /// Simultaneous multithreading.
 pub(super) fn smt(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.scheduling.smt_active {
-        Some(true) => RuleResult::found(Weight::Noise, format!("{} here", SMT.0), SMT.1)
+        Some(true) => RuleResult::finding(Weight::Noise, format!("{} here", SMT.0), SMT.1)
             .with_command("echo off | sudo tee /sys/devices/system/cpu/smt/control"),
-        Some(false) => RuleResult::passed("SMT"),
+        Some(false) => RuleResult::pass("SMT"),
         None => RuleResult::unknown("SMT (not reported by the kernel)"),
     }
 }
@@ -23,8 +23,8 @@ pub(super) fn smt(observations: &Observations<'_>) -> RuleResult {
 /// The frequency governor.
 pub(super) fn governor(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.scheduling.governor.as_deref() {
-        Some("performance") => RuleResult::passed("governor"),
-        Some(governor) => RuleResult::found(
+        Some("performance") => RuleResult::pass("governor"),
+        Some(governor) => RuleResult::finding(
             Weight::Noise,
             format!("the frequency governor is `{governor}`, not `performance`"),
             format!("{}: it takes about 20 ms to rise, longer than a worker lives", GOVERNOR.1),
@@ -45,8 +45,8 @@ pub(super) fn turbo(observations: &Observations<'_>) -> RuleResult {
     let rate = observations.chosen_probe().and_then(|probe| probe.core_cycles_per_ns);
     let now = rate.map(|rate| format!(" ({rate:.2} GHz now, an estimate)")).unwrap_or_default();
     match scheduling.boost {
-        Some(false) => RuleResult::passed("turbo"),
-        Some(true) => RuleResult::found(
+        Some(false) => RuleResult::pass("turbo"),
+        Some(true) => RuleResult::finding(
             Weight::Note,
             format!("turbo is on: the core may exceed its rated frequency{now}"),
             "the frequency depends on temperature and on the load of other cores, and every \
@@ -82,7 +82,7 @@ pub(super) fn core_rates(observations: &Observations<'_>) -> RuleResult {
         return RuleResult::NotApplicable;
     }
     if difference_pct <= RATES_PCT {
-        return RuleResult::passed("core rates");
+        return RuleResult::pass("core rates");
     }
     let cpu = observations.chosen_probe().map_or(slow.cpu, |probe| probe.cpu);
     let what = format!(
@@ -91,7 +91,7 @@ pub(super) fn core_rates(observations: &Observations<'_>) -> RuleResult {
     );
     let effect =
         format!("the same op differs by {} between them: measure on one CPU", pct(difference_pct));
-    RuleResult::found(Weight::Noise, what, effect).with_command(format!("oscost run --cpu {cpu}"))
+    RuleResult::finding(Weight::Noise, what, effect).with_command(format!("oscost run --cpu {cpu}"))
 }
 
 /// Whether the tool and the workers share one CPU.
@@ -100,9 +100,9 @@ pub(super) fn one_cpu(observations: &Observations<'_>) -> RuleResult {
         return RuleResult::unknown("the available CPUs");
     };
     if allowed.len() != 1 {
-        return RuleResult::passed(format!("{} CPUs", allowed.len()));
+        return RuleResult::pass(format!("{} CPUs", allowed.len()));
     }
-    let result = RuleResult::found(Weight::Limitation, ONE_CPU.0, ONE_CPU.1);
+    let result = RuleResult::finding(Weight::Limitation, ONE_CPU.0, ONE_CPU.1);
     match observations.facts.cpu.logical_online {
         Some(2..) => result.with_command("sudo taskset -pc 0-$(($(nproc --all) - 1)) $$"),
         _ => result.with_fix("none: the machine has no other CPU"),
@@ -114,8 +114,8 @@ pub(super) fn isolation(observations: &Observations<'_>) -> RuleResult {
     let isolated = observations.facts.scheduling.isolated_cpus.as_deref();
     let chosen = observations.chosen_probe().map(|probe| probe.cpu);
     match (isolated, chosen) {
-        (Some(isolated), Some(cpu)) if isolated.contains(&cpu) => RuleResult::passed("isolation"),
-        (Some(&[first, ..]), _) => RuleResult::found(
+        (Some(isolated), Some(cpu)) if isolated.contains(&cpu) => RuleResult::pass("isolation"),
+        (Some(&[first, ..]), _) => RuleResult::finding(
             Weight::Note,
             format!("CPU {first} is isolated, but was not probed"),
             "no task runs there unless it is pinned: intervals are narrower on it",
@@ -125,7 +125,7 @@ pub(super) fn isolation(observations: &Observations<'_>) -> RuleResult {
         (Some([]), Some(cpu))
             if observations.facts.cpu.logical_online.is_none_or(|cpus| cpus > 1) =>
         {
-            RuleResult::found(
+            RuleResult::finding(
                 Weight::Note,
                 "no CPU is isolated (isolcpus is empty)",
                 "the scheduler may place any task on a worker's CPU",
@@ -143,7 +143,7 @@ pub(super) fn tick(observations: &Observations<'_>) -> RuleResult {
     };
     let full = observations.facts.scheduling.nohz_full_cpus.as_deref();
     if full.is_some_and(|cpus| cpus.contains(&probe.cpu)) {
-        return RuleResult::passed("tick");
+        return RuleResult::pass("tick");
     }
     let hz = observations.facts.os.hz.map(|hz| format!(" (HZ={hz})")).unwrap_or_default();
     let what = match timer_rate(observations, probe) {
@@ -158,7 +158,7 @@ pub(super) fn tick(observations: &Observations<'_>) -> RuleResult {
         }
         false => "each takes a few us: most batches of 50 us fall between two ticks",
     };
-    let result = RuleResult::found(Weight::Note, what, effect);
+    let result = RuleResult::finding(Weight::Note, what, effect);
     match observations.built_with("NO_HZ_FULL") {
         Some(false) => result.with_fix("none: this kernel is built without CONFIG_NO_HZ_FULL"),
         _ => result.with_fix(format!(
@@ -179,8 +179,8 @@ fn timer_rate(observations: &Observations<'_>, probe: &CpuProbe) -> Option<f64> 
 /// Whether the machine runs under a hypervisor.
 pub(super) fn virtual_machine(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.virtualization.as_deref() {
-        Some("none") => RuleResult::passed("hypervisor"),
-        Some(kind) => RuleResult::found(
+        Some("none") => RuleResult::pass("hypervisor"),
+        Some(kind) => RuleResult::finding(
             Weight::Note,
             format!("{} ({kind})", VIRTUAL.0),
             format!(

@@ -50,7 +50,7 @@ pub(super) enum RuleResult {
 
 impl RuleResult {
     /// A finding without a fix.
-    pub(super) fn found(
+    pub(super) fn finding(
         weight: Weight,
         what: impl Into<String>,
         effect: impl Into<String>,
@@ -59,7 +59,7 @@ impl RuleResult {
         RuleResult::Found(Finding { rule: "", weight, what, effect, fix: None, command: None })
     }
 
-    pub(super) fn passed(what: impl Into<String>) -> RuleResult {
+    pub(super) fn pass(what: impl Into<String>) -> RuleResult {
         RuleResult::Passed(what.into())
     }
 

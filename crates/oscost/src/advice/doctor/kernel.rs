@@ -79,10 +79,10 @@ pub(super) fn tracers(observations: &Observations<'_>) -> RuleResult {
                 };
                 RuleResult::unknown(format!("tracers attached ({source} {why})"))
             }
-            None => RuleResult::passed("tracers (BPF and perf are not visible)"),
+            None => RuleResult::pass("tracers (BPF and perf are not visible)"),
         };
     }
-    let result = RuleResult::found(
+    let result = RuleResult::finding(
         Weight::Biases,
         format!("attached to system calls: {}", join_names(&attached, 4)),
         "every system call of every process takes the slow entry path: 25 to 80 ns more, 200 to \
@@ -120,12 +120,12 @@ pub(super) fn monitors(observations: &Observations<'_>) -> RuleResult {
     if running.is_empty() {
         return match watch.processes_unread {
             Some(_) => RuleResult::NotApplicable,
-            None => RuleResult::passed("security monitors"),
+            None => RuleResult::pass("security monitors"),
         };
     }
     let names: Vec<String> = running.iter().map(|name| format!("`{name}`")).collect();
     let services: Vec<&str> = running.iter().map(|name| name.as_str()).collect();
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Biases,
         format!("security monitor running: {}", join_names(&names, 3)),
         "each system call may pay for a BPF program (78 ns empty, 110 to 350 ns otherwise) or an \
@@ -144,9 +144,9 @@ pub(super) fn seccomp(observations: &Observations<'_>) -> RuleResult {
         (None, None) => return RuleResult::unknown("seccomp (not in /proc/self/status)"),
     };
     if filters == 0 {
-        return RuleResult::passed("seccomp");
+        return RuleResult::pass("seccomp");
     }
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Biases,
         format!("{} ({filters} of them)", SECCOMP.0),
         format!("{}: 35 ns if the kernel has cached the result, 60 to 110 ns if not", SECCOMP.1),
@@ -161,9 +161,9 @@ pub(super) fn seccomp(observations: &Observations<'_>) -> RuleResult {
 pub(super) fn audit(observations: &Observations<'_>) -> RuleResult {
     let Some(watch) = observations.system_activity() else { return RuleResult::NotApplicable };
     match (watch.audit, observations.built_with("AUDITSYSCALL")) {
-        (Some(0), _) => RuleResult::passed("audit"),
-        (_, Some(false)) => RuleResult::passed("audit"),
-        (Some(_), _) => RuleResult::found(
+        (Some(0), _) => RuleResult::pass("audit"),
+        (_, Some(false)) => RuleResult::pass("audit"),
+        (Some(_), _) => RuleResult::finding(
             Weight::Biases,
             "the audit system is on",
             "each system call of each task started since then costs 90 ns more, over 9 us if a \
@@ -193,13 +193,13 @@ pub(super) fn debug_options(observations: &Observations<'_>) -> RuleResult {
     }));
     if on.is_empty() {
         return match built {
-            Some(_) => RuleResult::passed("debug options"),
+            Some(_) => RuleResult::pass("debug options"),
             None => RuleResult::unknown(
                 "the kernel's build options (no /proc/config.gz, no /boot copy)",
             ),
         };
     }
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Biases,
         format!("kernel debugging is enabled: {}", join_names(&on, 5)),
         "locks, allocations, faults and system calls cost more, some several times as much: \
@@ -222,13 +222,13 @@ pub(super) fn hardening(observations: &Observations<'_>) -> RuleResult {
         })
         .collect();
     if on.is_empty() {
-        return RuleResult::passed("hardening");
+        return RuleResult::pass("hardening");
     }
     let names: Vec<String> =
         on.iter().map(|(_, switch, _)| switch.trim_end_matches('=').to_owned()).collect();
     let effect: Vec<String> = on.iter().map(|(_, _, effect)| (*effect).to_owned()).collect();
     let switches: Vec<String> = names.iter().map(|name| format!("{name}=off")).collect();
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Note,
         format!("hardening is on: {}", join_names(&names, 4)),
         format!("usual on most machines, so keep it: it {}", effect.join("; ")),
@@ -242,7 +242,7 @@ pub(super) fn address_randomization(observations: &Observations<'_>) -> RuleResu
     let effect = "all workers have the same layout: repetitions agree on figures that another \
                 layout, another build or another file name would change by several per cent";
     if security.randomization_disabled == Some(true) {
-        return RuleResult::found(
+        return RuleResult::finding(
             Weight::Biases,
             "address randomization is disabled for this process (setarch -R, a debugger)",
             effect,
@@ -250,15 +250,15 @@ pub(super) fn address_randomization(observations: &Observations<'_>) -> RuleResu
         .with_fix("start oscost without setarch or a debugger");
     }
     match security.address_randomization {
-        Some(0) => RuleResult::found(Weight::Biases, "address randomization is off", effect)
+        Some(0) => RuleResult::finding(Weight::Biases, "address randomization is off", effect)
             .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
-        Some(1) => RuleResult::found(
+        Some(1) => RuleResult::finding(
             Weight::Note,
             "address randomization excludes the heap (randomize_va_space is 1)",
             "all workers have the same heap layout: the spread between them is too small",
         )
         .with_command("echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"),
-        Some(_) => RuleResult::passed("address randomization"),
+        Some(_) => RuleResult::pass("address randomization"),
         None => RuleResult::unknown("address randomization"),
     }
 }
@@ -266,14 +266,14 @@ pub(super) fn address_randomization(observations: &Observations<'_>) -> RuleResu
 /// Transparent huge pages.
 pub(super) fn huge_pages(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.memory.transparent_huge_pages.as_deref() {
-        Some("always") => RuleResult::found(
+        Some("always") => RuleResult::finding(
             Weight::Note,
             "transparent huge pages are `always`",
             "the first touch of memory may map 2 MiB at once: figures of faults and mappings \
              depend on free and aligned memory",
         )
         .with_command("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"),
-        Some(_) => RuleResult::passed("huge pages"),
+        Some(_) => RuleResult::pass("huge pages"),
         None => RuleResult::unknown("huge pages (not supported or not reported by this kernel)"),
     }
 }
@@ -281,7 +281,7 @@ pub(super) fn huge_pages(observations: &Observations<'_>) -> RuleResult {
 /// Free page reporting to the host.
 pub(super) fn page_reporting(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.memory.free_page_reporting {
-        Some(true) => RuleResult::found(
+        Some(true) => RuleResult::finding(
             Weight::Note,
             "free pages are returned to the host (free page reporting of the balloon device)",
             "the first touch of memory may also fault in the host: figures of first touches \
@@ -294,8 +294,8 @@ pub(super) fn page_reporting(observations: &Observations<'_>) -> RuleResult {
 
 /// Whether a tracer can count the system calls of an op.
 pub(super) fn counting(observations: &Observations<'_>) -> RuleResult {
-    let Some(why) = observations.uncountable_reason else { return RuleResult::passed("counting") };
-    let result = RuleResult::found(
+    let Some(why) = observations.uncountable_reason else { return RuleResult::pass("counting") };
+    let result = RuleResult::finding(
         Weight::Limitation,
         format!("system calls cannot be counted here: {why}"),
         "rows are flagged CALLS_UNCOUNTED: the calls of an op are not verified",
@@ -316,11 +316,11 @@ pub(super) fn open_files(observations: &Observations<'_>) -> RuleResult {
     let Some(hard) = observations.facts.limits.open_files.hard else {
         return RuleResult::unknown("the limit of open files");
     };
-    let Bound::Max(hard) = hard else { return RuleResult::passed("open files") };
+    let Bound::Max(hard) = hard else { return RuleResult::pass("open files") };
     if hard >= OPEN_FILES {
-        return RuleResult::passed("open files");
+        return RuleResult::pass("open files");
     }
-    let result = RuleResult::found(
+    let result = RuleResult::finding(
         Weight::Limitation,
         format!("the hard limit of open files is {hard}"),
         "a benchmark with more descriptors cannot be measured here",
@@ -339,7 +339,7 @@ pub(super) fn open_files(observations: &Observations<'_>) -> RuleResult {
 pub(super) fn run_level(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.os.run_level.as_deref() {
         Some(level @ ("graphical.target" | "5")) => {
-            let result = RuleResult::found(
+            let result = RuleResult::finding(
                 Weight::Note,
                 format!("the system is at run level `{level}`: a graphical session may run"),
                 "a desktop session wakes up often and uses memory and caches",
@@ -349,7 +349,7 @@ pub(super) fn run_level(observations: &Observations<'_>) -> RuleResult {
                 _ => result.with_command("sudo systemctl isolate multi-user.target"),
             }
         }
-        Some(_) => RuleResult::passed("run level"),
+        Some(_) => RuleResult::pass("run level"),
         None => match observations.facts.os.init.as_deref() {
             Some(init) => RuleResult::unknown(format!(
                 "run level (`{init}` is process 1, and utmp has no entry)"
@@ -362,14 +362,14 @@ pub(super) fn run_level(observations: &Observations<'_>) -> RuleResult {
 /// Access to hardware counters, for information: oscost does not use them.
 pub(super) fn perf_events(observations: &Observations<'_>) -> RuleResult {
     match observations.facts.security.perf_event_paranoid {
-        Some(level @ 2..) => RuleResult::found(
+        Some(level @ 2..) => RuleResult::finding(
             Weight::Note,
             format!("perf_event_paranoid is {level}"),
             "none on oscost's figures; perf(1), which can verify them, counts kernel events only \
              as root",
         )
         .with_command("sudo sysctl kernel.perf_event_paranoid=1"),
-        Some(_) => RuleResult::passed("perf events"),
+        Some(_) => RuleResult::pass("perf events"),
         None => RuleResult::unknown("perf_event_paranoid"),
     }
 }

@@ -54,14 +54,14 @@ pub(super) fn lost_time(observations: &Observations<'_>) -> RuleResult {
         time(probe.max_gap_ns)
     );
     let result = match NoiseClass::of_lost_pct(lost) {
-        NoiseClass::Quiet => return RuleResult::passed(format!("lost time {}", pct(lost))),
-        NoiseClass::Noisy => RuleResult::found(
+        NoiseClass::Quiet => return RuleResult::pass(format!("lost time {}", pct(lost))),
+        NoiseClass::Noisy => RuleResult::finding(
             Weight::Noise,
             what,
             "interrupted batches are rejected; an op of over 1 ms cannot avoid interruptions, and \
              its figure grows by about this share",
         ),
-        NoiseClass::VeryNoisy => RuleResult::found(
+        NoiseClass::VeryNoisy => RuleResult::finding(
             Weight::Invalidates,
             what,
             "absolute figures of single shots are not reliable; most batches of 50 us are \
@@ -93,13 +93,13 @@ pub(super) fn steal(observations: &Observations<'_>) -> RuleResult {
     };
     if stolen <= STEAL_PCT {
         return match observations.facts.is_guest() {
-            true => RuleResult::passed("steal"),
+            true => RuleResult::pass("steal"),
             false => RuleResult::NotApplicable,
         };
     }
     let weight = if stolen > INVALIDATING_STEAL_PCT { Weight::Invalidates } else { Weight::Noise };
     let what = format!("the hypervisor gave {} of {cpu}'s time to other guests", pct(stolen));
-    RuleResult::found(
+    RuleResult::finding(
         weight,
         what,
         "it stops a worker for milliseconds without a counted context switch; wall times of long \
@@ -118,14 +118,14 @@ pub(super) fn hidden_time(observations: &Observations<'_>) -> RuleResult {
     let stolen = observations.chosen_activity().and_then(|(_, cpu)| cpu.steal_pct()).unwrap_or(0.0);
     let hidden = probe.lost_pct() - 100.0 * delay as f64 / probe.spin_ns.max(1) as f64 - stolen;
     if hidden <= HIDDEN_PCT {
-        return RuleResult::passed("hidden losses");
+        return RuleResult::pass("hidden losses");
     }
     let what = format!(
         "{} of {}'s time was lost and is not accounted for",
         pct(hidden),
         observations.cpu_name()
     );
-    let result = RuleResult::found(
+    let result = RuleResult::finding(
         Weight::Noise,
         what,
         "affected batches cannot be detected and rejected: only the median is robust against them",
@@ -150,19 +150,19 @@ pub(super) fn quota(observations: &Observations<'_>) -> RuleResult {
     };
     let result = if throttled > 0 {
         let what = format!("{what}, and was throttled {throttled} times during the probe");
-        RuleResult::found(Weight::Invalidates, what, QUOTA.1)
+        RuleResult::finding(Weight::Invalidates, what, QUOTA.1)
     } else if below {
-        RuleResult::found(Weight::Invalidates, what, QUOTA.1)
+        RuleResult::finding(Weight::Invalidates, what, QUOTA.1)
     } else {
         return match quota {
-            Some(Bound::Max(_)) => RuleResult::found(
+            Some(Bound::Max(_)) => RuleResult::finding(
                 Weight::Note,
                 what,
                 "none while the group stays below it; above it, workers are throttled for 10 to \
                  100 ms at a time",
             )
             .with_command(lift_quota(observations)),
-            Some(Bound::Unlimited(_)) => RuleResult::passed("CPU quota"),
+            Some(Bound::Unlimited(_)) => RuleResult::pass("CPU quota"),
             None => RuleResult::unknown("CPU quota (not reported by the control group)"),
         };
     };
@@ -198,7 +198,7 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
     if busy.is_empty() && unnamed.is_none() {
         return match &watch.processes_unread {
             Some(why) => RuleResult::unknown(format!("other processes ({why})")),
-            None => RuleResult::passed("other processes"),
+            None => RuleResult::pass("other processes"),
         };
     }
     let mut names: Vec<String> = busy
@@ -227,7 +227,7 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
     }
     let what =
         format!("CPU time used during the probe, in % of one CPU: {}", join_names(&names, 6));
-    let result = RuleResult::found(
+    let result = RuleResult::finding(
         Weight::Noise,
         what,
         "each competes with workers for the CPU and the caches: with one competitor the median of \
@@ -274,10 +274,10 @@ pub(super) fn pressure(observations: &Observations<'_>) -> RuleResult {
     });
     let over: Vec<String> = over.collect();
     if over.is_empty() {
-        return RuleResult::passed("pressure");
+        return RuleResult::pass("pressure");
     }
     let what = format!("pressure (PSI, some avg10): {}", join_names(&over, 3));
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Noise,
         what,
         "waiting tasks run whenever a worker sleeps and compete with it: above 10 % rows need \
@@ -292,7 +292,7 @@ pub(super) fn interruptions(observations: &Observations<'_>) -> RuleResult {
     let Some(probe) = observations.chosen_probe() else { return RuleResult::NotApplicable };
     let rate = probe.interruptions_per_s();
     if rate <= INTERRUPTIONS_PER_S {
-        return RuleResult::passed(format!("{rate:.0} gaps over 5 us per second"));
+        return RuleResult::pass(format!("{rate:.0} gaps over 5 us per second"));
     }
     let hit = 100.0 * (1.0 - (-rate * BATCH_S).exp());
     let what = format!("{} has {rate:.0} gaps over 5 us per second", observations.cpu_name());
@@ -301,7 +301,7 @@ pub(super) fn interruptions(observations: &Observations<'_>) -> RuleResult {
          flagged COARSE_CLOCK",
         pct(hit)
     );
-    RuleResult::found(Weight::Noise, what, effect)
+    RuleResult::finding(Weight::Noise, what, effect)
         .with_command("watch -n1 -d cat /proc/interrupts")
         .with_fix("to identify them; then move them to another CPU or stop their device")
 }
@@ -328,7 +328,7 @@ pub(super) fn device_interrupts(observations: &Observations<'_>) -> RuleResult {
         .collect();
     let cpu = observations.cpu_name();
     if here.is_empty() {
-        return RuleResult::passed("device interrupts");
+        return RuleResult::pass("device interrupts");
     }
     let seconds = watch.wall_ns.max(1) as f64 / 1e9;
     let rate = |times: u64| times as f64 / seconds;
@@ -351,7 +351,7 @@ pub(super) fn device_interrupts(observations: &Observations<'_>) -> RuleResult {
         }
     };
     let weight = if total > DEVICE_INTERRUPTS_PER_S { Weight::Noise } else { Weight::Note };
-    let result = RuleResult::found(
+    let result = RuleResult::finding(
         weight,
         what,
         "each interrupts a batch and evicts its cache lines, without a counted context switch",
@@ -378,10 +378,10 @@ pub(super) fn swap(observations: &Observations<'_>) -> RuleResult {
     };
     let used = total.saturating_sub(free);
     if used == 0 {
-        return RuleResult::passed("swap");
+        return RuleResult::pass("swap");
     }
     let what = format!("{} MiB are in swap", used.div_ceil(1024));
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Noise,
         what,
         "swapping a page in waits for a disk: the batch is rejected, and first touches of memory \
@@ -410,13 +410,13 @@ pub(super) fn work_daemons(observations: &Observations<'_>) -> RuleResult {
     if running.is_empty() {
         return match watch.processes_unread {
             Some(_) => RuleResult::NotApplicable,
-            None => RuleResult::passed("job schedulers"),
+            None => RuleResult::pass("job schedulers"),
         };
     }
     let names: Vec<String> = running.iter().map(|(name, _)| format!("`{name}`")).collect();
     let mut services: Vec<&str> = running.iter().map(|(_, service)| *service).collect();
     services.dedup();
-    RuleResult::found(
+    RuleResult::finding(
         Weight::Note,
         format!("{} may start work at any time", join_names(&names, 4)),
         "a job that starts during a run changes the figures of its second half (flag \

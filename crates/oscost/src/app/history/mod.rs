@@ -13,7 +13,7 @@ pub use crate::estimate::history::History;
 
 use super::error::UsageError;
 use super::observer::Observer;
-use super::results::figures::{self, Missing};
+use super::results::figures::{self, RunsWithoutFigures};
 use super::results::user_data::open_store;
 
 /// Which cases, and how far back.
@@ -32,7 +32,7 @@ pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<His
     let target = Target::parse(&request.at).map_err(|error| UsageError(error.to_string()))?;
     let selectors = selector::parse(&request.cases)?;
     let mut store = open_store()?;
-    let Missing { mut unkept, without } = figures::complete(&mut store, observer)?;
+    let RunsWithoutFigures { mut unkept, without } = figures::complete(&mut store, observer)?;
     let mut known: BTreeSet<String> = store.cases()?.into_iter().collect();
     known.extend(unkept.iter().flat_map(|run| &run.summary.figures).map(|it| it.case.clone()));
     let known: Vec<String> = known.into_iter().collect();

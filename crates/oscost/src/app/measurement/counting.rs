@@ -14,7 +14,7 @@ use crate::app::observer::Observer;
 use crate::app::selection::cases::Selection;
 use crate::app::selection::programs::Effort;
 use crate::app::targets::connect::{ConnectOptions, reserve_this_machine};
-use crate::app::targets::resolve::{PreparedTarget, prepare};
+use crate::app::targets::prepare::{PreparedTarget, prepare};
 use crate::app::targets::vm::find_kernel;
 use crate::hosts::vm::{Emulator, Kernel, ScriptedVm, VmSetup, VmSpec, boot_timeout};
 use crate::hosts::{HostError, Interrupt, LocalSession, Session, WorkerBinary};

@@ -100,7 +100,7 @@ impl RunObserver for Recorder<'_> {
 
     fn additional_rows(&mut self) -> Vec<PlannedRow> {
         let curves = self.assembler.record(false).map(|record| record.curves);
-        plan::refinement_rows(&self.assembler.planned(), &curves.unwrap_or_default())
+        plan::refinement_rows(&self.assembler.planned_rows(), &curves.unwrap_or_default())
     }
 }
 

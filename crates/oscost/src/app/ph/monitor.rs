@@ -177,7 +177,7 @@ impl MonitorObserver for MonitoredRun<'_> {
             MonitorEvent::StateChanged(StateChange { executable, state }) if self.report_states => {
                 let executable = match executable.as_str() {
                     "" => "an unknown path".to_owned(),
-                    path => store::shown(Path::new(path)),
+                    path => store::display_path(Path::new(path)),
                 };
                 self.observer.status(&format!("{}: {executable}", shown(state)));
             }

@@ -146,7 +146,7 @@ pub(crate) fn keep_figures(store: &mut Store, id: &str, record: &Record, observe
 }
 
 /// Runs whose figures were missing in the store.
-pub(crate) struct Missing {
+pub(crate) struct RunsWithoutFigures {
     /// Runs whose figures could not be kept; this history includes them.
     pub(crate) unkept: Vec<SummarisedRun>,
     /// Runs that stay without figures, by the reason.
@@ -155,7 +155,10 @@ pub(crate) struct Missing {
 
 /// Adds the figures of runs that have none yet: those of an older oscost, and those that were kept
 /// while the disk was full.
-pub(crate) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Result<Missing> {
+pub(crate) fn complete(
+    store: &mut Store,
+    observer: &dyn Observer,
+) -> anyhow::Result<RunsWithoutFigures> {
     let mut unkept = Vec::new();
     let missing = store.without_figures(SUMMARY_RULES)?;
     // If the store cannot be written, this is noted once.
@@ -197,7 +200,7 @@ pub(crate) fn complete(store: &mut Store, observer: &dyn Observer) -> anyhow::Re
         .filter(|(_, runs)| *runs > 0)
         .map(|(why, runs)| LeftOut { reason: why.to_owned(), runs })
         .collect();
-    Ok(Missing { unkept, without })
+    Ok(RunsWithoutFigures { unkept, without })
 }
 
 /// Whether another process deleted the run meanwhile.

@@ -109,7 +109,7 @@ pub(crate) fn study_rows(
 fn is_row_of(catalog: &Catalog, wanted: &studies::RequestedCase<'_>, row: &PlannedRow) -> bool {
     let Some(case) = Case::parse(wanted.case) else { return false };
     match wanted.peer {
-        true => plan::with_remote_peer(catalog, vec![case]).0.contains(&row.case),
+        true => plan::with_remote_peer(catalog, vec![case]).cases.contains(&row.case),
         false => case == row.case,
     }
 }

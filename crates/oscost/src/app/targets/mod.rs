@@ -2,5 +2,6 @@
 
 pub(super) mod connect;
 pub(super) mod peer;
+pub(super) mod prepare;
 pub(super) mod resolve;
 pub(super) mod vm;

@@ -126,7 +126,8 @@ pub(crate) fn cases_between(
     selected: Vec<Case>,
     observer: &dyn Observer,
 ) -> Vec<Case> {
-    let (cases, changed) = plan::with_remote_peer(&worker.catalog, selected);
+    let plan::RemotePeerCases { cases, changed } =
+        plan::with_remote_peer(&worker.catalog, selected);
     if changed {
         observer.note("between machines the peer is always on another CPU: peer_cpu=other");
     }

@@ -13,7 +13,7 @@ pub(super) fn write_list(json: bool, output: &mut Output) -> anyhow::Result<Exit
     let Profiles { profiles, unreadable } = ph::list()?;
     let rows: Vec<report::ph::Row> = profiles.iter().map(|profile| row(profile, None)).collect();
     if json {
-        output.write(&report::ph::profiles_json(&rows, &refused(unreadable))?)?;
+        output.write(&report::ph::profiles_json(&rows, &refused_profiles(unreadable))?)?;
     } else {
         report_unreadable(&unreadable);
         output.write(&report::terminal(&report::ph::profiles(&rows)))?;
@@ -32,7 +32,7 @@ pub(super) fn write_pairs(
     let rows: Vec<report::ph::Row> =
         profiles.iter().map(|profile| row(profile, Some(&names))).collect();
     if json {
-        output.write(&report::ph::profiles_json(&rows, &refused(unreadable))?)?;
+        output.write(&report::ph::profiles_json(&rows, &refused_profiles(unreadable))?)?;
     } else {
         report_unreadable(&unreadable);
         output.write(&report::terminal(&report::ph::pairs(&rows)))?;
@@ -41,7 +41,7 @@ pub(super) fn write_pairs(
 }
 
 /// Files that are not profiles, as they are shown.
-pub(super) fn refused(unreadable: Vec<Unreadable>) -> Vec<report::ph::RefusedProfile> {
+pub(super) fn refused_profiles(unreadable: Vec<Unreadable>) -> Vec<report::ph::RefusedProfile> {
     let refused = unreadable.into_iter().map(|Unreadable { file, line, why }| {
         report::ph::RefusedProfile { file, line, reason: why }
     });

@@ -2,7 +2,7 @@
 
 use super::super::exit::ExitStatus;
 use super::super::output::Output;
-use super::profiles::refused;
+use super::profiles::refused_profiles;
 use crate::app::ph::{CONSTANTS, Constants, Status, status};
 use crate::report;
 
@@ -24,7 +24,7 @@ pub(super) fn write_status(json: bool, output: &mut Output) -> anyhow::Result<Ex
         needs: needs.collect(),
         folder: folder.to_string_lossy().into_owned(),
         states,
-        refused: refused(unreadable),
+        refused: refused_profiles(unreadable),
         constants: constants.collect(),
     };
     match json {

@@ -26,7 +26,7 @@ pub(super) struct RunRow<'a> {
 }
 
 impl<'a> RunRow<'a> {
-    pub(super) fn indexed(self) -> IndexedRow<'a> {
+    pub(super) fn into_indexed(self) -> IndexedRow<'a> {
         IndexedRow { index: self.index, row: self.row }
     }
 

@@ -107,7 +107,8 @@ impl RunComparison {
         let found = side(base).zip(side(new)).map(|(base, new)| compare_counts(&base, &new));
         match found.zip(first_rows) {
             Some((Some(found), (base, new))) => {
-                let comparison = found.comparison(base.indexed(), new.indexed(), design, span_s);
+                let comparison =
+                    found.comparison(base.into_indexed(), new.into_indexed(), design, span_s);
                 self.comparisons.push(comparison);
             }
             Some((None, _)) => {

@@ -27,7 +27,7 @@ impl<'a> Output<'a> {
     }
 
     /// The number of events that were dropped because the pipe was full.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(super) fn dropped_lines(&self) -> u64 {
         self.dropped
     }
 

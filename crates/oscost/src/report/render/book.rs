@@ -1,4 +1,4 @@
-//! A book as files: Markdown pages with SVG pictures beside them, and all of it as one HTML file that
+//! A book as files: Markdown pages, their SVG pictures as files of the same folder, and all of it as one HTML file that
 //! makes no requests.
 
 use askama::Template;
@@ -50,7 +50,7 @@ fn picture_name(chart: &Chart) -> String {
     format!("{}.svg", chart.id)
 }
 
-/// A page with its pictures, which are files beside it.
+/// A page with its pictures, which are files of the same folder.
 fn markdown_of(view: &View) -> String {
     markdown::page_with_pictures(view, &|chart| {
         format!("\n![{}]({})\n", markdown::cell(&chart.caption), picture_name(chart))

@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 use self::axis::{Scale, TickText};
 use self::frame::Frame;
-use self::sheet::{EDGE, GAP, LETTER, MAX_LABEL, ROW_HEIGHT, WIDTH, at, class, escaped};
+use self::sheet::{EDGE, GAP, LETTER, MAX_LABEL, ROW_HEIGHT, WIDTH, class, coordinate, escape};
 use self::symbol::symbol;
 use crate::report::view::document::chart::{Axis, Chart, Point, Series, Shape, Symbol, Vertical};
 
@@ -38,9 +38,9 @@ pub fn svg(chart: &Chart) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"oc\" role=\"img\" viewBox=\"0 0 {w} {h}\" \
          width=\"{w}\" height=\"{h}\">\n<title>{caption}</title>\n<style>{STYLE}</style>\n\
          <rect class=\"p\" width=\"{w}\" height=\"{h}\"/>\n",
-        w = at(WIDTH),
-        h = at(frame.height),
-        caption = escaped(&chart.caption),
+        w = coordinate(WIDTH),
+        h = coordinate(frame.height),
+        caption = escape(&chart.caption),
     );
     out += &frame.legend(chart);
     out += &bands_and_grid(chart, &frame, &x, &y);
@@ -68,15 +68,17 @@ fn values(chart: &Chart, is_horizontal: bool) -> Vec<f64> {
 fn bands_and_grid(chart: &Chart, frame: &Frame, x: &Scale, y: &Scale) -> String {
     let Frame { left, right, top, bottom, height, .. } = *frame;
     let mut out = String::new();
-    if let Some([from, to]) = chart.band.and_then(|ends| Some([x.at(ends[0])?, x.at(ends[1])?])) {
+    if let Some([from, to]) =
+        chart.band.and_then(|ends| Some([x.position(ends[0])?, x.position(ends[1])?]))
+    {
         let (from, width) = (from.min(to), (to - from).abs());
         let _ = writeln!(
             out,
             "<rect class=\"b\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-            at(from),
-            at(top),
-            at(width),
-            at(bottom - top)
+            coordinate(from),
+            coordinate(top),
+            coordinate(width),
+            coordinate(bottom - top)
         );
     }
     let mut free_from = f64::NEG_INFINITY;
@@ -99,7 +101,7 @@ fn bands_and_grid(chart: &Chart, frame: &Frame, x: &Scale, y: &Scale) -> String 
         }
         Vertical::Rows(orders) => {
             for label in orders.first().map(|order| &order.labels[..]).unwrap_or_default() {
-                let Some(value) = y.at(label.row) else { continue };
+                let Some(value) = y.position(label.row) else { continue };
                 out += &line("g", [left, value], [right, value]);
                 let text = frame::cut(&label.text, MAX_LABEL);
                 out += &words("i", [left - 6.0, value + 4.0], "end", &text);
@@ -107,7 +109,7 @@ fn bands_and_grid(chart: &Chart, frame: &Frame, x: &Scale, y: &Scale) -> String 
         }
     }
     for mark in &chart.marks {
-        let Some(value) = x.at(mark.x) else { continue };
+        let Some(value) = x.position(mark.x) else { continue };
         out += &line("m", [value, top], [value, bottom]);
         let anchor = if value > f64::midpoint(left, right) { "end" } else { "start" };
         let shift = if anchor == "end" { -4.0 } else { 4.0 };
@@ -133,7 +135,7 @@ fn vertical_title(end: f64, y: f64, title: &str) -> String {
 }
 
 fn line(class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) -> String {
-    let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(at);
+    let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(coordinate);
     format!("<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>\n")
 }
 
@@ -143,9 +145,9 @@ fn words(class: &str, [x, y]: [f64; 2], anchor: &str, text: &str) -> String {
     }
     format!(
         "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>\n",
-        at(x),
-        at(y),
-        escaped(text)
+        coordinate(x),
+        coordinate(y),
+        escape(text)
     )
 }
 
@@ -155,7 +157,7 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
     let spots: Vec<([f64; 2], &Point)> = series
         .points
         .iter()
-        .filter_map(|point| Some(([x.at(point.x)?, y.at(point.y)?], point)))
+        .filter_map(|point| Some(([x.position(point.x)?, y.position(point.y)?], point)))
         .collect();
     let dash = match series.shape {
         Shape::DottedLine => Some(" stroke-dasharray=\"3 4\""),
@@ -163,15 +165,17 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
         Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes => None,
     };
     if let Some(dash) = dash.filter(|_| spots.len() > 1) {
-        let path: Vec<String> =
-            spots.iter().map(|([x, y], _)| format!("{} {}", at(*x), at(*y))).collect();
+        let path: Vec<String> = spots
+            .iter()
+            .map(|([x, y], _)| format!("{} {}", coordinate(*x), coordinate(*y)))
+            .collect();
         let path = path.join("L");
         let _ = writeln!(out, "<path fill=\"none\" stroke-width=\"1.6\"{dash} d=\"M{path}\"/>");
     }
     for ([px, py], point) in &spots {
         let scale = if has_rows { x } else { y };
         if let Some([low, high]) =
-            point.interval.and_then(|it| Some([scale.at(it[0])?, scale.at(it[1])?]))
+            point.interval.and_then(|it| Some([scale.position(it[0])?, scale.position(it[1])?]))
         {
             let [from, to] = match has_rows {
                 true => [[low, *py], [high, *py]],
@@ -181,10 +185,10 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
             let _ = writeln!(
                 out,
                 "<path stroke-width=\"5\" stroke-opacity=\".35\" d=\"M{} {}L{} {}\"/>",
-                at(from[0]),
-                at(from[1]),
-                at(to[0]),
-                at(to[1])
+                coordinate(from[0]),
+                coordinate(from[1]),
+                coordinate(to[0]),
+                coordinate(to[1])
             );
         }
         match series.shape {
@@ -204,13 +208,13 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
 /// A box of quantiles in a row.
 fn quantile_box(point: &Point, x: &Scale, row: f64) -> String {
     let [Some(low), Some(first), Some(middle), Some(third), Some(high)] =
-        point.quantiles.map(|value| x.at(value))
+        point.quantiles.map(|value| x.position(value))
     else {
         return String::new();
     };
-    let [top, bottom] = [row - 6.0, row + 6.0].map(at);
-    let [low, first, middle, third, high] = [low, first, middle, third, high].map(at);
-    let row = at(row);
+    let [top, bottom] = [row - 6.0, row + 6.0].map(coordinate);
+    let [low, first, middle, third, high] = [low, first, middle, third, high].map(coordinate);
+    let row = coordinate(row);
     format!(
         "<path fill=\"none\" d=\"M{low} {row}L{first} {row}M{third} {row}L{high} {row}M{first} \
          {top}L{third} {top}L{third} {bottom}L{first} {bottom}ZM{middle} {top}L{middle} \

@@ -56,13 +56,13 @@ impl<'a> PeerServers<'a> {
     }
 
     /// The failure of the session, if it has failed.
-    pub(crate) fn failed(&self) -> Option<JobFailure> {
+    pub(crate) fn failure(&self) -> Option<JobFailure> {
         self.failure.clone().map(failed_job)
     }
 
     /// Starts a server for the worker of this spec.
     pub(super) fn serve(&mut self, spec: &WorkerSpec) -> JobResult<Server> {
-        if let Some(failed) = self.failed() {
+        if let Some(failed) = self.failure() {
             return Ok(Err(failed));
         }
         let token = match token() {

@@ -110,7 +110,7 @@ impl Run<'_> {
         self.rounds_done = round;
         for row in first..self.rows.len() {
             if !self.rows[row].given_up && !self.is_program(row) {
-                let converged = self.rows[row].progress.converged();
+                let converged = self.rows[row].progress.has_converged();
                 self.emit(Entry::RowFinished { row: row as u32, converged });
             }
         }

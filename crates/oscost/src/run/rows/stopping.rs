@@ -170,7 +170,7 @@ impl RowProgress {
     }
 
     /// Whether the precision goal is reached; a run without a goal only needs its repetitions.
-    pub(crate) fn converged(&self) -> bool {
+    pub(crate) fn has_converged(&self) -> bool {
         let is_narrow =
             || self.width().is_some_and(|width| width <= self.goal().relative_half_width);
         match self.profile {

@@ -212,7 +212,7 @@ impl Run<'_> {
         limits: Limits,
     ) -> Result<Option<f64>, RunError> {
         let Some(of_row) = method_cost(&self.rows[row], limits) else { return Ok(None) };
-        let Some((iterations, plan)) = of_row.rehearsal().zip(of_row.fitted(limits.row_ns)) else {
+        let Some((iterations, plan)) = of_row.rehearsal().zip(of_row.fit(limits.row_ns)) else {
             return Ok(None);
         };
         let part = plan.part(of_row.pilot, of_row.cost, iterations);
@@ -231,7 +231,7 @@ impl Run<'_> {
     ) -> Option<MethodRow> {
         let it = MethodCost { rehearsed_ns, ..method_cost(&self.rows[row], limits)? };
         let cost = it.cost;
-        let Some(plan) = it.fitted(limit_ns) else {
+        let Some(plan) = it.fit(limit_ns) else {
             let op_ns = match it.pilot.mode {
                 Mode::C | Mode::F => cost.window_ns,
                 _ => cost.ns,

@@ -83,7 +83,7 @@ pub struct PlacedJudgement {
 
 /// One verdict on several placements: theirs if they agree; if each is decided and they differ, the
 /// placement decides; else undecided.
-pub(super) fn agreed(placed: &[(Placement, &Verdict)]) -> Verdict {
+pub(super) fn common_verdict(placed: &[(Placement, &Verdict)]) -> Verdict {
     let [(_, first), others @ ..] = placed else {
         return Verdict::Undecided("none of its rows is known".to_owned());
     };
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn placements_agree_or_decide_or_leave_the_claim_undecided() {
         let both = |one: &Verdict, two: &Verdict| {
-            agreed(&[(Placement::OneCpu, one), (Placement::TwoCpus, two)])
+            common_verdict(&[(Placement::OneCpu, one), (Placement::TwoCpus, two)])
         };
         let open = Verdict::Undecided("its interval contains a bound".to_owned());
         assert_eq!(both(&Verdict::Holds, &Verdict::Holds), Verdict::Holds);
@@ -130,6 +130,9 @@ mod tests {
         assert_eq!(both(&Verdict::Holds, &Verdict::DoesNotHold), expected);
         let Verdict::Undecided(why) = both(&Verdict::Holds, &open) else { panic!() };
         assert!(why.contains("on two CPUs it is undecided (its interval contains a bound)"));
-        assert_eq!(agreed(&[(Placement::Stated, &Verdict::NoDifference)]), Verdict::NoDifference);
+        assert_eq!(
+            common_verdict(&[(Placement::Stated, &Verdict::NoDifference)]),
+            Verdict::NoDifference
+        );
     }
 }

@@ -7,7 +7,9 @@ use oscost_model::study_method::{ClockCost, Statistic, StudyMethod};
 use oscost_stats::interval::{Interval, Nominal};
 
 use super::claim::{Claim, Criterion};
-use super::judgement::{Basis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement, agreed};
+use super::judgement::{
+    Basis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement, common_verdict,
+};
 use super::published_result::published_result;
 use super::quantity::{
     EQUAL_FACTOR, Extreme, ExtremeRatio, Measure, Quantity, SeriesPoint, saturation_index,
@@ -61,7 +63,7 @@ pub(in crate::studies) fn judge_single_target<'a>(
         .collect();
     let by: Vec<(Placement, &Verdict)> =
         placed.iter().map(|it| (it.placement, &it.judgement.verdict)).collect();
-    let verdict = agreed(&by);
+    let verdict = common_verdict(&by);
     let own = own_judgement(&verdict, claim, &placed, run);
     let first = placed.first();
     JudgedClaim {
@@ -88,7 +90,7 @@ fn own_judgement(
     let own = own?;
     let by: Vec<(Placement, &Verdict)> =
         placed.iter().zip(&own).map(|(placed, own)| (placed.placement, &own.verdict)).collect();
-    let own_verdict = agreed(&by);
+    let own_verdict = common_verdict(&by);
     if own_verdict.is_same(verdict) {
         return None;
     }

@@ -31,7 +31,7 @@ impl OpenLines {
     }
 }
 
-/// The lesson in this text; the error is for whoever writes it.
+/// The lesson in this text; the error is for its author.
 pub(super) fn parse(id: &str, text: &str) -> Result<ClassLesson, String> {
     let mut lines = text.lines();
     let title = lines.next().and_then(|line| line.strip_prefix("# "));

@@ -60,7 +60,7 @@ impl Bound {
             let (low, high) = (number(low)?, number(high)?);
             return match low < high {
                 true => Ok(Bound::Range(low, high)),
-                false => Err(format!("the range {} ends before it begins", shown(text))),
+                false => Err(format!("the range {} ends before it begins", display_text(text))),
             };
         }
         let some = |text: &str| match number(text)? {
@@ -111,7 +111,7 @@ impl Bound {
 
     /// The same in another unit, by the factor of the units.
     #[must_use]
-    pub fn scaled(&self, factor: f64) -> Self {
+    pub fn scale(&self, factor: f64) -> Self {
         match *self {
             Bound::Value(value) => Bound::Value(value * factor),
             Bound::Below(max) => Bound::Below(max * factor),
@@ -122,12 +122,12 @@ impl Bound {
 
     /// The same in numbers of four digits, for computed bounds.
     #[must_use]
-    pub fn rounded(&self) -> Self {
+    pub fn round(&self) -> Self {
         match *self {
-            Bound::Value(value) => Bound::Value(rounded(value)),
-            Bound::Below(max) => Bound::Below(rounded(max)),
-            Bound::Above(min) => Bound::Above(rounded(min)),
-            Bound::Range(min, max) => Bound::Range(rounded(min), rounded(max)),
+            Bound::Value(value) => Bound::Value(round(value)),
+            Bound::Below(max) => Bound::Below(round(max)),
+            Bound::Above(min) => Bound::Above(round(min)),
+            Bound::Range(min, max) => Bound::Range(round(min), round(max)),
         }
     }
 
@@ -168,7 +168,7 @@ impl fmt::Display for Bound {
 }
 
 /// A computed number in the four digits that are shown.
-fn rounded(number: f64) -> f64 {
+fn round(number: f64) -> f64 {
     format!("{number:.3e}").parse().unwrap_or(number)
 }
 
@@ -178,17 +178,18 @@ fn number(text: &str) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let parsed =
         (plain && text.len() <= MAX_NUMBER_CHARS).then(|| text.parse::<f64>().ok()).flatten();
-    let number = parsed.ok_or_else(|| format!("{} is not a number", shown(text)))?;
+    let number = parsed.ok_or_else(|| format!("{} is not a number", display_text(text)))?;
     match number == 0.0 || (MIN_NUMBER..=MAX_NUMBER).contains(&number) {
         true => Ok(number),
-        false => {
-            Err(format!("{} is not a cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}", shown(text)))
-        }
+        false => Err(format!(
+            "{} is not a cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}",
+            display_text(text)
+        )),
     }
 }
 
 /// Text from outside as an error shows it.
-pub(in crate::studies) fn shown(text: &str) -> String {
+pub(in crate::studies) fn display_text(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let start: String = text.chars().take(MAX_CHARS).collect();
     format!("`{}`", start.escape_debug())

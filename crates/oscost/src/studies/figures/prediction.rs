@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::bound::{Bound, shown};
+use super::bound::{Bound, display_text};
 use super::unit::ClockRates;
 
 /// The unit of an estimate.
@@ -85,17 +85,17 @@ impl Estimate {
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (bound, unit) = text.split_at(at);
         if !text.contains(|c: char| c.is_ascii_digit()) {
-            return Err(format!("{} is not an estimate: try `120 ns`", shown(text)));
+            return Err(format!("{} is not an estimate: try `120 ns`", display_text(text)));
         }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
-            format!("{} has no unit: ns, us, ms, s, cycles or ticks", shown(text))
+            format!("{} has no unit: ns, us, ms, s, cycles or ticks", display_text(text))
         })?;
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }
 
     /// Its bound in nanoseconds on a machine with these clock rates, or why that is not known.
     pub fn in_ns(&self, rates: &ClockRates) -> Result<Bound, String> {
-        Ok(self.bound.scaled(self.unit.ns(rates)?))
+        Ok(self.bound.scale(self.unit.ns(rates)?))
     }
 }
 
@@ -139,18 +139,18 @@ impl PredictedCost {
         match (self.whole, self.hardware, self.software) {
             (Some(whole), ..) => Ok(whole.to_string()),
             (None, Some(one), Some(other)) if one.unit == other.unit => {
-                let bound = one.bound.sum(&other.bound).rounded();
+                let bound = one.bound.sum(&other.bound).round();
                 Ok(Estimate { bound, unit: one.unit }.to_string())
             }
-            _ => Ok(format!("{} ns", self.in_ns(rates)?.rounded())),
+            _ => Ok(format!("{} ns", self.in_ns(rates)?.round())),
         }
     }
 
     /// The contradiction between the whole and its parts, if there is one.
     pub fn contradiction(&self, rates: &ClockRates) -> Option<String> {
-        let whole = self.whole?.in_ns(rates).ok()?.rounded();
+        let whole = self.whole?.in_ns(rates).ok()?.round();
         if let Some(Ok(sum)) = self.parts_ns(rates) {
-            let (sum, differs) = (sum.rounded(), sum.contradicts(&whole));
+            let (sum, differs) = (sum.round(), sum.contradicts(&whole));
             return differs
                 .then(|| format!("its parts add up to {sum} ns, the whole is {whole} ns"));
         }
@@ -159,7 +159,7 @@ impl PredictedCost {
             (_, Some(part)) => ("software", part),
             _ => return None,
         };
-        let part = part.in_ns(rates).ok()?.rounded();
+        let part = part.in_ns(rates).ok()?.round();
         let more = part.ends().0 > whole.ends().1;
         more.then(|| format!("the {name}'s part is {part} ns, the whole {whole} ns"))
     }

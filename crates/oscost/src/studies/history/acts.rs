@@ -1,7 +1,7 @@
 //! Acts: what rows of several studies have in common, so that their figures can stand side by side.
 //!
 //! A row of a study names its act by `same-as`. The list is closed: a comparison over the years is
-//! worth something only where it is said what is compared.
+//! meaningful only where what is compared is stated.
 
 use crate::studies::figures::unit::UnitKind;
 
@@ -26,7 +26,7 @@ const fn rated(key: &'static str, name: &'static str, definition: &'static str) 
     Act { key, name, definition, kind: UnitKind::Rate }
 }
 
-/// The act whose cost is the first yardstick: others are told in multiples of it.
+/// The act whose cost is the first yardstick: others are shown in multiples of it.
 pub const PROCEDURE_CALL: &str = "procedure-call";
 /// The act whose cost is the second yardstick.
 pub const MEMORY_LATENCY: &str = "memory-latency";

@@ -1,4 +1,4 @@
-//! The facts of a study's machine, and which facts of this machine they stand beside.
+//! The facts of a study's machine, and their counterparts of this machine.
 
 /// A fact of a study's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub struct MachineFact {
     pub name: String,
     /// What was published of it.
     pub published: String,
-    /// What stands beside it.
+    /// Its counterpart.
     pub counterpart: Counterpart,
     /// A remark about it.
     pub note: Option<String>,
 }
 
-/// What stands beside a fact of a study's machine.
+/// What a fact of a study's machine is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counterpart {
     /// A fact of this machine.

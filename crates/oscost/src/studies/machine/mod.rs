@@ -1,4 +1,4 @@
-//! The machine of a study: its facts and its configuration, beside this machine's.
+//! The machine of a study: its facts and its configuration, compared with this machine's.
 
 pub mod condition;
 pub mod machine_fact;

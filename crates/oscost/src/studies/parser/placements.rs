@@ -57,8 +57,8 @@ impl Reader<'_> {
     }
 }
 
-/// A row in a placement: with its name and its case. Beside other studies only the placement in
-/// which it is written stands.
+/// A row in a placement: with its name and its case. Only the placement in which it
+/// is written is compared with other studies.
 fn row_in(row: &TableRow, placement: Placement) -> TableRow {
     let case = row.case().and_then(|case| placement.of_case(case));
     let is_written = case.as_deref() == row.case();

@@ -10,7 +10,7 @@ use std::io::Read;
 
 use oscost_model::call_names::Arch;
 
-use super::error::{TreatmentError, shortened};
+use super::error::{TreatmentError, shorten};
 use compile::{CompiledProfile, MAX_INSTRUCTIONS, compile};
 pub use oci::ProfileError;
 use profile::Profile;
@@ -71,7 +71,7 @@ fn unusable_profile(file: &str, why: String) -> TreatmentError {
 /// A path for a message. The limit is high, since paths differ at their end.
 fn path(file: &str) -> String {
     const MAX_CHARS: usize = 500;
-    shortened(file, MAX_CHARS)
+    shorten(file, MAX_CHARS)
 }
 
 /// Reads a regular file: reading a device or a pipe might never end.

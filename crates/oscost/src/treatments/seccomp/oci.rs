@@ -15,7 +15,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::profile::{Action, Condition, Op, Profile, Rule};
-use crate::treatments::error::quoted;
+use crate::treatments::error::quote;
 use scalars::{
     Abi, ActionName, ArchName, EPERM, ErrnoName, ErrnoNumber, FlagName, Index, KernelVersion,
     OpName,
@@ -193,15 +193,12 @@ impl TryFrom<RawEntry> for Entry {
             (Some(names), None) => names,
             (None, Some(name)) => vec![name],
             (Some(_), Some(name)) => {
-                return Err(format!(
-                    "the entry of `{}` has both `name` and `names`",
-                    quoted(&name)
-                ));
+                return Err(format!("the entry of `{}` has both `name` and `names`", quote(&name)));
             }
             (None, None) => return Err("an entry of `syscalls` lacks `names`".to_owned()),
         };
         let first_name = || match names.first() {
-            Some(name) => format!("`{}`", quoted(name)),
+            Some(name) => format!("`{}`", quote(name)),
             None => "no system call".to_owned(),
         };
         if !matches!(act.0, Action::Errno(_)) && (errno_ret.is_some() || errno.is_some()) {

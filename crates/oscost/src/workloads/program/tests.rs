@@ -15,7 +15,11 @@ fn environment() -> RunEnvironment {
     }
 }
 
-fn workload(text: &str, point: &Point, environment: &RunEnvironment) -> Result<Workload, Missing> {
+fn workload(
+    text: &str,
+    point: &Point,
+    environment: &RunEnvironment,
+) -> Result<Workload, MissingItems> {
     parse(text.as_bytes(), "mine").unwrap().workload(point, environment)
 }
 

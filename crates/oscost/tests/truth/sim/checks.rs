@@ -13,7 +13,7 @@ use oscost_stats::order;
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
 use oscost_worker::engine::clock_check::counter_problem;
-use oscost_worker::engine::simulator::{Pathology, SimulatedMachine, Truth};
+use oscost_worker::engine::simulator::{ColdStart, Pathology, SimulatedMachine, SlowPath, Truth};
 
 use super::{SimSession, SimulatedSubject, measure, measure_in, measure_one};
 
@@ -132,7 +132,8 @@ pub(crate) fn s1_modes() -> CheckResult {
 
 /// S1 for a process that costs half as much again in its first 2 ms.
 pub(crate) fn s1_cold_start() -> CheckResult {
-    let truth = Truth { cold: Some((1.5, 2_000_000.0)), ..contended() };
+    let truth =
+        Truth { cold_start: Some(ColdStart { factor: 1.5, until_ns: 2_000_000.0 }), ..contended() };
     let found = summarize(&SimulatedSubject::op(truth), DEFAULT, 124.0, 300);
     accept("S1, cold start", found.bias_pct.abs() <= 0.5 && found.coverage >= 0.92, found)
 }
@@ -196,7 +197,11 @@ pub(crate) fn s13_rejection() -> CheckResult {
 
 /// S13, second part: a real slow path remains in the quantiles.
 pub(crate) fn s13_slow_path() -> CheckResult {
-    let truth = Truth { op_ns: 60_000.0, slow_path: Some((0.1, 1.5)), ..Truth::QUIET };
+    let truth = Truth {
+        op_ns: 60_000.0,
+        slow_path: Some(SlowPath { share: 0.1, factor: 1.5 }),
+        ..Truth::QUIET
+    };
     let row = measure_one(&SimulatedSubject::op(truth), DEFAULT, 3);
     let quantiles = row.estimate.and_then(|estimate| estimate.quantiles).unwrap();
     let ratio = quantiles.p99.unwrap() / quantiles.p50;

@@ -19,7 +19,7 @@ pub(crate) struct EndPair {
 }
 
 /// The messages that an end has received.
-pub(crate) struct Received {
+pub(crate) struct ReceivedMessages {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
 }
@@ -102,13 +102,13 @@ pub(crate) trait End {
         messages: u64,
         into: &mut [u8],
         on_interrupt: InterruptHandler<'_>,
-    ) -> Result<Received, Errno> {
+    ) -> Result<ReceivedMessages, Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
             bytes += self.receive(into, on_interrupt)? as u64;
         }
         self.send(&[0; ACK_BYTES], on_interrupt)?;
-        Ok(Received { messages, bytes })
+        Ok(ReceivedMessages { messages, bytes })
     }
 
     /// Stores the process ID of the other end, if the mechanism needs it.

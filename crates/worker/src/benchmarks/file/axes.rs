@@ -2,11 +2,11 @@
 
 use super::super::prelude::*;
 
-pub(super) const WHERE: Axis = Axis {
-    name: "where",
-    sets: "where the file is: in the directory in which oscost was started, or in a tmpfs",
-    points: Points::Words(&["here", "tmpfs"]),
-    default_points: Points::Implied("here"),
+pub(super) const DIRECTORY: Axis = Axis {
+    name: "directory",
+    sets: "the directory of the file: the one in which oscost was started, or a tmpfs",
+    points: Points::Words(&["cwd", "tmpfs"]),
+    default_points: Points::Implied("cwd"),
 };
 pub(super) const CACHE: Axis = Axis {
     name: "cache",

@@ -13,7 +13,7 @@ use super::super::prelude::*;
 
 /// The location that an axis selects.
 pub(super) fn location(params: Params<'_>) -> Location {
-    if params.word("where") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
+    if params.word("directory") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
 }
 
 /// How a file is evicted, as the axis selects.

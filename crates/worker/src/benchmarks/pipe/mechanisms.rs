@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use super::super::exchange::{
-    ACK_BYTES, End, EndPair, InterruptHandler, MessageFile, Received, Stream, check_length,
+    ACK_BYTES, End, EndPair, InterruptHandler, MessageFile, ReceivedMessages, Stream, check_length,
     retry_interrupted, transfer_rest,
 };
 use super::super::prelude::*;
@@ -179,14 +179,14 @@ impl End for SpliceEnd {
         messages: u64,
         into: &mut [u8],
         on_interrupt: InterruptHandler<'_>,
-    ) -> Result<Received, Errno> {
+    ) -> Result<ReceivedMessages, Errno> {
         let mut bytes = 0;
         for _ in 0..messages {
             bytes += self.receive(into, on_interrupt)? as u64;
         }
         match retry_interrupted(on_interrupt, || context_switch::write(&self.to, &[0; ACK_BYTES]))?
         {
-            ACK_BYTES => Ok(Received { messages, bytes }),
+            ACK_BYTES => Ok(ReceivedMessages { messages, bytes }),
             _ => Err(Errno::EPIPE),
         }
     }

@@ -184,7 +184,8 @@ pub(super) fn serve(token_listener: &mut TokenListener, op: Op) -> Result<(), Er
     let control = ControlStream::from_stream(control);
     let listener = token_listener.listener().try_clone()?;
     listener.set_nonblocking(false)?;
-    let (expected_address, refused_before) = (token_listener.peer(), token_listener.unauthorised());
+    let (expected_address, refused_before) =
+        (token_listener.peer(), token_listener.unauthorised_count());
     Acceptor::new(Listener::Tcp(listener), expected_address, op, refused_before).serve(&control)
 }
 

@@ -225,7 +225,7 @@ fn accept_tcp(
     control.set_nodelay(true)?;
     let control = ControlStream::from_stream(control);
     let stream = listener.accept_peer()?;
-    control.send([listener.unauthorised(), 0, 0, 0], &|_| Ok(()))?;
+    control.send([listener.unauthorised_count(), 0, 0, 0], &|_| Ok(()))?;
     Ok((tcp_end(params, stream, None)?, control))
 }
 

@@ -55,8 +55,8 @@ impl Location {
     /// A hint for a location that cannot be used.
     fn hint(self) -> &'static str {
         match self {
-            Location::UserFolder => "start oscost in another folder, or ask for where=tmpfs",
-            Location::Tmpfs => "ask for where=here",
+            Location::UserFolder => "start oscost in another folder, or select directory=tmpfs",
+            Location::Tmpfs => "select directory=cwd",
         }
     }
 
@@ -217,7 +217,7 @@ pub fn unnamed_file(location: Location, bytes: u64) -> Result<File, Errno> {
     if let Some(left) = left.filter(|&left| left < bytes + SPARE_BYTES) {
         return Err(Errno::unavailable(format!(
             "{} MiB of memory are available, and the file needs {mib} plus a reserve: choose a \
-             smaller file_mib, or where=here",
+             smaller file_mib, or directory=cwd",
             left >> 20
         )));
     }

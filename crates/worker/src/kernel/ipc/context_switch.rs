@@ -63,8 +63,8 @@ impl FutexScope {
 
 /// futex(FUTEX_WAKE) of one waiter; returns the number woken.
 #[inline(always)]
-pub fn futex_wake(word: &AtomicU32, reach: FutexScope) -> Result<i64, Errno> {
-    let op = (libc::FUTEX_WAKE | reach.flag()) as u64;
+pub fn futex_wake(word: &AtomicU32, scope: FutexScope) -> Result<i64, Errno> {
+    let op = (libc::FUTEX_WAKE | scope.flag()) as u64;
     // SAFETY: the kernel uses the word's address as a key and accesses no more than the word.
     raw_result(unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 1, 0, 0, 0]) })
 }
@@ -72,8 +72,8 @@ pub fn futex_wake(word: &AtomicU32, reach: FutexScope) -> Result<i64, Errno> {
 /// futex(FUTEX_WAIT) while the word is 0. EAGAIN means that it was not, EINTR that a signal
 /// arrived.
 #[inline(always)]
-pub fn futex_wait(word: &AtomicU32, reach: FutexScope) -> Result<(), Errno> {
-    let op = (libc::FUTEX_WAIT | reach.flag()) as u64;
+pub fn futex_wait(word: &AtomicU32, scope: FutexScope) -> Result<(), Errno> {
+    let op = (libc::FUTEX_WAIT | scope.flag()) as u64;
     // SAFETY: the kernel reads the word, which is borrowed; no timeout is given.
     let done = unsafe { arch::syscall(libc::SYS_futex, [word.as_ptr() as u64, op, 0, 0, 0, 0]) };
     raw_result(done).map(drop)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use oscost_model::resource::Resource as Requested;
+use oscost_model::resource::Resource as RequiredResource;
 use rustix::fs::{Access, access, statfs, statvfs};
 use rustix::process::{Resource, getrlimit};
 
@@ -13,18 +13,18 @@ use crate::kernel::memory::region::{self, PAGE_BYTES, PageKind, Region};
 use crate::kernel::memory::userfaultfd;
 
 /// What is missing and how to provide it; `None` if the resource is available.
-pub fn missing(resource: Requested) -> Option<String> {
+pub fn missing(resource: RequiredResource) -> Option<String> {
     match resource {
-        Requested::SmallPages => other_pages(),
-        Requested::TransparentHugePages => no_transparent_huge_pages(),
-        Requested::HugePages(mib) => too_few_huge_pages(mib),
-        Requested::Memory(mib) => too_little_memory(mib),
-        Requested::LockedMemory(mib) => too_little_locked(mib),
-        Requested::Userfaultfd => no_userfaultfd(),
-        Requested::Swap => no_swap(),
-        Requested::ScratchFile(mib) => no_scratch_file(mib),
-        Requested::ScratchOnDisk => scratch_without_disk(),
-        Requested::SecondCpu => one_cpu(),
+        RequiredResource::SmallPages => other_pages(),
+        RequiredResource::TransparentHugePages => no_transparent_huge_pages(),
+        RequiredResource::HugePages(mib) => too_few_huge_pages(mib),
+        RequiredResource::Memory(mib) => too_little_memory(mib),
+        RequiredResource::LockedMemory(mib) => too_little_locked(mib),
+        RequiredResource::Userfaultfd => no_userfaultfd(),
+        RequiredResource::Swap => no_swap(),
+        RequiredResource::ScratchFile(mib) => no_scratch_file(mib),
+        RequiredResource::ScratchOnDisk => scratch_without_disk(),
+        RequiredResource::SecondCpu => one_cpu(),
     }
 }
 

@@ -129,7 +129,7 @@ impl TokenListener {
     }
 
     /// The number of unauthorised connections so far.
-    pub fn unauthorised(&self) -> u64 {
+    pub fn unauthorised_count(&self) -> u64 {
         self.unauthorised
     }
 
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(&hello, b"hello");
         peer.join().unwrap();
         assert_eq!(
-            (listener.unauthorised(), listener.peer()),
+            (listener.unauthorised_count(), listener.peer()),
             (2, Some(IpAddr::V4(Ipv4Addr::LOCALHOST)))
         );
         // A later connection is unauthorised too, except from the peer.

@@ -274,7 +274,7 @@ fn a_damaged_or_hostile_package_is_refused() {
         (member_with_size("9999999999"), "contains no kernel"),
         ([b"!<arch>\n".to_vec(), member("data.tar.bz2", b"BZh")].concat(), "packed as `.bz2`"),
     ] {
-        let error = find(&file(&folder, "hostile.deb", &bytes)).unwrap_err().to_string();
+        let error = find(&file(&folder, "malicious.deb", &bytes)).unwrap_err().to_string();
         assert!(error.contains("the package c") && error.contains(words), "{error}");
         assert!(error.contains("\n  hint: "), "{error}");
     }

@@ -138,13 +138,13 @@ pub(super) fn plotly_chart(chart: &Chart) -> Plot<'_> {
 }
 
 /// Text from outside for a chart, in which plotly.js interprets some HTML tags.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The details of a point as one text.
 fn details(lines: &[String]) -> String {
-    lines.iter().map(|line| escaped(line)).collect::<Vec<_>>().join("<br>")
+    lines.iter().map(|line| escape(line)).collect::<Vec<_>>().join("<br>")
 }
 
 fn axis(of: &Axis) -> PlotlyAxis {
@@ -164,12 +164,12 @@ fn axis(of: &Axis) -> PlotlyAxis {
     if !of.suffix.is_empty() {
         axis = axis.tick_suffix(of.suffix);
     }
-    axis.title(Title::with_text(escaped(&of.title)))
+    axis.title(Title::with_text(escape(&of.title)))
 }
 
 /// The positions and names at the edge. Rows are counted from above, and the axis from below.
 fn edge(order: &Order) -> (Vec<f64>, Vec<String>) {
-    order.labels.iter().map(|label| (-label.row, escaped(&label.text))).unzip()
+    order.labels.iter().map(|label| (-label.row, escape(&label.text))).unzip()
 }
 
 /// The axis of rows.
@@ -205,7 +205,7 @@ fn trace(series: &Series, has_rows: bool) -> Box<dyn Trace> {
     let mut trace = Scatter::new(xs, ys);
     trace = match name.is_empty() {
         true => trace.show_legend(false),
-        false => trace.name(escaped(name)),
+        false => trace.name(escape(name)),
     };
     if points.iter().any(|point| !point.row.is_empty()) || has_rows {
         trace = trace.custom_data(points.iter().map(|point| point.row.clone()).collect());
@@ -258,7 +258,7 @@ fn boxes(series: &Series) -> Box<dyn Trace> {
         |which: usize| series.points.iter().map(|it| it.quantiles[which]).collect::<Vec<f64>>();
     let rows = series.points.iter().map(|point| -point.y).collect();
     BoxPlot::<f64, f64>::new_xy(Vec::new(), rows)
-        .name(escaped(&series.name))
+        .name(escape(&series.name))
         .orientation(Orientation::Horizontal)
         .lower_fence(quantile(0))
         .q1(quantile(1))
@@ -312,7 +312,7 @@ fn annotation(mark: &Mark, chart: &Chart) -> Annotation {
         .x_anchor(if is_right { Anchor::Right } else { Anchor::Left })
         .y_anchor(Anchor::Top)
         .show_arrow(false)
-        .text(escaped(&mark.text))
+        .text(escape(&mark.text))
 }
 
 #[cfg(test)]
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn text_in_a_chart_is_escaped() {
-        let text = escaped("<b>bold</b> & <a href='x'>\u{1b}[31m");
+        let text = escape("<b>bold</b> & <a href='x'>\u{1b}[31m");
         assert_eq!(text, "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;a href='x'&gt;[31m");
         assert_eq!(details(&["a<br>b".into(), "c".into()]), "a&lt;br&gt;b<br>c");
     }

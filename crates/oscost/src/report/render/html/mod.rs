@@ -85,8 +85,8 @@ pub fn report(view: &View) -> anyhow::Result<String> {
         style: STYLE,
         script: script::PAGE_SCRIPT,
         policy: script::policy(has_charts),
-        library: if has_charts { script::library_packed() } else { "" },
-        data: script::packed(&data)?,
+        library: if has_charts { script::packed_library() } else { "" },
+        data: script::pack(&data)?,
         version: env!("CARGO_PKG_VERSION"),
         has_charts,
     };

@@ -27,9 +27,9 @@ pub(super) fn library() -> &'static str {
 }
 
 /// The library as it is packed in a page; it is packed once per process.
-pub(super) fn library_packed() -> &'static str {
+pub(super) fn packed_library() -> &'static str {
     static PACKED: LazyLock<String> =
-        LazyLock::new(|| packed(library().as_bytes()).unwrap_or_default());
+        LazyLock::new(|| pack(library().as_bytes()).unwrap_or_default());
     &PACKED
 }
 
@@ -38,7 +38,7 @@ const LEVEL: u32 = 4;
 
 /// Gzip in base64: at most a third of the size. It has no time stamp, so that equal reports are equal
 /// files.
-pub(super) fn packed(bytes: &[u8]) -> std::io::Result<String> {
+pub(super) fn pack(bytes: &[u8]) -> std::io::Result<String> {
     let mut packer = GzBuilder::new().write(Vec::new(), Compression::new(LEVEL));
     packer.write_all(bytes)?;
     Ok(BASE64_STANDARD.encode(packer.finish()?))
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn packed_text_is_unpacked_unchanged_and_packing_is_deterministic() {
         let text = "a page is the same bytes each time ".repeat(50);
-        let once = packed(text.as_bytes()).unwrap();
-        assert_eq!(once, packed(text.as_bytes()).unwrap());
+        let once = pack(text.as_bytes()).unwrap();
+        assert_eq!(once, pack(text.as_bytes()).unwrap());
         let bytes = BASE64_STANDARD.decode(&once).unwrap();
         let mut back = String::new();
         flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut back).unwrap();

@@ -18,8 +18,8 @@ pub(super) fn chart(timeline: &Timeline) -> Chart {
         .enumerate()
         .map(|(number, run)| Point {
             x: (number + 1) as f64,
-            y: style.scaled(run.figure),
-            interval: Some(run.interval.unwrap_or([run.figure; 2]).map(|end| style.scaled(end))),
+            y: style.scale(run.figure),
+            interval: Some(run.interval.unwrap_or([run.figure; 2]).map(|end| style.scale(end))),
             details: run.details.clone(),
             ..Point::default()
         })
@@ -52,7 +52,7 @@ pub(super) fn chart(timeline: &Timeline) -> Chart {
 fn levels(timeline: &Timeline, style: &Style) -> Vec<Series> {
     let changes = &timeline.changes;
     let line = |first: usize, end: usize, figure: f64| {
-        let point = |x: f64| Point { x, y: style.scaled(figure), ..Point::default() };
+        let point = |x: f64| Point { x, y: style.scale(figure), ..Point::default() };
         Series {
             name: String::new(),
             colour: Colour::Palette(1),

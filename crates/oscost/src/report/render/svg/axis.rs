@@ -5,16 +5,16 @@ use crate::report::view::document::chart::Axis;
 /// The names on a linear axis at most.
 const MAX_TICKS: f64 = 8.0;
 
-/// A scale: from values to places.
+/// A scale: from values to positions.
 pub(super) struct Scale {
     is_logarithmic: bool,
     /// The values at both ends; on a logarithmic scale their powers of ten.
     ends: [f64; 2],
-    /// The places of both ends.
-    places: [f64; 2],
+    /// The positions of both ends.
+    positions: [f64; 2],
 }
 
-/// A name on an axis, and its place.
+/// A name on an axis, and its position.
 pub(super) struct TickText {
     pub(super) at: f64,
     pub(super) text: String,
@@ -22,7 +22,7 @@ pub(super) struct TickText {
 
 impl Scale {
     /// The scale of an axis, over its ends or over all values.
-    pub(super) fn of(axis: &Axis, values: Vec<f64>, places: [f64; 2]) -> Self {
+    pub(super) fn of(axis: &Axis, values: Vec<f64>, positions: [f64; 2]) -> Self {
         let is_logarithmic = axis.is_logarithmic;
         let usable = values.into_iter().filter(|it| it.is_finite());
         let usable = usable.filter(|it| !is_logarithmic || *it > 0.0);
@@ -33,22 +33,22 @@ impl Scale {
         });
         let [low, high] = axis.ends.or_else(|| found.map(with_room)).unwrap_or([0.0, 1.0]);
         let ends = if high > low { [low, high] } else { [low - 0.5, low + 0.5] };
-        Self { is_logarithmic, ends, places }
+        Self { is_logarithmic, ends, positions }
     }
 
     /// The scale of rows, which are counted from above.
     pub(super) fn of_rows(top: f64, height: f64) -> Self {
         let first = top + height / 2.0;
-        Self { is_logarithmic: false, ends: [0.0, 1.0], places: [first, first + height] }
+        Self { is_logarithmic: false, ends: [0.0, 1.0], positions: [first, first + height] }
     }
 
-    /// The place of a value; `None` if the scale cannot show it.
-    pub(super) fn at(&self, value: f64) -> Option<f64> {
+    /// The position of a value; `None` if the scale cannot show it.
+    pub(super) fn position(&self, value: f64) -> Option<f64> {
         let scaled = if self.is_logarithmic { value.log10() } else { value };
         let [low, high] = self.ends;
-        let [from, to] = self.places;
-        let place = from + (to - from) * (scaled - low) / (high - low);
-        place.is_finite().then_some(place)
+        let [from, to] = self.positions;
+        let position = from + (to - from) * (scaled - low) / (high - low);
+        position.is_finite().then_some(position)
     }
 
     /// The names on the axis: its own, or round numbers.
@@ -57,10 +57,10 @@ impl Scale {
             [] => self.round().into_iter().map(|it| (it, format!("{it}{}", axis.suffix))).collect(),
             own => own.iter().map(|it| (it.value, it.name.clone())).collect(),
         };
-        let [from, to] = self.places;
+        let [from, to] = self.positions;
         let inside = from.min(to) - 0.5..=from.max(to) + 0.5;
         let ticks = chosen.into_iter().filter_map(|(value, text)| {
-            let at = self.at(value).filter(|at| inside.contains(at))?;
+            let at = self.position(value).filter(|at| inside.contains(at))?;
             Some(TickText { at, text })
         });
         ticks.collect()

@@ -1,6 +1,8 @@
 //! The parts of a picture: its area of values, and the legend above.
 
-use super::sheet::{LETTER, MAX_LABEL, ROW_HEIGHT, VALUES_HEIGHT, WIDTH, at, class, escaped};
+use super::sheet::{
+    LETTER, MAX_LABEL, ROW_HEIGHT, VALUES_HEIGHT, WIDTH, class, coordinate, escape,
+};
 use super::symbol::symbol;
 use crate::report::view::document::chart::{Chart, Series, Shape, Symbol, Vertical};
 
@@ -52,7 +54,7 @@ impl Frame {
     pub(super) fn legend(&self, chart: &Chart) -> String {
         let entry = |Entry { series, x, line }: Entry<'_>| {
             let y = 8.0 + LEGEND_LINE * line as f64 + 8.0;
-            let stroke = format!("<path stroke-width=\"1.6\" d=\"M{} {y}h16\"/>\n", at(x));
+            let stroke = format!("<path stroke-width=\"1.6\" d=\"M{} {y}h16\"/>\n", coordinate(x));
             let sign = match series.shape {
                 Shape::Symbols(kind) => symbol(kind, [x + 8.0, y]),
                 Shape::ConnectedSymbols(kind) => stroke + &symbol(kind, [x + 8.0, y]),
@@ -63,9 +65,9 @@ impl Frame {
                 "<g class=\"{}\" stroke=\"currentColor\">\n{sign}</g>\n<text class=\"i\" x=\"{}\" \
                  y=\"{}\">{}</text>\n",
                 class(series.colour),
-                at(x + 22.0),
-                at(y + 4.0),
-                escaped(&series.name)
+                coordinate(x + 22.0),
+                coordinate(y + 4.0),
+                escape(&series.name)
             )
         };
         entries(chart).into_iter().map(entry).collect()

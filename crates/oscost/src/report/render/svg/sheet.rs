@@ -30,13 +30,13 @@ pub(super) fn class(colour: Colour) -> &'static str {
 }
 
 /// Text without what XML gives a meaning.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let text = plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;")
 }
 
 /// A coordinate, with one decimal: pictures do not show more, and files stay small.
-pub(super) fn at(value: f64) -> String {
+pub(super) fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
     if text == "-0" { "0".to_owned() } else { text.to_owned() }

@@ -1,17 +1,23 @@
 //! The symbols of points.
 
-use super::sheet::at;
+use super::sheet::coordinate;
 use crate::report::view::document::chart::Symbol;
 
-/// A symbol around a place.
+/// A symbol around a point.
 pub(super) fn symbol(kind: Symbol, [x, y]: [f64; 2]) -> String {
     let path = |fill: &str, corners: &[[f64; 2]]| {
-        let corners: Vec<String> =
-            corners.iter().map(|[dx, dy]| format!("{} {}", at(x + dx), at(y + dy))).collect();
+        let corners: Vec<String> = corners
+            .iter()
+            .map(|[dx, dy]| format!("{} {}", coordinate(x + dx), coordinate(y + dy)))
+            .collect();
         format!("<path fill=\"{fill}\" d=\"M{}Z\"/>\n", corners.join("L"))
     };
     let disc = |fill: &str| {
-        format!("<circle fill=\"{fill}\" cx=\"{}\" cy=\"{}\" r=\"3.8\"/>\n", at(x), at(y))
+        format!(
+            "<circle fill=\"{fill}\" cx=\"{}\" cy=\"{}\" r=\"3.8\"/>\n",
+            coordinate(x),
+            coordinate(y)
+        )
     };
     const DIAMOND: [[f64; 2]; 4] = [[0.0, -5.0], [5.0, 0.0], [0.0, 5.0], [-5.0, 0.0]];
     const SQUARE: [[f64; 2]; 4] = [[-3.6, -3.6], [3.6, -3.6], [3.6, 3.6], [-3.6, 3.6]];
@@ -30,16 +36,16 @@ pub(super) fn symbol(kind: Symbol, [x, y]: [f64; 2]) -> String {
         Symbol::TriangleDown => path(FULL, &[[0.0, 4.6], [4.4, -3.6], [-4.4, -3.6]]),
         Symbol::TriangleRight => path(FULL, &[[4.6, 0.0], [-3.6, -4.4], [-3.6, 4.4]]),
         Symbol::Cross => {
-            let [left, right] = [x - 4.0, x + 4.0].map(at);
-            let [top, bottom] = [y - 4.0, y + 4.0].map(at);
+            let [left, right] = [x - 4.0, x + 4.0].map(coordinate);
+            let [top, bottom] = [y - 4.0, y + 4.0].map(coordinate);
             format!(
                 "<path stroke-width=\"2\" d=\"M{left} {top}L{right} {bottom}M{left} \
                  {bottom}L{right} {top}\"/>\n"
             )
         }
         Symbol::Stroke => {
-            let [top, bottom] = [y - 6.0, y + 6.0].map(at);
-            format!("<path stroke-width=\"2\" d=\"M{x} {top}L{x} {bottom}\"/>\n", x = at(x))
+            let [top, bottom] = [y - 6.0, y + 6.0].map(coordinate);
+            format!("<path stroke-width=\"2\" d=\"M{x} {top}L{x} {bottom}\"/>\n", x = coordinate(x))
         }
     }
 }

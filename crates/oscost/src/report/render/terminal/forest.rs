@@ -1,6 +1,6 @@
 //! Ratios with their intervals as lines of characters.
 
-use crate::report::text::shortened;
+use crate::report::text::shorten;
 use crate::report::view::document::ForestPlot;
 
 /// Columns to either side of 1.
@@ -41,7 +41,7 @@ pub(super) fn forest(plot: &ForestPlot) -> String {
             line[column(value)] = 'o';
         }
         let line: String = line.into_iter().collect();
-        out += &format!("{} {}\n", shortened(name, NAMES), line.trim_end());
+        out += &format!("{} {}\n", shorten(name, NAMES), line.trim_end());
     }
     out
 }

@@ -8,7 +8,7 @@ pub const WIDTH: usize = 80;
 pub(super) const INDENT: usize = 2;
 
 /// A text in lines of which the first is indented by `indent`, and the others by `hanging` more.
-pub(super) fn folded(text: &str, indent: usize, hanging: usize) -> String {
+pub(super) fn fold_lines(text: &str, indent: usize, hanging: usize) -> String {
     let more = " ".repeat(indent + hanging);
     format!("{:indent$}{}\n", "", fold(text, WIDTH - indent - hanging, &more))
 }

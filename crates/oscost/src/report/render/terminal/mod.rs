@@ -8,7 +8,7 @@ mod table;
 mod timeline;
 
 pub use self::layout::WIDTH;
-use self::layout::{INDENT, folded};
+use self::layout::{INDENT, fold_lines};
 pub use self::table::table;
 use crate::report::text::fold;
 use crate::report::view::document::{Block, Fact, Item, Layout, Paragraph, Section, View};
@@ -18,7 +18,7 @@ const NAMES: [usize; 2] = [8, 20];
 
 /// The whole report.
 pub fn report(view: &View) -> String {
-    let lead = view.lead.iter().map(|Paragraph { text, hanging }| folded(text, 0, *hanging));
+    let lead = view.lead.iter().map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging));
     match lead.collect::<String>() {
         lead if lead.is_empty() => sections(&view.sections),
         lead => lead + &below(&view.sections),
@@ -41,12 +41,12 @@ fn section(section: &Section, names: usize) -> String {
     let mut out = String::new();
     let mut under_heading = false;
     if !section.title_is_for_navigation && !section.title.is_empty() {
-        out += &format!("\n{}", folded(&section.title, 0, INDENT));
+        out += &format!("\n{}", fold_lines(&section.title, 0, INDENT));
         under_heading = true;
     }
     for block in &section.blocks {
         if let Block::Heading(text) = block {
-            out += &format!("\n{}", folded(text, 0, INDENT));
+            out += &format!("\n{}", fold_lines(text, 0, INDENT));
             under_heading = true;
             continue;
         }
@@ -73,9 +73,11 @@ fn name_width<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
 fn block(block: &Block, indent: usize, names: usize) -> String {
     match block {
         // A paragraph under its title is indented as a whole.
-        Block::Text(text) => folded(text, indent, if indent > 0 { 0 } else { INDENT }),
+        Block::Text(text) => fold_lines(text, indent, if indent > 0 { 0 } else { INDENT }),
         Block::Heading(text) => format!("{text}\n"),
-        Block::List(items) => items.iter().map(|it| folded(&item(it), indent, INDENT)).collect(),
+        Block::List(items) => {
+            items.iter().map(|it| fold_lines(&item(it), indent, INDENT)).collect()
+        }
         Block::Facts(facts) => self::facts(facts, names),
         Block::Preformatted(text) => format!("{}\n", text.trim_matches('\n')),
         Block::Table(it) if it.layout == Layout::Records => records::records(it, indent),

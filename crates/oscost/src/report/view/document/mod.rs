@@ -430,7 +430,7 @@ impl Cell {
     }
 
     /// The same cell with a style.
-    pub fn styled(self, style: &'static str) -> Self {
+    pub fn with_style(self, style: &'static str) -> Self {
         Self { style, ..self }
     }
 }

@@ -120,7 +120,7 @@ fn what_is_not_finite_or_beyond_all_counting_is_unknown() {
 }
 
 /// Where the record has what a column of `rows` holds: the key of a run, of a row (`row`), or of what
-/// is said of a figure (`estimate`).
+/// describes a figure (`estimate`).
 const HELD: &[(&str, &str)] = &[
     ("run", "/id"),
     ("started", "/started"),

@@ -467,7 +467,7 @@ fn figure(series: &Series, value: f64) -> String {
     let style = Style::of(value, series.unit);
     let text = style.with_unit(value);
     match text.chars().count() > MAX_FIGURE_CHARS {
-        true => format!("{:.0e} {}", style.scaled(value), style.unit()),
+        true => format!("{:.0e} {}", style.scale(value), style.unit()),
         false => text,
     }
 }

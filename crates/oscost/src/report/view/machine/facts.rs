@@ -8,17 +8,17 @@ use crate::report::view::document::Fact;
 pub(super) fn fact(name: &str, value: Option<String>, why: impl FnOnce() -> String) -> Fact {
     match value {
         Some(value) => Fact::new(name, value.replace(char::is_control, "")),
-        None => hidden(name, &why()),
+        None => hidden_fact(name, &why()),
     }
 }
 
 /// A fact without a value.
-pub(super) fn hidden(name: &str, why: &str) -> Fact {
+pub(super) fn hidden_fact(name: &str, why: &str) -> Fact {
     Fact::new(name, format!("not visible: {}", why.replace(char::is_control, "")))
 }
 
 /// Why a fact is unknown: the error of its source, or `otherwise` if the source was read.
-pub(super) fn why(facts: &Facts, source: &str, otherwise: &str) -> String {
+pub(super) fn missing_reason(facts: &Facts, source: &str, otherwise: &str) -> String {
     match facts.unread.get(source) {
         Some(why) => format!("{source} {why}"),
         None => otherwise.to_owned(),

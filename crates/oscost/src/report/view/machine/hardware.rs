@@ -6,12 +6,14 @@ use oscost_model::facts::{Cache, Disk, Facts, MemoryModule, NetworkCard};
 use crate::report::view::document::Fact;
 use crate::report::view::machine::description::Rates;
 use crate::report::view::machine::facts::{
-    bytes, fact, firmware, kib, mib, no_cpufreq, plural, ranges, why, words,
+    bytes, fact, firmware, kib, mib, missing_reason, no_cpufreq, plural, ranges, words,
 };
 
 pub(super) fn processor(facts: &Facts, rates: &Rates) -> Vec<Fact> {
     let cpu = &facts.cpu;
-    let cpuinfo = |what: &str| why(facts, "/proc/cpuinfo", &format!("/proc/cpuinfo has no {what}"));
+    let cpuinfo = |what: &str| {
+        missing_reason(facts, "/proc/cpuinfo", &format!("/proc/cpuinfo has no {what}"))
+    };
     let revision = || {
         let number = |name: &str, value: Option<u32>| value.map(|it| format!("{name} {it}"));
         let parts = [
@@ -97,7 +99,9 @@ pub(super) fn caches(facts: &Facts) -> Vec<Fact> {
         });
         fact(name, found.map(describe), || match facts.caches.is_empty() {
             false => "sysfs describes other caches, but not this one".to_owned(),
-            true => why(facts, "/sys/devices/system/cpu/cpu0/cache", "sysfs describes none"),
+            true => {
+                missing_reason(facts, "/sys/devices/system/cpu/cpu0/cache", "sysfs describes none")
+            }
         })
     };
     vec![
@@ -110,7 +114,7 @@ pub(super) fn caches(facts: &Facts) -> Vec<Fact> {
 
 pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
     let memory = &facts.memory;
-    let meminfo = || why(facts, "/proc/meminfo", "not in /proc/meminfo");
+    let meminfo = || missing_reason(facts, "/proc/meminfo", "not in /proc/meminfo");
     let modules = memory.modules.as_deref();
     let of_modules = |text: &dyn Fn(&MemoryModule) -> Option<String>| {
         let mut all: Vec<String> = modules?.iter().filter_map(text).collect();
@@ -138,8 +142,13 @@ pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
         let defrag = memory.transparent_huge_page_defrag.as_deref();
         defrag.map_or(mode.clone(), |defrag| format!("{mode}, defrag {defrag}"))
     });
-    let no_huge =
-        || why(facts, "/sys/kernel/mm/transparent_hugepage/enabled", "not reported by sysfs");
+    let no_huge = || {
+        missing_reason(
+            facts,
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "not reported by sysfs",
+        )
+    };
     let reporting = memory.free_page_reporting.map(|on| match on {
         true => "yes: the balloon device reports them".to_owned(),
         false => "no".to_owned(),
@@ -151,7 +160,7 @@ pub(super) fn memory(facts: &Facts) -> Vec<Fact> {
         fact("frequency", of_modules(&|it| it.speed_mts.map(|it| format!("{it} MT/s"))), unknown),
         fact("width", of_modules(&|it| it.data_bits.map(|it| format!("{it} bit"))), unknown),
         fact("NUMA nodes", memory.numa_nodes.map(|it| it.to_string()), || {
-            why(facts, "/sys/devices/system/node/online", "not reported by sysfs")
+            missing_reason(facts, "/sys/devices/system/node/online", "not reported by sysfs")
         }),
         fact("page size", memory.page_bytes.map(|bytes| format!("{bytes} bytes")), || {
             "not in the auxiliary vector".to_owned()

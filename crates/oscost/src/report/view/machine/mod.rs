@@ -10,7 +10,7 @@ use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::{Disk, Facts, NetworkCard};
 use serde::Serialize;
 
-use self::facts::{hidden, why};
+use self::facts::{hidden_fact, missing_reason};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Fact, Section, View};
 
@@ -31,8 +31,8 @@ pub fn view(machine: &Description<'_>) -> View {
     let disk = |disk: &Disk| section(&format!("Disk {}", disk.name), hardware::disk(facts, disk));
     sections.extend(facts.disks.iter().take(MAX_DEVICES).map(disk));
     if facts.disks.is_empty() {
-        let none = why(facts, "/sys/block", "every block device has the capacity 0");
-        sections.push(section("Disk", vec![hidden("model", &none)]));
+        let none = missing_reason(facts, "/sys/block", "every block device has the capacity 0");
+        sections.push(section("Disk", vec![hidden_fact("model", &none)]));
     }
     let cards: Vec<&NetworkCard> =
         facts.network.iter().filter(|card| card.kind != "loopback").take(MAX_DEVICES).collect();
@@ -45,8 +45,8 @@ pub fn view(machine: &Description<'_>) -> View {
     };
     sections.extend(cards.iter().map(card));
     if cards.is_empty() {
-        let none = why(facts, "/sys/class/net", "no card except loopback");
-        sections.push(section("Network card", vec![hidden("model", &none)]));
+        let none = missing_reason(facts, "/sys/class/net", "no card except loopback");
+        sections.push(section("Network card", vec![hidden_fact("model", &none)]));
     }
     sections.extend([
         section("System", software::system(machine)),

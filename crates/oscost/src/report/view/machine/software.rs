@@ -5,7 +5,7 @@ use oscost_model::facts::{Bound, CgroupVersion, Facts, Limit};
 use crate::report::view::document::Fact;
 use crate::report::view::machine::description::Description;
 use crate::report::view::machine::facts::{
-    bound, bytes, fact, hidden, no_cpufreq, plural, ranges, why, words,
+    bound, bytes, fact, hidden_fact, missing_reason, no_cpufreq, plural, ranges, words,
 };
 
 pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
@@ -20,24 +20,34 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
     let init = os.init.as_ref().map(|init| format!("`{init}`"));
     let no_config =
         || "no /proc/config.gz, and no copy in /boot or /lib/modules can be read".to_owned();
-    let no_level = || why(facts, "/run/utmp", "utmp has none");
-    let lsm = || why(facts, "/sys/kernel/security/lsm", "not reported by the kernel");
+    let no_level = || missing_reason(facts, "/run/utmp", "utmp has none");
+    let lsm = || missing_reason(facts, "/sys/kernel/security/lsm", "not reported by the kernel");
     vec![
-        fact("distribution", os.distribution.clone(), || why(facts, "/etc/os-release", "no name")),
-        fact("kernel", kernel, || why(facts, "/proc/sys/kernel/osrelease", "it is empty")),
+        fact("distribution", os.distribution.clone(), || {
+            missing_reason(facts, "/etc/os-release", "no name")
+        }),
+        fact("kernel", kernel, || {
+            missing_reason(facts, "/proc/sys/kernel/osrelease", "it is empty")
+        }),
         fact("build id", os.build_id.clone(), || "/sys/kernel/notes has none".to_owned()),
-        fact("command line", os.cmdline.clone(), || why(facts, "/proc/cmdline", "it is empty")),
+        fact("command line", os.cmdline.clone(), || {
+            missing_reason(facts, "/proc/cmdline", "it is empty")
+        }),
         fact("preemption", facts.scheduling.preempt.clone(), || {
-            why(facts, "/sys/kernel/debug/sched/preempt", "none or voluntary, unknown which")
+            missing_reason(
+                facts,
+                "/sys/kernel/debug/sched/preempt",
+                "none or voluntary, unknown which",
+            )
         }),
         fact("HZ", os.hz.map(|hz| hz.to_string()), || "not reported".to_owned()),
         fact("options of interest", words(os.options.as_deref()), no_config),
         fact("security modules", words(os.lsm.as_deref()), lsm),
         fact("lockdown", os.lockdown.clone(), || {
-            why(facts, "/sys/kernel/security/lockdown", "not reported")
+            missing_reason(facts, "/sys/kernel/security/lockdown", "not reported")
         }),
         fact("C library", libc, || "not reported by the worker".to_owned()),
-        fact("init (PID 1)", init, || why(facts, "/proc/1/comm", "it is empty")),
+        fact("init (PID 1)", init, || missing_reason(facts, "/proc/1/comm", "it is empty")),
         fact("run level", os.run_level.clone(), no_level),
         fact("hypervisor", facts.virtualization.clone(), || {
             "nothing shows whether there is one".to_owned()
@@ -48,7 +58,7 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
 pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
     let (facts, scheduling) = (machine.facts, &machine.facts.scheduling);
     let cpu = |name: &str| format!("/sys/devices/system/cpu/{name}");
-    let sysfs = |name: &str| why(facts, &cpu(name), "not reported by sysfs");
+    let sysfs = |name: &str| missing_reason(facts, &cpu(name), "not reported by sysfs");
     let source = scheduling.clocksource.as_ref().map(|source| {
         let others = scheduling.clocksources_available.as_deref().unwrap_or_default();
         format!("{source} (available: {})", others.join(", "))
@@ -80,7 +90,7 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
         CgroupVersion::V1 => "v1".to_owned(),
         CgroupVersion::V2 => "v2".to_owned(),
     });
-    let group = || why(facts, "/proc/self/cgroup", "not reported by the cgroup");
+    let group = || missing_reason(facts, "/proc/self/cgroup", "not reported by the cgroup");
     let quota = scheduling.cgroup_quota_milli_cpus.map(|quota| match quota {
         Bound::Max(milli) => format!("{:.2} CPUs", milli as f64 / 1_000.0),
         Bound::Unlimited(_) => "unlimited".to_owned(),
@@ -88,7 +98,7 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
     let slack = scheduling.timer_slack_ns.map(|ns| format!("{ns} ns"));
     vec![
         fact("clocksource", source, || {
-            why(
+            missing_reason(
                 facts,
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                 "not reported by sysfs",
@@ -116,7 +126,9 @@ pub(super) fn limits(facts: &Facts) -> Vec<Fact> {
         let end = |end: Option<Bound>| end.map_or("?".to_owned(), |it| bound(it, show));
         let known = limit.soft.is_some() || limit.hard.is_some();
         let text = format!("soft {}, hard {}", end(limit.soft), end(limit.hard));
-        fact(name, known.then_some(text), || why(facts, "/proc/self/limits", "no such line"))
+        fact(name, known.then_some(text), || {
+            missing_reason(facts, "/proc/self/limits", "no such line")
+        })
     };
     let limits = &facts.limits;
     let number = |it: u64| it.to_string();
@@ -131,9 +143,10 @@ pub(super) fn limits(facts: &Facts) -> Vec<Fact> {
 
 pub(super) fn security(facts: &Facts) -> Vec<Fact> {
     let security = &facts.security;
-    let sysctl =
-        |name: &str| why(facts, &format!("/proc/sys/kernel/{name}"), "not reported by the kernel");
-    let status = || why(facts, "/proc/self/status", "not in /proc/self/status");
+    let sysctl = |name: &str| {
+        missing_reason(facts, &format!("/proc/sys/kernel/{name}"), "not reported by the kernel")
+    };
+    let status = || missing_reason(facts, "/proc/self/status", "not in /proc/self/status");
     let layout = security.address_randomization.map(|level| {
         let all = match level {
             0 => "0: off",
@@ -199,8 +212,12 @@ pub(super) fn flaws(facts: &Facts) -> Vec<Fact> {
     let (absent, present): (Vec<_>, Vec<_>) =
         facts.mitigations.iter().partition(|(_, state)| state.as_str() == "Not affected");
     if facts.mitigations.is_empty() {
-        let none = why(facts, "/sys/devices/system/cpu/vulnerabilities", "the kernel lists none");
-        return vec![hidden("mitigations", &none)];
+        let none = missing_reason(
+            facts,
+            "/sys/devices/system/cpu/vulnerabilities",
+            "the kernel lists none",
+        );
+        return vec![hidden_fact("mitigations", &none)];
     }
     let present = present.iter().map(|(flaw, state)| format!("{flaw}: {state}"));
     let mut rows: Vec<Fact> =

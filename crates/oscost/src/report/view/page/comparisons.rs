@@ -92,10 +92,10 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             end(1),
             Cell::number(added, Some(it.added.value)),
             Cell { value: Some(plain(&it.verdict)), ..Cell::text(verdict) }
-                .styled(style.unwrap_or_default()),
+                .with_style(style.unwrap_or_default()),
             Cell::number(format!("{:.1e}", it.q), Some(it.q)),
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
-            Cell::text(flags.join(" ")).styled("small"),
+            Cell::text(flags.join(" ")).with_style("small"),
         ];
         TableRow {
             id: row_id(number, which),

@@ -59,7 +59,7 @@ pub fn run(shown: &PageContent<'_>) -> View {
     ];
     View {
         title: title(record),
-        lead: headline::headline(record).into_iter().chain([when(record).into()]).collect(),
+        lead: headline::headline(record).into_iter().chain([date_line(record).into()]).collect(),
         sections: sections.into_iter().flatten().collect(),
         explanations: explained(shown.catalog, rows.requested.iter().map(|it| it.row)),
     }
@@ -89,7 +89,7 @@ fn title(record: &Record) -> String {
 }
 
 /// When it was measured, and whether it was cut short, by its budget or by a signal.
-fn when(record: &Record) -> String {
+fn date_line(record: &Record) -> String {
     let cut_short = if record.complete { "" } else { "; the run was cut short" };
     let (started, version) = (minute(&record.started), &record.tool.version);
     format!("Measured on {started} UTC by oscost {version}{cut_short}.")
@@ -107,7 +107,7 @@ fn explained<'a>(
 /// The curves of each family, and the spread of its repetitions.
 fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let mut names: Vec<&str> = Vec::new();
-    for IndexedRow { row, .. } in rows.measured() {
+    for IndexedRow { row, .. } in rows.measured_rows() {
         if !names.contains(&family(row)) {
             names.push(family(row));
         }
@@ -125,7 +125,7 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
             family_blocks.extend(Block::list(group.sentences()));
         }
         let members: Vec<IndexedRow<'_>> =
-            rows.measured().filter(|it| family(it.row) == name).collect();
+            rows.measured_rows().filter(|it| family(it.row) == name).collect();
         // Several names may have the same anchor.
         let anchor = rows::anchor(name);
         let before = names[..nth].iter().filter(|other| rows::anchor(other) == anchor).count();
@@ -150,7 +150,7 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
 
 /// What follows from several rows: programs, steps of waits, groups of costs, halves of round trips.
 fn together(rows: &Rows<'_>, record: &Record) -> Option<Section> {
-    let measured: Vec<&Row> = rows.measured().map(|it| it.row).collect();
+    let measured: Vec<&Row> = rows.measured_rows().map(|it| it.row).collect();
     let mut blocks = programs::blocks(&measured);
     blocks.extend(run_view::together(record, &measured));
     let sections = [timer_survey::section(record), event_scaling::section(record)];

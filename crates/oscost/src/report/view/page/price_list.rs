@@ -32,7 +32,7 @@ struct Price<'a> {
 pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     let mut panels: BTreeMap<&str, (Unit, Vec<Price<'_>>)> = BTreeMap::new();
     let mut not_drawn = 0;
-    for indexed in rows.measured() {
+    for indexed in rows.measured_rows() {
         let (unit, factor) = scale(indexed.row.unit);
         match price(indexed, factor) {
             Some(price) => {

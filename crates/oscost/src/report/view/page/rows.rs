@@ -35,7 +35,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Those with a figure.
-    pub(super) fn measured(&self) -> impl Iterator<Item = IndexedRow<'a>> {
+    pub(super) fn measured_rows(&self) -> impl Iterator<Item = IndexedRow<'a>> {
         let is_measured = |row: &Row| row.outcome == RowOutcome::Measured && row.estimate.is_some();
         self.requested.iter().copied().filter(move |it| is_measured(it.row))
     }
@@ -166,7 +166,7 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
     let cells = vec![
         Cell::text(plain(&row.case)),
         Cell::text(plain(&target(row))),
-        if estimate.is_some() { outcome } else { outcome.styled("bad") },
+        if estimate.is_some() { outcome } else { outcome.with_style("bad") },
         Cell::number(
             shown.as_ref().map_or("-", |figure| figure.text.as_str()),
             estimate.map(|it| it.median),
@@ -176,10 +176,10 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
         end(1),
         Cell::number(n.map_or("-".to_owned(), |n| n.to_string()), n.map(f64::from)),
         Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
-        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).styled(class_style(row)),
+        Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).with_style(class_style(row)),
         Cell::number(entries(row), counted),
         Cell::number(floor(row).unwrap_or("-".to_owned()), floor_value),
-        Cell::text(notes.join(" ")).styled("small"),
+        Cell::text(notes.join(" ")).with_style("small"),
     ];
     TableRow { id: id(index), benchmark: row.benchmark.clone(), ..TableRow::of(cells) }
 }

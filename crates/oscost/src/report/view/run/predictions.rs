@@ -281,7 +281,7 @@ fn parts(predicted: &Prediction, rates: &ClockRates) -> Vec<String> {
     let Ok(expected) = expected(predicted) else { return Vec::new() };
     // A cost in cycles or ticks is also given in nanoseconds.
     let ns = |it: &Estimate| match it.unit {
-        TimeUnit::Cycles | TimeUnit::Ticks => it.in_ns(rates).ok().map(|it| it.rounded()),
+        TimeUnit::Cycles | TimeUnit::Ticks => it.in_ns(rates).ok().map(|it| it.round()),
         _ => None,
     };
     let text = |(name, part): (&str, Option<Estimate>)| {

@@ -1,20 +1,20 @@
 //! The same acts in all studies and here: a section for each act, a page with its curve, a table of
 //! every figure, and the document.
 
+mod content;
 mod costs;
 mod curve;
 mod document;
 mod lessons;
-mod shown;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use oscost_model::unit::Unit;
 
+pub use self::content::AcrossContent;
 use self::costs::{costs, distinct, range, unit};
 pub use self::document::json;
-pub use self::shown::Shown;
 pub use self::table::figures;
 use crate::report::figures::rough;
 use crate::report::text::{day, plain};
@@ -25,48 +25,48 @@ use crate::studies::figures::unit::UnitKind;
 use crate::studies::history::across::{Across, ActFigures, AgeFigure, CostHere};
 
 /// The acts in the terminal: the figures that stand for each study, and those here.
-pub fn view(shown: &Shown<'_>) -> View {
-    let sections = shown.across.acts.iter().map(|act| {
+pub fn view(content: &AcrossContent<'_>) -> View {
+    let sections = content.across.acts.iter().map(|act| {
         let mut blocks = vec![Block::Text(plain(act.act.definition)), Block::Table(ages(act))];
         blocks.extend(Block::list(lessons::of_act(act)));
         Section::of(act.act.name, blocks)
     });
     View {
         title: TITLE.to_owned(),
-        lead: lead(shown),
-        sections: sections.chain([end(shown)]).collect(),
+        lead: lead(content),
+        sections: sections.chain([end(content)]).collect(),
         ..View::default()
     }
 }
 
 /// The acts as a page for a browser: a curve for each act, and a table of every figure.
-pub fn page(shown: &Shown<'_>) -> View {
-    let acts = shown.across.acts.iter().enumerate().map(|(number, act)| {
+pub fn page(content: &AcrossContent<'_>) -> View {
+    let acts = content.across.acts.iter().enumerate().map(|(number, act)| {
         let mut blocks = vec![Block::Text(plain(act.act.definition))];
         blocks.extend(curve::chart(number, act).map(Block::chart));
         blocks.extend(Block::list(lessons::of_act(act)));
         let id = format!("act-{}", act.act.key);
         Section { id, ..Section::of(act.act.name, blocks) }
     });
-    let table = Table { interactive: true, ..figures(shown.across).without_empty_columns() };
+    let table = Table { interactive: true, ..figures(content.across).without_empty_columns() };
     let all = Section { id: "figures".to_owned(), ..Section::of(ALL, [Block::Table(table)]) };
-    let sections = acts.chain([all, end(shown)]).collect();
-    View { title: TITLE.to_owned(), lead: lead(shown), sections, ..View::default() }
+    let sections = acts.chain([all, end(content)]).collect();
+    View { title: TITLE.to_owned(), lead: lead(content), sections, ..View::default() }
 }
 
 /// The acts as a page of Markdown.
-pub fn document(shown: &Shown<'_>) -> View {
-    let mut view = view(shown);
-    let table = figures(shown.across).without_empty_columns();
+pub fn document(content: &AcrossContent<'_>) -> View {
+    let mut view = view(content);
+    let table = figures(content.across).without_empty_columns();
     let at = view.sections.len() - 1;
     view.sections.insert(at, Section::of(ALL, [Block::Table(table)]));
     view
 }
 
 /// The same with a curve for each act, for a medium that has pictures.
-pub fn document_with_curves(shown: &Shown<'_>) -> View {
-    let mut document = document(shown);
-    let acts = shown.across.acts.iter().enumerate();
+pub fn document_with_curves(content: &AcrossContent<'_>) -> View {
+    let mut document = document(content);
+    let acts = content.across.acts.iter().enumerate();
     for ((number, act), section) in acts.zip(&mut document.sections) {
         if let Some(chart) = curve::chart(number, act) {
             section.blocks.insert(1, Block::chart(chart));
@@ -79,12 +79,12 @@ const TITLE: &str = "The same acts over the years";
 const ALL: &str = "Every published figure, and its counterpart here";
 
 /// What was compared, and what follows from it.
-fn lead(shown: &Shown<'_>) -> Vec<Paragraph> {
-    let here = match shown.machine {
-        Some(machine) => format!("here: {} ({})", plain(machine), plain(shown.target)),
-        None => format!("here: no run at {} has measured an act", plain(shown.target)),
+fn lead(content: &AcrossContent<'_>) -> Vec<Paragraph> {
+    let here = match content.machine {
+        Some(machine) => format!("here: {} ({})", plain(machine), plain(content.target)),
+        None => format!("here: no run at {} has measured an act", plain(content.target)),
     };
-    let dates: Vec<&str> = counterparts(shown.across).map(|it| it.started.as_str()).collect();
+    let dates: Vec<&str> = counterparts(content.across).map(|it| it.started.as_str()).collect();
     let dates = dates.iter().min().zip(dates.iter().max()).map(|(first, last)| {
         match (day(first), day(last)) {
             (first, last) if first == last => format!(", measured on {first}"),
@@ -92,25 +92,25 @@ fn lead(shown: &Shown<'_>) -> Vec<Paragraph> {
         }
     });
     let mut lead = vec![format!("{here}{}", dates.unwrap_or_default())];
-    lead.extend(lessons::summary(shown.across));
+    lead.extend(lessons::summary(content.across));
     lead.into_iter().map(Into::into).collect()
 }
 
-/// What is said of the figures, and what is missing.
-fn end(shown: &Shown<'_>) -> Section {
+/// The notes on the figures, and what is missing.
+fn end(content: &AcrossContent<'_>) -> Section {
     let mut notes = lessons::notes();
-    if shown.other_runs > 0 {
-        let runs = if shown.other_runs == 1 { "run" } else { "runs" };
-        let text = format!("left out: {} {runs} of other machines", shown.other_runs);
+    if content.other_runs > 0 {
+        let runs = if content.other_runs == 1 { "run" } else { "runs" };
+        let text = format!("left out: {} {runs} of other machines", content.other_runs);
         notes.push(text);
     }
     let mut blocks: Vec<Block> = Block::list(notes).into_iter().collect();
-    let missing = &shown.across.missing;
+    let missing = &content.across.missing;
     if !missing.is_empty() {
         let count = missing.len();
         let cases = if count == 1 { "case was" } else { "cases were" };
         blocks.push(Block::Text(format!("{count} {cases} never measured here.")));
-        let at = match shown.target {
+        let at = match content.target {
             "local" => String::new(),
             target => format!(" --at {}", plain(target)),
         };

@@ -70,7 +70,7 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
         Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
         Cell::text(then),
         Cell::text(plain_paragraph(&verdict_text(&judged.verdict, judged.because.as_deref())))
-            .styled(style),
+            .with_style(style),
         Cell::text(required(claim)),
         plain_parts(&measured_parts(study, judged)),
         plain_parts(&own_parts(study, judged)),

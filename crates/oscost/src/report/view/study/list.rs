@@ -227,7 +227,7 @@ fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<JudgedClaim<'a>> {
 }
 
 /// The day of a run, its profile, and its targets if they are not those of the study.
-pub(super) fn when(study: &Study, record: &Record) -> String {
+pub(super) fn run_date(study: &Study, record: &Record) -> String {
     let day = record.started.get(..10).unwrap_or(&record.started);
     let incomplete = if record.complete { "" } else { ", cut short" };
     let targets = other_targets(study, record).map(|targets| format!(", {targets}"));
@@ -260,7 +260,7 @@ pub fn claims(studies: &[LastRun<'_>]) -> View {
         };
         let judged = judged(study, record);
         let tally = Tally::of(&judged).text();
-        let title = plain(&format!("{} ({}): {tally}", study.id, when(study, record)));
+        let title = plain(&format!("{} ({}): {tally}", study.id, run_date(study, record)));
         let claim =
             |it: &JudgedClaim<'_>| plain(&format!("{}: {}", it.verdict.text(), it.claim.statement));
         let blocks = Block::list(judged.iter().map(claim)).into_iter().collect();

@@ -1,4 +1,4 @@
-//! The machine of a study beside this one.
+//! The machine of a study, compared with this one.
 
 use oscost_model::facts::Facts;
 use oscost_model::record::{Machine, Record};

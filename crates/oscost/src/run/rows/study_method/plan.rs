@@ -161,7 +161,7 @@ impl ExperimentPlan {
 fn single_op_plan(pilot: &BatchPlan, groups: u32, cost: IterationCost) -> BatchPlan {
     let mode = match pilot.mode {
         own if own.is_single_shot() => own,
-        // Batches of one iteration: for ops below 50 ns the kernel is not entered at all, as in a
+        // Batches of one iteration: for ops below 50 ns the kernel is never entered, as in a
         // study that reads a counter.
         _ => Mode::B,
     };
@@ -300,7 +300,7 @@ impl MethodCost<'_> {
 
     /// As many ops as fit into `limit_ns`: fewer ops first, then fewer experiments, then fewer ops
     /// again. `None` if even one op takes far too long.
-    pub(super) fn fitted(&self, limit_ns: f64) -> Option<ExperimentPlan> {
+    pub(super) fn fit(&self, limit_ns: f64) -> Option<ExperimentPlan> {
         let fits = |iterations: u64, experiments: u32| {
             self.plan_ns(&self.plan(iterations, experiments)) <= limit_ns
         };

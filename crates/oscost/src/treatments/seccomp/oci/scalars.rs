@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 
-use crate::treatments::error::quoted;
+use crate::treatments::error::quote;
 use crate::treatments::seccomp::profile::{Action, Op};
 use crate::treatments::suggestion::did_you_mean;
 
@@ -76,7 +76,7 @@ fn lookup<T: Copy>(typed: &str, what: &str, known: &[(&'static str, T)]) -> Resu
         Some((_, value)) => Ok(*value),
         None => {
             let suggestion = did_you_mean(typed, known.iter().map(|(name, _)| *name));
-            Err(format!("`{}` is not a known {what}{suggestion}", quoted(typed)))
+            Err(format!("`{}` is not a known {what}{suggestion}", quote(typed)))
         }
     }
 }
@@ -227,7 +227,7 @@ impl Scalar for KernelVersion {
         let number = |text: &str| text.parse::<u16>().is_ok();
         match typed.split_once('.') {
             Some((major, minor)) if number(major) && number(minor) => Ok(KernelVersion),
-            _ => Err(format!("`{}` is not a kernel version such as 4.8", quoted(typed))),
+            _ => Err(format!("`{}` is not a kernel version such as 4.8", quote(typed))),
         }
     }
 }

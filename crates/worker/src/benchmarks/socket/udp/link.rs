@@ -46,7 +46,7 @@ pub(crate) fn serve(params: Params<'_>, listener: &mut TokenListener) -> Result<
     let control = ControlStream::from_stream(stream);
     // Connected before its port is announced: no datagram of the peer arrives too early.
     let socket = connect_socket(params, socket, SocketAddr::new(peer_address, port as u16), None)?;
-    control.send([u64::from(own_port), listener.unauthorised(), 0, 0], &|_| Ok(()))?;
+    control.send([u64::from(own_port), listener.unauthorised_count(), 0, 0], &|_| Ok(()))?;
     peer::serve(&socket, &control, params.context.clock)
 }
 

@@ -312,7 +312,7 @@ impl Ring {
     }
 
     /// The number of completed no-ops.
-    pub fn completed(&self) -> u64 {
+    pub fn completion_count(&self) -> u64 {
         self.submitted
     }
 }
@@ -335,7 +335,7 @@ mod tests {
             let queued: Result<(), Errno> = (0..*batch).try_for_each(|_| ring.queue_no_op());
             assert_eq!(queued.and_then(|()| ring.submit()), Ok(()));
             expected += batch;
-            assert_eq!(ring.completed(), expected);
+            assert_eq!(ring.completion_count(), expected);
             // Nothing is left over: the kernel has moved as many bytes as it accepted.
             // SAFETY: both words are inside the mapping.
             let (head, tail) =

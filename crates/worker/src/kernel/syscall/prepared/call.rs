@@ -60,7 +60,7 @@ impl Call {
     }
 
     /// Makes the call own something that its arguments refer to.
-    pub(super) fn owning(self, thing: impl Any) -> Self {
+    pub(super) fn with_owned(self, thing: impl Any) -> Self {
         self.owning_boxed(Box::new(thing))
     }
 

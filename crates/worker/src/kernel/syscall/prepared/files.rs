@@ -28,7 +28,10 @@ pub fn write() -> Result<Call, Errno> {
     let (file, room) = (File::options().write(true).open("/dev/null")?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1];
     // SAFETY: one byte is read; the call owns it and the descriptor.
-    Ok(unsafe { Call::new(libc::SYS_write, &args) }.with_results(1..=1).owning(room).owning(file))
+    Ok(unsafe { Call::new(libc::SYS_write, &args) }
+        .with_results(1..=1)
+        .with_owned(room)
+        .with_owned(file))
 }
 
 /// `read(fd, byte, 1)` from /dev/zero.
@@ -36,7 +39,10 @@ pub fn read() -> Result<Call, Errno> {
     let (file, room) = (File::open("/dev/zero")?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1];
     // SAFETY: one byte is written; the call owns it and the descriptor.
-    Ok(unsafe { Call::new(libc::SYS_read, &args) }.with_results(1..=1).owning(room).owning(file))
+    Ok(unsafe { Call::new(libc::SYS_read, &args) }
+        .with_results(1..=1)
+        .with_owned(room)
+        .with_owned(file))
 }
 
 /// `pread(fd, byte, 1, 0)` of a file in memory.
@@ -44,7 +50,10 @@ pub fn pread() -> Result<Call, Errno> {
     let (file, room) = (memory_file()?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1, 0];
     // SAFETY: one byte is written; the call owns it and the descriptor.
-    Ok(unsafe { Call::new(libc::SYS_pread64, &args) }.with_results(1..=1).owning(room).owning(file))
+    Ok(unsafe { Call::new(libc::SYS_pread64, &args) }
+        .with_results(1..=1)
+        .with_owned(room)
+        .with_owned(file))
 }
 
 /// `lseek(fd, 1, SEEK_SET)` in a file in memory.
@@ -52,7 +61,7 @@ pub fn lseek() -> Result<Call, Errno> {
     let file = memory_file()?;
     let args = [fd_argument(&file), 1, libc::SEEK_SET as u64];
     // SAFETY: plain numbers; the call owns the descriptor.
-    Ok(unsafe { Call::new(libc::SYS_lseek, &args) }.with_results(1..=1).owning(file))
+    Ok(unsafe { Call::new(libc::SYS_lseek, &args) }.with_results(1..=1).with_owned(file))
 }
 
 /// `fcntl(fd, F_GETFL)`.
@@ -60,7 +69,7 @@ pub fn fcntl() -> Result<Call, Errno> {
     let file = open_dev_null()?;
     let args = [fd_argument(&file), libc::F_GETFL as u64];
     // SAFETY: plain numbers, and this command only queries; the call owns the descriptor.
-    Ok(unsafe { Call::new(libc::SYS_fcntl, &args) }.with_results(ANY_SUCCESS).owning(file))
+    Ok(unsafe { Call::new(libc::SYS_fcntl, &args) }.with_results(ANY_SUCCESS).with_owned(file))
 }
 
 /// `stat(path)`, made as newfstatat(2): the C library's stat() makes the same call, and aarch64 has
@@ -69,7 +78,7 @@ pub fn stat(path: &'static CStr) -> Call {
     let room = Buffer::zeroed(size_of::<libc::stat>());
     let args = [WORKING_FOLDER, path.as_ptr() as u64, room.address(), 0];
     // SAFETY: the path is NUL-terminated and static; one stat is written, and the call owns it.
-    unsafe { Call::new(libc::SYS_newfstatat, &args) }.owning(room)
+    unsafe { Call::new(libc::SYS_newfstatat, &args) }.with_owned(room)
 }
 
 /// `fstat(fd)` of /dev/null.
@@ -77,7 +86,7 @@ pub fn fstat() -> Result<Call, Errno> {
     let (file, room) = (open_dev_null()?, Buffer::zeroed(size_of::<libc::stat>()));
     let args = [fd_argument(&file), room.address()];
     // SAFETY: one stat is written; the call owns the buffer and the descriptor.
-    Ok(unsafe { Call::new(libc::SYS_fstat, &args) }.owning(room).owning(file))
+    Ok(unsafe { Call::new(libc::SYS_fstat, &args) }.with_owned(room).with_owned(file))
 }
 
 /// `access(path, R_OK)`, made as faccessat(2): aarch64 has no access(2).
@@ -121,7 +130,7 @@ pub fn dup_close() -> Result<CallPair, Errno> {
     // SAFETY: a plain number; the call owns the descriptor.
     let dup = unsafe { Call::new(libc::SYS_dup, &[fd_argument(&file)]) }
         .with_results(ANY_SUCCESS)
-        .owning(file);
+        .with_owned(file);
     Ok(CallPair { first: dup, second: close_result(), pass_result: true })
 }
 
@@ -131,7 +140,7 @@ pub fn open_close_in(folder: TempFolder, path: &'static CStr) -> Result<CallPair
     let args = [fd_argument(&from), path.as_ptr() as u64, libc::O_RDONLY as u64];
     // SAFETY: the path is NUL-terminated and static; the call owns the folder.
     let open = unsafe { Call::new(libc::SYS_openat, &args) };
-    let open = open.with_results(ANY_SUCCESS).owning(from).owning(folder);
+    let open = open.with_results(ANY_SUCCESS).with_owned(from).with_owned(folder);
     Ok(CallPair { first: open, second: close_result(), pass_result: true })
 }
 
@@ -146,7 +155,8 @@ pub fn getdents(folder: TempFolder) -> Result<CallPair, Errno> {
     // SAFETY: at most this many bytes are written to a buffer that the call owns, with the
     // descriptor.
     let list = unsafe { Call::new(libc::SYS_getdents64, &[fd, room.address(), BYTES as u64]) };
-    let list = list.with_results(1..=BYTES as i64).owning(room).owning(file).owning(folder);
+    let list =
+        list.with_results(1..=BYTES as i64).with_owned(room).with_owned(file).with_owned(folder);
     Ok(CallPair { first: rewind, second: list, pass_result: false })
 }
 

@@ -34,7 +34,7 @@ pub fn mprotect() -> Result<CallPair, Errno> {
             Call::new(libc::SYS_mprotect, &[at, PAGE_BYTES, READ_WRITE]),
         )
     };
-    Ok(CallPair { first: less, second: more.owning(page), pass_result: false })
+    Ok(CallPair { first: less, second: more.with_owned(page), pass_result: false })
 }
 
 /// An owned mapped page.

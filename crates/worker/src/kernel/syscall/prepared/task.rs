@@ -52,12 +52,13 @@ pub fn prctl() -> Call {
 pub fn getcpu() -> Call {
     let room = Buffer::zeroed(16);
     // SAFETY: two words are written, and the call owns them.
-    unsafe { Call::new(libc::SYS_getcpu, &[room.address(), room.address() + 8, 0]) }.owning(room)
+    unsafe { Call::new(libc::SYS_getcpu, &[room.address(), room.address() + 8, 0]) }
+        .with_owned(room)
 }
 
 /// uname(2).
 pub fn uname() -> Call {
     let room = Buffer::zeroed(size_of::<libc::utsname>());
     // SAFETY: one utsname is written, and the call owns the buffer.
-    unsafe { Call::new(libc::SYS_uname, &[room.address()]) }.owning(room)
+    unsafe { Call::new(libc::SYS_uname, &[room.address()]) }.with_owned(room)
 }

@@ -27,7 +27,7 @@ impl CallCounter {
         let args = [file.as_raw_fd() as u64, room.address(), 8];
         // SAFETY: eight bytes are read; the call owns them and the descriptor.
         let call = unsafe { Call::new(libc::SYS_write, &args) };
-        call.with_results(8..=8).owning(room).owning(file)
+        call.with_results(8..=8).with_owned(room).with_owned(file)
     }
 
     /// A call that adds one.

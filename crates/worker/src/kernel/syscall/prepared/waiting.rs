@@ -45,7 +45,7 @@ pub fn poll() -> Result<Call, Errno> {
         unsafe { Call::new(libc::SYS_ppoll, &[fds.address(), 1, no_time.address(), 0, 0]) }
             .holding(no_time)
     };
-    Ok(call.owning(fds).owning(idle))
+    Ok(call.with_owned(fds).with_owned(idle))
 }
 
 /// epoll_wait(2) on one idle descriptor without waiting, which must find none ready.
@@ -69,7 +69,7 @@ pub fn epoll_wait() -> Result<Call, Errno> {
     // SAFETY: as above; the fifth argument is no mask.
     #[cfg(target_arch = "aarch64")]
     let call = unsafe { Call::new(libc::SYS_epoll_pwait, &args) };
-    Ok(call.owning(events).owning(epoll).owning(idle))
+    Ok(call.with_owned(events).with_owned(epoll).with_owned(idle))
 }
 
 /// `futex(FUTEX_WAKE)` of a word without waiters, which must wake none.
@@ -77,7 +77,7 @@ pub fn futex_wake() -> Call {
     let word = Buffer::zeroed(8);
     let wake = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u64;
     // SAFETY: the kernel only uses the word's address; the call owns the word.
-    unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.owning(word)
+    unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.with_owned(word)
 }
 
 /// The kernel's description of a handler (its own `struct sigaction`, not the C library's).
@@ -129,7 +129,7 @@ pub fn sigaction() -> Result<Call, Errno> {
     // SAFETY: the description is read, and the call owns it: it is the one in force.
     let call =
         unsafe { Call::new(libc::SYS_rt_sigaction, &[signal, room.address(), 0, MASK_BYTES]) };
-    Ok(call.owning(room))
+    Ok(call.with_owned(room))
 }
 
 thread_local! {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::shown::Shown;
+use super::content::AcrossContent;
 use crate::studies::figures::unit::UnitKind;
 use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
 use crate::studies::history::lesson::{Ratios, Trend};
@@ -125,14 +125,14 @@ fn act<'a>(it: &'a ActFigures<'a>) -> ActDocument<'a> {
 }
 
 /// The acts as JSON, indented, with a line end.
-pub fn json(shown: &Shown<'_>) -> Result<String, serde_json::Error> {
+pub fn json(content: &AcrossContent<'_>) -> Result<String, serde_json::Error> {
     let document = Document {
         schema: SCHEMA,
-        target: shown.target,
-        machine: shown.machine,
-        other_runs: shown.other_runs,
-        acts: shown.across.acts.iter().map(act).collect(),
-        missing: &shown.across.missing,
+        target: content.target,
+        machine: content.machine,
+        other_runs: content.other_runs,
+        acts: content.across.acts.iter().map(act).collect(),
+        missing: &content.across.missing,
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -53,8 +53,11 @@ pub(super) fn of_act(act: &ActFigures<'_>) -> Vec<String> {
     let parts =
         [in_cycles.map(|it| spread(per, it)), in_loads.map(|it| spread("memory latencies", it))];
     let parts: String = parts.into_iter().flatten().collect();
-    let sentence =
-        format!("since {year} ({}) {since} in time{parts}: {}", plain(study), said(trend));
+    let sentence = format!(
+        "since {year} ({}) {since} in time{parts}: {}",
+        plain(study),
+        trend_sentence(trend)
+    );
     vec![sentence]
 }
 
@@ -71,7 +74,7 @@ fn spread(what: &str, it: Ratios) -> String {
     }
 }
 
-fn said(trend: Trend) -> &'static str {
+fn trend_sentence(trend: Trend) -> &'static str {
     match trend {
         Trend::WithCore => "it follows the core",
         Trend::WithMemory => "it follows the memory",
@@ -90,7 +93,7 @@ pub(super) fn notes() -> Vec<String> {
             "about the same is within a factor of {SAME_WITHIN}: the median over the studies of then \
              over here, in cycles or in memory latencies; a study of several systems counts once"
         ),
-        "a published figure stands beside the same case here, by oscost's median and not by the \
+        "a published figure is compared with the same case here, by oscost's median and not by the \
          study's statistic; cycles are those of each core at its frequency"
             .to_owned(),
         "calls and loads are multiples of a procedure call and of a memory latency, where the same \

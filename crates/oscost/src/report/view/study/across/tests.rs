@@ -29,8 +29,9 @@ fn here(studies: &[Study]) -> MeasuredFigures {
 fn every_figure_of_every_system_is_in_the_table_and_those_of_the_reference_on_the_screen() {
     let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
     let all = across(&studies, &here(&studies));
-    let shown = Shown { across: &all, target: "local", machine: Some("a machine"), other_runs: 2 };
-    let text = terminal::report(&view(&shown));
+    let content =
+        AcrossContent { across: &all, target: "local", machine: Some("a machine"), other_runs: 2 };
+    let text = terminal::report(&view(&content));
     assert!(text.lines().all(|line| line.chars().count() <= 80 && line.is_ascii()), "{text}");
     assert!(text.contains("left out: 2 runs of other machines"), "{text}");
     for act in &all.acts {
@@ -44,10 +45,10 @@ fn every_figure_of_every_system_is_in_the_table_and_those_of_the_reference_on_th
     assert_eq!(fork[5..8], ["0.5 ms", "500000", "83500"], "{fork:?}");
     let lines_of = |system: &str| lines.matches(&format!(",{system},")).count();
     assert!(lines_of("Sun SC1000") > 10 && lines_of("UML") > 10);
-    let page = html::report(&page(&shown)).unwrap();
+    let page = html::report(&page(&content)).unwrap();
     assert!(all.acts.iter().all(|act| page.contains(&format!("id=\"act-{}\"", act.act.key))));
-    assert!(markdown::page(&document(&shown)).contains("| fork-exit "));
-    let json: serde_json::Value = serde_json::from_str(&json(&shown).unwrap()).unwrap();
+    assert!(markdown::page(&document(&content)).contains("| fork-exit "));
+    let json: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
     let acts = json["acts"].as_array().unwrap();
     assert_eq!((acts.len(), &json["missing"]), (all.acts.len(), &serde_json::json!([])));
 }
@@ -56,8 +57,8 @@ fn every_figure_of_every_system_is_in_the_table_and_those_of_the_reference_on_th
 fn a_machine_without_runs_is_told_one_command() {
     let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
     let all = across(&studies, &MeasuredFigures::new());
-    let shown = Shown { across: &all, target: "ssh:a", machine: None, other_runs: 0 };
-    let text = terminal::report(&view(&shown));
+    let content = AcrossContent { across: &all, target: "ssh:a", machine: None, other_runs: 0 };
+    let text = terminal::report(&view(&content));
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("here: no run at ssh:a has measured an act"), "{flat}");
     assert!(flat.contains("oscost run --at ssh:a timer/add syscall/getpid:via=raw"), "{flat}");
@@ -66,8 +67,8 @@ fn a_machine_without_runs_is_told_one_command() {
 
 #[test]
 fn numbers_have_three_digits_and_ranges_their_unit_once() {
-    let shown = [0.034, 9.994, 9.995, 99.96, 999.6, 1_234_567.0].map(digits);
-    assert_eq!(shown, ["0.03", "9.99", "10.0", "100", "1,000", "1,234,567"]);
+    let content = [0.034, 9.994, 9.995, 99.96, 999.6, 1_234_567.0].map(digits);
+    assert_eq!(content, ["0.03", "9.99", "10.0", "100", "1,000", "1,234,567"]);
     let text = |low: &str, high: &str| range([low.to_owned(), high.to_owned()]);
     assert_eq!(text("2 ns", "4 ns"), "2..4 ns");
     assert_eq!(text("450 ns", "24 us"), "450 ns..24 us");

@@ -1,12 +1,12 @@
 //! What became of the claims: in a line each, and with all figures.
 
-use super::study_run::{Joined, JoinedRun, StudyRun, command};
+use super::study_run::{JoinedRun, StudyComparison, StudyRun, command};
 use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
 use crate::report::view::study::claims::ClaimParts;
-use crate::report::view::study::list::{Tally, when};
+use crate::report::view::study::list::{Tally, run_date};
 use crate::studies::Study;
 use crate::studies::claims::judgement::JudgedClaim;
 
@@ -18,7 +18,7 @@ pub(super) fn overview(studies: &[StudyRun<'_>]) -> View {
     let tallies = studies.iter().map(|StudyRun { study, run }| {
         let [measured, claims] = match run {
             Some(JoinedRun { record, joined }) => {
-                [when(study, record), Tally::of(joined.claims()).text()]
+                [run_date(study, record), Tally::of(joined.claims()).text()]
             }
             None => ["not here".to_owned(), format!("{} claims", study.claims.len())],
         };
@@ -49,7 +49,7 @@ fn in_lines(StudyRun { study, run }: &StudyRun<'_>) -> Block {
 }
 
 /// The claims of a study, each with what its own figures say and what the run says.
-pub(super) fn in_full(study: &Study, joined: &Joined<'_>) -> Section {
+pub(super) fn in_full(study: &Study, joined: &StudyComparison<'_>) -> Section {
     let judged = joined.claims();
     let mut blocks = vec![Block::Text(format!("{}.", Tally::of(judged).text()))];
     for it in judged {

@@ -2,7 +2,7 @@
 //! measures it.
 
 use super::picture;
-use super::study_run::{Joined, JoinedRun, StudyRun, command};
+use super::study_run::{JoinedRun, StudyComparison, StudyRun, command};
 use crate::report::figures::{DIGITS, Style, at_least, decimals_for, times};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Section, View};
@@ -15,7 +15,7 @@ use crate::studies::history::across::MeasuredFigures;
 use crate::studies::{ClockRates, PublishedFigure, Study, TableRow, TableUnit};
 
 /// A value that a text can be made of.
-struct Shown {
+struct ShownValue {
     value: Option<f64>,
     text: String,
 }
@@ -165,31 +165,31 @@ impl Sources<'_> {
 }
 
 /// A figure of the first row of that name.
-fn figure(run: &StudyRun<'_>, name: &str, column: FigureColumn) -> Option<Shown> {
+fn figure(run: &StudyRun<'_>, name: &str, column: FigureColumn) -> Option<ShownValue> {
     let row = run.study.rows().find(|row| row.name == name)?;
     if column.is_published() {
         return published(run.study, row, column);
     }
     match &run.run.as_ref()?.joined {
-        Joined::OneTarget(comparison) => of_one_target(comparison, row, column),
-        Joined::TwoTargets(comparison) => of_two_targets(comparison, row, column),
+        StudyComparison::OneTarget(comparison) => of_one_target(comparison, row, column),
+        StudyComparison::TwoTargets(comparison) => of_two_targets(comparison, row, column),
     }
 }
 
 /// A number with as many digits as are significant, and its unit.
-fn with_unit(value: f64, unit: TableUnit) -> Shown {
+fn with_unit(value: f64, unit: TableUnit) -> ShownValue {
     let number = at_least(value, decimals_for(value, DIGITS));
-    Shown { value: Some(value), text: format!("{number} {}", unit.plural()) }
+    ShownValue { value: Some(value), text: format!("{number} {}", unit.plural()) }
 }
 
 /// A published figure; with its unit, unless it names one.
-fn as_published(figure: &PublishedFigure, unit: TableUnit) -> Shown {
+fn as_published(figure: &PublishedFigure, unit: TableUnit) -> ShownValue {
     let names_unit = figure.text.ends_with(|it: char| it.is_ascii_alphabetic());
     let unit = if names_unit { String::new() } else { format!(" {}", unit.plural()) };
-    Shown { value: figure.single(), text: format!("{}{unit}", figure.text) }
+    ShownValue { value: figure.single(), text: format!("{}{unit}", figure.text) }
 }
 
-fn published(study: &Study, row: &TableRow, column: FigureColumn) -> Option<Shown> {
+fn published(study: &Study, row: &TableRow, column: FigureColumn) -> Option<ShownValue> {
     let table = study.tables.iter().find(|table| table.rows.iter().any(|it| it == row))?;
     let unit = table.figures.first().map_or(row.unit, |figure| figure.in_row(row).unit);
     let figure = |side: usize| row.published.get(side).and_then(Option::as_ref);
@@ -203,13 +203,13 @@ fn published(study: &Study, row: &TableRow, column: FigureColumn) -> Option<Show
     }
 }
 
-fn ratio([base, new]: [f64; 2]) -> Shown {
+fn ratio([base, new]: [f64; 2]) -> ShownValue {
     let ratio = new / base;
-    Shown { value: Some(ratio), text: format!("{ratio:.2} times") }
+    ShownValue { value: Some(ratio), text: format!("{ratio:.2} times") }
 }
 
 /// A time in cycles of a core.
-fn in_cycles(value: f64, unit: TableUnit, rates: ClockRates) -> Option<Shown> {
+fn in_cycles(value: f64, unit: TableUnit, rates: ClockRates) -> Option<ShownValue> {
     let ns = value * unit.size(rates)?;
     Some(with_unit(ns * rates.core_ghz?, TableUnit::Cycles))
 }
@@ -218,7 +218,7 @@ fn of_one_target(
     comparison: &SingleTargetComparison<'_>,
     row: &TableRow,
     column: FigureColumn,
-) -> Option<Shown> {
+) -> Option<ShownValue> {
     let rows = comparison.tables.iter().flat_map(|table| &table.rows);
     // The row itself: others may have its name.
     let found = rows.into_iter().find(|it| std::ptr::eq(it.row, row))?;
@@ -235,8 +235,8 @@ fn of_one_target(
             let interval = estimate
                 .interval
                 .map(|it| format!(" [{} .. {}]", at_least(it.lo, digits), at_least(it.hi, digits)));
-            let Shown { value, text } = with_unit(estimate.value, unit);
-            Some(Shown { value, text: format!("{text}{}", interval.unwrap_or_default()) })
+            let ShownValue { value, text } = with_unit(estimate.value, unit);
+            Some(ShownValue { value, text: format!("{text}{}", interval.unwrap_or_default()) })
         }
         _ => None,
     }
@@ -246,7 +246,7 @@ fn of_two_targets(
     comparison: &TwoTargetComparison<'_>,
     row: &TableRow,
     column: FigureColumn,
-) -> Option<Shown> {
+) -> Option<ShownValue> {
     let rows = comparison.tables.iter().flat_map(|table| &table.rows);
     let found = rows.into_iter().find(|it| std::ptr::eq(it.row, row))?;
     let [base, new] = found.statistics;

@@ -9,7 +9,7 @@ mod study_page;
 mod study_run;
 
 use self::study_page::StudyPage;
-use self::study_run::{Joined, JoinedRun, StudyRun};
+use self::study_run::{JoinedRun, StudyComparison, StudyRun};
 use crate::report::text::plain;
 use crate::report::view::document::book::{Book, BookPage, BookPart};
 use crate::report::view::document::{Paragraph, View};
@@ -35,7 +35,8 @@ pub fn book(content: BookContent<'_>) -> Book {
     let runs: Vec<StudyRun<'_>> = studies
         .iter()
         .map(|&LastRun { study, record }| {
-            let run = record.map(|record| JoinedRun { record, joined: Joined::of(study, record) });
+            let run = record
+                .map(|record| JoinedRun { record, joined: StudyComparison::of(study, record) });
             StudyRun { study, run }
         })
         .collect();
@@ -75,7 +76,7 @@ pub fn book(content: BookContent<'_>) -> Book {
 fn front() -> View {
     let lead = [
         "Published measurements of operating systems, made again: what was published, what one \
-         machine measures today in the manner of the study, which claims still hold, and why some \
+         machine measures today by the method of the study, which claims still hold, and why some \
          do not. And five lessons for a class, each with a question, a prediction to write down, a \
          command, and what was found here.",
         "All pages are made from the files of the studies and from the last run of each: by make \

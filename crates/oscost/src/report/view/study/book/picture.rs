@@ -1,6 +1,6 @@
 //! The pictures of a study's tables: what was published and what was measured, on one scale.
 
-use super::study_run::Joined;
+use super::study_run::StudyComparison;
 use crate::report::figures::{each, short};
 use crate::report::text::plain;
 use crate::report::view::document::chart::{
@@ -266,15 +266,15 @@ pub(super) fn of_ratios(
 }
 
 /// The pictures of the table of that name: of a study of one target or of two.
-pub(super) fn of_table(joined: &Joined<'_>, name: &str) -> Vec<Chart> {
+pub(super) fn of_table(joined: &StudyComparison<'_>, name: &str) -> Vec<Chart> {
     match joined {
-        Joined::OneTarget(comparison) => {
+        StudyComparison::OneTarget(comparison) => {
             let tables = comparison.tables.iter().filter(|it| it.table.name == name);
             tables
                 .flat_map(|it| of_rows(it, "rows").into_iter().chain(of_curves(it, "curves")))
                 .collect()
         }
-        Joined::TwoTargets(comparison) => {
+        StudyComparison::TwoTargets(comparison) => {
             let tables = comparison.tables.iter().filter(|it| it.table.name == name);
             tables.filter_map(|it| of_ratios(comparison, it, "ratios")).collect()
         }

@@ -2,7 +2,7 @@
 
 use oscost_model::record::Record;
 
-use super::study_run::{Joined, JoinedRun, StudyRun, command};
+use super::study_run::{JoinedRun, StudyComparison, StudyRun, command};
 use super::{claims, picture};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Paragraph, Section, View};
@@ -11,7 +11,7 @@ use crate::report::view::study::ab;
 use crate::report::view::study::claims::{CONDITIONS, list_of_conditions};
 use crate::report::view::study::curves::curves;
 use crate::report::view::study::heading::heading_lines;
-use crate::report::view::study::list::{describe, machine, page, when};
+use crate::report::view::study::list::{describe, machine, page, run_date};
 use crate::report::view::study::machine as machines;
 use crate::report::view::study::notes::{expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
@@ -37,12 +37,12 @@ impl StudyPage {
         let mut lead: Vec<String> = heading_lines(study, None);
         lead.push(measured_on(joined, record));
         let mut sections = match joined {
-            Joined::OneTarget(comparison) => of_one_target(comparison),
-            Joined::TwoTargets(comparison) => of_two_targets(comparison),
+            StudyComparison::OneTarget(comparison) => of_one_target(comparison),
+            StudyComparison::TwoTargets(comparison) => of_two_targets(comparison),
         };
         let conditions = match joined {
-            Joined::OneTarget(comparison) => list_of_conditions(&comparison.conditions),
-            Joined::TwoTargets(_) => {
+            StudyComparison::OneTarget(comparison) => list_of_conditions(&comparison.conditions),
+            StudyComparison::TwoTargets(_) => {
                 list_of_conditions(&condition::judge_all(&study.conditions, record))
             }
         };
@@ -59,10 +59,10 @@ impl StudyPage {
 }
 
 /// The machine of the run, its day, and the command that makes it again.
-fn measured_on(joined: &Joined<'_>, record: &Record) -> String {
+fn measured_on(joined: &StudyComparison<'_>, record: &Record) -> String {
     let study = match joined {
-        Joined::OneTarget(it) => it.study,
-        Joined::TwoTargets(it) => it.study,
+        StudyComparison::OneTarget(it) => it.study,
+        StudyComparison::TwoTargets(it) => it.study,
     };
     let (peer, option) = match record.machines.get(1) {
         Some(peer) => (format!(", with {} as the peer", describe(Some(peer))), " --peer HOST"),
@@ -71,7 +71,7 @@ fn measured_on(joined: &Joined<'_>, record: &Record) -> String {
     plain(&format!(
         "Measured on {}{peer} ({}); run {}. Again: {}{option}.",
         machine(record),
-        when(study, record),
+        run_date(study, record),
         record.id,
         command(study)
     ))

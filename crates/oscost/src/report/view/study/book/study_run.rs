@@ -8,12 +8,12 @@ use crate::studies::comparison::single_target::{SingleTargetComparison, compare_
 use crate::studies::comparison::two_targets::{TwoTargetComparison, compare_two_targets};
 
 /// A run joined with its study.
-pub(super) enum Joined<'a> {
+pub(super) enum StudyComparison<'a> {
     OneTarget(Box<SingleTargetComparison<'a>>),
     TwoTargets(Box<TwoTargetComparison<'a>>),
 }
 
-impl<'a> Joined<'a> {
+impl<'a> StudyComparison<'a> {
     pub(super) fn of(study: &'a Study, record: &'a Record) -> Self {
         match compare_two_targets(study, record) {
             Some(comparison) => Self::TwoTargets(Box::new(comparison)),
@@ -38,7 +38,7 @@ pub(super) struct StudyRun<'a> {
 /// A run, and the same joined with its study.
 pub(super) struct JoinedRun<'a> {
     pub(super) record: &'a Record,
-    pub(super) joined: Joined<'a>,
+    pub(super) joined: StudyComparison<'a>,
 }
 
 /// The command that measures a study.

@@ -20,7 +20,7 @@ fn method_cost(study_method: StudyMethod, pilot: &BatchPlan, iteration_ns: f64) 
 }
 
 fn plan_in(of: &MethodCost<'_>, limit_ns: f64) -> ExperimentPlan {
-    of.fitted(limit_ns).unwrap()
+    of.fit(limit_ns).unwrap()
 }
 
 /// The iterations that each round has in all.
@@ -95,7 +95,7 @@ fn what_takes_too_long_has_fewer_ops_then_fewer_experiments_then_fewer_ops_again
     assert_eq!(plan.experiments, MIN_EXPERIMENTS);
     assert!((1..20).contains(&plan.iterations), "{plan:?}");
     let never = method_cost(study_method(TimingScope::Each, 1_000, 1), &slow, 1e12);
-    assert_eq!(never.fitted(60e9), None);
+    assert_eq!(never.fit(60e9), None);
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! What is shown of acts, and of which machine.
+//! The content of the report across studies.
 
 use crate::studies::history::across::Across;
 
-/// What is shown.
+/// The acts, and the machine that they are compared with.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct AcrossContent<'a> {
     /// The acts.
     pub across: &'a Across<'a>,
-    /// The target whose runs stand beside the studies, as it was named.
+    /// The target whose runs are compared with the studies, as the user wrote it.
     pub target: &'a str,
     /// The class of its machine; `None` if no run has a figure of an act.
     pub machine: Option<&'a str>,
