@@ -21,6 +21,7 @@ cargo clippy --profile test --locked --workspace --all-targets \
 cargo test --locked --workspace --lib --features "$features"
 cargo test --locked -p oscost --features "$features" --test rooms --test documents
 optional shellcheck shellcheck scripts/*.sh fuzz/run.sh docs/examples/*.sh .ci/run
-optional cargo-deny cargo deny --locked check
+# The advisories need a network: `cargo deny check advisories`.
+optional cargo-deny cargo deny --locked check bans licenses sources
 optional cargo-machete cargo machete
 optional typos typos
