@@ -31,6 +31,7 @@
 use std::fmt::Write as _;
 
 use oscost_model::hash;
+use oscost_model::untrusted::truncate;
 use thiserror::Error;
 
 use super::constants::{ALL, Constants};
@@ -141,7 +142,10 @@ pub fn read_all(bytes: &[u8]) -> Result<Vec<Profile>, Refusal> {
 fn check_header(lines: &mut Lines<'_>, header: &str) -> Result<(), Refusal> {
     let version = lines.field(header)?;
     if version != VERSION {
-        let why = format!("its version is {}; this oscost reads version {VERSION}", shown(version));
+        let why = format!(
+            "its version is {}; this oscost reads version {VERSION}",
+            quote_excerpt(version)
+        );
         return lines.refuse(&why);
     }
     Ok(())
@@ -152,7 +156,7 @@ fn profile(lines: &mut Lines<'_>) -> Result<Profile, Refusal> {
     check_header(lines, PROFILE_HEADER)?;
     let (arch, own) = (lines.field("arch")?, std::env::consts::ARCH);
     if arch != own {
-        let arch = shown(arch);
+        let arch = quote_excerpt(arch);
         let why =
             format!("it was learned on {arch}, whose call numbers differ from those of {own}");
         return lines.refuse(&why);
@@ -194,7 +198,7 @@ fn executable(lines: &mut Lines<'_>) -> Result<String, Refusal> {
     match unquoted(text) {
         Some(name) if name.len() <= MAX_EXECUTABLE_BYTES && quoted(&name) == text => Ok(name),
         Some(name) if name.len() > MAX_EXECUTABLE_BYTES => lines.refuse("the path is too long"),
-        _ => lines.refuse(&format!("{} is not a path in quotes", shown(text))),
+        _ => lines.refuse(&format!("{} is not a path in quotes", quote_excerpt(text))),
     }
 }
 
@@ -202,7 +206,7 @@ fn state(lines: &mut Lines<'_>) -> Result<State, Refusal> {
     let text = lines.field("state")?;
     match State::ALL.into_iter().find(|state| state.text() == text) {
         Some(state) => Ok(state),
-        None => lines.refuse(&format!("{} is not training, frozen or normal", shown(text))),
+        None => lines.refuse(&format!("{} is not training, frozen or normal", quote_excerpt(text))),
     }
 }
 
@@ -213,7 +217,7 @@ fn frozen_at(lines: &mut Lines<'_>) -> Result<Option<u64>, Refusal> {
     }
     match decimal(text) {
         Some(at) => Ok(Some(at)),
-        None => lines.refuse(&format!("{} is neither a number nor `never`", shown(text))),
+        None => lines.refuse(&format!("{} is neither a number nor `never`", quote_excerpt(text))),
     }
 }
 
@@ -225,7 +229,7 @@ fn pairs(lines: &mut Lines<'_>, name: &str) -> Result<Pairs, Refusal> {
         let line = lines.next_line()?;
         let Some(PairEntry { current, previous, bits }) = pair_entry(line) else {
             let form = "two calls below 512 and bits from 1 to 255";
-            return lines.refuse(&format!("{} is not {form}", shown(line)));
+            return lines.refuse(&format!("{} is not {form}", quote_excerpt(line)));
         };
         if last >= Some((current, previous)) {
             return lines.refuse("it is not in order after the line above it");
@@ -303,7 +307,7 @@ impl<'a> Lines<'a> {
         let line = self.next_line()?;
         match line.strip_prefix(name).and_then(|rest| rest.strip_prefix(' ')) {
             Some(value) => Ok(value),
-            None => self.refuse(&format!("expected `{name} ...`, found {}", shown(line))),
+            None => self.refuse(&format!("expected `{name} ...`, found {}", quote_excerpt(line))),
         }
     }
 
@@ -319,7 +323,7 @@ impl<'a> Lines<'a> {
             Some(number) => Ok(number),
             None => {
                 let (min, max) = (range.start(), range.end());
-                let why = format!("{} is not a number from {min} to {max}", shown(text));
+                let why = format!("{} is not a number from {min} to {max}", quote_excerpt(text));
                 self.refuse(&why)
             }
         }
@@ -341,12 +345,8 @@ fn decimal(text: &str) -> Option<u64> {
 }
 
 /// An excerpt of a text for a message. It has no control characters: see [`Lines::new`].
-fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(60).collect();
-    if shown.len() < text.len() {
-        shown += "...";
-    }
-    format!("`{shown}`")
+fn quote_excerpt(text: &str) -> String {
+    format!("`{}`", truncate(text.to_owned(), 60))
 }
 
 /// The beginning of a text that fits into this number of bytes.

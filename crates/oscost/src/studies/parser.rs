@@ -135,7 +135,7 @@ impl Reader<'_> {
     /// Why a condition of the method holds is stated by the study file, of others it is checked.
     fn condition(&self, raw: &raw::Condition) -> Result<Condition, ParseError> {
         let text = self.text_line(&raw.text, "a condition", MAX_TEXT_CHARS)?;
-        let kind = raw.kind.kind();
+        let kind = raw.kind;
         if (kind == ConditionKind::Method) != raw.how.is_some() {
             let why = "a condition of the kind method, and only of that, says `how` it is kept";
             return Err(self.error(&raw.text, why));

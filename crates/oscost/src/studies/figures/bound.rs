@@ -60,7 +60,7 @@ impl Bound {
             let (low, high) = (number(low)?, number(high)?);
             return match low < high {
                 true => Ok(Bound::Range(low, high)),
-                false => Err(format!("the range {} ends before it begins", display_text(text))),
+                false => Err(format!("the range {} ends before it begins", quote(text))),
             };
         }
         let some = |text: &str| match number(text)? {
@@ -178,18 +178,17 @@ fn number(text: &str) -> Result<f64, String> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let parsed =
         (plain && text.len() <= MAX_NUMBER_CHARS).then(|| text.parse::<f64>().ok()).flatten();
-    let number = parsed.ok_or_else(|| format!("{} is not a number", display_text(text)))?;
+    let number = parsed.ok_or_else(|| format!("{} is not a number", quote(text)))?;
     match number == 0.0 || (MIN_NUMBER..=MAX_NUMBER).contains(&number) {
         true => Ok(number),
-        false => Err(format!(
-            "{} is not a cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}",
-            display_text(text)
-        )),
+        false => {
+            Err(format!("{} is not a cost: it must be {MIN_NUMBER} to {MAX_NUMBER:e}", quote(text)))
+        }
     }
 }
 
 /// Text from outside as an error shows it.
-pub(in crate::studies) fn display_text(text: &str) -> String {
+pub(in crate::studies) fn quote(text: &str) -> String {
     const MAX_CHARS: usize = 40;
     let start: String = text.chars().take(MAX_CHARS).collect();
     format!("`{}`", start.escape_debug())

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::bound::{Bound, display_text};
+use super::bound::{Bound, quote};
 use super::unit::ClockRates;
 
 /// The unit of an estimate.
@@ -85,10 +85,10 @@ impl Estimate {
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (bound, unit) = text.split_at(at);
         if !text.contains(|c: char| c.is_ascii_digit()) {
-            return Err(format!("{} is not an estimate: try `120 ns`", display_text(text)));
+            return Err(format!("{} is not an estimate: try `120 ns`", quote(text)));
         }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
-            format!("{} has no unit: ns, us, ms, s, cycles or ticks", display_text(text))
+            format!("{} has no unit: ns, us, ms, s, cycles or ticks", quote(text))
         })?;
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }

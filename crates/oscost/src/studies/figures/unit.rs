@@ -2,33 +2,46 @@
 
 use oscost_model::record::Record;
 use oscost_model::unit::Unit;
+use serde::Deserialize;
 
-/// A unit of published tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A unit of published tables, as study files write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum TableUnit {
     /// Nanoseconds.
+    #[serde(rename = "ns")]
     Nanoseconds,
     /// Microseconds.
+    #[serde(rename = "us")]
     Microseconds,
     /// Milliseconds.
+    #[serde(rename = "ms")]
     Milliseconds,
     /// Seconds.
+    #[serde(rename = "s")]
     Seconds,
     /// Cycles of the core; here computed from an estimate of its frequency.
+    #[serde(rename = "cycle")]
     Cycles,
     /// Ticks of the time stamp counter, which differ from cycles.
+    #[serde(rename = "tick")]
     Ticks,
     /// Millions of bytes per second.
+    #[serde(rename = "MB/s")]
     MegabytesPerSecond,
     /// Frames per second.
+    #[serde(rename = "frame/s")]
     FramesPerSecond,
     /// Ops per second.
+    #[serde(rename = "op/s")]
     OpsPerSecond,
     /// A ratio.
+    #[serde(rename = "x")]
     Times,
     /// Per cent.
+    #[serde(rename = "%")]
     PerCent,
     /// System calls.
+    #[serde(rename = "calls")]
     Calls,
 }
 

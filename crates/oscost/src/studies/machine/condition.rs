@@ -1,6 +1,7 @@
 //! The configuration of a study's machine, and whether this machine has the same.
 
 use oscost_model::record::{Machine, Record};
+use serde::Deserialize;
 
 /// A statement of a study about the machine on which it measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +14,9 @@ pub struct Condition {
     pub how: Option<String>,
 }
 
-/// What a condition requires of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a condition requires of a machine; the names are those of study files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ConditionKind {
     /// Only the shell of one user ran.
     SingleUser,
@@ -42,7 +44,7 @@ pub enum ConditionKind {
 
 /// Whether a condition holds here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum ConditionState {
     /// It does.
     Yes,
     /// It does not, but could be configured to.
@@ -53,14 +55,14 @@ pub enum Holds {
     Unknown,
 }
 
-impl Holds {
+impl ConditionState {
     /// The verdict in words.
     pub fn text(self) -> &'static str {
         match self {
-            Holds::Yes => "holds here",
-            Holds::No => "does not hold here",
-            Holds::Cannot => "cannot hold here",
-            Holds::Unknown => "not known here",
+            ConditionState::Yes => "holds here",
+            ConditionState::No => "does not hold here",
+            ConditionState::Cannot => "cannot hold here",
+            ConditionState::Unknown => "not known here",
         }
     }
 }
@@ -69,7 +71,7 @@ impl Holds {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionResult {
     /// Whether it holds.
-    pub holds: Holds,
+    pub holds: ConditionState,
     /// Why, or how to make it hold.
     pub reason: String,
 }
@@ -96,7 +98,7 @@ pub fn judge_all<'a>(conditions: &'a [Condition], record: &Record) -> Vec<Judged
 fn judge(condition: &Condition, record: &Record) -> ConditionResult {
     let found = |holds, why: &str| ConditionResult { holds, reason: why.to_owned() };
     let Some(machine) = record.machines.first() else {
-        return found(Holds::Unknown, "the record has no machine");
+        return found(ConditionState::Unknown, "the record has no machine");
     };
     let cpu = record.results.iter().find_map(|row| row.target.cpu);
     match condition.kind {
@@ -107,46 +109,48 @@ fn judge(condition: &Condition, record: &Record) -> ConditionResult {
                 let all = record.results.iter().all(|row| row.target.cpu.is_some());
                 let which = if all { "" } else { " but programs that may use any" };
                 let reason = format!("all workers{which} ran on CPU {cpu}");
-                ConditionResult { holds: Holds::Yes, reason }
+                ConditionResult { holds: ConditionState::Yes, reason }
             }
-            None => found(Holds::No, "this kernel did not let the workers be pinned"),
+            None => found(ConditionState::No, "this kernel did not let the workers be pinned"),
         },
         ConditionKind::InterruptsOff => found(
-            Holds::Cannot,
+            ConditionState::Cannot,
             "user code cannot disable them; oscost detects batches with an interrupt and leaves \
              them out of its own figure",
         ),
         ConditionKind::FixedFrequency => fixed_frequency(machine),
         ConditionKind::Alone => found(
-            Holds::Yes,
+            ConditionState::Yes,
             "oscost holds a lock of the machine; the first lines say how noisy it was",
         ),
         ConditionKind::Unoptimised => found(
-            Holds::No,
+            ConditionState::No,
             "only rows with code=plain are loops and calls as compiled without optimisation; the \
              code around all others is optimised",
         ),
         ConditionKind::LocalFiles => local_files(record),
         ConditionKind::ConstantCounter => constant_counter(machine),
-        ConditionKind::Method => {
-            found(Holds::Yes, condition.how.as_deref().unwrap_or("it is part of the method"))
-        }
-        ConditionKind::Other => found(Holds::Unknown, "it cannot be checked"),
+        ConditionKind::Method => found(
+            ConditionState::Yes,
+            condition.how.as_deref().unwrap_or("it is part of the method"),
+        ),
+        ConditionKind::Other => found(ConditionState::Unknown, "it cannot be checked"),
     }
 }
 
 fn single_user(machine: &Machine) -> ConditionResult {
     let hint = "`sudo systemctl rescue` on the console, or `single` on the kernel's command line";
     match machine.os.run_level.as_deref() {
-        Some(level) if SINGLE_USER.contains(&level) => {
-            ConditionResult { holds: Holds::Yes, reason: format!("the run level is {level}") }
-        }
+        Some(level) if SINGLE_USER.contains(&level) => ConditionResult {
+            holds: ConditionState::Yes,
+            reason: format!("the run level is {level}"),
+        },
         Some(level) => ConditionResult {
-            holds: Holds::No,
+            holds: ConditionState::No,
             reason: format!("the run level is {level}: {hint}"),
         },
         None => ConditionResult {
-            holds: Holds::Unknown,
+            holds: ConditionState::Unknown,
             reason: format!(
                 "no run level is recorded, for example in a container; otherwise {hint}"
             ),
@@ -160,22 +164,22 @@ fn local_files(record: &Record) -> ConditionResult {
     let other = files().find(|file| file.backing != "disk");
     match (other, files().next()) {
         (Some(file), _) if file.backing == "unknown" => ConditionResult {
-            holds: Holds::Unknown,
+            holds: ConditionState::Unknown,
             reason: format!("the files are on {}, whose disk is not known", file.filesystem),
         },
         (Some(file), _) => ConditionResult {
-            holds: Holds::No,
+            holds: ConditionState::No,
             reason: format!(
                 "the files are on {}, backed by {}: TMPDIR names another folder",
                 file.filesystem, file.backing
             ),
         },
         (None, Some(file)) => ConditionResult {
-            holds: Holds::Yes,
+            holds: ConditionState::Yes,
             reason: format!("the files are on {}, on a disk of this machine", file.filesystem),
         },
         (None, None) => ConditionResult {
-            holds: Holds::Unknown,
+            holds: ConditionState::Unknown,
             reason: "no row of this run has read a file".to_owned(),
         },
     }
@@ -185,15 +189,15 @@ fn local_files(record: &Record) -> ConditionResult {
 fn constant_counter(machine: &Machine) -> ConditionResult {
     let Some(flags) = &machine.cpu.flags else {
         let reason = "the processor's flags are not known".to_owned();
-        return ConditionResult { holds: Holds::Unknown, reason };
+        return ConditionResult { holds: ConditionState::Unknown, reason };
     };
     match flags.iter().any(|flag| flag == "constant_tsc") {
         true => ConditionResult {
-            holds: Holds::Yes,
+            holds: ConditionState::Yes,
             reason: "the processor has the flag constant_tsc".to_owned(),
         },
         false => ConditionResult {
-            holds: Holds::Cannot,
+            holds: ConditionState::Cannot,
             reason: "the processor does not have the flag constant_tsc".to_owned(),
         },
     }
@@ -204,20 +208,20 @@ fn isolated(machine: &Machine, cpu: Option<u32>) -> ConditionResult {
     let number = cpu.map_or("N".to_owned(), |cpu| cpu.to_string());
     match (isolated, cpu) {
         (Some(isolated), Some(cpu)) if isolated.contains(&cpu) => {
-            ConditionResult { holds: Holds::Yes, reason: format!("CPU {cpu} is isolated") }
+            ConditionResult { holds: ConditionState::Yes, reason: format!("CPU {cpu} is isolated") }
         }
         (Some([first, ..]), _) => ConditionResult {
-            holds: Holds::No,
+            holds: ConditionState::No,
             reason: format!("CPU {first} is isolated, but was not measured: `--cpu {first}`"),
         },
         (Some([]), _) => ConditionResult {
-            holds: Holds::No,
+            holds: ConditionState::No,
             reason: format!(
                 "isolcpus={number} on the kernel's command line, then `--cpu {number}`"
             ),
         },
         (None, _) => ConditionResult {
-            holds: Holds::Unknown,
+            holds: ConditionState::Unknown,
             reason: "this kernel does not say which CPUs are isolated".to_owned(),
         },
     }
@@ -228,14 +232,14 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
     let fixed = scheduling.governor.as_deref() == Some("performance");
     match (&scheduling.governor, scheduling.boost) {
         (Some(_), None) if fixed => ConditionResult {
-            holds: Holds::Unknown,
+            holds: ConditionState::Unknown,
             reason:
                 "the governor is `performance`; this kernel does not say whether the core boosts"
                     .to_owned(),
         },
         (Some(_), Some(false)) if fixed => {
             let reason = "the governor is `performance`, and the core does not boost".to_owned();
-            ConditionResult { holds: Holds::Yes, reason }
+            ConditionResult { holds: ConditionState::Yes, reason }
         }
         (Some(governor), boost) => {
             let boosts = if boost == Some(true) { ", and the core boosts" } else { "" };
@@ -243,10 +247,10 @@ fn fixed_frequency(machine: &Machine) -> ConditionResult {
                 "the governor is `{governor}`{boosts}: `sudo cpupower frequency-set -g \
                  performance`, and 0 into /sys/devices/system/cpu/cpufreq/boost"
             );
-            ConditionResult { holds: Holds::No, reason }
+            ConditionResult { holds: ConditionState::No, reason }
         }
         (None, _) => ConditionResult {
-            holds: Holds::Unknown,
+            holds: ConditionState::Unknown,
             reason: "no governor is visible, for example in a guest, whose host decides".to_owned(),
         },
     }
@@ -278,16 +282,16 @@ mod tests {
         scheduling.boost = Some(true);
         record.machines[0].os.run_level = Some("5".to_owned());
         for (kind, holds, words) in [
-            (ConditionKind::SingleUser, Holds::No, "systemctl rescue"),
-            (ConditionKind::IsolatedCpu, Holds::No, "isolcpus=1"),
-            (ConditionKind::Pinned, Holds::Yes, "CPU 1"),
-            (ConditionKind::InterruptsOff, Holds::Cannot, "user code"),
-            (ConditionKind::FixedFrequency, Holds::No, "performance"),
-            (ConditionKind::Alone, Holds::Yes, "lock"),
-            (ConditionKind::Unoptimised, Holds::No, "code=plain"),
-            (ConditionKind::Method, Holds::Yes, "so"),
-            (ConditionKind::LocalFiles, Holds::Unknown, "no row"),
-            (ConditionKind::Other, Holds::Unknown, "cannot be checked"),
+            (ConditionKind::SingleUser, ConditionState::No, "systemctl rescue"),
+            (ConditionKind::IsolatedCpu, ConditionState::No, "isolcpus=1"),
+            (ConditionKind::Pinned, ConditionState::Yes, "CPU 1"),
+            (ConditionKind::InterruptsOff, ConditionState::Cannot, "user code"),
+            (ConditionKind::FixedFrequency, ConditionState::No, "performance"),
+            (ConditionKind::Alone, ConditionState::Yes, "lock"),
+            (ConditionKind::Unoptimised, ConditionState::No, "code=plain"),
+            (ConditionKind::Method, ConditionState::Yes, "so"),
+            (ConditionKind::LocalFiles, ConditionState::Unknown, "no row"),
+            (ConditionKind::Other, ConditionState::Unknown, "cannot be checked"),
         ] {
             let found = result(&record, kind);
             assert!(found.holds == holds && found.reason.contains(words), "{kind:?}: {found:?}");
@@ -300,10 +304,10 @@ mod tests {
         for kind in
             [ConditionKind::SingleUser, ConditionKind::IsolatedCpu, ConditionKind::FixedFrequency]
         {
-            assert_eq!(result(&record, kind).holds, Holds::Yes, "{kind:?}");
+            assert_eq!(result(&record, kind).holds, ConditionState::Yes, "{kind:?}");
         }
         record.machines[0].scheduling.boost = None;
-        assert_eq!(result(&record, ConditionKind::FixedFrequency).holds, Holds::Unknown);
+        assert_eq!(result(&record, ConditionKind::FixedFrequency).holds, ConditionState::Unknown);
         record.results[0].target.cpu = Some(0);
         assert!(result(&record, ConditionKind::IsolatedCpu).reason.contains("--cpu 1"));
         let machine = &mut record.machines[0];
@@ -312,10 +316,10 @@ mod tests {
         for kind in
             [ConditionKind::SingleUser, ConditionKind::IsolatedCpu, ConditionKind::FixedFrequency]
         {
-            assert_eq!(result(&record, kind).holds, Holds::Unknown, "{kind:?}");
+            assert_eq!(result(&record, kind).holds, ConditionState::Unknown, "{kind:?}");
         }
         record.machines.clear();
-        assert_eq!(result(&record, ConditionKind::Alone).holds, Holds::Unknown);
+        assert_eq!(result(&record, ConditionKind::Alone).holds, ConditionState::Unknown);
     }
 
     #[test]
@@ -329,16 +333,18 @@ mod tests {
             checks: 6,
             cached: [0, 0],
         };
-        for (backing, holds) in
-            [("disk", Holds::Yes), ("memory", Holds::No), ("unknown", Holds::Unknown)]
-        {
+        for (backing, holds) in [
+            ("disk", ConditionState::Yes),
+            ("memory", ConditionState::No),
+            ("unknown", ConditionState::Unknown),
+        ] {
             record.results[0].file = Some(file(backing));
             assert_eq!(result(&record, ConditionKind::LocalFiles).holds, holds, "{backing}");
         }
         for (flags, holds) in [
-            (Some(vec!["constant_tsc".to_owned()]), Holds::Yes),
-            (Some(vec![]), Holds::Cannot),
-            (None, Holds::Unknown),
+            (Some(vec!["constant_tsc".to_owned()]), ConditionState::Yes),
+            (Some(vec![]), ConditionState::Cannot),
+            (None, ConditionState::Unknown),
         ] {
             record.machines[0].cpu.flags = flags;
             assert_eq!(result(&record, ConditionKind::ConstantCounter).holds, holds);

@@ -4,11 +4,11 @@ use oscost_model::untrusted::ParseError;
 
 use super::limits::{MAX_SINGLE_FIGURE_CHARS, MAX_TEXT_CHARS};
 use super::quantities::ClaimReader;
-use super::raw::{self, RawKind, RawUnit};
+use super::raw::{self, RawKind};
 use super::reader::Reader;
 use crate::studies::claims::claim::{Claim, Criterion};
 use crate::studies::figures::published::PublishedFigure;
-use crate::studies::figures::unit::{ClockRates, UnitKind};
+use crate::studies::figures::unit::{ClockRates, TableUnit, UnitKind};
 use crate::studies::study::Study;
 
 impl Reader<'_> {
@@ -116,7 +116,7 @@ impl Reader<'_> {
         if cases.is_empty() {
             return Err(self.error(&raw.kind, "a claim needs cases"));
         }
-        let size = |unit: RawUnit| Some((unit.unit(), unit.unit().size(ClockRates::default())?));
+        let size = |unit: TableUnit| Some((unit, unit.size(ClockRates::default())?));
         match (raw.kind.as_ref(), raw.min, raw.max) {
             (RawKind::EqualAdded, ..) if cases.len() >= 2 => Ok(Criterion::EqualAdded),
             (RawKind::LargestRatio, ..) if cases.len() >= 2 => Ok(Criterion::LargestRatio),

@@ -1,21 +1,21 @@
 //! Parses the protocol of a study, and the methods of its rows.
 
-use oscost_model::study_method::{Statistic, StudyMethod};
+use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
 use oscost_model::untrusted::ParseError;
 use toml::Spanned;
 
 use super::limits::{DEFAULT_RUNS, EXPERIMENTS, ITERATIONS, MAX_TEXT_CHARS, RUNS};
-use super::raw::{self, RawOverhead, RawStatistic, RawTiming};
+use super::raw::{self, RawStatistic};
 use super::reader::Reader;
 use crate::studies::study::Protocol;
 
 /// The keys by which a row overrides the method of its protocol.
 pub(super) struct MethodOverrides<'a> {
-    pub(super) timed: &'a Option<Spanned<RawTiming>>,
+    pub(super) timed: &'a Option<Spanned<TimingScope>>,
     pub(super) iterations: &'a Option<Spanned<u64>>,
     pub(super) experiments: &'a Option<Spanned<u32>>,
     pub(super) statistic: Option<&'a Spanned<RawStatistic>>,
-    pub(super) overhead: Option<RawOverhead>,
+    pub(super) overhead: Option<ClockCost>,
 }
 
 impl Reader<'_> {
@@ -84,8 +84,8 @@ impl Reader<'_> {
             Some(RawStatistic::MeanAndDeviation) => Some(Statistic::MeanAndDeviation),
             Some(RawStatistic::Minimum) => Some(Statistic::Minimum),
         };
-        let timed = raw.timed.as_ref().map(|it| it.as_ref().timed());
-        let clock = raw.overhead.map(RawOverhead::clock);
+        let timed = raw.timed.as_ref().map(|it| *it.as_ref());
+        let clock = raw.overhead;
         let study_method = match default {
             Some(default) => Some(StudyMethod {
                 timed: timed.unwrap_or(default.timed),

@@ -4,7 +4,7 @@ use oscost_model::untrusted::ParseError;
 use toml::Spanned;
 
 use super::limits::{MAX_CASE_CHARS, MAX_TEXT_CHARS};
-use super::raw::{self, RawKind, RawUnit};
+use super::raw::{self, RawKind};
 use super::reader::Reader;
 use crate::studies::claims::quantity::{Measure, NEAR_LARGEST, Quantity, SeriesPoint};
 use crate::studies::study::{Placement, Series, Study, Table};
@@ -142,7 +142,7 @@ impl ClaimReader<'_> {
             return Ok(series.into_iter().flat_map(|it| self.saturation(it)).collect());
         }
         let measure = |points| {
-            Ok(match (self.raw.kind.as_ref(), self.raw.per, self.raw.unit.map(RawUnit::unit)) {
+            Ok(match (self.raw.kind.as_ref(), self.raw.per, self.raw.unit) {
                 (RawKind::Grows, ..) => Measure::Exponent(points),
                 (_, Some(per), Some(unit)) if per > 0 => Measure::Slope { points, per, unit },
                 _ => return Err(self.error("a slope needs per and unit")),

@@ -56,11 +56,11 @@ pub(super) struct ProfileSeconds {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Protocol {
     pub(super) runs: Option<Spanned<usize>>,
-    pub(super) timed: Option<Spanned<RawTiming>>,
+    pub(super) timed: Option<Spanned<TimingScope>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
     pub(super) statistic: Spanned<RawStatistic>,
-    pub(super) overhead: Option<RawOverhead>,
+    pub(super) overhead: Option<ClockCost>,
     pub(super) original: Spanned<String>,
     pub(super) replication: Spanned<String>,
 }
@@ -72,38 +72,6 @@ pub(super) enum RawStatistic {
     MeanAndDeviation,
     Minimum,
     None,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawTiming {
-    Each,
-    Together,
-}
-
-impl RawTiming {
-    pub(super) fn timed(self) -> TimingScope {
-        match self {
-            RawTiming::Each => TimingScope::Each,
-            RawTiming::Together => TimingScope::Together,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawOverhead {
-    Included,
-    Subtracted,
-}
-
-impl RawOverhead {
-    pub(super) fn clock(self) -> ClockCost {
-        match self {
-            RawOverhead::Included => ClockCost::Included,
-            RawOverhead::Subtracted => ClockCost::Subtracted,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -127,42 +95,8 @@ pub(super) struct MachineFact {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Condition {
     pub(super) text: Spanned<String>,
-    pub(super) kind: RawCondition,
+    pub(super) kind: ConditionKind,
     pub(super) how: Option<Spanned<String>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawCondition {
-    SingleUser,
-    IsolatedCpu,
-    Pinned,
-    InterruptsOff,
-    FixedFrequency,
-    Alone,
-    Unoptimised,
-    LocalFiles,
-    ConstantCounter,
-    Method,
-    Other,
-}
-
-impl RawCondition {
-    pub(super) fn kind(self) -> ConditionKind {
-        match self {
-            RawCondition::SingleUser => ConditionKind::SingleUser,
-            RawCondition::IsolatedCpu => ConditionKind::IsolatedCpu,
-            RawCondition::Pinned => ConditionKind::Pinned,
-            RawCondition::InterruptsOff => ConditionKind::InterruptsOff,
-            RawCondition::FixedFrequency => ConditionKind::FixedFrequency,
-            RawCondition::Alone => ConditionKind::Alone,
-            RawCondition::Unoptimised => ConditionKind::Unoptimised,
-            RawCondition::LocalFiles => ConditionKind::LocalFiles,
-            RawCondition::ConstantCounter => ConditionKind::ConstantCounter,
-            RawCondition::Method => ConditionKind::Method,
-            RawCondition::Other => ConditionKind::Other,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -170,9 +104,9 @@ impl RawCondition {
 pub(super) struct Table {
     pub(super) name: Spanned<String>,
     pub(super) title: Spanned<String>,
-    pub(super) unit: RawUnit,
+    pub(super) unit: TableUnit,
     pub(super) systems: Option<Spanned<Vec<String>>>,
-    pub(super) systems_unit: Option<RawUnit>,
+    pub(super) systems_unit: Option<TableUnit>,
     #[serde(rename = "column", default)]
     pub(super) figures: Vec<Figure>,
     #[serde(rename = "row", default)]
@@ -183,58 +117,11 @@ pub(super) struct Table {
     pub(super) notes: Vec<Note>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-pub(super) enum RawUnit {
-    #[serde(rename = "ns")]
-    Nanoseconds,
-    #[serde(rename = "us")]
-    Microseconds,
-    #[serde(rename = "ms")]
-    Milliseconds,
-    #[serde(rename = "s")]
-    Seconds,
-    #[serde(rename = "cycle")]
-    Cycles,
-    #[serde(rename = "tick")]
-    Ticks,
-    #[serde(rename = "MB/s")]
-    MegabytesPerSecond,
-    #[serde(rename = "frame/s")]
-    FramesPerSecond,
-    #[serde(rename = "op/s")]
-    OpsPerSecond,
-    #[serde(rename = "x")]
-    Times,
-    #[serde(rename = "%")]
-    PerCent,
-    #[serde(rename = "calls")]
-    Calls,
-}
-
-impl RawUnit {
-    pub(super) fn unit(self) -> TableUnit {
-        match self {
-            RawUnit::Nanoseconds => TableUnit::Nanoseconds,
-            RawUnit::Microseconds => TableUnit::Microseconds,
-            RawUnit::Milliseconds => TableUnit::Milliseconds,
-            RawUnit::Seconds => TableUnit::Seconds,
-            RawUnit::Cycles => TableUnit::Cycles,
-            RawUnit::Ticks => TableUnit::Ticks,
-            RawUnit::MegabytesPerSecond => TableUnit::MegabytesPerSecond,
-            RawUnit::FramesPerSecond => TableUnit::FramesPerSecond,
-            RawUnit::Times => TableUnit::Times,
-            RawUnit::OpsPerSecond => TableUnit::OpsPerSecond,
-            RawUnit::PerCent => TableUnit::PerCent,
-            RawUnit::Calls => TableUnit::Calls,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Figure {
     pub(super) name: Spanned<String>,
-    pub(super) unit: RawUnit,
+    pub(super) unit: TableUnit,
     pub(super) figure: Option<Spanned<String>>,
 }
 
@@ -248,13 +135,13 @@ pub(super) struct Row {
     #[serde(default)]
     pub(super) peer: bool,
     pub(super) placement: Option<Spanned<RawPlacement>>,
-    pub(super) unit: Option<RawUnit>,
+    pub(super) unit: Option<TableUnit>,
     pub(super) runs: Option<Spanned<usize>>,
-    pub(super) timed: Option<Spanned<RawTiming>>,
+    pub(super) timed: Option<Spanned<TimingScope>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
     pub(super) statistic: Option<Spanned<RawStatistic>>,
-    pub(super) overhead: Option<RawOverhead>,
+    pub(super) overhead: Option<ClockCost>,
     pub(super) published: Option<Spanned<Vec<String>>>,
     pub(super) by_system: Option<Spanned<Vec<String>>>,
     pub(super) same_as: Option<Spanned<String>>,
@@ -289,11 +176,11 @@ pub(super) struct Series {
     #[serde(default)]
     pub(super) peer: bool,
     pub(super) placement: Option<Spanned<RawPlacement>>,
-    pub(super) timed: Option<Spanned<RawTiming>>,
+    pub(super) timed: Option<Spanned<TimingScope>>,
     pub(super) iterations: Option<Spanned<u64>>,
     pub(super) experiments: Option<Spanned<u32>>,
     pub(super) statistic: Option<Spanned<RawStatistic>>,
-    pub(super) overhead: Option<RawOverhead>,
+    pub(super) overhead: Option<ClockCost>,
     pub(super) published: Option<Spanned<Vec<String>>>,
     pub(super) same_as: Option<SeriesAct>,
     pub(super) statement: Option<Spanned<String>>,
@@ -336,7 +223,7 @@ pub(super) struct Claim {
     pub(super) within_pct: Option<f64>,
     pub(super) from: Option<u64>,
     pub(super) per: Option<u64>,
-    pub(super) unit: Option<RawUnit>,
+    pub(super) unit: Option<TableUnit>,
     pub(super) min: Option<f64>,
     pub(super) max: Option<f64>,
 }

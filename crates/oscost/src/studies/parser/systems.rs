@@ -4,7 +4,7 @@ use oscost_model::untrusted::{ParseError, display_text};
 use toml::Spanned;
 
 use super::limits::{MAX_NAME_CHARS, MAX_SINGLE_FIGURE_CHARS, MAX_SYSTEMS, MAX_TEXT_CHARS};
-use super::raw::{self, RawUnit};
+use super::raw;
 use super::reader::Reader;
 use crate::studies::figures::published::PublishedFigure;
 use crate::studies::figures::unit::TableUnit;
@@ -89,7 +89,7 @@ impl Reader<'_> {
         }
         let order = names.as_ref().iter().map(|name| self.system_index(&systems.list, names, name));
         let order: Vec<usize> = order.collect::<Result<_, _>>()?;
-        let unit = raw.systems_unit.map_or(table.figures[0].unit, RawUnit::unit);
+        let unit = raw.systems_unit.unwrap_or(table.figures[0].unit);
         let of_reference = order.iter().position(|at| *at == systems.reference);
         let is_same_unit = raw.systems_unit.is_none();
         for (raw, row) in raw.rows.iter().zip(&mut table.rows) {

@@ -9,7 +9,7 @@ use super::limits::{
     MAX_TEXT_CHARS,
 };
 use super::method::MethodOverrides;
-use super::raw::{self, RawNoteCondition, RawUnit};
+use super::raw::{self, RawNoteCondition};
 use super::reader::{Reader, is_kebab};
 use crate::studies::figures::formula::Formula;
 use crate::studies::figures::published::PublishedFigure;
@@ -45,7 +45,7 @@ impl Reader<'_> {
             let why = format!("a table has at most {MAX_FIGURES} columns and {MAX_SERIES} series");
             return Err(self.error(&raw.name, why));
         }
-        let unit = raw.unit.unit();
+        let unit = raw.unit;
         let figures = self.figures(raw, unit, compares)?;
         let columns = if compares { 2 } else { figures.len() };
         let has_columns = !raw.figures.is_empty();
@@ -94,7 +94,7 @@ impl Reader<'_> {
             return Ok(vec![Figure { name: String::new(), unit, formula: Formula::This }]);
         }
         let one = |raw: &raw::Figure| {
-            let unit = raw.unit.unit();
+            let unit = raw.unit;
             let formula = match &raw.figure {
                 None => Formula::This,
                 Some(text) => Formula::parse(text.as_ref()).map_err(|why| self.error(text, why))?,
@@ -168,7 +168,7 @@ impl Reader<'_> {
             metric: raw.metric.as_ref().map(|it| self.metric(it)).transpose()?,
             peer: raw.peer,
             placement: Placement::Stated,
-            unit: raw.unit.map_or(context.unit, RawUnit::unit),
+            unit: raw.unit.unwrap_or(context.unit),
             runs: raw.runs.as_ref().map_or(Ok(context.protocol.runs), |it| self.runs(it))?,
             // A program has trials instead.
             study_method: self
