@@ -275,6 +275,7 @@ fn circles_are_found_through_every_form_of_import() {
     for (parent, child) in [
         ("mod c; pub use c::f; pub struct S;", "use super::S; pub fn f() {}"),
         ("mod c; fn g() { c::f() }", "use super::super::x; pub fn f() {}"),
+        ("mod c; fn g() { c::f() }", "pub(in crate::p) fn f() {}"),
         ("mod c; use crate::q::Q; fn g() { c::f() }", "use crate::q::Q; pub fn f() {}"),
         (
             "mod c; fn g() { c::f() }",

@@ -102,6 +102,11 @@ impl Source {
         self.is(at, ':') && self.is(at + 1, ':')
     }
 
+    /// Whether the `in` at `at` is that of `pub(in ...)`.
+    fn is_visibility(&self, at: usize) -> bool {
+        at > 1 && self.is(at - 1, '(') && self.word(at - 2) == Some("pub")
+    }
+
     /// Every path of two words or more, and every path of a `use` declaration.
     pub(crate) fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
@@ -131,6 +136,11 @@ impl Source {
                         inside: inside(),
                         role: Role::Import { name, public },
                     }));
+                    continue;
+                }
+                // `pub(in crate::a)` says who may name an item: it needs nothing of `a`.
+                Token::Word(word) if word == "in" && self.is_visibility(at) => {
+                    at = self.tree(at + 1, &[], &mut Vec::new());
                     continue;
                 }
                 Token::Word(_) if self.is_colons(at + 1) => {
