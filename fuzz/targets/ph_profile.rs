@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::ph::profile_file::{Refusal, read, read_all, with_hash, write, write_all};
+use oscost::ph::profiles::profile_file::{Refusal, read, read_all, with_hash, write, write_all};
 
 fn check_message(refusal: &Refusal) {
     let words = refusal.to_string();

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oscost::store::samples::{pack, unpack};
+use oscost::store::tables::samples::{pack, unpack};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(samples) = unpack(bytes) {

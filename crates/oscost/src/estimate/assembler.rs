@@ -11,8 +11,8 @@ use super::comparison::interleaved::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;
-use super::relations;
-use super::row_state::{ExperimentEntry, GivenUp, RowState, RunContext, WorkerEntry};
+use super::rows::relations;
+use super::rows::row_state::{ExperimentEntry, GivenUp, RowState, RunContext, WorkerEntry};
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 

@@ -10,7 +10,7 @@ use oscost_model::record::{Conditions, ReferenceCases};
 use oscost_model::worker::Disturbance;
 
 use super::clock_rate::counts_instructions;
-use super::row_state::RowState;
+use super::rows::row_state::RowState;
 use oscost_stats::order;
 
 /// A larger difference of a reference case before and after the run means that something was

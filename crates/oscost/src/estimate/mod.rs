@@ -5,30 +5,21 @@
 //! record is stored or shown.
 
 mod assembler;
-mod case;
-mod class;
 mod clock_rate;
 pub mod comparison;
 mod conditions;
 mod curve;
-mod flags;
 mod half_round_trip;
 pub mod history;
-mod metrics;
-mod relations;
-mod row;
-mod row_state;
+mod rows;
 mod steps;
-mod study_method;
-mod trials;
 mod uncertainty;
-mod worker;
 
 pub use assembler::Assembler;
-pub use case::{CaseEstimate, estimate, relative_half_width};
-pub use class::{Class, Classification, CostNs, Evidence, classify};
 pub use curve::{Curves, curves};
 pub use half_round_trip::half_round_trips;
-pub use metrics::{REQUEST_P50, REQUEST_P99};
+pub use rows::case::{CaseEstimate, estimate, relative_half_width};
+pub use rows::class::{Class, Classification, CostNs, Evidence, classify};
+pub use rows::metrics::{REQUEST_P50, REQUEST_P99};
+pub use rows::worker::{SampleContext, WorkerValue, worker_value};
 pub use steps::wait_steps;
-pub use worker::{SampleContext, WorkerValue, worker_value};

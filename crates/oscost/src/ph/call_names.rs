@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use oscost_model::call_names::Arch;
 
-use super::profile::CALLS;
+use super::profiles::profile::CALLS;
 
 /// The names of a processor's system calls.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The events of the BPF programs: see `struct event` in bpf/ph.bpf.c.
 
-use super::profile::{Key, Pair};
+use super::profiles::profile::{Key, Pair};
 
 /// An event of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]

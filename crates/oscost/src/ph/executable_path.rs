@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::profile::Key;
+use super::profiles::profile::Key;
 
 /// A mount.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,21 +7,14 @@
 
 pub mod call_names;
 #[cfg(feature = "ebpf")]
-pub mod cleanup_process;
 pub mod constants;
 pub mod event;
 pub mod executable_path;
 #[cfg(feature = "ebpf")]
 pub mod monitor;
+pub mod processes;
+pub mod profiles;
 #[cfg(feature = "ebpf")]
-pub mod monitor_main;
-pub mod monitor_process;
-pub mod profile;
-pub mod profile_file;
 #[cfg(feature = "ebpf")]
-pub mod profile_table;
 pub mod requirements;
 pub mod rules;
-pub mod stopped_processes;
-pub mod store;
-pub mod training_progress;

@@ -19,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::constants::Constants;
 use super::event::Event;
-use super::profile::{Key, Pairs, Profile};
+use super::profiles::profile::{Key, Pairs, Profile};
 pub use layout::{Action, CallCounts, ChangeCounts, Control, Scope};
 use layout::{MapSizes, key_bytes, read_key, read_u32s, slot_of_task, u32_bytes};
 
@@ -327,7 +327,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::ph::profile::State;
+    use crate::ph::profiles::profile::State;
     use crate::ph::requirements::{Availability, BUILD, check_requirements};
 
     /// Why programs cannot be loaded here; `None` if they can.

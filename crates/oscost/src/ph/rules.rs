@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::constants::Constants;
-use super::profile::State;
+use super::profiles::profile::State;
 
 /// The counts of a profile that decide its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, Transacti
 
 use super::error::{Cause, StoreError};
 use super::limits::LOCK_TIMEOUT;
-use super::schema;
+use super::tables::schema;
 use crate::files::user_folder::{create_private, data_folder};
 
 /// The runs of one user, in one file.

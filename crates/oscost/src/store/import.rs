@@ -4,10 +4,10 @@ use oscost_model::record::{Record, SCHEMA};
 use serde::Deserialize;
 
 use super::check;
-use super::entry_row::to_json;
 use super::error::{Cause, ImportError};
 use super::file::{Store, transaction};
-use super::run_row::RunRow;
+use super::tables::entry_row::to_json;
+use super::tables::run_row::RunRow;
 
 /// The maximum size of a record: room for half a million samples, which take 130 bytes each in JSON
 /// without spaces.

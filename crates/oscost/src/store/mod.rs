@@ -12,21 +12,15 @@
 //! operation is a [`Cause`] of its own, after which the caller can continue without a store.
 
 mod check;
-mod entry_row;
 mod error;
-mod figures;
 mod file;
 mod import;
 mod inspect;
 mod limits;
 mod listing;
-mod predictions;
 mod read;
-mod run_row;
-pub mod samples;
-mod schema;
-mod summary;
-mod texts;
+mod summaries;
+pub mod tables;
 mod write;
 
 #[cfg(test)]
@@ -38,4 +32,4 @@ pub use import::{MAX_IMPORT_BYTES, validate};
 pub use limits::MAX_PREDICTIONS;
 pub use listing::Listing;
 pub use read::StoredRun;
-pub use summary::{Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun};
+pub use summaries::summary::{Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun};

@@ -4,10 +4,10 @@ use oscost_model::journal::Entry;
 use oscost_model::record::Record;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::entry_row::EntryRow;
 use super::error::{Cause, FindError, StoreError};
 use super::file::Store;
 use super::listing::Listing;
+use super::tables::entry_row::EntryRow;
 
 /// The maximum number of runs that an error names.
 const MAX_NAMED_RUNS: usize = 5;

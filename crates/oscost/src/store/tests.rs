@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::error::Cause;
 use super::file::Store;
 use super::read::StoredRun;
-use super::schema;
+use super::tables::schema;
 
 const ID: &str = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b";
 

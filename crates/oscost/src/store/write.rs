@@ -6,12 +6,12 @@ use std::time::Duration;
 use oscost_model::journal::{Entry, RunHeader};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use super::entry_row::EntryRow;
 use super::error::{Cause, StoreError};
 use super::file::{Store, transaction};
 use super::limits::LOCK_TIMEOUT;
-use super::run_row::RunRow;
-use super::texts::delete_unused_texts;
+use super::tables::entry_row::EntryRow;
+use super::tables::run_row::RunRow;
+use super::tables::texts::delete_unused_texts;
 
 impl Store {
     /// Begins a run, whose journal then consists of this entry.

@@ -14,10 +14,10 @@ use oscost_model::point::Point;
 use thiserror::Error;
 
 use super::environment::RunEnvironment;
-use super::placeholders::Placeholders;
-use super::quoting;
+use super::files::placeholders::Placeholders;
+use super::files::quoting;
+use super::files::spec::{Prepare, Spec};
 use super::requirements::MissingItems;
-use super::spec::{Prepare, Spec};
 use crate::files::lock::{FileLock, LockError};
 use crate::files::user_folder::create_private;
 

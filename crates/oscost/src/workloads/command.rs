@@ -3,8 +3,8 @@
 use oscost_model::program::FAMILY;
 use oscost_model::untrusted::{ParseError, is_control};
 
-use super::built_in::name_of;
-use super::spec::{Origin, Spec};
+use super::files::built_in::name_of;
+use super::files::spec::{Origin, Spec};
 
 /// The maximum number of words of a command: a list of files.
 pub(super) const MAX_WORDS: usize = 1_024;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::spec::Spec;
+use super::files::spec::Spec;
 
 /// The environment of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use oscost_model::program::{Figure, FigureSource, ProgramResult, Workload};
 use oscost_model::unit::Unit;
 use regex::{Regex, RegexBuilder};
 
-use super::quoting;
+use super::files::quoting;
 
 /// The maximum size of a compiled pattern: a hundred times that of one for a line of figures.
 const MAX_PATTERN_BYTES: usize = 1 << 20;

@@ -7,17 +7,13 @@
 //! It must not know how a trial is run and timed, which is the worker's task, or what its figures
 //! mean.
 
-mod built_in;
 pub mod cache;
 mod command;
 pub mod environment;
 pub mod figures;
-pub mod parser;
-mod placeholders;
+pub mod files;
 mod program;
-mod quoting;
 mod requirements;
-mod spec;
 pub mod study_program;
 
 use std::sync::LazyLock;
@@ -26,17 +22,17 @@ pub use cache::{CacheError, PreparationOutcome, clean, prepare};
 pub use command::of_command;
 pub use environment::RunEnvironment;
 pub use figures::figures;
-pub use parser::{ParseError, parse};
-pub use requirements::MissingItems;
-pub use spec::{
+pub use files::parser::{ParseError, parse};
+pub use files::spec::{
     ConditionalFigure, Folder, Need, Origin, Prepare, RequiredItem, Spec, WorkloadAxis,
 };
+pub use requirements::MissingItems;
 
 /// The built-in workloads. A test checks that all of them can be parsed.
 static BUILT_IN: LazyLock<Vec<Spec>> = LazyLock::new(|| {
-    built_in::FILES
+    files::built_in::FILES
         .iter()
-        .filter_map(|(name, text)| parser::parse_built_in(text.as_bytes(), name).ok())
+        .filter_map(|(name, text)| files::parser::parse_built_in(text.as_bytes(), name).ok())
         .collect()
 });
 

@@ -5,9 +5,9 @@ use oscost_model::program::{CompanionProgram, Figure, Program, Workload};
 
 use super::cache;
 use super::environment::RunEnvironment;
-use super::placeholders::Placeholders;
+use super::files::placeholders::Placeholders;
+use super::files::spec::{Folder, Origin, Spec};
 use super::requirements::MissingItems;
-use super::spec::{Folder, Origin, Spec};
 
 impl Spec {
     /// The workload at a point; or what this machine lacks for it.

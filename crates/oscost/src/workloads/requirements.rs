@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use wildmatch::WildMatch;
 
-use super::quoting::display_text;
-use super::spec::{Need, Origin, RequiredItem, Spec};
+use super::files::quoting::display_text;
+use super::files::spec::{Need, Origin, RequiredItem, Spec};
 
 /// Directories of programs that are not in every user's PATH: games, and administration.
 const EXTRA_PATH: [&str; 6] =

@@ -8,8 +8,8 @@ use super::*;
 
 #[test]
 fn every_built_in_workload_can_be_parsed() {
-    for (name, text) in built_in::FILES {
-        let spec = parser::parse_built_in(text.as_bytes(), name)
+    for (name, text) in files::built_in::FILES {
+        let spec = files::parser::parse_built_in(text.as_bytes(), name)
             .unwrap_or_else(|it| panic!("{name}: {it}"));
         assert_eq!(
             (spec.id.as_str(), spec.origin),
@@ -45,7 +45,7 @@ fn every_built_in_workload_can_be_parsed() {
         }
         assert!(spec.min_trials >= 3 && spec.quick_trials >= 2, "{name}");
     }
-    assert_eq!(all().len(), built_in::FILES.len());
+    assert_eq!(all().len(), files::built_in::FILES.len());
     assert_eq!(find("workload/find"), find("find"));
     assert!(find("find").is_some() && find("no-such").is_none());
 }

@@ -5,9 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use oscost::ph::constants::Constants;
-use oscost::ph::profile::{Key, Profile, State};
-use oscost::ph::profile_file;
-use oscost::ph::store::{lock, save_all};
+use oscost::ph::profiles::profile::{Key, Profile, State};
+use oscost::ph::profiles::profile_file;
+use oscost::ph::profiles::store::{lock, save_all};
 
 use crate::common::{Ran, Sandbox};
 use crate::golden::golden;

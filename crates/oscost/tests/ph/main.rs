@@ -17,10 +17,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use oscost::ph::monitor_process::{Anomaly, MonitorEvent};
-use oscost::ph::profile::{Pair, Profile, State};
+use oscost::ph::processes::monitor_process::{Anomaly, MonitorEvent};
+use oscost::ph::profiles::profile::{Pair, Profile, State};
+use oscost::ph::profiles::store::{find_all, lock};
 use oscost::ph::requirements::{Availability, BUILD, check_requirements};
-use oscost::ph::store::{find_all, lock};
 use oscost_model::monitor_report::MonitorReport;
 use tempfile::TempDir;
 

@@ -10,7 +10,8 @@ mod kill;
 mod open;
 mod record;
 
-use oscost::store::{Cause, FindError, Store, StoredRun, samples};
+use oscost::store::tables::samples;
+use oscost::store::{Cause, FindError, Store, StoredRun};
 use oscost_model::journal::{Entry, RunHeader, WorkerOutcome};
 use oscost_model::seed::Seed;
 use oscost_model::worker::Sample;

@@ -9,7 +9,7 @@ mod x86;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::roots::Roots;
+use super::source::roots::Roots;
 
 /// A private directory that represents a machine, removed with this value.
 struct Tree(PathBuf);

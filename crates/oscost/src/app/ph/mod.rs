@@ -15,5 +15,5 @@ pub use status::{Availability, Requirement, Status, status};
 pub use super::results::profile_files::Unreadable;
 pub use crate::ph::call_names::CallNames;
 pub use crate::ph::constants::{ALL as CONSTANTS, Constant, Constants, SECONDS};
-pub use crate::ph::monitor_process::Anomaly;
-pub use crate::ph::profile::{Pairs, Profile, positions};
+pub use crate::ph::processes::monitor_process::Anomaly;
+pub use crate::ph::profiles::profile::{Pairs, Profile, positions};

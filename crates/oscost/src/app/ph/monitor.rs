@@ -20,11 +20,11 @@ use crate::app::targets::connect::measuring_process;
 use crate::hosts::Interrupt;
 use crate::ph::call_names::CallNames;
 use crate::ph::constants::Constants;
-use crate::ph::monitor_process::{
+use crate::ph::processes::monitor_process::{
     Anomaly, MonitorError, MonitorEvent, MonitorObserver, MonitorOptions, MonitorProcess,
     MonitorRunner, StateChange,
 };
-use crate::ph::store::{self, find_all};
+use crate::ph::profiles::store::{self, find_all};
 use crate::run::MachineLock;
 
 /// The maximum length of text from other processes that is shown.

@@ -10,9 +10,9 @@ use crate::app::observer::Observer;
 use crate::app::results::profile_files::{Unreadable, unreadable};
 use crate::app::results::records::read_file;
 use crate::app::results::user_data::profile_folder;
-use crate::ph::profile::{Profile, State};
-use crate::ph::profile_file;
-use crate::ph::store::{StoredProfiles, find_all, lock, prune, save_all};
+use crate::ph::profiles::profile::{Profile, State};
+use crate::ph::profiles::profile_file;
+use crate::ph::profiles::store::{StoredProfiles, find_all, lock, prune, save_all};
 
 /// The maximum length of text from files that is shown.
 const MAX_LETTERS: usize = 400;

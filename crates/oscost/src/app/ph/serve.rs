@@ -37,8 +37,8 @@ pub fn serve(
     output: &mut (impl Write + AsFd),
 ) -> anyhow::Result<MonitorOutcome> {
     use crate::app::results::user_data::profile_folder;
-    use crate::ph::monitor_main;
-    use crate::ph::monitor_process::MonitorOptions;
+    use crate::ph::processes::monitor_main;
+    use crate::ph::processes::monitor_process::MonitorOptions;
     let ServeRequest { tree, fresh, unchanged, quiet, constants } = request;
     let save_profiles = unchanged.is_none();
     let folder = match (fresh, unchanged) {
@@ -61,7 +61,7 @@ pub fn serve(
     _: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
 ) -> anyhow::Result<MonitorOutcome> {
-    use crate::ph::monitor_process::MonitorEvent;
+    use crate::ph::processes::monitor_process::MonitorEvent;
     use crate::ph::requirements::{Availability, BUILD, check_requirements};
     let needs = check_requirements(BUILD, std::path::Path::new("/"));
     let missing = needs.into_iter().filter(|need| need.availability == Availability::No);
@@ -75,5 +75,5 @@ pub fn serve(
 /// Continues the processes that a monitor process has stopped, when that has ended.
 #[cfg(feature = "ebpf")]
 pub fn clean_up(input: &mut impl std::io::BufRead, output: &mut impl Write) -> anyhow::Result<()> {
-    Ok(crate::ph::cleanup_process::run_cleanup(input, output)?)
+    Ok(crate::ph::processes::cleanup_process::run_cleanup(input, output)?)
 }

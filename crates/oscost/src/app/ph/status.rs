@@ -6,9 +6,9 @@ pub use crate::ph::requirements::{Availability, Requirement};
 
 use crate::app::results::profile_files::{Unreadable, unreadable};
 use crate::app::results::user_data::profile_folder;
-use crate::ph::profile::State;
+use crate::ph::profiles::profile::State;
+use crate::ph::profiles::store::find_all;
 use crate::ph::requirements::{BUILD, check_requirements};
-use crate::ph::store::find_all;
 
 /// The state of pH on this machine.
 pub struct Status {

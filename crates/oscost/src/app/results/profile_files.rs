@@ -4,7 +4,7 @@ use oscost_model::untrusted::display_text;
 
 use super::user_data::profile_folder;
 use crate::app::observer::Observer;
-use crate::ph::store::{RefusedFile, StoredProfiles, find_all};
+use crate::ph::profiles::store::{RefusedFile, StoredProfiles, find_all};
 
 /// A file in the folder that is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]

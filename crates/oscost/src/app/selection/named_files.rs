@@ -29,7 +29,7 @@ const STUDY: Kind = Kind {
 const WORKLOAD: Kind = Kind {
     noun: "workload",
     page: "docs/reference/WORKLOADS.md",
-    max_bytes: workloads::parser::MAX_FILE_BYTES,
+    max_bytes: workloads::files::parser::MAX_FILE_BYTES,
 };
 
 impl Kind {

@@ -4,7 +4,7 @@ use nix::libc;
 use oscost_model::mark;
 
 use crate::ph::constants::Constants;
-use crate::ph::profile::{Key, State};
+use crate::ph::profiles::profile::{Key, State};
 
 /// Which processes are monitored.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::workloads::parser::parse;
+use crate::workloads::files::parser::parse;
 
 struct Sandbox {
     _root: tempfile::TempDir,

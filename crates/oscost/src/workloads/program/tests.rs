@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::workloads::command::of_command;
-use crate::workloads::parser::parse;
+use crate::workloads::files::parser::parse;
 
 fn environment() -> RunEnvironment {
     RunEnvironment {

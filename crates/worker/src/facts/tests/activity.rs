@@ -3,7 +3,7 @@
 use oscost_model::watch::{ProcessKind, SystemActivity};
 
 use super::Tree;
-use crate::facts::activity::{finish, start};
+use crate::facts::accounting::activity::{finish, start};
 
 fn stat(pid: u32, name: &str, user: u64) -> String {
     format!("{pid} ({name}) R 1 1 1 0 -1 0 1 0 0 0 {user} 0 0 0 20 0 1 0 5 0 0\n")

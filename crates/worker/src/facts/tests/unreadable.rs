@@ -3,7 +3,8 @@
 use oscost_model::facts::{Facts, Snapshot};
 
 use super::Tree;
-use crate::facts::{Roots, activity, disturbances_in, gather};
+use crate::facts::accounting::activity;
+use crate::facts::{Roots, disturbances_in, gather};
 
 /// Every file that facts are read from.
 const FILES: &[&str] = &[

@@ -3,7 +3,7 @@
 use oscost_model::protocol::{Event, Order};
 use oscost_model::watch::SystemActivity;
 
-use crate::facts::activity::{finish, start};
+use crate::facts::accounting::activity::{finish, start};
 use crate::facts::{Roots, allowed_cpus};
 use crate::kernel::probe::audit;
 use crate::kernel::time::adjtimex;

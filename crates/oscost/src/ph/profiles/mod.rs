@@ -1,0 +1,7 @@
+//! Profiles of executables: in memory, in files, in the tables of the BPF programs.
+
+pub mod profile;
+pub mod profile_file;
+pub mod profile_table;
+pub mod store;
+pub mod training_progress;

@@ -1,0 +1,58 @@
+//! A journal entry as two columns: JSON without samples, and the packed samples.
+//!
+//! Samples are by far the largest part of a journal. A sample takes some 130 bytes as JSON and
+//! about ten packed, and code that reads a journal for anything else need not unpack them.
+
+use std::error::Error;
+
+use oscost_model::journal::{Entry, WorkerOutcome};
+use oscost_model::worker::Sample;
+use serde::Serialize;
+
+use crate::store::error::Cause;
+use crate::store::inspect;
+use crate::store::tables::samples;
+
+/// An entry as it is stored.
+pub(in crate::store) struct EntryRow {
+    /// The entry as JSON, without its samples.
+    pub(in crate::store) json: String,
+    /// The samples; `None` for a kind of entry without samples.
+    pub(in crate::store) samples: Option<Vec<u8>>,
+}
+
+impl EntryRow {
+    /// Separates the samples from the rest of an entry.
+    pub(in crate::store) fn of(entry: &Entry) -> Result<EntryRow, Cause> {
+        let mut bare = entry.clone();
+        let samples = samples_of(&mut bare).map(|samples| samples::pack(&std::mem::take(samples)));
+        // JSON has no infinity and no NaN: they would be written as null, and the whole journal
+        // could not be read again. Found now, it costs one entry.
+        inspect::inspect(&bare, inspect::any_text)
+            .map_err(|fault| Cause::Invalid(fault.to_string()))?;
+        Ok(EntryRow { json: to_json(&bare)?, samples })
+    }
+
+    /// Puts the entry together again.
+    pub(in crate::store) fn into_entry(self) -> Result<Entry, Box<dyn Error>> {
+        let mut entry: Entry = serde_json::from_str(&self.json)?;
+        if let Some(samples) = samples_of(&mut entry) {
+            *samples = samples::unpack(&self.samples.unwrap_or_default())?;
+        }
+        Ok(entry)
+    }
+}
+
+/// A value as JSON.
+pub(in crate::store) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Cause> {
+    serde_json::to_string(value).map_err(|error| Cause::Invalid(error.to_string()))
+}
+
+/// The samples of an entry; `None` for a kind of entry without samples.
+fn samples_of(entry: &mut Entry) -> Option<&mut Vec<Sample>> {
+    match entry {
+        Entry::Worker { outcome: WorkerOutcome::Sampled { samples, .. }, .. }
+        | Entry::Control { samples, .. } => Some(samples),
+        _ => None,
+    }
+}

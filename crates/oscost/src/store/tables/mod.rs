@@ -1,0 +1,7 @@
+//! The tables of the store, and how journal entries and samples become rows.
+
+pub(in crate::store) mod entry_row;
+pub(in crate::store) mod run_row;
+pub mod samples;
+pub(in crate::store) mod schema;
+pub(in crate::store) mod texts;

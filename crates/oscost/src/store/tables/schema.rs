@@ -1,0 +1,166 @@
+//! The schema of the database, its version, and the settings of SQLite.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::store::error::Cause;
+use crate::store::limits::LOCK_TIMEOUT;
+
+/// "oscs": distinguishes the store from databases of other programs.
+const APPLICATION: i64 = 0x6f73_6373;
+
+/// The schema.
+///
+/// `run` is the listing. It follows from the entries and is written with them, so that a listing
+/// reads no journal. `record` is null for a run that was measured here; it is the last column,
+/// since a large value slows down the columns behind it. Entries are ordered by `key`: SQLite gives
+/// a new row a key above all others of its table. So are predictions, whose key is also their
+/// number.
+///
+/// `summary`, `machine_state` and `figure` hold what a history needs of a run, so that it reads no
+/// journal either. A run without a row in `summary` has not been summarised yet, and one with
+/// another number of `rules` than this program's is summarised again. `text` holds each of their
+/// texts once: thousands of runs name the same cases. Figures are clustered by run, since they are
+/// inserted and deleted with it; a history reads all of them.
+const SCHEMA: &str = "
+    CREATE TABLE run (
+        key INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        started TEXT NOT NULL,
+        ended TEXT,
+        complete INTEGER NOT NULL,
+        label TEXT,
+        command TEXT NOT NULL,
+        rows_requested INTEGER,
+        workers INTEGER NOT NULL,
+        record TEXT
+    ) STRICT;
+    CREATE TABLE entry (
+        key INTEGER PRIMARY KEY,
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        body TEXT NOT NULL,
+        samples BLOB
+    ) STRICT;
+    CREATE INDEX entry_of_run ON entry (run);
+    CREATE TABLE prediction (
+        key INTEGER PRIMARY KEY,
+        made_at TEXT NOT NULL,
+        of_case TEXT NOT NULL,
+        estimate TEXT,
+        hardware TEXT,
+        software TEXT,
+        below TEXT
+    ) STRICT;
+    CREATE TABLE text (
+        key INTEGER PRIMARY KEY,
+        value TEXT NOT NULL UNIQUE
+    ) STRICT;
+    CREATE TABLE summary (
+        run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
+        rules INTEGER NOT NULL,
+        tool INTEGER NOT NULL,
+        worker INTEGER NOT NULL,
+        catalog INTEGER NOT NULL,
+        link INTEGER NOT NULL,
+        peer INTEGER,
+        clock_drifted INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE machine_state (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        machine INTEGER NOT NULL,
+        kernel INTEGER NOT NULL,
+        release INTEGER,
+        build_id INTEGER,
+        microcode INTEGER,
+        command_line INTEGER,
+        mitigations INTEGER,
+        modules INTEGER,
+        tracers INTEGER,
+        clock INTEGER,
+        class INTEGER,
+        PRIMARY KEY (run, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE figure (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        of_case INTEGER NOT NULL,
+        target INTEGER NOT NULL,
+        machine INTEGER,
+        peer INTEGER,
+        cpu INTEGER,
+        rev INTEGER NOT NULL,
+        unit INTEGER NOT NULL,
+        mode INTEGER,
+        subject INTEGER,
+        file INTEGER,
+        monitor INTEGER,
+        flags INTEGER NOT NULL,
+        median REAL NOT NULL,
+        low REAL,
+        high REAL,
+        PRIMARY KEY (run, position)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// The version of the schema, raised whenever the schema or the meaning of stored data changes.
+/// There is no migration before the first release: a store of another version is refused.
+pub(in crate::store) const VERSION: i64 = 6;
+
+/// Creates the schema in a new database, or refuses one of another version without changing it.
+pub(in crate::store) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
+    let started = Instant::now();
+    loop {
+        // SQLite waits for locks, except if two processes switch a new file to WAL at once: one of
+        // them fails immediately, to avoid a deadlock.
+        match try_prepare(conn) {
+            Err(Cause::Locked) if started.elapsed() < LOCK_TIMEOUT => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
+    let found = version(&conn.transaction()?)?;
+    if found == 0 {
+        // Can only be set before the first table: freed pages can be returned to the file system.
+        conn.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    // WAL: readers and the writer do not wait for each other, and a commit appends to one file.
+    // File systems that do not support it keep the old journal mode, with one user at a time.
+    conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+    // A commit survives the death of any process. A crash of the machine may lose the last commits,
+    // but never the file; in exchange an append between two workers does not wait for the disk.
+    conn.pragma_update(None, "synchronous", "NORMAL")?;
+    conn.pragma_update(None, "foreign_keys", true)?;
+    if found == VERSION {
+        return Ok(());
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have created it meanwhile.
+    if version(&tx)? == VERSION {
+        return Ok(());
+    }
+    tx.execute_batch(SCHEMA)?;
+    tx.pragma_update(None, "application_id", APPLICATION)?;
+    tx.pragma_update(None, "user_version", VERSION)?;
+    Ok(tx.commit()?)
+}
+
+/// The version of a database; 0 if it is empty. It needs a transaction, since it makes three
+/// queries and another process may create the tables meanwhile.
+fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
+    let pragma = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application, version) {
+        (0, 0) if tables == 0 => Ok(0),
+        (APPLICATION, VERSION) => Ok(VERSION),
+        (APPLICATION, found) => Err(Cause::OtherVersion { found, known: VERSION }),
+        _ => Err(Cause::NotAStore("the file is the database of another program")),
+    }
+}
