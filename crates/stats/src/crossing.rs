@@ -187,7 +187,7 @@ impl LawFits {
         let value = last_crossing(&self.fit, &cheaper.fit, [first, last])?;
         let crossing = |(costlier, cheaper): (&Fit, &Fit)| {
             // Without an intersection the order at the last size holds everywhere.
-            let is_costlier = costlier.at(last) > cheaper.at(last);
+            let is_costlier = costlier.cost_at(last) > cheaper.cost_at(last);
             last_crossing(costlier, cheaper, [first, last]).unwrap_or(if is_costlier {
                 0.0
             } else {
@@ -206,7 +206,7 @@ fn last_crossing(costlier: &Fit, cheaper: &Fit, [first, last]: [f64; 2]) -> Opti
     let (from, step) = (first.ln(), (last / first).ln() / GRID_STEPS as f64);
     let apart = |at: usize| {
         let n = (from + step * at as f64).exp();
-        costlier.at(n) - cheaper.at(n)
+        costlier.cost_at(n) - cheaper.cost_at(n)
     };
     let mut above = apart(GRID_STEPS);
     for at in (0..GRID_STEPS).rev() {

@@ -180,7 +180,7 @@ pub fn fit_scaling(sizes: &[SizeCost], resamples: usize, seed: u64) -> Option<Sc
     let crossover = fit.law.size_at(fit.fixed / fit.marginal).filter(|_| growing);
     let squares = sizes
         .iter()
-        .map(|size| ((size.figure / fit.at(size.n)).ln() / size.sd).powi(2))
+        .map(|size| ((size.figure / fit.cost_at(size.n)).ln() / size.sd).powi(2))
         .sum::<f64>();
     Some(Scaling {
         law: fit.law,
@@ -272,7 +272,7 @@ impl Fit {
     }
 
     /// The fitted cost of a size.
-    pub(super) fn at(&self, n: f64) -> f64 {
+    pub(super) fn cost_at(&self, n: f64) -> f64 {
         self.fixed + self.marginal * self.law.value_at(n)
     }
 }

@@ -140,7 +140,7 @@ pub fn times(ratio: f64) -> String {
 }
 
 /// A count per op: integers without decimals.
-pub fn each(number: f64) -> String {
+pub fn per_op(number: f64) -> String {
     if (number - number.round()).abs() < 0.005 {
         format!("{number:.0}")
     } else {

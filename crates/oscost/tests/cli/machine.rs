@@ -21,10 +21,10 @@ fn signal(pid: u32, signal: Signal) {
 }
 
 /// Starts a run that a test cuts short, and waits until some rounds of it are done.
-fn long_run(sandbox: &Sandbox, more: &[&str]) -> Running {
+fn long_run(sandbox: &Sandbox, more: &[&str]) -> RunningTool {
     let mut command = sandbox.command(&[LONG, more].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut running = Running(Some(child));
+    let mut running = RunningTool(Some(child));
     until("some repetitions are kept", || {
         let ended = running.child().try_wait().unwrap();
         assert!(ended.is_none(), "the run has ended by itself");
@@ -47,9 +47,9 @@ fn repetitions(sandbox: &Sandbox) -> Option<usize> {
 }
 
 /// A run in progress; it ends with its test.
-struct Running(Option<Child>);
+struct RunningTool(Option<Child>);
 
-impl Running {
+impl RunningTool {
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
     }
@@ -72,7 +72,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTool {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -187,7 +187,7 @@ fn a_killed_worker_is_a_failed_row_with_its_signal() {
     let options = ["run", "--precision", "0.001", "--json", "-"];
     let mut command = sandbox.command(&[&options[..], &reference_cases].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut running = Running(Some(child));
+    let mut running = RunningTool(Some(child));
     // At least one of its rows continues, so that there is always a worker to kill.
     until("some repetitions are kept", || repetitions(&sandbox).is_some_and(|it| it >= 2));
     let supervisor = running.supervisor();
@@ -244,7 +244,7 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
 
     let mut command = sandbox.command(&quick);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut second = Running(Some(child));
+    let mut second = RunningTool(Some(child));
     let mut lines = BufReader::new(second.child().stderr.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
@@ -253,7 +253,7 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     // A waiting run can be interrupted.
     let mut command = sandbox.command(&quick);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut third = Running(Some(child));
+    let mut third = RunningTool(Some(child));
     let mut others = BufReader::new(third.child().stderr.take().unwrap());
     let mut line = String::new();
     others.read_line(&mut line).unwrap();

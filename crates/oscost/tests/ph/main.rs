@@ -125,7 +125,7 @@ impl Drop for Shell {
 }
 
 /// The results of a monitor that has ended.
-struct Ended {
+struct MonitorEnd {
     anomalies: Vec<Anomaly>,
     /// The number of observed calls.
     calls: u64,
@@ -177,7 +177,7 @@ impl Monitor {
     }
 
     /// Ends it; returns its remaining anomalies and its number of calls.
-    fn end(mut self) -> Ended {
+    fn end(mut self) -> MonitorEnd {
         drop(self.input.take());
         let mut anomalies = Vec::new();
         while let Some(event) = self.next() {
@@ -187,7 +187,7 @@ impl Monitor {
                     assert_eq!(lost, 0, "no event was lost");
                     assert_eq!(counted as usize, anomalies.len());
                     assert!(self.child.wait().unwrap().success());
-                    return Ended { anomalies, calls };
+                    return MonitorEnd { anomalies, calls };
                 }
                 _ => {}
             }
@@ -288,7 +288,7 @@ fn all_calls_are_counted_and_the_programs_are_detached() {
         let monitor = Monitor::start(data.path(), &shell, &[]);
         assert!(program_count() >= 3);
         shell.run(&copy_command(&dd, count));
-        let Ended { anomalies, calls } = monitor.end();
+        let MonitorEnd { anomalies, calls } = monitor.end();
         assert!(anomalies.is_empty());
         shell.end();
         let profiles = profiles(&data);
@@ -346,7 +346,7 @@ fn each_of_twenty_shells_is_an_anomaly_and_normal_runs_are_not() {
     for _ in 0..20 {
         shell.run(&format!("{} /bin/sh -c :", env.path));
     }
-    let Ended { anomalies, .. } = monitor.end();
+    let MonitorEnd { anomalies, .. } = monitor.end();
     assert_eq!(anomalies.len(), 20, "{anomalies:?}");
     let profile = profile_of(&profiles(&data), &env.file);
     for (number, anomaly) in (1..).zip(&anomalies) {
@@ -379,7 +379,7 @@ fn a_normal_executable_with_too_many_anomalies_is_trained_again() {
     for _ in 0..5 {
         shell.run(&format!("{} /bin/sh -c :", env.path));
     }
-    let Ended { anomalies, .. } = monitor.end();
+    let MonitorEnd { anomalies, .. } = monitor.end();
     assert_eq!(anomalies.len(), 3, "the third exceeds the limit: {anomalies:?}");
     assert_eq!(profile_of(&profiles(&data), &env.file).state, State::Training);
     shell.end();

@@ -85,7 +85,7 @@ fn a_wait_that_a_stop_interrupts_is_not_an_anomaly() {
     // As with Ctrl-Z and fg: the kernel continues the wait with restart_syscall(2).
     let stop = format!("{path} 1 & p=$!; {path} 0.3; kill -STOP $p; {path} 0.1; kill -CONT $p");
     shell.run(&format!("{stop}; wait $p"));
-    let Ended { anomalies, .. } = monitor.end();
+    let MonitorEnd { anomalies, .. } = monitor.end();
     assert_eq!(anomalies, [], "{}", short.file);
     assert_eq!(profile_of(&profiles(&data), &short.file).state, State::Normal);
     shell.end();
@@ -99,7 +99,7 @@ fn a_forked_child_has_a_locality_frame_of_its_own() {
     let monitor = Monitor::start(data.path(), &shell, &[]);
     shell.run("cd /");
     shell.run("(cd /tmp)");
-    let Ended { anomalies, .. } = monitor.end();
+    let MonitorEnd { anomalies, .. } = monitor.end();
     let parent = shell.child.id();
     let of_parent = anomalies.iter().filter(|it| it.pid == parent).count();
     let of_child: Vec<&Anomaly> = anomalies.iter().filter(|it| it.pid != parent).collect();
@@ -160,7 +160,7 @@ fn a_delayed_fork_or_wait_completes_after_the_delay() {
         let _ = done.send(shell);
     });
     let shell = is_done.recv_timeout(TIMEOUT).expect("the shell continues");
-    let Ended { anomalies, .. } = monitor.end();
+    let MonitorEnd { anomalies, .. } = monitor.end();
     // SIGSTOP interrupts fork(2) and wait(2), and the kernel restarts them.
     let restarted = |it: &&Anomaly| it.current == it.previous;
     assert_eq!(anomalies.iter().find(restarted), None, "{anomalies:?}");

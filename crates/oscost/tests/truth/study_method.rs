@@ -133,13 +133,13 @@ type Failure =
     Box<dyn FnMut(&WorkerSpec, &BatchPlan) -> Option<(Option<u64>, Option<Errno>, &'static str)>>;
 
 /// A simulated machine on which some workers fail.
-struct Failing {
+struct FailingSession {
     inner: SimSession,
     failure: Failure,
     failed: VecDeque<Event>,
 }
 
-impl Session for Failing {
+impl Session for FailingSession {
     fn hello(&self) -> &Hello {
         self.inner.hello()
     }
@@ -164,7 +164,7 @@ impl Session for Failing {
 fn failing(of: StudyMethod, failure: Failure) -> Record {
     let subject = SimulatedSubject::op(Truth { between_sd: 0.0, ..Truth::QUIET });
     let inner = SimSession::new(vec![subject.clone()]);
-    let mut session = Failing { inner, failure, failed: VecDeque::new() };
+    let mut session = FailingSession { inner, failure, failed: VecDeque::new() };
     measure_with_study_method_in(&mut session, &subject, Some(of), 3)
 }
 
@@ -230,12 +230,12 @@ fn a_lost_experiment_is_repeated_once_and_does_not_affect_the_row() {
 }
 
 /// A simulated machine whose user presses Ctrl-C before a worker of a study method.
-struct Interrupted {
+struct InterruptedSession {
     inner: SimSession,
     workers_left: u32,
 }
 
-impl Session for Interrupted {
+impl Session for InterruptedSession {
     fn hello(&self) -> &Hello {
         self.inner.hello()
     }
@@ -259,7 +259,7 @@ fn ctrl_c_keeps_the_rounds_that_were_done() {
     let of = study_method(TimingScope::Each, Statistic::MeanAndDeviation);
     let subject = SimulatedSubject::op(Truth::QUIET);
     let inner = SimSession::new(vec![subject.clone()]);
-    let mut session = Interrupted { inner, workers_left: 7 };
+    let mut session = InterruptedSession { inner, workers_left: 7 };
     let record = measure_with_study_method_in(&mut session, &subject, Some(of), 3);
     assert!(!record.complete);
     let found = figure(&record);

@@ -11,7 +11,7 @@ use oscost_model::worker::WorkerSpec;
 use crate::common::{
     ENDLESS, Session, cpu_ticks, endless, failure_reason, signal, until, wait_until_gone,
 };
-use crate::treated_worker::{GETPPID, Measured, arms, ready, run_batches, status};
+use crate::treated_worker::{GETPPID, Measurement, arms, ready, run_batches, status};
 
 /// Control groups that are named after a session.
 fn groups(session: &Session) -> Vec<PathBuf> {
@@ -73,7 +73,7 @@ fn a_control_group_contains_its_process_and_is_removed_however_that_ends() {
     let mut session = Session::start();
     let alone = [AppliedTreatment::Cgroup { limits: Vec::new() }];
     let worker = arms(&session, GETPPID, &[&alone, &alone]);
-    let Some(Measured { samples, .. }) = run_batches(&mut session, 2, worker) else { return };
+    let Some(Measurement { samples, .. }) = run_batches(&mut session, 2, worker) else { return };
     assert_eq!(samples.len(), 6);
     until("both groups are gone", || groups(&session).is_empty());
 }

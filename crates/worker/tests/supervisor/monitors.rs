@@ -6,7 +6,7 @@ use oscost_model::worker::{Mode, Task};
 
 use crate::common::{ENDLESS, Session, failure_reason, plan, signal, wait_until_gone};
 use crate::treated_worker::{
-    GETPPID, Measured, allow, arms, arms_with_batches, ready, run_batches, status, treated,
+    GETPPID, Measurement, allow, arms, arms_with_batches, ready, run_batches, status, treated,
 };
 
 #[test]
@@ -113,7 +113,7 @@ fn peers_and_children_are_monitored_like_their_arm() {
             // iterations.
             let treatments = [&[][..], std::slice::from_ref(&monitor), &[allow()]];
             let worker = arms_with_batches(16, &session, case, &treatments);
-            let Some(Measured { samples, wakeups_per_op: wakeups }) =
+            let Some(Measurement { samples, wakeups_per_op: wakeups }) =
                 run_batches(&mut session, id, worker)
             else {
                 continue;

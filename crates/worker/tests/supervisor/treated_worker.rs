@@ -94,20 +94,24 @@ pub(crate) fn ready(session: &mut Session, id: u64, worker: WorkerSpec) -> Optio
 }
 
 /// What a worker measured.
-pub(crate) struct Measured {
+pub(crate) struct Measurement {
     pub(crate) samples: Vec<Sample>,
     /// How often the monitor of each arm woke.
     pub(crate) wakeups_per_op: Vec<Option<f64>>,
 }
 
 /// Runs three batches of a worker of this spec.
-pub(crate) fn run_batches(session: &mut Session, id: u64, worker: WorkerSpec) -> Option<Measured> {
+pub(crate) fn run_batches(
+    session: &mut Session,
+    id: u64,
+    worker: WorkerSpec,
+) -> Option<Measurement> {
     ready(session, id, worker)?;
     session.go(id, 3);
     session.send(&Order::Stop { id });
     match session.event() {
         Event::Sampled { samples, monitor_wakeups_per_op: wakeups_per_op, .. } => {
-            Some(Measured { samples, wakeups_per_op })
+            Some(Measurement { samples, wakeups_per_op })
         }
         other => panic!("it should have samples: {other:?}"),
     }

@@ -9,7 +9,7 @@ use oscost_worker::benchmarks;
 
 use crate::common::{Session, default_cases, failure_reason, measuring, spec, wait_until_gone};
 use crate::treated_worker::{
-    EPERM, GETPPID, KILL, Measured, allow, arms, at_getppid, filter, ready, run_batches, status,
+    EPERM, GETPPID, KILL, Measurement, allow, arms, at_getppid, filter, ready, run_batches, status,
     treated,
 };
 
@@ -146,7 +146,7 @@ fn an_unprivileged_user_gets_a_reason_that_names_what_a_treatment_needs() {
         (5, vec![AppliedTreatment::SeccompNotify]),
     ] {
         let worker = WorkerSpec { treatments: vec![applied], ..measuring(GETPPID) };
-        if let Some(Measured { samples, .. }) = run_batches(&mut session, id, worker) {
+        if let Some(Measurement { samples, .. }) = run_batches(&mut session, id, worker) {
             assert_eq!(samples.len(), 3);
         }
     }

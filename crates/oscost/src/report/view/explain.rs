@@ -10,7 +10,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use crate::estimate;
-use crate::report::figures::{each, per_cent, rough, times};
+use crate::report::figures::{per_cent, per_op, rough, times};
 use crate::report::text::{class_text, minute, plain};
 use crate::report::view::document::{Block, Section};
 use crate::report::view::run::row;
@@ -112,13 +112,13 @@ fn point(case: &Case) -> String {
 
 /// How often an op enters the kernel, whether it runs vDSO code, and the work that was counted.
 fn entries(count: &CallCount) -> String {
-    let an_op = |times: u64| each(times as f64 / count.ops.max(1) as f64);
+    let an_op = |times: u64| per_op(times as f64 / count.ops.max(1) as f64);
     let named = |(call, &times): (&String, &u64)| match an_op(times).as_str() {
         "1" => call.clone(),
         times => format!("{times} {call}"),
     };
     let names: Vec<String> = count.own.iter().map(named).collect();
-    let mut parts = vec![match each(count.entries_per_op()).as_str() {
+    let mut parts = vec![match per_op(count.entries_per_op()).as_str() {
         "0" if names.is_empty() => "no kernel entry".to_owned(),
         "1" => format!("1 kernel entry per op: {}", names.join(", ")),
         entries => format!("{entries} kernel entries per op: {}", names.join(", ")),
@@ -204,7 +204,7 @@ fn charged(row: &Row) -> Vec<String> {
                 .filter(|noun| noun.ends_with("ch"))
                 .or(noun.strip_suffix('s'))
                 .unwrap_or(&noun);
-            parts.push(numbered(&each(times), noun));
+            parts.push(numbered(&per_op(times), noun));
         }
     }
     parts

@@ -18,7 +18,7 @@ pub(super) struct ClocksourceChange {
 
 impl ClocksourceChange {
     /// Changes the clock source to `name`.
-    pub(super) fn to(name: &str) -> Result<Self, Errno> {
+    pub(super) fn start(name: &str) -> Result<Self, Errno> {
         let available = read("available_clocksource").map_err(|error| {
             Errno::unavailable(format!("cannot list the clock sources: {FOLDER}: {error}"))
         })?;

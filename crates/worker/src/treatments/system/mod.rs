@@ -69,7 +69,7 @@ impl SystemTreatments {
                 }
                 AttachedTreatment::Ftrace => Attachment::Ftrace(TracingInstance::create(name)?),
                 AttachedTreatment::Clocksource { name } => {
-                    Attachment::Clocksource(ClocksourceChange::to(name)?)
+                    Attachment::Clocksource(ClocksourceChange::start(name)?)
                 }
                 AttachedTreatment::Ph { monitor_command } => {
                     Attachment::Monitor(MonitorProcess::start(monitor_command)?)

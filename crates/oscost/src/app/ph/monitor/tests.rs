@@ -11,9 +11,9 @@ fn last(calls: u64, anomalies: u64, lost: u64) -> MonitorEvent {
 }
 
 /// Ignores everything.
-struct Silent;
+struct SilentObserver;
 
-impl Observer for Silent {
+impl Observer for SilentObserver {
     fn note(&self, _: &str) {}
     fn status(&self, _: &str) {}
     fn waiting_for(&self, _: &str, _: Option<&str>) {}
@@ -92,7 +92,7 @@ fn monitored_by(
         command: &command,
         state: CommandState::Waiting,
         report_states: true,
-        observer: &Silent,
+        observer: &SilentObserver,
         show: &mut show,
     };
     let options = MonitorOptions { constants: Constants::default(), tree: Some(1) };
@@ -155,7 +155,7 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
         command: &[],
         state: CommandState::Waiting,
         report_states: false,
-        observer: &Silent,
+        observer: &SilentObserver,
         show: &mut show,
     };
     let mut fake = FakeMonitor { events: vec![MonitorEvent::Ready], options: None };

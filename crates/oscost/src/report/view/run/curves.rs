@@ -9,7 +9,7 @@ use oscost_model::point::Point;
 use oscost_model::record::{Calls, Record, Row};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{each, half, per_cent, rough};
+use crate::report::figures::{half, per_cent, per_op, rough};
 use crate::report::text::plain;
 use crate::report::view::document::{
     Block, Cell, Column, LogPlot, PlotLine, PlotPoint, Section, Table, TableRow,
@@ -422,8 +422,8 @@ fn evidence(curve: &Curve, rows: &BTreeMap<CaseOfPeer<'_>, &Row>) -> [String; 3]
     let mark = if unexpected { "!" } else { "" };
     let calls = match calls.is_empty() {
         true => "?".to_owned(),
-        false if each(least) == each(most) => format!("{mark}{}", each(most)),
-        false => format!("{mark}{}..{}", each(least), each(most)),
+        false if per_op(least) == per_op(most) => format!("{mark}{}", per_op(most)),
+        false => format!("{mark}{}..{}", per_op(least), per_op(most)),
     };
     let classes = if classes.is_empty() { "-".to_owned() } else { classes.join("/") };
     [width.unwrap_or("-".to_owned()), classes, calls]

@@ -3,7 +3,7 @@
 use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{Style, each, rough};
+use crate::report::figures::{Style, per_op, rough};
 
 /// Whether the user asked for a row; reference cases and parts of floors are measured in any case.
 pub fn is_requested(row: &Row) -> bool {
@@ -66,7 +66,7 @@ pub(in crate::report::view) fn floor(row: &Row) -> Option<String> {
 pub(in crate::report::view) fn entries(row: &Row) -> String {
     let Some(calls) = &row.calls else { return "?".to_owned() };
     let mark = if calls.expected { "" } else { "!" };
-    format!("{mark}{}", each(calls.per_op.values().fold(0.0, |sum, times| sum + times)))
+    format!("{mark}{}", per_op(calls.per_op.values().fold(0.0, |sum, times| sum + times)))
 }
 
 pub(in crate::report::view) fn has(row: &Row, flag: &str) -> bool {

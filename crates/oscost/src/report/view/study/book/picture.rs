@@ -1,7 +1,7 @@
 //! The pictures of a study's tables: what was published and what was measured, on one scale.
 
 use super::study_run::StudyComparison;
-use crate::report::figures::{each, short};
+use crate::report::figures::{per_op, short};
 use crate::report::text::plain;
 use crate::report::view::document::chart::{
     Axis, Chart, Colour, Order, Point, Series as Drawn, Shape, Symbol, Tick, Vertical,
@@ -30,7 +30,7 @@ fn name(value: f64, unit: TableUnit) -> String {
         | TableUnit::PerCent
         | TableUnit::Calls => {
             // The title of the axis names the unit.
-            if value < 1.0 { format!("{value}") } else { each(value) }
+            if value < 1.0 { format!("{value}") } else { per_op(value) }
         }
     }
 }
@@ -249,7 +249,7 @@ pub(super) fn of_ratios(
     let [base, new] = comparison.columns.each_ref().map(|column| plain(&column.name));
     let series = vec![then_series(then, "then"), here_series(here)];
     let values: Vec<f64> = reach(&series, |it| it.x);
-    let times = |value: f64| format!("{} x", each(value));
+    let times = |value: f64| format!("{} x", per_op(value));
     Some(Chart {
         id: id.to_owned(),
         caption: plain(&format!("{}: {new} over {base}, then and here", table.table.name)),
