@@ -32,6 +32,6 @@ pub mod study_method;
 pub mod target;
 pub mod treatment;
 pub mod unit;
-pub mod untrusted;
+pub mod untrusted_text;
 pub mod watch;
 pub mod worker;

@@ -7,7 +7,7 @@ use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
 use super::clock_rate::{ClockRate, clock_rate};
-use super::comparison::interleaved::{Control, InterleavedRun};
+use super::comparison::interleaved_run::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;

@@ -23,7 +23,7 @@ pub mod system;
 mod test_record;
 
 pub use built_in::{built_in_names, find_built_in};
-pub use figures::published::PublishedFigure;
+pub use figures::published_figure::PublishedFigure;
 pub use figures::rounds::IntervalEstimate;
 pub use figures::unit::{ClockRates, TableUnit};
 pub use study::{

@@ -13,10 +13,10 @@ mod reader;
 mod systems;
 mod table;
 
-pub use oscost_model::untrusted::ParseError;
+pub use oscost_model::untrusted_text::ParseError;
 
 use oscost_model::target::Target;
-use oscost_model::untrusted::{display_text, line_at, utf8_text};
+use oscost_model::untrusted_text::{display_text, line_at, utf8_text};
 use toml::Spanned;
 
 use self::limits::*;

@@ -7,7 +7,7 @@ use oscost_model::unit::Unit;
 
 use super::claims::claim::Claim;
 use super::figures::formula::Formula;
-use super::figures::published::PublishedFigure;
+use super::figures::published_figure::PublishedFigure;
 use super::figures::unit::{ClockRates, TableUnit};
 use super::history::acts::Act;
 use super::machine::condition::Condition;

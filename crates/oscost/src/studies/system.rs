@@ -1,6 +1,6 @@
 //! The systems that one study measured side by side, and their figures.
 
-use super::figures::published::PublishedFigure;
+use super::figures::published_figure::PublishedFigure;
 use super::figures::unit::{ClockRates, TableUnit};
 
 /// A system that a study measured.

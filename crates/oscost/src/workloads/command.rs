@@ -1,7 +1,7 @@
 //! Commands: their words checked, and the workload of one on the command line.
 
 use oscost_model::program::FAMILY;
-use oscost_model::untrusted::{ParseError, is_control};
+use oscost_model::untrusted_text::{ParseError, is_control};
 
 use super::files::built_in::name_of;
 use super::files::spec::{Origin, Spec};

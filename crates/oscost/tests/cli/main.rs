@@ -35,5 +35,5 @@ mod study_method;
 mod survey;
 mod tables;
 mod treat;
-mod treated;
+mod treatments;
 mod words;

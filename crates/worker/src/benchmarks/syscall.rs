@@ -10,7 +10,7 @@ mod descriptors;
 mod entry;
 mod memory;
 mod paths;
-mod waiting;
+mod wait;
 
 pub(super) const FAMILY: Family = Family {
     name: "syscall",
@@ -25,26 +25,26 @@ const BENCHES: &[Bench] = &[
     entry::GETCPU,
     entry::GETUID,
     entry::BRK,
-    waiting::EPOLL_WAIT,
+    wait::EPOLL_WAIT,
     entry::GETPID,
     entry::GETTID,
     entry::GETPPID,
     descriptors::LSEEK,
     descriptors::FCNTL,
     descriptors::CLOSE_CLOSED,
-    waiting::SIGACTION,
+    wait::SIGACTION,
     entry::UNAME,
     descriptors::WRITE,
-    waiting::FUTEX_WAKE,
+    wait::FUTEX_WAKE,
     descriptors::READ,
     entry::PRCTL,
-    waiting::POLL,
+    wait::POLL,
     descriptors::FSTAT,
     descriptors::DUP_CLOSE,
     descriptors::PREAD,
-    waiting::IO_URING,
+    wait::IO_URING,
     paths::CLOSE,
-    waiting::SCHED_YIELD,
+    wait::SCHED_YIELD,
     paths::ACCESS,
     paths::STAT,
     paths::OPEN_DEPTH,
@@ -52,6 +52,6 @@ const BENCHES: &[Bench] = &[
     memory::MPROTECT,
     descriptors::GETDENTS,
     paths::OPEN_CLOSE,
-    waiting::SIGNAL,
+    wait::SIGNAL,
     memory::MMAP_MUNMAP,
 ];

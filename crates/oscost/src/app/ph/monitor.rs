@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use oscost_model::monitor_report::MonitorReport;
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted_text::display_text;
 
 use crate::app::observer::Observer;
 use crate::app::results::user_data::profile_folder;

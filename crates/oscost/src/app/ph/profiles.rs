@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use anyhow::Context;
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted_text::display_text;
 
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;

@@ -1,6 +1,6 @@
 //! The files in the folder of pH's profiles.
 
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted_text::display_text;
 
 use super::user_data::profile_folder;
 use crate::app::observer::Observer;

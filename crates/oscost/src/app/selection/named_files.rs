@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use oscost_model::record::Record;
-use oscost_model::untrusted::ParseError;
+use oscost_model::untrusted_text::ParseError;
 
 use crate::app::error::UsageError;
 use crate::studies::{self, Study};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oscost_model::target::Host;
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted_text::display_text;
 
 use super::vm::find_kernel;
 use crate::app::error::UsageError;

@@ -6,7 +6,7 @@
 
 mod comparability;
 mod exact_counts;
-pub mod interleaved;
+pub mod interleaved_run;
 mod reference_drift;
 mod rows;
 mod run_comparison;

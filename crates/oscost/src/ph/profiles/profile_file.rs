@@ -31,7 +31,7 @@
 use std::fmt::Write as _;
 
 use oscost_model::hash;
-use oscost_model::untrusted::truncate;
+use oscost_model::untrusted_text::truncate;
 use thiserror::Error;
 
 use crate::ph::constants::{ALL, Constants};

@@ -1,7 +1,7 @@
 //! What a study claims, and when a claim holds.
 
 use super::quantity::Quantity;
-use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::unit::TableUnit;
 
 /// Added costs are the same constant if they differ from their mean by at most this. The five of

@@ -4,7 +4,7 @@
 use oscost_model::record::Row;
 
 use super::claim::Claim;
-use super::equal_added::AddedCost;
+use super::equal_added_cost::AddedCost;
 use super::published_result::PublishedResult;
 use super::verdict::Verdict;
 use crate::studies::figures::rounds::IntervalEstimate;

@@ -2,7 +2,7 @@
 //! those of a run, and the verdicts.
 
 pub mod claim;
-pub mod equal_added;
+pub mod equal_added_cost;
 pub mod judgement;
 pub mod published_result;
 pub mod quantity;

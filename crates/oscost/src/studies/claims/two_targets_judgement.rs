@@ -6,7 +6,7 @@ use oscost_model::record::{Comparison, Row, RowOutcome};
 use oscost_stats::interval::Interval;
 
 use super::claim::{Claim, Criterion};
-use super::equal_added::{EqualAddedResult, equal_added};
+use super::equal_added_cost::{EqualAddedResult, equal_added};
 use super::judgement::{Basis, JudgedClaim, unsound_flag};
 use super::published_result::published_result;
 use super::verdict::{Verdict, judge_bounds};

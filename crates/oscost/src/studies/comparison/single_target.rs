@@ -11,7 +11,7 @@ use crate::studies::claims::judgement::{JudgedClaim, unsound_flag};
 use crate::studies::claims::single_target_judgement::{RunFigures, judge_single_target};
 use crate::studies::figures::bound::PredictionResult;
 use crate::studies::figures::formula::Variables;
-use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
 use crate::studies::figures::study_statistic::{row_statistic, statistic};
 use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit};

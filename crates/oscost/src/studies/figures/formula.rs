@@ -1,7 +1,7 @@
 //! The formula of a column of a study's table: half of a round trip, the ratio to another row, the
 //! calls of a million ops.
 
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted_text::display_text;
 
 /// The maximum depth of brackets: the parser and the evaluation recurse for each.
 const MAX_DEPTH: usize = 8;

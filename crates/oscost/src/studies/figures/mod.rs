@@ -4,7 +4,7 @@
 pub mod bound;
 pub mod formula;
 pub mod prediction;
-pub mod published;
+pub mod published_figure;
 pub(super) mod rounds;
 pub(super) mod study_statistic;
 pub mod unit;

@@ -1,13 +1,13 @@
 //! Parses the claims of a study: which keys each kind has, and what it claims.
 
-use oscost_model::untrusted::ParseError;
+use oscost_model::untrusted_text::ParseError;
 
 use super::limits::{MAX_SINGLE_FIGURE_CHARS, MAX_TEXT_CHARS};
 use super::quantities::ClaimReader;
 use super::raw::{self, RawKind};
 use super::reader::Reader;
 use crate::studies::claims::claim::{Claim, Criterion};
-use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::unit::{ClockRates, TableUnit, UnitKind};
 use crate::studies::study::Study;
 

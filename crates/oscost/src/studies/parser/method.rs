@@ -1,7 +1,7 @@
 //! Parses the protocol of a study, and the methods of its rows.
 
 use oscost_model::study_method::{ClockCost, Statistic, StudyMethod, TimingScope};
-use oscost_model::untrusted::ParseError;
+use oscost_model::untrusted_text::ParseError;
 use toml::Spanned;
 
 use super::limits::{DEFAULT_RUNS, EXPERIMENTS, ITERATIONS, MAX_TEXT_CHARS, RUNS};

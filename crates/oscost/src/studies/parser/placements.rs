@@ -1,6 +1,6 @@
 //! Adds to a study the second placement of rows whose placement it does not state.
 
-use oscost_model::untrusted::ParseError;
+use oscost_model::untrusted_text::ParseError;
 use toml::Spanned;
 
 use super::raw::{self, RawPlacement};

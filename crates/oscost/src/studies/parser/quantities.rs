@@ -1,6 +1,6 @@
 //! Parses the quantities of a claim: numbers computed from the figures of some rows, with bounds.
 
-use oscost_model::untrusted::ParseError;
+use oscost_model::untrusted_text::ParseError;
 use toml::Spanned;
 
 use super::limits::{MAX_CASE_CHARS, MAX_TEXT_CHARS};

@@ -1,6 +1,6 @@
 //! Reads the values of a study file, and names the line of an error.
 
-use oscost_model::untrusted::{ParseError, line_at, one_line};
+use oscost_model::untrusted_text::{ParseError, line_at, one_line};
 use toml::Spanned;
 
 /// A study file.

@@ -1,12 +1,12 @@
 //! Parses what relates a study to others: the systems that it compares, and the acts of its rows.
 
-use oscost_model::untrusted::{ParseError, display_text};
+use oscost_model::untrusted_text::{ParseError, display_text};
 use toml::Spanned;
 
 use super::limits::{MAX_NAME_CHARS, MAX_SINGLE_FIGURE_CHARS, MAX_SYSTEMS, MAX_TEXT_CHARS};
 use super::raw;
 use super::reader::Reader;
-use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::unit::TableUnit;
 use crate::studies::history::acts::{ACTS, Act, find_act};
 use crate::studies::study::{Table, TableRow};

@@ -1,7 +1,7 @@
 //! Parses the tables of a study.
 
 use oscost_model::case::Case;
-use oscost_model::untrusted::{ParseError, display_text};
+use oscost_model::untrusted_text::{ParseError, display_text};
 use toml::Spanned;
 
 use super::limits::{
@@ -12,7 +12,7 @@ use super::method::MethodOverrides;
 use super::raw::{self, RawNoteCondition};
 use super::reader::{Reader, is_kebab};
 use crate::studies::figures::formula::Formula;
-use crate::studies::figures::published::PublishedFigure;
+use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::unit::{TableUnit, UnitKind};
 use crate::studies::study::{
     Figure, Note, NoteCondition, Placement, Protocol, PublishedPrediction, Series, Subject, Table,

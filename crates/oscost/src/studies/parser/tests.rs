@@ -1,4 +1,4 @@
-use oscost_model::untrusted::is_control;
+use oscost_model::untrusted_text::is_control;
 use proptest::prelude::*;
 
 use crate::studies::claims::claim::Criterion;

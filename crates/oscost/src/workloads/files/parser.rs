@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 
 use oscost_model::case::is_benchmark_id;
 use oscost_model::program::{CompanionProgram, FAMILY, ProgramLimits};
-pub use oscost_model::untrusted::ParseError;
-use oscost_model::untrusted::{display_text, is_control, line_at, one_line, utf8_text};
+pub use oscost_model::untrusted_text::ParseError;
+use oscost_model::untrusted_text::{display_text, is_control, line_at, one_line, utf8_text};
 use toml::Spanned;
 
 use crate::workloads::command::{MAX_COMMAND_BYTES, check_command, has_control};

@@ -1,7 +1,7 @@
 //! Text of others for display.
 
-pub(in crate::workloads) use oscost_model::untrusted::display_text;
-use oscost_model::untrusted::truncate;
+pub(in crate::workloads) use oscost_model::untrusted_text::display_text;
+use oscost_model::untrusted_text::truncate;
 
 /// The maximum length of a displayed command.
 const MAX_COMMAND_CHARS: usize = 120;

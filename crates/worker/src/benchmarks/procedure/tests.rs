@@ -2,7 +2,7 @@
 //! executes, single-stepped, independent of what the compiler was meant to emit.
 
 #[cfg(target_arch = "x86_64")]
-mod executed;
+mod executed_code;
 
 #[cfg(not(target_arch = "x86_64"))]
 #[test]

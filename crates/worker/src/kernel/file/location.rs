@@ -12,7 +12,7 @@ use oscost_model::file::{Backing, file_system};
 use rustix::fs::{FallocateFlags, fallocate, fstatfs, fstatvfs};
 
 use crate::kernel::Errno;
-use crate::kernel::file::unnamed::open_unnamed;
+use crate::kernel::file::unnamed_file::open_unnamed;
 use crate::kernel::machine::resources;
 
 /// POSIX shared memory, on Linux always a tmpfs.

@@ -8,5 +8,5 @@ pub mod page_cache;
 pub mod read;
 pub mod scratch_file;
 pub mod temp_folder;
-pub(in crate::kernel) mod unnamed;
+pub(in crate::kernel) mod unnamed_file;
 pub mod write;

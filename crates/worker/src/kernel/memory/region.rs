@@ -9,7 +9,7 @@ use rustix::fs::{Advice, MemfdFlags, fadvise, memfd_create};
 use rustix::thread::disable_transparent_huge_pages;
 
 use crate::kernel::Errno;
-use crate::kernel::file::unnamed::open_unnamed;
+use crate::kernel::file::unnamed_file::open_unnamed;
 use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// The page size that the memory benchmarks assume.

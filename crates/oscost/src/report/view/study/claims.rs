@@ -6,7 +6,7 @@ use crate::report::figures::{Style, signed, times};
 use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
 use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
-use crate::studies::claims::equal_added::AddedCost;
+use crate::studies::claims::equal_added_cost::AddedCost;
 use crate::studies::claims::judgement::{JudgedClaim, Judgement, OwnJudgement, PlacedJudgement};
 use crate::studies::claims::published_result::PublishedResult;
 use crate::studies::claims::quantity::{Measure, Quantity};

@@ -2,7 +2,7 @@
 
 mod poll;
 mod ring;
-mod timed;
+mod timed_wait;
 
 pub use poll::{PollCompletion, PollMode};
 pub use ring::Ring;

@@ -6,7 +6,7 @@ mod memory;
 mod task;
 #[cfg(test)]
 mod tests;
-mod waiting;
+mod wait;
 
 pub use call::{Call, CallPair, ReadyCall, ReadyCallPair};
 pub use files::{
@@ -17,9 +17,9 @@ pub use memory::{mmap_munmap, mprotect};
 pub use task::{brk, getcpu, getpid, gettid, getuid, invalid, prctl, sched_yield, uname};
 #[cfg(test)]
 pub(crate) use tests::CallCounter;
-pub use waiting::{
+pub use wait::{
     EPOLL_WAIT, POLL, SelfSignal, epoll_wait, futex_wake, poll, sigaction, signal_to_self,
 };
 
 pub(in crate::kernel) use files::find_closed_descriptor;
-pub(in crate::kernel) use waiting::no_op_action;
+pub(in crate::kernel) use wait::no_op_action;

@@ -1,6 +1,6 @@
 //! Published figures: the text as published, and its numbers.
 
-use oscost_model::untrusted::display_text;
+use oscost_model::untrusted_text::display_text;
 
 use super::bound::Bound;
 
