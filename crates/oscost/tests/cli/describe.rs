@@ -158,7 +158,7 @@ fn the_findings_of_the_doctor_are_the_same_as_json() {
     let findings = json["findings"].as_array().unwrap();
     let mut rules = BTreeSet::new();
     for finding in findings {
-        for key in ["what", "effect", "fix", "command"] {
+        for key in ["condition", "effect", "fix", "command"] {
             if let Some(words) = finding[key].as_str() {
                 assert!(flat.contains(words), "`{words}` is not in:\n{text}");
             }

@@ -26,7 +26,7 @@ pub struct Finding {
     /// Its severity.
     pub weight: Weight,
     /// The condition, with this machine's figure.
-    pub what: String,
+    pub condition: String,
     /// Its effect on figures.
     pub effect: String,
     /// How to fix it; `null` if `command` suffices.
@@ -52,11 +52,11 @@ impl RuleResult {
     /// A finding without a fix.
     pub(super) fn finding(
         weight: Weight,
-        what: impl Into<String>,
+        condition: impl Into<String>,
         effect: impl Into<String>,
     ) -> RuleResult {
-        let (what, effect) = (what.into(), effect.into());
-        RuleResult::Found(Finding { rule: "", weight, what, effect, fix: None, command: None })
+        let (condition, effect) = (condition.into(), effect.into());
+        RuleResult::Found(Finding { rule: "", weight, condition, effect, fix: None, command: None })
     }
 
     pub(super) fn pass(what: impl Into<String>) -> RuleResult {

@@ -134,7 +134,7 @@ fn cpu(observations: &Observations<'_>, probe: &CpuProbe) -> TableRow {
 
 /// A finding: what it is, its effect, and what fixes it.
 fn finding(number: usize, finding: &Finding) -> Section {
-    let title = format!("{number}. [{}] {}", word(finding.weight), finding.what);
+    let title = format!("{number}. [{}] {}", word(finding.weight), finding.condition);
     let mut facts = vec![Fact::new("effect", printable(&finding.effect))];
     match (&finding.command, &finding.fix) {
         (Some(command), remark) => {

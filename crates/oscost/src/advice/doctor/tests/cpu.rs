@@ -16,7 +16,7 @@ fn any_governor_but_performance_is_noise() {
         World::quiet().but(|world| world.facts.scheduling.governor = name.map(str::to_owned))
     };
     assert!(governor(Some("performance")).passes("governor"));
-    assert!(governor(Some("schedutil")).found("governor").what.contains("`schedutil`"));
+    assert!(governor(Some("schedutil")).found("governor").condition.contains("`schedutil`"));
     assert!(governor(None).is_unknown("governor"));
 }
 
@@ -25,7 +25,7 @@ fn turbo_is_a_note_with_the_current_frequency() {
     let boost = |on| World::quiet().but(|world| world.facts.scheduling.boost = on);
     let found = boost(Some(true)).found("turbo");
     assert_eq!(found.weight, Weight::Note);
-    assert!(found.what.contains("4.00 GHz now, an estimate"), "{}", found.what);
+    assert!(found.condition.contains("4.00 GHz now, an estimate"), "{}", found.condition);
     assert!(found.command.unwrap().starts_with("echo 0 | sudo tee"));
     let intel = boost(Some(true)).but(|world| world.facts.cpu.vendor = Some("GenuineIntel".into()));
     assert!(intel.found("turbo").command.unwrap().ends_with("no_turbo"));
@@ -87,12 +87,12 @@ fn the_tick_rate_is_that_of_the_observed_timer_interrupts() {
     };
     assert!(full(Some(vec![1])).passes("tick"));
     let found = full(Some(vec![0])).found("tick");
-    assert!(found.what.starts_with("the timer interrupted CPU 1 3 times a second (HZ=250)"));
+    assert!(found.condition.starts_with("the timer interrupted CPU 1 3 times a second (HZ=250)"));
     assert!(found.fix.unwrap().contains("boot with `nohz_full=1"));
     let without = full(None).but(|world| world.facts.os.options = Some(vec![]));
     assert!(without.found("tick").fix.unwrap().contains("built without CONFIG_NO_HZ_FULL"));
     let unwatched = full(None).but(|world| world.watch = Err("killed".into()));
-    assert!(unwatched.found("tick").what.starts_with("the kernel's tick interrupts CPU 1"));
+    assert!(unwatched.found("tick").condition.starts_with("the kernel's tick interrupts CPU 1"));
 }
 
 #[test]
@@ -101,7 +101,10 @@ fn a_hypervisor_is_a_note() {
         World::quiet().but(|world| world.facts.virtualization = kind.map(str::to_owned))
     };
     assert!(kind(Some("none")).passes("virtual-machine"));
-    assert_eq!(kind(Some("kvm")).found("virtual-machine").what, "this is a virtual machine (kvm)");
+    assert_eq!(
+        kind(Some("kvm")).found("virtual-machine").condition,
+        "this is a virtual machine (kvm)"
+    );
     assert!(kind(None).is_unknown("virtual-machine"));
 }
 
@@ -116,7 +119,7 @@ fn an_unusable_counter_weighs_as_much_as_its_replacement() {
     assert!(World::quiet().passes("counter"));
     let found = without(None).found("counter");
     assert_eq!(found.weight, Weight::Note);
-    assert!(found.what.ends_with("it is trapped"));
+    assert!(found.condition.ends_with("it is trapped"));
     assert_eq!(without(Some("there is none")).weight("counter"), Some(Weight::Invalidates));
     assert!(World::unknown().is_unknown("counter"));
 }
@@ -150,12 +153,12 @@ fn a_steered_clock_is_reported_with_its_figures() {
     assert!(off(0.1).passes("time-daemon"));
     assert!(off(-0.1).passes("time-daemon"));
     let found = off(-12.345).found("time-daemon");
-    assert!(found.what.contains("CLOCK_MONOTONIC runs -12.35 ppm"), "{}", found.what);
+    assert!(found.condition.contains("CLOCK_MONOTONIC runs -12.35 ppm"), "{}", found.condition);
     assert!(found.fix.unwrap().contains("a daemon that has ended"));
     let daemon = off(20.0).but(|world| world.watch().daemons = vec!["systemd-timesyn".into()]);
     let found = daemon.found("time-daemon");
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop systemd-timesyncd"));
-    assert!(found.what.starts_with("systemd-timesyncd is steering the clock"));
+    assert!(found.condition.starts_with("systemd-timesyncd is steering the clock"));
     // It runs, and does not steer the clock at present.
     let idle = World::quiet().but(|world| world.watch().daemons = vec!["chronyd".into()]);
     assert!(idle.passes("time-daemon"));
@@ -167,10 +170,12 @@ fn a_pending_correction_counts_as_steering() {
         World::quiet().but(|world| change(world.watch().discipline.as_mut().unwrap()))
     };
     let phase = with(|it| (it.pll, it.offset_ns) = (true, 7_000));
-    assert!(phase.found("time-daemon").what.contains("an offset of 7 us is still being corrected"));
+    assert!(
+        phase.found("time-daemon").condition.contains("an offset of 7 us is still being corrected")
+    );
     assert!(with(|it| it.offset_ns = 7_000).passes("time-daemon"), "no loop works on it");
     let left = with(|it| it.adjtime_us = Some(-40));
-    assert!(left.found("time-daemon").what.contains("-40 us of an adjtime(2) remain"));
+    assert!(left.found("time-daemon").condition.contains("-40 us of an adjtime(2) remain"));
     assert!(with(|it| it.adjtime_us = Some(0)).passes("time-daemon"));
     let unknown = World::quiet().but(|world| world.watch().discipline = None);
     assert!(unknown.is_unknown("time-daemon"));

@@ -47,9 +47,9 @@ fn filters_on_this_process_bias_every_call() {
         })
     };
     assert!(with(Some(0), Some(0)).passes("seccomp"));
-    assert!(with(Some(3), Some(2)).found("seccomp").what.ends_with("(3 of them)"));
+    assert!(with(Some(3), Some(2)).found("seccomp").condition.ends_with("(3 of them)"));
     // Before Linux 5.9 only the mode is reported.
-    assert!(with(None, Some(2)).found("seccomp").what.ends_with("(1 of them)"));
+    assert!(with(None, Some(2)).found("seccomp").condition.ends_with("(1 of them)"));
     assert!(with(None, Some(0)).passes("seccomp"));
     assert!(with(None, None).is_unknown("seccomp"));
 }
@@ -86,14 +86,18 @@ fn a_debugging_kernel_biases_and_one_with_harmless_options_does_not() {
     };
     assert!(with(&["DEBUG_LIST", "UBSAN", "KFENCE"], "quiet").passes("debug-options"));
     let found = with(&["KASAN", "PROVE_LOCKING"], "quiet").found("debug-options");
-    assert!(found.what.ends_with("CONFIG_KASAN and CONFIG_PROVE_LOCKING"), "{}", found.what);
+    assert!(
+        found.condition.ends_with("CONFIG_KASAN and CONFIG_PROVE_LOCKING"),
+        "{}",
+        found.condition
+    );
     assert_eq!(found.weight, Weight::Biases);
     // The last argument on the command line takes effect.
     let booted = with(&[], "page_poison=0 page_poison=1").found("debug-options");
-    assert!(booted.what.ends_with("page_poison=1"), "{}", booted.what);
+    assert!(booted.condition.ends_with("page_poison=1"), "{}", booted.condition);
     assert!(with(&[], "page_poison=1 page_poison=0").passes("debug-options"));
     assert!(with(&[], "slub_debug=-").passes("debug-options"));
-    assert!(with(&[], "slub_debug").found("debug-options").what.ends_with("slub_debug"));
+    assert!(with(&[], "slub_debug").found("debug-options").condition.ends_with("slub_debug"));
     let unknown = World::quiet().but(|world| world.facts.os.options = None);
     assert!(unknown.is_unknown("debug-options"));
 }
@@ -110,7 +114,7 @@ fn hardening_is_a_note_unless_it_is_switched_off() {
     assert_eq!(found.weight, Weight::Note);
     assert!(found.fix.unwrap().contains("`init_on_alloc=off`"));
     assert!(with("INIT_ON_ALLOC_DEFAULT_ON", "init_on_alloc=0").passes("hardening"));
-    assert!(with("", "init_on_free=1").found("hardening").what.contains("init_on_free"));
+    assert!(with("", "init_on_free=1").found("hardening").condition.contains("init_on_free"));
     assert!(with("", "quiet").passes("hardening"));
 }
 
@@ -164,7 +168,7 @@ fn uncountable_calls_are_a_limitation_with_their_cause() {
     assert!(World::quiet().passes("counting"));
     let found = refused(None, None).found("counting");
     assert_eq!((found.weight, found.command), (Weight::Limitation, None));
-    assert!(found.what.ends_with("ptrace: Operation not permitted"));
+    assert!(found.condition.ends_with("ptrace: Operation not permitted"));
     assert!(refused(Some(3), None).found("counting").fix.unwrap().contains("reboot"));
     let yama = refused(Some(2), None).found("counting").command;
     assert_eq!(yama.as_deref(), Some("sudo sysctl kernel.yama.ptrace_scope=1"));

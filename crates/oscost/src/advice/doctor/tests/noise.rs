@@ -16,7 +16,9 @@ fn lost_time_is_weighed_by_noise_class() {
     assert_eq!(lost(SPIN_NS / 100).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10).weight("lost-time"), Some(Weight::Noise));
     assert_eq!(lost(SPIN_NS / 10 + 1).weight("lost-time"), Some(Weight::Invalidates));
-    assert!(lost(SPIN_NS / 4).found("lost-time").what.starts_with("25 % of the time on CPU 1"));
+    assert!(
+        lost(SPIN_NS / 4).found("lost-time").condition.starts_with("25 % of the time on CPU 1")
+    );
     assert!(World::unknown().is_unknown("lost-time"));
 }
 
@@ -105,7 +107,7 @@ fn processes_above_two_per_cent_of_a_cpu_are_named() {
     };
     assert!(took(SPIN_NS / 50).passes("processes"));
     let found = took(SPIN_NS / 50 + 1).found("processes");
-    assert!(found.what.ends_with("`hog` (77) 2.0 %"), "{}", found.what);
+    assert!(found.condition.ends_with("`hog` (77) 2.0 %"), "{}", found.condition);
     assert_eq!(found.command.as_deref(), Some("sudo kill -STOP 77"));
     assert!(World::unknown().is_unknown("processes"));
 }
@@ -120,11 +122,11 @@ fn kernel_threads_and_exited_children_have_no_stop_command() {
     };
     let kernel = took(ProcessKind::Kernel);
     assert_eq!(kernel.command, None);
-    assert!(kernel.what.contains("kernel thread `x` 50 %"), "{}", kernel.what);
+    assert!(kernel.condition.contains("kernel thread `x` 50 %"), "{}", kernel.condition);
     // Stopping their parent might stop the user's own shell.
     let children = took(ProcessKind::Children);
     assert_eq!(children.command.as_deref(), Some("ps -o pid,pcpu,args --ppid 5"));
-    assert!(children.what.contains("exited children of `x` (5)"), "{}", children.what);
+    assert!(children.condition.contains("exited children of `x` (5)"), "{}", children.condition);
 }
 
 #[test]
@@ -134,13 +136,13 @@ fn unattributed_cpu_time_is_reported_above_ten_per_cent() {
     assert!(unnamed(100_000_000).passes("processes"));
     assert!(unnamed(-500_000_000).passes("processes"));
     let found = unnamed(100_000_001).found("processes");
-    assert!(found.what.ends_with("short-lived processes 10 %"), "{}", found.what);
+    assert!(found.condition.ends_with("short-lived processes 10 %"), "{}", found.condition);
     let hidden = World::quiet().but(|world| {
         world.watch().processes_unread = Some("hidepid".into());
     });
     assert!(hidden.is_unknown("processes"));
     let hidden = hidden.but(|world| world.watch().unattributed_cpu_ns = Some(200_000_000));
-    assert!(hidden.found("processes").what.contains("hidden from this user"));
+    assert!(hidden.found("processes").condition.contains("hidden from this user"));
 }
 
 #[test]
@@ -152,7 +154,7 @@ fn pressure_is_flagged_above_ten_per_cent() {
         world.watch().pressure.memory_pct = Some(11.0);
         world.watch().pressure.io_pct = Some(12.0);
     });
-    let what = all.found("pressure").what;
+    let what = all.found("pressure").condition;
     assert!(what.ends_with("cpu 97 %, memory 11 % and io 12 %"), "{what}");
     let none = World::quiet().but(|world| world.watch().pressure = Pressure::default());
     assert!(none.is_unknown("pressure"));
@@ -178,7 +180,7 @@ fn device_interrupts_on_the_measuring_cpu_are_named_and_moved() {
     assert_eq!(with(25, Some(vec![1])).weight("device-interrupts"), Some(Weight::Note));
     let found = with(26, Some(vec![1])).found("device-interrupts");
     assert_eq!(found.weight, Weight::Noise);
-    assert!(found.what.contains("1 of 2 device interrupts go to CPU 1: 36 (device-36) 26"));
+    assert!(found.condition.contains("1 of 2 device interrupts go to CPU 1: 36 (device-36) 26"));
     let moves = "for i in 36; do echo 0 | sudo tee /proc/irq/$i/smp_affinity_list; done";
     assert_eq!(found.command.as_deref(), Some(moves));
     // If the kernel does not report its CPUs, the interrupt may occur here.
@@ -207,7 +209,7 @@ fn swap_is_found_when_it_is_used() {
     };
     assert!(free(0, Some(0)).passes("swap"));
     assert!(free(4_096, Some(4_096)).passes("swap"));
-    assert!(free(4_096, Some(4_095)).found("swap").what.starts_with("1 MiB"));
+    assert!(free(4_096, Some(4_095)).found("swap").condition.starts_with("1 MiB"));
     assert!(free(4_096, None).is_unknown("swap"));
 }
 
@@ -222,7 +224,7 @@ fn job_schedulers_are_named_and_stopped_as_the_system_stops_services() {
     assert!(with(&["irqbalance", "chronyd"], "systemd").passes("work-daemons"));
     let condor = with(&["condor_master", "condor_startd", "cron"], "systemd");
     let found = condor.found("work-daemons");
-    assert!(found.what.starts_with("`condor_master`, `condor_startd` and `cron` may start"));
+    assert!(found.condition.starts_with("`condor_master`, `condor_startd` and `cron` may start"));
     assert_eq!(found.command.as_deref(), Some("sudo systemctl stop condor cron"));
     let other = with(&["cron", "atd"], "init").found("work-daemons").command;
     assert_eq!(other.as_deref(), Some("sudo service atd stop; sudo service cron stop"));

@@ -106,9 +106,9 @@ fn every_rule_has_a_unique_name_and_one_result() {
 fn every_finding_has_a_condition_an_effect_and_a_fix() {
     for world in problematic_machines() {
         for finding in examine(&world.observations()).findings {
-            assert!(!finding.what.is_empty() && !finding.effect.is_empty(), "{finding:?}");
+            assert!(!finding.condition.is_empty() && !finding.effect.is_empty(), "{finding:?}");
             assert!(finding.fix.is_some() || finding.command.is_some(), "{finding:?}");
-            let texts = [Some(&finding.what), Some(&finding.effect), finding.fix.as_ref()];
+            let texts = [Some(&finding.condition), Some(&finding.effect), finding.fix.as_ref()];
             for text in texts.into_iter().flatten().chain(finding.command.as_ref()) {
                 assert!(text.is_ascii() && !text.contains("  "), "{text}");
                 assert!(!text.ends_with('.'), "{text}");
