@@ -22,7 +22,7 @@ Examples:
   oscost study across -o across.csv            every published figure in a line
   oscost study across mine.toml                with a study of your own")]
 pub(super) struct Arguments {
-    /// Study files of your own, in addition to the studies that come with oscost.
+    /// Study files of your own, added to those that come with oscost.
     #[arg(value_name = "STUDY")]
     files: Vec<String>,
     /// Target whose runs are compared with the studies.
