@@ -1,6 +1,6 @@
 //! Workloads: whole programs that are measured, from files or from the command line.
 //!
-//! Purpose: reading a workload file (`workloads/NAME.toml`, or the user's own; [`parser`]), filling
+//! Purpose: reading a workload file (`workloads/NAME.toml`, or the user's own; [`files::parser`]), filling
 //! its cache directory ([`cache`]), resolving it for this machine (`program`), and reading its
 //! figures from the output of a trial ([`figures`](mod@figures)).
 //!

@@ -1,6 +1,6 @@
 //! Comparisons of rows: of runs measured at different times, one or several on each side
 //! (docs/explanation/METHOD.md, section 11), and of one run in which they were measured side by
-//! side ([`interleaved`]).
+//! side ([`interleaved_run`]).
 //!
 //! `comparability` decides which rows may be compared, `verdict` what follows from their values.
 

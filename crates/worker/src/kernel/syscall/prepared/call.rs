@@ -34,7 +34,7 @@ impl Call {
     /// # Safety
     /// The call, repeated from anywhere in this thread, must have no effect on other parts of the
     /// program than its caller expects. What its arguments point to must live as long as the value,
-    /// which [`Self::owning`] ensures, or for ever.
+    /// which [`Self::with_owned`] ensures, or for ever.
     #[inline(never)]
     pub(super) unsafe fn new(number: i64, given: &[u64]) -> Self {
         let mut args = [0; 6];
