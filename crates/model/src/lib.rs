@@ -9,6 +9,7 @@ pub mod calls;
 pub mod case;
 pub mod channel;
 pub mod clock;
+pub mod counters;
 pub mod crossing;
 pub mod curve;
 pub mod definition;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::Case;
 use crate::channel::ChannelObservation;
 use crate::clock::Calibration;
+use crate::counters::{CounterEvent, CountingPlan};
 use crate::file::FileObservation;
 use crate::program::Program;
 use crate::treatment::AppliedTreatment;
@@ -132,7 +133,12 @@ pub enum Task {
     Run {
         /// Whether it is an untimed warm-up: then its whole output is captured.
         warm_up: bool,
+        /// The events that are counted over its process tree; none in a timed trial.
+        #[serde(default)]
+        counted: Vec<CounterEvent>,
     },
+    /// Counts events of ops in batches that are no repetitions of the row.
+    CountEvents(CountingPlan),
     /// Serves as the peer of a worker on another machine until that one exits.
     Serve {
         /// The address to listen at, on an ephemeral port.

@@ -2,7 +2,7 @@
 
 use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
-use oscost_model::journal::{Phase, PlannedRow, WorkerOutcome};
+use oscost_model::journal::{CountingOutcome, Phase, PlannedRow, WorkerOutcome};
 use oscost_model::record::{MonitorSummary, RowOutcome};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample};
 
@@ -19,6 +19,8 @@ pub(super) struct RowState {
     /// Its experiments with a study's method, by number. They are separate, since no figure of the
     /// row depends on them.
     pub(super) experiments: Vec<ExperimentEntry>,
+    /// Its workers that counted events.
+    pub(super) countings: Vec<CountingEntry>,
     pub(super) count: Option<CallCount>,
     pub(super) not_counted: Option<String>,
     pub(super) monitor: Option<MonitorSummary>,
@@ -46,6 +48,16 @@ pub(super) struct ExperimentEntry {
     pub(super) round: u32,
     pub(super) number: u32,
     pub(super) outcome: WorkerOutcome,
+}
+
+/// A worker that counted events, and its outcome.
+#[derive(Clone, Debug)]
+pub(super) struct CountingEntry {
+    pub(super) round: u32,
+    pub(super) at_s: f64,
+    /// The set of a comparison that it was counted for.
+    pub(super) set: u32,
+    pub(super) outcome: CountingOutcome,
 }
 
 /// A worker and its outcome.
@@ -125,6 +137,7 @@ impl RowState {
             plan: None,
             workers: Vec::new(),
             experiments: Vec::new(),
+            countings: Vec::new(),
             count: None,
             not_counted: None,
             monitor: None,

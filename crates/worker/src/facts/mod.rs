@@ -31,6 +31,7 @@ mod tracers;
 mod unreadable;
 mod virtualization;
 
+use oscost_model::counters::CounterFacts;
 use oscost_model::facts::{Cpu, Facts, Snapshot};
 
 pub use roots::Roots;
@@ -53,6 +54,7 @@ pub fn gather(roots: &Roots) -> Facts {
         mitigations: security::mitigations(roots),
         scheduling: scheduling::gather(roots, cpu.allowed_cpus.as_deref()),
         security: security::gather(roots, &status),
+        counters: CounterFacts::default(),
         tracers: tracers.active,
         tracers_unread: tracers.unread,
         unread: unreadable::gather(roots),

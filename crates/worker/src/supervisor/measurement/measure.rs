@@ -123,7 +123,7 @@ impl Session<'_> {
                 id,
                 format!("{} arms were requested; 1 to 3 are supported", self.spec.arms),
             )),
-            Task::Count { .. } | Task::Serve { .. } | Task::Run { .. } => {
+            Task::Count { .. } | Task::CountEvents(_) | Task::Serve { .. } | Task::Run { .. } => {
                 Err(failure(id, "the task of the order is not to measure"))
             }
         }

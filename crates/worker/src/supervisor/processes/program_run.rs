@@ -239,7 +239,7 @@ impl ProgramRun<'_> {
     /// timed runs write to /dev/null: only a program that never stops writing is to be stopped.
     fn max_output_mib(&self) -> u32 {
         const MORE: u32 = 16;
-        let warms = matches!(self.spec.task, Task::Run { warm_up: true });
+        let warms = matches!(self.spec.task, Task::Run { warm_up: true, .. });
         let limit = self.program.limits.output_mib;
         if warms && !self.program.captures_output { limit.saturating_mul(MORE) } else { limit }
     }
@@ -359,7 +359,7 @@ impl ProgramRun<'_> {
         let started = treatments.start(&mut |_| {
             let answer = match self.spec.task {
                 Task::Count { .. } => tracer::count(id, self.spec, self.line),
-                Task::Run { warm_up } => {
+                Task::Run { warm_up, .. } => {
                     self.time_program(warm_up).unwrap_or_else(|event| event).into()
                 }
                 _ => failure(id, "a program can only be run, or its calls counted").into(),
@@ -470,6 +470,7 @@ impl ProgramRun<'_> {
             usage,
             lines: is_read.then(|| child.output.line_count()),
             output: child.output.tail_text(),
+            counts: None,
         };
         Ok(Event::ProgramExited { id, result: Box::new(ran) })
     }
