@@ -167,6 +167,11 @@ pub struct CounterFacts {
     pub events: Vec<CounterProbe>,
     /// Why no event of the processor can be counted, and what would change that; null if some can.
     pub unavailable: Option<String>,
+    /// A hash of the boot's id (`/proc/sys/kernel/random/boot_id`): counts of stored runs are only
+    /// compared within one boot, since a kernel places its code and patches its branches anew in
+    /// each. Null if unknown.
+    #[serde(default)]
+    pub boot: Option<String>,
 }
 
 impl CounterFacts {
@@ -256,7 +261,11 @@ pub struct CountingPlan {
     /// The sets of events, each counted in groups of batches of its own.
     pub sets: Vec<Vec<CounterEvent>>,
     /// Whether the events of the processes and threads that the op creates or wakes belong to it.
+    /// Then every open event costs at each fork, also one of another set.
     pub inherits: bool,
+    /// How counters are to be read; null for read(2).
+    #[serde(default)]
+    pub read_by: Option<CounterRead>,
 }
 
 /// The counts of a worker.
@@ -267,6 +276,9 @@ pub struct EventCounts {
     pub read_by: CounterRead,
     /// Whether those of other tasks are included.
     pub inherited: bool,
+    /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
+    #[serde(default)]
+    pub kernel: bool,
     /// The sets, in the order of the plan.
     pub sets: Vec<CountedSet>,
     /// What disturbed the worker.
@@ -277,7 +289,8 @@ pub struct EventCounts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedSet {
-    /// The events.
+    /// The events; fewer than in the plan where the kernel's own are left out, because reading them
+    /// takes a system call and the plan avoids those.
     pub events: Vec<CounterEvent>,
     /// Why it has no counts: it could not be opened, it was multiplexed, a counter stood still.
     pub void: Option<String>,
@@ -307,6 +320,9 @@ pub struct CountedBatch {
 pub struct TreeCounts {
     /// The events and their counts.
     pub counts: Vec<EventTotal>,
+    /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
+    #[serde(default)]
+    pub kernel: bool,
     /// Why there are none.
     pub void: Option<String>,
 }

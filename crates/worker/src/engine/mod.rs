@@ -13,6 +13,7 @@ pub mod clock_check;
 pub mod collect;
 pub mod count;
 pub mod covariates;
+pub mod events;
 pub mod instructions;
 pub mod pilot;
 pub mod probe;
