@@ -354,15 +354,19 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 }
 
-/// Whether system calls are avoided between the batches of a plan.
-pub fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
+/// Whether system calls are avoided between the batches of a plan, where the work allows it.
+pub fn may_avoid_syscalls(plan: &BatchPlan) -> bool {
     match plan.mode {
-        Mode::U => true,
-        // A whole pass is so long that a system call before it does not matter.
-        Mode::C => work.op_count() == 1,
+        Mode::U | Mode::C => true,
         Mode::B => plan.batch_ns < NO_SYSCALLS_BELOW_NS * plan.iterations as f64,
         Mode::S | Mode::T | Mode::F => false,
     }
+}
+
+/// Whether system calls are avoided between the batches of a plan.
+fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
+    // A whole pass is so long that a system call before it does not matter.
+    may_avoid_syscalls(plan) && (plan.mode != Mode::C || work.op_count() == 1)
 }
 
 /// The counters at the beginning of the timed part.

@@ -3,12 +3,14 @@
 use oscost_model::counters::{CounterEvent, CounterRead};
 
 use super::source::{CounterSource, WindowCounts, WindowError, increase};
+use super::survey::CounterOpener;
 use crate::engine::collect::CounterReads;
 use crate::kernel::Errno;
 use crate::kernel::probe::perf::{
     Counted, Counter, CounterGroup, CounterPage, GROUP_HEADER, Modes, OpenError, PageReading,
     Selection, Start,
 };
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Which counters to open.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,41 @@ pub fn visible_modes() -> Result<Modes, OpenError> {
         Counter::open(&selection).map(|_| modes)
     };
     try_in(Modes::Both).or_else(|_| try_in(Modes::User))
+}
+
+/// Opens the kernel's counters, for the survey.
+pub struct KernelOpener {
+    /// The processor's counters: see [`Selection::pmu`].
+    pub pmu: u32,
+}
+
+impl CounterOpener for KernelOpener {
+    type Source = KernelCounters;
+
+    fn modes(&mut self) -> Result<Modes, OpenError> {
+        visible_modes()
+    }
+
+    fn open(
+        &mut self,
+        events: &[CounterEvent],
+        modes: Modes,
+        read_by: CounterRead,
+    ) -> Result<KernelCounters, OpenError> {
+        let (counted, avoids_syscalls, pmu) = (Counted::Thread, false, self.pmu);
+        KernelCounters::open(&CounterRequest {
+            events,
+            modes,
+            counted,
+            read_by,
+            avoids_syscalls,
+            pmu,
+        })
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        monotonic_raw_ns()
+    }
 }
 
 /// Open counters, and the way in which they are read.
@@ -140,22 +177,6 @@ impl KernelCounters {
         Self { events, counters, first: values(), last: values() }
     }
 
-    /// How they are read.
-    pub fn read_by(&self) -> CounterRead {
-        match self.counters {
-            OpenCounters::Pages { .. } => CounterRead::Rdpmc,
-            _ => CounterRead::Read,
-        }
-    }
-
-    /// The width of the processor's counters in bits, where the kernel says it.
-    pub fn width_bits(&self) -> Option<u32> {
-        match &self.counters {
-            OpenCounters::Pages { pages, .. } => pages.first().and_then(CounterPage::width_bits),
-            _ => None,
-        }
-    }
-
     /// The counts of a window of pages: the processor's, then the kernel's own.
     fn page_window(&self) -> Result<WindowCounts, WindowError> {
         let width = self.width_bits();
@@ -197,9 +218,8 @@ fn group_window(
     first: &[u64],
     last: &[u64],
 ) -> Result<WindowCounts, WindowError> {
-    let difference = |at: usize, event| {
-        increase(first[at], last[at], None).ok_or(WindowError::Backwards(event))
-    };
+    let difference =
+        |at: usize, event| increase(first[at], last[at], None).ok_or(WindowError::Backwards(event));
     let leader = events.first().copied().unwrap_or(CounterEvent::Cycles);
     let counts = events.iter().enumerate().map(|(at, &event)| difference(GROUP_HEADER + at, event));
     Ok(WindowCounts {
@@ -285,6 +305,20 @@ impl CounterSource for KernelCounters {
         matches!(self.counters, OpenCounters::Separate(_))
     }
 
+    fn read_by(&self) -> CounterRead {
+        match self.counters {
+            OpenCounters::Pages { .. } => CounterRead::Rdpmc,
+            _ => CounterRead::Read,
+        }
+    }
+
+    fn width_bits(&self) -> Option<u32> {
+        match &self.counters {
+            OpenCounters::Pages { pages, .. } => pages.first().and_then(CounterPage::width_bits),
+            _ => None,
+        }
+    }
+
     fn enable(&mut self) -> Result<(), Errno> {
         match &self.counters {
             OpenCounters::Group(group) => group.enable(),
@@ -312,7 +346,9 @@ impl CounterSource for KernelCounters {
             return Err(WindowError::Unread(error));
         }
         match self.counters {
-            OpenCounters::Group(_) => group_window(&self.events, &self.first.words, &self.last.words),
+            OpenCounters::Group(_) => {
+                group_window(&self.events, &self.first.words, &self.last.words)
+            }
             OpenCounters::Separate(_) => {
                 separate_window(&self.events, &self.first.words, &self.last.words)
             }
@@ -330,8 +366,7 @@ mod tests {
     #[test]
     fn counts_of_a_group_are_differences_between_two_reads() {
         let window = group_window(&EVENTS, &[2, 100, 100, 7, 9], &[2, 160, 150, 1_007, 2_009]);
-        let expected =
-            WindowCounts { counts: vec![1_000, 2_000], enabled_ns: 60, counting_ns: 50 };
+        let expected = WindowCounts { counts: vec![1_000, 2_000], enabled_ns: 60, counting_ns: 50 };
         assert_eq!(window, Ok(expected));
         let backwards = group_window(&EVENTS, &[2, 100, 100, 7, 9], &[2, 160, 160, 8, 8]);
         assert_eq!(backwards, Err(WindowError::Backwards(CounterEvent::Cycles)));

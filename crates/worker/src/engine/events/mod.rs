@@ -7,7 +7,9 @@
 
 pub mod batches;
 pub mod kernel_counters;
+pub mod refusal;
 #[cfg(any(test, feature = "sim"))]
 pub mod scripted;
 pub mod source;
+pub mod survey;
 pub mod validity;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oscost_model::counters::CounterEvent;
+use oscost_model::counters::{CounterEvent, CounterRead};
 
 use crate::engine::collect::CounterReads;
 use crate::kernel::Errno;
@@ -62,6 +62,16 @@ pub trait CounterSource: CounterReads {
 
     /// The counts of the last window.
     fn window(&self) -> Result<WindowCounts, WindowError>;
+
+    /// How they are read.
+    fn read_by(&self) -> CounterRead {
+        CounterRead::Read
+    }
+
+    /// The width of the processor's counters in bits; `None` where the kernel does not say.
+    fn width_bits(&self) -> Option<u32> {
+        None
+    }
 
     /// Runs a loop of [`instruction_loop::LOOP_INSTRUCTIONS`] an iteration.
     fn run_known_loop(&mut self, iterations: u64) {

@@ -58,9 +58,8 @@ impl Mapping {
     pub(in crate::kernel) fn of_counter(fd: &OwnedFd) -> Result<Self, Errno> {
         let bytes = kernel_page_bytes();
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let base = unsafe {
-            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, fd, 0)
-        }?;
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, fd, 0) }?;
         Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
     }
 
