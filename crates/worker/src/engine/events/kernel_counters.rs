@@ -404,7 +404,7 @@ mod tests {
             let Some(mut counters) = request(&events, counted) else { return };
             assert_eq!(counters.read_by(), CounterRead::Read);
             assert_eq!(counters.is_inherited(), counted == Counted::Descendants);
-            let mut touch_new_pages = |counters: &mut KernelCounters| {
+            let touch_new_pages = |counters: &mut KernelCounters| {
                 counters.before();
                 drop(std::hint::black_box(vec![1_u8; 64 * 4_096]));
                 counters.after();

@@ -66,7 +66,7 @@ pub fn survey<O: CounterOpener>(
             Err(Obstacle::Defect(reason)) => {
                 if !event.is_software() {
                     let named = || format!("{}: {reason}", event.perf_name());
-                    drop(first_defect.get_or_insert_with(named));
+                    let _ = first_defect.get_or_insert_with(named);
                 }
                 Some(reason)
             }

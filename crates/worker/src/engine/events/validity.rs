@@ -107,9 +107,9 @@ mod tests {
             let reason = void_reason(&set(&[&[9, 9, 9], &counts])).unwrap();
             assert_eq!(reason, format!("the counter of {event} stood still"));
         }
-        let reason = void_reason(&set(&[&[9, 9, 7]; 5])).unwrap();
+        let reason = void_reason(&set(&[[9, 9, 7].as_slice(); 5])).unwrap();
         assert_eq!(reason, "all 5 batches have 7 cycles");
-        assert_eq!(void_reason(&set(&[&[9, 9, 7]; 4])), None);
+        assert_eq!(void_reason(&set(&[[9, 9, 7].as_slice(); 4])), None);
         assert_eq!(void_reason(&set(&[])).unwrap(), "no batch was counted");
     }
 
