@@ -87,9 +87,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             let void = Some(format!("the counters could not be enabled: {error}"));
             return Ok(CountedSet { events, void, ..CountedSet::default() });
         }
-        // Settles what enabling has disturbed.
+        // Settles what enabling has disturbed; the first run of code faults its page in.
         let tag = SampleTag { arm: 0, round: 0, batch: first_batch };
-        let settled = self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ());
+        let settled = self
+            .time_batch(&mut nothing, plan, 0, 1, tag, source)
+            .and_then(|_| self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ()));
         let done = settled.and_then(|()| {
             for round in 0..plan.groups {
                 for index in empty_before(round, plan.groups) {
@@ -113,7 +115,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         done?;
         let error = counted.error.or(empty.error).or(known.error);
         let (batches, empty) = (counted.into_batches(), empty.into_batches());
-        let mut set = CountedSet { events, void: None, batches, empty };
+        let mut set = CountedSet { events, batches, empty, ..CountedSet::default() };
         let disabled = disabled.err().map(|error| format!("they could not be disabled: {error}"));
         set.void = error
             .map(|error| error.to_string())

@@ -360,6 +360,7 @@ impl CounterSource for KernelCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
 
     const EVENTS: [CounterEvent; 2] = [CounterEvent::InstructionsUser, CounterEvent::Cycles];
 
@@ -406,7 +407,8 @@ mod tests {
             assert_eq!(counters.is_inherited(), counted == Counted::Descendants);
             let touch_new_pages = |counters: &mut KernelCounters| {
                 counters.before();
-                drop(std::hint::black_box(vec![1_u8; 64 * 4_096]));
+                let region = Region::anonymous(64 * PAGE_BYTES, PageKind::Small).unwrap();
+                region.touch_all(Access::Write);
                 counters.after();
                 counters.window().unwrap()
             };
@@ -415,8 +417,8 @@ mod tests {
             let window = touch_new_pages(&mut counters);
             assert!(window.counts[0] > 0 && window.enabled_ns > 0, "{window:?}");
             assert_eq!(window.enabled_ns, window.counting_ns);
-            // Some 64, unless huge pages come at once or the allocator reuses memory.
-            assert!(window.counts[1] <= 80, "{window:?}");
+            // A page table and the like may fault as well.
+            assert!((64..90).contains(&window.counts[1]), "{window:?}");
             counters.disable().unwrap();
             assert_eq!(touch_new_pages(&mut counters).counts, [0, 0]);
         }

@@ -6,6 +6,7 @@
 //! contradict themselves, are void with a reason.
 
 pub mod batches;
+pub mod inheritance;
 pub mod kernel_counters;
 pub mod refusal;
 #[cfg(any(test, feature = "sim"))]

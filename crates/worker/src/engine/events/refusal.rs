@@ -47,11 +47,11 @@ pub(super) fn refusal(error: Errno, circumstances: &Circumstances<'_>) -> String
     format!("{error}{note}")
 }
 
-/// Why no event of the processor can be counted, in a line.
+/// Why instructions and cycles cannot be counted, in a line.
 pub(super) fn unavailable(error: Errno, circumstances: &Circumstances<'_>) -> String {
     /// From here on the kernel refuses ordinary users (a patch of Debian, Ubuntu and Android).
     const NO_USERS: i32 = 3;
-    let act = format!("no event of the processor can be counted: {error}");
+    let act = format!("instructions and cycles cannot be counted: {error}");
     let level = circumstances.paranoid;
     let filter = circumstances.filter_note();
     let remedy = match (error, level) {

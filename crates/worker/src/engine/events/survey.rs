@@ -74,10 +74,8 @@ pub fn survey<O: CounterOpener>(
         };
         facts.events.push(CounterProbe { event, refused });
     }
-    let counts_some = CounterEvent::WORK.iter().chain(&CounterEvent::MISSES);
-    let counts_some = counts_some.copied().any(|event| facts.can_count(event));
-    if !counts_some {
-        let defect = |reason| format!("no event of the processor can be counted: {reason}");
+    if !facts.can_count_work() {
+        let defect = |reason| format!("instructions and cycles cannot be counted: {reason}");
         facts.unavailable = first_defect
             .map(defect)
             .or_else(|| first_error.map(|errno| unavailable(errno, circumstances)));

@@ -78,7 +78,7 @@ mod tests {
     fn set(batches: &[&[u64]]) -> CountedSet {
         let batches = batches.iter().map(|counts| batch(counts)).collect();
         let empty = vec![batch(&[60, 900, 1_000]); 3];
-        CountedSet { events: EVENTS.to_vec(), void: None, batches, empty }
+        CountedSet { events: EVENTS.to_vec(), batches, empty, ..CountedSet::default() }
     }
 
     #[test]

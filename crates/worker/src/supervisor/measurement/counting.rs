@@ -19,6 +19,7 @@ use crate::bench::Work;
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{BatchJitter, Collector, may_avoid_syscalls};
 use crate::engine::covariates::KernelAccount;
+use crate::engine::events::inheritance;
 use crate::engine::events::kernel_counters::{CounterRequest, KernelCounters, visible_modes};
 use crate::engine::events::source::CounterSource;
 use crate::facts::{Roots, counter_files};
@@ -71,6 +72,8 @@ pub(super) fn count_events(
 struct OpenSet {
     events: Vec<CounterEvent>,
     counters: Result<KernelCounters, String>,
+    /// See [`CountedSet::added_per_process`].
+    added_per_process: Option<Vec<f64>>,
 }
 
 /// The counters of all sets. They do not count yet.
@@ -90,10 +93,16 @@ impl OpenSets {
         let avoids_syscalls = may_avoid_syscalls(&plan.batches);
         let open = |events: &Vec<CounterEvent>| {
             let request = CounterRequest { events, modes, counted, read_by, avoids_syscalls, pmu };
-            let counters = KernelCounters::open(&request).map_err(|error| {
+            let mut counters = KernelCounters::open(&request).map_err(|error| {
                 format!("cannot count {}: {}", error.event.perf_name(), error.errno)
             });
-            OpenSet { events: events.clone(), counters }
+            let added_per_process = match &mut counters {
+                Ok(counters) if plan.inherits => {
+                    inheritance::added_per_process(counters, || KernelCounters::open(&request).ok())
+                }
+                _ => None,
+            };
+            OpenSet { events: events.clone(), counters, added_per_process }
         };
         Self { sets: plan.sets.iter().map(open).collect(), modes }
     }
@@ -159,7 +168,7 @@ impl CountingSession<'_> {
         let mut jitter = BatchJitter::new(spec.seed);
         let mut next_batch = 0;
         let mut sets = Vec::new();
-        for OpenSet { events, counters } in self.sets.sets {
+        for OpenSet { events, counters, added_per_process } in self.sets.sets {
             let set = match counters {
                 Err(reason) => CountedSet { events, void: Some(reason), ..CountedSet::default() },
                 Ok(mut counters) => collector
@@ -167,7 +176,7 @@ impl CountingSession<'_> {
                     .map_err(at)?,
             };
             next_batch += plan.groups * plan.unroll_factors.len() as u32;
-            sets.push(set);
+            sets.push(CountedSet { added_per_process, ..set });
         }
         let account = collector.close_account(&opened);
         let (file, channel) = (work.file_observation(), work.channel_observation());

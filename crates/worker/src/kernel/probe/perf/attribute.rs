@@ -65,6 +65,19 @@ pub enum Start {
     Exec,
 }
 
+/// The place of a counter among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is read by itself.
+    Alone,
+    /// It leads a group.
+    Leader,
+    /// It follows the leader of its group, and is enabled from the beginning: the kernel (seen in
+    /// 6.18) does not put a member of another kind than its leader on the processor when that member
+    /// is enabled later.
+    Member,
+}
+
 /// Which events a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
@@ -90,8 +103,8 @@ pub fn is_kernel_event(event: CounterEvent) -> bool {
 }
 
 impl Selection {
-    /// The attribute, for a group that is read at once or for a counter that is read by itself.
-    pub(super) fn attribute(&self, in_group: bool) -> Attribute {
+    /// The attribute.
+    pub(super) fn attribute(&self, place: Place) -> Attribute {
         let (kind, number) = kind_and_number(self.event);
         // The extended form of linux/perf_event.h: which of several kinds of counters is meant.
         let pmu = if kind == SOFTWARE { 0 } else { u64::from(self.pmu) << 32 };
@@ -103,13 +116,14 @@ impl Selection {
         };
         let inherit = if self.counted == Counted::Descendants { INHERIT } else { 0 };
         let on_exec = if self.start == Start::Exec { ENABLE_ON_EXEC } else { 0 };
-        let group = if in_group { GROUP } else { 0 };
+        let group = if place == Place::Alone { 0 } else { GROUP };
+        let disabled = if place == Place::Member { 0 } else { DISABLED };
         Attribute {
             kind,
             bytes: size_of::<Attribute>() as u32,
             config: pmu | number,
             read_format: TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING | group,
-            flags: DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_GUEST | excluded | inherit | on_exec,
+            flags: disabled | EXCLUDE_HYPERVISOR | EXCLUDE_GUEST | excluded | inherit | on_exec,
             ..Attribute::default()
         }
     }
@@ -151,16 +165,18 @@ mod tests {
     };
 
     fn attribute(event: CounterEvent, modes: Modes) -> Attribute {
-        Selection { event, modes, ..SELECTION }.attribute(true)
+        Selection { event, modes, ..SELECTION }.attribute(Place::Leader)
     }
 
     #[test]
     fn an_attribute_has_the_layout_of_its_first_version() {
         assert_eq!(size_of::<Attribute>(), 64);
         assert_eq!(std::mem::offset_of!(Attribute, flags), 40);
-        let own = SELECTION.attribute(false);
+        let own = SELECTION.attribute(Place::Alone);
         assert_eq!((own.bytes, own.read_format), (64, 3));
-        assert_eq!(SELECTION.attribute(true).read_format, 11);
+        assert_eq!(SELECTION.attribute(Place::Leader).read_format, 11);
+        let disabled = |place| SELECTION.attribute(place).flags & DISABLED != 0;
+        assert!(disabled(Place::Alone) && disabled(Place::Leader) && !disabled(Place::Member));
     }
 
     #[test]
@@ -188,7 +204,7 @@ mod tests {
 
     #[test]
     fn one_kind_of_several_kinds_of_counters_is_named_and_software_events_have_none() {
-        let on = |event| Selection { event, pmu: 10, ..SELECTION }.attribute(true).config;
+        let on = |event| Selection { event, pmu: 10, ..SELECTION }.attribute(Place::Alone).config;
         assert_eq!(on(CounterEvent::InstructionsUser), 10 << 32 | 1);
         assert_eq!(on(CounterEvent::TaskClock), 1);
     }

@@ -4,15 +4,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use oscost_model::counters::CounterEvent;
 
-use super::attribute::{Attribute, Selection};
+use super::attribute::{Attribute, Place, Selection};
 use crate::kernel::Errno;
 
 /// PERF_FLAG_FD_CLOEXEC of perf_event_open(2).
 const CLOSE_ON_EXEC: u64 = 1 << 3;
-/// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE, for the whole group.
+/// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The members of a group follow their leader.
 const ENABLE: libc::Ioctl = 0x2400;
 const DISABLE: libc::Ioctl = 0x2401;
-const WHOLE_GROUP: libc::c_ulong = 1;
 
 /// Numbers before the counts of a group: how many there are, the time enabled, the time counted.
 pub const GROUP_HEADER: usize = 3;
@@ -32,17 +31,17 @@ pub struct Counter(OwnedFd);
 impl Counter {
     /// Opens a counter for the calling thread, on any CPU. It does not count yet.
     pub fn open(selection: &Selection) -> Result<Self, OpenError> {
-        open(selection, &selection.attribute(false), None).map(Self)
+        open(selection, &selection.attribute(Place::Alone), None).map(Self)
     }
 
     /// Starts counting, in all tasks that inherited the counter too.
     pub fn enable(&self) -> Result<(), Errno> {
-        control(&self.0, ENABLE, 0)
+        control(&self.0, ENABLE)
     }
 
     /// Stops counting.
     pub fn disable(&self) -> Result<(), Errno> {
-        control(&self.0, DISABLE, 0)
+        control(&self.0, DISABLE)
     }
 
     /// Reads count, time enabled and time counted, in nanoseconds; with those of descendants, living
@@ -69,10 +68,10 @@ impl CounterGroup {
     pub fn open(selections: &[Selection]) -> Result<Self, OpenError> {
         let nothing = OpenError { event: CounterEvent::Cycles, errno: Errno::EINVAL };
         let (first, rest) = selections.split_first().ok_or(nothing)?;
-        let leader = open(first, &first.attribute(true), None)?;
+        let leader = open(first, &first.attribute(Place::Leader), None)?;
         let members = rest
             .iter()
-            .map(|selection| open(selection, &selection.attribute(true), Some(&leader)))
+            .map(|selection| open(selection, &selection.attribute(Place::Member), Some(&leader)))
             .collect::<Result<_, _>>()?;
         Ok(Self { leader, members })
     }
@@ -89,12 +88,12 @@ impl CounterGroup {
 
     /// Starts counting.
     pub fn enable(&self) -> Result<(), Errno> {
-        control(&self.leader, ENABLE, WHOLE_GROUP)
+        control(&self.leader, ENABLE)
     }
 
     /// Stops counting.
     pub fn disable(&self) -> Result<(), Errno> {
-        control(&self.leader, DISABLE, WHOLE_GROUP)
+        control(&self.leader, DISABLE)
     }
 
     /// Reads the header and a count for each event; `into` has room for just these.
@@ -136,9 +135,10 @@ fn open(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn control(fd: &OwnedFd, request: libc::Ioctl, whole: libc::c_ulong) -> Result<(), Errno> {
+fn control(fd: &OwnedFd, request: libc::Ioctl) -> Result<(), Errno> {
+    const THIS_EVENT: libc::c_ulong = 0;
     // SAFETY: both requests take a plain number.
-    Errno::check(unsafe { libc::ioctl(fd.as_raw_fd(), request, whole) }).map(drop)
+    Errno::check(unsafe { libc::ioctl(fd.as_raw_fd(), request, THIS_EVENT) }).map(drop)
 }
 
 /// read(2) by the library's wrapper: it is made outside the clock.
@@ -157,6 +157,7 @@ mod tests {
 
     use super::super::{Counted, Modes, Start, is_kernel_event};
     use super::*;
+    use crate::kernel::memory::region::{Access, PAGE_BYTES, PageKind, Region};
     use crate::kernel::process::spawn;
     use crate::kernel::time::stopwatch::Stopwatch;
 
@@ -175,6 +176,31 @@ mod tests {
     /// `None`, with a message, where the call is forbidden.
     fn opened<T>(counter: Result<T, OpenError>) -> Option<T> {
         counter.inspect_err(|error| eprintln!("not tested: perf_event_open: {error:?}")).ok()
+    }
+
+    /// Touches pages that no page of this size was mapped for, so that each is a fault.
+    fn touch_pages(pages: usize) {
+        let region = Region::anonymous(pages * PAGE_BYTES, PageKind::Small).unwrap();
+        region.touch_all(Access::Write);
+    }
+
+    #[test]
+    fn every_member_of_a_group_counts_whichever_leads() {
+        let faults = Selection { event: CounterEvent::PageFaults, ..TASK_CLOCK };
+        for (order, at) in [([TASK_CLOCK, faults], 1), ([faults, TASK_CLOCK], 0)] {
+            let Some(group) = opened(CounterGroup::open(&order)) else { return };
+            for round in 1..=2 {
+                group.enable().unwrap();
+                touch_pages(64);
+                group.disable().unwrap();
+                touch_pages(64);
+                let mut values = [0; GROUP_HEADER + 2];
+                group.read(&mut values).unwrap();
+                let counts = &values[GROUP_HEADER..];
+                assert!((64 * round..90 * round).contains(&counts[at]), "{values:?}");
+                assert!(counts[1 - at] > 0, "{values:?}");
+            }
+        }
     }
 
     #[test]
