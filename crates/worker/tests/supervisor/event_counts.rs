@@ -124,6 +124,7 @@ fn switches_of_both_ends_are_counted_with_inheritance_and_those_of_one_end_witho
         let spec = counting(&session, PIPE, batches.clone(), &set, inherits);
         let counts = counts_of(answer(&mut session, id, spec));
         assert_eq!(counts.inherited, inherits);
+        assert_eq!(counts.sets[0].added_per_process.is_some(), inherits);
         // The scheduler may preempt an end once in a while, which only adds.
         let counted = per_op(&counts.sets[0], set[0]);
         assert!((switches..switches + 0.1).contains(&counted), "{inherits}: {counted}");
@@ -141,9 +142,13 @@ fn what_a_child_does_is_counted_with_inheritance_alone() {
     let Some(batches) = piloted(&mut session, 1, case) else { return };
     let mut faults = |id, inherits| {
         let spec = counting(&session, case, batches.clone(), &set, inherits);
-        per_op(&counts_of(answer(&mut session, id, spec)).sets[0], set[0])
+        let counted = counts_of(answer(&mut session, id, spec)).sets.remove(0);
+        (per_op(&counted, set[0]), counted.added_per_process)
     };
-    let (own, both) = (faults(2, false), faults(3, true));
+    let ((own, none), (both, added)) = (faults(2, false), faults(3, true));
+    assert_eq!(none, None);
+    // A second counter costs time and instructions, and touches no page of the process.
+    assert_eq!(added, Some(vec![0.0]));
     // A child copies at least the page of its stack.
     assert!(both >= own + 1.0, "{own} and {both}");
 }
