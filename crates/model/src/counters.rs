@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::worker::{BatchPlan, Disturbance, Sample};
+use crate::batch::{BatchPlan, Disturbance, Sample};
 
 /// An event that is counted, by its name in `perf list`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
