@@ -130,7 +130,7 @@ impl KernelCounters {
             return Ok(counters);
         }
         let group = CounterGroup::open(&selections)?;
-        let words = GROUP_HEADER + group.len();
+        let words = GROUP_HEADER + group.event_count();
         Ok(Self::new(request.events.to_vec(), OpenCounters::Group(group), words))
     }
 
@@ -145,7 +145,7 @@ impl KernelCounters {
             return Ok(None);
         }
         let group = CounterGroup::open(&processor)?;
-        let pages = (0..group.len()).map(|event| CounterPage::of_group(&group, event));
+        let pages = (0..group.event_count()).map(|event| CounterPage::of_group(&group, event));
         let Ok(pages) = pages.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
         if !pages.iter().all(CounterPage::can_be_read) {
             return Ok(None);
@@ -159,7 +159,7 @@ impl KernelCounters {
             true => None,
             false => Some(CounterGroup::open(&software)?),
         };
-        let words = software.as_ref().map_or(0, |group| GROUP_HEADER + group.len());
+        let words = software.as_ref().map_or(0, |group| GROUP_HEADER + group.event_count());
         let counters = OpenCounters::Pages { processor: group, pages, software };
         Ok(Some(Self::new(events, counters, words)))
     }

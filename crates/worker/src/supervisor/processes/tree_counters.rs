@@ -39,7 +39,8 @@ impl TreeCounters {
     /// The totals of the tree, which has ended, and whose processes used this much.
     pub(super) fn totals(&self, usage: TreeUsage) -> TreeCounts {
         let kernel = self.modes == Modes::Both;
-        let void = |reason: String| TreeCounts { counts: Vec::new(), kernel, void: Some(reason) };
+        let void =
+            |reason: String| TreeCounts { kernel, void: Some(reason), ..TreeCounts::default() };
         let counters = match &self.counters {
             Ok(counters) => counters,
             Err(OpenError { event, errno }) => {
@@ -59,7 +60,8 @@ impl TreeCounters {
             Some(reason) => void(reason),
             None => {
                 let total = |it: &Reading| EventTotal { event: it.event, count: it.count };
-                TreeCounts { counts: readings.iter().map(total).collect(), kernel, void: None }
+                let counts = readings.iter().map(total).collect();
+                TreeCounts { counts, kernel, ..TreeCounts::default() }
             }
         }
     }

@@ -50,10 +50,6 @@ impl Counter {
     pub fn read(&self, into: &mut [u64; GROUP_HEADER]) -> Result<(), Errno> {
         read_exactly(&self.0, into)
     }
-
-    pub(super) fn fd(&self) -> &OwnedFd {
-        &self.0
-    }
 }
 
 /// Counters of one thread that are on the processor together or not at all, and read at once.
@@ -77,13 +73,8 @@ impl CounterGroup {
     }
 
     /// The number of its events.
-    pub fn len(&self) -> usize {
+    pub fn event_count(&self) -> usize {
         self.members.len() + 1
-    }
-
-    /// A group always has an event.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// Starts counting.
@@ -250,7 +241,7 @@ mod tests {
     fn descriptors_are_closed_at_exec() {
         let Some(counter) = opened(Counter::open(&TASK_CLOCK)) else { return };
         // SAFETY: F_GETFD takes no argument.
-        let flags = unsafe { libc::fcntl(counter.fd().as_raw_fd(), libc::F_GETFD) };
+        let flags = unsafe { libc::fcntl(counter.0.as_raw_fd(), libc::F_GETFD) };
         assert_eq!(flags, libc::FD_CLOEXEC);
     }
 

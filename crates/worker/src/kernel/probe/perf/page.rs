@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use super::counter::{Counter, CounterGroup};
+use super::counter::CounterGroup;
 use crate::kernel::Errno;
 use crate::kernel::arch::{HAS_PMC_INSTRUCTION, read_pmc};
 use crate::kernel::memory::mapping::Mapping;
@@ -45,11 +45,6 @@ pub struct CounterPage {
 }
 
 impl CounterPage {
-    /// Maps the page of a counter. Refused for inherited counters.
-    pub fn of_counter(counter: &Counter) -> Result<Self, Errno> {
-        Self::map(Mapping::of_counter(counter.fd())?)
-    }
-
     /// Maps the page of an event of a group.
     pub fn of_group(group: &CounterGroup, event: usize) -> Result<Self, Errno> {
         Self::map(Mapping::of_counter(group.fd(event).ok_or(Errno::EINVAL)?)?)
