@@ -411,3 +411,34 @@ fn a_timed_worker_opens_no_counter() {
     });
     test.join().unwrap();
 }
+
+#[test]
+fn where_a_filter_forbids_the_call_it_is_named_and_ops_are_timed_as_before() {
+    const ENOSYS: u32 = 0x0005_0000 | libc::ENOSYS as u32;
+    for action in [EPERM, ENOSYS] {
+        // In a thread of its own, since a filter stays for as long as the thread.
+        let test = std::thread::spawn(move || {
+            let filter = at_call(libc::SYS_perf_event_open as u32, action);
+            if let Err(error) = seccomp::install(&filter, NotifyMode::None) {
+                return eprintln!("not tested: a filter: {error}");
+            }
+            let mut session = Session::start();
+            let facts = &session.hello.facts.counters;
+            check_facts(facts);
+            assert!(facts.sets().is_empty(), "{facts:?}");
+            let reason = facts.unavailable.as_deref().unwrap();
+            assert!(reason.contains("a seccomp filter restricts system calls here"), "{reason}");
+            let batches = plan(Mode::B, 10, &[1], 3);
+            let set = [CounterEvent::TaskClock];
+            let spec = counting(&session, GETPPID, batches, &set, false);
+            let counts = counts_of(answer(&mut session, 1, spec));
+            let void = counts.sets[0].void.as_deref().unwrap();
+            assert!(void.starts_with("cannot count task-clock: "), "{void}");
+            match session.measured(2, measuring(GETPPID), 3) {
+                Event::Sampled { samples, .. } => assert_eq!(samples.len(), 3),
+                other => panic!("it should have been timed: {other:?}"),
+            }
+        });
+        test.join().unwrap();
+    }
+}
