@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::CounterFacts;
+
 /// A machine, as seen by the measuring process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -33,6 +35,9 @@ pub struct Facts {
     pub scheduling: Scheduling,
     /// Security settings of the kernel.
     pub security: Security,
+    /// Counters of the processor and the kernel, as a program of this user may use them.
+    #[serde(default)]
+    pub counters: CounterFacts,
     /// Tracers that slow system calls now. BPF and perf are not visible in files, so an empty list
     /// proves nothing.
     pub tracers: Vec<String>,

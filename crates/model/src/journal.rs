@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::calls::CallCount;
 use crate::case::Case;
 use crate::clock::{Calibration, ClockSync};
+use crate::counters::{EventCounts, TreeCounts};
 use crate::definition::{Definition, Timer};
 use crate::program::{Trial, Workload};
 use crate::protocol::CpuProbe;
@@ -108,6 +109,20 @@ pub enum Entry {
         at_s: f64,
         /// The batches of arms 0 and 1, in order.
         samples: Vec<Sample>,
+    },
+    /// Events of some of a row's ops were counted, by a worker that is no repetition of the row.
+    EventsCounted {
+        /// The row's index.
+        row: u32,
+        /// The round.
+        round: u32,
+        /// When it finished, in seconds since the start of the run.
+        at_s: f64,
+        /// The comparison that it was counted for, as in [`Pairing::set`]; 0 without comparisons.
+        #[serde(default)]
+        set: u32,
+        /// Its result.
+        outcome: CountingOutcome,
     },
     /// A row's calls were counted.
     Counted {
@@ -261,6 +276,23 @@ pub enum Phase {
         round: u32,
         /// The experiment that they belong to: a short one may have parts in several rounds.
         experiment: u32,
+    },
+}
+
+/// The result of a worker that counted events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountingOutcome {
+    /// Counts of batches.
+    Batches(Box<EventCounts>),
+    /// Counts of a program's process tree.
+    Tree(Box<TreeCounts>),
+    /// No result.
+    Lost {
+        /// `skipped`, `failed` or `timed-out`.
+        outcome: RowOutcome,
+        /// Why.
+        reason: String,
     },
 }
 

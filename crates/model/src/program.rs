@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::TreeCounts;
 use crate::unit::Unit;
 
 /// The family of whole programs.
@@ -77,6 +78,9 @@ pub struct ProgramResult {
     pub lines: Option<u64>,
     /// The end of the captured output.
     pub output: String,
+    /// The events of its process tree, if they were counted.
+    #[serde(default)]
+    pub counts: Option<TreeCounts>,
 }
 
 /// Resource usage of a process tree.

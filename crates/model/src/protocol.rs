@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::CallCount;
 use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use crate::counters::EventCounts;
 use crate::facts::Facts;
 use crate::monitor_report::MonitorReport;
 use crate::program::ProgramResult;
@@ -12,7 +13,7 @@ use crate::watch::SystemActivity;
 use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
 
 /// The version of the protocol. Both sides must have the same.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// The longest line that either side accepts: eight times a worker of 10,000 samples.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -179,6 +180,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Box<BatchPlan>>,
     },
+    /// The counted events of a worker.
+    EventsCounted {
+        /// The job.
+        id: u64,
+        /// The counts.
+        counts: Box<EventCounts>,
+    },
     /// A trial of a program has ended.
     ProgramExited {
         /// The job.
@@ -284,6 +292,7 @@ impl Event {
             Event::Ready { id, .. }
             | Event::Piloted { id, .. }
             | Event::Sampled { id, .. }
+            | Event::EventsCounted { id, .. }
             | Event::ProgramExited { id, .. }
             | Event::BatchesDone { id }
             | Event::Detached { id, .. }
@@ -318,6 +327,7 @@ pub enum EventKind {
     Ready,
     Piloted,
     Sampled,
+    EventsCounted,
     ProgramExited,
     BatchesDone,
     Detached,

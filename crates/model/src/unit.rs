@@ -27,6 +27,15 @@ pub enum Unit {
     /// Instructions per op.
     #[serde(rename = "insn/op")]
     InstructionsPerOp,
+    /// Core cycles per op.
+    #[serde(rename = "cycle/op")]
+    CyclesPerOp,
+    /// Core cycles per instruction.
+    #[serde(rename = "cycle/insn")]
+    CyclesPerInstruction,
+    /// Core cycles per nanosecond.
+    #[serde(rename = "GHz")]
+    Gigahertz,
     /// Ticks of the processor's time stamp counter per core cycle.
     #[serde(rename = "tick/cycle")]
     TicksPerCycle,
@@ -49,6 +58,9 @@ impl Unit {
             Unit::FramesPerSecond => "frame/s",
             Unit::Bytes => "B",
             Unit::InstructionsPerOp => "insn/op",
+            Unit::CyclesPerOp => "cycle/op",
+            Unit::CyclesPerInstruction => "cycle/insn",
+            Unit::Gigahertz => "GHz",
             Unit::TicksPerCycle => "tick/cycle",
             Unit::TimesPerOp => "1/op",
             Unit::YesOrNo => "yes/no",
@@ -64,10 +76,14 @@ impl Unit {
             | Unit::Seconds
             | Unit::Bytes
             | Unit::InstructionsPerOp
+            | Unit::CyclesPerOp
+            | Unit::CyclesPerInstruction
             | Unit::TimesPerOp => Better::Lower,
             // These benchmarks check whether a reported problem exists.
             Unit::YesOrNo => Better::Lower,
-            Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => Better::Higher,
+            Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond | Unit::Gigahertz => {
+                Better::Higher
+            }
         }
     }
 }

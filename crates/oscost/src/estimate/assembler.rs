@@ -12,7 +12,9 @@ use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;
 use super::rows::relations;
-use super::rows::row_state::{ExperimentEntry, GivenUp, RowState, RunContext, WorkerEntry};
+use super::rows::row_state::{
+    CountingEntry, ExperimentEntry, GivenUp, RowState, RunContext, WorkerEntry,
+};
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
 
@@ -136,6 +138,7 @@ impl Assembler {
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
             Entry::Piloted { row, .. }
             | Entry::Worker { row, .. }
+            | Entry::EventsCounted { row, .. }
             | Entry::Counted { row, .. }
             | Entry::NotCounted { row, .. }
             | Entry::MonitorReported { row, .. }
@@ -259,6 +262,10 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
         Entry::Worker { phase, at_s, set, outcome, .. } => {
             let outcome = outcome.clone();
             state.workers.push(WorkerEntry { phase: *phase, at_s: *at_s, set: *set, outcome });
+        }
+        Entry::EventsCounted { round, at_s, set, outcome, .. } => {
+            let (round, at_s, set, outcome) = (*round, *at_s, *set, outcome.clone());
+            state.countings.push(CountingEntry { round, at_s, set, outcome });
         }
         Entry::Counted { count, .. } => state.count = Some(count.clone()),
         Entry::NotCounted { reason, .. } => state.not_counted = Some(reason.clone()),

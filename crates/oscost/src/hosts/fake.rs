@@ -213,6 +213,7 @@ impl FakeSession {
             usage,
             lines: Some(output.lines().count() as u64),
             output,
+            counts: None,
         };
         Event::ProgramExited { id, result: Box::new(result) }
     }

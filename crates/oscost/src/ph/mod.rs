@@ -6,7 +6,6 @@
 //! how anything is printed, or what is measured meanwhile.
 
 pub mod call_names;
-#[cfg(feature = "ebpf")]
 pub mod constants;
 pub mod event;
 pub mod executable_path;
@@ -14,7 +13,5 @@ pub mod executable_path;
 pub mod monitor;
 pub mod processes;
 pub mod profiles;
-#[cfg(feature = "ebpf")]
-#[cfg(feature = "ebpf")]
 pub mod requirements;
 pub mod rules;

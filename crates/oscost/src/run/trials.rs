@@ -259,7 +259,9 @@ impl Run<'_> {
         attaches: bool,
         is_warm_up: bool,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
-        let Some(spec) = self.program_spec(row, Task::Run { warm_up: is_warm_up }) else {
+        let Some(spec) =
+            self.program_spec(row, Task::Run { warm_up: is_warm_up, counted: Vec::new() })
+        else {
             return Ok(Err(JobFailure::new(RowOutcome::Failed, "it has no program")));
         };
         if !attaches {

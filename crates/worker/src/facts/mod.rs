@@ -6,6 +6,7 @@
 //! read is `None`; nothing here fails, because a machine that hides a fact can still be measured.
 
 pub mod accounting;
+pub mod counter_files;
 pub mod hardware;
 pub mod source;
 mod system;
@@ -34,6 +35,7 @@ pub fn gather(roots: &Roots) -> Facts {
         mitigations: system::security::mitigations(roots),
         scheduling: system::scheduling::gather(roots, cpu.allowed_cpus.as_deref()),
         security: system::security::gather(roots, &status),
+        counters: counter_files::gather(roots),
         tracers: tracers.active,
         tracers_unread: tracers.unread,
         unread: source::unreadable::gather(roots),

@@ -2,7 +2,7 @@
 
 use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
-use oscost_model::journal::{Phase, PlannedRow, WorkerOutcome};
+use oscost_model::journal::{CountingOutcome, Phase, PlannedRow, WorkerOutcome};
 use oscost_model::record::{MonitorSummary, RowOutcome};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample};
 
@@ -19,6 +19,8 @@ pub(in crate::estimate) struct RowState {
     /// Its experiments with a study's method, by number. They are separate, since no figure of the
     /// row depends on them.
     pub(in crate::estimate) experiments: Vec<ExperimentEntry>,
+    /// Its workers that counted events.
+    pub(in crate::estimate) countings: Vec<CountingEntry>,
     pub(in crate::estimate) count: Option<CallCount>,
     pub(in crate::estimate) not_counted: Option<String>,
     pub(in crate::estimate) monitor: Option<MonitorSummary>,
@@ -46,6 +48,16 @@ pub(in crate::estimate) struct ExperimentEntry {
     pub(in crate::estimate) round: u32,
     pub(in crate::estimate) number: u32,
     pub(in crate::estimate) outcome: WorkerOutcome,
+}
+
+/// A worker that counted events, and its outcome.
+#[derive(Clone, Debug)]
+pub(in crate::estimate) struct CountingEntry {
+    pub(in crate::estimate) round: u32,
+    pub(in crate::estimate) at_s: f64,
+    /// The set of a comparison that it was counted for.
+    pub(in crate::estimate) set: u32,
+    pub(in crate::estimate) outcome: CountingOutcome,
 }
 
 /// A worker and its outcome.
@@ -125,6 +137,7 @@ impl RowState {
             plan: None,
             workers: Vec::new(),
             experiments: Vec::new(),
+            countings: Vec::new(),
             count: None,
             not_counted: None,
             monitor: None,

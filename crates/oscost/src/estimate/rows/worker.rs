@@ -163,9 +163,13 @@ fn without_outliers(values: Vec<f64>) -> Vec<f64> {
 /// not positive, never infinity or a clamped figure.
 pub(in crate::estimate) fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
     match unit {
-        Unit::NsPerOp | Unit::InstructionsPerOp | Unit::TicksPerCycle => Some(ns),
+        Unit::NsPerOp
+        | Unit::InstructionsPerOp
+        | Unit::CyclesPerOp
+        | Unit::CyclesPerInstruction
+        | Unit::TicksPerCycle => Some(ns),
         // These are not timed: the op returns them.
-        Unit::TimesPerOp | Unit::YesOrNo | Unit::Bytes => Some(ns),
+        Unit::TimesPerOp | Unit::YesOrNo | Unit::Bytes | Unit::Gigahertz => Some(ns),
         Unit::Seconds => Some(ns * 1e-9),
         Unit::BytesPerSecond | Unit::OpsPerSecond | Unit::FramesPerSecond => {
             (ns > 0.0).then(|| 1e9 / ns)

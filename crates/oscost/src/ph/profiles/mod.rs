@@ -2,6 +2,7 @@
 
 pub mod profile;
 pub mod profile_file;
+#[cfg(feature = "ebpf")]
 pub mod profile_table;
 pub mod store;
 pub mod training_progress;

@@ -80,6 +80,9 @@ impl Progress {
             Entry::Planned { rows, .. } => self.rows.clone_from(rows),
             Entry::RowsAdded { rows } => self.rows.extend_from_slice(rows),
             Entry::Piloted { row, .. } => self.show(&format!("pilot of {}", self.name(*row))),
+            Entry::EventsCounted { row, .. } => {
+                self.show(&format!("counting instructions of {}", self.name(*row)));
+            }
             Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
                 self.show(&format!("counting the calls of {}", self.name(*row)));
             }

@@ -136,6 +136,12 @@ impl Run<'_> {
             Task::Pilot { .. } => PILOT_TIMEOUT_MS / 5,
             // A server lasts as long as its worker; a program has its own limit.
             Task::Serve { .. } | Task::Run { .. } => PILOT_TIMEOUT_MS / 5,
+            Task::CountEvents(plan) => {
+                let batches = &plan.batches;
+                let factors = batches.unroll_factors.len().max(1) as f64;
+                let groups = batches.groups as f64 * plan.sets.len().max(1) as f64;
+                (batches.batch_ns * groups * factors / 1e6) as u64
+            }
             // Instruction counts are planned in `instruction_count`.
             Task::Exact => 0,
             Task::Count { warm_ops, ops } => {

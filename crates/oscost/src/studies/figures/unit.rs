@@ -175,6 +175,9 @@ pub fn base_unit(unit: Unit) -> BaseUnit {
         Unit::OpsPerSecond => (UnitKind::Ops, 1.0),
         Unit::Bytes
         | Unit::InstructionsPerOp
+        | Unit::CyclesPerOp
+        | Unit::CyclesPerInstruction
+        | Unit::Gigahertz
         | Unit::TicksPerCycle
         | Unit::TimesPerOp
         | Unit::YesOrNo => (UnitKind::Plain, 1.0),

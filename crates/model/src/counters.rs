@@ -1,0 +1,401 @@
+//! Events that the processor's counters or the kernel count while ops run, per op: instructions,
+//! cycles, misses.
+//!
+//! A timed worker opens no counter, since an open one costs: each context switch saves and restores
+//! it, and a fork inherits it. Counted ops run in workers of their own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{BatchPlan, Disturbance, Sample};
+
+/// An event that is counted, by its name in `perf list`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterEvent {
+    /// Instructions retired in user mode (`instructions:u`).
+    InstructionsUser,
+    /// Instructions retired in kernel mode (`instructions:k`).
+    InstructionsKernel,
+    /// Core cycles while not halted, in both modes; in user mode alone where the kernel's part is
+    /// not visible (`cycles`).
+    Cycles,
+    /// Mispredicted branches (`branch-misses`).
+    BranchMisses,
+    /// Loads that missed the first-level data cache (`L1-dcache-load-misses`).
+    L1dMisses,
+    /// Fetches that missed the first-level instruction cache (`L1-icache-load-misses`).
+    L1iMisses,
+    /// Accesses that missed the last-level cache (`cache-misses`).
+    LastLevelMisses,
+    /// Loads that missed the data TLB (`dTLB-load-misses`).
+    DtlbMisses,
+    /// Fetches that missed the instruction TLB (`iTLB-load-misses`).
+    ItlbMisses,
+    /// Cycles in which the front end delivered nothing (`stalled-cycles-frontend`).
+    StalledCycles,
+    /// Time on a CPU by the kernel's accounting, in nanoseconds (`task-clock`).
+    TaskClock,
+    /// Page faults (`page-faults`).
+    PageFaults,
+    /// Context switches (`context-switches`).
+    ContextSwitches,
+    /// Moves to another CPU (`cpu-migrations`).
+    Migrations,
+}
+
+impl CounterEvent {
+    /// All events, in the order of the metrics.
+    pub const ALL: [CounterEvent; 14] = [
+        CounterEvent::InstructionsUser,
+        CounterEvent::InstructionsKernel,
+        CounterEvent::Cycles,
+        CounterEvent::BranchMisses,
+        CounterEvent::L1dMisses,
+        CounterEvent::L1iMisses,
+        CounterEvent::LastLevelMisses,
+        CounterEvent::DtlbMisses,
+        CounterEvent::ItlbMisses,
+        CounterEvent::StalledCycles,
+        CounterEvent::TaskClock,
+        CounterEvent::PageFaults,
+        CounterEvent::ContextSwitches,
+        CounterEvent::Migrations,
+    ];
+
+    /// The events of work: what an op executes, and how long the core takes for it.
+    pub const WORK: [CounterEvent; 3] =
+        [CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel, CounterEvent::Cycles];
+
+    /// The events that explain cycles per instruction.
+    pub const MISSES: [CounterEvent; 7] = [
+        CounterEvent::BranchMisses,
+        CounterEvent::L1dMisses,
+        CounterEvent::L1iMisses,
+        CounterEvent::LastLevelMisses,
+        CounterEvent::DtlbMisses,
+        CounterEvent::ItlbMisses,
+        CounterEvent::StalledCycles,
+    ];
+
+    /// The events that the kernel counts by itself, without a counter of the processor.
+    pub const SOFTWARE: [CounterEvent; 4] = [
+        CounterEvent::TaskClock,
+        CounterEvent::PageFaults,
+        CounterEvent::ContextSwitches,
+        CounterEvent::Migrations,
+    ];
+
+    /// Its name in `perf list`.
+    pub fn perf_name(self) -> &'static str {
+        match self {
+            CounterEvent::InstructionsUser => "instructions:u",
+            CounterEvent::InstructionsKernel => "instructions:k",
+            CounterEvent::Cycles => "cycles",
+            CounterEvent::BranchMisses => "branch-misses",
+            CounterEvent::L1dMisses => "L1-dcache-load-misses",
+            CounterEvent::L1iMisses => "L1-icache-load-misses",
+            CounterEvent::LastLevelMisses => "cache-misses",
+            CounterEvent::DtlbMisses => "dTLB-load-misses",
+            CounterEvent::ItlbMisses => "iTLB-load-misses",
+            CounterEvent::StalledCycles => "stalled-cycles-frontend",
+            CounterEvent::TaskClock => "task-clock",
+            CounterEvent::PageFaults => "page-faults",
+            CounterEvent::ContextSwitches => "context-switches",
+            CounterEvent::Migrations => "cpu-migrations",
+        }
+    }
+
+    /// The name of its metric in a row.
+    pub fn metric(self) -> &'static str {
+        match self {
+            CounterEvent::InstructionsUser => "insn_user",
+            CounterEvent::InstructionsKernel => "insn_kernel",
+            CounterEvent::Cycles => "cycles",
+            CounterEvent::BranchMisses => "branch_misses",
+            CounterEvent::L1dMisses => "l1d_misses",
+            CounterEvent::L1iMisses => "l1i_misses",
+            CounterEvent::LastLevelMisses => "llc_misses",
+            CounterEvent::DtlbMisses => "dtlb_misses",
+            CounterEvent::ItlbMisses => "itlb_misses",
+            CounterEvent::StalledCycles => "stalled_cycles",
+            CounterEvent::TaskClock => "task_clock",
+            CounterEvent::PageFaults => "page_faults",
+            CounterEvent::ContextSwitches => "context_switches",
+            CounterEvent::Migrations => "migrations",
+        }
+    }
+
+    /// Whether the kernel counts it by itself.
+    pub fn is_software(self) -> bool {
+        Self::SOFTWARE.contains(&self)
+    }
+}
+
+/// Instructions in both modes, the work of an op.
+pub const INSN: &str = "insn";
+/// Cycles per instruction.
+pub const CPI: &str = "cpi";
+/// Cycles per nanosecond of running time.
+pub const GHZ: &str = "ghz";
+
+/// The counters of a machine, as its worker found them by trying.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CounterFacts {
+    /// The processor's counters in sysfs (`/sys/bus/event_source/devices`): `cpu`; on a hybrid
+    /// processor one for each kind of core.
+    pub pmus: Vec<String>,
+    /// `/proc/sys/kernel/perf_event_paranoid`; null if it could not be read.
+    pub paranoid: Option<i32>,
+    /// Whether the kernel lets a program read counters by `rdpmc` (`.../devices/cpu/rdpmc`, and
+    /// `cap_user_rdpmc` of the counter's page).
+    pub rdpmc: Option<bool>,
+    /// The width of a counter in bits (`pmc_width`); null if the kernel does not say.
+    pub width_bits: Option<u32>,
+    /// How many events of the processor are counted at once without multiplexing, by trying up to
+    /// eight; null if none can be.
+    pub simultaneous: Option<u32>,
+    /// How counters are read.
+    pub read_by: Option<CounterRead>,
+    /// The cost of reading a group of three, in nanoseconds, by each way that works.
+    pub read_ns: Vec<CounterReadCost>,
+    /// What the calibration loop showed: why the counters are not used, although they open. Null if
+    /// they are, or if none opens.
+    pub distrusted: Option<String>,
+    /// Every event, and whether it can be counted here.
+    pub events: Vec<CounterProbe>,
+    /// Why the processor's instructions and cycles cannot be counted, and what would change that;
+    /// null if they can.
+    pub unavailable: Option<String>,
+    /// A hash of the boot's id (`/proc/sys/kernel/random/boot_id`): counts of stored runs are only
+    /// compared within one boot, since a kernel places its code and patches its branches anew in
+    /// each. Null if unknown.
+    #[serde(default)]
+    pub boot: Option<String>,
+}
+
+impl CounterFacts {
+    /// Whether this event can be counted, by counters that are trusted.
+    pub fn can_count(&self, event: CounterEvent) -> bool {
+        (event.is_software() || self.distrusted.is_none())
+            && self.events.iter().any(|it| it.event == event && it.refused.is_none())
+    }
+
+    /// Whether the work of an op can be counted: instructions and cycles, at least in user mode.
+    pub fn can_count_work(&self) -> bool {
+        self.can_count(CounterEvent::InstructionsUser) && self.can_count(CounterEvent::Cycles)
+    }
+
+    /// Whether the kernel's part can be counted.
+    pub fn sees_kernel(&self) -> bool {
+        self.can_count(CounterEvent::InstructionsKernel)
+    }
+
+    /// The sets of events that are counted together, each small enough not to be multiplexed: first
+    /// the work, then misses. The kernel's own events are in the first set, or alone if there are no
+    /// others: the time on a CPU of just the ops whose cycles are counted.
+    pub fn sets(&self) -> Vec<Vec<CounterEvent>> {
+        let usable = |events: &[CounterEvent]| -> Vec<CounterEvent> {
+            events.iter().copied().filter(|&event| self.can_count(event)).collect()
+        };
+        let software = usable(&CounterEvent::SOFTWARE);
+        let at_once = self.simultaneous.unwrap_or(0) as usize;
+        if !self.can_count_work() || at_once < 2 {
+            return if software.is_empty() { Vec::new() } else { vec![software] };
+        }
+        let work = usable(&CounterEvent::WORK);
+        let mut sets: Vec<Vec<CounterEvent>> =
+            work.chunks(at_once).map(<[CounterEvent]>::to_vec).collect();
+        sets[0].extend(software);
+        sets.extend(usable(&CounterEvent::MISSES).chunks(at_once).map(<[CounterEvent]>::to_vec));
+        sets
+    }
+}
+
+/// Whether an event can be counted here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CounterProbe {
+    /// The event.
+    pub event: CounterEvent,
+    /// Why it cannot be counted; null if it can.
+    pub refused: Option<String>,
+}
+
+/// A way to read counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterRead {
+    /// By the instruction, through the counter's page.
+    Rdpmc,
+    /// By read(2).
+    Read,
+}
+
+impl CounterRead {
+    /// Its name in the record.
+    pub fn text(self) -> &'static str {
+        match self {
+            CounterRead::Rdpmc => "rdpmc",
+            CounterRead::Read => "read",
+        }
+    }
+}
+
+/// The cost of reading a group of three counters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CounterReadCost {
+    /// The way.
+    pub by: CounterRead,
+    /// The median, in nanoseconds.
+    pub ns: f64,
+}
+
+/// What a counting worker counts, and in which batches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountingPlan {
+    /// Its batches: mode, iterations and unroll factors of the timed workers, with fewer groups.
+    pub batches: BatchPlan,
+    /// The sets of events, each counted in groups of batches of its own.
+    pub sets: Vec<Vec<CounterEvent>>,
+    /// Whether the events of the processes and threads that the op creates or wakes belong to it.
+    /// Then every open event costs at each fork, also one of another set.
+    pub inherits: bool,
+    /// How counters are to be read; null for read(2).
+    #[serde(default)]
+    pub read_by: Option<CounterRead>,
+}
+
+/// The counts of a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventCounts {
+    /// How the counters were read.
+    pub read_by: CounterRead,
+    /// Whether those of other tasks are included.
+    pub inherited: bool,
+    /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
+    #[serde(default)]
+    pub kernel: bool,
+    /// The sets, in the order of the plan.
+    pub sets: Vec<CountedSet>,
+    /// What disturbed the worker.
+    pub disturbance: Box<Disturbance>,
+}
+
+/// Events that were counted together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CountedSet {
+    /// The events; fewer than in the plan where the kernel's own are left out, because reading them
+    /// takes a system call and the plan avoids those.
+    pub events: Vec<CounterEvent>,
+    /// Why it has no counts: it could not be opened, it was multiplexed, a counter stood still.
+    pub void: Option<String>,
+    /// Its batches.
+    pub batches: Vec<CountedBatch>,
+    /// Batches without an op: what reading the clock and the counters adds to each of the others.
+    pub empty: Vec<CountedBatch>,
+    /// What inheriting the counters of this set adds to each count for each process that an op
+    /// creates, as a second set of them adds it to an empty process; null unless they are inherited,
+    /// or if it could not be measured.
+    #[serde(default)]
+    pub added_per_process: Option<Vec<f64>>,
+}
+
+/// A batch whose events were counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CountedBatch {
+    /// Its ops, its ticks between two clock reads inside the counter reads, and its disturbance.
+    pub sample: Sample,
+    /// The count of each event of the set.
+    pub counts: Vec<u64>,
+    /// How long the counters were enabled, in nanoseconds.
+    pub enabled_ns: u64,
+    /// How long they counted; if less, they were multiplexed, and the set is void.
+    pub counting_ns: u64,
+}
+
+/// The counts of a program's process tree over one trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TreeCounts {
+    /// The events and their counts.
+    pub counts: Vec<EventTotal>,
+    /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
+    #[serde(default)]
+    pub kernel: bool,
+    /// Why there are none.
+    pub void: Option<String>,
+}
+
+/// The total of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventTotal {
+    /// The event.
+    pub event: CounterEvent,
+    /// Its count.
+    pub count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(refused: &[CounterEvent], simultaneous: Option<u32>) -> CounterFacts {
+        let probe = |&event: &CounterEvent| CounterProbe {
+            event,
+            refused: refused.contains(&event).then(|| "No such file or directory".to_owned()),
+        };
+        let events = CounterEvent::ALL.iter().map(probe).collect();
+        CounterFacts { events, simultaneous, ..CounterFacts::default() }
+    }
+
+    #[test]
+    fn sets_are_no_larger_than_what_is_counted_at_once() {
+        let sets = facts(&[], Some(6)).sets();
+        let sizes: Vec<usize> = sets
+            .iter()
+            .map(|set| set.iter().filter(|event| !event.is_software()).count())
+            .collect();
+        assert_eq!(sizes, [3, 6, 1]);
+        assert_eq!(sets[0][..3], CounterEvent::WORK);
+        assert_eq!(sets[0][3..], CounterEvent::SOFTWARE);
+        // Two at once: cycles and instructions of a batch are then not of the same one.
+        let sizes: Vec<usize> = facts(&[], Some(2)).sets().iter().map(Vec::len).collect();
+        assert_eq!(sizes, [2 + 4, 1, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn without_counters_of_the_processor_the_kernels_own_events_are_counted() {
+        let refused = [&CounterEvent::WORK[..], &CounterEvent::MISSES[..]].concat();
+        let none = facts(&refused, None);
+        assert!(!none.can_count_work());
+        assert_eq!(none.sets(), [CounterEvent::SOFTWARE.to_vec()]);
+        assert!(CounterFacts::default().sets().is_empty());
+    }
+
+    #[test]
+    fn distrusted_counters_are_not_used() {
+        let counters = CounterFacts {
+            distrusted: Some("a loop of 1,000,000 instructions showed 0".to_owned()),
+            ..facts(&[], Some(6))
+        };
+        assert!(!counters.can_count_work() && !counters.sees_kernel());
+        assert_eq!(counters.sets(), [CounterEvent::SOFTWARE.to_vec()]);
+    }
+
+    #[test]
+    fn names_of_events_and_metrics_are_unique() {
+        for name in [CounterEvent::perf_name, CounterEvent::metric] {
+            let names: std::collections::BTreeSet<&str> =
+                CounterEvent::ALL.into_iter().map(name).collect();
+            assert_eq!(names.len(), CounterEvent::ALL.len());
+        }
+    }
+}
