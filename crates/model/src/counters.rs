@@ -132,12 +132,17 @@ impl CounterEvent {
     }
 }
 
-/// Instructions in both modes, the work of an op.
+/// The metric for instructions in both modes, the work of an op.
 pub const INSN: &str = "insn";
-/// Cycles per instruction.
+/// The metric for cycles per instruction.
 pub const CPI: &str = "cpi";
-/// Cycles per nanosecond of running time.
+/// The metric for cycles per nanosecond of running time.
 pub const GHZ: &str = "ghz";
+
+/// Whether a metric is a number of instructions, which repeats.
+pub fn is_work(metric: &str) -> bool {
+    metric == INSN || metric == CounterEvent::InstructionsUser.metric()
+}
 
 /// The counters of a machine, as its worker found them by trying.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -167,6 +172,11 @@ pub struct CounterFacts {
     pub events: Vec<CounterProbe>,
     /// Why no event of the processor can be counted, and what would change that; null if some can.
     pub unavailable: Option<String>,
+    /// A hash of the boot's id (`/proc/sys/kernel/random/boot_id`): counts of stored runs are only
+    /// compared within one boot, since a kernel places its code and patches its branches anew in
+    /// each. Null if unknown.
+    #[serde(default)]
+    pub boot: Option<String>,
 }
 
 impl CounterFacts {
@@ -256,7 +266,11 @@ pub struct CountingPlan {
     /// The sets of events, each counted in groups of batches of its own.
     pub sets: Vec<Vec<CounterEvent>>,
     /// Whether the events of the processes and threads that the op creates or wakes belong to it.
+    /// Then every open event costs at each fork, also one of another set.
     pub inherits: bool,
+    /// How counters are to be read; null for read(2).
+    #[serde(default)]
+    pub read_by: Option<CounterRead>,
 }
 
 /// The counts of a worker.
@@ -267,6 +281,9 @@ pub struct EventCounts {
     pub read_by: CounterRead,
     /// Whether those of other tasks are included.
     pub inherited: bool,
+    /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
+    #[serde(default)]
+    pub kernel: bool,
     /// The sets, in the order of the plan.
     pub sets: Vec<CountedSet>,
     /// What disturbed the worker.
@@ -277,7 +294,8 @@ pub struct EventCounts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedSet {
-    /// The events.
+    /// The events; fewer than in the plan where the kernel's own are left out, because reading them
+    /// takes a system call and the plan avoids those.
     pub events: Vec<CounterEvent>,
     /// Why it has no counts: it could not be opened, it was multiplexed, a counter stood still.
     pub void: Option<String>,
@@ -307,8 +325,15 @@ pub struct CountedBatch {
 pub struct TreeCounts {
     /// The events and their counts.
     pub counts: Vec<EventTotal>,
+    /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
+    #[serde(default)]
+    pub kernel: bool,
     /// Why there are none.
     pub void: Option<String>,
+    /// The time of the trial that was counted, in nanoseconds, as the tool puts it here from the
+    /// trial's result; null if unknown.
+    #[serde(default)]
+    pub real_ns: Option<u64>,
 }
 
 /// The total of an event.

@@ -10,6 +10,7 @@ mod class;
 mod clock_rate;
 pub mod comparison;
 mod conditions;
+mod counters;
 mod curve;
 mod flags;
 mod half_round_trip;

@@ -14,6 +14,7 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample, Usage};
 
 use super::case::estimate;
+use super::counters::row as counted;
 use super::flags::median_of;
 use super::metrics::{THROUGHPUT, metrics, requests, throughput};
 use super::row_state::{EvaluatedWorker, RowEnd, RowState, RunContext, first_arm};
@@ -51,6 +52,10 @@ impl RowState {
         let request_stats =
             workers.iter().filter_map(|worker| worker.disturbance()?.channel?.requests);
         metrics.extend(requests(&request_stats.collect::<Vec<_>>(), shared.nominal));
+        let countings = self.evaluated_countings(shared.clock);
+        metrics.extend(counted::metrics(&countings, shared.nominal));
+        let timed_ns = case.as_ref().filter(|_| definition.unit == Unit::NsPerOp);
+        let counters = counted::summary(&countings, timed_ns.map(|case| case.estimate.median));
         // On such a machine, times are counts of instructions too.
         metrics.retain(|_, metric| !(shared.counts_instructions() && metric.unit == Unit::NsPerOp));
         Row {
@@ -77,6 +82,7 @@ impl RowState {
                 oscost_model::record::Estimate { converged, ..case.estimate }
             }),
             metrics,
+            counters,
             calls,
             monitor: self.monitor.clone(),
             floor: None,
