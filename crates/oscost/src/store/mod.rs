@@ -12,6 +12,7 @@
 //! operation is a [`Cause`] of its own, after which the caller can continue without a store.
 
 mod check;
+mod counted_batches;
 mod entry_row;
 mod error;
 mod figures;
