@@ -132,12 +132,17 @@ impl CounterEvent {
     }
 }
 
-/// Instructions in both modes, the work of an op.
+/// The metric for instructions in both modes, the work of an op.
 pub const INSN: &str = "insn";
-/// Cycles per instruction.
+/// The metric for cycles per instruction.
 pub const CPI: &str = "cpi";
-/// Cycles per nanosecond of running time.
+/// The metric for cycles per nanosecond of running time.
 pub const GHZ: &str = "ghz";
+
+/// Whether a metric is a number of instructions, which repeats.
+pub fn is_work(metric: &str) -> bool {
+    metric == INSN || metric == CounterEvent::InstructionsUser.metric()
+}
 
 /// The counters of a machine, as its worker found them by trying.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -331,6 +336,10 @@ pub struct TreeCounts {
     pub kernel: bool,
     /// Why there are none.
     pub void: Option<String>,
+    /// The time of the trial that was counted, in nanoseconds, as the tool puts it here from the
+    /// trial's result; null if unknown.
+    #[serde(default)]
+    pub real_ns: Option<u64>,
 }
 
 /// The total of an event.

@@ -22,10 +22,14 @@ macro_rules! record {
 }
 
 mod comparison;
+mod counters;
 mod machine;
 mod row;
 
 pub use comparison::{AddedCost, Comparison, Ratio};
+pub use counters::{
+    Cause, CoreConditions, CoreFigure, CountedRepetition, Decomposition, RowCounters,
+};
 pub use machine::{Clock, Conditions, Machine, ReferenceCases, Vm};
 pub use row::{
     Calls, DisturbanceSummary, Estimate, FileSummary, Floor, Metric, MonitorSummary, Overhead,

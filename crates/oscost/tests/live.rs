@@ -264,6 +264,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         refine: false,
         trials: TrialBudget::default(),
         skipped: Vec::new(),
+        counters_requested: false,
         requested_cpu: None,
         peer_cpu: None,
     };

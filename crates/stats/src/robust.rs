@@ -52,12 +52,32 @@ pub fn half_sample_mode(sorted: &[f64]) -> Option<f64> {
     }
 }
 
+/// The lower half-sample mode of counts that disturbances only raise, in the unit of the values.
+/// `None` without values.
+///
+/// An interrupt adds its instructions to the count of an op and never removes any, so of equally
+/// narrow halves the lower one is kept, and of two values the lower. The result is one of the
+/// values.
+pub fn lower_mode(sorted: &[f64]) -> Option<f64> {
+    debug_assert!(sorted.is_sorted(), "the values are not in order");
+    let mut kept = sorted;
+    while kept.len() > 2 {
+        kept = narrowest_halves(kept)[0];
+    }
+    kept.first().copied()
+}
+
 fn narrowest_half(sorted: &[f64]) -> &[f64] {
+    let ties = narrowest_halves(sorted);
+    ties[(ties.len() - 1) / 2]
+}
+
+/// The narrowest halves, the lowest first; at least one of two values or more.
+fn narrowest_halves(sorted: &[f64]) -> Vec<&[f64]> {
     let half = sorted.len().div_ceil(2);
     let width = |values: &[f64]| values[half - 1] - values[0];
     let min_width = sorted.windows(half).map(width).fold(f64::INFINITY, f64::min);
-    let ties: Vec<_> = sorted.windows(half).filter(|values| width(values) == min_width).collect();
-    ties[(ties.len() - 1) / 2]
+    sorted.windows(half).filter(|values| width(values) == min_width).collect()
 }
 
 #[cfg(test)]
@@ -65,6 +85,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_lower_mode_of_counts_is_not_moved_by_interrupts() {
+        for (values, mode) in [
+            (&[305.0, 305.0, 305.0, 912.0, 4_000.0][..], 305.0),
+            (&[305.0, 305.0, 912.0], 305.0),
+            (&[305.0, 306.0, 912.0], 305.0),
+            // Half of the batches were hit by the same interrupt.
+            (&[305.0, 305.0, 912.0, 912.0], 305.0),
+            (&[305.0, 912.0], 305.0),
+            (&[305.0], 305.0),
+        ] {
+            assert_eq!(lower_mode(values), Some(mode), "{values:?}");
+        }
+        assert_eq!(lower_mode(&[]), None);
+    }
 
     #[test]
     fn the_robust_sd_of_a_normal_sample_is_its_standard_deviation() {

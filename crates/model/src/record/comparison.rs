@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::counters::Decomposition;
 use crate::unit::Unit;
 
 record! {
@@ -40,6 +41,10 @@ record! {
         /// calls per op that a treatment can observe; null if unknown.
         #[serde(default)]
         pub monitor_events_per_op: Option<f64>,
+        /// Why the figure changed, by the processor's counters; null if nothing was counted, and for
+        /// other metrics than `primary`.
+        #[serde(default)]
+        pub decomposition: Option<Decomposition>,
         /// Whether both sides are identical, as a control.
         pub control: bool,
         /// Flags.

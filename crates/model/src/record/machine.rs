@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::counters::CoreConditions;
+use crate::counters::CounterFacts;
 use crate::facts::{
     Cache, Cpu, Disk, Facts, Limits, Memory, NetworkCard, Os, Scheduling, Security,
 };
@@ -37,6 +39,9 @@ record! {
         pub virtualization: Option<String>,
         /// Mitigations of CPU vulnerabilities, as reported by the kernel.
         pub mitigations: BTreeMap<String, String>,
+        /// The processor's counters.
+        #[serde(default)]
+        pub counters: CounterFacts,
         /// The clock that was used.
         pub clock: Option<Clock>,
         /// Advice on what makes its figures noisy or incomparable.
@@ -100,6 +105,9 @@ record! {
         pub tracers: Vec<String>,
         /// The result of the probe on each CPU.
         pub probe: Vec<CpuProbe>,
+        /// The core over the run, by the processor's counters; null if nothing was counted.
+        #[serde(default)]
+        pub core: Option<CoreConditions>,
         /// Flags of the whole run.
         pub flags: Vec<String>,
     }
@@ -141,6 +149,7 @@ impl Machine {
             security: facts.security,
             virtualization: facts.virtualization,
             mitigations: facts.mitigations,
+            counters: facts.counters,
             clock: None,
             advice,
             vm: None,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::counters::RowCounters;
 use crate::channel::ChannelObservation;
 use crate::point::Point;
 use crate::study_method::StudyMethodFigure;
@@ -40,6 +41,9 @@ record! {
         pub primary_metric: Option<String>,
         /// Further metrics, by name.
         pub metrics: BTreeMap<String, Metric>,
+        /// How events were counted; null if none were.
+        #[serde(default)]
+        pub counters: Option<RowCounters>,
         /// One entry for each worker.
         pub repetitions: Vec<Repetition>,
         /// The system calls counted per op.

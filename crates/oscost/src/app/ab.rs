@@ -18,7 +18,7 @@ use super::measurement::predictions::predictions_for;
 use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
-use super::results::gate::{self, Gate, Threshold};
+use super::results::gate::{self, Gate, GateMetric, GateRule};
 use super::selection::cases::{Selection, select};
 use super::selection::named_files::find_study;
 use super::selection::programs::{Effort, ProgramRequest, trial_budget};
@@ -70,6 +70,9 @@ pub struct Request {
     pub effort: Effort,
     /// The time after which the run stops, in seconds.
     pub budget_s: Option<f64>,
+    /// Whether events are counted in every round, and those of the kernel's own without counters of
+    /// the processor.
+    pub counters: bool,
     /// The CPU of the workers; without it, the least disturbed.
     pub cpu: Option<u32>,
     /// The CPU of the second process of cases with two ends.
@@ -79,7 +82,7 @@ pub struct Request {
     /// The seed of all randomness; without it, a fresh one.
     pub seed: Option<u64>,
     /// How much slower is too much, if that is to be judged.
-    pub gate: Option<Threshold>,
+    pub gate: Option<GateRule>,
     /// What is kept.
     pub retention: Retention,
     /// Whether to fail while another run has the machine.
@@ -101,6 +104,7 @@ impl Request {
         refuse_options(&[
             option("--study", self.study.is_some()),
             option("--budget", self.budget_s.is_some()),
+            option("--counters", self.counters),
             option("--cpu", self.cpu.is_some()),
             option("--peer-cpu", self.peer_cpu.is_some()),
             option("--seed", self.seed.is_some()),
@@ -180,7 +184,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
             CompletedRun { study: selection.study, ..measured }
         }
     };
-    let gate = request.gate.map(|threshold| judge(&measured.record, threshold));
+    let gate = request.gate.map(|rule| judge(&measured.record, rule));
     Ok(Outcome { measured, gate })
 }
 
@@ -247,11 +251,13 @@ fn check_same_host(base: &Target, new: &Target) -> Result<(), UsageError> {
     ))
 }
 
-fn judge(record: &Record, threshold: Threshold) -> Gate {
-    if record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID")) {
+fn judge(record: &Record, rule: GateRule) -> Gate {
+    // A control is one of times: it says nothing of instructions.
+    let is_void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
+    if is_void && rule.on == GateMetric::Figure {
         return Gate::ControlFailed;
     }
-    gate::judge(&record.results, &requested_comparisons(record), threshold)
+    gate::judge(&record.results, &requested_comparisons(record), rule)
 }
 
 /// The comparisons of the rows that the user asked for.
@@ -315,6 +321,7 @@ fn plan_run(
         refine: false,
         trials: trial_budget(request.effort, request.programs.count_calls, request.budget_s),
         skipped,
+        counters_requested: request.counters,
         requested_cpu: request.cpu,
         peer_cpu: request.peer_cpu,
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oscost_model::record::Record;
 
 use super::error::UsageError;
-use super::results::gate::{self, Gate, Threshold};
+use super::results::gate::{self, Gate, GateRule};
 use super::results::records::RecordReader;
 use crate::estimate::comparison;
 use crate::estimate::comparison::RunComparison;
@@ -21,7 +21,7 @@ pub struct Request {
     /// The runs to compare.
     pub new: Vec<String>,
     /// How much slower is too much, if that is to be judged.
-    pub gate: Option<Threshold>,
+    pub gate: Option<GateRule>,
 }
 
 /// Runs that were compared.
@@ -43,9 +43,7 @@ pub fn compare(request: &Request) -> anyhow::Result<Outcome> {
     let new = records(&mut reader, &request.new)?;
     check_distinct(base.iter().chain(&new))?;
     let compared = comparison::compare(&base, &new);
-    let gate = request
-        .gate
-        .map(|threshold| gate::judge(&compared.results, &compared.comparisons, threshold));
+    let gate = request.gate.map(|rule| gate::judge(&compared.results, &compared.comparisons, rule));
     Ok(Outcome { base, new, compared, gate })
 }
 

@@ -66,6 +66,9 @@ pub struct Request {
     pub treatments: Option<String>,
     /// The target.
     pub at: String,
+    /// Whether events are counted in every round, and those of the kernel's own without counters of
+    /// the processor.
+    pub counters: bool,
     /// The CPU of the workers; without it, the least disturbed.
     pub cpu: Option<u32>,
     /// The host of the other end of cases with two ends.
@@ -131,6 +134,7 @@ impl Request {
             option("--refine", self.refine),
             option("--budget", self.budget_s.is_some()),
             option("--precision", self.precision_pct.is_some()),
+            option("--counters", self.counters),
             option("--cpu", self.cpu.is_some()),
             option("--peer", self.peer.is_some()),
             option("--peer-cpu", self.peer_cpu.is_some()),
@@ -248,6 +252,7 @@ fn plan_run(
         refine: request.refines(),
         trials: trial_budget(request.effort, count_calls, request.budget_s),
         skipped,
+        counters_requested: request.counters,
         requested_cpu: request.cpu,
         // With a peer's machine, `--peer-cpu` is a CPU there.
         peer_cpu: request.peer_cpu.filter(|_| peer.is_none()),

@@ -6,9 +6,9 @@ use super::gate::report_gate;
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
-use super::values::{ProgramArguments, effort, label, positive, threshold};
+use super::values::{GateArguments, ProgramArguments, effort, label, positive};
 use crate::app::ab::{Outcome, Request, ab as measure, requested_comparisons};
-use crate::app::{CompletedRun, Completion, Retention, Threshold};
+use crate::app::{CompletedRun, Completion, Retention};
 
 /// Which targets to compare, and with which cases.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,7 @@ Examples:
   oscost ab --base local --new local 'syscall/*'      no difference: no alarm
   oscost ab --base seccomp=allow --new seccomp=./profile.json syscall
   oscost ab --base local --new cmd='nice -n 5' --gate 5 syscall
+  oscost ab --base local --new seccomp=docker --gate --on insn syscall
   sudo oscost ab --base local --new ph workload/find  what a whole program pays
   oscost ab --base local --new nice=5 -- make -C x    a command of yours
   oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine
@@ -59,6 +60,11 @@ pub(super) struct Arguments {
     /// Stop after this many seconds; rows with too few pairs by then are marked.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     budget: Option<f64>,
+    /// Count instructions, cycles and misses in every round, whatever time it takes; the kernel's own
+    /// events where the processor's counters are not visible [default: in a few rounds, where they
+    /// are].
+    #[arg(long)]
+    counters: bool,
     /// CPU to measure on [default: the least disturbed].
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -71,11 +77,8 @@ pub(super) struct Arguments {
     /// Seed of all randomness of the run [default: a fresh one].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Exit with 1 if a case is significantly slower by more than PCT per cent, or by more than N
-    /// instructions (`10insn`) [default: 5].
-    #[arg(long, value_name = "PCT", num_args = 0..=1,
-          default_missing_value = "5", value_parser = threshold)]
-    gate: Option<Threshold>,
+    #[command(flatten)]
+    gate: GateArguments,
     /// Include every raw sample in the JSON record.
     #[arg(long)]
     samples: bool,
@@ -93,7 +96,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { exports, samples, table, gate: threshold, .. } = arguments;
+    let Arguments { exports, samples, table, gate: gate_arguments, .. } = arguments;
     exports.check()?;
     let request = Request {
         base: arguments.base,
@@ -103,11 +106,12 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         study: arguments.study,
         effort: effort(arguments.quick, arguments.thorough),
         budget_s: arguments.budget,
+        counters: arguments.counters,
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
         label: arguments.label,
         seed: arguments.seed,
-        gate: threshold,
+        gate: gate_arguments.rule(),
         retention: Retention {
             keep: !arguments.no_store,
             raw_samples: samples || exports.needs_samples(),
@@ -123,9 +127,9 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
     run_text::report_run_id(kept_as.as_deref());
     shown?;
     let ended = ended?;
-    let judged = match (gate, threshold) {
-        (Some(gate), Some(threshold)) if ended != Completion::Interrupted => {
-            report_gate(&gate, threshold, &record.results, &requested_comparisons(&record))
+    let judged = match (gate, gate_arguments.rule()) {
+        (Some(gate), Some(rule)) if ended != Completion::Interrupted => {
+            report_gate(&gate, rule, &record.results, &requested_comparisons(&record))
         }
         _ => ExitStatus::Success,
     };

@@ -4,8 +4,7 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, Subject};
 use super::gate::report_gate;
 use super::output::Output;
-use super::values::{DEFAULT_THRESHOLD, threshold};
-use crate::app::Threshold;
+use super::values::GateArguments;
 use crate::app::compare::{Outcome, Request, compare as compare_runs};
 use crate::report;
 
@@ -27,6 +26,7 @@ Examples:
   oscost compare last~1 last --markdown -         for a pull request
   oscost compare A,B,C,D,E,F G,H,I,J,K,L          six runs on each side
   oscost compare last~1 last --gate 5             exit 1 on a regression of 5 %
+  oscost compare last~1 last --gate --on insn     on work, of one boot
   oscost compare last~1 last --gate 0insn         of kernels in vm: targets")]
 pub(super) struct Arguments {
     /// Runs to compare with.
@@ -35,11 +35,8 @@ pub(super) struct Arguments {
     /// Runs to compare.
     #[arg(value_name = "NEW", value_parser = run_names)]
     new: RunNames,
-    /// Exit with 1 if a case is significantly slower by more than PCT per cent, or by more than N
-    /// instructions (`10insn`) [default: 5].
-    #[arg(long, value_name = "PCT", num_args = 0..=1,
-          default_missing_value = "5", value_parser = threshold)]
-    gate: Option<Threshold>,
+    #[command(flatten)]
+    gate: GateArguments,
     #[command(flatten)]
     exports: Exports,
 }
@@ -57,12 +54,12 @@ fn run_names(text: &str) -> Result<RunNames, String> {
 }
 
 pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { base: RunNames(base), new: RunNames(new), gate: threshold, exports } =
+    let Arguments { base: RunNames(base), new: RunNames(new), gate: gate_arguments, exports } =
         arguments;
     exports.check()?;
     let Outcome { base, new, compared, gate } =
-        compare_runs(&Request { base, new, gate: threshold })?;
-    let threshold = threshold.unwrap_or(DEFAULT_THRESHOLD);
+        compare_runs(&Request { base, new, gate: gate_arguments.rule() })?;
+    let threshold = gate_arguments.threshold();
     let shown = report::compare::ComparisonContent {
         base: &base,
         new: &new,
@@ -71,7 +68,7 @@ pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Resu
     };
     let text = || report::terminal(&report::compare::view(&shown));
     exports.write_with_text(&Subject::Comparison(&shown), text, output)?;
-    Ok(gate.map_or(ExitStatus::Success, |gate| {
-        report_gate(&gate, threshold, &compared.results, &compared.comparisons)
+    Ok(gate.zip(gate_arguments.rule()).map_or(ExitStatus::Success, |(gate, rule)| {
+        report_gate(&gate, rule, &compared.results, &compared.comparisons)
     }))
 }

@@ -4,51 +4,70 @@ use oscost_model::record::{Comparison, Row};
 
 use super::exit::ExitStatus;
 use super::output::report_line;
-use crate::app::{Gate, GatePass, Threshold};
+use crate::app::{Gate, GateMetric, GatePass, GateRule, Threshold};
 use crate::report::compare::regressions;
 
 /// Reports what a gate found among these comparisons.
 pub(super) fn report_gate(
     gate: &Gate,
-    threshold: Threshold,
+    rule: GateRule,
     results: &[Row],
     comparisons: &[Comparison],
 ) -> ExitStatus {
+    let GateRule { threshold, on } = rule;
     match gate {
         Gate::ControlFailed => report_line(
             "gate: failed: the control shows an effect where nothing differs: measure again",
         ),
+        Gate::NothingCompared if on == GateMetric::Work => report_line(
+            "gate: failed: no row has instructions of both sides that could be compared: they are \
+             counted where the processor's counters are visible (`oscost machine`), and of stored \
+             runs within one boot",
+        ),
         Gate::NothingCompared => {
             report_line("gate: failed: no row of one side could be compared with one of the other");
         }
+        Gate::NothingJudged { rows } if on == GateMetric::Work => report_line(&format!(
+            "gate: failed: the instructions of none of the {} compared repeat between workers",
+            row_count(*rows)
+        )),
         Gate::NothingJudged { rows } => report_line(&format!(
             "gate: failed: none of the {} compared is counted in instructions: a \
              threshold of {threshold} does not apply to times",
             row_count(*rows)
         )),
         Gate::Regressed => {
-            for line in regressions(results, comparisons, threshold) {
+            for line in regressions(results, &rule.judged(comparisons), threshold) {
                 report_line(&format!("gate: failed: {line}"));
             }
         }
-        Gate::Passed(passed) => report_line(&text(passed, threshold)),
+        Gate::Passed(passed) => report_line(&text(passed, rule)),
     }
     if gate.is_passed() { ExitStatus::Success } else { ExitStatus::Failure }
 }
 
-fn text(&GatePass { judged, powered, not_judged }: &GatePass, threshold: Threshold) -> String {
+fn text(&GatePass { judged, powered, not_judged }: &GatePass, rule: GateRule) -> String {
+    let GateRule { threshold, on } = rule;
     let rest = match not_judged {
         0 => String::new(),
+        rows if on == GateMetric::Work => {
+            format!("; in {} more the instructions vary between workers", row_count(rows))
+        }
         1 => "; 1 more is a time, to which the threshold does not apply".to_owned(),
         rows => format!("; {rows} more are times, to which the threshold does not apply"),
     };
     // A count is exact: a single instruction shows.
     let change = match threshold {
+        Threshold::Instructions(_) if on == GateMetric::Work => format!("{threshold}"),
         Threshold::PerCent(_) => format!("a change of {threshold}"),
         Threshold::Instructions(_) => "one instruction".to_owned(),
     };
+    let what = match on {
+        GateMetric::Figure => "is significantly slower",
+        GateMetric::Work => "has significantly more instructions,",
+    };
     format!(
-        "gate: passed: none of {} compared is significantly slower by more than {threshold}; in \
+        "gate: passed: none of {} compared {what} by more than {threshold}; in \
          {powered} of them {change} would have been detected{rest}",
         row_count(judged)
     )

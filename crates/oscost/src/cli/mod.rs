@@ -156,6 +156,9 @@ pub fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), clap::Erro
     Arguments::try_parse_from(with_gate_values(arguments)).map(drop)
 }
 
+/// A gate with its default threshold, which depends on what it judges.
+const BARE_GATE: &str = "--gate=default";
+
 /// Gives a bare `--gate` its default threshold where the next argument is not a threshold: the
 /// value of the option is optional, and clap would take a selector for it.
 fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -169,7 +172,7 @@ fn with_gate_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> 
         let is_threshold =
             |next: &OsString| next.to_str().is_some_and(|text| values::threshold(text).is_ok());
         let is_bare = argument == "--gate" && !arguments.peek().is_some_and(is_threshold);
-        completed.push(if is_bare { "--gate=5".into() } else { argument });
+        completed.push(if is_bare { BARE_GATE.into() } else { argument });
     }
     completed.extend(arguments);
     completed
@@ -190,8 +193,8 @@ mod tests {
             let words = with_gate_values(text.split(' ').map(OsString::from));
             words.iter().map(|it| it.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(completed("oscost ab --gate syscall"), "oscost ab --gate=5 syscall");
-        assert_eq!(completed("oscost compare a b --gate"), "oscost compare a b --gate=5");
+        assert_eq!(completed("oscost ab --gate syscall"), "oscost ab --gate=default syscall");
+        assert_eq!(completed("oscost compare a b --gate"), "oscost compare a b --gate=default");
         for unchanged in
             ["oscost compare a b --gate 5", "oscost ab --gate 10insn x", "oscost ab -- x --gate y"]
         {

@@ -4,9 +4,9 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text;
-use super::values::plots;
+use super::values::{CountedArguments, plots};
 use crate::app::report::{Run, read};
-use crate::report::run::Plots;
+use crate::report::run::{CountedEvents, Plots};
 
 /// Which run, and how it is written.
 #[derive(Debug, clap::Args)]
@@ -40,6 +40,8 @@ pub(super) struct Arguments {
     /// Draw no curves.
     #[arg(long, conflicts_with = "plot")]
     no_plot: bool,
+    #[command(flatten)]
+    counted: CountedArguments,
 }
 
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -47,7 +49,8 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     exports.check()?;
     let run = read(run, exports.needs_samples())?;
     let plots = plots(arguments.plot, arguments.no_plot);
-    show(&RunToShow { run, samples: false, table: *table, plots }, exports, output)?;
+    let counted = arguments.counted.into();
+    show(&RunToShow { run, samples: false, table: *table, plots, counted }, exports, output)?;
     Ok(ExitStatus::Success)
 }
 
@@ -59,6 +62,7 @@ pub(super) struct RunToShow {
     /// What a line of its tables is; by default a comparison if there are any.
     pub(super) table: Option<Table>,
     pub(super) plots: Plots,
+    pub(super) counted: CountedEvents,
 }
 
 /// Writes a run to files; without any, shows it.
@@ -67,10 +71,10 @@ pub(super) fn show(
     exports: &Exports,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let RunToShow { run: Run { record, study }, samples, table, plots } = shown;
+    let RunToShow { run: Run { record, study }, samples, table, plots, counted } = shown;
     let study = study.as_ref();
     if exports.is_empty() {
-        return output.write(&run_text::any(record, study, *plots));
+        return output.write(&run_text::any(record, study, *plots, *counted));
     }
     let default_table =
         if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };

@@ -5,9 +5,10 @@ use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
-use super::values::{ProgramArguments, effort, label, plots, positive};
+use super::values::{ProgramArguments, effort, figure_unit, label, plots, positive};
 use crate::app::run::{Request, run as measure};
 use crate::app::{CompletedRun, Retention};
+use crate::report::run::{CountedEvents, FigureUnit};
 
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
@@ -28,6 +29,7 @@ Examples:
   oscost run pipe --refine                     where exactly curves bend
   oscost run -o run.html -o run.csv            a page, and a table
   oscost run --json - | jq '.results[].case'   the record, for programs
+  oscost run --in cycles syscall               cycles, where they can be counted
   oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the price list of another machine
   oscost run --at vm:6.12 syscall              instructions of another kernel
@@ -72,6 +74,15 @@ pub(super) struct Arguments {
     /// Where to measure: a host, with treatments before it: `seccomp=docker@ssh:db1`.
     #[arg(long, value_name = "TARGET", default_value = "local")]
     at: String,
+    /// Count instructions, cycles and misses in every round, whatever time it takes; the kernel's own
+    /// events where the processor's counters are not visible [default: in a few rounds, where they
+    /// are].
+    #[arg(long)]
+    counters: bool,
+    /// Show figures in this unit: `ns` (each row's own), `cycles` or `insn`, as counted by the
+    /// processor.
+    #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = figure_unit)]
+    figure_unit: FigureUnit,
     /// CPU to measure on [default: the least disturbed].
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
@@ -110,6 +121,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let (exports, samples) = (arguments.exports, arguments.samples);
     exports.check()?;
     let plots = plots(arguments.plot, arguments.no_plot);
+    let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
     let request = Request {
         selectors: arguments.selectors,
         programs: arguments.programs.into(),
@@ -120,6 +132,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         budget_s: arguments.budget,
         treatments: arguments.treat,
         at: arguments.at,
+        counters: arguments.counters,
         cpu: arguments.cpu,
         peer: arguments.peer,
         peer_cpu: arguments.peer_cpu,
@@ -134,7 +147,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let CompletedRun { record, study, kept_as, ended } = measure(&request, &Terminal::new())?;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table: Table::Rows };
-    let text = || run_text::single(&record, study, plots);
+    let text = || run_text::single(&record, study, plots, counted);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     run_text::report_run_id(kept_as.as_deref());
     shown?;

@@ -5,15 +5,20 @@ use oscost_model::record::Record;
 use super::output::report_line;
 use crate::app::report::{Study, side_by_side, study_comparison};
 use crate::report;
-use crate::report::run::Plots;
+use crate::report::run::{CountedEvents, Plots};
 
 /// A run of one target: in the form of its study, if it has one.
-pub(super) fn single(record: &Record, study: Option<&Study>, plots: Plots) -> String {
+pub(super) fn single(
+    record: &Record,
+    study: Option<&Study>,
+    plots: Plots,
+    counted: CountedEvents,
+) -> String {
     match study.filter(|study| study.columns.is_none()) {
         Some(study) => {
             report::terminal(&report::study::run::view(&side_by_side(study, record), record, plots))
         }
-        None => report::terminal(&report::run::view(record, plots)),
+        None => report::terminal(&report::run::view(record, plots, counted)),
     }
 }
 
@@ -26,9 +31,14 @@ pub(super) fn comparison(record: &Record, study: Option<&Study>) -> String {
 }
 
 /// A run in the form of the command that measured it.
-pub(super) fn any(record: &Record, study: Option<&Study>, plots: Plots) -> String {
+pub(super) fn any(
+    record: &Record,
+    study: Option<&Study>,
+    plots: Plots,
+    counted: CountedEvents,
+) -> String {
     match record.comparisons.is_empty() {
-        true => single(record, study, plots),
+        true => single(record, study, plots, counted),
         false => comparison(record, study),
     }
 }

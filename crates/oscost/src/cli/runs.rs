@@ -5,7 +5,7 @@ use super::exports::{Exports, Table};
 use super::output::{Destination, Output, report_line};
 use super::report::{RunToShow, show};
 use super::terminal::Terminal;
-use super::values::plots;
+use super::values::{CountedArguments, plots};
 use crate::app::report::with_study;
 use crate::app::runs;
 use crate::report;
@@ -47,6 +47,8 @@ enum Verb {
         /// Draw no curves.
         #[arg(long, conflicts_with = "plot")]
         no_plot: bool,
+        #[command(flatten)]
+        counted: CountedArguments,
     },
     /// Delete a run.
     Delete {
@@ -79,11 +81,11 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             });
             output.write(&report::terminal(&report::runs::view(&lines.collect::<Vec<_>>())))?;
         }
-        Verb::Show { run, exports, samples, table, plot, no_plot } => {
+        Verb::Show { run, exports, samples, table, plot, no_plot, counted } => {
             exports.check()?;
             let record = runs::export(&run, samples || exports.needs_samples())?;
-            let shown =
-                RunToShow { run: with_study(record), samples, table, plots: plots(plot, no_plot) };
+            let (plots, counted) = (plots(plot, no_plot), counted.into());
+            let shown = RunToShow { run: with_study(record), samples, table, plots, counted };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run } => {

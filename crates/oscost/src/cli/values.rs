@@ -1,10 +1,73 @@
 //! Parsers of option values, and options that several subcommands share.
 
-use crate::app::{Effort, ProgramRequest, Threshold};
-use crate::report::run::Plots;
+use crate::app::{Effort, GateMetric, GateRule, ProgramRequest, Threshold};
+use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
 /// The threshold of a gate without a value.
-pub(super) const DEFAULT_THRESHOLD: Threshold = Threshold::PerCent(5.0);
+const DEFAULT_THRESHOLD: Threshold = Threshold::PerCent(5.0);
+
+/// The same of a gate on instructions.
+const DEFAULT_WORK_THRESHOLD: Threshold = Threshold::PerCent(0.1);
+
+/// When the exit status is 1.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct GateArguments {
+    /// Exit with 1 if a case is significantly slower by more than PCT per cent, or by more than N
+    /// instructions (`10insn`) [default: 5; with `--on insn` 0.1].
+    #[arg(long, value_name = "PCT", num_args = 0..=1, default_missing_value = "default",
+          value_parser = gate_threshold)]
+    gate: Option<GateThreshold>,
+    /// What the gate judges: `figure`, or `insn`, the instructions that the processor counted, of
+    /// rows in which they repeat.
+    #[arg(long, value_name = "METRIC", default_value = "figure", value_parser = gate_metric,
+          requires = "gate")]
+    on: GateMetric,
+}
+
+/// The threshold of a gate.
+#[derive(Clone, Copy, Debug)]
+enum GateThreshold {
+    /// The default of what is judged.
+    Default,
+    /// A given one.
+    Given(Threshold),
+}
+
+fn gate_threshold(text: &str) -> Result<GateThreshold, String> {
+    match text {
+        "default" => Ok(GateThreshold::Default),
+        text => threshold(text).map(GateThreshold::Given),
+    }
+}
+
+impl GateArguments {
+    /// The rule of the gate; `None` if there is none.
+    pub(super) fn rule(self) -> Option<GateRule> {
+        let default = match self.on {
+            GateMetric::Figure => DEFAULT_THRESHOLD,
+            GateMetric::Work => DEFAULT_WORK_THRESHOLD,
+        };
+        let threshold = match self.gate? {
+            GateThreshold::Default => default,
+            GateThreshold::Given(threshold) => threshold,
+        };
+        Some(GateRule { threshold, on: self.on })
+    }
+
+    /// The difference of a row's own figure that is called a regression.
+    pub(super) fn threshold(self) -> Threshold {
+        let rule = self.rule().filter(|rule| rule.on == GateMetric::Figure);
+        rule.map_or(DEFAULT_THRESHOLD, |rule| rule.threshold)
+    }
+}
+
+fn gate_metric(text: &str) -> Result<GateMetric, String> {
+    match text {
+        "figure" => Ok(GateMetric::Figure),
+        "insn" => Ok(GateMetric::Work),
+        _ => Err("it must be figure or insn".to_owned()),
+    }
+}
 
 /// Whether curves are drawn, by the options `--plot` and `--no-plot`.
 pub(super) fn plots(all: bool, none: bool) -> Plots {
@@ -12,6 +75,16 @@ pub(super) fn plots(all: bool, none: bool) -> Plots {
         (true, _) => Plots::All,
         (_, true) => Plots::None,
         _ => Plots::WhereFew,
+    }
+}
+
+/// The unit in which figures are shown.
+pub(super) fn figure_unit(text: &str) -> Result<FigureUnit, String> {
+    match text {
+        "ns" => Ok(FigureUnit::Own),
+        "cycles" => Ok(FigureUnit::Cycles),
+        "insn" => Ok(FigureUnit::Instructions),
+        _ => Err("it must be ns, cycles or insn".to_owned()),
     }
 }
 
@@ -46,6 +119,24 @@ pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
     Threshold::parse(text).ok_or_else(|| {
         "it must be per cent from 0 to 10000, or instructions such as 10insn".to_owned()
     })
+}
+
+/// How counted events of a run are shown.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct CountedArguments {
+    /// Show figures in this unit: `ns` (each row's own), `cycles` or `insn`, as counted by the
+    /// processor.
+    #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = figure_unit)]
+    figure_unit: FigureUnit,
+    /// Show all counted events.
+    #[arg(long)]
+    counters: bool,
+}
+
+impl From<CountedArguments> for CountedEvents {
+    fn from(arguments: CountedArguments) -> Self {
+        Self { unit: arguments.figure_unit, all: arguments.counters }
+    }
 }
 
 /// Programs to measure.

@@ -10,6 +10,7 @@ use oscost_model::record::{Conditions, ReferenceCases};
 use oscost_model::worker::Disturbance;
 
 use super::clock_rate::counts_instructions;
+use super::counters::core::core_conditions;
 use super::rows::row_state::RowState;
 use oscost_stats::order;
 
@@ -81,6 +82,7 @@ pub(super) fn conditions(
         lost_pct,
         tracers: tracers.to_vec(),
         probe: probe.to_vec(),
+        core: core_conditions(rows, clock),
         flags,
     }
 }

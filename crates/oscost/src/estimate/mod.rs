@@ -8,6 +8,7 @@ mod assembler;
 mod clock_rate;
 pub mod comparison;
 mod conditions;
+mod counters;
 mod curve;
 mod half_round_trip;
 pub mod history;

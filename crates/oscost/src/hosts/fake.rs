@@ -2,6 +2,7 @@
 //!
 //! Its figures are invented, which shows in the record: the host is `fake:FILE`.
 
+mod counters;
 mod scenario;
 
 pub use scenario::Scenario;
@@ -10,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::{HostError, Session, WorkerBinary};
+use counters::{CountedOp, FakeCounters};
 use oscost_model::calls::{ANY_OTHER_CALL, CallCount, CallTimes};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::counters::TreeCounts;
 use oscost_model::facts::Facts;
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::point::Point;
@@ -66,6 +69,7 @@ struct BatchGroup {
 struct Attachment {
     job: u64,
     added_ns: f64,
+    added_insn: f64,
 }
 
 impl FakeSession {
@@ -81,6 +85,7 @@ impl FakeSession {
     pub fn new(scenario: Scenario, program: &WorkerBinary) -> Result<Self, serde_json::Error> {
         let mut facts = Facts::default();
         facts.cpu.allowed_cpus = Some(vec![0, 1]);
+        facts.counters = scenario.counters.as_ref().map(FakeCounters::facts).unwrap_or_default();
         let facts = merged_with_defaults(&facts, &scenario.facts)?;
         let watch = merged_with_defaults(&SystemActivity::default(), &scenario.watch)?;
         let verdict = |kind: ClockKind| ClockVerdict {
@@ -213,7 +218,7 @@ impl FakeSession {
             usage,
             lines: Some(output.lines().count() as u64),
             output,
-            counts: None,
+            counts: self.tree_counts(&name, spec, cost + added),
         };
         Event::ProgramExited { id, result: Box::new(result) }
     }
@@ -291,6 +296,41 @@ impl FakeSession {
         }
         self.toggled_groups.remove(&id);
         all
+    }
+
+    /// Instructions that the attached treatments add to an op, and those of a worker.
+    fn added_insn(&self, spec: &WorkerSpec) -> f64 {
+        let attached = self.attached.map_or(0.0, |attached| attached.added_insn);
+        let applied = spec.treatments.first();
+        attached + applied.map_or(0.0, |list| self.scenario.added_insn(list))
+    }
+
+    /// The events that a worker counted.
+    fn count_events(&mut self, id: u64) -> Option<Event> {
+        let spec = self.specs.remove(&id)?;
+        let (Subject::Case(case), Task::CountEvents(plan)) = (&spec.subject, &spec.task) else {
+            return None;
+        };
+        let counters = self.scenario.counters.as_ref()?;
+        let name = case.to_string();
+        let applied = spec.treatments.first();
+        let added = applied.map_or(0.0, |list| self.scenario.added_ns(list)) + self.attached_ns();
+        let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(100.0);
+        let op = CountedOp {
+            op: counters.op(&name),
+            cost_ns: cost + added,
+            added_insn: self.added_insn(&spec),
+        };
+        let counts = counters.counts(&name, op, plan, &mut Seed::new(spec.seed));
+        Some(Event::EventsCounted { id, counts: Box::new(counts) })
+    }
+
+    /// The events of a program's process tree, if they are to be counted.
+    fn tree_counts(&self, name: &str, spec: &WorkerSpec, cost_ns: f64) -> Option<TreeCounts> {
+        let Task::Run { counted, .. } = &spec.task else { return None };
+        let counters = self.scenario.counters.as_ref().filter(|_| !counted.is_empty())?;
+        let (op, added_insn) = (counters.op(name), self.added_insn(spec));
+        Some(counters.tree(name, CountedOp { op, cost_ns, added_insn }, counted))
     }
 
     fn end(&mut self, id: u64) -> Option<Event> {
@@ -387,7 +427,8 @@ impl Session for FakeSession {
                     Some(missing) => Event::Skipped { id: *id, missing, arm: None },
                     None => {
                         let added_ns = self.scenario.added_ns(treatments);
-                        self.attached = Some(Attachment { job: *id, added_ns });
+                        let added_insn = self.scenario.added_insn(treatments);
+                        self.attached = Some(Attachment { job: *id, added_ns, added_insn });
                         let has_monitor =
                             treatments.iter().any(|it| matches!(it, AttachedTreatment::Ph { .. }));
                         let state = self.scenario.monitor_profile.as_deref().unwrap_or("training");
@@ -406,11 +447,11 @@ impl Session for FakeSession {
                 let monitor_report = self.monitor_report.take().map(Box::new);
                 Some(Event::Detached { id: *id, counted: None, monitor_report })
             }
-            Order::Go { id, .. } => self
-                .specs
-                .get(id)
-                .is_some_and(|spec| matches!(spec.task, Task::Pilot { .. }))
-                .then_some(Event::Piloted { id: *id, plan: PLAN }),
+            Order::Go { id, .. } => match self.specs.get(id).map(|spec| &spec.task) {
+                Some(Task::Pilot { .. }) => Some(Event::Piloted { id: *id, plan: PLAN }),
+                Some(Task::CountEvents(_)) => self.count_events(*id),
+                _ => None,
+            },
             Order::Stop { id } if self.watches.remove(id) => {
                 Some(Event::Watched { id: *id, activity: Box::new(self.watch.clone()) })
             }

@@ -40,6 +40,7 @@ use oscost_model::record::RowOutcome;
 use crate::hosts::{HostError, Session};
 use crate::plan::{RandomOrder, SkippedRow};
 use attached_treatments::AttachPhase;
+use counts::event_count::CountedEvents;
 use jobs::job::JobFailure;
 use jobs::remote_peer::PeerServers;
 use jobs::workers::Workers;
@@ -92,6 +93,11 @@ pub fn run_with_peer(
         deadline: request.budget.map(|budget| Instant::now() + budget),
         cpu: None,
         clock: None,
+        counted_events: CountedEvents::new(
+            &request.machine.counters,
+            request.counters_requested,
+            request.header.settings.profile == Profile::Quick.text(),
+        ),
         interruptions_per_s: 0.0,
         rounds_done: 0,
         pairs_missing: false,

@@ -38,6 +38,8 @@ pub struct Request {
     pub trials: TrialBudget,
     /// Rows that cannot be measured here.
     pub skipped: Vec<SkippedRow>,
+    /// Whether the user asked for counted events: they are then counted in every round.
+    pub counters_requested: bool,
     /// The requested CPU.
     pub requested_cpu: Option<u32>,
     /// The requested CPU of the second process of a case on one machine.

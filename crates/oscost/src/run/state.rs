@@ -5,6 +5,7 @@ use std::time::Instant;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 
+use super::counts::event_count::CountedEvents;
 use super::error::RunError;
 use super::jobs::job::JobFailure;
 use super::jobs::workers::Workers;
@@ -26,6 +27,8 @@ pub(super) struct Run<'a> {
     pub(super) cpu: Option<u32>,
     pub(super) peer_cpu: Option<u32>,
     pub(super) clock: Option<Calibration>,
+    /// The events that are counted; `None` if none are.
+    pub(super) counted_events: Option<CountedEvents>,
     pub(super) interruptions_per_s: f64,
     pub(super) rounds_done: u32,
     /// Whether pairs are missing because the time was up.

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use oscost_model::counters::TreeCounts;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::record::RowOutcome;
@@ -175,7 +176,11 @@ impl Run<'_> {
                     continue;
                 }
                 done.push(row);
-                match self.trial(row, set.attaches, true)? {
+                match self.trial(
+                    row,
+                    set.attaches,
+                    Task::Run { warm_up: true, counted: Vec::new() },
+                )? {
                     Ok(result) => self.rows[row].warm_lines = result.lines,
                     Err(failure) => self.give_up(row, failure),
                 }
@@ -221,7 +226,8 @@ impl Run<'_> {
         let mut order = set.rows.clone();
         self.order.shuffle(&mut order);
         for row in order {
-            let result = self.trial(row, set.attaches, false)?;
+            let result =
+                self.trial(row, set.attaches, Task::Run { warm_up: false, counted: Vec::new() })?;
             let trial = result.and_then(|result| self.read_trial(row, result));
             let trial = trial.map_err(|failure| match self.rows[row].lost_workers == set.done {
                 true => explain_first_failure(failure),
@@ -234,10 +240,31 @@ impl Run<'_> {
                 }
             };
             self.emit_worker(row, Phase::Round(set.done), set.number, outcome);
-            if let Err(failure) = trial {
-                self.count_lost_worker(row, failure);
+            match trial {
+                Ok(_) => self.counted_trial(row, set)?,
+                Err(failure) => self.count_lost_worker(row, failure),
             }
         }
+        Ok(())
+    }
+
+    /// Runs a row's program once more while its events are counted, if that is due. It is no trial
+    /// of the row.
+    fn counted_trial(&mut self, row: usize, set: &TrialSet) -> Result<(), RunError> {
+        let counted = self.events_of_trial(row, set.done, set.attaches);
+        if counted.is_empty() || self.time_is_up() {
+            return Ok(());
+        }
+        let started_at = Instant::now();
+        let task = Task::Run { warm_up: false, counted };
+        let result = self.trial(row, set.attaches, task)?;
+        let counts = result.and_then(|ProgramResult { counts, real_ns, .. }| {
+            let none = || JobFailure::new(RowOutcome::Failed, "its worker counted nothing");
+            let counts = counts.ok_or_else(none)?;
+            Ok(TreeCounts { real_ns: Some(real_ns), ..counts })
+        });
+        let (round, set) = (set.done, set.number);
+        self.emit_tree_counts(row, round, set, started_at.elapsed(), counts);
         Ok(())
     }
 
@@ -257,11 +284,9 @@ impl Run<'_> {
         &mut self,
         row: usize,
         attaches: bool,
-        is_warm_up: bool,
+        task: Task,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
-        let Some(spec) =
-            self.program_spec(row, Task::Run { warm_up: is_warm_up, counted: Vec::new() })
-        else {
+        let Some(spec) = self.program_spec(row, task) else {
             return Ok(Err(JobFailure::new(RowOutcome::Failed, "it has no program")));
         };
         if !attaches {

@@ -109,6 +109,7 @@ fn row(case: &str) -> Row {
         class: Some("light".into()),
         multiples: BTreeMap::new(),
         primary_metric: None,
+        counters: None,
         file: None,
         channel: None,
         disturbed: DisturbanceSummary {
@@ -161,6 +162,7 @@ pub(crate) fn record() -> Record {
             lost_pct: Some(0.0),
             tracers: vec![],
             probe: vec![probe()],
+            core: None,
             flags: vec![],
         }],
         results: vec![row("syscall/getppid:via=raw"), skipped],
@@ -180,6 +182,7 @@ pub(crate) fn record() -> Record {
             mde_pct: Some(3.0),
             ties: 0,
             monitor_events_per_op: None,
+            decomposition: None,
             control: false,
             flags: vec![],
         }],

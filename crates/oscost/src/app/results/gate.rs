@@ -1,5 +1,6 @@
 //! Whether a comparison passes a gate.
 
+use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 
 pub use crate::estimate::comparison::threshold::Threshold;
@@ -40,18 +41,109 @@ impl Gate {
     }
 }
 
+/// What a gate judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GateMetric {
+    /// The rows' own figures, and compared metrics of programs.
+    #[default]
+    Figure,
+    /// The instructions that the processor counted.
+    Work,
+}
+
+/// The rule of a gate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GateRule {
+    /// The largest accepted difference.
+    pub threshold: Threshold,
+    /// What is judged.
+    pub on: GateMetric,
+}
+
+impl GateRule {
+    /// Whether a comparison is one of what is judged.
+    fn concerns(self, it: &Comparison) -> bool {
+        is_work(&it.metric) == (self.on == GateMetric::Work)
+    }
+
+    /// Whether the threshold applies to a comparison. Instructions that vary between the workers of
+    /// a run are not judged.
+    fn applies_to(self, it: &Comparison) -> bool {
+        let varies = it.flags.iter().any(|flag| flag == "WORK_VARIES");
+        self.threshold.applies_to(it) && !(self.on == GateMetric::Work && varies)
+    }
+
+    /// The comparisons that are judged.
+    pub fn judged(self, comparisons: &[Comparison]) -> Vec<Comparison> {
+        comparisons.iter().filter(|it| self.concerns(it) && self.applies_to(it)).cloned().collect()
+    }
+}
+
 /// Judges the comparisons of a gate. `results` are the rows that they refer to.
-pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], threshold: Threshold) -> Gate {
-    if comparisons.is_empty() {
+pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule) -> Gate {
+    let compared = comparisons.iter().filter(|it| rule.concerns(it)).count();
+    if compared == 0 {
         return Gate::NothingCompared;
     }
-    let judged = comparisons.iter().filter(|it| threshold.applies_to(it)).count();
-    if judged == 0 {
-        return Gate::NothingJudged { rows: comparisons.len() };
+    let judged = rule.judged(comparisons);
+    if judged.is_empty() {
+        return Gate::NothingJudged { rows: compared };
     }
-    if comparisons.iter().any(|it| threshold.is_exceeded(it, &results[it.base as usize])) {
+    let threshold = rule.threshold;
+    if judged.iter().any(|it| threshold.is_exceeded(it, &results[it.base as usize])) {
         return Gate::Regressed;
     }
-    let powered = comparisons.iter().filter(|it| threshold.would_detect(it)).count();
-    Gate::Passed(GatePass { judged, powered, not_judged: comparisons.len() - judged })
+    let powered = judged.iter().filter(|it| threshold.would_detect(it)).count();
+    Gate::Passed(GatePass { judged: judged.len(), powered, not_judged: compared - judged.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(metric: &str, verdict: &str, ratio: f64, flags: &[&str]) -> Comparison {
+        serde_json::from_value(serde_json::json!({
+            "case": "syscall/getppid", "metric": metric, "base": 0, "new": 0, "design": "pairs",
+            "pairs": 8, "span_s": 60.0, "ratio": {"value": ratio, "ci95": [ratio, ratio]},
+            "added": {"value": 1.0, "ci95": null, "unit": "insn/op"}, "p": 0.0, "q": 0.0,
+            "verdict": verdict, "mde_pct": 0.05, "control": false, "flags": flags,
+        }))
+        .unwrap()
+    }
+
+    fn row() -> Row {
+        serde_json::from_value(serde_json::json!({
+            "case": "syscall/getppid", "benchmark": "syscall/getppid", "rev": 1, "point": {},
+            "target": {"text": "local", "host": "local", "treatments": [], "machine": "m0",
+                "cpu": null, "peer": null},
+            "outcome": "failed", "reason": null, "mode": null, "unit": "ns/op", "better": "lower",
+            "estimate": null, "metrics": {}, "repetitions": [], "calls": null, "floor": null,
+            "expected": "", "class": null, "disturbed": {"lost_repetitions": 0,
+                "rejected_pct": null, "rejected": {}, "lost_pct": null, "median_all": null,
+                "plan": null}, "flags": [],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_gate_on_instructions_judges_them_alone_and_others_judge_none_of_them() {
+        let all =
+            [comparison("primary", "slower", 1.5, &[]), comparison("insn", "equivalent", 1.0, &[])];
+        let judge = |comparisons: &[Comparison], on, pct| {
+            judge(&[row()], comparisons, GateRule { threshold: Threshold::PerCent(pct), on })
+        };
+        assert_eq!(judge(&all, GateMetric::Figure, 5.0), Gate::Regressed);
+        let passed = GatePass { judged: 1, powered: 1, not_judged: 0 };
+        assert_eq!(judge(&all, GateMetric::Work, 0.1), Gate::Passed(passed));
+        let more = [
+            comparison("primary", "equivalent", 1.0, &[]),
+            comparison("insn", "slower", 1.004, &[]),
+        ];
+        assert_eq!(judge(&more, GateMetric::Work, 0.1), Gate::Regressed);
+        assert!(judge(&more, GateMetric::Figure, 0.1).is_passed());
+        // What varies between workers is no evidence.
+        let varies = [comparison("insn", "slower", 1.004, &["WORK_VARIES"])];
+        assert_eq!(judge(&varies, GateMetric::Work, 0.1), Gate::NothingJudged { rows: 1 });
+        assert_eq!(judge(&all[..1], GateMetric::Work, 0.1), Gate::NothingCompared);
+    }
 }

@@ -180,6 +180,7 @@ impl CountComparison {
             mde_pct: self.mde_pct,
             ties: 0,
             monitor_events_per_op: None,
+            decomposition: None,
             control: false,
             flags,
         }

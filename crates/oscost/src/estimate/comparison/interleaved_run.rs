@@ -12,13 +12,18 @@ use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::journal::{Design, Pairing, Phase, WorkerOutcome};
 use oscost_model::program::{MetricValue, Workload};
-use oscost_model::record::{AddedCost, Comparison, Row, RowOutcome};
+use oscost_model::record::{
+    AddedCost, Comparison, CountedRepetition, Decomposition, Row, RowOutcome,
+};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
 use super::exact_counts::{CountSide, compare_counts};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
 use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, Verdict, verdicts};
+use super::work::{WorkPair, decompose, judge_work, work_effect};
+use crate::estimate::counters::row::EvaluatedCounting;
+use crate::estimate::counters::term::{Matching, Sides};
 use crate::estimate::rows::row_state::{RowState, WorkerEntry};
 use crate::estimate::rows::trials::{self, CountedTrial};
 use crate::estimate::rows::worker::{SampleContext, by_round};
@@ -60,6 +65,26 @@ pub(in crate::estimate) struct InterleavedRun<'a> {
     pub(in crate::estimate) pairings: &'a [Pairing],
     pub(in crate::estimate) controls: &'a [Control],
     pub(in crate::estimate) clock: &'a Calibration,
+}
+
+/// The counting workers of two rows.
+struct CountedSides {
+    base: Vec<CountedRepetition>,
+    new: Vec<CountedRepetition>,
+}
+
+impl CountedSides {
+    fn sides(&self) -> Sides<'_> {
+        Sides { base: &self.base, new: &self.new, matching: Matching::ByRound }
+    }
+
+    /// From the first of them to the last.
+    fn span_s(&self) -> f64 {
+        let times = self.base.iter().chain(&self.new).map(|it| it.at_s);
+        let first = times.clone().fold(f64::INFINITY, f64::min);
+        let last = times.fold(f64::NEG_INFINITY, f64::max);
+        if first <= last { last - first } else { 0.0 }
+    }
 }
 
 /// One pair: when it was measured, its ratio, and the added cost of the new side in the case's
@@ -116,6 +141,7 @@ impl<'a> InterleavedRun<'a> {
             if is_void {
                 comparison.flags.push("VOID".to_owned());
             }
+            comparison.decomposition = self.decomposition(found);
             comparison
         });
         let controls = controls.iter().map(|(design, found)| {
@@ -132,7 +158,44 @@ impl<'a> InterleavedRun<'a> {
             }
         });
         let boots = boots.iter().filter_map(|versus| self.compare_boots(versus));
-        boots.chain(rows).chain(controls).collect()
+        boots.chain(rows).chain(self.work(&others)).chain(controls).collect()
+    }
+
+    /// The comparisons of the counted instructions of rows.
+    fn work(self, pairings: &[Pairing]) -> Vec<Comparison> {
+        let counted: Vec<(&Pairing, CountedSides)> =
+            pairings.iter().map(|pairing| (pairing, self.counted_sides(pairing))).collect();
+        let effects = counted.iter().filter_map(|(pairing, counted)| {
+            let [base, new] = [pairing.base, pairing.new].map(|row| self.rows.get(row as usize));
+            let (base, new) = (base?, new?);
+            if base.outcome != RowOutcome::Measured || new.outcome != RowOutcome::Measured {
+                return None;
+            }
+            let rows = [pairing.base, pairing.new];
+            let (design, span_s) = (pairing.design.text(), counted.span_s());
+            let sides = counted.sides();
+            work_effect(WorkPair { base, new, rows, design, span_s, sides })
+        });
+        judge_work(effects.collect())
+    }
+
+    /// The workers of two rows that counted events for their comparison.
+    fn counted_sides(self, pairing: &Pairing) -> CountedSides {
+        let [base, new] = [pairing.base, pairing.new].map(|row| {
+            let countings = self.states[row as usize].evaluated_countings(Some(self.clock));
+            let of_set = countings.iter().filter(|it| it.entry.set == pairing.set);
+            of_set.filter_map(EvaluatedCounting::repetition).collect()
+        });
+        CountedSides { base, new }
+    }
+
+    /// Why a row's own figure changed.
+    fn decomposition(self, found: &PairedRows) -> Option<Decomposition> {
+        let pairing = found.pairing;
+        let [base, new] = [pairing.base, pairing.new].map(|row| &self.rows[row as usize]);
+        let counted = self.counted_sides(&pairing);
+        let is_primary = found.metric.name == PRIMARY;
+        is_primary.then(|| decompose(base, new, counted.sides(), &found.effect.ratio())).flatten()
     }
 
     /// Compares rows of two boots: counts do not drift, so rows are compared and not pairs of
@@ -322,6 +385,7 @@ impl<'a> InterleavedRun<'a> {
             mde_pct: effect.min_detectable_pct(),
             ties: pairs.iter().map(|pair| pair.ties).sum(),
             monitor_events_per_op,
+            decomposition: None,
             control: false,
             flags,
         }

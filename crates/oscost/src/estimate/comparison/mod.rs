@@ -15,6 +15,7 @@ mod start_time;
 pub mod threshold;
 mod two_runs;
 pub mod verdict;
+mod work;
 
 use oscost_model::record::Record;
 

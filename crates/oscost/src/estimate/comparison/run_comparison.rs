@@ -1,6 +1,6 @@
 //! The result of a comparison of runs.
 
-use oscost_model::record::{AddedCost, Comparison, Record, Row};
+use oscost_model::record::{AddedCost, Comparison, Decomposition, Record, Row};
 
 use super::exact_counts::{CountSide, compare_counts};
 use super::rows::{PRIMARY, RunRow, calls_differ};
@@ -50,11 +50,13 @@ pub(super) struct JudgedPair<'a> {
     pub(super) timing: Timing,
     pub(super) effect: EffectEstimate,
     pub(super) added: AddedCost,
+    /// Why the figure changed, by the processor's counters.
+    pub(super) decomposition: Option<Decomposition>,
 }
 
 impl JudgedPair<'_> {
     fn comparison(self, Judgement { q, verdict }: Judgement) -> Comparison {
-        let Self { base, new, timing, effect, added } = self;
+        let Self { base, new, timing, effect, added, decomposition } = self;
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(base.row, new.row) {
             flags.push("CALLS_DIFFER".to_owned());
@@ -75,6 +77,7 @@ impl JudgedPair<'_> {
             mde_pct: effect.min_detectable_pct(),
             ties: 0,
             monitor_events_per_op: None,
+            decomposition,
             control: false,
             flags,
         }
@@ -123,8 +126,9 @@ impl RunComparison {
         self.not_compared.push(SkippedComparison { case, target, reason: why.into() });
     }
 
-    /// Adds the verdicts on all pairs, in the order of the base's rows.
-    pub(super) fn conclude(&mut self, mut pairs: Vec<JudgedPair<'_>>) {
+    /// Adds the verdicts on all pairs, in the order of the base's rows; each is followed by that on
+    /// the row's work.
+    pub(super) fn conclude(&mut self, mut pairs: Vec<JudgedPair<'_>>, work: Vec<Comparison>) {
         pairs.sort_by_key(|pair| pair.base.index);
         // Counts have their verdicts already, and need no more pairs.
         let counted = std::mem::take(&mut self.comparisons).into_iter().map(|it| (it, None));
@@ -135,7 +139,8 @@ impl RunComparison {
                 let pairs_needed = pair.effect.pairs_needed;
                 (pair.comparison(judgement), pairs_needed)
             });
-        let mut all: Vec<(Comparison, Option<f64>)> = counted.chain(judged).collect();
+        let work = work.into_iter().map(|it| (it, None));
+        let mut all: Vec<(Comparison, Option<f64>)> = counted.chain(judged).chain(work).collect();
         all.sort_by_key(|(it, _)| it.base);
         (self.comparisons, self.pairs_needed) = all.into_iter().unzip();
     }

@@ -61,7 +61,7 @@ pub(super) fn compare_several(base: &[Record], new: &[Record]) -> RunComparison 
     compared
         .notes
         .extend(excluded.map(|(why, pairs)| format!("{pairs} pairs of rows are left out: {why}")));
-    compared.conclude(judged);
+    compared.conclude(judged, Vec::new());
     let rows = compared.comparisons.len();
     let max_pairs = compared.comparisons.iter().map(|it| it.pairs).max();
     let needed = min_pairs_for_discovery(rows);
@@ -147,7 +147,7 @@ fn judge_pairs<'a>(
         unit: base.row.unit,
     };
     let timing = Timing { design: "boots", pairs: values.len() as u32, span_s };
-    Ok(JudgedPair { base, new, timing, effect, added })
+    Ok(JudgedPair { base, new, timing, effect, added, decomposition: None })
 }
 
 /// How the runs of the two sides alternated, and what follows.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
@@ -42,6 +43,10 @@ impl Threshold {
         let median = base.estimate.as_ref().map(|estimate| estimate.median);
         match (self, it.added.unit, median) {
             (Threshold::Instructions(max), ..) => it.added.value > max,
+            // Its figure is not that of the row.
+            (Threshold::PerCent(pct), ..) if is_work(&it.metric) => {
+                it.ratio.value.ln() > (pct / 100.0).ln_1p()
+            }
             // In whole numbers, so that 105 of 100 is not above 5 % by rounding.
             (Threshold::PerCent(pct), Unit::InstructionsPerOp, Some(median)) => {
                 100.0 * it.added.value > pct * median

@@ -1,5 +1,7 @@
 //! The comparison of two runs, one on each side.
 
+use std::collections::BTreeSet;
+
 use oscost_model::record::{AddedCost, Record, Row};
 use oscost_stats::interval::{Interval, Nominal};
 
@@ -13,6 +15,7 @@ use super::rows::{
 use super::run_comparison::{JudgedPair, RunComparison, Timing};
 use super::start_time::{distance_s, start_time};
 use super::verdict::{self, MIN_EFFECT};
+use super::work::{WorkPair, decompose, judge_work, stored_sides, work_difference, work_effect};
 
 pub(super) fn compare_two(base: &Record, new: &Record) -> RunComparison {
     let mut compared = RunComparison::of_runs(&[base, new]);
@@ -42,6 +45,8 @@ pub(super) fn compare_two(base: &Record, new: &Record) -> RunComparison {
     let drift = drift.map_or(0.0, |drift| drift.log_ratio);
     let found = rows_by_key(&[base, new]);
     let mut judged = Vec::new();
+    let mut work = Vec::new();
+    let mut other_work = BTreeSet::new();
     for (key, rows) in &found {
         let row_of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
         let (one, other) = match (row_of(base), row_of(new)) {
@@ -60,6 +65,19 @@ pub(super) fn compare_two(base: &Record, new: &Record) -> RunComparison {
             compared.compare_counts(rows[0].row, &[one], &[other], "stored", span_s);
             continue;
         }
+        let counted = stored_sides(one.row, other.row);
+        let counted = match work_difference(one, other) {
+            Some(why) => {
+                other_work.insert(why);
+                None
+            }
+            None => counted,
+        };
+        work.extend(counted.and_then(|sides| {
+            let rows = [one.index, other.index];
+            let (base, new) = (one.row, other.row);
+            work_effect(WorkPair { base, new, rows, design: "stored", span_s, sides })
+        }));
         let nominal = [base, new].map(|run| Nominal::from_run_level(run.settings.nominal));
         let Some(mut effect) =
             verdict::unpaired_effect(&logs(one.row), &logs(other.row), nominal, drift)
@@ -82,9 +100,13 @@ pub(super) fn compare_two(base: &Record, new: &Record) -> RunComparison {
             unit: one.row.unit,
         };
         let timing = Timing { design: "stored", pairs: 1, span_s };
-        judged.push(JudgedPair { base: one, new: other, timing, effect, added });
+        let decomposition =
+            counted.and_then(|sides| decompose(one.row, other.row, sides, &effect.ratio()));
+        judged.push(JudgedPair { base: one, new: other, timing, effect, added, decomposition });
     }
-    compared.conclude(judged);
+    let why = other_work.into_iter();
+    compared.notes.extend(why.map(|why| format!("instructions are not compared: {why}")));
+    compared.conclude(judged, judge_work(work));
     compared
 }
 

@@ -40,11 +40,11 @@ const NEXT_RUN_FACTOR: f64 = 2.5;
 const RUN_TO_RUN_SD: f64 = 0.025;
 
 /// Half the width of a normal interval of 95 %, in standard deviations.
-const Z_95: f64 = 1.960;
+pub(super) const Z_95: f64 = 1.960;
 
 /// The distance beyond the end of an interval, in standard deviations, of an effect that is
 /// detected in four of five comparisons.
-const Z_80: f64 = 0.842;
+pub(super) const Z_80: f64 = 0.842;
 
 /// The effect found in a pair of rows, before correction for the number of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]

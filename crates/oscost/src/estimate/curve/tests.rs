@@ -116,6 +116,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         class: None,
         multiples: BTreeMap::new(),
         primary_metric: None,
+        counters: None,
         file: None,
         channel: None,
         disturbed: DisturbanceSummary {

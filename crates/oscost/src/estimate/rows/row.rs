@@ -13,6 +13,7 @@ use oscost_model::record::{
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample, Usage};
 
+use crate::estimate::counters::row as counted;
 use crate::estimate::rows::case::estimate;
 use crate::estimate::rows::flags::median_of;
 use crate::estimate::rows::metrics::{THROUGHPUT, metrics, requests, throughput};
@@ -51,6 +52,10 @@ impl RowState {
         let request_stats =
             workers.iter().filter_map(|worker| worker.disturbance()?.channel?.requests);
         metrics.extend(requests(&request_stats.collect::<Vec<_>>(), shared.nominal));
+        let countings = self.evaluated_countings(shared.clock);
+        metrics.extend(counted::metrics(&countings, shared.nominal));
+        let timed_ns = case.as_ref().filter(|_| definition.unit == Unit::NsPerOp);
+        let counters = counted::summary(&countings, timed_ns.map(|case| case.estimate.median));
         // On such a machine, times are counts of instructions too.
         metrics.retain(|_, metric| !(shared.counts_instructions() && metric.unit == Unit::NsPerOp));
         Row {
@@ -77,6 +82,7 @@ impl RowState {
                 oscost_model::record::Estimate { converged, ..case.estimate }
             }),
             metrics,
+            counters,
             calls,
             monitor: self.monitor.clone(),
             floor: None,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::{Phase, WorkerOutcome};
-use oscost_model::program::{MetricValue, Trial, Workload};
+use oscost_model::program::{MetricValue, REAL, Trial, Workload};
 use oscost_model::record::{
     Calls, DisturbanceSummary, Estimate, Metric, Repetition, Row, RowOutcome,
 };
 use oscost_model::unit::Unit;
 
+use crate::estimate::counters::row as counted_events;
 use crate::estimate::rows::metrics::estimate_values;
 use crate::estimate::rows::row_state::{RowEnd, RowState, RunContext, WorkerEntry};
 use crate::estimate::rows::study_method;
@@ -60,16 +61,20 @@ pub(in crate::estimate) fn row(
 ) -> Row {
     let counted = counted_trials(state);
     let trials: Vec<&Trial> = counted.iter().filter_map(|it| it.trial).collect();
-    let metrics: BTreeMap<String, Metric> = values(workload, &trials)
+    let countings = state.evaluated_countings(shared.clock);
+    let mut metrics: BTreeMap<String, Metric> = values(workload, &trials)
         .into_iter()
         .filter_map(|MetricValues { name, unit, values }| {
             let estimate = estimate_values(&values, shared.nominal)?;
             Some((name, Metric { unit, better: unit.better(), estimate }))
         })
         .collect();
+    metrics.extend(counted_events::metrics(&countings, shared.nominal));
     let primary = metrics.get(&workload.primary).map(|metric| metric.estimate.clone());
     let RowEnd { outcome, reason } = state.end(primary.is_some(), !counted.is_empty());
     let estimate = primary.filter(|_| outcome == RowOutcome::Measured);
+    let real_ns = metrics.get(REAL).map(|metric| 1e9 * metric.estimate.median);
+    let counters = counted_events::summary(&countings, real_ns);
     let definition = &state.planned.definition;
     let lost = counted.iter().filter(|it| it.trial.is_none()).count();
     let mut flags = Vec::new();
@@ -96,6 +101,7 @@ pub(in crate::estimate) fn row(
         estimate: estimate
             .map(|estimate| Estimate { converged: state.converged.unwrap_or(false), ..estimate }),
         metrics,
+        counters,
         repetitions: counted.iter().map(|it| repetition(it, workload)).collect(),
         calls: state.count.as_ref().map(calls),
         monitor: state.monitor.clone(),

@@ -12,7 +12,7 @@ use crate::estimate::clock_rate::counts_instructions;
 use oscost_stats::{line, moments, order};
 
 /// A worker needs this share of its batches ...
-const MIN_CLEAN_SHARE: f64 = 0.6;
+pub(in crate::estimate) const MIN_CLEAN_SHARE: f64 = 0.6;
 /// ... and this many of them; with fewer it has no value, and another worker is started. Only plans of
 /// long passes over a file, each a mean of its many reads, have fewer batches: all must be clean.
 const MIN_CLEAN_BATCHES: usize = 5;
@@ -73,13 +73,15 @@ impl<'a> SampleContext<'a> {
 }
 
 /// One batch, or in mode U and T one group of batches.
-struct Batch {
+pub(in crate::estimate) struct Batch {
     round: u32,
     /// In mode U and T, the slopes between neighbouring sizes.
     segments: Vec<f64>,
-    value: Option<f64>,
+    /// Nanoseconds per op, or in mode T per byte.
+    pub(in crate::estimate) value: Option<f64>,
     raw: f64,
-    disturbed: Option<&'static str>,
+    /// What disturbed it.
+    pub(in crate::estimate) disturbed: Option<&'static str>,
 }
 
 /// The result of one arm of a worker.
@@ -178,7 +180,7 @@ pub(in crate::estimate) fn in_unit(ns: f64, unit: Unit) -> Option<f64> {
 }
 
 /// Reads each batch by itself, or each group of a slope mode as one.
-fn batches(samples: &[&Sample], context: SampleContext<'_>) -> Vec<Batch> {
+pub(in crate::estimate) fn batches(samples: &[&Sample], context: SampleContext<'_>) -> Vec<Batch> {
     let is_returned = context.plan.mode == Mode::F;
     let ns = |sample: &Sample, subtract: f64| match is_returned {
         true => sample.ticks as f64 / 1_000.0,

@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::counters::FakeCounters;
+
 /// The answers of a fake host.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -68,6 +70,8 @@ pub struct Scenario {
     pub monitor_profile: Option<String>,
     /// The number of system calls of counted ops that the monitor misses, by case.
     pub missed_calls: BTreeMap<String, u64>,
+    /// The processor's counters; without them, the facts say nothing about any.
+    pub counters: Option<FakeCounters>,
     /// Output of programs, by command. Their costs are in [`Self::costs_ns`], with a default of 100
     /// ms.
     pub outputs: BTreeMap<String, String>,
@@ -87,6 +91,12 @@ impl Scenario {
     /// The nanoseconds that these treatments add to an op.
     pub(super) fn added_ns<T: Serialize>(&self, treatments: &[T]) -> f64 {
         treatments.iter().filter_map(|it| self.added_ns.get(&treatment_name(it))).sum()
+    }
+
+    /// The instructions that these treatments add to an op.
+    pub(super) fn added_insn<T: Serialize>(&self, treatments: &[T]) -> f64 {
+        let Some(counters) = &self.counters else { return 0.0 };
+        treatments.iter().filter_map(|it| counters.added_insn.get(&treatment_name(it))).sum()
     }
 }
 

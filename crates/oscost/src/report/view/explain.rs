@@ -14,7 +14,7 @@ use crate::report::figures::{per_cent, per_op, rough, times};
 use crate::report::text::{class_text, minute, plain};
 use crate::report::view::document::{Block, Section};
 use crate::report::view::run::row;
-use crate::report::view::run::{instructions, one_way};
+use crate::report::view::run::{counters, instructions, one_way};
 
 /// A case on this machine.
 #[derive(Clone, Debug)]
@@ -175,7 +175,8 @@ fn figure(last: &PreviousFigure) -> Vec<String> {
     let flags: Vec<&str> = row.flags.iter().map(String::as_str).filter(is_remarkable).collect();
     let multiples = row.multiples.iter().filter(|(base, _)| **base != row.case);
     let multiples = multiples.map(|(base, ratio)| format!("{} times {base}", times(*ratio)));
-    let others = multiples.chain([charged(row).join(", "), flags.join(", ")]);
+    let counted = counters::sentence(row).unwrap_or_default();
+    let others = multiples.chain([charged(row).join(", "), counted, flags.join(", ")]);
     let others = others.filter(|text| !text.is_empty());
     [format!("last figure: {text}")].into_iter().chain(others).collect()
 }

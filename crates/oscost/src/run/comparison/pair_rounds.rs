@@ -146,17 +146,22 @@ impl Run<'_> {
         for planned in of(Design::Twins) {
             if !(self.time_is_up() && round > 0) {
                 self.measure_twins(planned, round)?;
+                self.count_pair(planned, round)?;
             }
         }
         for planned in of(Design::Pairs) {
             if !(self.time_is_up() && round > 0) {
                 self.measure_pair(planned, round)?;
+                self.count_pair(planned, round)?;
             }
         }
         let toggled: Vec<&SetWithPlan> = of(Design::Toggle).collect();
         for group in self.toggle_groups(&toggled) {
             if !(self.time_is_up() && round > 0) {
                 self.measure_toggled(&group, round)?;
+                for planned in &group {
+                    self.count_pair(planned, round)?;
+                }
             }
         }
         // The control rotates over the rows from round to round.
@@ -169,6 +174,13 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Counts events of all rows of a set, by a worker each.
+    fn count_pair(&mut self, planned: &SetWithPlan, round: u32) -> Result<(), RunError> {
+        let rows: Vec<usize> =
+            std::iter::once(planned.set.base).chain(planned.set.news.iter().copied()).collect();
+        self.count_events_of_pair(&rows, &planned.plan, round, planned.number)
     }
 
     /// Measures a control: a pair of arms that do not differ.

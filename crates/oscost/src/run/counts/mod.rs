@@ -1,4 +1,5 @@
 //! Counts without times: the calls of cases, and instructions on machines that count them.
 
 pub(super) mod call_count;
+pub(super) mod event_count;
 pub(super) mod instruction_count;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use oscost_model::calls::CallCount;
 use oscost_model::clock::{ClockKind, SyncedCalibration};
+use oscost_model::counters::EventCounts;
 use oscost_model::journal::WorkerOutcome;
 use oscost_model::program::ProgramResult;
 use oscost_model::protocol::{CpuProbe, Event, Order};
@@ -188,8 +189,13 @@ impl<'a> Workers<'a> {
         let Some(peer_servers) = &mut self.peer_servers else {
             return Ok(Ok(without_server(event)));
         };
-        let done =
-            matches!(event, Event::Piloted { .. } | Event::Sampled { .. } | Event::Counted { .. });
+        let done = matches!(
+            event,
+            Event::Piloted { .. }
+                | Event::Sampled { .. }
+                | Event::EventsCounted { .. }
+                | Event::Counted { .. }
+        );
         if done {
             return Ok(peer_servers
                 .finish(&server)?
@@ -250,6 +256,21 @@ impl<'a> Workers<'a> {
                     speculation,
                 })
             }
+            other => Err(job_failure(other)),
+        }))
+    }
+
+    /// Counts events of the ops of a case.
+    pub(crate) fn count_events(
+        &mut self,
+        spec: WorkerSpec,
+        peer: PeerLocation,
+    ) -> JobResult<EventCounts> {
+        // Its plan names its groups: one `go` lets it count all of them.
+        let result =
+            self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, 1))?;
+        Ok(result.and_then(|it| match it.event {
+            Event::EventsCounted { counts, .. } => Ok(*counts),
             other => Err(job_failure(other)),
         }))
     }

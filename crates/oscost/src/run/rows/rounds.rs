@@ -136,6 +136,9 @@ impl Run<'_> {
                     break;
                 }
                 self.measure_worker(row, phase(round))?;
+                if is_real {
+                    self.count_events_if_due(row, round)?;
+                }
             }
             round += 1;
         }
@@ -165,6 +168,7 @@ impl Run<'_> {
         let started_at = Instant::now();
         let outcome = self.workers.measure(spec, self.rows[row].peer_location())?;
         let took = started_at.elapsed();
+        self.rows[row].counting.timed += took;
         self.check_early_detachment();
         if self.rows[row].given_up {
             return Ok(());

@@ -8,6 +8,7 @@ use oscost_model::treatment::TreatmentSet;
 
 use super::iteration_cost::IterationCost;
 use super::stopping::{Profile, RowProgress};
+use crate::run::counts::event_count::RowCounting;
 use crate::run::jobs::workers::PeerLocation;
 
 /// A row while it is being measured.
@@ -21,6 +22,8 @@ pub(crate) struct RowRun {
     pub(crate) count: Option<CallCount>,
     /// The number of timed ops, in a run without a comparison.
     pub(crate) timed_ops: u64,
+    /// How far its events have been counted.
+    pub(crate) counting: RowCounting,
     /// The number of lines that its program wrote in its warm-up.
     pub(crate) warm_lines: Option<u64>,
     /// The cost of an iteration in its last worker; `None` before the first.
@@ -43,6 +46,7 @@ impl RowRun {
             lost_workers: 0,
             count: None,
             timed_ops: 0,
+            counting: RowCounting::default(),
             warm_lines: None,
             iteration_cost: None,
             worker_time: None,

@@ -5,13 +5,14 @@
 
 use std::error::Error;
 
-use oscost_model::journal::{Entry, WorkerOutcome};
+use oscost_model::counters::CountedSet;
+use oscost_model::journal::{CountingOutcome, Entry, WorkerOutcome};
 use oscost_model::worker::Sample;
 use serde::Serialize;
 
 use crate::store::error::Cause;
 use crate::store::inspect;
-use crate::store::tables::samples;
+use crate::store::tables::{counted_batches, samples};
 
 /// An entry as it is stored.
 pub(in crate::store) struct EntryRow {
@@ -25,7 +26,11 @@ impl EntryRow {
     /// Separates the samples from the rest of an entry.
     pub(in crate::store) fn of(entry: &Entry) -> Result<EntryRow, Cause> {
         let mut bare = entry.clone();
-        let samples = samples_of(&mut bare).map(|samples| samples::pack(&std::mem::take(samples)));
+        let samples = match parts_of(&mut bare) {
+            Some(Parts::Samples(samples)) => Some(samples::pack(&std::mem::take(samples))),
+            Some(Parts::Counted(sets)) => Some(counted_batches::take_and_pack(sets)),
+            None => None,
+        };
         // JSON has no infinity and no NaN: they would be written as null, and the whole journal
         // could not be read again. Found now, it costs one entry.
         inspect::inspect(&bare, inspect::any_text)
@@ -36,8 +41,11 @@ impl EntryRow {
     /// Puts the entry together again.
     pub(in crate::store) fn into_entry(self) -> Result<Entry, Box<dyn Error>> {
         let mut entry: Entry = serde_json::from_str(&self.json)?;
-        if let Some(samples) = samples_of(&mut entry) {
-            *samples = samples::unpack(&self.samples.unwrap_or_default())?;
+        let bytes = self.samples.unwrap_or_default();
+        match parts_of(&mut entry) {
+            Some(Parts::Samples(samples)) => *samples = samples::unpack(&bytes)?,
+            Some(Parts::Counted(sets)) => counted_batches::unpack_into(sets, &bytes)?,
+            None => {}
         }
         Ok(entry)
     }
@@ -48,11 +56,21 @@ pub(in crate::store) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Stri
     serde_json::to_string(value).map_err(|error| Cause::Invalid(error.to_string()))
 }
 
-/// The samples of an entry; `None` for a kind of entry without samples.
-fn samples_of(entry: &mut Entry) -> Option<&mut Vec<Sample>> {
+/// The part of an entry that is packed.
+enum Parts<'a> {
+    Samples(&'a mut Vec<Sample>),
+    /// Sets of counted batches.
+    Counted(&'a mut [CountedSet]),
+}
+
+/// The part of an entry that is packed; `None` for a kind of entry without one.
+fn parts_of(entry: &mut Entry) -> Option<Parts<'_>> {
     match entry {
         Entry::Worker { outcome: WorkerOutcome::Sampled { samples, .. }, .. }
-        | Entry::Control { samples, .. } => Some(samples),
+        | Entry::Control { samples, .. } => Some(Parts::Samples(samples)),
+        Entry::EventsCounted { outcome: CountingOutcome::Batches(counts), .. } => {
+            Some(Parts::Counted(&mut counts.sets))
+        }
         _ => None,
     }
 }

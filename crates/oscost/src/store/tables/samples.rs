@@ -139,13 +139,13 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<Sample>, BadSamples> {
 
 /// The wrapping difference between two numbers, with its sign in the lowest bit (zigzag), so that
 /// small differences in either direction are small numbers.
-fn difference(from: u64, to: u64) -> u64 {
+pub(super) fn difference(from: u64, to: u64) -> u64 {
     let difference = to.wrapping_sub(from) as i64;
     ((difference << 1) ^ (difference >> 63)) as u64
 }
 
 /// The number with this difference from another.
-fn add_difference(from: u64, difference: u64) -> u64 {
+pub(super) fn add_difference(from: u64, difference: u64) -> u64 {
     let difference = (difference >> 1) ^ (difference & 1).wrapping_neg();
     from.wrapping_add(difference)
 }
@@ -154,7 +154,8 @@ fn narrow<T: TryFrom<u64>>(number: u64) -> Result<T, BadSamples> {
     T::try_from(number).map_err(|_| BadSamples::OutOfRange)
 }
 
-fn push(out: &mut Vec<u8>, mut number: u64) {
+/// Appends a number.
+pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -163,16 +164,18 @@ fn push(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// The bytes that are still to be read.
-struct Rest<'a>(&'a [u8]);
+pub(super) struct Rest<'a>(pub(super) &'a [u8]);
 
 impl Rest<'_> {
-    fn byte(&mut self) -> Result<u8, BadSamples> {
+    /// The next byte.
+    pub(super) fn byte(&mut self) -> Result<u8, BadSamples> {
         let (&byte, rest) = self.0.split_first().ok_or(BadSamples::Short)?;
         self.0 = rest;
         Ok(byte)
     }
 
-    fn number(&mut self) -> Result<u64, BadSamples> {
+    /// The next number.
+    pub(super) fn number(&mut self) -> Result<u64, BadSamples> {
         let mut number = 0;
         for shift in (0..u64::BITS).step_by(7) {
             let byte = self.byte()?;

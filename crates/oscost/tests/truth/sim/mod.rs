@@ -330,6 +330,7 @@ fn request(profile: Profile, seed: u64) -> Request {
         refine: false,
         trials: TrialBudget::default(),
         skipped: Vec::new(),
+        counters_requested: false,
         requested_cpu: None,
         peer_cpu: None,
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use oscost_model::counters::is_work;
 use oscost_model::journal::Design;
 use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
@@ -14,6 +15,7 @@ use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::{
     INCONCLUSIVE, count_verdicts, has_detectable_effect, time_verdicts,
 };
+use crate::report::view::comparison::work;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_requested;
@@ -38,9 +40,10 @@ pub fn brief(record: &Record) -> View {
 
 /// A pair of targets: its comparisons, and what the new target adds to the reference cases.
 fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
-    let TargetComparisons { requested, reference_cases } = TargetComparisons::of(record, targets);
+    let TargetComparisons { requested, reference_cases, work } =
+        TargetComparisons::of(record, targets);
     let row = |index: u32| record.results.get(index as usize);
-    let pairs = requested.iter();
+    let pairs = requested.iter().chain(&work);
     let pairs: Vec<Pair<'_>> =
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
     let mut blocks = compared(number, &pairs);
@@ -91,6 +94,8 @@ pub(in crate::report::view) struct TargetComparisons<'a> {
     pub(in crate::report::view) requested: Vec<&'a Comparison>,
     /// Those of reference cases.
     pub(in crate::report::view) reference_cases: Vec<&'a Comparison>,
+    /// Those of the instructions of requested cases.
+    pub(in crate::report::view) work: Vec<&'a Comparison>,
 }
 
 impl<'a> TargetComparisons<'a> {
@@ -98,9 +103,11 @@ impl<'a> TargetComparisons<'a> {
     pub(in crate::report::view) fn of(record: &'a Record, targets: Targets<'_>) -> Self {
         let of_both = |it: &&Comparison| !it.control && targets_of(record, it) == Some(targets);
         let all = record.comparisons.iter().filter(of_both);
-        let (requested, reference_cases) =
+        let (requested, mut reference_cases): (Vec<&Comparison>, Vec<&Comparison>) =
             all.partition(|it| is_requested(&record.results[it.base as usize]));
-        Self { requested, reference_cases }
+        let (work, requested) = requested.into_iter().partition(|it| is_work(&it.metric));
+        reference_cases.retain(|it| !is_work(&it.metric));
+        Self { requested, reference_cases, work }
     }
 }
 
@@ -185,6 +192,8 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
         record.comparisons.iter().partition(|it| it.control);
     let asked = |it: &&Comparison| is_requested(&record.results[it.base as usize]);
     let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
+    let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
+        rows.into_iter().partition(|it| is_work(&it.metric));
     let mut lines = flag_remarks(rows.iter().copied());
     for flag in record.conditions.iter().flat_map(|it| &it.flags) {
         lines.push(format!("{}: {}", plain(flag), flags::of_run(flag)));
@@ -204,6 +213,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     lines.extend(count_verdicts(&counted, None));
     lines.extend(instructions::remark(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(time_verdicts(&timed, None));
+    lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
     }

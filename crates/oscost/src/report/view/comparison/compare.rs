@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::case::Case;
+use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Record, Row};
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::report::view::comparison::verdicts::{
     INCONCLUSIVE, RegressionCount, count_verdicts, has_detectable_effect, time_verdicts,
     verdict_text,
 };
+use crate::report::view::comparison::work::{self, WorkText};
 use crate::report::view::document::{
     Block, Cell, Column, ForestLine, ForestPlot, Paragraph, Section, Table, TableRow, View,
 };
@@ -95,11 +97,12 @@ pub(in crate::report::view) fn compared(number: usize, pairs: &[Pair<'_>]) -> Ve
         return vec![Block::Text("no row could be compared".to_owned())];
     }
     let (counted, timed): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
-        pairs.iter().partition(|pair| pair.is_counted());
+        pairs.iter().filter(|pair| !pair.is_work()).partition(|pair| pair.is_counted());
     let mut blocks: Vec<Block> = counts::table(&counted).map(Block::Table).into_iter().collect();
     blocks.extend(table(&timed).map(Block::Table));
     let plot = forest(number, &timed);
     blocks.extend((!plot.lines.is_empty()).then_some(Block::Forest(plot)));
+    blocks.extend(work::blocks(pairs));
     blocks
 }
 
@@ -147,6 +150,11 @@ pub(in crate::report::view) struct ComparisonText {
 impl ComparisonText {
     /// The texts of a comparison of times or of counts.
     pub(in crate::report::view) fn of(it: &Comparison, base: &Row) -> Self {
+        if is_work(&it.metric) {
+            let WorkText { ratio, interval, added, verdict } = WorkText::of(it);
+            let base = base.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
+            return Self { base: format!("{base:.1} insn"), ratio, interval, added, verdict };
+        }
         if !instructions::is_counted(base) {
             return Self::timed(it, base);
         }
@@ -263,6 +271,10 @@ pub fn regressions(
 ) -> Vec<String> {
     let worse = |it: &&Comparison| threshold.is_exceeded(it, &results[it.base as usize]);
     let line = |it: &Comparison| {
+        if is_work(&it.metric) {
+            let WorkText { ratio, added, .. } = WorkText::of(it);
+            return format!("{}: more work, {ratio} times the base ({added})", plain(&it.case));
+        }
         let (case, value) = (plain(&it.case), it.ratio.value);
         if instructions::is_counted(&results[it.base as usize]) {
             return format!("{case}: slower, {}", counts::added(it));
@@ -297,8 +309,10 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
     lines.extend(notes.iter().map(|note| plain(note)));
     let results = &shown.compared.results;
     let is_counted = |it: &&Comparison| instructions::is_counted(&results[it.base as usize]);
+    let (work, others): (Vec<&Comparison>, Vec<&Comparison>) =
+        comparisons.iter().partition(|it| is_work(&it.metric));
     let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
-        comparisons.iter().partition(is_counted);
+        others.into_iter().partition(is_counted);
     let regressions = |rows: &[&Comparison]| {
         let row = |it: &Comparison| &results[it.base as usize];
         let exceeding = rows.iter().filter(|it| shown.threshold.is_exceeded(it, row(it)));
@@ -307,6 +321,7 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
     lines.extend(count_verdicts(&counted, regressions(&counted)));
     lines.extend(instructions::remark(counted.iter().map(|it| &results[it.base as usize])));
     lines.extend(time_verdicts(&timed, regressions(&timed)));
+    lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
     }

@@ -5,3 +5,4 @@ pub mod compare;
 mod counts;
 pub(super) mod pair;
 mod verdicts;
+pub mod work;

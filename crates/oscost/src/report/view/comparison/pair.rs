@@ -1,8 +1,9 @@
 //! A comparison with its two rows.
 
+use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 
-use crate::report::view::run::{instructions, programs};
+use crate::report::view::run::{counters, instructions, programs};
 
 /// A comparison, the row of its base, and the row that is compared with it.
 pub(in crate::report::view) struct Pair<'a> {
@@ -17,11 +18,20 @@ pub(in crate::report::view) struct Pair<'a> {
 impl<'a> Pair<'a> {
     /// A comparison and its rows.
     pub(in crate::report::view) fn of(it: &'a Comparison, base: &Row, new: &'a Row) -> Self {
-        Self { it, base: programs::of_metric(base, it), new }
+        let base = match is_work(&it.metric) && !programs::is_program(base) {
+            true => counters::with_metric(base, &it.metric).unwrap_or_else(|| base.clone()),
+            false => programs::of_metric(base, it),
+        };
+        Self { it, base, new }
     }
 
-    /// Whether its figures are counted instructions.
+    /// Whether its figures are instructions that the processor counted beside the row's own figure.
+    pub(in crate::report::view) fn is_work(&self) -> bool {
+        is_work(&self.it.metric)
+    }
+
+    /// Whether its rows are counted instructions, of a machine that counts them exactly.
     pub(in crate::report::view) fn is_counted(&self) -> bool {
-        instructions::is_counted(&self.base)
+        instructions::is_counted(&self.base) && !self.is_work()
     }
 }

@@ -34,6 +34,7 @@ fn compared() -> Record {
         mde_pct: None,
         ties: 0,
         monitor_events_per_op: None,
+        decomposition: None,
         control: false,
         flags: vec!["BLOCKS".to_owned(), "SHORT_SPAN".to_owned()],
     };

@@ -17,10 +17,10 @@ pub(super) fn of_run(record: &Record) -> Option<Section> {
     let mut blocks = Vec::new();
     let row = |index: u32| record.results.get(index as usize);
     for (number, targets) in ab::targets(record).into_iter().enumerate() {
-        let TargetComparisons { requested, reference_cases } =
+        let TargetComparisons { requested, reference_cases, work } =
             TargetComparisons::of(record, targets);
         blocks.push(Block::Heading(ab::pair_title(targets, &requested)));
-        let pairs = requested.into_iter();
+        let pairs = requested.into_iter().chain(work);
         let pairs: Vec<Pair<'_>> =
             pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
         blocks.extend(side_by_side(number, &pairs));
@@ -73,6 +73,7 @@ fn side_by_side(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
 }
 
 fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
+    let has_causes = pairs.iter().any(|pair| pair.it.decomposition.is_some());
     let row = |(which, Pair { it, base: row, .. }): (usize, &Pair<'_>)| {
         let ComparisonText { base, ratio, interval, added, verdict } = ComparisonText::of(it, row);
         let figure = row.estimate.as_ref().map(|estimate| estimate.median);
@@ -82,7 +83,7 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
         };
         let style = VERDICTS.into_iter().find(|verdict| *verdict == it.verdict);
         let flags: Vec<String> = it.flags.iter().map(|flag| plain(flag)).collect();
-        let cells = vec![
+        let mut cells = vec![
             Cell::text(plain(&it.case)),
             Cell::text(plain(&it.metric)),
             Cell::number(base, figure),
@@ -97,6 +98,8 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
             Cell::text(flags.join(" ")).with_style("small"),
         ];
+        let why = it.decomposition.as_ref().map(|it| plain(&it.sentence)).unwrap_or_default();
+        cells.extend(has_causes.then(|| Cell::text(why).with_style("small")));
         TableRow {
             id: row_id(number, which),
             benchmark: row.benchmark.clone(),
@@ -106,7 +109,7 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
     Table {
         id: format!("comparisons-{number}"),
         caption: "Every comparison".to_owned(),
-        columns: vec![
+        columns: [
             Column::text("case"),
             Column::choice("metric"),
             Column::number("base", "base"),
@@ -119,7 +122,10 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             Column::number("q", "q"),
             Column::number("pairs", "pairs"),
             Column::text("flags"),
-        ],
+        ]
+        .into_iter()
+        .chain(has_causes.then(|| Column::text("why")))
+        .collect(),
         rows: pairs.iter().enumerate().map(row).collect(),
         notes: Vec::new(),
         interactive: true,

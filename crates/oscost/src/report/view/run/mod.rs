@@ -1,6 +1,7 @@
 //! A run: its figures, the cases without one, and what a reader must know of both.
 
 pub mod cost_groups;
+pub mod counters;
 pub mod curves;
 pub mod event_scaling;
 pub mod flags;
@@ -21,6 +22,8 @@ use std::collections::BTreeMap;
 use oscost_model::channel::Datagrams;
 use oscost_model::record::{Record, Row, RowOutcome};
 
+use self::counters::ShownFigure;
+pub use self::counters::{CountedEvents, FigureUnit};
 pub use self::curves::Plots;
 use self::headline::{headline, title};
 pub use self::row::is_requested;
@@ -31,7 +34,7 @@ use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRo
 use crate::report::view::sections::{first_of, grouped, not_measured, notes_of, origin};
 
 /// A run as a screen shows it.
-pub fn view(record: &Record, plots: Plots) -> View {
+pub fn view(record: &Record, plots: Plots, counted_events: CountedEvents) -> View {
     let rows: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     let measured = measured(&rows);
     // A curve has a line for each of its points.
@@ -45,9 +48,12 @@ pub fn view(record: &Record, plots: Plots) -> View {
     let (counted, timed): (Vec<&Row>, Vec<&Row>) =
         single.into_iter().partition(|row| instructions::is_counted(row));
     let mut figures = Vec::new();
-    figures.extend(table(&timed).map(Block::Table));
+    figures.extend(table(&timed, counted_events.unit).map(Block::Table));
     figures.extend(instructions::table(&counted).map(Block::Table));
     figures.extend(programs::blocks(&measured));
+    if counted_events.all {
+        figures.extend(counters::table(&measured).map(Block::Table));
+    }
     let mut sections = vec![Section { blocks: figures, ..Section::default() }];
     sections.extend(curves::section(record, plots));
     sections.push(Section { blocks: together(record, &measured), ..Section::default() });
@@ -70,7 +76,7 @@ pub fn brief(record: &Record) -> View {
     let tables = of_kind.filter_map(|rows| match rows[0] {
         row if programs::is_program(row) => programs::table(rows),
         row if instructions::is_counted(row) => instructions::table(rows),
-        _ => table(rows),
+        _ => table(rows, FigureUnit::Own),
     });
     let mut sections =
         vec![Section { blocks: tables.map(Block::Table).collect(), ..Section::default() }];
@@ -95,33 +101,46 @@ pub(super) fn together(record: &Record, measured: &[&Row]) -> Vec<Block> {
 }
 
 /// The measured rows; `None` if there are none.
-fn table(rows: &[&Row]) -> Option<Table> {
+fn table(rows: &[&Row], unit: FigureUnit) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("per op", "median"),
         Column::number("95 % interval", "ci95"),
         Column::number("spread", "spread_pct"),
+        Column { optional: true, ..Column::number("insn", "insn") },
+        Column { optional: true, ..Column::number("cpi", "cpi") },
         Column::choice("class"),
         Column::number("calls", "kernel_entries"),
         Column::number("floor", "floor"),
     ];
-    let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(cells(row))).collect();
+    let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(cells(row, unit))).collect();
     (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
 }
 
-fn cells(row: &Row) -> Vec<Cell> {
-    let Some(figure) = figure(row) else { return vec![Cell::case(row)] };
-    let spread = spread_pct(row).map(per_cent);
+fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
+    let (figure, spread, floor) = match counters::in_unit(row, unit) {
+        // A floor is a time.
+        Some(ShownFigure { figure, spread_pct }) => (figure, spread_pct, None),
+        None => (figure(row), spread_pct(row), floor(row)),
+    };
+    let (text, interval) = match &figure {
+        Some(figure) => (figure.text.clone(), figure.interval_text()),
+        None if unit != FigureUnit::Own => ("not counted".to_owned(), None),
+        None => return vec![Cell::case(row)],
+    };
+    let spread = spread.map(per_cent);
     let uncertain = if has(row, "CLASS_BORDERLINE") { "?" } else { "" };
     let class = row.class.as_deref().map(|class| format!("{}{uncertain}", plain(class)));
     vec![
         Cell::case(row),
-        Cell::text(&figure.text),
-        Cell::text(figure.interval_text().unwrap_or_default()),
+        Cell::text(text),
+        Cell::text(interval.unwrap_or_default()),
         Cell::text(spread.unwrap_or_default()),
+        Cell::text(counters::insn(row)),
+        Cell::text(counters::cpi(row)),
         Cell::text(class.unwrap_or("-".to_owned())),
         Cell::text(entries(row)),
-        Cell::text(floor(row).unwrap_or_default()),
+        Cell::text(floor.unwrap_or_default()),
     ]
 }
 
@@ -198,6 +217,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     }
     lines.extend(common);
     lines.extend(instructions::remark(rows.iter().copied()));
+    lines.extend(counters::remarks(record, rows));
     lines
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Record};
 
 use crate::report::figures::{DIGITS, MIN_DIGITS, Style, added, at_least, decimals_for, signed};
@@ -43,7 +44,8 @@ pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
     let reference_cases: Vec<&Comparison> = record
         .comparisons
         .iter()
-        .filter(|it| !it.control && !is_requested(&record.results[it.base as usize]))
+        .filter(|it| !it.control && !is_work(&it.metric))
+        .filter(|it| !is_requested(&record.results[it.base as usize]))
         .collect();
     let added = added_to_reference_cases(record, &reference_cases).map(Block::Text);
     sections.push(Section { blocks: added.into_iter().collect(), ..Section::default() });

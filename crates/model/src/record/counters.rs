@@ -1,0 +1,139 @@
+//! What was counted by the processor's counters: of a row, between two rows, and over a run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::comparison::{AddedCost, Ratio};
+
+record! {
+    /// How the events of a row were counted; the figures are among its metrics.
+    pub struct RowCounters {
+        /// Workers (of programs, trials) that counted; they are no repetitions of the row.
+        pub workers: u32,
+        /// `rdpmc` or `read`; null for programs, and if no worker counted.
+        pub read_by: Option<String>,
+        /// Whether the kernel's instructions were counted too.
+        pub kernel: bool,
+        /// Whether the events of processes and threads that the op creates or wakes are included.
+        pub inherited: bool,
+        /// Standard deviation of the instructions between workers, in per cent; null below two.
+        pub insn_sd_pct: Option<f64>,
+        /// Whether the instructions repeat: that deviation is at most 0.2 %. Null below two
+        /// workers.
+        pub repeats: Option<bool>,
+        /// The time per op of the counted ops over the row's figure: what counting added. Null if
+        /// either is unknown.
+        pub counted_time_ratio: Option<f64>,
+        /// Time per op on a CPU by the kernel's accounting, of all tasks that were counted; null if
+        /// unknown.
+        pub running_ns: Option<f64>,
+        /// The rest of the time per op in the counted ops; negative if counted tasks run at the
+        /// same time on two CPUs. Null if unknown.
+        pub waiting_ns: Option<f64>,
+        /// Why workers or sets of events have no counts.
+        pub void: Vec<String>,
+        /// One entry for each worker that counted.
+        pub repetitions: Vec<CountedRepetition>,
+    }
+
+    /// A worker that counted.
+    pub struct CountedRepetition {
+        /// Its round.
+        pub round: u32,
+        /// Seconds since the start of the run.
+        pub at_s: f64,
+        /// Its figures, by the names of the metrics.
+        pub figures: BTreeMap<String, f64>,
+        /// The time per op of its counted ops, in ns; null if unknown.
+        pub time_ns: Option<f64>,
+        /// Its part on a CPU, in ns; null if unknown.
+        pub running_ns: Option<f64>,
+    }
+
+    /// Why a figure changed: `running = instructions x cycles per instruction x clock period`, and
+    /// the waiting apart. The terms are those of counted ops; one that is unknown is null.
+    pub struct Decomposition {
+        /// Instructions.
+        pub insn: Option<Ratio>,
+        /// Instructions in user mode that were added.
+        pub insn_user_added: Option<AddedCost>,
+        /// Instructions in kernel mode that were added.
+        pub insn_kernel_added: Option<AddedCost>,
+        /// Cycles per instruction.
+        pub cpi: Option<Ratio>,
+        /// The period of the core's clock.
+        pub period: Option<Ratio>,
+        /// Time on a CPU.
+        pub running: Option<Ratio>,
+        /// Waiting that was added.
+        pub waiting_added: Option<AddedCost>,
+        /// The time of the counted ops, for comparison with that of the timed ones.
+        pub counted: Option<Ratio>,
+        /// What counting adds to the new side over what it adds to the base.
+        pub counting: Option<Ratio>,
+        /// What explains most of the change.
+        pub cause: Cause,
+        /// The same in a sentence.
+        pub sentence: String,
+    }
+
+    /// The core over the run, by the counted workers of the reference cases.
+    pub struct CoreConditions {
+        /// Cycles per nanosecond on a CPU, over all counted rows; the best is the highest.
+        pub ghz: Option<CoreFigure>,
+        /// Cycles per instruction of a loop in user mode; the best is the lowest.
+        pub cpi_of_loop: Option<CoreFigure>,
+        /// Cycles per instruction of a system call; the best is the lowest.
+        pub cpi_of_kernel_op: Option<CoreFigure>,
+    }
+
+    /// A figure of the core over the run.
+    pub struct CoreFigure {
+        /// The case that it was counted on; null if it is of several.
+        pub case: Option<String>,
+        /// Workers that counted it, over the run.
+        pub workers: u32,
+        /// The best value of a worker.
+        pub best: f64,
+        /// The median over workers.
+        pub median: f64,
+        /// Workers that were worse than 1.1 times the best, in per cent.
+        pub worse_pct: f64,
+        /// The median over those, as a multiple of the best; null if there are none.
+        pub worse_by: Option<f64>,
+    }
+}
+
+/// What explains most of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Instructions: the op does other work.
+    Work,
+    /// Cycles per instruction: the core was shared, or its caches were colder.
+    Core,
+    /// The period of the core's clock.
+    Clock,
+    /// Time off the CPU.
+    Waiting,
+    /// Nothing changed that would need a cause.
+    None,
+    /// The counted ops do not explain it.
+    Unknown,
+}
+
+impl Cause {
+    /// The cause as the record spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Cause::Work => "work",
+            Cause::Core => "core",
+            Cause::Clock => "clock",
+            Cause::Waiting => "waiting",
+            Cause::None => "none",
+            Cause::Unknown => "unknown",
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Comparison of the instructions of two rows, counted by the processor (docs/explanation/METHOD.md,
+//! section 17), and why their figures differ.
+//!
+//! Instructions hardly vary: not with the load of the machine, nor with the clock. So their margins
+//! are a tenth of those of time, and rows of two runs can be equivalent.
+
+use oscost_model::counters::{CounterEvent, INSN};
+use oscost_model::record::{
+    AddedCost, Comparison, CountedRepetition, Decomposition, Machine, Ratio, Row, RowCounters,
+};
+use oscost_model::unit::{Better, Unit};
+use oscost_stats::interval::Interval;
+
+use super::rows::RunRow;
+use super::verdict::{EffectEstimate, Judgement, Z_80, Z_95, verdicts};
+use crate::estimate::counters::decomposition::{TimedChange, decomposition};
+use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
+
+/// A smaller change of work is not worth reporting, however certain it is.
+const MIN_WORK_EFFECT: f64 = 0.001;
+/// Work within this factor of each other is equivalent.
+const EQUIVALENT_WORK: f64 = 1.003;
+/// The standard deviation of the instructions of a row between runs of one boot, beyond what its
+/// workers show: on a shared guest, open and close took 5063.4 to 5069.4 in three runs (0.07 %),
+/// fork and exit 155.9 to 156.2 thousand (0.1 %), getppid and write the same to the last digit.
+const RUN_TO_RUN_SD: f64 = 0.0008;
+/// The same between workers of one run that were counted one after the other: their memory layouts
+/// differ, and what the kernel's hash tables hold.
+const INTERLEAVED_SD: f64 = 0.0002;
+/// Fewer matched pairs have no interval that would be one of 95 %.
+const MIN_MATCHED_PAIRS: usize = 6;
+
+/// Two rows whose work is compared.
+pub(super) struct WorkPair<'a> {
+    pub(super) base: &'a Row,
+    pub(super) new: &'a Row,
+    /// Their indices.
+    pub(super) rows: [u32; 2],
+    pub(super) design: &'a str,
+    pub(super) span_s: f64,
+    pub(super) sides: Sides<'a>,
+}
+
+/// The effect found in the work of a pair, before correction for the number of rows.
+pub(super) struct WorkEffect<'a> {
+    pair: WorkPair<'a>,
+    metric: &'static str,
+    effect: EffectEstimate,
+    added: AddedCost,
+    pairs: u32,
+}
+
+/// The metric of two rows' work: of both modes, or of user mode where a side does not see the
+/// kernel's part; `None` if a side has no counts.
+fn metric(base: &RowCounters, new: &RowCounters) -> Option<&'static str> {
+    let has = |metric: &str| {
+        let counted =
+            |side: &RowCounters| side.repetitions.iter().any(|it| it.figures.contains_key(metric));
+        counted(base) && counted(new)
+    };
+    [INSN, CounterEvent::InstructionsUser.metric()].into_iter().find(|metric| has(metric))
+}
+
+/// The effect in the work of two rows; `None` if a side has no counted instructions.
+pub(super) fn work_effect(pair: WorkPair<'_>) -> Option<WorkEffect<'_>> {
+    let metric = metric(pair.base.counters.as_ref()?, pair.new.counters.as_ref()?)?;
+    let of = |it: &CountedRepetition| it.figures.get(metric).copied();
+    let term = pair.sides.log_ratio(&of)?;
+    let added = pair.sides.difference(&of)?;
+    let effect = effect(term, pair.sides.matching);
+    let base = median_of(pair.sides.base, &of)?;
+    let added = AddedCost {
+        value: added.value,
+        // The interval of the ratio, applied to the base's figure: what runs differ by is a share.
+        ci95: effect.interval.map(|Interval { lo, hi }| [base * lo.exp_m1(), base * hi.exp_m1()]),
+        unit: Unit::InstructionsPerOp,
+    };
+    Some(WorkEffect { pair, metric, effect, added, pairs: term.pairs as u32 })
+}
+
+fn effect(term: Term, matching: Matching) -> EffectEstimate {
+    let found = EffectEstimate { effect: term.value, p: 1.0, ..EffectEstimate::default() };
+    let is_matched = matching == Matching::ByRound;
+    let enough = !is_matched || term.pairs >= MIN_MATCHED_PAIRS;
+    let Some(within) = term.interval.filter(|_| enough) else {
+        return EffectEstimate { flags: vec!["FEW_PAIRS"], ..found };
+    };
+    let between = Z_95 * if is_matched { INTERLEAVED_SD } else { 2f64.sqrt() * RUN_TO_RUN_SD };
+    let below = (term.value - within.lo).hypot(between);
+    let above = (within.hi - term.value).hypot(between);
+    let interval = Interval { lo: term.value - below, hi: term.value + above };
+    let bound = EQUIVALENT_WORK.ln();
+    // The half-width on the side of no effect; it is never 0.
+    let toward_zero = if term.value > 0.0 { below } else { above };
+    EffectEstimate {
+        interval: Some(interval),
+        // Exponential tails, as between runs of times.
+        p: 0.05f64.powf(term.value.abs() / toward_zero),
+        min_detectable: Some(MIN_WORK_EFFECT.ln_1p() + below.max(above) * (1.0 + Z_80 / Z_95)),
+        equivalent: -bound < interval.lo && interval.hi < bound,
+        ..found
+    }
+}
+
+/// The comparisons of the work of rows, judged together: they are a family of their own, since each
+/// time has been judged among the times.
+pub(super) fn judge_work(effects: Vec<WorkEffect<'_>>) -> Vec<Comparison> {
+    let estimates: Vec<EffectEstimate> = effects.iter().map(|it| it.effect.clone()).collect();
+    let margins = vec![MIN_WORK_EFFECT.ln_1p(); estimates.len()];
+    let comparison = |(it, judgement): (WorkEffect<'_>, Judgement)| {
+        let WorkEffect { pair, metric, effect, added, pairs } = it;
+        let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
+        let repeats = |row: &Row| row.counters.as_ref().is_none_or(|it| it.repeats != Some(false));
+        if !repeats(pair.base) || !repeats(pair.new) {
+            flags.push("WORK_VARIES".to_owned());
+        }
+        Comparison {
+            case: pair.base.case.clone(),
+            metric: metric.to_owned(),
+            base: pair.rows[0],
+            new: pair.rows[1],
+            design: pair.design.to_owned(),
+            pairs,
+            span_s: pair.span_s,
+            ratio: effect.ratio(),
+            added,
+            p: effect.p,
+            q: judgement.q,
+            verdict: judgement.verdict.text(Better::Lower).to_owned(),
+            mde_pct: effect.min_detectable_pct(),
+            ties: 0,
+            monitor_events_per_op: None,
+            decomposition: None,
+            control: false,
+            flags,
+        }
+    };
+    let judgements = verdicts(&estimates, &margins);
+    effects.into_iter().zip(judgements).map(comparison).collect()
+}
+
+/// Why the figure of a row changed; `None` if a side has no counted instructions. Rows whose figure
+/// is not a time per op have no terms that would add up to it.
+pub(super) fn decompose(
+    base: &Row,
+    new: &Row,
+    sides: Sides<'_>,
+    ratio: &Ratio,
+) -> Option<Decomposition> {
+    let is_time = matches!(base.unit, Unit::NsPerOp | Unit::Seconds) && base.unit == new.unit;
+    if !is_time || ratio.value <= 0.0 {
+        return None;
+    }
+    let (one, other) = (base.counters.as_ref()?, new.counters.as_ref()?);
+    let counting = one.counted_time_ratio.zip(other.counted_time_ratio);
+    let counting = counting.filter(|(from, _)| *from > 0.0).map(|(from, to)| to / from);
+    decomposition(sides, TimedChange { log_ratio: ratio.value.ln(), counting })
+}
+
+/// Both sides of two stored rows.
+pub(super) fn stored_sides<'a>(base: &'a Row, new: &'a Row) -> Option<Sides<'a>> {
+    let side = |row: &'a Row| row.counters.as_ref().map(|it| it.repetitions.as_slice());
+    Some(Sides { base: side(base)?, new: side(new)?, matching: Matching::Unmatched })
+}
+
+/// Why the counted events of two stored rows cannot be compared; `None` if they can, or if a side
+/// has none.
+pub(super) fn work_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<&'static str> {
+    let has_counts = |it: RunRow<'_>| it.row.counters.as_ref().is_some_and(|it| it.workers > 0);
+    if !has_counts(base) || !has_counts(new) {
+        return None;
+    }
+    if base.run.tool.worker.hash != new.run.tool.worker.hash {
+        return Some("the workers are two builds, whose loops have other instructions");
+    }
+    let boot = |machine: Option<&Machine>| machine?.counters.boot.clone();
+    match (boot(base.machine()), boot(new.machine())) {
+        (Some(one), Some(other)) if one == other => None,
+        (Some(_), Some(_)) => Some(
+            "the runs are of two boots, and how far instructions differ between boots is not known",
+        ),
+        _ => Some("the boot of a run is unknown"),
+    }
+}

@@ -1,0 +1,214 @@
+//! The counters of a row: its metrics, how they were counted, and each worker's figures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oscost_model::clock::Calibration;
+use oscost_model::counters::{CPI, CounterEvent, CounterRead, GHZ, INSN, TreeCounts};
+use oscost_model::journal::CountingOutcome;
+use oscost_model::record::{CountedRepetition, Estimate, Metric, Overhead, RowCounters};
+use oscost_model::unit::Unit;
+use oscost_stats::interval::Nominal;
+use oscost_stats::{moments, order};
+
+use super::worker::{CountedFigure, CountedFigures, counted_figures};
+use crate::estimate::rows::metrics::estimate_values;
+use crate::estimate::rows::row_state::{CountingEntry, RowState};
+
+/// The instructions of a row repeat if they vary by no more than this between its workers.
+const MAX_REPEATING_SD_PCT: f64 = 0.2;
+
+/// A worker that counted, and its figures.
+pub(in crate::estimate) struct EvaluatedCounting<'a> {
+    pub(in crate::estimate) entry: &'a CountingEntry,
+    pub(in crate::estimate) figures: CountedFigures,
+    read_by: Option<CounterRead>,
+    inherited: bool,
+}
+
+impl EvaluatedCounting<'_> {
+    /// Its figures as the record has them; `None` if it has none.
+    pub(in crate::estimate) fn repetition(&self) -> Option<CountedRepetition> {
+        let CountedFigures { figures, time_ns, running_ns, .. } = &self.figures;
+        let named = figures.iter().map(|(&name, figure)| (name.to_owned(), figure.value));
+        (!figures.is_empty()).then(|| CountedRepetition {
+            round: self.entry.round,
+            at_s: self.entry.at_s,
+            figures: named.collect(),
+            time_ns: *time_ns,
+            running_ns: *running_ns,
+        })
+    }
+}
+
+impl RowState {
+    /// Its workers that counted events.
+    pub(in crate::estimate) fn evaluated_countings(
+        &self,
+        clock: Option<&Calibration>,
+    ) -> Vec<EvaluatedCounting<'_>> {
+        self.countings.iter().map(|entry| self.evaluated_counting(entry, clock)).collect()
+    }
+
+    fn evaluated_counting<'a>(
+        &'a self,
+        entry: &'a CountingEntry,
+        clock: Option<&Calibration>,
+    ) -> EvaluatedCounting<'a> {
+        let bare = EvaluatedCounting {
+            entry,
+            figures: CountedFigures::default(),
+            read_by: None,
+            inherited: false,
+        };
+        match &entry.outcome {
+            CountingOutcome::Batches(counts) => {
+                let Some((plan, clock)) = self.plan.as_ref().zip(clock) else { return bare };
+                let figures = counted_figures(counts, self.sample_context(plan, clock));
+                let read_by = Some(counts.read_by);
+                EvaluatedCounting { figures, read_by, inherited: counts.inherited, ..bare }
+            }
+            CountingOutcome::Tree(counts) => {
+                EvaluatedCounting { figures: tree_figures(counts), inherited: true, ..bare }
+            }
+            CountingOutcome::Lost { reason, .. } => {
+                let void = BTreeSet::from([reason.clone()]);
+                EvaluatedCounting {
+                    figures: CountedFigures { void, ..CountedFigures::default() },
+                    ..bare
+                }
+            }
+        }
+    }
+}
+
+/// The figures of a program's process tree, per run.
+fn tree_figures(counts: &TreeCounts) -> CountedFigures {
+    let mut found = CountedFigures::default();
+    found.void.extend(counts.void.clone());
+    if counts.void.is_some() {
+        return found;
+    }
+    let count = |event: CounterEvent| {
+        let total = counts.counts.iter().find(|total| total.event == event)?;
+        Some(total.count as f64)
+    };
+    let mut add = |name, value: Option<f64>| {
+        let figure =
+            |value| CountedFigure { value, raw: value, overhead: None, batches: 1, ops: 1.0 };
+        found.figures.extend(value.map(|value| (name, figure(value))));
+    };
+    for event in CounterEvent::ALL {
+        add(event.metric(), count(event));
+    }
+    let user = count(CounterEvent::InstructionsUser);
+    let kernel = count(CounterEvent::InstructionsKernel);
+    let both = user.zip(kernel).map(|(user, kernel)| user + kernel);
+    add(INSN, both);
+    let cycles = count(CounterEvent::Cycles);
+    let quotient = |by: Option<f64>| {
+        cycles.zip(by).filter(|&(of, by)| of > 0.0 && by > 0.0).map(|(of, by)| of / by)
+    };
+    add(CPI, quotient(both.or(user)));
+    add(GHZ, quotient(count(CounterEvent::TaskClock)));
+    found.time_ns = counts.real_ns.map(|ns| ns as f64);
+    found.running_ns = count(CounterEvent::TaskClock);
+    found
+}
+
+/// The unit of a metric that was counted.
+fn unit(metric: &str) -> Unit {
+    let of = |event: CounterEvent| event.metric() == metric;
+    match CounterEvent::ALL.into_iter().find(|&event| of(event)) {
+        Some(CounterEvent::InstructionsUser | CounterEvent::InstructionsKernel) => {
+            Unit::InstructionsPerOp
+        }
+        Some(CounterEvent::Cycles | CounterEvent::StalledCycles) => Unit::CyclesPerOp,
+        Some(CounterEvent::TaskClock) => Unit::NsPerOp,
+        Some(_) => Unit::TimesPerOp,
+        None if metric == CPI => Unit::CyclesPerInstruction,
+        None if metric == GHZ => Unit::Gigahertz,
+        None => Unit::InstructionsPerOp,
+    }
+}
+
+/// The metrics of a row that were counted.
+pub(in crate::estimate) fn metrics(
+    countings: &[EvaluatedCounting<'_>],
+    nominal: Nominal,
+) -> BTreeMap<String, Metric> {
+    let names: BTreeSet<&str> =
+        countings.iter().flat_map(|counting| counting.figures.figures.keys().copied()).collect();
+    let metric = |name: &str| {
+        let figures =
+            countings.iter().filter_map(|counting| counting.figures.figures.get(name).copied());
+        let figures: Vec<CountedFigure> = figures.collect();
+        let unit = unit(name);
+        let estimate = estimate(&figures, nominal)?;
+        Some((name.to_owned(), Metric { unit, better: unit.better(), estimate }))
+    };
+    names.into_iter().filter_map(metric).collect()
+}
+
+fn estimate(figures: &[CountedFigure], nominal: Nominal) -> Option<Estimate> {
+    let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+    let median = |of: &dyn Fn(&CountedFigure) -> Option<f64>| {
+        let values: Vec<f64> = figures.iter().filter_map(of).collect();
+        order::median(&order::sorted(&values))
+    };
+    let bare = estimate_values(&values, nominal)?;
+    Some(Estimate {
+        raw_median: median(&|it| Some(it.raw)).unwrap_or(bare.median),
+        overhead: Overhead { clock: median(&|it| it.overhead), loop_cost: None },
+        samples: figures.iter().map(|it| it.batches as u64).sum(),
+        ops_per_sample: median(&|it| Some(it.ops)).unwrap_or(1.0) as u64,
+        ..bare
+    })
+}
+
+/// How the events of a row were counted; `None` if no worker was to count any. `timed_ns` is the
+/// row's figure, if that is a time.
+pub(in crate::estimate) fn summary(
+    countings: &[EvaluatedCounting<'_>],
+    timed_ns: Option<f64>,
+) -> Option<RowCounters> {
+    let repetitions: Vec<CountedRepetition> =
+        countings.iter().filter_map(EvaluatedCounting::repetition).collect();
+    let median = |of: &dyn Fn(&CountedRepetition) -> Option<f64>| {
+        let values: Vec<f64> = repetitions.iter().filter_map(of).collect();
+        order::median(&order::sorted(&values))
+    };
+    let work: Vec<f64> = repetitions.iter().filter_map(work).collect();
+    let centre = order::median(&order::sorted(&work)).filter(|&it| it > 0.0);
+    let insn_sd_pct =
+        centre.zip(moments::standard_deviation(&work)).map(|(centre, sd)| 100.0 * sd / centre);
+    let time_ns = median(&|it| it.time_ns);
+    let running_ns = median(&|it| it.running_ns);
+    let void: BTreeSet<&String> = countings.iter().flat_map(|it| &it.figures.void).collect();
+    let kernel = CounterEvent::InstructionsKernel.metric();
+    (!countings.is_empty()).then(|| RowCounters {
+        workers: repetitions.len() as u32,
+        read_by: countings.iter().find_map(|it| it.read_by).map(|it| it.text().to_owned()),
+        kernel: repetitions.iter().any(|it| it.figures.contains_key(kernel)),
+        inherited: countings.iter().any(|it| it.inherited),
+        insn_sd_pct,
+        repeats: insn_sd_pct.map(|sd| sd <= MAX_REPEATING_SD_PCT),
+        counted_time_ratio: time_ns
+            .zip(timed_ns.filter(|&it| it > 0.0))
+            .map(|(counted, timed)| counted / timed),
+        running_ns,
+        waiting_ns: median(&waiting_ns),
+        void: void.into_iter().cloned().collect(),
+        repetitions: repetitions.clone(),
+    })
+}
+
+/// The instructions of a worker: in both modes where the kernel's are known.
+pub(in crate::estimate) fn work(it: &CountedRepetition) -> Option<f64> {
+    let of = |metric: &str| it.figures.get(metric).copied();
+    of(INSN).or_else(|| of(CounterEvent::InstructionsUser.metric()))
+}
+
+/// The time per op that no counted task was on a CPU.
+pub(in crate::estimate) fn waiting_ns(it: &CountedRepetition) -> Option<f64> {
+    Some(it.time_ns? - it.running_ns?)
+}

@@ -1,0 +1,154 @@
+//! The terms of a decomposition: differences of quantities between two lists of workers.
+
+use oscost_model::counters::{CPI, CounterEvent, GHZ};
+use oscost_model::record::CountedRepetition;
+use oscost_stats::comparison::median_difference;
+use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::order;
+
+use super::row::{waiting_ns, work};
+use crate::estimate::comparison::verdict::MIN_PAIRS;
+
+/// Fewer workers have no interval; from here to [`MIN_PAIRS`] it is the range of the values.
+const MIN_WORKERS: usize = 3;
+
+/// How the workers of two sides belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::estimate) enum Matching {
+    /// Those of a round were counted one after the other.
+    ByRound,
+    /// Those of two runs.
+    Unmatched,
+}
+
+/// The workers of two sides.
+#[derive(Clone, Copy)]
+pub(in crate::estimate) struct Sides<'a> {
+    pub(in crate::estimate) base: &'a [CountedRepetition],
+    pub(in crate::estimate) new: &'a [CountedRepetition],
+    pub(in crate::estimate) matching: Matching,
+}
+
+/// A difference and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::estimate) struct Term {
+    pub(in crate::estimate) value: f64,
+    /// `None` with too few workers.
+    pub(in crate::estimate) interval: Option<Interval>,
+    /// Pairs of workers; of unmatched ones the smaller number.
+    pub(in crate::estimate) pairs: usize,
+}
+
+impl Term {
+    /// Whether it differs from 0 with certainty.
+    pub(in crate::estimate) fn is_certain(&self) -> bool {
+        self.interval.is_some_and(|it| it.lo > 0.0 || it.hi < 0.0)
+    }
+
+    /// The term with the opposite sign.
+    pub(in crate::estimate) fn negated(self) -> Self {
+        let interval = self.interval.map(|it| Interval { lo: -it.hi, hi: -it.lo });
+        Self { value: -self.value, interval, pairs: self.pairs }
+    }
+}
+
+impl Sides<'_> {
+    /// The difference of a quantity, new minus base; `None` if a side has no value.
+    pub(in crate::estimate) fn difference(
+        self,
+        of: &dyn Fn(&CountedRepetition) -> Option<f64>,
+    ) -> Option<Term> {
+        match self.matching {
+            Matching::ByRound => {
+                let partner =
+                    |base: &CountedRepetition| self.new.iter().find(|new| new.round == base.round);
+                let differences: Vec<f64> = self
+                    .base
+                    .iter()
+                    .filter_map(|base| Some(of(partner(base)?)? - of(base)?))
+                    .collect();
+                let sorted = order::sorted(&differences);
+                let interval = match sorted.len() {
+                    MIN_PAIRS.. => median_hs(&sorted, Nominal::FIXED),
+                    MIN_WORKERS.. => range(&sorted),
+                    _ => None,
+                };
+                Some(Term { value: order::median(&sorted)?, interval, pairs: sorted.len() })
+            }
+            Matching::Unmatched => {
+                let sorted = |side: &[CountedRepetition]| {
+                    order::sorted(&side.iter().filter_map(of).collect::<Vec<f64>>())
+                };
+                let (base, new) = (sorted(self.base), sorted(self.new));
+                let value = order::median(&new)? - order::median(&base)?;
+                let pairs = base.len().min(new.len());
+                let interval = match pairs {
+                    MIN_PAIRS.. => {
+                        median_difference(&base, &new, [Nominal::FIXED; 2]).map(|it| it.interval)
+                    }
+                    MIN_WORKERS.. => range(&base)
+                        .zip(range(&new))
+                        .map(|(base, new)| Interval { lo: new.lo - base.hi, hi: new.hi - base.lo }),
+                    _ => None,
+                };
+                Some(Term { value, interval, pairs })
+            }
+        }
+    }
+
+    /// The same of its logarithm; values that are not above 0 have none.
+    pub(in crate::estimate) fn log_ratio(
+        self,
+        of: &dyn Fn(&CountedRepetition) -> Option<f64>,
+    ) -> Option<Term> {
+        self.difference(&|it| of(it).filter(|&value| value > 0.0).map(f64::ln))
+    }
+}
+
+/// The terms of a change.
+pub(super) struct Terms {
+    /// Instructions: of both modes, or of user mode where the kernel's are unknown.
+    pub(super) work: Option<Term>,
+    pub(super) cpi: Option<Term>,
+    pub(super) period: Option<Term>,
+    pub(super) running: Option<Term>,
+    /// In nanoseconds.
+    pub(super) waiting: Option<Term>,
+    /// The time per op of the counted ops.
+    pub(super) time: Option<Term>,
+    /// Instructions added in user mode.
+    pub(super) user: Option<Term>,
+    /// Instructions added in kernel mode.
+    pub(super) kernel: Option<Term>,
+}
+
+impl Terms {
+    pub(super) fn of(sides: Sides<'_>) -> Self {
+        let figure =
+            |metric: &'static str| move |it: &CountedRepetition| it.figures.get(metric).copied();
+        let added = |event: CounterEvent| sides.difference(&figure(event.metric()));
+        Self {
+            work: sides.log_ratio(&work),
+            cpi: sides.log_ratio(&figure(CPI)),
+            period: sides.log_ratio(&figure(GHZ)).map(Term::negated),
+            running: sides.log_ratio(&|it| it.running_ns),
+            waiting: sides.difference(&waiting_ns),
+            time: sides.log_ratio(&|it| it.time_ns),
+            user: added(CounterEvent::InstructionsUser),
+            kernel: added(CounterEvent::InstructionsKernel),
+        }
+    }
+}
+
+/// The range of the values: all that is known of the median of a few.
+fn range(sorted: &[f64]) -> Option<Interval> {
+    Some(Interval { lo: *sorted.first()?, hi: *sorted.last()? })
+}
+
+/// The median of a quantity over workers.
+pub(in crate::estimate) fn median_of(
+    side: &[CountedRepetition],
+    of: &dyn Fn(&CountedRepetition) -> Option<f64>,
+) -> Option<f64> {
+    order::median(&order::sorted(&side.iter().filter_map(of).collect::<Vec<f64>>()))
+}

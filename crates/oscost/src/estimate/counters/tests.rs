@@ -1,0 +1,368 @@
+//! Counts of ops whose work, cycles per instruction, clock and waiting are known.
+
+use std::collections::BTreeMap;
+
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::counters::{
+    CPI, CountedBatch, CountedSet, CounterEvent, CounterRead, EventCounts, GHZ, INSN,
+};
+use oscost_model::record::{Cause, CountedRepetition};
+use oscost_model::seed::Seed;
+use oscost_model::unit::Unit;
+use oscost_model::worker::{BatchPlan, Mode, Sample};
+
+use super::decomposition::{TimedChange, decomposition};
+use super::term::{Matching, Sides};
+use super::worker::{CountedFigures, counted_figures};
+use crate::estimate::rows::worker::SampleContext;
+
+const CLOCK: Calibration = Calibration {
+    kind: ClockKind::Tsc,
+    ticks_per_ns: 2.0,
+    quantum_ticks: 2.0,
+    inside_ticks: 40.0,
+    pair_ticks: 60.0,
+};
+
+/// An op on a core, all of it known.
+#[derive(Clone, Copy)]
+struct Truth {
+    user: f64,
+    kernel: f64,
+    cpi: f64,
+    ghz: f64,
+    waiting_ns: f64,
+}
+
+impl Truth {
+    fn running_ns(self) -> f64 {
+        (self.user + self.kernel) * self.cpi / self.ghz
+    }
+
+    fn time_ns(self) -> f64 {
+        self.running_ns() + self.waiting_ns
+    }
+}
+
+const GETPPID: Truth = Truth { user: 12.0, kernel: 293.0, cpi: 1.41, ghz: 2.6, waiting_ns: 0.0 };
+/// What reading the counters adds to a batch.
+const READS: Truth = Truth { user: 90.0, kernel: 2_000.0, cpi: 1.5, ghz: 2.6, waiting_ns: 0.0 };
+/// What an interrupt adds to a batch.
+const INTERRUPT: f64 = 6_000.0;
+
+/// How much the parts of a worker vary, as standard deviations of logarithms, and how many of its
+/// batches an interrupt hits.
+#[derive(Clone, Copy)]
+struct Noise {
+    work: f64,
+    core: f64,
+    clock: f64,
+    interrupted: f64,
+}
+
+const QUIET: Noise = Noise { work: 0.0, core: 0.0, clock: 0.0, interrupted: 0.0 };
+/// As on a shared guest: work repeats to a tenth of a per cent, cycles do not.
+const SHARED: Noise = Noise { work: 0.001, core: 0.02, clock: 0.005, interrupted: 0.2 };
+
+/// The sum of twelve uniform deviates approximates a normal deviate.
+fn normal(seed: &mut Seed) -> f64 {
+    (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0
+}
+
+fn plan(mode: Mode) -> BatchPlan {
+    let unroll_factors = if mode.is_slope() { vec![1, 2, 4, 8] } else { vec![1] };
+    BatchPlan {
+        mode,
+        iterations: 500,
+        unroll_factors,
+        groups: 5,
+        batch_ns: 1e5,
+        coarse_clock: false,
+    }
+}
+
+fn context(plan: &BatchPlan) -> SampleContext<'_> {
+    SampleContext { plan, clock: &CLOCK, unit: Unit::NsPerOp, switches: false, major_faults: false }
+}
+
+/// One batch of these ops, in the events of the first set.
+fn batch(op: Truth, ops: u64, round: u32, extra: f64) -> CountedBatch {
+    let n = ops as f64;
+    let user = op.user * n + READS.user;
+    let kernel = op.kernel * n + READS.kernel + extra;
+    let cycles =
+        (op.user + op.kernel) * n * op.cpi + (READS.user + READS.kernel) * READS.cpi + extra;
+    let running = cycles / op.ghz;
+    let wall = running + op.waiting_ns * n;
+    CountedBatch {
+        sample: Sample {
+            round,
+            n: ops,
+            ticks: (CLOCK.ticks_per_ns * wall) as i64,
+            cpu_ns: Some(running as u64),
+            ..Sample::default()
+        },
+        counts: [user, kernel, cycles, running].map(|it| it.round() as u64).to_vec(),
+        enabled_ns: 1_000,
+        counting_ns: 1_000,
+    }
+}
+
+/// The counts of a worker, in batches of a plan.
+fn counts(op: Truth, noise: Noise, plan: &BatchPlan, seed: &mut Seed) -> EventCounts {
+    let vary = |value: f64, sd: f64, seed: &mut Seed| value * (sd * normal(seed)).exp();
+    let work = vary(1.0, noise.work, seed);
+    let op = Truth {
+        user: op.user * work,
+        kernel: op.kernel * work,
+        cpi: vary(op.cpi, noise.core, seed),
+        ghz: vary(op.ghz, noise.clock, seed),
+        ..op
+    };
+    let batches = (0..plan.groups).flat_map(|round| {
+        plan.unroll_factors.iter().map(move |&factor| (round, plan.iterations * u64::from(factor)))
+    });
+    let batches: Vec<CountedBatch> = batches
+        .map(|(round, ops)| {
+            let hit = seed.unit() < noise.interrupted;
+            batch(op, ops, round, if hit { INTERRUPT } else { 0.0 })
+        })
+        .collect();
+    let events = [&CounterEvent::WORK[..], &[CounterEvent::TaskClock]].concat();
+    let empty = vec![batch(op, 0, 0, 0.0); 9];
+    let set = CountedSet { events, void: None, batches, empty };
+    EventCounts {
+        read_by: CounterRead::Read,
+        inherited: false,
+        kernel: true,
+        sets: vec![set],
+        disturbance: Box::default(),
+    }
+}
+
+fn figures(op: Truth, noise: Noise, mode: Mode, seed: &mut Seed) -> CountedFigures {
+    let plan = plan(mode);
+    counted_figures(&counts(op, noise, &plan, seed), context(&plan))
+}
+
+fn near(found: f64, truth: f64, share: f64) -> bool {
+    (found / truth - 1.0).abs() < share
+}
+
+#[test]
+fn what_reading_adds_is_not_in_a_figure_and_is_stated() {
+    for mode in [Mode::B, Mode::U] {
+        let found = figures(GETPPID, QUIET, mode, &mut Seed::new(1));
+        let of = |metric: &str| found.figures[metric];
+        assert!(near(of(INSN).value, 305.0, 1e-4), "{mode:?} {:?}", of(INSN));
+        assert!(near(of("insn_kernel").value, 293.0, 1e-4));
+        assert!(near(of(CPI).value, 1.41, 2e-3) && near(of(GHZ).value, 2.6, 2e-3), "{found:?}");
+        let added = (READS.user + READS.kernel) / 500.0;
+        assert!(near(of(INSN).raw - of(INSN).value, added, 0.01));
+        assert!(near(of(INSN).overhead.unwrap(), added, 0.01));
+        assert!(found.void.is_empty());
+    }
+}
+
+#[test]
+fn interrupts_in_two_of_five_batches_do_not_move_instructions() {
+    let plan = plan(Mode::B);
+    let mut counts = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    for at in [1, 3] {
+        counts.sets[0].batches[at] = batch(GETPPID, 500, at as u32, INTERRUPT);
+    }
+    let found = counted_figures(&counts, context(&plan));
+    assert!(near(found.figures[INSN].value, 305.0, 1e-5), "{found:?}");
+}
+
+#[test]
+fn a_set_that_is_no_count_is_void_with_its_reason() {
+    let plan = plan(Mode::B);
+    let good = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    let broken = |change: &dyn Fn(&mut CountedSet)| {
+        let mut counts = good.clone();
+        change(&mut counts.sets[0]);
+        let found = counted_figures(&counts, context(&plan));
+        assert!(found.figures.is_empty(), "{found:?}");
+        found.void.into_iter().next().unwrap()
+    };
+    let multiplexed = broken(&|set| set.batches[2].counting_ns = 900);
+    assert!(multiplexed.contains("multiplexed"), "{multiplexed}");
+    let by_worker = broken(&|set| set.void = Some("instructions:u stood still".to_owned()));
+    assert_eq!(by_worker, "instructions:u stood still");
+    let short = broken(&|set| set.batches[0].counts.truncate(3));
+    assert!(short.contains("count for each event"), "{short}");
+    let disturbed = broken(&|set| {
+        set.batches[..3].iter_mut().for_each(|it| it.sample.involuntary_switches = 1);
+    });
+    assert_eq!(disturbed, "3 of 5 counted batches were disturbed");
+}
+
+#[test]
+fn user_counts_alone_make_no_instructions_of_both_modes() {
+    let plan = plan(Mode::B);
+    let mut counts = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    let set = &mut counts.sets[0];
+    set.events.remove(1);
+    for batch in set.batches.iter_mut().chain(&mut set.empty) {
+        batch.counts.remove(1);
+    }
+    let found = counted_figures(&counts, context(&plan));
+    assert!(found.figures.contains_key("insn_user") && !found.figures.contains_key(INSN));
+}
+
+#[test]
+fn cycles_over_the_wall_time_of_an_op_that_waits_are_no_clock() {
+    let waiting = Truth { waiting_ns: 5_000.0, ..GETPPID };
+    let found = figures(waiting, QUIET, Mode::B, &mut Seed::new(1));
+    assert!(near(found.figures[GHZ].value, 2.6, 2e-3));
+    let running = found.running_ns.unwrap();
+    assert!(near(found.time_ns.unwrap() - running, 5_000.0, 0.01), "{found:?}");
+    // Without the task's clock there is none.
+    let plan = plan(Mode::B);
+    let mut counts = counts(waiting, QUIET, &plan, &mut Seed::new(1));
+    let set = &mut counts.sets[0];
+    set.events.pop();
+    for batch in set.batches.iter_mut().chain(&mut set.empty) {
+        batch.counts.pop();
+        batch.sample.cpu_ns = None;
+    }
+    let waits = SampleContext { switches: true, ..context(&plan) };
+    let found = counted_figures(&counts, waits);
+    assert!(!found.figures.contains_key(GHZ) && found.running_ns.is_none(), "{found:?}");
+}
+
+/// The counting workers of a row, and its timed figure, in which the core varies as it does in them.
+fn row(op: Truth, noise: Noise, workers: u32, seed: &mut Seed) -> Vec<CountedRepetition> {
+    let counted = |round| {
+        let found = figures(op, noise, Mode::B, seed);
+        let named = found.figures.iter().map(|(&name, figure)| (name.to_owned(), figure.value));
+        CountedRepetition {
+            round,
+            at_s: f64::from(round),
+            figures: named.collect::<BTreeMap<String, f64>>(),
+            time_ns: found.time_ns,
+            running_ns: found.running_ns,
+        }
+    };
+    (0..workers).map(counted).collect()
+}
+
+/// What was planted between two sides, and its name.
+struct Plant {
+    name: &'static str,
+    change: fn(Truth, f64) -> Truth,
+    cause: Cause,
+}
+
+const PLANTS: [Plant; 6] = [
+    Plant {
+        name: "a neighbour on the core",
+        change: |op, by| Truth { cpi: op.cpi * by, ..op },
+        cause: Cause::Core,
+    },
+    Plant {
+        name: "a waiting peer",
+        change: |op, by| Truth { waiting_ns: op.waiting_ns + (by - 1.0) * op.time_ns(), ..op },
+        cause: Cause::Waiting,
+    },
+    Plant {
+        name: "a lower clock",
+        change: |op, by| Truth { ghz: op.ghz / by, ..op },
+        cause: Cause::Clock,
+    },
+    Plant {
+        name: "a lower quota",
+        // Throttled: off the CPU for a share of each period.
+        change: |op, by| Truth { waiting_ns: op.waiting_ns + (by - 1.0) * op.running_ns(), ..op },
+        cause: Cause::Waiting,
+    },
+    Plant {
+        name: "an added call",
+        change: |op, by| Truth {
+            user: op.user + 5.0,
+            kernel: op.kernel + (by - 1.0) * (op.user + op.kernel) - 5.0,
+            ..op
+        },
+        cause: Cause::Work,
+    },
+    Plant {
+        name: "a filter",
+        // Its instructions are cheaper than those of the call.
+        change: |op, by| {
+            let insn = op.user + op.kernel;
+            let added = 1.3 * (by - 1.0) * insn;
+            let cpi = (insn * op.cpi + added * op.cpi / 1.3) / (insn + added);
+            Truth { kernel: op.kernel + added, cpi, ..op }
+        },
+        cause: Cause::Work,
+    },
+];
+
+#[test]
+fn planted_causes_are_named_right_in_95_per_cent_of_the_rows_that_moved() {
+    for matching in [Matching::ByRound, Matching::Unmatched] {
+        for Plant { name, change, cause } in PLANTS {
+            let mut seed = Seed::new(27);
+            let (mut moved, mut right) = (0, 0);
+            for number in 0..300 {
+                let size = 1.15 + f64::from(number % 10) / 10.0;
+                let op = Truth {
+                    kernel: 100.0 * f64::from(1 + number % 40),
+                    waiting_ns: if number % 3 == 0 { 300.0 } else { 0.0 },
+                    ..GETPPID
+                };
+                let base = row(op, SHARED, 8, &mut seed);
+                let new = row(change(op, size), SHARED, 8, &mut seed);
+                // The timed workers see the same core on another round.
+                let timed_noise = 0.01 * normal(&mut seed);
+                let log_ratio = (change(op, size).time_ns() / op.time_ns()).ln() + timed_noise;
+                if log_ratio.abs() <= 0.1f64.ln_1p() {
+                    continue;
+                }
+                moved += 1;
+                let sides = Sides { base: &base, new: &new, matching };
+                let found = decomposition(sides, TimedChange { log_ratio, counting: None });
+                right += u32::from(found.unwrap().cause == cause);
+            }
+            assert!(moved >= 250, "{name}: {moved} rows moved");
+            assert!(20 * right >= 19 * moved, "{name} {matching:?}: {right} of {moved}");
+        }
+    }
+}
+
+#[test]
+fn a_change_that_the_counted_ops_do_not_show_has_no_cause() {
+    let mut seed = Seed::new(5);
+    let (base, new) = (row(GETPPID, SHARED, 8, &mut seed), row(GETPPID, SHARED, 8, &mut seed));
+    let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
+    let found = decomposition(sides, TimedChange { log_ratio: 0.3, counting: None }).unwrap();
+    assert_eq!(found.cause, Cause::Unknown);
+    assert!(found.sentence.contains("cause unknown"), "{}", found.sentence);
+    let found = decomposition(sides, TimedChange { log_ratio: 0.002, counting: None }).unwrap();
+    assert_eq!(found.cause, Cause::None);
+}
+
+#[test]
+fn a_sentence_says_that_the_work_is_the_same_and_what_is_not() {
+    let mut seed = Seed::new(5);
+    let neighbour = Truth { cpi: 1.3 * GETPPID.cpi, ..GETPPID };
+    let noise = Noise { core: 0.01, ..QUIET };
+    let base = row(GETPPID, noise, 8, &mut seed);
+    let new = row(neighbour, noise, 8, &mut seed);
+    let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
+    let timed = TimedChange { log_ratio: 1.3f64.ln(), counting: None };
+    let found = decomposition(sides, timed).unwrap();
+    assert!(found.sentence.starts_with("work 1.000 (to 0.0"), "{}", found.sentence);
+    let cpi = found.cpi.as_ref().unwrap().value;
+    assert!(near(cpi, 1.3, 0.02), "{cpi}");
+    let said = format!("cycles per instruction {cpi:.2} [");
+    assert!(found.sentence.contains(&said), "{}", found.sentence);
+    assert!(found.sentence.ends_with("the core was shared or its caches were colder"));
+    let filter = Truth { kernel: GETPPID.kernel + 91.0, ..GETPPID };
+    let new = row(filter, noise, 8, &mut seed);
+    let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
+    let timed = TimedChange { log_ratio: 1.3f64.ln(), counting: None };
+    let found = decomposition(sides, timed).unwrap();
+    assert!(found.sentence.contains("(instructions: +91.0 in the kernel)"), "{}", found.sentence);
+}

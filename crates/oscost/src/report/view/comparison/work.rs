@@ -1,0 +1,105 @@
+//! The instructions of compared rows, counted by the processor, and why figures changed.
+
+use oscost_model::counters::INSN;
+use oscost_model::record::Comparison;
+
+use crate::report::figures::{Style, per_cent};
+use crate::report::text::plain;
+use crate::report::view::comparison::pair::Pair;
+use crate::report::view::document::{Block, Cell, Column, Table, TableRow};
+
+/// The texts of a comparison of instructions.
+pub(in crate::report::view) struct WorkText {
+    pub(in crate::report::view) ratio: String,
+    pub(in crate::report::view) interval: Option<[String; 2]>,
+    pub(in crate::report::view) added: String,
+    pub(in crate::report::view) verdict: String,
+}
+
+/// Four digits behind the point: a tenth of a per cent is a change.
+fn ratio(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+impl WorkText {
+    /// The texts of a comparison.
+    pub(in crate::report::view) fn of(it: &Comparison) -> Self {
+        let verdict = match (it.verdict.as_str(), it.ratio.ci95, it.mde_pct) {
+            // How far they may differ at most.
+            ("equivalent", Some([low, high]), _) => {
+                let bound = (high - 1.0).abs().max((1.0 - low).abs());
+                format!("equivalent ({:.2} %)", 100.0 * bound)
+            }
+            ("inconclusive", _, Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
+            (verdict, ..) => plain(verdict),
+        };
+        let style = Style::of(it.added.value, it.added.unit);
+        Self {
+            ratio: ratio(it.ratio.value),
+            interval: it.ratio.ci95.map(|ends| ends.map(ratio)),
+            added: format!("{:+.1} {}", it.added.value, style.unit()),
+            verdict,
+        }
+    }
+}
+
+/// The table of such comparisons, and a sentence for each row whose figure has a known or unknown
+/// cause; empty if nothing was counted.
+pub(in crate::report::view) fn blocks(pairs: &[Pair<'_>]) -> Vec<Block> {
+    let work: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.is_work()).collect();
+    let mut blocks: Vec<Block> = table(&work).map(Block::Table).into_iter().collect();
+    let sentences = pairs.iter().filter_map(|pair| {
+        let found = pair.it.decomposition.as_ref()?;
+        Some(plain(&format!("{}: {}", pair.base.case, found.sentence)))
+    });
+    blocks.extend(Block::list(sentences));
+    blocks
+}
+
+fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
+    let columns = vec![
+        Column::text("case"),
+        Column::number("base, insn", "base"),
+        Column::number("ratio", "ratio"),
+        Column::number("95 % interval", "ratio_ci95"),
+        Column::number("added", "added"),
+        Column::choice("work"),
+    ];
+    let row = |pair: &&Pair<'_>| {
+        let WorkText { ratio, interval, added, verdict } = WorkText::of(pair.it);
+        let base = pair.base.estimate.as_ref().map(|estimate| format!("{:.1}", estimate.median));
+        let interval = interval.map(|[low, high]| format!("{low} .. {high}"));
+        TableRow::of(vec![
+            Cell::case(&pair.base),
+            Cell::text(base.unwrap_or_default()),
+            Cell::text(ratio),
+            Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
+            Cell::text(added),
+            Cell::text(verdict),
+        ])
+    };
+    let rows: Vec<TableRow> = pairs.iter().map(row).collect();
+    let caption = match pairs.iter().all(|pair| pair.it.metric == INSN) {
+        true => "Work: instructions of an op, the program's and the kernel's",
+        false => {
+            "Work: instructions of an op, where the kernel's are not visible in user mode alone"
+        }
+    };
+    let caption = caption.to_owned();
+    (!rows.is_empty()).then(|| Table { caption, columns, rows, ..Table::default() })
+}
+
+/// How many verdicts on work there are of each kind; `None` without any.
+pub(in crate::report::view) fn verdicts(work: &[&Comparison]) -> Option<String> {
+    let count = |verdict: &str| work.iter().filter(|it| it.verdict == verdict).count();
+    (!work.is_empty()).then(|| {
+        format!(
+            "Work: {} slower (more instructions), {} faster, {} equivalent (within 0.3 %), {} \
+             inconclusive.",
+            count("slower"),
+            count("faster"),
+            count("equivalent"),
+            count("inconclusive")
+        )
+    })
+}

@@ -1,0 +1,234 @@
+//! What the processor's counters show of the rows of a run.
+
+use oscost_model::counters::{CPI, CounterEvent, GHZ, INSN};
+use oscost_model::record::{CoreConditions, CoreFigure, Metric, Record, Row};
+use oscost_model::unit::Unit;
+
+use crate::report::figures::{Style, per_cent};
+use crate::report::text::plain;
+use crate::report::view::document::{Cell, Column, Table, TableRow};
+use crate::report::view::run::row::{Figure, figure};
+use crate::report::view::sections::{first_of, grouped};
+
+/// The unit in which rows are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FigureUnit {
+    /// That of their own figures.
+    #[default]
+    Own,
+    /// Core cycles per op.
+    Cycles,
+    /// Instructions per op.
+    Instructions,
+}
+
+/// How counted events are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CountedEvents {
+    /// The unit of the figures.
+    pub unit: FigureUnit,
+    /// Whether all events have a table.
+    pub all: bool,
+}
+
+impl FigureUnit {
+    /// The metric that rows are shown with; `None` for their own figures.
+    fn metric(self) -> Option<&'static str> {
+        match self {
+            FigureUnit::Own => None,
+            FigureUnit::Cycles => Some(CounterEvent::Cycles.metric()),
+            FigureUnit::Instructions => Some(INSN),
+        }
+    }
+}
+
+/// The row with the figure of another metric; `None` if it has none.
+pub(in crate::report::view) fn with_metric(row: &Row, metric: &str) -> Option<Row> {
+    let Metric { unit, better, estimate } = row.metrics.get(metric)?.clone();
+    Some(Row { unit, better, estimate: Some(estimate), ..row.clone() })
+}
+
+/// The figure of a row in a unit, and its spread between workers in per cent.
+pub(super) struct ShownFigure {
+    pub(super) figure: Option<Figure>,
+    pub(super) spread_pct: Option<f64>,
+}
+
+/// The figure of a row in a unit that is not its own; `None` for its own.
+pub(super) fn in_unit(row: &Row, unit: FigureUnit) -> Option<ShownFigure> {
+    let metric = unit.metric()?;
+    // What a bound says of the time says nothing of a count.
+    let shown = with_metric(row, metric).map(|row| Row { flags: Vec::new(), ..row });
+    let estimate = shown.as_ref().and_then(|row| row.estimate.as_ref());
+    let spread_pct =
+        estimate.and_then(|it| (it.median > 0.0).then_some(100.0 * it.sd? / it.median));
+    Some(ShownFigure { figure: shown.as_ref().and_then(figure), spread_pct })
+}
+
+/// The median of a metric.
+fn median(row: &Row, metric: &str) -> Option<f64> {
+    row.metrics.get(metric).map(|metric| metric.estimate.median)
+}
+
+/// A count in a column: with as many digits as repeat.
+fn number(value: f64) -> String {
+    match value.abs() {
+        1e5.. => format!("{value:.0}"),
+        100.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// The instructions of an op in a column; those of user mode alone are marked.
+pub(super) fn insn(row: &Row) -> String {
+    let user = || median(row, CounterEvent::InstructionsUser.metric());
+    match (median(row, INSN), user()) {
+        (Some(insn), _) => number(insn),
+        (None, Some(user)) => format!("{} u", number(user)),
+        (None, None) => String::new(),
+    }
+}
+
+/// The cycles per instruction in a column.
+pub(super) fn cpi(row: &Row) -> String {
+    median(row, CPI).map(|cpi| format!("{cpi:.2}")).unwrap_or_default()
+}
+
+/// All counted events of rows; `None` if nothing was counted.
+pub(super) fn table(rows: &[&Row]) -> Option<Table> {
+    let title = |event: CounterEvent| match event {
+        CounterEvent::InstructionsUser => "insn:u",
+        CounterEvent::InstructionsKernel => "insn:k",
+        CounterEvent::Cycles => "cycles",
+        CounterEvent::BranchMisses => "branch\nmisses",
+        CounterEvent::L1dMisses => "L1D\nmisses",
+        CounterEvent::L1iMisses => "L1I\nmisses",
+        CounterEvent::LastLevelMisses => "LLC\nmisses",
+        CounterEvent::DtlbMisses => "dTLB\nmisses",
+        CounterEvent::ItlbMisses => "iTLB\nmisses",
+        CounterEvent::StalledCycles => "stalled",
+        CounterEvent::TaskClock => "task-clock,\nns",
+        CounterEvent::PageFaults => "faults",
+        CounterEvent::ContextSwitches => "switches",
+        CounterEvent::Migrations => "moves",
+    };
+    let optional = |column: Column, optional| Column { optional, ..column };
+    let mut columns = vec![Column::text("case")];
+    let events = CounterEvent::ALL.map(|event| {
+        let is_work = CounterEvent::WORK.contains(&event);
+        optional(Column::number(title(event), event.metric()), !is_work)
+    });
+    columns.extend(events);
+    columns.insert(4, Column::number("cpi", CPI));
+    columns.insert(5, Column::number("GHz", GHZ));
+    let row = |row: &&Row| {
+        row.counters.as_ref().filter(|it| it.workers > 0)?;
+        let text = |metric: &str, decimals: usize| {
+            let value = median(row, metric);
+            let digits = |value| match decimals {
+                0 => number(value),
+                _ => format!("{value:.decimals$}"),
+            };
+            Cell::number(value.map(digits).unwrap_or_default(), value)
+        };
+        let mut cells = vec![Cell::case(row)];
+        cells.extend(CounterEvent::ALL.map(|event| text(event.metric(), 0)));
+        cells.insert(4, text(CPI, 3));
+        cells.insert(5, text(GHZ, 3));
+        Some(TableRow::of(cells))
+    };
+    let rows: Vec<TableRow> = rows.iter().filter_map(row).collect();
+    let caption = "Events per op, by counting workers beside the timed ones".to_owned();
+    (!rows.is_empty()).then(|| Table { caption, columns, rows, ..Table::default() })
+}
+
+/// What a reader must know of the counts, or why there are none.
+pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let counted: Vec<_> =
+        rows.iter().filter_map(|row| row.counters.as_ref()).filter(|it| it.workers > 0).collect();
+    let has_work =
+        rows.iter().any(|row| row.metrics.contains_key(CounterEvent::InstructionsUser.metric()));
+    if has_work {
+        lines.push(match counted.iter().any(|it| it.kernel) {
+            true => "insn: instructions of an op, the program's and the kernel's; cpi: cycles per \
+                     instruction: by the processor's counters, in workers beside the timed ones."
+                .to_owned(),
+            false => "insn: instructions of an op in user mode alone (u): the kernel's are not \
+                      visible here (`oscost machine`)."
+                .to_owned(),
+        });
+    }
+    let facts = record.machines.first().map(|machine| &machine.counters);
+    let why = facts.and_then(|it| it.distrusted.as_ref().or(it.unavailable.as_ref()));
+    if let Some(why) = why.filter(|_| !has_work) {
+        lines.push(format!("No instructions and cycles: {}", plain(why)));
+    }
+    let void = rows.iter().flat_map(|row| {
+        let reasons = row.counters.iter().flat_map(|it| &it.void);
+        reasons.map(|why| (plain(why), row.case.as_str()))
+    });
+    for (why, cases) in grouped(void) {
+        lines.push(format!("not counted in some workers: {why}: {}", plain(&first_of(&cases))));
+    }
+    let core = record.conditions.first().and_then(|it| it.core.as_ref());
+    lines.extend(core.into_iter().flat_map(core_lines));
+    lines
+}
+
+/// What the core did over the run, if it was not always at its best.
+pub(in crate::report::view) fn core_lines(core: &CoreConditions) -> Vec<String> {
+    let worse = |it: &CoreFigure| {
+        let by = it.worse_by.filter(|_| it.worse_pct > 0.0)?;
+        let share = format!("for {} of the run the core", per_cent(it.worse_pct));
+        Some(WorseCore { share, by })
+    };
+    let cpi = core.cpi_of_kernel_op.as_ref().or(core.cpi_of_loop.as_ref());
+    let neighbour = cpi.and_then(worse).map(|WorseCore { share, by }| {
+        format!(
+            "{share} took {by:.1} times its own best cycles per instruction: shared core or caches."
+        )
+    });
+    let clock = core.ghz.as_ref().and_then(worse).map(|WorseCore { share, by }| {
+        format!("{share} ran at a clock {by:.1} times lower than its own best.")
+    });
+    neighbour.into_iter().chain(clock).collect()
+}
+
+/// How long the core was worse than its best, in words, and by which factor.
+struct WorseCore {
+    share: String,
+    by: f64,
+}
+
+/// The counts of a row in a sentence, for explanations; `None` if nothing was counted.
+pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
+    let counters = row.counters.as_ref().filter(|it| it.workers > 0)?;
+    let of = |metric: &str| median(row, metric);
+    let user = of(CounterEvent::InstructionsUser.metric())?;
+    let mut parts = Vec::new();
+    parts.push(match (of(INSN), of(CounterEvent::InstructionsKernel.metric())) {
+        (Some(insn), Some(kernel)) => format!(
+            "{} instructions ({} in user mode, {} in the kernel)",
+            number(insn),
+            number(user),
+            number(kernel)
+        ),
+        _ => format!("{} instructions in user mode", number(user)),
+    });
+    parts.extend(counters.insn_sd_pct.map(|sd| match counters.repeats {
+        Some(true) => format!("which repeat within {sd:.2} %"),
+        _ => format!("which vary by {sd:.2} %"),
+    }));
+    parts.extend(of(CPI).map(|cpi| format!("{cpi:.2} cycles per instruction")));
+    parts.extend(of(GHZ).map(|ghz| format!("{ghz:.2} GHz")));
+    let waiting = counters.waiting_ns.filter(|&ns| ns.abs() >= 1.0);
+    parts.extend(waiting.map(|ns| {
+        let style = Style::of(ns, Unit::NsPerOp);
+        format!("{} off the CPU", style.with_unit(ns))
+    }));
+    parts.extend(
+        counters.counted_time_ratio.map(|it| format!("{it:.2} times the timed figure if counted")),
+    );
+    Some(parts.join(", "))
+}
