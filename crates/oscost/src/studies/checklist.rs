@@ -18,6 +18,8 @@ pub struct ChecklistLine<'a> {
     pub act: Act,
     /// Whether it is a program, which has trials instead of ops.
     pub is_program: bool,
+    /// The number of its runs, where the study compares two targets by means of runs.
+    pub runs: usize,
     /// The study's method of timing it.
     pub study_method: Option<StudyMethod>,
     /// The sizes, numbers and amounts of the case, as axis and value.
@@ -73,6 +75,7 @@ fn line<'a>(table: &'a Table, name: &'a str, row: &'a TableRow) -> ChecklistLine
         name,
         act,
         is_program: row.is_program(),
+        runs: row.runs,
         study_method: row.study_method,
         sizes: Vec::new(),
         placement: String::new(),

@@ -164,8 +164,36 @@ fn values(study: &Study, claim: &Claim, values: &[Option<IntervalEstimate>]) -> 
         Criterion::Ratio { .. } | Criterion::LargestRatio => of_cases(ratio),
         Criterion::Within(quantities) => {
             let each = quantities.iter().zip(values);
-            each.map(|(quantity, estimate)| measured(quantity, estimate.as_ref())).collect()
+            let measured = each.map(|(quantity, estimate)| measured(quantity, estimate.as_ref()));
+            // Bounds that all of several have in common are said once.
+            match &quantities[..] {
+                [first, others @ ..]
+                    if !others.is_empty() && others.iter().all(|it| has_same_bounds(it, first)) =>
+                {
+                    measured.chain([format!("required of each: {}", bounds(first))]).collect()
+                }
+                _ => {
+                    let required = quantities.iter().map(bounds);
+                    let both = measured.zip(required);
+                    both.map(|(text, bounds)| format!("{text}; required: {bounds}")).collect()
+                }
+            }
         }
+    }
+}
+
+fn has_same_bounds(one: &Quantity, other: &Quantity) -> bool {
+    (one.min, one.max) == (other.min, other.max)
+}
+
+/// The bounds of a quantity.
+fn bounds(quantity: &Quantity) -> String {
+    match (quantity.min, quantity.max) {
+        (Some(min), Some(max)) if min == max => min.to_string(),
+        (Some(min), Some(max)) => format!("from {min} to {max}"),
+        (Some(min), None) => format!("{min} or more"),
+        (None, Some(max)) => format!("{max} or less"),
+        (None, None) => String::new(),
     }
 }
 
@@ -233,17 +261,10 @@ fn added_text(AddedCost { mean, rounds }: AddedCost) -> String {
     format!("{}{interval} are added on average, over {rounds} rounds", time(mean.value))
 }
 
-/// The value of a quantity of a claim, and its bounds.
+/// The value of a quantity of a claim.
 fn measured(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String {
-    let bounds = match (quantity.min, quantity.max) {
-        (Some(min), Some(max)) if min == max => min.to_string(),
-        (Some(min), Some(max)) => format!("from {min} to {max}"),
-        (Some(min), None) => format!("{min} or more"),
-        (None, Some(max)) => format!("{max} or less"),
-        (None, None) => String::new(),
-    };
     let Some(estimate) = estimate else {
-        return format!("{}: not measured; required: {bounds}", quantity.name);
+        return format!("{}: not measured", quantity.name);
     };
     let interval = estimate.interval.filter(|_| !quantity.measure.is_count());
     let interval =
@@ -259,11 +280,7 @@ fn measured(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String 
             String::new()
         }
     };
-    format!(
-        "{}: {figure}{}{meaning}; required: {bounds}",
-        quantity.name,
-        interval.unwrap_or_default()
-    )
+    format!("{}: {figure}{}{meaning}", quantity.name, interval.unwrap_or_default())
 }
 
 /// The value of a quantity, in its significant digits.

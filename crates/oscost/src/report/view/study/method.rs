@@ -60,7 +60,8 @@ pub(super) fn ops_made(figures: &[&StudyMethodFigure]) -> String {
     let distances = with_value.iter().filter_map(|it| it.distance_from_rounds_pct);
     let farthest = distances.map(f64::abs).reduce(f64::max);
     let distance =
-        farthest.map(|pct| format!(", within {pct:.1} % of a round's")).unwrap_or_default();
+        farthest.map(|pct| format!(", at most {pct:.1} % from the median of their rounds"));
+    let distance = distance.unwrap_or_default();
     format!(" ({made}{distance})")
 }
 
@@ -103,9 +104,13 @@ mod tests {
         let [all, few, fewer] =
             [figure(1_000_000, Some(0.04)), figure(10_000, Some(-1.26)), figure(558, None)];
         let failed = StudyMethodFigure { value: None, ..all.clone() };
-        assert_eq!(ops_made(&[&all]), " (all of them made here, within 0.0 % of a round's)");
+        assert_eq!(
+            ops_made(&[&all]),
+            " (all of them made here, at most 0.0 % from the median of their rounds)"
+        );
         assert_eq!(ops_made(&[&fewer, &failed]), " (558 of them made here)");
-        let expected = " (558 to 1,000,000 of them made here, within 1.3 % of a round's)";
+        let expected =
+            " (558 to 1,000,000 of them made here, at most 1.3 % from the median of their rounds)";
         assert_eq!(ops_made(&[&all, &few, &fewer]), expected);
         assert_eq!(ops_made(&[&failed]), "");
     }

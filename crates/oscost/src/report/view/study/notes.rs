@@ -15,10 +15,16 @@ use crate::studies::{PublishedFigure, Subject, Table};
 
 /// What the study says of each of its curves.
 pub(in crate::report::view) fn statements(table: &Table) -> Option<Block> {
-    Block::list(table.series.iter().map(|series| {
+    let said = table.series.iter().map(|series| {
         let given = series.given.as_deref().unwrap_or("given neither as figures nor in words");
-        plain(&format!("then, {}: {given}", series.name))
-    }))
+        (given.to_owned(), series.published_name())
+    });
+    // A curve in two placements is one of the study's, and several may be said to be alike.
+    let said = grouped(said).into_iter().map(|(given, mut names)| {
+        names.dedup();
+        plain(&format!("then, {}: {given}", names.join(", ")))
+    });
+    Block::list(said)
 }
 
 /// A list under a heading; nothing where it has no items.
@@ -29,14 +35,30 @@ pub(super) fn headed_list(heading: String, items: Vec<String>) -> Vec<Block> {
 
 /// What was expected of rows before measuring, and whether it held then and holds here.
 pub(in crate::report::view) fn expectations(table: &SingleTargetTable<'_>) -> Vec<Block> {
-    let rows = table.rows.iter();
-    let expected =
-        rows.filter_map(|row| Some(expectation(&row.row.name, row.expected.as_ref()?))).collect();
+    let expected: Vec<(&str, &PredictionComparison<'_>)> = table
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.row.name.as_str(), row.expected.as_ref()?)))
+        .collect();
+    // Several acts of one program have one expectation, which is said once.
+    let common = match &expected[..] {
+        [(_, first), others @ ..] if !others.is_empty() => {
+            others.iter().all(|(_, it)| it.expected == first.expected).then_some(first.expected)
+        }
+        _ => None,
+    };
+    let mut lines: Vec<String> =
+        expected.iter().map(|(name, it)| expectation(name, it, common.is_none())).collect();
+    lines.extend(
+        common
+            .filter(|it| !it.is_empty())
+            .map(|it| plain(&format!("expected by oscost, of all acts of the program: {it}"))),
+    );
     let unit = table.table.figures.first().map_or("", |figure| figure.unit.text());
-    headed_list(format!("Expected before measuring, in {unit}"), expected)
+    headed_list(format!("Expected before measuring, in {unit}"), lines)
 }
 
-fn expectation(name: &str, it: &PredictionComparison<'_>) -> String {
+fn expectation(name: &str, it: &PredictionComparison<'_>, with_own: bool) -> String {
     let part = |what: &str, figure: &Option<PublishedFigure>| {
         figure.as_ref().map(|figure| format!("{what} {}", figure.text))
     };
@@ -51,6 +73,7 @@ fn expectation(name: &str, it: &PredictionComparison<'_>) -> String {
         .map(|floor| format!("; floor {}", at_least(floor, decimals_for(floor, MIN_DIGITS))));
     let expected = match it.expected {
         "" => String::new(),
+        _ if !with_own => String::new(),
         expected => format!("; expected by oscost: {expected}"),
     };
     plain(&format!(
@@ -72,8 +95,14 @@ pub(in crate::report::view) fn notes(
     lines.extend(without.map(|(words, rows)| format!("{}: {words}", first_of(&rows))));
     lines.extend(fewer(table));
     lines.extend(clock_step_ns.and_then(|step_ns| in_steps(table, step_ns)));
-    for row in &table.rows {
-        lines.extend(row.notes.iter().map(|note| format!("{}: {note}", row.row.name)));
+    // A row in two placements is one of the study's.
+    let of_rows = table.rows.iter().flat_map(|row| {
+        row.notes.iter().map(|note| format!("{}: {note}", row.row.published_name()))
+    });
+    for line in of_rows {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
     }
     let lines = lines.iter().map(|line| plain(line)).collect();
     headed_list(format!("Notes on {}", plain(&table.table.name)), lines)

@@ -33,7 +33,7 @@ fn row(study: &Study, line: &ChecklistLine<'_>) -> TableRow {
     let [act, statistic] = match &line.act {
         Act::Case(case) => {
             let statistic = match &study.columns {
-                Some(_) => format!("mean and deviation of {} runs", study.protocol.runs),
+                Some(_) => format!("mean and deviation of {} runs", line.runs),
                 None if line.is_program => OF_TRIALS.to_owned(),
                 None => method_text(line.study_method.as_ref()),
             };
