@@ -6,6 +6,8 @@
 #   hosts     network namespaces, a packet filter and sshd, for tests between machines
 #   browser   Chromium and a font, for tests that look at reports
 #   vm        QEMU and one of Debian's kernels (or OSCOST_TEST_KERNEL), for tests that boot machines
+#   programs  the sources of a kernel, flex and bison, a game and a display without a screen, for the
+#             programs of ph-2000
 #   readers   DuckDB for Python (or pandas), for tests that read tables back
 #   book      mdbook, for the documentation
 #
@@ -61,6 +63,15 @@ need_vm() {
         echo "tests that boot a kernel will be skipped: OSCOST_TEST_KERNEL may name a bzImage"
 }
 
+# The packages that `oscost workload prepare --all` names.
+need_programs() {
+    local sources=(/usr/src/linux-source-*.tar.xz)
+    { [ -e "${sources[0]}" ] && has flex && has bison && has chocolate-doom && has Xvfb &&
+        [ -e /usr/share/games/doom/freedoom1.wad ]; } ||
+        install "rows of ph-2000 will be skipped" linux-source flex bison chocolate-doom freedoom xvfb ||
+        true
+}
+
 # Debian's newest kernel for virtual machines, downloaded and unpacked but not installed.
 fetch_kernel() {
     local folder=target/vm-kernel package
@@ -105,7 +116,7 @@ need_book() {
 
 for what in "$@"; do
     case $what in
-    cc | ph | hosts | browser | vm | readers | book) "need_$what" ;;
+    cc | ph | hosts | browser | vm | programs | readers | book) "need_$what" ;;
     *)
         echo "scripts/install.sh: unknown: $what" >&2
         exit 2

@@ -15,6 +15,9 @@ else
     # The two machines are this one: each has a CPU of its own.
     scripts/peer.sh 1gbit "$oscost" run --study cs736-2019 --peer ssh:peer --cpu 1 --peer-cpu 0
 fi
+scripts/install.sh programs
+# What it cannot prepare it names, and the run skips it.
+"$oscost" workload prepare --all || true
 "$oscost" ab --study ph-2000 --quick
 "$oscost" run syscall/getpid:via=raw procedure/call:args=0,chain=independent,code=plain \
     switch/pipe:between=processes switch/signal:between=processes

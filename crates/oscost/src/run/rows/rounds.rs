@@ -34,13 +34,48 @@ impl Run<'_> {
             let deadline = self.deadline;
             let now = Instant::now();
             self.deadline = deadline.map(|it| now + it.saturating_duration_since(now) / 3);
-            self.rounds(first, Phase::Rehearsal)?;
+            self.rounds(Phase::Rehearsal)?;
             self.deadline = deadline;
             for row in &mut self.rows[first..] {
                 row.progress.restart();
             }
         }
-        self.rounds(first, Phase::Round)
+        self.rounds(Phase::Round)?;
+        // A time limit that was asked for is kept.
+        if request.trials.run_limit.is_none() {
+            self.complete_short_rows(first)?;
+        }
+        self.finish_rows(first);
+        Ok(())
+    }
+
+    /// Rows whose workers are short get the repetitions of the first rounds although the time is up:
+    /// beside rows whose workers take seconds, such as passes over large files, it ends after a few
+    /// rounds, and rows that need no more than milliseconds would have no interval.
+    fn complete_short_rows(&mut self, first: usize) -> Result<(), RunError> {
+        loop {
+            let mut rows: Vec<usize> = (first..self.rows.len())
+                .filter(|&row| self.rows[row].is_short_and_lacks(ROUNDS_FOR_ALL_ROWS as usize))
+                .collect();
+            if rows.is_empty() {
+                return Ok(());
+            }
+            self.order.shuffle(&mut rows);
+            for row in rows {
+                self.measure_worker(row, Phase::Round(self.rounds_done))?;
+            }
+            self.rounds_done += 1;
+        }
+    }
+
+    /// Says of each row whether its precision goal is reached.
+    fn finish_rows(&mut self, first: usize) {
+        for row in first..self.rows.len() {
+            if !self.rows[row].given_up && !self.is_program(row) {
+                let converged = self.rows[row].progress.has_converged();
+                self.emit(Entry::RowFinished { row: row as u32, converged });
+            }
+        }
     }
 
     /// Measures the additional rows that the observer returns.
@@ -80,7 +115,7 @@ impl Run<'_> {
 
     /// Runs rounds until every requested row is settled, or the time is up. Each round is a new
     /// random permutation with one new worker per row: repetitions are spread over the whole run.
-    pub(crate) fn rounds(&mut self, first: usize, phase: fn(u32) -> Phase) -> Result<(), RunError> {
+    pub(crate) fn rounds(&mut self, phase: fn(u32) -> Phase) -> Result<(), RunError> {
         let is_real = matches!(phase(0), Phase::Round(_));
         // Rows added later continue the numbering: a number identifies one round of the whole run.
         let mut round = if is_real { self.rounds_done } else { 0 };
@@ -104,15 +139,8 @@ impl Run<'_> {
             }
             round += 1;
         }
-        if !is_real {
-            return Ok(());
-        }
-        self.rounds_done = round;
-        for row in first..self.rows.len() {
-            if !self.rows[row].given_up && !self.is_program(row) {
-                let converged = self.rows[row].progress.has_converged();
-                self.emit(Entry::RowFinished { row: row as u32, converged });
-            }
+        if is_real {
+            self.rounds_done = round;
         }
         Ok(())
     }
@@ -145,9 +173,10 @@ impl Run<'_> {
             Ok(measurement) => {
                 let Some(clock) = &self.clock else { return Ok(()) };
                 let is_repetition = matches!(phase, Phase::Round(_) | Phase::Rehearsal(_));
-                let RowRun { planned, progress, timed_ops, iteration_cost, .. } =
+                let RowRun { planned, progress, timed_ops, iteration_cost, worker_time, .. } =
                     &mut self.rows[row];
                 *timed_ops += measurement.ops();
+                *worker_time = Some(took);
                 *iteration_cost =
                     IterationCost::from_samples(&measurement.samples, &plan, clock, took)
                         .or(*iteration_cost);

@@ -1,5 +1,7 @@
 //! A row while it is being measured.
 
+use std::time::Duration;
+
 use oscost_model::calls::CallCount;
 use oscost_model::journal::PlannedRow;
 use oscost_model::treatment::TreatmentSet;
@@ -23,7 +25,13 @@ pub(crate) struct RowRun {
     pub(crate) warm_lines: Option<u64>,
     /// The cost of an iteration in its last worker; `None` before the first.
     pub(super) iteration_cost: Option<IterationCost>,
+    /// How long its last worker took, with its start and all preparation.
+    pub(super) worker_time: Option<Duration>,
 }
+
+/// A worker that takes at most this long is short: most take 5 to 20 ms, those of cold files and of
+/// large sets of descriptors hundreds.
+const SHORT_WORKER: Duration = Duration::from_millis(50);
 
 impl RowRun {
     pub(crate) fn new(planned: PlannedRow, profile: Profile) -> Self {
@@ -37,6 +45,7 @@ impl RowRun {
             timed_ops: 0,
             warm_lines: None,
             iteration_cost: None,
+            worker_time: None,
         }
     }
 
@@ -55,6 +64,13 @@ impl RowRun {
         } else {
             PeerLocation::SameMachine
         }
+    }
+
+    /// Whether its workers are short, and it has fewer repetitions than the first rounds give.
+    pub(super) fn is_short_and_lacks(&self, repetitions: usize) -> bool {
+        !self.is_settled()
+            && self.progress.lacks(repetitions)
+            && self.worker_time.is_some_and(|time| time <= SHORT_WORKER)
     }
 
     /// Whether it gets a worker in the next round; a reference case always does.

@@ -185,6 +185,13 @@ impl RowProgress {
         self.values.iter().filter(|value| value.value.is_some()).count()
     }
 
+    /// Whether it has fewer repetitions than these, and may still get them.
+    pub(super) fn lacks(&self, repetitions: usize) -> bool {
+        self.plan.is_some()
+            && self.values() < repetitions
+            && self.attempts < MAX_ATTEMPTS_PER_REPETITION * repetitions
+    }
+
     /// Adds the samples of a worker, and checks whether the row is settled.
     pub(super) fn add_worker(
         &mut self,
@@ -241,5 +248,41 @@ impl RowProgress {
         self.values.clear();
         self.attempts = 0;
         self.settled = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::run::rows::test_pilot::pilot;
+
+    const MEASURED: WorkerValue = WorkerValue {
+        value: Some(1.0),
+        value_all: Some(1.0),
+        raw: Some(1.0),
+        clock_ns: None,
+        sd: None,
+        batches: 21,
+        rejected: BTreeMap::new(),
+        samples: 21,
+        ops_per_sample: 1,
+        segments: Vec::new(),
+        first_and_last_third: None,
+        clean: Vec::new(),
+    };
+
+    #[test]
+    fn a_row_lacks_repetitions_once_it_has_a_plan_and_until_it_has_them() {
+        let mut progress = RowProgress::new(Profile::Default { precision_pct: 2.0 });
+        assert!(!progress.lacks(6), "without a plan no worker can be started");
+        progress.set_plan(&pilot(Mode::B, 100));
+        assert!(progress.lacks(6));
+        progress.values = vec![MEASURED; 6];
+        assert!(!progress.lacks(6) && progress.lacks(7));
+        progress.values.clear();
+        progress.attempts = 12;
+        assert!(!progress.lacks(6), "twelve were disturbed");
     }
 }

@@ -1,7 +1,7 @@
 //! Judges the claims of a study of one target: by the study's statistic where all rows of a claim
 //! have it, and by oscost's own estimates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::study_method::{ClockCost, Statistic, StudyMethod};
 use oscost_stats::interval::{Interval, Nominal};
@@ -26,6 +26,8 @@ pub(in crate::studies) struct RunFigures {
     pub(in crate::studies) by_study: Rounds,
     /// The study's statistic over all ops of all rounds, of the same rows.
     pub(in crate::studies) over_all_ops: BTreeMap<String, f64>,
+    /// The rows whose figure by the study's statistic is only a few steps of the clock.
+    pub(in crate::studies) coarse: BTreeSet<String>,
     /// oscost's own figures by round.
     pub(in crate::studies) own: Rounds,
     /// The counted calls of an op.
@@ -117,6 +119,10 @@ fn difference(methods: &[StudyMethod]) -> String {
     format!("{statistic}{clock}; oscost takes the median without disturbed batches and the clock")
 }
 
+/// Why the study's statistic does not judge where it is [`RunFigures::coarse`].
+const COARSE: &str = "by oscost's own estimates, since the smallest op is only a few steps of the \
+                      clock here";
+
 /// Judges quantities in one placement.
 fn judge_placed(
     study: &Study,
@@ -128,8 +134,10 @@ fn judge_placed(
     let is_count = quantities.iter().all(|it| it.measure.is_count());
     // Rows without any figure are missing either way.
     let known = || keys.iter().filter(|key| run.own.has(key) || run.by_study.has(key));
-    let by_study =
-        known().next().is_some() && known().all(|key| run.by_study.count(key) >= MIN_ROUNDS);
+    let is_coarse = known().any(|key| run.coarse.contains(*key));
+    let by_study = !is_coarse
+        && known().next().is_some()
+        && known().all(|key| run.by_study.count(key) >= MIN_ROUNDS);
     let basis = match (is_count, by_study) {
         (true, _) => Basis::Counts,
         (false, true) => Basis::StudyStatistic,
@@ -142,13 +150,17 @@ fn judge_placed(
             None => judgement,
         }
     };
+    let mut judgement = match basis {
+        Basis::StudyStatistic => judge(&run.by_study, Some(&run.over_all_ops)),
+        Basis::OwnEstimates | Basis::Counts => judge(&run.own, None),
+    };
+    if is_coarse && basis == Basis::OwnEstimates && judgement.because.is_none() {
+        judgement.because = Some(COARSE.to_owned());
+    }
     PlacedJudgement {
         placement,
         basis,
-        judgement: match basis {
-            Basis::StudyStatistic => judge(&run.by_study, Some(&run.over_all_ops)),
-            Basis::OwnEstimates | Basis::Counts => judge(&run.own, None),
-        },
+        judgement,
         own: (basis == Basis::StudyStatistic).then(|| judge(&run.own, None)),
     }
 }

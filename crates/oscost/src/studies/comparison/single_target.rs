@@ -1,7 +1,7 @@
 //! Joins a run of one target with a study: for each row of its tables what was published and what
 //! was measured, by the study's statistic and by oscost's, in each column of the table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 use oscost_model::study_method::StudyMethodFigure;
@@ -13,7 +13,7 @@ use crate::studies::figures::bound::PredictionResult;
 use crate::studies::figures::formula::Variables;
 use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
-use crate::studies::figures::study_statistic::{row_statistic, statistic};
+use crate::studies::figures::study_statistic::{is_few_steps, row_statistic, statistic};
 use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit};
 use crate::studies::machine::condition::{self, JudgedCondition};
 use crate::studies::study::{
@@ -113,11 +113,13 @@ pub fn compare_single_target<'a>(
     let rates = ClockRates::of(record);
     let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
     let clock_ns = clock.map(|clock| clock.c_in_ns);
+    let clock_step_ns = clock.map(|clock| clock.q_ns);
     let measured = |row: &TableRow| measured_row(record, row);
     let nominal = Nominal::from_run_level(record.settings.nominal);
     let mut figures = RunFigures {
         by_study: Rounds::default(),
         over_all_ops: BTreeMap::new(),
+        coarse: BTreeSet::new(),
         own: Rounds::default(),
         calls: BTreeMap::new(),
         study_methods: BTreeMap::new(),
@@ -134,6 +136,10 @@ pub fn compare_single_target<'a>(
             if let Some(value) = by_study.over_all_ops {
                 figures.over_all_ops.entry(row.key()).or_insert(value);
             }
+        }
+        let by = measured.study_method.as_ref().filter(|_| row.study_method.is_some());
+        if by.zip(clock_step_ns).is_some_and(|(by, step_ns)| is_few_steps(by, step_ns)) {
+            figures.coarse.insert(row.key());
         }
         if let Some(study_method) = row.study_method {
             figures.study_methods.entry(row.key()).or_insert(study_method);
@@ -157,7 +163,7 @@ pub fn compare_single_target<'a>(
     SingleTargetComparison {
         study,
         clock_rates: rates,
-        clock_step_ns: clock.map(|clock| clock.q_ns),
+        clock_step_ns,
         tables: tables.collect(),
         conditions: condition::judge_all(&study.conditions, record),
         claims: claims.collect(),

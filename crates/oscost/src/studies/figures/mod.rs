@@ -6,5 +6,5 @@ pub mod formula;
 pub mod prediction;
 pub mod published_figure;
 pub(super) mod rounds;
-pub(super) mod study_statistic;
+pub mod study_statistic;
 pub mod unit;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use oscost_model::record::{Row, RowOutcome};
-use oscost_model::study_method::{ClockCost, StudyMethod, StudyMethodFigure, TimingScope};
+use oscost_model::study_method::{
+    ClockCost, Statistic, StudyMethod, StudyMethodFigure, TimingScope,
+};
 use oscost_model::worker::Mode;
 
 use super::unit::{BaseUnit, UnitKind, base_unit};
@@ -32,6 +34,18 @@ pub(in crate::studies) fn statistic(
         (Some(_), None) => None,
         (None, _) => measured.estimate.as_ref().map(|it| it.median * size),
     }
+}
+
+/// The largest share of the smallest op that a step of the clock may be: the smallest of ops that
+/// are timed one by one is a multiple of that step.
+const MAX_STEP_SHARE: f64 = 0.02;
+
+/// Whether a figure of a study's method is the smallest of ops, each timed by itself, and only a few
+/// steps of the clock.
+pub fn is_few_steps(by: &StudyMethodFigure, step_ns: f64) -> bool {
+    let StudyMethod { statistic, timed, .. } = by.method;
+    (statistic, timed) == (Statistic::Minimum, TimingScope::Each)
+        && by.value.is_some_and(|value| step_ns > MAX_STEP_SHARE * value)
 }
 
 /// The statistic of a study for a row, in the base unit of its kind.

@@ -37,56 +37,71 @@ fn points(table: &SingleTargetTable<'_>, axis: &str, curves: &[&Series]) -> Tabl
     let mut values: Vec<u64> = curves.iter().flat_map(|it| it.values.iter().copied()).collect();
     values.sort_unstable();
     values.dedup();
+    let parts = Parts::of(table, curves);
     let row = |value: &u64| {
-        let points = curves.iter().map(|series| point(table, series, *value));
+        let points = curves.iter().map(|series| point(table, series, *value, parts));
         let value = Cell::number(value.to_string(), Some(*value as f64));
         TableRow::of(std::iter::once(value).chain(points).collect())
     };
     let column = |name: &str| Column::number(&plain(name), &plain(name).replace(' ', "_"));
     let names = curves.iter().map(|series| series.name.as_str());
     Table {
-        caption: legend(table, curves),
+        caption: parts.legend(table),
         columns: std::iter::once(axis).chain(names).map(column).collect(),
         rows: values.iter().map(row).collect(),
         ..Table::default()
     }
 }
 
-/// What a cell of the points holds.
-fn legend(table: &SingleTargetTable<'_>, curves: &[&Series]) -> String {
-    let rows = || curves.iter().flat_map(|series| &table.rows[series.rows()]);
-    let is_published = rows().any(|row| row.cells.iter().any(|cell| cell.published.is_some()));
-    let has_method = rows().any(|row| row.row.study_method.is_some());
-    let parts = [
-        is_published.then_some("then"),
-        has_method.then_some("here by the study's method"),
-        Some("oscost's median"),
-    ];
-    let parts: Vec<&str> = parts.into_iter().flatten().collect();
-    let unit = table.table.figures.last().map_or("", |figure| figure.unit.text());
-    format!("{}, in {unit}", parts.join(" | "))
+/// What a cell of the points holds before oscost's own figure; `-` stands for a part that one point
+/// does not have.
+#[derive(Clone, Copy)]
+struct Parts {
+    published: bool,
+    by_study_method: bool,
+}
+
+impl Parts {
+    fn of(table: &SingleTargetTable<'_>, curves: &[&Series]) -> Self {
+        let rows = || curves.iter().flat_map(|series| &table.rows[series.rows()]);
+        Self {
+            published: rows().any(|row| row.cells.iter().any(|cell| cell.published.is_some())),
+            by_study_method: rows().any(|row| row.row.study_method.is_some()),
+        }
+    }
+
+    fn legend(self, table: &SingleTargetTable<'_>) -> String {
+        let parts = [
+            self.published.then_some("then"),
+            self.by_study_method.then_some("here by the study's method"),
+            Some("oscost's median"),
+        ];
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        let unit = table.table.figures.last().map_or("", |figure| figure.unit.text());
+        format!("{}, in {unit}", parts.join(" | "))
+    }
 }
 
 /// A point of a curve: what was published, and what was measured. Of a table with several columns
 /// it is the last one.
-fn point(table: &SingleTargetTable<'_>, series: &Series, value: u64) -> Cell {
+fn point(table: &SingleTargetTable<'_>, series: &Series, value: u64, parts: Parts) -> Cell {
     let at = series.values.iter().position(|it| *it == value);
     let Some(row) = at.and_then(|at| table.rows.get(series.first + at)) else {
         return Cell::number("", None);
     };
-    let then = row.cells.iter().find_map(|cell| cell.published).map(|then| plain(&then.text));
-    let Some((cell, estimate)) =
-        row.cells.iter().rev().find_map(|cell| Some((cell, cell.estimate?)))
-    else {
-        return Cell::number(then.map_or("-".to_owned(), |then| format!("{then} | -")), None);
-    };
-    let here = cell.by_study_statistic.filter(|here| here.by.is_some());
+    let dash = || "-".to_owned();
+    let published = row.cells.iter().find_map(|cell| cell.published);
+    let then = parts.published.then(|| published.map_or_else(dash, |then| plain(&then.text)));
+    let measured = row.cells.iter().rev().find_map(|cell| Some((cell, cell.estimate?)));
+    let here = measured.and_then(|(cell, _)| cell.by_study_statistic.filter(|it| it.by.is_some()));
     let here = here.map(|here| at_least(here.value, decimals_for(here.value, DIGITS)));
-    let own = estimate_text(estimate);
+    let here = parts.by_study_method.then(|| here.unwrap_or_else(dash));
     let text = |own: String| {
-        let parts = [then.clone(), here.clone(), Some(own)];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" | ")
+        let all = [then.clone(), here.clone(), Some(own)];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" | ")
     };
+    let Some((_, estimate)) = measured else { return Cell::number(text(dash()), None) };
+    let own = estimate_text(estimate);
     Cell::number(text(own.full), Some(estimate.value)).or_short(text(own.short))
 }
 

@@ -1,7 +1,6 @@
 //! Sentences about the rows of a study of one target: expectations, missing figures, notes.
 
 use oscost_model::record::RowOutcome;
-use oscost_model::study_method::{Statistic, StudyMethod, TimingScope};
 
 use crate::report::figures::{MIN_DIGITS, at_least, decimals_for};
 use crate::report::text::plain;
@@ -11,6 +10,7 @@ use crate::report::view::study::method::op_count;
 use crate::studies::comparison::single_target::{
     PredictionComparison, SingleTargetRow, SingleTargetTable,
 };
+use crate::studies::figures::study_statistic::is_few_steps;
 use crate::studies::{PublishedFigure, Subject, Table};
 
 /// What the study says of each of its curves.
@@ -180,21 +180,11 @@ fn fewer(table: &SingleTargetTable<'_>) -> Vec<String> {
     lines
 }
 
-/// The largest share of a figure that a step of the clock may be without a note.
-const STEP_SHARE: f64 = 0.02;
-
 /// The rows whose smallest op took only a few steps of the clock.
 fn in_steps(table: &SingleTargetTable<'_>, step_ns: f64) -> Option<String> {
     let coarse = table.rows.iter().filter(|row| {
         let by = row.measured.and_then(|found| found.study_method.as_ref());
-        let is_smallest = by.is_some_and(|by| {
-            let StudyMethod { statistic, timed, .. } = by.method;
-            (statistic, timed) == (Statistic::Minimum, TimingScope::Each)
-        });
-        let value = by.and_then(|by| by.value);
-        row.row.study_method.is_some()
-            && is_smallest
-            && value.is_some_and(|value| step_ns > STEP_SHARE * value)
+        row.row.study_method.is_some() && by.is_some_and(|by| is_few_steps(by, step_ns))
     });
     let names: Vec<&str> = coarse.map(|row| row.row.name.as_str()).collect();
     (!names.is_empty()).then(|| {

@@ -433,3 +433,22 @@ fn no_claim_flips_between_holds_and_does_not_hold_by_noise_alone() {
     let decided = [Verdict::Holds, Verdict::DoesNotHold].map(|verdict| count(&noisy, &verdict));
     assert!(decided[0] <= 1 && decided[1] <= 10, "{decided:?}");
 }
+
+#[test]
+fn a_smallest_op_of_a_few_steps_of_the_clock_does_not_judge() {
+    let study = study(TIMES);
+    let mut record = record();
+    record.machines[0].clock.as_mut().unwrap().q_ns = 10.0;
+    let cases = [4, 64].map(|size| format!("pipe/round-trip:by=pipe,size={size},peer_cpu=other"));
+    // Of 100 and 200 ns: 2 times by the minimum, where each is right to 10 ns only.
+    for ((case, own), minimum) in cases.iter().zip([100.0, 300.0]).zip([100.0, 200.0]) {
+        add(&mut record, case, &around(own), Some(&around(minimum)));
+    }
+    let judged = &compare_single_target(&study, &record).claims[0];
+    assert_eq!((&judged.verdict, judged.basis), (&Verdict::Holds, Basis::OwnEstimates));
+    assert!(judged.because.as_ref().unwrap().contains("a few steps of the clock"));
+    // With a finer clock the same figures decide.
+    record.machines[0].clock.as_mut().unwrap().q_ns = 0.1;
+    let judged = &compare_single_target(&study, &record).claims[0];
+    assert_eq!((&judged.verdict, judged.basis), (&Verdict::DoesNotHold, Basis::StudyStatistic));
+}

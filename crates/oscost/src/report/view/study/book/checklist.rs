@@ -21,8 +21,16 @@ fn of_study(study: &Study) -> Section {
     let columns = ["row", "act", "statistic", "size", "placement", "what differs"];
     let columns = columns.map(Column::text).into_iter().collect();
     let rows = checklist(study).iter().map(|it| row(study, it)).collect();
-    let table = Table { columns, rows, ..Table::default() };
-    Section::of(format!("Checklist of {}", study.id), [Block::Table(table)])
+    let table = Block::Table(Table { columns, rows, ..Table::default() });
+    // What a study tabulates of its machine is no act.
+    let machine = (!study.machine.is_empty()).then(|| {
+        let facts = study.machine.len();
+        Block::Text(format!(
+            "What it says of its machine, {facts} facts, stands beside those of this one on its page."
+        ))
+    });
+    let blocks: Vec<Block> = machine.into_iter().chain([table]).collect();
+    Section::of(format!("Checklist of {}", study.id), blocks)
 }
 
 fn row(study: &Study, line: &ChecklistLine<'_>) -> TableRow {
