@@ -130,7 +130,7 @@ fn counts(op: Truth, noise: Noise, plan: &BatchPlan, seed: &mut Seed) -> EventCo
         .collect();
     let events = [&CounterEvent::WORK[..], &[CounterEvent::TaskClock]].concat();
     let empty = vec![batch(op, 0, 0, 0.0); 9];
-    let set = CountedSet { events, void: None, batches, empty };
+    let set = CountedSet { events, batches, empty, ..CountedSet::default() };
     EventCounts {
         read_by: CounterRead::Read,
         inherited: false,

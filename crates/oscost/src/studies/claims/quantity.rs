@@ -237,11 +237,19 @@ impl Quantity {
         self.min.is_none_or(|min| min <= it.lo) && self.max.is_none_or(|max| it.hi <= max)
     }
 
-    /// Whether all of an interval lies outside the bounds. The bound of an order is that of a
-    /// difference: two costs that may be equal are not in the other order.
+    /// Whether all of an interval lies outside the bounds.
+    pub fn is_outside(&self, it: &Interval) -> bool {
+        self.min.is_some_and(|min| it.hi < min) || self.max.is_some_and(|max| max < it.lo)
+    }
+
+    /// Whether it lies so far outside that a claim is refuted: of ratios of costs, further than two
+    /// costs that are equal may be apart.
     pub fn fails(&self, it: &Interval) -> bool {
-        let min = if self.is_order() { Some(1.0 / EQUAL_FACTOR) } else { self.min };
-        min.is_some_and(|min| it.hi < min) || self.max.is_some_and(|max| max < it.lo)
+        let is_ratio =
+            matches!(self.measure, Measure::Ratio(..) | Measure::Gap(..) | Measure::Spread(_));
+        let factor = if is_ratio { EQUAL_FACTOR } else { 1.0 };
+        self.min.is_some_and(|min| it.hi < min / factor)
+            || self.max.is_some_and(|max| max * factor < it.lo)
     }
 }
 
@@ -377,6 +385,24 @@ mod tests {
         assert_eq!(without("cd").keys().len(), 4, "two points are no curve");
         let ratio = Measure::Ratio("a".into(), "b".into());
         assert_eq!(ratio.restricted_to(|_| false), ratio);
+    }
+
+    #[test]
+    fn the_bound_of_a_ratio_is_refuted_beyond_a_twentieth_only() {
+        let about_five = Quantity {
+            name: "it".into(),
+            measure: Measure::Ratio("a".into(), "b".into()),
+            min: Some(4.0),
+            max: Some(6.0),
+        };
+        let interval = |lo, hi| Interval { lo, hi };
+        assert!(about_five.holds(&interval(4.0, 6.0)));
+        for near in [interval(3.7, 3.9), interval(3.85, 3.95), interval(6.2, 6.4)] {
+            assert!(!about_five.holds(&near) && !about_five.fails(&near), "{near:?}");
+        }
+        assert!(about_five.fails(&interval(3.7, 3.8)) && about_five.fails(&interval(6.31, 7.0)));
+        let exponent = Quantity { measure: Measure::Exponent(vec![]), ..about_five };
+        assert!(exponent.fails(&interval(3.85, 3.95)), "an exponent is no ratio of costs");
     }
 
     #[test]

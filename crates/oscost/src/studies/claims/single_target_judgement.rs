@@ -378,6 +378,9 @@ impl Figures<'_> {
                 "after correction for {} comparisons no interval lies outside its bounds",
                 parts.len()
             ),
+            [one] if one.interval.is_some_and(|it| one.quantity.is_outside(&it)) => {
+                format!("its interval is within {:.0} % of a bound", 100.0 * (EQUAL_FACTOR - 1.0))
+            }
             _ => "its interval contains a bound".to_owned(),
         }
     }
