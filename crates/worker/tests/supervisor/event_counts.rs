@@ -237,10 +237,13 @@ fn the_events_of_every_default_case_are_counted_or_it_is_skipped_with_a_reason()
             Event::Skipped { missing, .. } => assert!(!missing.is_empty(), "{case}"),
             Event::EventsCounted { counts, .. } => {
                 let counted = &counts.sets[0];
-                assert_eq!((&counted.void, counted.empty.len()), (&None, 9), "{case}");
-                // A datagram may be lost.
-                let lost = usize::from(case.contains("udp"));
-                assert!((3 - lost..=3).contains(&counted.batches.len()), "{case}");
+                // A busy machine may lose the datagrams of every batch.
+                let is_lost = case.contains("by=udp") && counted.batches.is_empty();
+                if !is_lost {
+                    assert_eq!((&counted.void, counted.empty.len()), (&None, 9), "{case}");
+                }
+                let least = if case.contains("by=udp") { 0 } else { 3 };
+                assert!((least..=3).contains(&counted.batches.len()), "{case}");
                 assert_eq!(counts.inherited, switches, "{case}");
             }
             other => panic!("{case}: {other:?}"),

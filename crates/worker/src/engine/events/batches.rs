@@ -25,9 +25,10 @@ struct Windows {
 
 impl Windows {
     fn with_capacity(windows: usize, events: usize) -> Self {
-        let mut counts = vec![0; windows * events];
+        // Not of zeros, which the kernel provides without the pages.
+        let mut counts = vec![1; windows * events];
+        let (mut samples, mut times) = (vec![Sample::default(); windows], vec![[1; 2]; windows]);
         counts.clear();
-        let (mut samples, mut times) = (vec![Sample::default(); windows], vec![[0; 2]; windows]);
         samples.clear();
         times.clear();
         Self { samples, counts, times, error: None }

@@ -17,6 +17,9 @@ impl Circumstances<'_> {
     /// Why the kernel's part is not visible.
     pub(super) fn hidden_kernel(&self) -> String {
         match self.paranoid {
+            Some(level) if level <= 1 => format!(
+                "a security module hides the kernel's part, although perf_event_paranoid is {level}"
+            ),
             Some(level) => {
                 format!("perf_event_paranoid is {level}: needs 1 or less, or CAP_PERFMON")
             }
@@ -114,5 +117,7 @@ mod tests {
         let reason = GUEST.hidden_kernel();
         assert_eq!(reason, "perf_event_paranoid is 2: needs 1 or less, or CAP_PERFMON");
         assert!(Circumstances::default().hidden_kernel().contains("CAP_PERFMON"));
+        let low = Circumstances { paranoid: Some(1), ..GUEST };
+        assert!(low.hidden_kernel().starts_with("a security module hides"));
     }
 }
