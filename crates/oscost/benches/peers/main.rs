@@ -85,10 +85,22 @@ fn compare_studies(words: &[String]) -> anyhow::Result<bool> {
     study_comparison::compare(words, Cpus { cpu, other_cpu })
 }
 
+/// Locks the machine against other measurements, where that is possible.
+fn lock_machine() -> anyhow::Result<Option<MachineLock>> {
+    match MachineLock::acquire() {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::HeldBy(holder, _)) => {
+            bail!("process {} measures on this machine", holder.pid)
+        }
+        Err(LockError::Unavailable(_)) => Ok(None),
+    }
+}
+
 /// Compares counted events with perf stat; returns whether the bar holds.
 fn compare_counts() -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
+    let _machine = lock_machine()?;
     let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
     let peers = PeerPrograms::compiled(&mut worker)?;
     event_counts::compare(&program.catalog, &mut worker, &peers)
@@ -99,13 +111,7 @@ fn compare_counts() -> anyhow::Result<bool> {
 fn compare(only: &[String]) -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
-    let _machine = match MachineLock::acquire() {
-        Ok(lock) => Some(lock),
-        Err(LockError::HeldBy(holder, _)) => {
-            bail!("process {} measures on this machine", holder.pid)
-        }
-        Err(LockError::Unavailable(_)) => None,
-    };
+    let _machine = lock_machine()?;
     let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
     let peers = PeerPrograms::compiled(&mut worker)?;
     println!(
