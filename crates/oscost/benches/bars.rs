@@ -334,7 +334,7 @@ fn programs(program: &WorkerBinary) -> Result<ProgramDifference, String> {
     let mut ours = |id: u64, command: &[&str]| -> [f64; 2] {
         let command = command.iter().map(|&word| word.to_owned()).collect();
         let subject = Subject::Program(Box::new(Program { command, ..Program::default() }));
-        let spec = spec(subject, id, Task::Run { warm_up: false }, 60_000);
+        let spec = spec(subject, id, Task::Run { warm_up: false, counted: Vec::new() }, 60_000);
         session.send(&Order::Measure { id, spec: Box::new(spec) }).unwrap();
         match session.next(Duration::from_secs(60)).unwrap() {
             Event::ProgramExited { result: ran, .. } => {
