@@ -198,8 +198,8 @@ impl CounterFacts {
     }
 
     /// The sets of events that are counted together, each small enough not to be multiplexed: first
-    /// the work, then misses. The kernel's own events are in the first set, or alone if there are no
-    /// others: the time on a CPU of just the ops whose cycles are counted.
+    /// the work, with the time on a CPU of just the ops whose cycles are counted, then misses, then the
+    /// kernel's own events; these alone if there are no others.
     pub fn sets(&self) -> Vec<Vec<CounterEvent>> {
         let usable = |events: &[CounterEvent]| -> Vec<CounterEvent> {
             events.iter().copied().filter(|&event| self.can_count(event)).collect()
@@ -212,8 +212,13 @@ impl CounterFacts {
         let work = usable(&CounterEvent::WORK);
         let mut sets: Vec<Vec<CounterEvent>> =
             work.chunks(at_once).map(<[CounterEvent]>::to_vec).collect();
-        sets[0].extend(software);
+        // The task clock has no hook in the kernel's code. The others have: while they are open, each
+        // fault and each switch executes more instructions.
+        let (clock, hooked): (Vec<CounterEvent>, Vec<CounterEvent>) =
+            software.into_iter().partition(|event| *event == CounterEvent::TaskClock);
+        sets[0].extend(clock);
         sets.extend(usable(&CounterEvent::MISSES).chunks(at_once).map(<[CounterEvent]>::to_vec));
+        sets.extend((!hooked.is_empty()).then_some(hooked));
         sets
     }
 }
@@ -282,6 +287,9 @@ pub struct EventCounts {
     pub read_by: CounterRead,
     /// Whether those of other tasks are included.
     pub inherited: bool,
+    /// Whether the op takes its own time, of a part of what is counted.
+    #[serde(default)]
+    pub times_itself: bool,
     /// Whether cycles and misses include the kernel's part; if not, they are those of user mode.
     #[serde(default)]
     pub kernel: bool,
@@ -372,12 +380,13 @@ mod tests {
             .iter()
             .map(|set| set.iter().filter(|event| !event.is_software()).count())
             .collect();
-        assert_eq!(sizes, [3, 6, 1]);
+        assert_eq!(sizes, [3, 6, 1, 0]);
         assert_eq!(sets[0][..3], CounterEvent::WORK);
-        assert_eq!(sets[0][3..], CounterEvent::SOFTWARE);
+        assert_eq!(sets[0][3..], [CounterEvent::TaskClock]);
+        assert_eq!(sets[3], CounterEvent::SOFTWARE[1..]);
         // Two at once: cycles and instructions of a batch are then not of the same one.
         let sizes: Vec<usize> = facts(&[], Some(2)).sets().iter().map(Vec::len).collect();
-        assert_eq!(sizes, [2 + 4, 1, 2, 2, 2, 1]);
+        assert_eq!(sizes, [2 + 1, 1, 2, 2, 2, 1, 3]);
     }
 
     #[test]

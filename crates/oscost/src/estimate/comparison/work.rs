@@ -12,7 +12,7 @@ use oscost_model::unit::{Better, Unit};
 use oscost_stats::interval::Interval;
 
 use super::rows::RunRow;
-use super::verdict::{EffectEstimate, Judgement, Z_80, Z_95, verdicts};
+use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, Z_80, Z_95, verdicts};
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
@@ -20,15 +20,6 @@ use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 const MIN_WORK_EFFECT: f64 = 0.001;
 /// Work within this factor of each other is equivalent.
 const EQUIVALENT_WORK: f64 = 1.003;
-/// The standard deviation of the instructions of a row between runs of one boot, beyond what its
-/// workers show: on a shared guest, open and close took 5063.4 to 5069.4 in three runs (0.07 %),
-/// fork and exit 155.9 to 156.2 thousand (0.1 %), getppid and write the same to the last digit.
-const RUN_TO_RUN_SD: f64 = 0.0008;
-/// The same between workers of one run that were counted one after the other: their memory layouts
-/// differ, and what the kernel's hash tables hold.
-const INTERLEAVED_SD: f64 = 0.0002;
-/// Fewer matched pairs have no interval that would be one of 95 %.
-const MIN_MATCHED_PAIRS: usize = 6;
 
 /// Two rows whose work is compared.
 pub(super) struct WorkPair<'a> {
@@ -63,11 +54,17 @@ fn metric(base: &RowCounters, new: &RowCounters) -> Option<&'static str> {
 
 /// The effect in the work of two rows; `None` if a side has no counted instructions.
 pub(super) fn work_effect(pair: WorkPair<'_>) -> Option<WorkEffect<'_>> {
-    let metric = metric(pair.base.counters.as_ref()?, pair.new.counters.as_ref()?)?;
+    let [base, new] = [pair.base.counters.as_ref()?, pair.new.counters.as_ref()?];
+    // The work of other tasks is in one and not in the other.
+    if base.inherited != new.inherited {
+        return None;
+    }
+    let metric = metric(base, new)?;
     let of = |it: &CountedRepetition| it.figures.get(metric).copied();
-    let term = pair.sides.log_ratio(&of)?;
+    let term = pair.sides.work_ratio(&of)?;
+    let repeats = base.repeats == Some(true) && new.repeats == Some(true);
     let added = pair.sides.difference(&of)?;
-    let effect = effect(term, pair.sides.matching);
+    let effect = effect(term, pair.sides.matching, repeats);
     let base = median_of(pair.sides.base, &of)?;
     let added = AddedCost {
         value: added.value,
@@ -78,17 +75,15 @@ pub(super) fn work_effect(pair: WorkPair<'_>) -> Option<WorkEffect<'_>> {
     Some(WorkEffect { pair, metric, effect, added, pairs: term.pairs as u32 })
 }
 
-fn effect(term: Term, matching: Matching) -> EffectEstimate {
+/// The effect of a term. A few workers decide only if the work of both sides repeats, and if they are
+/// those of two runs: the range of a few values is no interval.
+fn effect(term: Term, matching: Matching, repeats: bool) -> EffectEstimate {
     let found = EffectEstimate { effect: term.value, p: 1.0, ..EffectEstimate::default() };
-    let is_matched = matching == Matching::ByRound;
-    let enough = !is_matched || term.pairs >= MIN_MATCHED_PAIRS;
-    let Some(within) = term.interval.filter(|_| enough) else {
+    let enough = term.pairs >= MIN_PAIRS || (matching == Matching::Unmatched && repeats);
+    let Some(interval) = term.interval.filter(|_| enough) else {
         return EffectEstimate { flags: vec!["FEW_PAIRS"], ..found };
     };
-    let between = Z_95 * if is_matched { INTERLEAVED_SD } else { 2f64.sqrt() * RUN_TO_RUN_SD };
-    let below = (term.value - within.lo).hypot(between);
-    let above = (within.hi - term.value).hypot(between);
-    let interval = Interval { lo: term.value - below, hi: term.value + above };
+    let (below, above) = (term.value - interval.lo, interval.hi - term.value);
     let bound = EQUIVALENT_WORK.ln();
     // The half-width on the side of no effect; it is never 0.
     let toward_zero = if term.value > 0.0 { below } else { above };

@@ -81,8 +81,10 @@ fn cause(sides: Sides<'_>, terms: &Terms, timed: TimedChange) -> Cause {
     let change_ns = time.value * logarithmic_mean(before, after);
     let running = medians(&|it| it.running_ns).filter(|[from, to]| *from > 0.0 && *to > 0.0);
     let scale_ns = running.map(|[from, to]| logarithmic_mean(from, to));
+    // The parts of the running time are those of both modes.
+    let is_complete = terms.kernel.is_some() && adds_up(terms);
     let of_running = |cause, term: Option<Term>, is_worth: bool| {
-        let (term, scale_ns) = term.zip(scale_ns)?;
+        let (term, scale_ns) = term.zip(scale_ns).filter(|_| is_complete)?;
         Some(Contribution {
             cause,
             ns: term.value * scale_ns,
@@ -111,6 +113,18 @@ fn cause(sides: Sides<'_>, terms: &Terms, timed: TimedChange) -> Cause {
         .map_or(Cause::Unknown, |it| it.cause)
 }
 
+/// Whether work, cycles per instruction and clock period explain the change of the running time: the
+/// figures of each worker do, and those of several differ by chance.
+fn adds_up(terms: &Terms) -> bool {
+    const MAX_RESIDUAL: f64 = 0.2;
+    let parts = [terms.work, terms.cpi, terms.period];
+    let sum = parts.iter().map(|term| term.map(|it| it.value)).sum::<Option<f64>>();
+    let both = sum.zip(terms.running.map(|it| it.value));
+    both.is_some_and(|(sum, running)| {
+        (sum - running).abs() <= MAX_RESIDUAL * running.abs().max(MIN_CHANGE)
+    })
+}
+
 fn logarithmic_mean(one: f64, other: f64) -> f64 {
     let log = (other / one).ln();
     // The limit of equal numbers, where the quotient is 0 by 0.
@@ -118,12 +132,11 @@ fn logarithmic_mean(one: f64, other: f64) -> f64 {
 }
 
 fn ratio(term: Term) -> Ratio {
-    Ratio {
-        value: term.value.exp(),
-        ci95: term.interval.map(|Interval { lo, hi }| [lo.exp(), hi.exp()]),
-    }
+    let ci95 = term.confidence_interval();
+    Ratio { value: term.value.exp(), ci95: ci95.map(|Interval { lo, hi }| [lo.exp(), hi.exp()]) }
 }
 
 fn added(term: Term, unit: Unit) -> AddedCost {
-    AddedCost { value: term.value, ci95: term.interval.map(|it| [it.lo, it.hi]), unit }
+    let ci95 = term.confidence_interval();
+    AddedCost { value: term.value, ci95: ci95.map(|it| [it.lo, it.hi]), unit }
 }

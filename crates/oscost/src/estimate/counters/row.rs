@@ -10,7 +10,7 @@ use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::{moments, order};
 
-use super::worker::{CountedFigure, CountedFigures, counted_figures};
+use super::worker::{CountedFigure, CountedFigures, CountedOps, counted_figures};
 use crate::estimate::rows::metrics::estimate_values;
 use crate::estimate::rows::row_state::{CountingEntry, RowState};
 
@@ -49,6 +49,12 @@ impl RowState {
         self.countings.iter().map(|entry| self.evaluated_counting(entry, clock)).collect()
     }
 
+    /// The tasks that an op creates; 0 if they could not be counted.
+    fn tasks_per_op(&self) -> f64 {
+        let count = self.count.as_ref().filter(|count| count.ops > 0);
+        count.and_then(|count| Some(count.tasks? as f64 / count.ops as f64)).unwrap_or(0.0)
+    }
+
     fn evaluated_counting<'a>(
         &'a self,
         entry: &'a CountingEntry,
@@ -63,7 +69,9 @@ impl RowState {
         match &entry.outcome {
             CountingOutcome::Batches(counts) => {
                 let Some((plan, clock)) = self.plan.as_ref().zip(clock) else { return bare };
-                let figures = counted_figures(counts, self.sample_context(plan, clock));
+                let context = self.sample_context(plan, clock);
+                let tasks_per_op = self.tasks_per_op();
+                let figures = counted_figures(counts, CountedOps { context, tasks_per_op });
                 let read_by = Some(counts.read_by);
                 EvaluatedCounting { figures, read_by, inherited: counts.inherited, ..bare }
             }
@@ -108,10 +116,12 @@ fn tree_figures(counts: &TreeCounts) -> CountedFigures {
     let quotient = |by: Option<f64>| {
         cycles.zip(by).filter(|&(of, by)| of > 0.0 && by > 0.0).map(|(of, by)| of / by)
     };
-    add(CPI, quotient(both.or(user)));
-    add(GHZ, quotient(count(CounterEvent::TaskClock)));
+    // Cycles of both modes are those of the instructions of both, and of the time in both.
+    add(CPI, quotient(if counts.kernel { both } else { user }));
+    add(GHZ, quotient(count(CounterEvent::TaskClock)).filter(|_| counts.kernel));
     found.time_ns = counts.real_ns.map(|ns| ns as f64);
-    found.running_ns = count(CounterEvent::TaskClock);
+    // A program may create processes, whose end is in no count.
+    found.running_ns = None;
     found
 }
 

@@ -26,8 +26,11 @@ pub(super) fn sentence(of: SentenceParts<'_>) -> String {
             format!("cycles per instruction {}: {what}", ratio(&cpi))
         }),
         Cause::Clock => terms.period.map(|period| {
-            let what = if period.value > 0.0 { "slower" } else { "faster" };
-            format!("clock period {}: the core ran {what}", ratio(&period))
+            let what = match period.value > 0.0 {
+                true => "the core ran slower, or a hypervisor took time",
+                false => "the core ran faster, or a hypervisor took less time",
+            };
+            format!("clock period {}: {what}", ratio(&period))
         }),
         Cause::Waiting => terms.waiting.map(|waiting| {
             let what = if waiting.value > 0.0 { "more" } else { "less" };

@@ -13,7 +13,7 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 
 use super::decomposition::{TimedChange, decomposition};
 use super::term::{Matching, Sides};
-use super::worker::{CountedFigures, counted_figures};
+use super::worker::{CountedFigures, CountedOps, counted_figures};
 use crate::estimate::rows::worker::SampleContext;
 
 const CLOCK: Calibration = Calibration {
@@ -85,6 +85,11 @@ fn context(plan: &BatchPlan) -> SampleContext<'_> {
     SampleContext { plan, clock: &CLOCK, unit: Unit::NsPerOp, switches: false, major_faults: false }
 }
 
+/// Ops that create no tasks.
+fn ops(context: SampleContext<'_>) -> CountedOps<'_> {
+    CountedOps { context, tasks_per_op: 0.0 }
+}
+
 /// One batch of these ops, in the events of the first set.
 fn batch(op: Truth, ops: u64, round: u32, extra: f64) -> CountedBatch {
     let n = ops as f64;
@@ -132,8 +137,9 @@ fn counts(op: Truth, noise: Noise, plan: &BatchPlan, seed: &mut Seed) -> EventCo
     let empty = vec![batch(op, 0, 0, 0.0); 9];
     let set = CountedSet { events, batches, empty, ..CountedSet::default() };
     EventCounts {
-        read_by: CounterRead::Read,
+        read_by: CounterRead::Rdpmc,
         inherited: false,
+        times_itself: false,
         kernel: true,
         sets: vec![set],
         disturbance: Box::default(),
@@ -142,7 +148,7 @@ fn counts(op: Truth, noise: Noise, plan: &BatchPlan, seed: &mut Seed) -> EventCo
 
 fn figures(op: Truth, noise: Noise, mode: Mode, seed: &mut Seed) -> CountedFigures {
     let plan = plan(mode);
-    counted_figures(&counts(op, noise, &plan, seed), context(&plan))
+    counted_figures(&counts(op, noise, &plan, seed), ops(context(&plan)))
 }
 
 fn near(found: f64, truth: f64, share: f64) -> bool {
@@ -171,7 +177,7 @@ fn interrupts_in_two_of_five_batches_do_not_move_instructions() {
     for at in [1, 3] {
         counts.sets[0].batches[at] = batch(GETPPID, 500, at as u32, INTERRUPT);
     }
-    let found = counted_figures(&counts, context(&plan));
+    let found = counted_figures(&counts, ops(context(&plan)));
     assert!(near(found.figures[INSN].value, 305.0, 1e-5), "{found:?}");
 }
 
@@ -182,7 +188,7 @@ fn a_set_that_is_no_count_is_void_with_its_reason() {
     let broken = |change: &dyn Fn(&mut CountedSet)| {
         let mut counts = good.clone();
         change(&mut counts.sets[0]);
-        let found = counted_figures(&counts, context(&plan));
+        let found = counted_figures(&counts, ops(context(&plan)));
         assert!(found.figures.is_empty(), "{found:?}");
         found.void.into_iter().next().unwrap()
     };
@@ -207,7 +213,7 @@ fn user_counts_alone_make_no_instructions_of_both_modes() {
     for batch in set.batches.iter_mut().chain(&mut set.empty) {
         batch.counts.remove(1);
     }
-    let found = counted_figures(&counts, context(&plan));
+    let found = counted_figures(&counts, ops(context(&plan)));
     assert!(found.figures.contains_key("insn_user") && !found.figures.contains_key(INSN));
 }
 
@@ -228,8 +234,69 @@ fn cycles_over_the_wall_time_of_an_op_that_waits_are_no_clock() {
         batch.sample.cpu_ns = None;
     }
     let waits = SampleContext { switches: true, ..context(&plan) };
-    let found = counted_figures(&counts, waits);
+    let found = counted_figures(&counts, ops(waits));
     assert!(!found.figures.contains_key(GHZ) && found.running_ns.is_none(), "{found:?}");
+}
+
+#[test]
+fn the_figures_of_a_worker_belong_together() {
+    let mut seed = Seed::new(4);
+    for mode in [Mode::B, Mode::U] {
+        let noise = Noise { interrupted: 0.3, ..SHARED };
+        let found = figures(GETPPID, noise, mode, &mut seed);
+        let of = |metric: &str| found.figures[metric].value;
+        let product = of(INSN) * of(CPI) / of(GHZ);
+        assert!(near(product, found.running_ns.unwrap(), 1e-3), "{mode:?} {found:?}");
+        assert!(near(of("insn_user") + of("insn_kernel"), of(INSN), 1e-3));
+    }
+}
+
+#[test]
+fn cycles_of_user_mode_are_no_clock_and_have_their_own_instructions() {
+    let plan = plan(Mode::B);
+    let mut counts = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    counts.kernel = false;
+    let set = &mut counts.sets[0];
+    set.events.remove(1);
+    for batch in set.batches.iter_mut().chain(&mut set.empty) {
+        batch.counts.remove(1);
+    }
+    let found = counted_figures(&counts, ops(context(&plan)));
+    assert!(found.figures.contains_key(CPI) && !found.figures.contains_key(GHZ), "{found:?}");
+    // Cycles of both modes by the instructions of one are nothing.
+    counts.kernel = true;
+    let found = counted_figures(&counts, ops(context(&plan)));
+    assert!(!found.figures.contains_key(CPI) && !found.figures.contains_key(GHZ), "{found:?}");
+}
+
+#[test]
+fn what_inheriting_adds_is_not_in_a_figure_and_the_end_of_tasks_is_no_waiting() {
+    let plan = plan(Mode::B);
+    let mut counts = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    counts.inherited = true;
+    counts.sets[0].added_per_process = Some(vec![0.0, 50.0, 90.0, 20.0]);
+    let context = context(&plan);
+    let found = counted_figures(&counts, CountedOps { context, tasks_per_op: 2.0 });
+    let insn = found.figures[INSN];
+    assert!(near(insn.value, 305.0 - 100.0, 1e-4), "{insn:?}");
+    assert!(insn.overhead.unwrap() > 100.0 && insn.raw > 305.0, "{insn:?}");
+    assert_eq!(found.running_ns, None, "{found:?}");
+    counts.times_itself = true;
+    assert_eq!(counted_figures(&counts, ops(context)).time_ns, None);
+}
+
+#[test]
+fn cold_and_short_ops_after_a_system_call_have_no_figures_of_the_core() {
+    let plan = BatchPlan { iterations: 1, unroll_factors: vec![1], ..plan(Mode::C) };
+    let mut counts = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    let has_cycles = |counts: &EventCounts| {
+        let found = counted_figures(counts, ops(context(&plan)));
+        assert!(near(found.figures[INSN].value, 305.0, 0.01), "{found:?}");
+        [CPI, GHZ, "cycles"].map(|metric| found.figures.contains_key(metric))
+    };
+    assert_eq!(has_cycles(&counts), [true; 3]);
+    counts.read_by = CounterRead::Read;
+    assert_eq!(has_cycles(&counts), [false; 3]);
 }
 
 /// The counting workers of a row, and its timed figure, in which the core varies as it does in them.

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::counters::{CPI, CountedBatch, CountedSet, CounterEvent, EventCounts, GHZ, INSN};
+use oscost_model::counters::{
+    CPI, CountedBatch, CountedSet, CounterEvent, CounterRead, EventCounts, GHZ, INSN,
+};
+use oscost_model::worker::Mode;
 use oscost_stats::{line, order, robust};
 
 use crate::estimate::rows::worker::{MIN_CLEAN_SHARE, SampleContext, batches};
@@ -27,9 +30,10 @@ pub(in crate::estimate) struct CountedFigure {
 pub(in crate::estimate) struct CountedFigures {
     /// By the names of the metrics.
     pub(in crate::estimate) figures: BTreeMap<&'static str, CountedFigure>,
-    /// The time per op in the first set that has counts, in nanoseconds.
+    /// The time per op in the first set that has counts, in nanoseconds; `None` for ops that take
+    /// their own time, which is that of a part of what is counted.
     pub(in crate::estimate) time_ns: Option<f64>,
-    /// Its part on a CPU.
+    /// Its part on a CPU; `None` for ops that create tasks, whose end is in no counter.
     pub(in crate::estimate) running_ns: Option<f64>,
     /// Cycles per instruction of whole batches, loop and counter reads included: it exists for an
     /// op without instructions too.
@@ -38,30 +42,43 @@ pub(in crate::estimate) struct CountedFigures {
     pub(in crate::estimate) void: BTreeSet<String>,
 }
 
-/// A quantity of a batch.
-type Quantity<'a> = &'a dyn Fn(&CountedBatch) -> Option<f64>;
+/// What is counted in a batch.
+struct Quantity<'a> {
+    of: Box<dyn Fn(&CountedBatch) -> Option<f64> + 'a>,
+    /// What inheriting the counters adds to an op.
+    added: f64,
+}
 
-/// How the value of a worker follows from its batches.
+/// What is known of the ops beside their counts.
 #[derive(Clone, Copy)]
-enum Centre {
-    /// Interrupts only add to it.
-    LowerMode,
-    Median,
+pub(in crate::estimate) struct CountedOps<'a> {
+    pub(in crate::estimate) context: SampleContext<'a>,
+    /// The tasks that an op creates, as its calls were counted.
+    pub(in crate::estimate) tasks_per_op: f64,
 }
 
 /// Reads the counts of a worker.
 pub(in crate::estimate) fn counted_figures(
     counts: &EventCounts,
-    context: SampleContext<'_>,
+    ops: CountedOps<'_>,
 ) -> CountedFigures {
     let mut found = CountedFigures::default();
     for set in &counts.sets {
-        match SetReader::new(set, context) {
-            Ok(reader) => reader.read_into(&mut found, counts.inherited),
+        match SetReader::new(set, ops) {
+            Ok(reader) => reader.read_into(&mut found, counts),
             Err(why) => {
                 found.void.insert(why);
             }
         }
+    }
+    if counts.times_itself {
+        found.time_ns = None;
+    }
+    // The kernel ends the counters of a task before it takes down its memory and files
+    // (perf_event_exit_task in do_exit, since Linux 6.16 and in stable kernels): that part of an exit
+    // is in no count, and would look like waiting.
+    if ops.tasks_per_op > 0.0 {
+        found.running_ns = None;
     }
     found
 }
@@ -70,6 +87,7 @@ pub(in crate::estimate) fn counted_figures(
 struct SetReader<'a> {
     set: &'a CountedSet,
     context: SampleContext<'a>,
+    tasks_per_op: f64,
     /// The undisturbed batches, or groups of a slope mode, with their time per op.
     clean: Vec<CleanGroup<'a>>,
 }
@@ -81,7 +99,8 @@ struct CleanGroup<'a> {
 
 impl<'a> SetReader<'a> {
     /// A reader of a set; the error says why it has no figures.
-    fn new(set: &'a CountedSet, context: SampleContext<'a>) -> Result<Self, String> {
+    fn new(set: &'a CountedSet, ops: CountedOps<'a>) -> Result<Self, String> {
+        let CountedOps { context, tasks_per_op } = ops;
         if let Some(why) = &set.void {
             return Err(why.clone());
         }
@@ -118,147 +137,160 @@ impl<'a> SetReader<'a> {
                 count - clean.len()
             ));
         }
-        Ok(Self { set, context, clean })
+        Ok(Self { set, context, tasks_per_op, clean })
     }
 
-    fn read_into(&self, found: &mut CountedFigures, inherited: bool) {
+    fn read_into(&self, found: &mut CountedFigures, counts: &EventCounts) {
+        // After a system call the caches and the branch predictor are not those of a cold op, nor of
+        // one of a few nanoseconds: such ops have counts of work, and no figures of the core.
+        let is_core_disturbed = counts.read_by == CounterRead::Read
+            && matches!(self.context.plan.mode, Mode::C | Mode::U);
+        let position =
+            |event: CounterEvent| self.set.events.iter().position(|&known| known == event);
+        let user = position(CounterEvent::InstructionsUser);
+        let kernel = position(CounterEvent::InstructionsKernel);
+        let work: Vec<usize> = user.into_iter().chain(kernel).collect();
+        // Interrupts only add instructions: the batches without one are those of the lower mode, and
+        // all figures are those of the same batches, so that they belong together.
+        let core = match user {
+            Some(_) => self.without_interrupts(&self.sum(&work)),
+            None => self.clean.iter().collect(),
+        };
         for (index, &event) in self.set.events.iter().enumerate() {
-            let count = move |batch: &CountedBatch| batch.counts.get(index).map(|&it| it as f64);
-            let centre = match event {
-                // Neither is a count of what an op does: both vary with the core.
-                CounterEvent::Cycles | CounterEvent::TaskClock => Centre::Median,
-                _ => Centre::LowerMode,
-            };
-            let figure = self.figure(&count, centre);
-            found.figures.extend(figure.map(|figure| (event.metric(), figure)));
+            let is_work = work.contains(&index) || event.is_software();
+            if is_work || !is_core_disturbed {
+                let figure = self.figure(&self.sum(&[index]), &core);
+                found.figures.extend(figure.map(|figure| (event.metric(), figure)));
+            }
         }
-        let count_of = |event: CounterEvent| {
-            let index = self.set.events.iter().position(|&it| it == event)?;
-            Some(move |batch: &CountedBatch| batch.counts.get(index).map(|&it| it as f64))
-        };
-        let user = count_of(CounterEvent::InstructionsUser);
-        let kernel = count_of(CounterEvent::InstructionsKernel);
-        let cycles = count_of(CounterEvent::Cycles);
-        let task_clock = count_of(CounterEvent::TaskClock);
-        let has_kernel = kernel.is_some();
-        let instructions = |batch: &CountedBatch| {
-            let of_kernel = match &kernel {
-                Some(kernel) => kernel(batch)?,
-                None => 0.0,
-            };
-            Some(user.as_ref()?(batch)? + of_kernel)
-        };
-        let has_instructions = user.is_some();
-        if has_instructions && has_kernel {
-            let figure = self.figure(&instructions, Centre::LowerMode);
+        if let (Some(_), Some(_)) = (user, kernel) {
+            let figure = self.figure(&self.sum(&work), &core);
             found.figures.extend(figure.map(|figure| (INSN, figure)));
         }
-        let time_ns = self.median(|group| group.time_ns);
+        let time_ns = median(core.iter().filter_map(|group| group.time_ns));
         found.time_ns = found.time_ns.or(time_ns);
-        // The time of a task on a CPU is by the counted event, else by its thread's clock, which
-        // has no other task's time. An op that does not sleep runs for all of its time.
-        let cpu_ns = |batch: &CountedBatch| Some(batch.sample.cpu_ns? as f64);
-        let wall_ns = |batch: &CountedBatch| Some(self.context.clock.ns(batch.sample.ticks as f64));
-        let running: Option<Quantity<'_>> = match &task_clock {
-            Some(task_clock) => Some(task_clock),
-            None if inherited => None,
-            None if self.set.batches.iter().all(|it| it.sample.cpu_ns.is_some()) => Some(&cpu_ns),
-            None if !self.context.switches => Some(&wall_ns),
+        // The time of a task on a CPU is by the counted event, which has no other task's time. An op
+        // that does not sleep runs for all of its time.
+        let running = match position(CounterEvent::TaskClock) {
+            Some(index) => self.figure(&self.sum(&[index]), &core).map(|figure| figure.value),
+            None if !self.context.switches && !counts.inherited => time_ns,
             None => None,
         };
-        let running_figure = running.and_then(|running| self.figure(running, Centre::Median));
-        found.running_ns = found.running_ns.or(running_figure.map(|it| it.value));
-        let Some(cycles) = cycles else { return };
-        if has_instructions {
-            let cpi = self.quotient(&cycles, &instructions);
-            found.figures.extend(cpi.map(|figure| (CPI, figure)));
-            let sum = |of: Quantity<'_>| {
-                let batches = self.clean.iter().flat_map(|group| group.batches);
-                batches.map(of).sum::<Option<f64>>()
+        found.running_ns = found.running_ns.or(running);
+        let Some(cycles) = position(CounterEvent::Cycles).filter(|_| !is_core_disturbed) else {
+            return;
+        };
+        let cycles = self.sum(&[cycles]);
+        // Cycles of both modes are those of the instructions of both, and of the time in both.
+        let is_complete = counts.kernel == kernel.is_some();
+        if let Some(cycles) = self.figure(&cycles, &core).filter(|_| is_complete) {
+            let per = |by: f64, raw: f64| {
+                let value = quotient((cycles.value, by))?;
+                let raw = quotient((cycles.raw, raw)).unwrap_or(value);
+                Some(CountedFigure { value, raw, overhead: None, ..cycles })
             };
-            found.whole_cpi = sum(&cycles).zip(sum(&instructions)).and_then(quotient);
+            if user.is_some() {
+                let insn = self.figure(&self.sum(&work), &core);
+                let cpi = insn.and_then(|insn| per(insn.value, insn.raw));
+                found.figures.extend(cpi.map(|figure| (CPI, figure)));
+            }
+            let ghz = running.filter(|_| counts.kernel).and_then(|running| per(running, running));
+            found.figures.extend(ghz.map(|figure| (GHZ, figure)));
         }
-        let ghz = running.and_then(|running| self.quotient(&cycles, running));
-        found.figures.extend(ghz.map(|figure| (GHZ, figure)));
+        if user.is_some() && is_complete {
+            let total = |quantity: &Quantity<'_>| {
+                let batches = self.clean.iter().flat_map(|group| group.batches);
+                batches.map(&quantity.of).sum::<Option<f64>>()
+            };
+            found.whole_cpi = total(&cycles).zip(total(&self.sum(&work))).and_then(quotient);
+        }
     }
 
-    fn median(&self, of: impl Fn(&CleanGroup<'_>) -> Option<f64>) -> Option<f64> {
-        order::median(&order::sorted(&self.clean.iter().filter_map(of).collect::<Vec<_>>()))
+    /// The sum of the counts of some events, by their positions in the set.
+    fn sum(&self, events: &[usize]) -> Quantity<'static> {
+        let of_process = self.set.added_per_process.as_deref().unwrap_or_default();
+        let of_event = |&event: &usize| of_process.get(event).copied().unwrap_or(0.0);
+        let added = self.tasks_per_op * events.iter().map(of_event).sum::<f64>();
+        let events = events.to_vec();
+        let of = move |batch: &CountedBatch| {
+            let count = |&event: &usize| batch.counts.get(event).map(|&it| it as f64);
+            events.iter().map(count).sum::<Option<f64>>()
+        };
+        Quantity { of: Box::new(of), added }
+    }
+
+    /// The groups whose instructions per op are those of the lower mode. With few groups, or where a
+    /// group is one op, which may take another path, there is no mode, and all of them are.
+    fn without_interrupts(&self, work: &Quantity<'_>) -> Vec<&CleanGroup<'a>> {
+        /// Fewer values have no mode.
+        const MIN_GROUPS: usize = 5;
+        /// An interrupt is a larger share of any batch.
+        const SAME: f64 = 0.002;
+        let all = || self.clean.iter().collect();
+        if self.clean.len() < MIN_GROUPS || self.context.plan.mode.is_single_shot() {
+            return all();
+        }
+        let each: Vec<Option<f64>> =
+            self.clean.iter().map(|group| self.per_op(group, work)).collect();
+        let known: Vec<f64> = each.iter().copied().flatten().collect();
+        let Some(mode) = robust::lower_mode(&order::sorted(&known)) else { return all() };
+        let is_same = |value: &Option<f64>| {
+            value.is_some_and(|value| (value - mode).abs() <= SAME * mode.abs())
+        };
+        self.clean.iter().zip(&each).filter(|(_, value)| is_same(value)).map(|it| it.0).collect()
     }
 
     /// What a batch without an op shows, the median; 0 without such batches.
-    fn empty(&self, of: Quantity<'_>) -> f64 {
-        let empty: Vec<f64> = self.set.empty.iter().filter_map(of).collect();
-        order::median(&order::sorted(&empty)).unwrap_or(0.0)
+    fn empty(&self, quantity: &Quantity<'_>) -> f64 {
+        median(self.set.empty.iter().filter_map(&quantity.of)).unwrap_or(0.0)
     }
 
-    /// A quantity per op in a group of batches.
-    fn per_op(&self, group: &CleanGroup<'_>, of: Quantity<'_>) -> Option<f64> {
-        match group.batches {
+    /// A quantity per op in a group of batches, without what reading and inheriting add.
+    fn per_op(&self, group: &CleanGroup<'_>, quantity: &Quantity<'_>) -> Option<f64> {
+        let of = &quantity.of;
+        let with_inheritance = match group.batches {
             [only] if !self.context.plan.mode.is_slope() => {
                 let ops = only.sample.n as f64;
-                (ops > 0.0).then_some((of(only)? - self.empty(of)) / ops)
+                (ops > 0.0).then_some((of(only)? - self.empty(quantity)) / ops)
             }
             batches => {
                 let points = batches.iter().map(|it| Some((it.sample.n as f64, of(it)?)));
                 line::slope(points.collect::<Option<Vec<_>>>()?.into_iter())
             }
-        }
+        };
+        with_inheritance.map(|value| value - quantity.added)
     }
 
     fn shortest<'b>(group: &CleanGroup<'b>) -> Option<&'b CountedBatch> {
         group.batches.iter().filter(|it| it.sample.n > 0).min_by_key(|it| it.sample.n)
     }
 
-    fn figure(&self, of: Quantity<'_>, centre: Centre) -> Option<CountedFigure> {
+    /// The median over these groups.
+    fn figure(
+        &self,
+        quantity: &Quantity<'_>,
+        groups: &[&CleanGroup<'_>],
+    ) -> Option<CountedFigure> {
         let values: Vec<f64> =
-            self.clean.iter().filter_map(|group| self.per_op(group, of)).collect();
-        let values = order::sorted(&values);
-        let centre = match centre {
-            Centre::LowerMode => robust::lower_mode,
-            Centre::Median => order::median,
-        };
-        let raw: Vec<f64> = self
-            .clean
-            .iter()
-            .filter_map(|group| {
-                let batch = Self::shortest(group)?;
-                Some(of(batch)? / batch.sample.n as f64)
-            })
-            .collect();
-        let ops = self.median(|group| Some(Self::shortest(group)?.sample.n as f64))?;
+            groups.iter().filter_map(|group| self.per_op(group, quantity)).collect();
+        let raw = groups.iter().filter_map(|group| {
+            let batch = Self::shortest(group)?;
+            Some((quantity.of)(batch)? / batch.sample.n as f64)
+        });
+        let ops =
+            median(groups.iter().filter_map(|group| Some(Self::shortest(group)?.sample.n as f64)))?;
         Some(CountedFigure {
-            value: centre(&values)?,
-            raw: centre(&order::sorted(&raw))?,
-            overhead: Some(self.empty(of) / ops),
+            value: median(values.iter().copied())?,
+            raw: median(raw)?,
+            overhead: Some(self.empty(quantity) / ops + quantity.added),
             batches: values.len(),
             ops,
         })
     }
+}
 
-    /// The quotient of two quantities of the same batches.
-    fn quotient(&self, of: Quantity<'_>, by: Quantity<'_>) -> Option<CountedFigure> {
-        let values: Vec<f64> = self
-            .clean
-            .iter()
-            .filter_map(|group| quotient((self.per_op(group, of)?, self.per_op(group, by)?)))
-            .collect();
-        let raw: Vec<f64> = self
-            .clean
-            .iter()
-            .filter_map(|group| {
-                let batch = Self::shortest(group)?;
-                quotient((of(batch)?, by(batch)?))
-            })
-            .collect();
-        Some(CountedFigure {
-            value: order::median(&order::sorted(&values))?,
-            raw: order::median(&order::sorted(&raw))?,
-            overhead: None,
-            batches: values.len(),
-            ops: self.median(|group| Some(Self::shortest(group)?.sample.n as f64))?,
-        })
-    }
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    order::median(&order::sorted(&values.collect::<Vec<_>>()))
 }
 
 /// `None` unless both are above 0: an op without instructions has no cycles per instruction.

@@ -185,6 +185,7 @@ impl FakeCounters {
         EventCounts {
             read_by: CounterRead::Read,
             inherited: plan.inherits,
+            times_itself: false,
             kernel: !self.user_only,
             sets: plan.sets.iter().map(set).collect(),
             disturbance: Box::new(Disturbance::default()),

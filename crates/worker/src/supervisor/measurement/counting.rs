@@ -15,7 +15,7 @@ use super::case_work::timed_work;
 use super::timing::{
     next_order, send_ready, system_counters, with_stack_offset, with_system_counters,
 };
-use crate::bench::Work;
+use crate::bench::{Shape, Work};
 use crate::engine::clock::{Clock, Syscall, Tsc, Vdso};
 use crate::engine::collect::{BatchJitter, Collector, may_avoid_syscalls};
 use crate::engine::covariates::KernelAccount;
@@ -184,6 +184,7 @@ impl CountingSession<'_> {
         let counts = EventCounts {
             read_by,
             inherited: self.plan.inherits,
+            times_itself: matches!(work.shape, Shape::OwnTicks | Shape::OwnValue),
             kernel: modes == Modes::Both,
             sets,
             disturbance: Box::new(with_system_counters(spec, account, before)),
