@@ -28,6 +28,7 @@ mod worker;
 pub use assembler::Assembler;
 pub use case::{CaseEstimate, estimate, relative_half_width};
 pub use class::{Class, Classification, CostNs, Evidence, classify};
+pub use counters::core::core_of_counts;
 pub use curve::{Curves, curves};
 pub use half_round_trip::half_round_trips;
 pub use metrics::{REQUEST_P50, REQUEST_P99};
