@@ -3,15 +3,12 @@
 use oscost_model::counters::{CounterEvent, CounterProbe};
 use oscost_model::facts::Facts;
 
-use super::facts::{fact, hidden, plural, why, words};
+use super::facts::{fact, plural};
 use crate::report::view::document::Fact;
 
 /// The facts of the counters.
 pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     let counters = &facts.counters;
-    if counters.events.is_empty() {
-        return vec![hidden("events", "this worker did not try to count any")];
-    }
     let is_counted = |it: &&CounterProbe| counters.can_count(it.event);
     let names = |software: bool| {
         let of_kind = counters.events.iter().filter(|it| it.event.is_software() == software);
@@ -19,12 +16,17 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
         names.join(", ")
     };
     let unavailable = counters.distrusted.as_ref().or(counters.unavailable.as_ref());
-    let no_pmu = || unavailable.cloned().unwrap_or_else(|| "no event opens".to_owned());
+    let is_tried = !counters.events.is_empty();
+    let no_pmu = || match unavailable {
+        Some(why) => why.clone(),
+        None if is_tried => "no event opens".to_owned(),
+        None => "this worker did not try to count".to_owned(),
+    };
     let some = |text: String| (!text.is_empty()).then_some(text);
     let mut found = vec![
-        fact("processor's counters", words(Some(&counters.pmus)), no_pmu),
+        fact("processor's counters", some(counters.pmus.join(", ")), no_pmu),
         fact("events", some(names(false)), no_pmu),
-        fact("kernel's own events", some(names(true)), || "none opens".to_owned()),
+        fact("kernel's own events", some(names(true)), no_pmu),
     ];
     let refused = counters.events.iter().filter_map(|it| {
         let why = it.refused.as_ref()?;
@@ -34,15 +36,17 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     if unavailable.is_none() {
         found.extend(refused);
     }
-    let paranoid = counters.paranoid.map(|level| level.to_string());
     let kernel = match counters.can_count(CounterEvent::InstructionsKernel) {
-        true => "counted",
-        false => "not counted",
+        true => Some("counted".to_owned()),
+        false => None,
     };
-    let source = "/proc/sys/kernel/perf_event_paranoid";
+    let no_kernel = || {
+        let of_kernel =
+            counters.events.iter().find(|it| it.event == CounterEvent::InstructionsKernel);
+        of_kernel.and_then(|it| it.refused.clone()).unwrap_or_else(no_pmu)
+    };
     found.extend([
-        fact("perf_event_paranoid", paranoid, || why(facts, source, "it could not be read")),
-        Fact::new("kernel's instructions", kernel),
+        fact("kernel's instructions", kernel, no_kernel),
         fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), no_pmu),
         fact("counted at once", counters.simultaneous.map(|it| plural(it.into(), "event")), no_pmu),
         fact(
