@@ -32,6 +32,8 @@ fn check_records(options: &[&str]) {
     let arguments = ["timer", "procedure", "syscall", "--json", "-"];
     for (scenario, code) in [
         ("measured", 0),
+        ("counters", 0),
+        ("user-counters", 0),
         ("all-outcomes", 1),
         ("skipped", 0),
         ("very-noisy", 0),

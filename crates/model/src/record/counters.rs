@@ -80,7 +80,7 @@ record! {
 
     /// The core over the run, by the counted workers of the reference cases.
     pub struct CoreConditions {
-        /// Cycles per nanosecond on a CPU, over all counted rows; the best is the highest.
+        /// Cycles per nanosecond on a CPU, of all reference cases; the best is the highest.
         pub ghz: Option<CoreFigure>,
         /// Cycles per instruction of a loop in user mode; the best is the lowest.
         pub cpi_of_loop: Option<CoreFigure>,

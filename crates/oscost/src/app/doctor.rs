@@ -39,7 +39,7 @@ impl ExaminedMachine {
     /// The input of the rules.
     pub fn observations(&self) -> Observations<'_> {
         let Self { facts, clocks, inspection } = self;
-        let MachineInspection { probe, cpu, activity, uncountable_reason } = inspection;
+        let MachineInspection { probe, cpu, activity, uncountable_reason, core } = inspection;
         Observations {
             facts,
             clocks,
@@ -47,6 +47,7 @@ impl ExaminedMachine {
             cpu: *cpu,
             activity: activity.as_ref().map_err(String::as_str),
             uncountable_reason: uncountable_reason.as_deref(),
+            core: core.as_ref(),
         }
     }
 }

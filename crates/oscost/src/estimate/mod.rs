@@ -17,6 +17,7 @@ mod steps;
 mod uncertainty;
 
 pub use assembler::Assembler;
+pub use counters::core::core_of_counts;
 pub use curve::{Curves, curves};
 pub use half_round_trip::half_round_trips;
 pub use rows::case::{CaseEstimate, estimate, relative_half_width};

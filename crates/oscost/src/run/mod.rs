@@ -40,7 +40,7 @@ use oscost_model::record::RowOutcome;
 use crate::hosts::{HostError, Session};
 use crate::plan::{RandomOrder, SkippedRow};
 use attached_treatments::AttachPhase;
-use counts::event_count::CountedEvents;
+use counts::counted_events::CountedEvents;
 use jobs::job::JobFailure;
 use jobs::remote_peer::PeerServers;
 use jobs::workers::Workers;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
 
-use super::counts::event_count::CountedEvents;
+use super::counts::counted_events::CountedEvents;
 use super::error::RunError;
 use super::jobs::job::JobFailure;
 use super::jobs::workers::Workers;

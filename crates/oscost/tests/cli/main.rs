@@ -14,6 +14,7 @@ mod golden;
 mod ab;
 mod across;
 mod compare;
+mod counters;
 mod counting;
 mod crossings;
 mod curves;

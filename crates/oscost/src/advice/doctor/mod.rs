@@ -6,6 +6,7 @@
 //! measured on another machine (docs/explanation/METHOD.md, section 5).
 
 mod clock;
+mod core;
 mod cpu;
 mod finding;
 mod kernel;
@@ -41,6 +42,8 @@ const RULES: &[Rule] = &[
     ("processes", noise::processes),
     ("pressure", noise::pressure),
     ("interruptions", noise::interruptions),
+    ("neighbours", core::neighbours),
+    ("frequency", core::frequency),
     ("smt", cpu::smt),
     ("governor", cpu::governor),
     ("core-rates", cpu::core_rates),

@@ -3,6 +3,7 @@
 use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::Facts;
 use oscost_model::protocol::CpuProbe;
+use oscost_model::record::CoreConditions;
 use oscost_model::watch::{CpuActivity, SystemActivity};
 
 /// The input of the rules.
@@ -20,6 +21,8 @@ pub struct Observations<'a> {
     pub activity: Result<&'a SystemActivity, &'a str>,
     /// Why system calls cannot be counted; `None` if they can.
     pub uncountable_reason: Option<&'a str>,
+    /// The core by the processor's counters; `None` if they are not visible.
+    pub core: Option<&'a CoreConditions>,
 }
 
 impl<'a> Observations<'a> {

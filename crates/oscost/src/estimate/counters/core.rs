@@ -1,12 +1,16 @@
 //! The core over a run, by the workers that counted its cycles.
 
 use oscost_model::clock::Calibration;
-use oscost_model::counters::GHZ;
+use oscost_model::counters::{EventCounts, GHZ};
 use oscost_model::record::{CoreConditions, CoreFigure};
+use oscost_model::unit::Unit;
+use oscost_model::worker::BatchPlan;
 use oscost_stats::order;
 
 use super::row::EvaluatedCounting;
+use super::worker::{CountedFigures, CountedOps, counted_figures};
 use crate::estimate::rows::row_state::RowState;
+use crate::estimate::rows::worker::SampleContext;
 
 /// A worker is worse than the best by more than this factor if something shares the core, or if its
 /// clock is lower; caches and layout alone make less.
@@ -26,6 +30,28 @@ enum Best {
     Highest,
 }
 
+/// The core over some workers that counted the null system call, each with batches of this plan.
+pub fn core_of_counts(
+    counts: &[EventCounts],
+    plan: &BatchPlan,
+    clock: &Calibration,
+) -> Option<CoreConditions> {
+    let (unit, switches, major_faults) = (Unit::NsPerOp, false, false);
+    let context = SampleContext { plan, clock, unit, switches, major_faults };
+    let figures: Vec<CountedFigures> = counts
+        .iter()
+        .map(|counts| counted_figures(counts, CountedOps { context, tasks_per_op: 0.0 }))
+        .collect();
+    let cpi = figures.iter().filter_map(|it| it.whole_cpi).collect();
+    let ghz = figures.iter().filter_map(|it| it.figures.get(GHZ)).map(|it| it.value).collect();
+    let core = CoreConditions {
+        ghz: core_figure(ghz, Best::Highest, None),
+        cpi_of_loop: None,
+        cpi_of_kernel_op: core_figure(cpi, Best::Lowest, Some(KERNEL_OP)),
+    };
+    (core.ghz.is_some() || core.cpi_of_kernel_op.is_some()).then_some(core)
+}
+
 /// The core over the run; `None` if no cycles were counted.
 pub(in crate::estimate) fn core_conditions(
     rows: &[&RowState],
@@ -40,7 +66,8 @@ pub(in crate::estimate) fn core_conditions(
     let rate = |counting: &EvaluatedCounting<'_>| {
         counting.figures.figures.get(GHZ).map(|figure| figure.value)
     };
-    let rates = rows.iter().flat_map(|row| {
+    let references = rows.iter().filter(|row| row.planned.is_reference);
+    let rates = references.flat_map(|row| {
         row.evaluated_countings(clock).iter().filter_map(rate).collect::<Vec<f64>>()
     });
     let core = CoreConditions {

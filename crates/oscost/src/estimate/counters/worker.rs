@@ -266,11 +266,7 @@ impl<'a> SetReader<'a> {
     }
 
     /// The median over these groups.
-    fn figure(
-        &self,
-        quantity: &Quantity<'_>,
-        groups: &[&CleanGroup<'_>],
-    ) -> Option<CountedFigure> {
+    fn figure(&self, quantity: &Quantity<'_>, groups: &[&CleanGroup<'_>]) -> Option<CountedFigure> {
         let values: Vec<f64> =
             groups.iter().filter_map(|group| self.per_op(group, quantity)).collect();
         let raw = groups.iter().filter_map(|group| {

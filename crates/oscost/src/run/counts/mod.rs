@@ -1,5 +1,6 @@
 //! Counts without times: the calls of cases, and instructions on machines that count them.
 
 pub(super) mod call_count;
+pub(super) mod counted_events;
 pub(super) mod event_count;
 pub(super) mod instruction_count;

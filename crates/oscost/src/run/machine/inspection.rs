@@ -7,11 +7,15 @@ use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::point::Point;
 use oscost_model::protocol::CpuProbe;
+use oscost_model::record::CoreConditions;
 use oscost_model::watch::SystemActivity;
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::cpu_survey::{NO_CLOCK, quietest, usable_clocks};
+use crate::estimate::core_of_counts;
 use crate::hosts::{HostError, Session};
 use crate::run::counts::call_count::counting_spec;
+use crate::run::counts::counted_events::inspection_plan;
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
 use crate::run::jobs::workers::{PeerLocation, WatchedProbe, Workers};
@@ -21,6 +25,9 @@ const MAX_CPUS: usize = 64;
 
 /// The time limit of the counted worker.
 const COUNT_TIMEOUT_MS: u64 = 5_000;
+
+/// Workers that count the core's cycles: enough for the share of them that are worse than the best.
+const CORE_WORKERS: usize = 20;
 
 /// The result of an inspection.
 #[derive(Clone, Debug)]
@@ -33,6 +40,8 @@ pub struct MachineInspection {
     pub activity: Result<SystemActivity, String>,
     /// Why system calls cannot be counted here; `None` if they can.
     pub uncountable_reason: Option<String>,
+    /// The core by the processor's counters; `None` if they are not visible.
+    pub core: Option<CoreConditions>,
 }
 
 /// Inspects the machine for a little longer than `spin`.
@@ -59,7 +68,30 @@ pub fn inspect_machine(
     let spec = counting_spec(case, cpu, NO_CLOCK, COUNT_TIMEOUT_MS);
     let counted = workers.count(spec, PeerLocation::SameMachine)?;
     let uncountable_reason = counted.err().map(|failure| failure.reason);
-    Ok(MachineInspection { probe, cpu, activity, uncountable_reason })
+    let core = inspect_core(&mut workers, clock, cpu)?;
+    Ok(MachineInspection { probe, cpu, activity, uncountable_reason, core })
+}
+
+/// Counts the work of the null system call by several workers; `None` where it cannot be counted.
+fn inspect_core(
+    workers: &mut Workers<'_>,
+    clock: ClockKind,
+    cpu: Option<u32>,
+) -> Result<Option<CoreConditions>, HostError> {
+    let Some(plan) = inspection_plan(&workers.session().hello().facts.counters) else {
+        return Ok(None);
+    };
+    let Ok(calibrated) = workers.calibrate(cpu, clock)? else { return Ok(None) };
+    let clock = calibrated.calibration;
+    let case = Case::new("syscall/getppid", Point::none().with("via", "raw"));
+    let mut counts = Vec::new();
+    for _ in 0..CORE_WORKERS {
+        let (subject, task) = (Subject::Case(case.clone()), Task::CountEvents(plan.clone()));
+        let spec = WorkerSpec { cpu, ..WorkerSpec::new(subject, task, clock, COUNT_TIMEOUT_MS) };
+        // A lost worker shows nothing; a core that none can count on has no figure.
+        counts.extend(workers.count_events(spec, PeerLocation::SameMachine)?.ok());
+    }
+    Ok(core_of_counts(&counts, &plan.batches, &clock))
 }
 
 /// How fast core and counter of a CPU run.

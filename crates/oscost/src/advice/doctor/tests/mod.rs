@@ -1,5 +1,6 @@
 //! Each rule on simulated machines, on both sides of each threshold.
 
+mod core;
 mod cpu;
 mod kernel;
 mod noise;
@@ -8,6 +9,7 @@ mod whole;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::facts::{Bound, Facts, Limit};
 use oscost_model::protocol::CpuProbe;
+use oscost_model::record::CoreConditions;
 use oscost_model::watch::{
     ClockDiscipline, CpuActivity, InterruptActivity, Pressure, SystemActivity,
 };
@@ -24,6 +26,7 @@ struct World {
     cpu: Option<u32>,
     watch: Result<SystemActivity, String>,
     uncounted: Option<String>,
+    core: Option<CoreConditions>,
 }
 
 const SPIN_NS: u64 = 1_000_000_000;
@@ -99,6 +102,7 @@ impl World {
             cpu: Some(1),
             watch: Ok(watch),
             uncounted: None,
+            core: None,
         }
     }
 
@@ -111,6 +115,7 @@ impl World {
             cpu: None,
             watch: Err("the worker was killed by SIGKILL".into()),
             uncounted: None,
+            core: None,
         }
     }
 
@@ -132,6 +137,7 @@ impl World {
             cpu: self.cpu,
             activity: self.watch.as_ref().map_err(String::as_str),
             uncountable_reason: self.uncounted.as_deref(),
+            core: self.core.as_ref(),
         }
     }
 

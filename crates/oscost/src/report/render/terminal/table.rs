@@ -109,11 +109,20 @@ fn columns(table: &Table) -> Vec<Column<'_>> {
 /// The columns without the optional ones that do not fit next to the names.
 fn fitting(table: &Table) -> Vec<Column<'_>> {
     let mut columns = columns(table);
-    let names = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
-    let wide = |columns: &[Column<'_>]| -> usize {
-        names + columns.iter().map(|column| column.width + GAP).sum::<usize>()
+    let is_of_cases = !table.rows.is_empty()
+        && table.rows.iter().all(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
+    let whole = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
+    let fits = |columns: &[Column<'_>]| {
+        let left = WIDTH.checked_sub(columns.iter().map(|column| column.width + GAP).sum());
+        left.is_some_and(|left| match is_of_cases {
+            // Families and benchmarks are headings: what is left of the names is beside the columns.
+            true => lines(&table.rows, left)
+                .iter()
+                .all(|line| line.row.is_none() || width(&line.name) <= left),
+            false => whole <= left,
+        })
     };
-    while wide(&columns) > WIDTH {
+    while !fits(&columns) {
         let last = columns.iter().rposition(|column| table.columns[column.index].optional);
         let Some(last) = last else { break };
         columns.remove(last);

@@ -274,6 +274,22 @@ pub(super) const COLUMNS: &[Column] = &[
         read: |line| line.compared(|it| it.monitor_events_per_op),
     },
     Column {
+        name: "cause",
+        kind: Text,
+        means: "what explains most of the change: `work`, `core`, `clock`, `waiting`, `none` or `unknown`",
+        unknown: Some("no instructions were counted, or the line is of a further metric"),
+        read: |line| line.compared(|it| it.decomposition.as_ref().map(|found| found.cause.text())),
+    },
+    Column {
+        name: "cause_sentence",
+        kind: Text,
+        means: "the same in a sentence, with the terms",
+        unknown: Some("no instructions were counted, or the line is of a further metric"),
+        read: |line| {
+            line.compared(|it| it.decomposition.as_ref().map(|found| found.sentence.as_str()))
+        },
+    },
+    Column {
         name: "flags",
         kind: Text,
         means: "the flags of the comparison (docs/reference/RECORDS.md), separated by spaces; empty for none",

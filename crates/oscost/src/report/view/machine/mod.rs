@@ -1,6 +1,7 @@
 //! The description of a machine: every fact is always listed, with its value or with the reason why it
 //! has none.
 
+mod counters;
 mod description;
 mod facts;
 mod hardware;
@@ -25,6 +26,7 @@ pub fn view(machine: &Description<'_>) -> View {
     let section = |title: &str, facts: Vec<Fact>| Section::of(plain(title), [Block::Facts(facts)]);
     let mut sections = vec![
         section("Processor", hardware::processor(facts, machine.rates)),
+        section("Counters", counters::counters(facts)),
         section("Caches", hardware::caches(facts)),
         section("Memory", hardware::memory(facts)),
     ];

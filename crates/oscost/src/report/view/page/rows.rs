@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use oscost_model::counters::{CPI, GHZ, INSN};
 use oscost_model::record::{Record, Row, RowOutcome};
 
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
-use crate::report::view::run::instructions;
 use crate::report::view::run::row::{entries, figure, floor, is_requested, spread_pct};
+use crate::report::view::run::{counters, instructions};
 
 /// A row, and its index in the record.
 #[derive(Clone, Copy)]
@@ -81,6 +82,7 @@ pub(super) fn details(name: &str, row: &Row) -> Vec<String> {
         entries => format!("{class}{entries} kernel entries per op"),
     });
     lines.extend(floor(row).map(|floor| format!("floor {floor}")));
+    lines.extend(counters::sentence(row));
     lines
 }
 
@@ -118,6 +120,14 @@ fn table(rows: &Rows<'_>) -> Table {
             caption.push_str(&format!("; {title}: {first}"));
         }
     }
+    // Where nothing was counted there is no column for it.
+    for name in [INSN, CPI, GHZ] {
+        let Some(index) = columns.iter().position(|column| column.name == name) else { continue };
+        if lines.iter().all(|line| line.cells[index].text.is_empty()) {
+            columns.remove(index);
+            lines.iter_mut().for_each(|line| drop(line.cells.remove(index)));
+        }
+    }
     Table {
         id: "rows".to_owned(),
         caption,
@@ -139,6 +149,9 @@ fn columns() -> Vec<Column> {
         Column::number("95 % high", "ci95_high"),
         Column::number("repetitions", "repetitions"),
         Column::number("spread", "spread_pct"),
+        Column::number("insn", INSN),
+        Column::number("cycles per insn", CPI),
+        Column::number("GHz", GHZ),
         Column::choice("class"),
         Column::number("entries", "kernel_entries"),
         Column::number("floor", "floor"),
@@ -163,6 +176,7 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
     let outcome = Cell::text(row.outcome.text());
     let why = reason.into_iter().filter(|_| estimate.is_none());
     let notes: Vec<String> = why.chain(row.flags.iter().map(|flag| plain(flag))).collect();
+    let ghz = counters::median(row, GHZ);
     let cells = vec![
         Cell::text(plain(&row.case)),
         Cell::text(plain(&target(row))),
@@ -176,6 +190,9 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
         end(1),
         Cell::number(n.map_or("-".to_owned(), |n| n.to_string()), n.map(f64::from)),
         Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
+        Cell::number(counters::insn(row), counters::median(row, INSN)),
+        Cell::number(counters::cpi(row), counters::median(row, CPI)),
+        Cell::number(ghz.map(|ghz| format!("{ghz:.2}")).unwrap_or_default(), ghz),
         Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).with_style(class_style(row)),
         Cell::number(entries(row), counted),
         Cell::number(floor(row).unwrap_or("-".to_owned()), floor_value),

@@ -66,7 +66,7 @@ pub(super) fn in_unit(row: &Row, unit: FigureUnit) -> Option<ShownFigure> {
 }
 
 /// The median of a metric.
-fn median(row: &Row, metric: &str) -> Option<f64> {
+pub(in crate::report::view) fn median(row: &Row, metric: &str) -> Option<f64> {
     row.metrics.get(metric).map(|metric| metric.estimate.median)
 }
 
@@ -80,7 +80,7 @@ fn number(value: f64) -> String {
 }
 
 /// The instructions of an op in a column; those of user mode alone are marked.
-pub(super) fn insn(row: &Row) -> String {
+pub(in crate::report::view) fn insn(row: &Row) -> String {
     let user = || median(row, CounterEvent::InstructionsUser.metric());
     match (median(row, INSN), user()) {
         (Some(insn), _) => number(insn),
@@ -90,7 +90,7 @@ pub(super) fn insn(row: &Row) -> String {
 }
 
 /// The cycles per instruction in a column.
-pub(super) fn cpi(row: &Row) -> String {
+pub(in crate::report::view) fn cpi(row: &Row) -> String {
     median(row, CPI).map(|cpi| format!("{cpi:.2}")).unwrap_or_default()
 }
 

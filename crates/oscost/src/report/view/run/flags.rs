@@ -72,6 +72,10 @@ pub fn of_comparison(flag: &str) -> &'static str {
         }
         "SPECULATION_DIFFERS" => "only one side may speculate: that is part of the difference",
         "SHORT_SPAN" => "all pairs lie within a minute: how the effect drifts is unknown",
+        "WORK_VARIES" => {
+            "the instructions of a side vary by over 0.2 % between its workers: the op does not \
+             repeat"
+        }
         _ => "unknown to this version",
     }
 }

@@ -1,0 +1,63 @@
+//! The processor's counters as facts: which events can be counted, and what was tried.
+
+use oscost_model::counters::{CounterEvent, CounterProbe};
+use oscost_model::facts::Facts;
+
+use super::facts::{fact, plural};
+use crate::report::view::document::Fact;
+
+/// The facts of the counters.
+pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
+    let counters = &facts.counters;
+    let is_counted = |it: &&CounterProbe| counters.can_count(it.event);
+    let names = |software: bool| {
+        let of_kind = counters.events.iter().filter(|it| it.event.is_software() == software);
+        let names: Vec<&str> = of_kind.filter(is_counted).map(|it| it.event.perf_name()).collect();
+        names.join(", ")
+    };
+    let unavailable = counters.distrusted.as_ref().or(counters.unavailable.as_ref());
+    let is_tried = !counters.events.is_empty();
+    let no_pmu = || match unavailable {
+        Some(why) => why.clone(),
+        None if is_tried => "no event opens".to_owned(),
+        None => "this worker did not try to count".to_owned(),
+    };
+    let some = |text: String| (!text.is_empty()).then_some(text);
+    let mut found = vec![
+        fact("processor's counters", some(counters.pmus.join(", ")), no_pmu),
+        fact("events", some(names(false)), no_pmu),
+        fact("kernel's own events", some(names(true)), no_pmu),
+    ];
+    let refused = counters.events.iter().filter_map(|it| {
+        let why = it.refused.as_ref()?;
+        Some(Fact::new(it.event.perf_name(), format!("cannot be counted: {why}")))
+    });
+    // If all are refused for one reason, `events` has it.
+    if unavailable.is_none() {
+        found.extend(refused);
+    }
+    let kernel = match counters.can_count(CounterEvent::InstructionsKernel) {
+        true => Some("counted".to_owned()),
+        false => None,
+    };
+    let no_kernel = || {
+        let of_kernel =
+            counters.events.iter().find(|it| it.event == CounterEvent::InstructionsKernel);
+        of_kernel.and_then(|it| it.refused.clone()).unwrap_or_else(no_pmu)
+    };
+    found.extend([
+        fact("kernel's instructions", kernel, no_kernel),
+        fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), no_pmu),
+        fact("counted at once", counters.simultaneous.map(|it| plural(it.into(), "event")), no_pmu),
+        fact(
+            "rdpmc",
+            counters.rdpmc.map(|it| if it { "allowed" } else { "not allowed" }.to_owned()),
+            no_pmu,
+        ),
+    ]);
+    let costs = counters.read_ns.iter().map(|it| format!("{} {:.0} ns", it.by.text(), it.ns));
+    let costs = some(costs.collect::<Vec<_>>().join(", "));
+    let used = counters.read_by.map(|by| format!("; used: {}", by.text())).unwrap_or_default();
+    found.push(fact("reading three", costs.map(|costs| costs + &used), no_pmu));
+    found
+}

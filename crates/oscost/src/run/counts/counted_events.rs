@@ -1,0 +1,296 @@
+//! What is counted, how often, and by which plan.
+
+use std::time::Duration;
+
+use oscost_model::counters::{CounterEvent, CounterFacts, CounterRead, CountingPlan};
+use oscost_model::worker::{BatchPlan, Mode};
+
+/// Every row gets this many counting workers: with fewer there is no interval ...
+const MIN_WORKERS: u32 = 3;
+/// ... and further ones while they take at most this part of the time of the timed workers, so that
+/// a run is hardly longer, or hardly less precise in the same time.
+const TIME_PART: u32 = 10;
+/// The rounds of a comparison in which both sides are counted: six pairs have an interval, and one
+/// may be lost.
+const COMPARED_ROUNDS: u32 = 7;
+/// Groups of batches of a set, in batches of the length of the timed ones.
+const QUICK_GROUPS: u32 = 3;
+/// The same in longer runs.
+const GROUPS: u32 = 5;
+/// Counted batches have a quarter of the ops, and there are four times as many. A count needs no
+/// long batch, since reading it has no step, and the shorter a batch is the fewer of them an
+/// interrupt hits: at 1000 ticks a second one in five of 200 us, and one in twenty of 50 us.
+const DIVISION: u64 = 4;
+/// The same if a batch is one op: its own variation is that of single ops.
+const SHOTS: u32 = 25;
+
+/// After the second lost worker a row is not counted further: the first may be an accident.
+const MAX_LOST: u32 = 1;
+
+/// What is counted in a run.
+#[derive(Clone, Debug)]
+pub(crate) struct CountedEvents {
+    /// Each is counted in batches of its own; the first has the work.
+    sets: Vec<Vec<CounterEvent>>,
+    read_by: Option<CounterRead>,
+    /// Whether the user asked for counts (`--counters`): then every round counts, whatever time it
+    /// takes.
+    is_requested: bool,
+    is_quick: bool,
+}
+
+impl CountedEvents {
+    /// What is counted on a machine; `None` if nothing is. Without counters of the processor the
+    /// kernel's own events are only counted if the user asked for them.
+    pub(crate) fn new(facts: &CounterFacts, is_requested: bool, is_quick: bool) -> Option<Self> {
+        let sets = facts.sets();
+        let is_counted = !sets.is_empty() && (facts.can_count_work() || is_requested);
+        is_counted.then_some(Self { sets, read_by: facts.read_by, is_requested, is_quick })
+    }
+
+    /// The sets of a row's next worker: the work, and one of the others in turn. Where events are
+    /// inherited, each costs at every fork, also one of another set: a worker then has one set.
+    fn sets_of(&self, worker: u32, inherits: bool) -> Vec<Vec<CounterEvent>> {
+        let Some((work, others)) = self.sets.split_first() else { return Vec::new() };
+        let other = || others.get(worker as usize % others.len().max(1)).cloned();
+        match inherits {
+            false => std::iter::once(work.clone()).chain(other()).collect(),
+            // Most workers count the work.
+            true if self.is_requested && worker % 3 == 2 => {
+                let turn = worker as usize / 3 % others.len().max(1);
+                vec![others.get(turn).unwrap_or(work).clone()]
+            }
+            true => vec![work.clone()],
+        }
+    }
+
+    /// The plan of a row's next worker.
+    pub(super) fn plan(&self, plan: &BatchPlan, worker: u32, inherits: bool) -> CountingPlan {
+        let groups = if self.is_quick { QUICK_GROUPS } else { GROUPS };
+        let batches = match plan.mode {
+            Mode::U | Mode::B => divided(plan, groups),
+            Mode::T => BatchPlan { groups: groups.min(plan.groups), ..plan.clone() },
+            Mode::S | Mode::C | Mode::F => {
+                BatchPlan { groups: SHOTS.min(plan.groups), ..plan.clone() }
+            }
+        };
+        let sets = self.sets_of(worker, inherits);
+        CountingPlan { batches, sets, inherits, read_by: self.read_by }
+    }
+
+    /// Whether a row is counted after its timed worker of a round.
+    pub(super) fn is_due(&self, counting: &RowCounting, round: u32) -> bool {
+        counting.is_due(round, self.is_requested)
+    }
+
+    /// Whether both sides of a comparison are counted in a round.
+    pub(super) fn is_compared(&self, round: u32) -> bool {
+        round < COMPARED_ROUNDS || self.is_requested
+    }
+
+    /// The events that are counted over a program's process tree after its trial of a round; none
+    /// if no trial is due. A counted trial takes as long as a timed one, which a quick run has no
+    /// time for.
+    pub(super) fn of_trial(
+        &self,
+        counting: &RowCounting,
+        round: u32,
+        is_one_of_pair: bool,
+    ) -> Vec<CounterEvent> {
+        let is_due = match is_one_of_pair {
+            true => round < COMPARED_ROUNDS,
+            false => counting.is_due(round, false),
+        };
+        let is_due = is_due && !self.is_quick || self.is_requested;
+        let work = self.sets.first().cloned().unwrap_or_default();
+        if is_due && !counting.is_given_up() { work } else { Vec::new() }
+    }
+}
+
+/// A plan of shorter batches that take as long as so many groups of the given one.
+fn divided(plan: &BatchPlan, groups: u32) -> BatchPlan {
+    let iterations = (plan.iterations / DIVISION).max(1);
+    let times = (plan.iterations / iterations).clamp(1, DIVISION);
+    BatchPlan {
+        iterations,
+        // An op of milliseconds has few groups.
+        groups: groups.min(plan.groups) * times as u32,
+        batch_ns: plan.batch_ns / (plan.iterations as f64 / iterations as f64).max(1.0),
+        ..plan.clone()
+    }
+}
+
+/// The plan by which an inspection counts the work of a short system call.
+pub(crate) fn inspection_plan(facts: &CounterFacts) -> Option<CountingPlan> {
+    let sets: Vec<Vec<CounterEvent>> = facts.sets().into_iter().take(1).collect();
+    let batches = BatchPlan {
+        mode: Mode::B,
+        // About 50 us, as a pilot aims at.
+        iterations: 500,
+        unroll_factors: vec![1],
+        groups: GROUPS,
+        batch_ns: 50_000.0,
+        coarse_clock: false,
+    };
+    let read_by = facts.read_by;
+    facts.can_count_work().then_some(CountingPlan { batches, sets, inherits: false, read_by })
+}
+
+/// How far the events of a row have been counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RowCounting {
+    workers: u32,
+    lost: u32,
+    /// The time of its counting workers.
+    took: Duration,
+    /// The time of its timed workers.
+    pub(crate) timed: Duration,
+}
+
+impl RowCounting {
+    /// Whether a worker counts after the timed one of this round.
+    fn is_due(&self, round: u32, is_requested: bool) -> bool {
+        if self.is_given_up() {
+            return false;
+        }
+        // The first ones are in every second round, so that they are spread over a short run.
+        let is_early = self.workers < MIN_WORKERS && 2 * self.workers <= round;
+        let with_next = self.took + self.took / self.workers.max(1);
+        let is_cheap = self.workers >= MIN_WORKERS && TIME_PART * with_next <= self.timed;
+        is_requested || is_early || is_cheap
+    }
+
+    /// Whether too many of its workers were lost.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.lost > MAX_LOST
+    }
+
+    /// The number of its workers so far.
+    pub(super) fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// Adds a worker that took this long.
+    pub(super) fn add_worker(&mut self, took: Duration) {
+        self.workers += 1;
+        self.took += took;
+    }
+
+    /// Adds the loss of a worker; a final one would be repeated by any other.
+    pub(super) fn add_loss(&mut self, is_final: bool) {
+        self.lost += if is_final { MAX_LOST + 1 } else { 1 };
+    }
+}
+
+/// Whether the ops of a plan can be counted per op: where the op computes the figure, or is a byte
+/// of a transfer, a count per op means nothing.
+pub(super) fn has_ops(plan: &BatchPlan, ops_per_message: u64) -> bool {
+    match plan.mode {
+        Mode::F => false,
+        Mode::T => ops_per_message > 1,
+        Mode::U | Mode::B | Mode::S | Mode::C => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::counters::CounterProbe;
+
+    use super::*;
+
+    fn facts(has_pmu: bool) -> CounterFacts {
+        let probe = |&event: &CounterEvent| CounterProbe {
+            event,
+            refused: (!has_pmu && !event.is_software()).then(|| "no such device".to_owned()),
+        };
+        CounterFacts {
+            events: CounterEvent::ALL.iter().map(probe).collect(),
+            simultaneous: has_pmu.then_some(6),
+            ..CounterFacts::default()
+        }
+    }
+
+    #[test]
+    fn without_counters_of_the_processor_nothing_is_counted_unless_it_is_requested() {
+        assert!(CountedEvents::new(&facts(false), false, false).is_none());
+        assert!(CountedEvents::new(&CounterFacts::default(), true, false).is_none());
+        let software = CountedEvents::new(&facts(false), true, false).unwrap();
+        assert_eq!(software.sets_of(0, false), [CounterEvent::SOFTWARE.to_vec()]);
+        assert!(CountedEvents::new(&facts(true), false, false).is_some());
+    }
+
+    #[test]
+    fn each_worker_counts_the_work_and_the_others_in_turn_and_one_set_where_it_is_inherited() {
+        let counted = CountedEvents::new(&facts(true), false, false).unwrap();
+        let firsts = |worker, inherits| -> Vec<CounterEvent> {
+            counted.sets_of(worker, inherits).iter().map(|set| set[0]).collect()
+        };
+        let work = CounterEvent::InstructionsUser;
+        assert_eq!(firsts(0, false), [work, CounterEvent::BranchMisses]);
+        assert_eq!(firsts(1, false), [work, CounterEvent::StalledCycles]);
+        assert_eq!(firsts(2, false), [work, CounterEvent::PageFaults]);
+        assert_eq!(firsts(3, false), [work, CounterEvent::BranchMisses]);
+        assert!((0..9).all(|worker| firsts(worker, true) == [work]));
+        let requested = CountedEvents { is_requested: true, ..counted };
+        assert_eq!(requested.sets_of(2, true)[0][0], CounterEvent::BranchMisses);
+        assert_eq!(requested.sets_of(5, true)[0][0], CounterEvent::StalledCycles);
+    }
+
+    #[test]
+    fn three_workers_are_spread_over_a_quick_run_and_more_take_a_tenth_of_the_time() {
+        // A counting worker takes a fifth of the time of a timed one.
+        let mut counting = RowCounting::default();
+        let mut rounds = Vec::new();
+        for round in 0..60 {
+            counting.timed += Duration::from_millis(10);
+            if counting.is_due(round, false) {
+                rounds.push(round);
+                counting.workers += 1;
+                counting.took += Duration::from_millis(2);
+            }
+        }
+        assert_eq!(rounds[..3], [0, 2, 4]);
+        // 600 ms of timed workers: 60 ms.
+        assert_eq!(rounds.len(), 30, "{rounds:?}");
+        assert!(TIME_PART * counting.took <= counting.timed);
+        let lost = RowCounting { lost: MAX_LOST + 1, ..RowCounting::default() };
+        assert!(!lost.is_due(0, true));
+    }
+
+    #[test]
+    fn counted_batches_are_shorter_and_take_as_long_together() {
+        let plan = |iterations, groups| BatchPlan {
+            mode: Mode::B,
+            iterations,
+            unroll_factors: vec![1],
+            groups,
+            batch_ns: 100.0 * iterations as f64,
+            coarse_clock: false,
+        };
+        let counted = CountedEvents::new(&facts(true), false, true).unwrap();
+        let batches = |plan: BatchPlan| counted.plan(&plan, 0, false).batches;
+        let of = |plan: BatchPlan| (batches(plan.clone()).iterations, batches(plan).groups);
+        assert_eq!(of(plan(500, 21)), (125, 12));
+        assert_eq!(batches(plan(500, 21)).batch_ns, 12_500.0);
+        // One op is not divided.
+        assert_eq!(of(plan(1, 21)), (1, 3));
+        assert_eq!(of(plan(2, 21)), (1, 6));
+        assert_eq!(of(plan(500, 1)), (125, 4));
+        let shots = BatchPlan { mode: Mode::S, ..plan(1, 201) };
+        assert_eq!(of(shots), (1, 25));
+    }
+
+    #[test]
+    fn figures_that_ops_compute_and_bytes_have_no_count_per_op() {
+        let plan = |mode| BatchPlan {
+            mode,
+            iterations: 1,
+            unroll_factors: vec![1],
+            groups: 21,
+            batch_ns: 1.0,
+            coarse_clock: false,
+        };
+        assert!(!has_ops(&plan(Mode::F), 1) && !has_ops(&plan(Mode::T), 1));
+        assert!(has_ops(&plan(Mode::T), 64) && has_ops(&plan(Mode::U), 1));
+    }
+}

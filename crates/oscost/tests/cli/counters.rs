@@ -1,0 +1,170 @@
+//! Counted events, from a fake host whose instructions are known.
+
+use crate::common::{Ran, Sandbox, row, rows, scenario_file};
+
+const RAW: &str = "syscall/getppid:via=raw";
+const QUICK: &[&str] = &["syscall/getppid", "syscall/getuid", "--quick"];
+
+/// Text without its line breaks: sentences are folded.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn assert_shows(ran: &Ran, words: &str) {
+    let text = flat(&ran.stdout);
+    assert!(text.contains(words), "`{words}` is not in:\n{}", ran.stdout);
+    for line in ran.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+fn with<'a>(arguments: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [arguments, more].concat()
+}
+
+#[test]
+fn a_row_has_its_instructions_cycles_and_clock_beside_its_time() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.fake("counters", &with(QUICK, &["--json", "-"])).exits(0).json();
+    let found = row(&record, RAW);
+    let figure = |metric: &str| found["metrics"][metric]["estimate"]["median"].as_f64().unwrap();
+    // Interrupts in a twentieth of the batches do not move it.
+    assert!((figure("insn") - 305.0).abs() < 0.01, "{}", found["metrics"]["insn"]);
+    assert!((figure("insn_user") - 12.0).abs() < 0.01);
+    let cpi = figure("cycles") / figure("insn");
+    assert!((figure("cpi") / cpi - 1.0).abs() < 0.02 && (figure("ghz") - 3.0).abs() < 0.01);
+    let counters = &found["counters"];
+    assert_eq!(counters["workers"], 3, "three in a quick run");
+    assert_eq!(counters["repeats"], true);
+    assert_eq!((&counters["kernel"], &counters["inherited"]), (&true.into(), &false.into()));
+    let ratio = counters["counted_time_ratio"].as_f64().unwrap();
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
+    assert_eq!(record["machines"][0]["counters"]["boot"], "0123456789abcdef");
+    assert!(record["conditions"][0]["core"]["cpi_of_kernel_op"]["best"].is_number());
+    // No counting worker is a repetition of the row.
+    assert_eq!(found["repetitions"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn void_counts_have_their_reason_and_no_figure() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.fake("counters", &with(QUICK, &["--json", "-"])).exits(0).json();
+    let found = row(&record, "syscall/getuid");
+    assert!(found["metrics"]["insn"].is_null(), "{}", found["metrics"]);
+    let void = found["counters"]["void"].to_string();
+    assert!(void.contains("multiplexed"), "{void}");
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_shows(&shown, "not counted in some workers: the events were multiplexed");
+}
+
+#[test]
+fn the_table_has_instructions_and_in_shows_rows_in_them_or_in_cycles() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("counters", QUICK).exits(0);
+    assert_shows(&ran, "insn");
+    assert_shows(&ran, "305.0");
+    assert_shows(&ran, "insn: instructions of an op, the program's and the kernel's;");
+    let insn = sandbox.oscost(&["runs", "show", "last", "--in", "insn"]).exits(0);
+    assert_shows(&insn, "305 insn");
+    assert_shows(&insn, "not counted");
+    let cycles = sandbox.oscost(&["report", "last", "--in", "cycles"]).exits(0);
+    // 122 ns at 3 GHz.
+    assert_shows(&cycles, "366.");
+    let all = sandbox.oscost(&["runs", "show", "last", "--counters"]).exits(0);
+    assert_shows(&all, "Events per op, by counting workers beside the timed ones");
+    sandbox.oscost(&["runs", "show", "last", "--in", "hours"]).exits(2);
+}
+
+#[test]
+fn without_counters_nothing_is_counted_and_one_line_says_why() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("no-counters", QUICK).exits(0);
+    assert_shows(&ran, "No instructions and cycles: this kernel has no counters");
+    let record = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+    assert!(rows(&record).iter().all(|row| row["counters"].is_null()));
+    // The kernel's own events are counted on request.
+    let asked = with(QUICK, &["--counters", "--json", "-"]);
+    let record = sandbox.fake("no-counters", &asked).exits(0).json();
+    let found = row(&record, RAW);
+    assert!(found["metrics"]["task_clock"]["estimate"]["median"].as_f64().unwrap() > 100.0);
+    assert!(found["metrics"]["insn_user"].is_null());
+    assert_eq!(found["counters"]["workers"], 6, "in every round");
+}
+
+#[test]
+fn an_ordinary_user_sees_the_instructions_of_user_mode_alone() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.fake("user-counters", &with(QUICK, &["--json", "-"])).exits(0).json();
+    let found = row(&record, RAW);
+    assert!(found["metrics"]["insn"].is_null() && found["metrics"]["insn_user"].is_object());
+    assert_eq!(found["counters"]["kernel"], false);
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_shows(&shown, "12.00 u");
+    assert_shows(&shown, "in user mode alone");
+}
+
+#[test]
+fn a_comparison_finds_the_added_instructions_and_names_them_as_the_cause() {
+    let sandbox = Sandbox::new();
+    let base = format!("fake:{}", scenario_file("counters").display());
+    let new = format!("sud@{base}");
+    let ab = ["ab", "--seed", "1", "--base", &base, "--new", &new, "--quick", RAW];
+    let record = sandbox.oscost(&with(&ab, &["--json", "-"])).exits(0).json();
+    let comparisons = record["comparisons"].as_array().unwrap();
+    let of = |metric: &str| {
+        comparisons
+            .iter()
+            .find(|it| it["metric"] == metric && it["case"] == RAW && it["control"] == false)
+            .unwrap()
+    };
+    let work = of("insn");
+    assert_eq!(work["verdict"], "slower", "{work}");
+    assert!((work["added"]["value"].as_f64().unwrap() - 91.0).abs() < 0.5, "{work}");
+    let why = &of("primary")["decomposition"];
+    assert_eq!(why["cause"], "work", "{why}");
+    let sentence = why["sentence"].as_str().unwrap();
+    assert!(sentence.contains("+91.0 in the kernel"), "{sentence}");
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_shows(&shown, "Work: instructions of an op");
+    assert_shows(&shown, "+91.0 in the kernel");
+    let gated = with(&ab, &["--gate", "--on", "insn"]);
+    sandbox.oscost(&gated).exits(1).stderr_contains("more work, 1.29");
+}
+
+#[test]
+fn a_gate_on_instructions_passes_two_runs_of_one_boot_and_fails_without_counts() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("counters", &[RAW]).exits(0);
+    sandbox.fake("counters", &[RAW]).exits(0);
+    let ran = sandbox.oscost(&["compare", "last~1", "last", "--gate", "--on", "insn"]).exits(0);
+    let ran = ran.stderr_contains("has significantly more instructions, by more than 0.1 %");
+    assert_shows(&ran, "equivalent (0.");
+    sandbox.fake("no-counters", &[RAW]).exits(0);
+    let ran = sandbox.oscost(&["compare", "last~1", "last", "--gate", "--on", "insn"]).exits(1);
+    ran.stderr_contains("no row has instructions of both sides");
+}
+
+#[test]
+fn a_program_has_the_instructions_of_its_tree() {
+    let sandbox = Sandbox::new();
+    let arguments = ["--counters", "--json", "-", "--", "gzip", "FILE"];
+    let record = sandbox.fake("counters", &arguments).exits(0).json();
+    let row = rows(&record).iter().find(|row| !row["primary_metric"].is_null()).unwrap();
+    assert_eq!(row["metrics"]["insn"]["estimate"]["median"], 3.2e8);
+    assert!(row["counters"]["inherited"] == true && row["counters"]["workers"].as_u64() > Some(3));
+}
+
+#[test]
+fn the_machine_lists_its_counters() {
+    let sandbox = Sandbox::new();
+    let at = |scenario: &str| {
+        let at = format!("fake:{}", scenario_file(scenario).display());
+        sandbox.oscost(&["machine", "--at", &at]).exits(0).stdout
+    };
+    let seen = at("counters");
+    let seen = flat(&seen);
+    assert!(seen.contains("instructions:u, instructions:k, cycles"), "{seen}");
+    assert!(seen.contains("6 events") && seen.contains("48 bits"), "{seen}");
+    assert!(flat(&at("no-counters")).contains("this kernel has no counters of the processor"));
+    assert!(at("user-counters").contains("instructions:k"));
+}
