@@ -32,11 +32,13 @@
 //! additions and multiplications, and figures in existing records must stay equal to the last
 //! digit.
 
+pub mod between_runs;
 pub mod change;
 pub mod comparison;
 pub mod crossing;
 pub mod groups;
 pub mod interval;
+pub mod levels;
 pub mod line;
 pub mod moments;
 pub mod order;

@@ -1,0 +1,232 @@
+//! Variation between runs: where the long-run figure of a case lies, given one run and what earlier
+//! runs of the same class showed (ISO 5725: intermediate precision, as opposed to repeatability,
+//! which is the variation within a run).
+//!
+//! All figures and deviations are of logarithms, so a deviation of 0.05 is one of 5 %. The model has
+//! random effects: the median of run `r` is `mu + b_r + e_r`, where `b_r` varies between runs and
+//! `e_r` is known from the run's own repetitions (docs/explanation/METHOD.md, section 12).
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::interval::{Interval, Nominal};
+use super::moments;
+use super::order;
+
+/// The ratio of the standard errors of median and mean of normal values.
+const MEDIAN_STANDARD_ERROR_FACTOR: f64 = 1.253;
+
+/// The median of a run's repetitions, as a logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunMedian {
+    /// The median.
+    pub value: f64,
+    /// Its standard error, from the repetitions of the run alone.
+    pub standard_error: f64,
+    /// The number of repetitions.
+    pub count: usize,
+}
+
+impl RunMedian {
+    /// The median of these logarithms. `None` below two values, which have no standard error.
+    pub fn of(logs: &[f64]) -> Option<Self> {
+        let deviation = moments::standard_deviation(logs)?;
+        let value = order::median(&order::sorted(logs))?;
+        let count = logs.len();
+        let standard_error = MEDIAN_STANDARD_ERROR_FACTOR * deviation / (count as f64).sqrt();
+        Some(Self { value, standard_error, count })
+    }
+
+    fn variance(&self) -> f64 {
+        self.standard_error * self.standard_error
+    }
+
+    fn degrees_of_freedom(&self) -> f64 {
+        self.count.saturating_sub(1).max(1) as f64
+    }
+}
+
+/// What is known of the variation between runs before a case has runs of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// The standard deviation between runs of cases of its class.
+    pub deviation: f64,
+    /// How many degrees of freedom it is worth.
+    pub degrees_of_freedom: f64,
+}
+
+/// The variation of a case between runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunVariation {
+    /// The standard deviation between runs, without that within a run.
+    pub deviation: f64,
+    /// The degrees of freedom of its estimate.
+    pub degrees_of_freedom: f64,
+}
+
+impl RunVariation {
+    /// The variation of a case with these earlier runs. The sample variance of their medians, less
+    /// what their own repetitions explain, is shrunk towards the prior, with the degrees of freedom
+    /// of both as weights (empirical Bayes). Fewer than two runs leave the prior.
+    pub fn of(earlier: &[RunMedian], prior: Prior) -> Self {
+        let of_prior = prior.deviation * prior.deviation;
+        let values: Vec<f64> = earlier.iter().map(|run| run.value).collect();
+        let Some(total) = moments::standard_deviation(&values) else {
+            let Prior { deviation, degrees_of_freedom } = prior;
+            return Self { deviation, degrees_of_freedom };
+        };
+        let within = earlier.iter().map(RunMedian::variance).sum::<f64>() / earlier.len() as f64;
+        // A variance is not negative: the method of moments has none below zero.
+        let between = (total * total - within).max(0.0);
+        let own = (earlier.len() - 1) as f64;
+        let degrees_of_freedom = prior.degrees_of_freedom + own;
+        let pooled = (prior.degrees_of_freedom * of_prior + own * between) / degrees_of_freedom;
+        Self { deviation: pooled.sqrt(), degrees_of_freedom }
+    }
+
+    fn variance(&self) -> f64 {
+        self.deviation * self.deviation
+    }
+
+    /// The interval for the long-run figure of the case, from one run.
+    pub fn interval(&self, run: &RunMedian, nominal: Nominal) -> Interval {
+        Uncertainty::of([self.term(), within_term(run)]).around(run.value, nominal)
+    }
+
+    /// The interval for the median of the next run, if that has as many repetitions.
+    pub fn next_run_interval(&self, run: &RunMedian, nominal: Nominal) -> Interval {
+        let twice = |term: VarianceTerm| VarianceTerm { variance: 2.0 * term.variance, ..term };
+        let terms = [twice(self.term()), twice(within_term(run))];
+        Uncertainty::of(terms).around(run.value, nominal)
+    }
+
+    fn term(&self) -> VarianceTerm {
+        VarianceTerm { variance: self.variance(), degrees_of_freedom: self.degrees_of_freedom }
+    }
+}
+
+fn within_term(run: &RunMedian) -> VarianceTerm {
+    VarianceTerm { variance: run.variance(), degrees_of_freedom: run.degrees_of_freedom() }
+}
+
+/// One side of a comparison: the runs of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// Its runs, at least one.
+    pub runs: &'a [RunMedian],
+    /// Their variation.
+    pub variation: RunVariation,
+}
+
+impl Side<'_> {
+    /// The mean over its runs; `None` without runs.
+    fn value(&self) -> Option<f64> {
+        moments::mean(&self.runs.iter().map(|run| run.value).collect::<Vec<_>>())
+    }
+
+    /// The variances of that mean.
+    fn terms(&self) -> [VarianceTerm; 2] {
+        let count = self.runs.len() as f64;
+        let within = self.runs.iter().map(RunMedian::variance).sum::<f64>() / (count * count);
+        let repetitions = self.runs.iter().map(RunMedian::degrees_of_freedom).sum();
+        let VarianceTerm { variance, degrees_of_freedom } = self.variation.term();
+        [
+            VarianceTerm { variance: variance / count, degrees_of_freedom },
+            VarianceTerm { variance: within, degrees_of_freedom: repetitions },
+        ]
+    }
+}
+
+/// A difference between runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunDifference {
+    /// New minus base.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// The probability of a difference of this size or larger if the cases do not differ.
+    pub p: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// The degrees of freedom of the standard error.
+    pub degrees_of_freedom: f64,
+}
+
+/// The difference between the long-run figures of two sides. `None` if a side has no runs.
+pub fn run_difference(base: Side<'_>, new: Side<'_>, nominal: Nominal) -> Option<RunDifference> {
+    let value = new.value()? - base.value()?;
+    let [between, within] = base.terms();
+    let [between_new, within_new] = new.terms();
+    let uncertainty = Uncertainty::of([between, within, between_new, within_new]);
+    let Uncertainty { standard_error, degrees_of_freedom } = uncertainty;
+    let interval = uncertainty.around(value, nominal);
+    let p = uncertainty.two_sided_p(value);
+    Some(RunDifference { value, interval, p, standard_error, degrees_of_freedom })
+}
+
+impl RunDifference {
+    /// The effect that is found in 80 of 100 such comparisons, if it is found where its interval at
+    /// `nominal` lies beyond a margin (a logarithm): the margin, the half-width, and what the value
+    /// falls short of the effect in one of five.
+    pub fn detectable(&self, nominal: Nominal, margin: f64) -> f64 {
+        let uncertainty = Uncertainty {
+            standard_error: self.standard_error,
+            degrees_of_freedom: self.degrees_of_freedom,
+        };
+        let quantile = |p: f64| uncertainty.quantile(p);
+        margin + self.standard_error * (quantile(0.5 + nominal.share() / 2.0) + quantile(0.8))
+    }
+}
+
+/// A part of a variance, and how well it is known.
+#[derive(Clone, Copy, Debug)]
+struct VarianceTerm {
+    variance: f64,
+    degrees_of_freedom: f64,
+}
+
+/// The standard error of a figure.
+#[derive(Clone, Copy, Debug)]
+struct Uncertainty {
+    standard_error: f64,
+    degrees_of_freedom: f64,
+}
+
+impl Uncertainty {
+    /// The sum of variances, with the degrees of freedom of Satterthwaite (1946).
+    fn of<const N: usize>(terms: [VarianceTerm; N]) -> Self {
+        let total: f64 = terms.iter().map(|term| term.variance).sum();
+        let squares: f64 =
+            terms.iter().map(|term| term.variance.powi(2) / term.degrees_of_freedom).sum();
+        // Without any variance the quantile does not matter.
+        let degrees_of_freedom = if squares > 0.0 { total * total / squares } else { 1.0 };
+        Self { standard_error: total.sqrt(), degrees_of_freedom }
+    }
+
+    /// The `p` quantile of Student's distribution.
+    fn quantile(&self, p: f64) -> f64 {
+        student(self.degrees_of_freedom).map_or(f64::INFINITY, |it| it.inverse_cdf(p))
+    }
+
+    fn around(&self, value: f64, nominal: Nominal) -> Interval {
+        if self.standard_error == 0.0 {
+            return Interval { lo: value, hi: value };
+        }
+        let half_width = self.standard_error * self.quantile(0.5 + nominal.share() / 2.0);
+        Interval { lo: value - half_width, hi: value + half_width }
+    }
+
+    fn two_sided_p(&self, value: f64) -> f64 {
+        if self.standard_error == 0.0 {
+            return if value == 0.0 { 1.0 } else { 0.0 };
+        }
+        let distance = value.abs() / self.standard_error;
+        student(self.degrees_of_freedom).map_or(1.0, |it| 2.0 * it.cdf(-distance))
+    }
+}
+
+fn student(degrees_of_freedom: f64) -> Option<StudentsT> {
+    StudentsT::new(0.0, 1.0, degrees_of_freedom).ok()
+}
+
+#[cfg(test)]
+mod tests;

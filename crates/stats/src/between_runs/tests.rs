@@ -1,0 +1,160 @@
+//! Tests of the intervals between runs on simulated runs with known truth: workers within a run,
+//! runs that vary by case, and workers of two levels.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::*;
+
+/// Repetitions of a quick run.
+const REPETITIONS: usize = 6;
+/// The standard deviation of repetitions within a run.
+const WITHIN: f64 = 0.03;
+/// The typical standard deviation between runs.
+const BETWEEN: f64 = 0.05;
+
+struct Random(Xoshiro256PlusPlus);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// Student's distribution with four degrees of freedom, scaled to a deviation of 1.
+    fn heavy_tailed(&mut self) -> f64 {
+        let squares: f64 = (0..4).map(|_| self.normal().powi(2)).sum();
+        self.normal() / (squares / 4.0).sqrt() / 2f64.sqrt()
+    }
+
+    /// A run of a case whose long-run figure is 0.
+    fn run(&mut self, between: f64) -> RunMedian {
+        let level = between * self.normal();
+        let logs: Vec<f64> =
+            (0..REPETITIONS).map(|_| level + WITHIN * self.heavy_tailed()).collect();
+        RunMedian::of(&logs).unwrap()
+    }
+}
+
+/// The share of intervals that hold the truth, over cases whose deviations vary by a factor.
+fn coverage(earlier: usize, prior_error: f64, log_spread: f64, seed: u64) -> f64 {
+    const CASES: usize = 6_000;
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let prior = Prior { deviation: prior_error * BETWEEN, degrees_of_freedom: 4.0 };
+    let held = (0..CASES).filter(|_| {
+        let between = BETWEEN * (log_spread * random.normal()).exp();
+        let runs: Vec<RunMedian> = (0..earlier).map(|_| random.run(between)).collect();
+        let variation = RunVariation::of(&runs, prior);
+        variation.interval(&random.run(between), Nominal::FIXED).contains(0.0)
+    });
+    held.count() as f64 / CASES as f64
+}
+
+#[test]
+fn an_interval_holds_the_long_run_figure_with_few_and_with_many_earlier_runs() {
+    for (earlier, log_spread, accepted) in [
+        (0, 0.3, 0.93..0.995),
+        (1, 0.3, 0.93..0.995),
+        (5, 0.3, 0.93..0.985),
+        (20, 0.3, 0.93..0.97),
+        (5, 0.7, 0.93..0.985),
+        (20, 0.7, 0.93..0.97),
+    ] {
+        let share = coverage(earlier, 1.0, log_spread, 7 + earlier as u64);
+        assert!(accepted.contains(&share), "{earlier} runs, spread {log_spread}: {share}");
+    }
+    // The control: the interval of one run alone, which is what its repetitions show.
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(3));
+    let none = RunVariation { deviation: 0.0, degrees_of_freedom: 4.0 };
+    let held = (0..6_000)
+        .filter(|_| none.interval(&random.run(BETWEEN), Nominal::FIXED).contains(0.0))
+        .count();
+    assert!(held < 4_500, "{held} of 6000 would be enough without variation between runs");
+}
+
+#[test]
+fn a_prior_that_is_too_wide_is_replaced_as_runs_accrue() {
+    let (none, many) = (coverage(0, 2.0, 0.3, 1), coverage(20, 2.0, 0.3, 2));
+    assert!(none > 0.98 && (0.94..0.99).contains(&many), "{none} and {many}");
+    // One that is too narrow is the reason why it errs to the wide side.
+    let (none, many) = (coverage(0, 0.5, 0.3, 1), coverage(20, 0.5, 0.3, 2));
+    assert!(none < 0.90 && many > none, "{none} and {many}");
+}
+
+#[test]
+fn two_runs_that_do_not_differ_are_rarely_called_different() {
+    const CASES: usize = 6_000;
+    let prior = Prior { deviation: BETWEEN, degrees_of_freedom: 4.0 };
+    for (earlier, at_most) in [(0, 0.08), (5, 0.065), (20, 0.06)] {
+        let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(11 + earlier));
+        let called = (0..CASES).filter(|_| {
+            let between = BETWEEN * (0.3 * random.normal()).exp();
+            let runs: Vec<RunMedian> = (0..earlier).map(|_| random.run(between)).collect();
+            let variation = RunVariation::of(&runs, prior);
+            let [base, new] = [random.run(between), random.run(between)];
+            let side = |run| Side { runs: std::slice::from_ref(run), variation };
+            run_difference(side(&base), side(&new), Nominal::FIXED).unwrap().p <= 0.05
+        });
+        let share = called.count() as f64 / CASES as f64;
+        assert!(share <= at_most, "{earlier} runs: {share}");
+    }
+}
+
+#[test]
+fn the_detectable_effect_is_found_in_four_of_five_comparisons() {
+    const CASES: usize = 6_000;
+    let margin = 0.01;
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(5));
+    // Many runs were stored, so the variation is known.
+    let variation = RunVariation { deviation: BETWEEN, degrees_of_freedom: 200.0 };
+    let found = (0..CASES).filter(|_| {
+        let base: Vec<RunMedian> = (0..5).map(|_| random.run(BETWEEN)).collect();
+        let new: Vec<RunMedian> = (0..5).map(|_| random.run(BETWEEN)).collect();
+        let difference = |new: &[RunMedian]| {
+            let side = |runs| Side { runs, variation };
+            run_difference(side(&base), side(new), Nominal::FIXED).unwrap()
+        };
+        let effect = difference(&new).detectable(Nominal::FIXED, margin);
+        let moved: Vec<RunMedian> =
+            new.iter().map(|run| RunMedian { value: run.value + effect, ..*run }).collect();
+        difference(&moved).interval.lo > margin
+    });
+    let share = found.count() as f64 / CASES as f64;
+    assert!((0.75..0.85).contains(&share), "{share}");
+}
+
+#[test]
+fn the_next_run_is_further_away_than_the_long_run_figure() {
+    let run = RunMedian { value: 1.0, standard_error: 0.02, count: 6 };
+    let variation = RunVariation { deviation: 0.05, degrees_of_freedom: 4.0 };
+    let long = variation.interval(&run, Nominal::FIXED);
+    let next = variation.next_run_interval(&run, Nominal::FIXED);
+    assert!((next.half_width() / long.half_width() - 2f64.sqrt()).abs() < 1e-9);
+    assert!(long.contains(1.0) && next.contains(1.0));
+}
+
+#[test]
+fn a_quantile_agrees_with_tables() {
+    // Student's distribution, 97.5 %: 12.706 with one degree of freedom, 2.776 with four.
+    for (degrees_of_freedom, expected) in [(1.0, 12.706), (4.0, 2.776), (1e6, 1.960)] {
+        let found = Uncertainty { standard_error: 1.0, degrees_of_freedom }.quantile(0.975);
+        assert!((found - expected).abs() < 1e-3, "{degrees_of_freedom}: {found}");
+    }
+}
+
+#[test]
+fn figures_without_any_variance_have_intervals_of_no_width() {
+    let run = RunMedian::of(&[2.0; 6]).unwrap();
+    let variation = RunVariation { deviation: 0.0, degrees_of_freedom: 4.0 };
+    assert_eq!(variation.interval(&run, Nominal::FIXED), Interval { lo: 2.0, hi: 2.0 });
+    assert_eq!(RunMedian::of(&[2.0]), None);
+    let same = [run];
+    let side = Side { runs: &same, variation };
+    let found = run_difference(side, side, Nominal::FIXED).unwrap();
+    assert_eq!((found.value, found.p), (0.0, 1.0));
+    let none = Side { runs: &[], variation };
+    assert_eq!(run_difference(side, none, Nominal::FIXED), None);
+}
