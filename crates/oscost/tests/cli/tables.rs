@@ -68,6 +68,19 @@ fn every_outcome_is_a_row_of_the_record_with_its_reason() {
 }
 
 #[test]
+fn a_wide_interval_above_zero_is_a_wide_interval_and_no_bound() {
+    let ran = Sandbox::new().fake("wide", &["getppid", "--quick", "--json", "-"]).exits(0);
+    let record = ran.json();
+    let row = row(&record, "syscall/getppid:via=raw");
+    let [median, low, high] =
+        ["/median", "/ci95/0", "/ci95/1"].map(|at| row["estimate"].pointer(at).unwrap().as_f64());
+    let (median, low, high) = (median.unwrap(), low.unwrap(), high.unwrap());
+    // By its half-width alone it would be a bound that lies inside its own interval.
+    assert!(low > 0.0 && high - low > median, "{median} [{low} .. {high}]");
+    assert!(!has_flag(row, "BELOW_DETECTION"), "{}", row["flags"]);
+}
+
+#[test]
 fn a_table_shows_and_explains_doubts_about_classes_and_calls() {
     let selectors = ["timer", "procedure", "syscall/getppid", "syscall/open-close:via=*"];
     let ran = Sandbox::new().fake("classes", &selectors).exits(0);

@@ -119,13 +119,9 @@ pub fn relative_half_width(median: f64, raw: f64, interval: Option<Interval>) ->
     if half == 0.0 {
         return Some(0.0);
     }
-    let scale = if below_detection(median, half) { raw.abs() } else { median.abs() };
+    let is_within_uncertainty = median.abs() < 2.0 * half;
+    let scale = if is_within_uncertainty { raw.abs() } else { median.abs() };
     (scale > 0.0).then(|| half / scale)
-}
-
-/// Whether a figure cannot be distinguished from 0: it is below twice its uncertainty.
-pub(in crate::estimate) fn below_detection(median: f64, half_width: f64) -> bool {
-    median.abs() < 2.0 * half_width
 }
 
 /// Those quantiles over single shots that their number allows.

@@ -4,7 +4,7 @@ use oscost_model::journal::WorkerOutcome;
 use oscost_model::record::Calls;
 use oscost_model::worker::Mode;
 
-use crate::estimate::rows::case::{CaseEstimate, below_detection};
+use crate::estimate::rows::case::CaseEstimate;
 use crate::estimate::rows::row_state::{RowState, RunContext};
 use crate::estimate::rows::worker::WorkerValue;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
@@ -49,7 +49,7 @@ impl RowState {
         flag("FEW_REPETITIONS", case.interval.is_none());
         if let Some(interval) = case.interval {
             let half = interval.half_width();
-            flag("BELOW_DETECTION", below_detection(median, half));
+            flag("BELOW_DETECTION", interval.contains(0.0));
             flag("SKEWED", is_skewed(&case.values, median, half));
             let all = median_of(values, |value| value.value_all);
             flag("REJECT_MATTERS", all.is_some_and(|all| (all - median).abs() > 2.0 * half));

@@ -19,7 +19,7 @@ pub fn of_row(flag: &str) -> &'static str {
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
         "NOT_EXACT" => "not all repetitions counted the same number: the figure is their range",
         "NOT_CONVERGED" => "its interval is wider than was asked for",
-        "BELOW_DETECTION" => "smaller than twice its own uncertainty: indistinguishable from zero",
+        "BELOW_DETECTION" => "its interval contains zero: the upper end is a bound of the figure",
         "SKEWED" => "most repetitions are not near the median: skewed, or bimodal",
         "REJECT_MATTERS" => "the disturbed batches would change the figure",
         "NOT_A_LINE" => {

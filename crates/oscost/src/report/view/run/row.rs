@@ -30,13 +30,13 @@ impl Figure {
     }
 }
 
-/// The figure of a measured row. What cannot be distinguished from zero is an upper bound: twice its
-/// uncertainty.
+/// The figure of a measured row. What cannot be distinguished from zero has an upper bound: the upper
+/// end of its interval.
 pub(in crate::report::view) fn figure(row: &Row) -> Option<Figure> {
     let estimate = row.estimate.as_ref()?;
     let is_bound = has(row, "BELOW_DETECTION");
-    let width = estimate.ci95.map_or(0.0, |[low, high]| high - low);
-    let size = if is_bound { width } else { estimate.median };
+    let bound = estimate.ci95.filter(|_| is_bound).map(|[_, high]| high);
+    let size = bound.unwrap_or(estimate.median);
     let style = Style::of(size, row.unit);
     let text = format!("{}{}", if is_bound { "<" } else { "" }, style.with_unit(size));
     let interval = estimate.ci95.map(|ends| ends.map(|end| style.number(end)));

@@ -103,11 +103,12 @@ fn row<'a>(record: &'a Record, case: &str) -> Result<&'a Row, String> {
 /// A row's figure as in the table of the run; without trailing zeros if all repetitions are equal.
 fn figure(row: &Row) -> String {
     let Some(estimate) = &row.estimate else { return String::new() };
-    let width = estimate.ci95.map(|[low, high]| high - low);
-    if row.flags.iter().any(|flag| flag == "BELOW_DETECTION") {
-        let width = width.unwrap_or(0.0);
-        return format!("< {}", Style::of(width, row.unit).with_unit(width));
+    if let Some([_, high]) = estimate.ci95
+        && row.flags.iter().any(|flag| flag == "BELOW_DETECTION")
+    {
+        return format!("< {}", Style::of(high, row.unit).with_unit(high));
     }
+    let width = estimate.ci95.map(|[low, high]| high - low);
     let shown = Style::of(estimate.median, row.unit).with_unit(estimate.median);
     match shown.split_once(' ') {
         Some((number, unit)) if width == Some(0.0) && number.contains('.') => {
