@@ -42,11 +42,20 @@ pub(in crate::estimate) struct CountedFigures {
     pub(in crate::estimate) void: BTreeSet<String>,
 }
 
-/// What is counted in a batch.
-struct Quantity<'a> {
-    of: Box<dyn Fn(&CountedBatch) -> Option<f64> + 'a>,
+/// The sum of the counts of some events.
+struct Quantity {
+    /// Their positions in the set.
+    events: Vec<usize>,
     /// What inheriting the counters adds to an op.
     added: f64,
+}
+
+impl Quantity {
+    /// The sum in a batch.
+    fn of(&self, batch: &CountedBatch) -> Option<f64> {
+        let count = |&event: &usize| batch.counts.get(event).map(|&it| it as f64);
+        self.events.iter().map(count).sum()
+    }
 }
 
 /// What is known of the ops beside their counts.
@@ -198,30 +207,25 @@ impl<'a> SetReader<'a> {
             found.figures.extend(ghz.map(|figure| (GHZ, figure)));
         }
         if user.is_some() && is_complete {
-            let total = |quantity: &Quantity<'_>| {
+            let total = |quantity: &Quantity| {
                 let batches = self.clean.iter().flat_map(|group| group.batches);
-                batches.map(&quantity.of).sum::<Option<f64>>()
+                batches.map(|batch| quantity.of(batch)).sum::<Option<f64>>()
             };
             found.whole_cpi = total(&cycles).zip(total(&self.sum(&work))).and_then(quotient);
         }
     }
 
     /// The sum of the counts of some events, by their positions in the set.
-    fn sum(&self, events: &[usize]) -> Quantity<'static> {
+    fn sum(&self, events: &[usize]) -> Quantity {
         let of_process = self.set.added_per_process.as_deref().unwrap_or_default();
         let of_event = |&event: &usize| of_process.get(event).copied().unwrap_or(0.0);
         let added = self.tasks_per_op * events.iter().map(of_event).sum::<f64>();
-        let events = events.to_vec();
-        let of = move |batch: &CountedBatch| {
-            let count = |&event: &usize| batch.counts.get(event).map(|&it| it as f64);
-            events.iter().map(count).sum::<Option<f64>>()
-        };
-        Quantity { of: Box::new(of), added }
+        Quantity { events: events.to_vec(), added }
     }
 
     /// The groups whose instructions per op are those of the lower mode. With few groups, or where a
     /// group is one op, which may take another path, there is no mode, and all of them are.
-    fn without_interrupts(&self, work: &Quantity<'_>) -> Vec<&CleanGroup<'a>> {
+    fn without_interrupts(&self, work: &Quantity) -> Vec<&CleanGroup<'a>> {
         /// Fewer values have no mode.
         const MIN_GROUPS: usize = 5;
         /// An interrupt is a larger share of any batch.
@@ -241,20 +245,19 @@ impl<'a> SetReader<'a> {
     }
 
     /// What a batch without an op shows, the median; 0 without such batches.
-    fn empty(&self, quantity: &Quantity<'_>) -> f64 {
-        median(self.set.empty.iter().filter_map(&quantity.of)).unwrap_or(0.0)
+    fn empty(&self, quantity: &Quantity) -> f64 {
+        median(self.set.empty.iter().filter_map(|batch| quantity.of(batch))).unwrap_or(0.0)
     }
 
     /// A quantity per op in a group of batches, without what reading and inheriting add.
-    fn per_op(&self, group: &CleanGroup<'_>, quantity: &Quantity<'_>) -> Option<f64> {
-        let of = &quantity.of;
+    fn per_op(&self, group: &CleanGroup<'_>, quantity: &Quantity) -> Option<f64> {
         let with_inheritance = match group.batches {
             [only] if !self.context.plan.mode.is_slope() => {
                 let ops = only.sample.n as f64;
-                (ops > 0.0).then_some((of(only)? - self.empty(quantity)) / ops)
+                (ops > 0.0).then_some((quantity.of(only)? - self.empty(quantity)) / ops)
             }
             batches => {
-                let points = batches.iter().map(|it| Some((it.sample.n as f64, of(it)?)));
+                let points = batches.iter().map(|it| Some((it.sample.n as f64, quantity.of(it)?)));
                 line::slope(points.collect::<Option<Vec<_>>>()?.into_iter())
             }
         };
@@ -266,12 +269,12 @@ impl<'a> SetReader<'a> {
     }
 
     /// The median over these groups.
-    fn figure(&self, quantity: &Quantity<'_>, groups: &[&CleanGroup<'_>]) -> Option<CountedFigure> {
+    fn figure(&self, quantity: &Quantity, groups: &[&CleanGroup<'_>]) -> Option<CountedFigure> {
         let values: Vec<f64> =
             groups.iter().filter_map(|group| self.per_op(group, quantity)).collect();
         let raw = groups.iter().filter_map(|group| {
             let batch = Self::shortest(group)?;
-            Some((quantity.of)(batch)? / batch.sample.n as f64)
+            Some(quantity.of(batch)? / batch.sample.n as f64)
         });
         let ops =
             median(groups.iter().filter_map(|group| Some(Self::shortest(group)?.sample.n as f64)))?;
