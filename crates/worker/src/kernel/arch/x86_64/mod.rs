@@ -227,7 +227,7 @@ pub(in crate::kernel) unsafe fn enter_sled(
     value
 }
 
-/// Instructions in an iteration of [`loop_in_register`].
+/// Instructions in an iteration of `loop_in_register`.
 pub const LOOP_INSTRUCTIONS: u64 = 3;
 
 /// Whether counters of the processor can be read by [`read_pmc`].
