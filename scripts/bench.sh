@@ -7,3 +7,4 @@ cargo bench --locked -p oscost --bench bars
 cargo bench --locked -p oscost --bench peers
 cargo bench --locked -p oscost --bench peers -- spread
 cargo bench --locked -p oscost --bench peers -- studies
+cargo bench --locked -p oscost --bench peers -- counters

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::worker::{BatchPlan, Disturbance, Sample};
+use crate::batch::{BatchPlan, Disturbance, Sample};
 
 /// An event that is counted, by its name in `perf list`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -170,7 +170,8 @@ pub struct CounterFacts {
     pub distrusted: Option<String>,
     /// Every event, and whether it can be counted here.
     pub events: Vec<CounterProbe>,
-    /// Why no event of the processor can be counted, and what would change that; null if some can.
+    /// Why the processor's instructions and cycles cannot be counted, and what would change that;
+    /// null if they can.
     pub unavailable: Option<String>,
     /// A hash of the boot's id (`/proc/sys/kernel/random/boot_id`): counts of stored runs are only
     /// compared within one boot, since a kernel places its code and patches its branches anew in
@@ -303,6 +304,11 @@ pub struct CountedSet {
     pub batches: Vec<CountedBatch>,
     /// Batches without an op: what reading the clock and the counters adds to each of the others.
     pub empty: Vec<CountedBatch>,
+    /// What inheriting the counters of this set adds to each count for each process that an op
+    /// creates, as a second set of them adds it to an empty process; null unless they are inherited,
+    /// or if it could not be measured.
+    #[serde(default)]
+    pub added_per_process: Option<Vec<f64>>,
 }
 
 /// A batch whose events were counted.

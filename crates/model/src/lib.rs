@@ -4,6 +4,7 @@
 //! the JSON lines between tool and supervisor, the record, the journal. It does not know how
 //! anything is measured, stored or shown, and does no input or output.
 
+pub mod batch;
 pub mod call_names;
 pub mod calls;
 pub mod case;

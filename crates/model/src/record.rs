@@ -26,10 +26,8 @@ mod counters;
 mod machine;
 mod row;
 
-pub use comparison::{AddedCost, Comparison, Ratio};
-pub use counters::{
-    Cause, CoreConditions, CoreFigure, CountedRepetition, Decomposition, RowCounters,
-};
+pub use comparison::{AddedCost, Cause, Comparison, Decomposition, Ratio};
+pub use counters::{CoreConditions, CoreFigure, CountedRepetition, RowCounters};
 pub use machine::{Clock, Conditions, Machine, ReferenceCases, Vm};
 pub use row::{
     Calls, DisturbanceSummary, Estimate, FileSummary, Floor, Metric, MonitorSummary, Overhead,

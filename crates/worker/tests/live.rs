@@ -11,6 +11,9 @@
     reason = "a test may panic, and prints what it found"
 )]
 
+#[path = "common/live_counters.rs"]
+mod counters;
+
 use oscost_model::clock::Calibration;
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Mode, Sample};

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::counters::Decomposition;
 use crate::unit::Unit;
 
 record! {
@@ -51,6 +50,33 @@ record! {
         pub flags: Vec<String>,
     }
 
+    /// Why a figure changed: `running = instructions x cycles per instruction x clock period`, and
+    /// the waiting apart. The terms are those of counted ops; one that is unknown is null.
+    pub struct Decomposition {
+        /// Instructions.
+        pub insn: Option<Ratio>,
+        /// Instructions in user mode that were added.
+        pub insn_user_added: Option<AddedCost>,
+        /// Instructions in kernel mode that were added.
+        pub insn_kernel_added: Option<AddedCost>,
+        /// Cycles per instruction.
+        pub cpi: Option<Ratio>,
+        /// The period of the core's clock.
+        pub period: Option<Ratio>,
+        /// Time on a CPU.
+        pub running: Option<Ratio>,
+        /// Waiting that was added.
+        pub waiting_added: Option<AddedCost>,
+        /// The time of the counted ops, for comparison with that of the timed ones.
+        pub counted: Option<Ratio>,
+        /// What counting adds to the new side over what it adds to the base.
+        pub counting: Option<Ratio>,
+        /// What explains most of the change.
+        pub cause: Cause,
+        /// The same in a sentence.
+        pub sentence: String,
+    }
+
     /// A ratio and its interval.
     pub struct Ratio {
         /// New over base.
@@ -67,5 +93,38 @@ record! {
         pub ci95: Option<[f64; 2]>,
         /// Its unit.
         pub unit: Unit,
+    }
+}
+
+/// What explains most of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Instructions: the op does other work.
+    Work,
+    /// Cycles per instruction: the core was shared, or its caches were colder.
+    Core,
+    /// The period of the core's clock.
+    Clock,
+    /// Time off the CPU.
+    Waiting,
+    /// Nothing changed that would need a cause.
+    None,
+    /// The counted ops do not explain it.
+    Unknown,
+}
+
+impl Cause {
+    /// The cause as the record spells it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Cause::Work => "work",
+            Cause::Core => "core",
+            Cause::Clock => "clock",
+            Cause::Waiting => "waiting",
+            Cause::None => "none",
+            Cause::Unknown => "unknown",
+        }
     }
 }

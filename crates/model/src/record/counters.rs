@@ -1,10 +1,8 @@
-//! What was counted by the processor's counters: of a row, between two rows, and over a run.
+//! What was counted by the processor's counters: of a row, and of the core over a run.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-use super::comparison::{AddedCost, Ratio};
 
 record! {
     /// How the events of a row were counted; the figures are among its metrics.
@@ -51,33 +49,6 @@ record! {
         pub running_ns: Option<f64>,
     }
 
-    /// Why a figure changed: `running = instructions x cycles per instruction x clock period`, and
-    /// the waiting apart. The terms are those of counted ops; one that is unknown is null.
-    pub struct Decomposition {
-        /// Instructions.
-        pub insn: Option<Ratio>,
-        /// Instructions in user mode that were added.
-        pub insn_user_added: Option<AddedCost>,
-        /// Instructions in kernel mode that were added.
-        pub insn_kernel_added: Option<AddedCost>,
-        /// Cycles per instruction.
-        pub cpi: Option<Ratio>,
-        /// The period of the core's clock.
-        pub period: Option<Ratio>,
-        /// Time on a CPU.
-        pub running: Option<Ratio>,
-        /// Waiting that was added.
-        pub waiting_added: Option<AddedCost>,
-        /// The time of the counted ops, for comparison with that of the timed ones.
-        pub counted: Option<Ratio>,
-        /// What counting adds to the new side over what it adds to the base.
-        pub counting: Option<Ratio>,
-        /// What explains most of the change.
-        pub cause: Cause,
-        /// The same in a sentence.
-        pub sentence: String,
-    }
-
     /// The core over the run, by the counted workers of the reference cases.
     pub struct CoreConditions {
         /// Cycles per nanosecond on a CPU, of all reference cases; the best is the highest.
@@ -102,38 +73,5 @@ record! {
         pub worse_pct: f64,
         /// The median over those, as a multiple of the best; null if there are none.
         pub worse_by: Option<f64>,
-    }
-}
-
-/// What explains most of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// Instructions: the op does other work.
-    Work,
-    /// Cycles per instruction: the core was shared, or its caches were colder.
-    Core,
-    /// The period of the core's clock.
-    Clock,
-    /// Time off the CPU.
-    Waiting,
-    /// Nothing changed that would need a cause.
-    None,
-    /// The counted ops do not explain it.
-    Unknown,
-}
-
-impl Cause {
-    /// The cause as the record spells it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Cause::Work => "work",
-            Cause::Core => "core",
-            Cause::Clock => "clock",
-            Cause::Waiting => "waiting",
-            Cause::None => "none",
-            Cause::Unknown => "unknown",
-        }
     }
 }

@@ -8,11 +8,13 @@
 //! below 1 where bytes a second are compared (shown in nanoseconds a byte). With
 //! words, only the ops whose cases contain one of them; with the word `spread`, how much figures
 //! move from run to run (`run_spread.rs`); with the word `studies`, whether figures by the studies'
-//! methods agree with programs that do what the studies say (`study_comparison.rs`).
+//! methods agree with programs that do what the studies say (`study_comparison.rs`); with the word
+//! `counters`, whether counted events agree with perf stat (`event_counts.rs`).
 
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
 mod acts;
+mod event_counts;
 mod peer_programs;
 mod run_spread;
 mod study_comparison;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
     let holds = match only.split_first() {
         Some((word, [])) if word == "spread" => compare_spreads(),
         Some((word, studies)) if word == "studies" => compare_studies(studies),
+        Some((word, [])) if word == "counters" => compare_counts(),
         _ => compare(&only),
     };
     match holds {
@@ -82,18 +85,33 @@ fn compare_studies(words: &[String]) -> anyhow::Result<bool> {
     study_comparison::compare(words, Cpus { cpu, other_cpu })
 }
 
+/// Locks the machine against other measurements, where that is possible.
+fn lock_machine() -> anyhow::Result<Option<MachineLock>> {
+    match MachineLock::acquire() {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::HeldBy(holder, _)) => {
+            bail!("process {} measures on this machine", holder.pid)
+        }
+        Err(LockError::Unavailable(_)) => Ok(None),
+    }
+}
+
+/// Compares counted events with perf stat; returns whether the bar holds.
+fn compare_counts() -> anyhow::Result<bool> {
+    let program = WorkerBinary::find()?;
+    let interrupt = Interrupt::listen()?;
+    let _machine = lock_machine()?;
+    let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
+    let peers = PeerPrograms::compiled(&mut worker)?;
+    event_counts::compare(&program.catalog, &mut worker, &peers)
+}
+
 /// Compares every act with every peer, or those whose names contain one of these words; returns
 /// whether all bars hold.
 fn compare(only: &[String]) -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
     let interrupt = Interrupt::listen()?;
-    let _machine = match MachineLock::acquire() {
-        Ok(lock) => Some(lock),
-        Err(LockError::HeldBy(holder, _)) => {
-            bail!("process {} measures on this machine", holder.pid)
-        }
-        Err(LockError::Unavailable(_)) => None,
-    };
+    let _machine = lock_machine()?;
     let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
     let peers = PeerPrograms::compiled(&mut worker)?;
     println!(

@@ -123,15 +123,9 @@ impl PeerPrograms {
         Ok(ns / samples.iter().map(|sample| sample.n as f64).sum::<f64>())
     }
 
-    /// Batches of an act in C, in a fresh process.
-    fn batches(
-        &self,
-        (name, with): (&str, Argument),
-        iterations: u64,
-        groups: u64,
-        unroll_factors: &[u32],
-    ) -> anyhow::Result<Vec<Sample>> {
-        let act = match with {
+    /// The name of an op in C with its argument.
+    fn act_word(&self, (name, with): (&str, Argument)) -> anyhow::Result<String> {
+        Ok(match with {
             Argument::Nothing => name.to_owned(),
             Argument::Bytes(number) | Argument::Number(number) => format!("{name}={number}"),
             Argument::SameCpu => format!("{name}={}", self.cpu),
@@ -145,7 +139,51 @@ impl PeerPrograms {
                 format!("{name}={},{},./tiny", self.worker.mappings, self.worker.pages)
             }
             Argument::Folder => format!("{name}=."),
+        })
+    }
+
+    /// The counts of `perf stat` over a process of an act in C, in the order of the events.
+    pub(super) fn perf_stat(
+        &self,
+        c_loop: (&str, Argument),
+        iterations: u64,
+        batches: u64,
+        events: &[&str],
+    ) -> anyhow::Result<Vec<f64>> {
+        let act = self.act_word(c_loop)?;
+        let (iterations, batches) = (iterations.to_string(), batches.to_string());
+        let report = self.folder.path().join("perf-stat");
+        let program = self.folder.path().join("loops");
+        let cpu = self.cpu.to_string();
+        let status = Command::new("perf")
+            .args(["stat", "-x", ";", "-e", &events.join(","), "-o"])
+            .arg(&report)
+            .arg("--")
+            .arg(program)
+            .args([&cpu, &act, &iterations, &batches, "1"])
+            .current_dir(self.folder.path())
+            .stdout(Stdio::null())
+            .status()?;
+        ensure!(status.success(), "perf stat of {act}: {status}");
+        let report = fs::read_to_string(report)?;
+        let count = |event: &&str| {
+            let line = report.lines().find(|line| line.split(';').nth(2) == Some(event));
+            let line = line.with_context(|| format!("no {event} in {report}"))?;
+            let count = line.split(';').next().unwrap_or_default();
+            count.parse().with_context(|| format!("perf stat: {line}"))
         };
+        events.iter().map(count).collect()
+    }
+
+    /// Batches of an act in C, in a fresh process.
+    fn batches(
+        &self,
+        c_loop: (&str, Argument),
+        iterations: u64,
+        groups: u64,
+        unroll_factors: &[u32],
+    ) -> anyhow::Result<Vec<Sample>> {
+        let act = self.act_word(c_loop)?;
         let mut words = vec![act, iterations.to_string(), groups.to_string()];
         words.extend(unroll_factors.iter().map(u32::to_string));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -9,6 +9,7 @@ use oscost::estimate::{SampleContext, worker_value};
 use oscost::hosts::{LocalSession, Session};
 use oscost_model::case::Case;
 use oscost_model::clock::Calibration;
+use oscost_model::counters::{CounterFacts, CountingPlan, EventCounts};
 use oscost_model::protocol::{Event, Order};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Sample, Subject, Task, WorkerSpec};
@@ -161,6 +162,23 @@ impl<'a> WorkerSession<'a> {
     /// How the worker is linked.
     pub(super) fn linked(&self) -> String {
         self.session.hello().build.link.clone()
+    }
+
+    /// The counters of its machine.
+    pub(super) fn counters(&self) -> &CounterFacts {
+        &self.session.hello().facts.counters
+    }
+
+    /// The counts of a fresh process for a case.
+    pub(super) fn counts(
+        &mut self,
+        case: &Case,
+        plan: CountingPlan,
+    ) -> anyhow::Result<EventCounts> {
+        match self.worker(case, Task::CountEvents(plan))? {
+            Event::EventsCounted { counts, .. } => Ok(*counts),
+            other => bail!("the events of {case} were not counted: {other:?}"),
+        }
     }
 
     /// The figure of a fresh process for a case.

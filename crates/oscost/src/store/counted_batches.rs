@@ -102,6 +102,7 @@ mod tests {
             void: is_void.then(|| "multiplexed".to_owned()),
             batches,
             empty,
+            added_per_process: is_void.then(|| vec![80.0, 2_000.5]),
         })
     }
 
@@ -162,6 +163,7 @@ mod tests {
             void: None,
             batches: (0..40).map(batch).collect(),
             empty: (0..9).map(batch).collect(),
+            added_per_process: Some(vec![80.0, 2_000.0, 3_100.5]),
         };
         let mut sets = vec![set.clone(), set];
         let bytes = take_and_pack(&mut sets).len();

@@ -51,6 +51,34 @@ pub struct Collector<C, V> {
     pub ticks: Option<TickClock>,
 }
 
+/// Reads of event counters around a timed window, directly before START and directly after STOP.
+pub trait CounterReads {
+    /// Whether a read is a system call. Then nothing is lost by others around the batch.
+    fn makes_syscalls(&self) -> bool;
+
+    /// The read before the window.
+    fn before(&mut self);
+
+    /// The read after the window.
+    fn after(&mut self);
+}
+
+/// No counters: a timed worker opens none.
+pub struct NoCounters;
+
+impl CounterReads for NoCounters {
+    #[inline(always)]
+    fn makes_syscalls(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn before(&mut self) {}
+
+    #[inline(always)]
+    fn after(&mut self) {}
+}
+
 /// Identifies a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleTag {
@@ -98,6 +126,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
                     plan.iterations,
                     unroll,
                     SampleTag { arm: 0, round: 0, batch: 0 },
+                    &mut NoCounters,
                 )?;
             }
             groups += 1;
@@ -116,6 +145,21 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         tag: SampleTag,
         sink: &mut dyn FnMut(Sample),
     ) -> Result<(), OpError> {
+        let counters = &mut NoCounters;
+        self.time_group_with(work, plan, jitter, tag, counters, &mut |sample, _| sink(sample))
+    }
+
+    /// The same with event counters that are read around each batch. The sink gets them after each
+    /// batch.
+    pub(super) fn time_group_with<R: CounterReads>(
+        &mut self,
+        work: &mut Work,
+        plan: &BatchPlan,
+        jitter: &mut BatchJitter,
+        tag: SampleTag,
+        counters: &mut R,
+        sink: &mut dyn FnMut(Sample, &R),
+    ) -> Result<(), OpError> {
         let mut order = plan.unroll_factors.clone();
         let mut iterations = jitter.next(plan, &mut order);
         if self.ticks.is_some() {
@@ -125,29 +169,30 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         for (index, &unroll) in order.iter().enumerate() {
             jitter.dither();
             let batch = tag.batch + index as u32;
-            let sample =
-                self.time_batch(work, plan, iterations, unroll, SampleTag { batch, ..tag })?;
+            let tag = SampleTag { batch, ..tag };
+            let sample = self.time_batch(work, plan, iterations, unroll, tag, counters)?;
             if !work.is_batch_lost() {
-                sink(sample);
+                sink(sample, counters);
             }
         }
         Ok(())
     }
 
     /// Times one batch. Between START and STOP there is one indirect call of the body and nothing
-    /// else.
+    /// else; event counters, if there are any, are read outside.
     ///
     /// If an op is short or cold, no system call is made between batches either, provided that
     /// context switches can be detected without one (see [`crate::kernel::cpu::rseq`]): a 1 ns op
     /// would be timed in the state in which a system call leaves the core, and an op that enters
     /// the kernel would not be cold. A major fault is a context switch and is detected as one.
-    fn time_batch(
+    pub(super) fn time_batch<R: CounterReads>(
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
         iterations: u64,
         unroll: u32,
         tag: SampleTag,
+        counters: &mut R,
     ) -> Result<Sample, OpError> {
         if let Some(ticks) = &self.ticks {
             // Before the preparation, which may start a second process that keeps the CPU busy.
@@ -155,6 +200,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
         // A sleep before the batch is a system call.
         let no_syscalls = self.ticks.is_none()
+            && !counters.makes_syscalls()
             && avoids_syscalls(plan, work)
             && self.covariates.start_switch_watch();
         let mut before = if no_syscalls { Reading::default() } else { self.covariates.read() };
@@ -180,9 +226,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
                 false => before = self.covariates.read(),
             }
         }
+        counters.before();
         let start = self.clock.start();
         let done = work.run(iterations, unroll);
         let stop = self.clock.stop();
+        counters.after();
         let sample = Sample {
             arm: tag.arm,
             round: tag.round,
@@ -306,15 +354,19 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 }
 
-/// Whether system calls are avoided between the batches of a plan.
-fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
+/// Whether system calls are avoided between the batches of a plan, where the work allows it.
+pub fn may_avoid_syscalls(plan: &BatchPlan) -> bool {
     match plan.mode {
-        Mode::U => true,
-        // A whole pass is so long that a system call before it does not matter.
-        Mode::C => work.op_count() == 1,
+        Mode::U | Mode::C => true,
         Mode::B => plan.batch_ns < NO_SYSCALLS_BELOW_NS * plan.iterations as f64,
         Mode::S | Mode::T | Mode::F => false,
     }
+}
+
+/// Whether system calls are avoided between the batches of a plan.
+fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
+    // A whole pass is so long that a system call before it does not matter.
+    may_avoid_syscalls(plan) && (plan.mode != Mode::C || work.op_count() == 1)
 }
 
 /// The counters at the beginning of the timed part.

@@ -1,7 +1,8 @@
 //! A simulated machine, whose true costs are known.
 //!
 //! It implements the same traits as the real one: calibration, pilot, warm-up, batches and
-//! covariates run unchanged, in simulated time.
+//! covariates run unchanged, in simulated time. So do counted batches: the work of an op, the cycles
+//! that it takes, the clock and the time that it waits are known each.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,6 +10,12 @@ use std::rc::Rc;
 use oscost_model::clock::ClockKind;
 use oscost_model::seed::Seed;
 
+pub mod counters;
+mod execution;
+
+pub use execution::{CounterDefect, Execution};
+
+use self::execution::Executed;
 use super::clock::Clock;
 use super::collect::Collector;
 use super::covariates::{Covariates, Reading, SwitchWatch};
@@ -53,6 +60,8 @@ pub struct Truth {
     pub pair_ns: f64,
     /// A defect of the counter.
     pub pathology: Option<Pathology>,
+    /// What the core executes.
+    pub execution: Execution,
 }
 
 impl Truth {
@@ -76,6 +85,7 @@ impl Truth {
         inside_ns: 19.0,
         pair_ns: 34.0,
         pathology: None,
+        execution: Execution::QUIET,
     };
 }
 
@@ -101,6 +111,7 @@ struct State {
     counted_preemptions: u64,
     cpu_ns: f64,
     waited_ns: f64,
+    executed: Executed,
 }
 
 /// A machine with one process on it.
@@ -123,6 +134,7 @@ impl SimulatedMachine {
             counted_preemptions: 0,
             cpu_ns: 0.0,
             waited_ns: 0.0,
+            executed: Executed::default(),
         })))
     }
 
@@ -174,6 +186,33 @@ impl State {
                 self.cpu_ns += away_ns;
             }
         }
+        self.now_ns += ns;
+        self.cpu_ns += ns;
+    }
+
+    /// Counts what iterations execute that take `nominal_ns` at the nominal clock, with the interrupts
+    /// among them, and lets the process wait; returns how long they run.
+    fn execute(&mut self, iterations: f64, unroll: f64, nominal_ns: f64) -> f64 {
+        let execution = self.truth.execution;
+        let ops = iterations * unroll;
+        self.executed.insn_user += iterations * execution.loop_insn + ops * execution.insn_user;
+        self.executed.insn_kernel += ops * execution.insn_kernel;
+        let expected = execution.interrupts_per_s * nominal_ns * 1e-9;
+        let interrupt_insn = poisson(&mut self.seed, expected) as f64 * execution.interrupt_insn;
+        let nominal_ns = nominal_ns + interrupt_insn / execution.ghz;
+        self.executed.insn_kernel += interrupt_insn;
+        self.executed.cycles += nominal_ns * execution.ghz;
+        self.now_ns += ops * execution.wait_ns;
+        nominal_ns / execution.clock
+    }
+
+    /// Half of a read of the counters.
+    fn read_half(&mut self) {
+        let [user, kernel] = self.truth.execution.read_insn.map(|insn| insn / 2.0);
+        self.executed.insn_user += user;
+        self.executed.insn_kernel += kernel;
+        self.executed.cycles += user + kernel;
+        let ns = (user + kernel) / (self.truth.execution.ghz * self.truth.execution.clock);
         self.now_ns += ns;
         self.cpu_ns += ns;
     }
@@ -305,9 +344,16 @@ impl WorkBody for SimBody {
         {
             factor *= factor_until_warm;
         }
+        let execution = state.truth.execution;
+        if let Some((share, slower)) = execution.neighbour
+            && state.seed.unit() < share
+        {
+            factor *= slower;
+        }
         let drift = 1.0 + state.truth.drift_per_s * state.now_ns * 1e-9;
         let iteration_ns = state.truth.loop_ns + f64::from(unroll) * state.truth.op_ns;
-        let ns = state.truth.call_ns + iterations as f64 * iteration_ns * factor * drift;
+        let nominal_ns = state.truth.call_ns + iterations as f64 * iteration_ns * factor * drift;
+        let ns = state.execute(iterations as f64, f64::from(unroll), nominal_ns);
         // The short warm-up before a batch does not count as a batch.
         let is_batch = ns > 10_000.0;
         let contaminated = if is_batch { state.truth.contaminated } else { 0.0 };

@@ -9,6 +9,7 @@ pub mod activity;
 mod cgroup;
 mod cmdline;
 mod config;
+pub mod counter_files;
 mod cpu;
 mod disks;
 pub mod dmi;
@@ -31,7 +32,6 @@ mod tracers;
 mod unreadable;
 mod virtualization;
 
-use oscost_model::counters::CounterFacts;
 use oscost_model::facts::{Cpu, Facts, Snapshot};
 
 pub use roots::Roots;
@@ -54,7 +54,7 @@ pub fn gather(roots: &Roots) -> Facts {
         mitigations: security::mitigations(roots),
         scheduling: scheduling::gather(roots, cpu.allowed_cpus.as_deref()),
         security: security::gather(roots, &status),
-        counters: CounterFacts::default(),
+        counters: counter_files::gather(roots),
         tracers: tracers.active,
         tracers_unread: tracers.unread,
         unread: unreadable::gather(roots),

@@ -3,6 +3,7 @@
 mod aarch64;
 mod activity;
 mod cgroups;
+mod counter_files;
 mod unreadable;
 mod x86;
 

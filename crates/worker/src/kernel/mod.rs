@@ -18,7 +18,7 @@
 //! | `net` | sockets, authenticated listeners, the control stream between peers |
 //! | `event` | poll, select, epoll, io_uring, sets of idle descriptors |
 //! | `time` | clocks, timers, sleeps, the vDSO |
-//! | `probe` | ptrace, seccomp, BPF, audit: what observes or filters another process |
+//! | `probe` | what observes or filters a process: ptrace, seccomp, BPF, audit, counters of events |
 //! | `machine` | what one machine offers, its lock, its first process |
 
 #![expect(unsafe_code, reason = "this room is where the kernel and the processor are touched")]

@@ -33,7 +33,17 @@ impl Treatments<'_> {
         &self,
         body: &mut dyn FnMut(&MonitorPage) -> i32,
     ) -> Result<TreatedProcess, Refusal> {
-        monitors::start(self, body)
+        monitors::start(self, &mut || (), body)
+    }
+
+    /// The same, with a preparation in that process before any treatment is applied: a treatment may
+    /// forbid the calls that it makes.
+    pub fn start_prepared(
+        &self,
+        prepare: &mut dyn FnMut(),
+        body: &mut dyn FnMut(&MonitorPage) -> i32,
+    ) -> Result<TreatedProcess, Refusal> {
+        monitors::start(self, prepare, body)
     }
 }
 

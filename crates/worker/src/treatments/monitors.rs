@@ -109,6 +109,7 @@ impl Monitors {
 /// See [`Treatments::start`].
 pub(super) fn start(
     treatments: &Treatments<'_>,
+    prepare: &mut dyn FnMut(),
     body: &mut dyn FnMut(&MonitorPage) -> i32,
 ) -> Result<TreatedProcess, Refusal> {
     let monitors = Monitors::of(treatments.applied)?;
@@ -126,6 +127,7 @@ pub(super) fn start(
         group: &name,
         page: &page,
         report: Some(report),
+        prepare,
         body,
     };
     let child = measured.fork_child(ProcessChain::run_listener).map_err(failed)?;
@@ -158,6 +160,7 @@ struct ProcessChain<'a> {
     group: &'a str,
     page: &'a MonitorPage,
     report: Option<File>,
+    prepare: &'a mut dyn FnMut(),
     body: &'a mut dyn FnMut(&MonitorPage) -> i32,
 }
 
@@ -274,12 +277,13 @@ impl ProcessChain<'_> {
         }
     }
 
-    /// Applies the treatments and runs the body.
+    /// Prepares, applies the treatments and runs the body.
     fn run_measured(&mut self) -> i32 {
         self.page.set(MEASURED, std::process::id());
         while self.monitors.tracer.is_some() && self.page.get(TRACED) == 0 {
             std::thread::sleep(POLL_INTERVAL);
         }
+        (self.prepare)();
         let all = self.treatments.applied.iter();
         let applied = all.clone().try_for_each(|one| apply(one, self.group, self.page));
         if let Err(reason) = applied {

@@ -16,6 +16,7 @@ mod channels;
 mod child_processes;
 mod control_groups;
 mod counts;
+mod event_counts;
 mod file_leftovers;
 mod machine_code;
 mod monitors;

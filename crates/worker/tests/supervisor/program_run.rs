@@ -27,7 +27,7 @@ fn program(script: &str) -> Program {
 
 fn trial(program: Program) -> WorkerSpec {
     let subject = Subject::Program(Box::new(program));
-    let task = Task::Run { warm_up: false };
+    let task = Task::Run { warm_up: false, counted: Vec::new() };
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
 
@@ -79,7 +79,8 @@ fn a_successful_program_reports_its_time_usage_and_output() {
     let silent = Program { captures_output: false, ..program("echo one; echo two >&2") };
     let result = ran(event(&mut session, 2, silent.clone()));
     assert_eq!((result.lines, result.output.as_str()), (None, "two\n"));
-    let warming = WorkerSpec { task: Task::Run { warm_up: true }, ..trial(silent) };
+    let warming =
+        WorkerSpec { task: Task::Run { warm_up: true, counted: Vec::new() }, ..trial(silent) };
     assert_eq!(ran(event_of(&mut session, 3, warming)).lines, Some(1));
 }
 

@@ -34,12 +34,17 @@ pub(crate) fn at_getppid(action: u32) -> AppliedTreatment {
     const NUMBER: u32 = 110;
     #[cfg(target_arch = "aarch64")]
     const NUMBER: u32 = 173;
-    filter(&[
+    filter(&at_call(NUMBER, action))
+}
+
+/// A filter that returns `action` for the call of this number and allows everything else.
+pub(crate) fn at_call(number: u32, action: u32) -> [u64; 4] {
+    [
         instruction(LOAD, 0, 0, 0),
-        instruction(IF_EQUAL, 0, 1, NUMBER),
+        instruction(IF_EQUAL, 0, 1, number),
         instruction(RETURN, 0, 0, action),
         instruction(RETURN, 0, 0, ALLOW),
-    ])
+    ]
 }
 
 pub(crate) const KILL: u32 = 0x8000_0000;

@@ -39,7 +39,7 @@ pub fn core_of_counts(
     let (unit, switches, major_faults) = (Unit::NsPerOp, false, false);
     let context = SampleContext { plan, clock, unit, switches, major_faults };
     let figures: Vec<CountedFigures> =
-        counts.iter().map(|counts| counted_figures(counts, context)).collect();
+        counts.iter().map(|counts| counted_figures(counts, context, 0.0)).collect();
     let cpi = figures.iter().filter_map(|it| it.whole_cpi).collect();
     let ghz = figures.iter().filter_map(|it| it.figures.get(GHZ)).map(|it| it.value).collect();
     let core = CoreConditions {

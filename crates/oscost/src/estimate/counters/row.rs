@@ -63,7 +63,10 @@ impl RowState {
         match &entry.outcome {
             CountingOutcome::Batches(counts) => {
                 let Some((plan, clock)) = self.plan.as_ref().zip(clock) else { return bare };
-                let figures = counted_figures(counts, self.sample_context(plan, clock));
+                let tasks = self.count.as_ref().and_then(|it| Some((it.tasks?, it.ops.max(1))));
+                let tasks_per_op = tasks.map_or(0.0, |(tasks, ops)| tasks as f64 / ops as f64);
+                let context = self.sample_context(plan, clock);
+                let figures = counted_figures(counts, context, tasks_per_op);
                 let read_by = Some(counts.read_by);
                 EvaluatedCounting { figures, read_by, inherited: counts.inherited, ..bare }
             }

@@ -130,7 +130,7 @@ fn counts(op: Truth, noise: Noise, plan: &BatchPlan, seed: &mut Seed) -> EventCo
         .collect();
     let events = [&CounterEvent::WORK[..], &[CounterEvent::TaskClock]].concat();
     let empty = vec![batch(op, 0, 0, 0.0); 9];
-    let set = CountedSet { events, void: None, batches, empty };
+    let set = CountedSet { events, void: None, batches, empty, added_per_process: None };
     EventCounts {
         read_by: CounterRead::Read,
         inherited: false,
@@ -142,7 +142,7 @@ fn counts(op: Truth, noise: Noise, plan: &BatchPlan, seed: &mut Seed) -> EventCo
 
 fn figures(op: Truth, noise: Noise, mode: Mode, seed: &mut Seed) -> CountedFigures {
     let plan = plan(mode);
-    counted_figures(&counts(op, noise, &plan, seed), context(&plan))
+    counted_figures(&counts(op, noise, &plan, seed), context(&plan), 0.0)
 }
 
 fn near(found: f64, truth: f64, share: f64) -> bool {
@@ -171,7 +171,7 @@ fn interrupts_in_two_of_five_batches_do_not_move_instructions() {
     for at in [1, 3] {
         counts.sets[0].batches[at] = batch(GETPPID, 500, at as u32, INTERRUPT);
     }
-    let found = counted_figures(&counts, context(&plan));
+    let found = counted_figures(&counts, context(&plan), 0.0);
     assert!(near(found.figures[INSN].value, 305.0, 1e-5), "{found:?}");
 }
 
@@ -182,7 +182,7 @@ fn a_set_that_is_no_count_is_void_with_its_reason() {
     let broken = |change: &dyn Fn(&mut CountedSet)| {
         let mut counts = good.clone();
         change(&mut counts.sets[0]);
-        let found = counted_figures(&counts, context(&plan));
+        let found = counted_figures(&counts, context(&plan), 0.0);
         assert!(found.figures.is_empty(), "{found:?}");
         found.void.into_iter().next().unwrap()
     };
@@ -207,7 +207,7 @@ fn user_counts_alone_make_no_instructions_of_both_modes() {
     for batch in set.batches.iter_mut().chain(&mut set.empty) {
         batch.counts.remove(1);
     }
-    let found = counted_figures(&counts, context(&plan));
+    let found = counted_figures(&counts, context(&plan), 0.0);
     assert!(found.figures.contains_key("insn_user") && !found.figures.contains_key(INSN));
 }
 
@@ -228,7 +228,7 @@ fn cycles_over_the_wall_time_of_an_op_that_waits_are_no_clock() {
         batch.sample.cpu_ns = None;
     }
     let waits = SampleContext { switches: true, ..context(&plan) };
-    let found = counted_figures(&counts, waits);
+    let found = counted_figures(&counts, waits, 0.0);
     assert!(!found.figures.contains_key(GHZ) && found.running_ns.is_none(), "{found:?}");
 }
 
@@ -365,4 +365,24 @@ fn a_sentence_says_that_the_work_is_the_same_and_what_is_not() {
     let timed = TimedChange { log_ratio: 1.3f64.ln(), counting: None };
     let found = decomposition(sides, timed).unwrap();
     assert!(found.sentence.contains("(instructions: +91.0 in the kernel)"), "{}", found.sentence);
+}
+
+#[test]
+fn what_inheriting_the_counters_adds_to_each_process_is_not_in_a_figure_and_is_stated() {
+    let plan = plan(Mode::B);
+    let mut counts = counts(GETPPID, QUIET, &plan, &mut Seed::new(1));
+    // In user mode, in the kernel, cycles and nanoseconds, for each of the op's two processes.
+    let added = vec![0.0, 50.0, 80.0, 30.0];
+    for batch in &mut counts.sets[0].batches {
+        for (count, added) in batch.counts.iter_mut().zip(&added) {
+            *count += (added * 2.0 * 500.0) as u64;
+        }
+    }
+    counts.sets[0].added_per_process = Some(added);
+    let found = counted_figures(&counts, context(&plan), 2.0);
+    let insn = found.figures[INSN];
+    assert!(near(insn.value, 305.0, 1e-4), "{insn:?}");
+    let reads = (READS.user + READS.kernel) / 500.0;
+    assert!(near(insn.overhead.unwrap(), reads + 100.0, 1e-3), "{insn:?}");
+    assert!(near(found.figures[CPI].value, 1.41, 2e-3));
 }

@@ -14,7 +14,8 @@ pub(in crate::estimate) struct CountedFigure {
     pub(in crate::estimate) value: f64,
     /// With it.
     pub(in crate::estimate) raw: f64,
-    /// What reading adds to an op of the shortest batch; `None` for quotients.
+    /// What reading and inheriting the counters add to an op of the shortest batch; `None` for
+    /// quotients.
     pub(in crate::estimate) overhead: Option<f64>,
     /// Batches (in modes U and T: groups) that it is from.
     pub(in crate::estimate) batches: usize,
@@ -39,7 +40,12 @@ pub(in crate::estimate) struct CountedFigures {
 }
 
 /// A quantity of a batch.
-type Quantity<'a> = &'a dyn Fn(&CountedBatch) -> Option<f64>;
+#[derive(Clone, Copy)]
+struct Quantity<'a> {
+    of: &'a dyn Fn(&CountedBatch) -> Option<f64>,
+    /// What inheriting the counters adds to an op that creates processes.
+    added_per_op: f64,
+}
 
 /// How the value of a worker follows from its batches.
 #[derive(Clone, Copy)]
@@ -49,14 +55,15 @@ enum Centre {
     Median,
 }
 
-/// Reads the counts of a worker.
+/// Reads the counts of a worker whose ops create so many tasks each.
 pub(in crate::estimate) fn counted_figures(
     counts: &EventCounts,
     context: SampleContext<'_>,
+    tasks_per_op: f64,
 ) -> CountedFigures {
     let mut found = CountedFigures::default();
     for set in &counts.sets {
-        match SetReader::new(set, context) {
+        match SetReader::new(set, context, tasks_per_op) {
             Ok(reader) => reader.read_into(&mut found, counts.inherited),
             Err(why) => {
                 found.void.insert(why);
@@ -70,6 +77,7 @@ pub(in crate::estimate) fn counted_figures(
 struct SetReader<'a> {
     set: &'a CountedSet,
     context: SampleContext<'a>,
+    tasks_per_op: f64,
     /// The undisturbed batches, or groups of a slope mode, with their time per op.
     clean: Vec<CleanGroup<'a>>,
 }
@@ -81,7 +89,11 @@ struct CleanGroup<'a> {
 
 impl<'a> SetReader<'a> {
     /// A reader of a set; the error says why it has no figures.
-    fn new(set: &'a CountedSet, context: SampleContext<'a>) -> Result<Self, String> {
+    fn new(
+        set: &'a CountedSet,
+        context: SampleContext<'a>,
+        tasks_per_op: f64,
+    ) -> Result<Self, String> {
         if let Some(why) = &set.void {
             return Err(why.clone());
         }
@@ -118,67 +130,77 @@ impl<'a> SetReader<'a> {
                 count - clean.len()
             ));
         }
-        Ok(Self { set, context, clean })
+        Ok(Self { set, context, tasks_per_op, clean })
+    }
+
+    /// What inheriting the counters adds to an event per op.
+    fn added_per_op(&self, index: usize) -> f64 {
+        let added = self.set.added_per_process.as_ref().and_then(|added| added.get(index));
+        added.map_or(0.0, |added| added * self.tasks_per_op)
     }
 
     fn read_into(&self, found: &mut CountedFigures, inherited: bool) {
+        let of_index =
+            |index: usize| move |batch: &CountedBatch| batch.counts.get(index).map(|&it| it as f64);
         for (index, &event) in self.set.events.iter().enumerate() {
-            let count = move |batch: &CountedBatch| batch.counts.get(index).map(|&it| it as f64);
+            let count = of_index(index);
             let centre = match event {
                 // Neither is a count of what an op does: both vary with the core.
                 CounterEvent::Cycles | CounterEvent::TaskClock => Centre::Median,
                 _ => Centre::LowerMode,
             };
-            let figure = self.figure(&count, centre);
+            let quantity = Quantity { of: &count, added_per_op: self.added_per_op(index) };
+            let figure = self.figure(quantity, centre);
             found.figures.extend(figure.map(|figure| (event.metric(), figure)));
         }
-        let count_of = |event: CounterEvent| {
-            let index = self.set.events.iter().position(|&it| it == event)?;
-            Some(move |batch: &CountedBatch| batch.counts.get(index).map(|&it| it as f64))
-        };
-        let user = count_of(CounterEvent::InstructionsUser);
-        let kernel = count_of(CounterEvent::InstructionsKernel);
-        let cycles = count_of(CounterEvent::Cycles);
-        let task_clock = count_of(CounterEvent::TaskClock);
-        let has_kernel = kernel.is_some();
-        let instructions = |batch: &CountedBatch| {
-            let of_kernel = match &kernel {
-                Some(kernel) => kernel(batch)?,
-                None => 0.0,
+        let index_of = |event| self.set.events.iter().position(|&it| it == event);
+        let user = index_of(CounterEvent::InstructionsUser);
+        let kernel = index_of(CounterEvent::InstructionsKernel);
+        let both = |batch: &CountedBatch| {
+            let count = |index: Option<usize>| match index {
+                Some(index) => of_index(index)(batch),
+                None => Some(0.0),
             };
-            Some(user.as_ref()?(batch)? + of_kernel)
+            Some(count(user)? + count(kernel)?)
         };
-        let has_instructions = user.is_some();
-        if has_instructions && has_kernel {
-            let figure = self.figure(&instructions, Centre::LowerMode);
+        let added = |index: Option<usize>| index.map_or(0.0, |index| self.added_per_op(index));
+        let added_per_op = added(user) + added(kernel);
+        let instructions = user.map(|_| Quantity { of: &both, added_per_op });
+        if let (Some(instructions), Some(_)) = (instructions, kernel) {
+            let figure = self.figure(instructions, Centre::LowerMode);
             found.figures.extend(figure.map(|figure| (INSN, figure)));
         }
         let time_ns = self.median(|group| group.time_ns);
         found.time_ns = found.time_ns.or(time_ns);
         // The time of a task on a CPU is by the counted event, else by its thread's clock, which
         // has no other task's time. An op that does not sleep runs for all of its time.
+        let task_clock = index_of(CounterEvent::TaskClock);
+        let by_event = |batch: &CountedBatch| of_index(task_clock?)(batch);
         let cpu_ns = |batch: &CountedBatch| Some(batch.sample.cpu_ns? as f64);
         let wall_ns = |batch: &CountedBatch| Some(self.context.clock.ns(batch.sample.ticks as f64));
-        let running: Option<Quantity<'_>> = match &task_clock {
-            Some(task_clock) => Some(task_clock),
+        let own = |of| Some(Quantity { of, added_per_op: 0.0 });
+        let running: Option<Quantity<'_>> = match task_clock {
+            Some(index) => Some(Quantity { of: &by_event, added_per_op: self.added_per_op(index) }),
             None if inherited => None,
-            None if self.set.batches.iter().all(|it| it.sample.cpu_ns.is_some()) => Some(&cpu_ns),
-            None if !self.context.switches => Some(&wall_ns),
+            None if self.set.batches.iter().all(|it| it.sample.cpu_ns.is_some()) => own(&cpu_ns),
+            None if !self.context.switches => own(&wall_ns),
             None => None,
         };
         let running_figure = running.and_then(|running| self.figure(running, Centre::Median));
         found.running_ns = found.running_ns.or(running_figure.map(|it| it.value));
-        let Some(cycles) = cycles else { return };
-        if has_instructions {
-            let cpi = self.quotient(&cycles, &instructions);
+        let Some(index) = index_of(CounterEvent::Cycles) else { return };
+        let count = of_index(index);
+        let cycles = Quantity { of: &count, added_per_op: self.added_per_op(index) };
+        if let Some(instructions) = instructions {
+            let cpi = self.quotient(cycles, instructions);
             found.figures.extend(cpi.map(|figure| (CPI, figure)));
-            let sum = |of: Quantity<'_>| {
+            let sum = |quantity: Quantity<'_>| {
                 let batches = self.clean.iter().flat_map(|group| group.batches);
-                batches.map(of).sum::<Option<f64>>()
+                batches.map(quantity.of).sum::<Option<f64>>()
             };
-            found.whole_cpi = sum(&cycles).zip(sum(&instructions)).and_then(quotient);
+            found.whole_cpi = sum(cycles).zip(sum(instructions)).and_then(quotient);
         }
-        let ghz = running.and_then(|running| self.quotient(&cycles, running));
+        let ghz = running.and_then(|running| self.quotient(cycles, running));
         found.figures.extend(ghz.map(|figure| (GHZ, figure)));
     }
 
@@ -188,7 +210,7 @@ impl<'a> SetReader<'a> {
 
     /// What a batch without an op shows, the median; 0 without such batches.
     fn empty(&self, of: Quantity<'_>) -> f64 {
-        let empty: Vec<f64> = self.set.empty.iter().filter_map(of).collect();
+        let empty: Vec<f64> = self.set.empty.iter().filter_map(of.of).collect();
         order::median(&order::sorted(&empty)).unwrap_or(0.0)
     }
 
@@ -197,11 +219,12 @@ impl<'a> SetReader<'a> {
         match group.batches {
             [only] if !self.context.plan.mode.is_slope() => {
                 let ops = only.sample.n as f64;
-                (ops > 0.0).then_some((of(only)? - self.empty(of)) / ops)
+                (ops > 0.0).then_some(((of.of)(only)? - self.empty(of)) / ops - of.added_per_op)
             }
             batches => {
-                let points = batches.iter().map(|it| Some((it.sample.n as f64, of(it)?)));
-                line::slope(points.collect::<Option<Vec<_>>>()?.into_iter())
+                let points = batches.iter().map(|it| Some((it.sample.n as f64, (of.of)(it)?)));
+                let slope = line::slope(points.collect::<Option<Vec<_>>>()?.into_iter());
+                slope.map(|slope| slope - of.added_per_op)
             }
         }
     }
@@ -223,14 +246,14 @@ impl<'a> SetReader<'a> {
             .iter()
             .filter_map(|group| {
                 let batch = Self::shortest(group)?;
-                Some(of(batch)? / batch.sample.n as f64)
+                Some((of.of)(batch)? / batch.sample.n as f64)
             })
             .collect();
         let ops = self.median(|group| Some(Self::shortest(group)?.sample.n as f64))?;
         Some(CountedFigure {
             value: centre(&values)?,
             raw: centre(&order::sorted(&raw))?,
-            overhead: Some(self.empty(of) / ops),
+            overhead: Some(self.empty(of) / ops + of.added_per_op),
             batches: values.len(),
             ops,
         })
@@ -248,7 +271,7 @@ impl<'a> SetReader<'a> {
             .iter()
             .filter_map(|group| {
                 let batch = Self::shortest(group)?;
-                quotient((of(batch)?, by(batch)?))
+                quotient(((of.of)(batch)?, (by.of)(batch)?))
             })
             .collect();
         Some(CountedFigure {

@@ -179,6 +179,7 @@ impl FakeCounters {
                 batches: batches.collect(),
                 empty: (0..9).map(|round| batch(events, round, 0)).collect(),
                 void,
+                added_per_process: None,
             }
         };
         EventCounts {

@@ -8,7 +8,7 @@ use oscost_model::worker::{BatchPlan, Mode, Sample, Windows};
 
 use super::super::clock::Clock;
 use super::super::covariates::{Covariates, Reading, SwitchWatch};
-use super::{BatchJitter, Collector, SampleTag, avoids_syscalls};
+use super::{BatchJitter, Collector, NoCounters, SampleTag, avoids_syscalls};
 use crate::bench::{OpError, Work};
 
 /// The windows of one sample so far.
@@ -86,7 +86,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let mut around = Sample { cpu_ns: Some(0), ..Sample::default() };
         for _ in 0..count {
             jitter.dither();
-            let one = self.time_batch(work, plan, plan.iterations, 1, tag)?;
+            let one = self.time_batch(work, plan, plan.iterations, 1, tag, &mut NoCounters)?;
             if work.is_batch_lost() {
                 continue;
             }

@@ -7,6 +7,7 @@ pub mod dependent_chain;
 pub mod eviction;
 pub mod getcpu;
 pub mod increments;
+pub mod instruction_loop;
 pub mod procedure;
 pub mod rseq;
 #[cfg(all(test, target_arch = "x86_64"))]

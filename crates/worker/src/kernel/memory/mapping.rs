@@ -4,9 +4,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
-use rustix::mm::{madvise, mlock, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{madvise, mlock, mmap, mmap_anonymous, mprotect, munmap};
 
 use crate::kernel::Errno;
+use crate::kernel::memory::region::kernel_page_bytes;
 
 const ACCESS: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
@@ -49,6 +50,16 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(Errno::last());
         }
+        Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
+    }
+
+    /// The page of a counter (perf_event_open(2)): read alone, since a program that may write it is
+    /// one that takes samples.
+    pub(in crate::kernel) fn of_counter(fd: &OwnedFd) -> Result<Self, Errno> {
+        let bytes = kernel_page_bytes();
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, fd, 0) }?;
         Ok(Self { base: NonNull::new(base.cast()).ok_or(Errno::EINVAL)?, bytes })
     }
 

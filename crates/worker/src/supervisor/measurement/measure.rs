@@ -7,6 +7,7 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Subject, Task, WorkerSpec};
 
 use super::case_work::timed_work;
+use super::counting;
 use super::needs::NO_PASSING_TIME;
 use super::timing::{
     check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
@@ -35,6 +36,9 @@ use crate::treatments::{self, MonitorPage, Treatments};
 pub(crate) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
         return twins::measure_twins(id, spec, wire).map_or_else(|answer| answer, Answer::Event);
+    }
+    if let Task::CountEvents(plan) = &spec.task {
+        return counting::count_events(id, spec, plan, wire);
     }
     let applied = spec.treatments_of(0);
     // A variable and a wrapper were applied when the program was started.

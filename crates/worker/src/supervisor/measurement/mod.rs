@@ -3,6 +3,7 @@
 
 pub(super) mod calibrate;
 pub(super) mod case_work;
+mod counting;
 pub(super) mod measure;
 mod needs;
 pub(super) mod probe;

@@ -5,4 +5,5 @@ pub(super) mod child;
 pub(super) mod command;
 pub(super) mod external_program;
 pub(super) mod program_run;
+mod tree_counters;
 pub(super) mod undo;

@@ -4,6 +4,7 @@
 //! directory; a fork of it applies the treatments, starts the program and reads the clock. Each is
 //! a subreaper, and no process is left when it has answered.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io::{Read, Write};
@@ -22,6 +23,7 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 use super::external_program::{
     self, Capture, ExternalProgram, ProgramEnd, SessionEnd, WaitLimit, WaitResult, quoted_command,
 };
+use super::tree_counters::TreeCounters;
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
@@ -356,11 +358,20 @@ impl ProgramRun<'_> {
         let (mut reader, writer) = pipe().map_err(lost)?;
         let mut writer = Some(writer);
         let treatments = Treatments { applied, cpu: self.spec.cpu, arm: 0 };
-        let started = treatments.start(&mut |_| {
+        // Opened in the fork before its treatments: a filter of system calls may forbid that.
+        let counters = Cell::new(None);
+        let mut open_counters = || match &self.spec.task {
+            Task::Run { counted, .. } if !counted.is_empty() => {
+                counters.set(Some(TreeCounters::open(counted, self.spec.cpu)));
+            }
+            _ => {}
+        };
+        let started = treatments.start_prepared(&mut open_counters, &mut |_| {
             let answer = match self.spec.task {
                 Task::Count { .. } => tracer::count(id, self.spec, self.line),
                 Task::Run { warm_up, .. } => {
-                    self.time_program(warm_up).unwrap_or_else(|event| event).into()
+                    let timed = self.time_program(warm_up, counters.take());
+                    timed.unwrap_or_else(|event| event).into()
                 }
                 _ => failure(id, "a program can only be run, or its calls counted").into(),
             };
@@ -404,8 +415,8 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Runs and times the program, in the fork.
-    fn time_program(&self, warm_up: bool) -> Result<Event, Event> {
+    /// Runs and times the program, in the fork, whose counters it inherits.
+    fn time_program(&self, warm_up: bool, counters: Option<TreeCounters>) -> Result<Event, Event> {
         let (id, program) = (self.id, self.program);
         process::become_subreaper()
             .map_err(|error| failure(id, format!("become a subreaper: {error}")))?;
@@ -470,7 +481,7 @@ impl ProgramRun<'_> {
             usage,
             lines: is_read.then(|| child.output.line_count()),
             output: child.output.tail_text(),
-            counts: None,
+            counts: counters.map(|counters| counters.totals(usage)),
         };
         Ok(Event::ProgramExited { id, result: Box::new(ran) })
     }

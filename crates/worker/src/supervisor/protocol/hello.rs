@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use oscost_model::clock::{ClockKind, ClockVerdict};
+use oscost_model::counters::CounterFacts;
 use oscost_model::facts::Facts;
 use oscost_model::hash;
 use oscost_model::protocol::{Hello, PROTOCOL, SshEndpoints, WorkerBuild};
@@ -10,7 +11,11 @@ use oscost_model::protocol::{Hello, PROTOCOL, SshEndpoints, WorkerBuild};
 use crate::benchmarks;
 use crate::engine::clock::{Tsc, Vdso};
 use crate::engine::clock_check;
-use crate::facts::{self, Roots};
+use crate::engine::events::kernel_counters::KernelOpener;
+use crate::engine::events::refusal::Circumstances;
+use crate::engine::events::survey::survey;
+use crate::facts::{self, Roots, counter_files};
+use crate::kernel::cpu::affinity;
 use crate::kernel::process::{self, libc_version};
 use crate::kernel::time::clock;
 use crate::kernel::{counter, syscall};
@@ -23,7 +28,8 @@ pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
     if let Ok(ids) = syscall::lsm_list_modules() {
         roots = roots.with_lsm(ids.into_iter().map(security_module).collect());
     }
-    let facts = facts::gather(&roots);
+    let mut facts = facts::gather(&roots);
+    facts.counters = counter_survey(&roots, &facts);
     Hello {
         protocol: PROTOCOL,
         catalog_hash: hash::content(&catalog_json()),
@@ -36,6 +42,35 @@ pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
             .ok()
             .and_then(|text| SshEndpoints::parse(&text)),
     }
+}
+
+/// The counters, as found by trying. Where kinds of cores have counters of their own, it stays on one
+/// core meanwhile.
+fn counter_survey(roots: &Roots, facts: &Facts) -> CounterFacts {
+    let files = facts.counters.clone();
+    let circumstances = Circumstances {
+        paranoid: files.paranoid,
+        is_filtered: facts.security.seccomp_filters.is_some_and(|filters| filters > 0)
+            || facts.security.seccomp_mode.is_some_and(|mode| mode > 0),
+        hypervisor: facts.virtualization.as_deref().filter(|name| *name != "none"),
+    };
+    if files.pmus.len() < 2 {
+        return survey(files, &mut KernelOpener { pmu: 0 }, &circumstances);
+    }
+    let cpu = u32::try_from(affinity::current_cpu()).ok();
+    let pinned = || {
+        cpu.and_then(|cpu| affinity::pin(cpu).ok())?;
+        let pmu = counter_files::pmu_of(roots, cpu);
+        Some(survey(files.clone(), &mut KernelOpener { pmu }, &circumstances))
+    };
+    let surveyed = std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, pinned);
+        started.ok().and_then(|thread| thread.join().ok()).flatten()
+    });
+    surveyed.unwrap_or_else(|| CounterFacts {
+        unavailable: Some("no thread could be pinned to a core to try its counters".to_owned()),
+        ..files
+    })
 }
 
 /// The content hash of this program's own file.

@@ -195,6 +195,22 @@ pub(in crate::kernel) unsafe fn enter_sled(
     value
 }
 
+/// Instructions in an iteration of [`loop_in_register`].
+pub const LOOP_INSTRUCTIONS: u64 = 3;
+
+/// Whether counters of the processor can be read by [`read_pmc`]: each has a register of its own
+/// here, whose number is part of the instruction.
+pub(in crate::kernel) const HAS_PMC_INSTRUCTION: bool = false;
+
+/// No counter is read by an instruction here.
+///
+/// # Safety
+/// None is needed.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn read_pmc(_counter: u32) -> u64 {
+    0
+}
+
 /// An empty loop of `iterations` iterations: increment, comparison, jump.
 #[inline(always)]
 pub(in crate::kernel) fn loop_in_register(iterations: u64) {

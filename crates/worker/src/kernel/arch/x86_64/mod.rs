@@ -227,6 +227,29 @@ pub(in crate::kernel) unsafe fn enter_sled(
     value
 }
 
+/// Instructions in an iteration of [`loop_in_register`].
+pub const LOOP_INSTRUCTIONS: u64 = 3;
+
+/// Whether counters of the processor can be read by [`read_pmc`].
+pub(in crate::kernel) const HAS_PMC_INSTRUCTION: bool = true;
+
+/// Reads a counter of the processor (RDPMC). The fences keep earlier instructions out of what is
+/// counted from here on, and later ones from being counted before.
+///
+/// # Safety
+/// The kernel must allow it (CR4.PCE), and the counter must exist: otherwise it faults.
+#[inline(always)]
+pub(in crate::kernel) unsafe fn read_pmc(counter: u32) -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: RDPMC and LFENCE touch no memory; the clobber keeps the compiler from moving memory
+    // accesses over them. The caller guarantees that the counter may be read.
+    unsafe {
+        asm!("lfence", "rdpmc", "lfence", in("rcx") u64::from(counter), out("rax") low,
+             out("rdx") high, options(nostack, preserves_flags));
+    }
+    (high << 32) | low
+}
+
 /// An empty loop of `iterations` iterations: increment, comparison, jump.
 #[inline(always)]
 pub(in crate::kernel) fn loop_in_register(iterations: u64) {

@@ -1,0 +1,152 @@
+//! Counted batches: groups by the plan of the row, and batches without an op among them.
+
+use oscost_model::counters::{CountedBatch, CountedSet};
+use oscost_model::worker::{BatchPlan, Sample};
+
+use super::source::{CounterSource, WindowError};
+use super::validity::{KNOWN_ITERATIONS, loop_problem, void_reason};
+use crate::bench::{OpError, Work};
+use crate::engine::clock::Clock;
+use crate::engine::collect::{BatchJitter, Collector, SampleTag};
+use crate::engine::covariates::Covariates;
+
+/// Batches without an op in a set: odd, so that their median is one of them, and enough for one that
+/// three interruptions do not move.
+pub const EMPTY_BATCHES: u32 = 9;
+
+/// Windows and their counts so far. Nothing is allocated while counters are enabled: memory that is
+/// touched for the first time faults, and faults are counted.
+struct Windows {
+    samples: Vec<Sample>,
+    counts: Vec<u64>,
+    times: Vec<[u64; 2]>,
+    error: Option<WindowError>,
+}
+
+impl Windows {
+    fn with_capacity(windows: usize, events: usize) -> Self {
+        // Not of zeros, which the kernel provides without the pages.
+        let mut counts = vec![1; windows * events];
+        let (mut samples, mut times) = (vec![Sample::default(); windows], vec![[1; 2]; windows]);
+        counts.clear();
+        samples.clear();
+        times.clear();
+        Self { samples, counts, times, error: None }
+    }
+
+    /// Adds the last window of the source; one without counts is left out, and makes the set void.
+    fn add(&mut self, sample: Sample, source: &impl CounterSource) {
+        match source.window() {
+            Ok(window) => {
+                self.samples.push(sample);
+                self.counts.extend_from_slice(&window.counts);
+                self.times.push([window.enabled_ns, window.counting_ns]);
+            }
+            Err(error) => drop(self.error.get_or_insert(error)),
+        }
+    }
+
+    fn into_batches(self) -> Vec<CountedBatch> {
+        let events = self.counts.len() / self.samples.len().max(1);
+        let counts = self.counts.chunks(events.max(1));
+        self.samples
+            .into_iter()
+            .zip(self.times)
+            .zip(counts)
+            .map(|((sample, [enabled_ns, counting_ns]), counts)| CountedBatch {
+                sample,
+                counts: counts.to_vec(),
+                enabled_ns,
+                counting_ns,
+            })
+            .collect()
+    }
+}
+
+impl<C: Clock, V: Covariates> Collector<C, V> {
+    /// Counts a set of events in groups of batches of the plan. The first batch has the number
+    /// `first_batch`. The work must be warm.
+    pub fn count_set<S: CounterSource>(
+        &mut self,
+        work: &mut Work,
+        plan: &BatchPlan,
+        jitter: &mut BatchJitter,
+        first_batch: u32,
+        source: &mut S,
+    ) -> Result<CountedSet, OpError> {
+        let events = source.events().to_vec();
+        let per_group = plan.unroll_factors.len();
+        let batches = plan.groups as usize * per_group;
+        let mut counted = Windows::with_capacity(batches, events.len());
+        let mut empty = Windows::with_capacity(EMPTY_BATCHES as usize, events.len());
+        let mut known = Windows::with_capacity(1, events.len());
+        // The same loop and call as of a short op, without an iteration: some bodies wait for an
+        // answer also of no op.
+        let mut nothing = Work::repeat(|| Ok(()));
+        let enabled = source.enable();
+        if let Err(error) = enabled {
+            let void = Some(format!("the counters could not be enabled: {error}"));
+            return Ok(CountedSet { events, void, ..CountedSet::default() });
+        }
+        // Settles what enabling has disturbed; the first run of code faults its page in.
+        let tag = SampleTag { arm: 0, round: 0, batch: first_batch };
+        let settled = self
+            .time_batch(&mut nothing, plan, 0, 1, tag, source)
+            .and_then(|_| self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ()));
+        let done = settled.and_then(|()| {
+            for round in 0..plan.groups {
+                for index in empty_before(round, plan.groups) {
+                    let tag = SampleTag { arm: 0, round: index, batch: index };
+                    let sample = self.time_batch(&mut nothing, plan, 0, 1, tag, source)?;
+                    empty.add(sample, source);
+                }
+                let batch = first_batch + round * per_group as u32;
+                let tag = SampleTag { arm: 0, round, batch };
+                self.time_group_with(work, plan, jitter, tag, source, &mut |sample, source| {
+                    counted.add(sample, source);
+                })?;
+            }
+            Ok(())
+        });
+        source.before();
+        source.run_known_loop(KNOWN_ITERATIONS);
+        source.after();
+        known.add(Sample::default(), source);
+        let disabled = source.disable();
+        done?;
+        let error = counted.error.or(empty.error).or(known.error);
+        let (batches, empty) = (counted.into_batches(), empty.into_batches());
+        let mut set = CountedSet { events, batches, empty, ..CountedSet::default() };
+        let disabled = disabled.err().map(|error| format!("they could not be disabled: {error}"));
+        set.void = error
+            .map(|error| error.to_string())
+            .or(disabled)
+            .or_else(|| void_reason(&set))
+            .or_else(|| loop_problem(&set, known.into_batches().first(), source.is_inherited()));
+        Ok(set)
+    }
+}
+
+/// The numbers of the batches without an op that come before a group: all are spread evenly over
+/// the groups.
+fn empty_before(round: u32, groups: u32) -> std::ops::Range<u32> {
+    let until = |round: u32| {
+        (u64::from(EMPTY_BATCHES) * u64::from(round)).div_ceil(u64::from(groups.max(1))) as u32
+    };
+    until(round)..until(round + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_without_an_op_are_spread_over_all_groups() {
+        for groups in [1, 3, 5, 9, 21, 201] {
+            let all: Vec<u32> = (0..groups).flat_map(|round| empty_before(round, groups)).collect();
+            assert_eq!(all, (0..EMPTY_BATCHES).collect::<Vec<_>>(), "{groups} groups");
+        }
+        let most = (0..21).map(|round| empty_before(round, 21).len()).max();
+        assert_eq!(most, Some(1));
+    }
+}

@@ -1,0 +1,155 @@
+//! Counted batches on machines of known truth.
+
+use oscost_model::counters::{CountedBatch, CountedSet};
+use oscost_model::worker::{BatchPlan, Mode};
+
+use super::*;
+use crate::bench::Shape;
+use crate::engine::collect::BatchJitter;
+use crate::engine::simulator::{Execution, Truth};
+
+const EVENTS: [CounterEvent; 4] = [
+    CounterEvent::InstructionsUser,
+    CounterEvent::InstructionsKernel,
+    CounterEvent::Cycles,
+    CounterEvent::TaskClock,
+];
+
+fn plan(mode: Mode, iterations: u64, unroll_factors: &[u32]) -> BatchPlan {
+    let unroll_factors = unroll_factors.to_vec();
+    BatchPlan { mode, iterations, unroll_factors, groups: 21, batch_ns: 5e4, coarse_clock: false }
+}
+
+fn counted(execution: Execution, plan: &BatchPlan) -> CountedSet {
+    let truth = Truth { execution, ..Truth::QUIET };
+    let machine = SimulatedMachine::new(&truth, 7, 0.0);
+    let mut counters = SimCounters::open(&machine, &EVENTS).unwrap();
+    let mut work = machine.work(Shape::Repeat);
+    let mut collector = machine.collector();
+    collector.warm_up(&mut work, plan).unwrap();
+    collector.count_set(&mut work, plan, &mut BatchJitter::new(7), 0, &mut counters).unwrap()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The median of a count per op, without what reading adds.
+fn per_op(set: &CountedSet, at: usize) -> f64 {
+    assert_eq!(set.void, None);
+    let empty = median(set.empty.iter().map(|batch| batch.counts[at] as f64).collect());
+    let value = |batch: &CountedBatch| (batch.counts[at] as f64 - empty) / batch.sample.n as f64;
+    median(set.batches.iter().map(value).collect())
+}
+
+#[test]
+fn instructions_cycles_and_time_of_counted_batches_are_those_of_the_op() {
+    let set = counted(Execution::QUIET, &plan(Mode::B, 400, &[1]));
+    // Two of the loop are part of a batch without a slope.
+    assert_eq!(per_op(&set, 0), 62.0);
+    assert_eq!(per_op(&set, 1), 240.0);
+    let (cycles, clock_ns) = (per_op(&set, 2), per_op(&set, 3));
+    assert!((cycles / clock_ns - 2.6).abs() < 0.001, "{cycles} and {clock_ns}");
+    assert!((cycles / (124.25 * 2.6) - 1.0).abs() < 0.1, "{cycles}");
+    assert_eq!((set.batches.len(), set.empty.len()), (21, 9));
+    // What reading adds is known exactly here.
+    assert!(set.empty.iter().all(|batch| batch.counts[..2] == [40, 900]), "{:?}", set.empty);
+}
+
+#[test]
+fn the_slope_over_unroll_factors_has_neither_loop_nor_reads() {
+    let set = counted(Execution::QUIET, &plan(Mode::U, 200, &[1, 2, 4, 8]));
+    assert_eq!(set.batches.len(), 84);
+    for group in set.batches.chunks(4) {
+        let of = |ops: u64| {
+            let smallest = group.iter().map(|batch| batch.sample.n).min().unwrap();
+            group.iter().find(|batch| batch.sample.n == ops * smallest).unwrap()
+        };
+        let (one, eight) = (of(1), of(8));
+        let slope =
+            (eight.counts[0] - one.counts[0]) as f64 / (eight.sample.n - one.sample.n) as f64;
+        assert_eq!(slope, 60.0);
+    }
+}
+
+#[test]
+fn a_slower_clock_changes_the_time_and_not_the_cycles_and_a_neighbour_changes_both() {
+    let plan = plan(Mode::B, 400, &[1]);
+    let quiet = counted(Execution::QUIET, &plan);
+    let slow = counted(Execution { clock: 0.5, ..Execution::QUIET }, &plan);
+    let shared = counted(Execution { neighbour: Some((1.0, 1.4)), ..Execution::QUIET }, &plan);
+    let ratio = |set: &CountedSet, at| per_op(set, at) / per_op(&quiet, at);
+    for (set, cycles, time) in [(&slow, 1.0, 2.0), (&shared, 1.4, 1.4)] {
+        assert_eq!((ratio(set, 0), ratio(set, 1)), (1.0, 1.0), "the work is the same");
+        assert!((ratio(set, 2) / cycles - 1.0).abs() < 0.05, "{}", ratio(set, 2));
+        assert!((ratio(set, 3) / time - 1.0).abs() < 0.05, "{}", ratio(set, 3));
+    }
+}
+
+#[test]
+fn waiting_is_in_the_ticks_and_in_no_counter() {
+    let plan = plan(Mode::B, 400, &[1]);
+    let quiet = counted(Execution::QUIET, &plan);
+    let waiting = counted(Execution { wait_ns: 1_000.0, ..Execution::QUIET }, &plan);
+    let ns = |set: &CountedSet| {
+        median(set.batches.iter().map(|it| it.sample.ticks as f64 / it.sample.n as f64).collect())
+            / Truth::QUIET.ticks_per_ns
+    };
+    assert!((ns(&waiting) - ns(&quiet) - 1_000.0).abs() < 20.0);
+    assert!((per_op(&waiting, 3) / per_op(&quiet, 3) - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn interrupts_only_add_instructions_in_the_kernel() {
+    let noisy = Execution { interrupts_per_s: 4_000.0, ..Execution::QUIET };
+    let set = counted(noisy, &plan(Mode::B, 400, &[1]));
+    let exact = |batch: &CountedBatch| batch.sample.n * 240 + 900;
+    assert!(set.batches.iter().all(|batch| batch.counts[1] >= exact(batch)));
+    assert!(set.batches.iter().any(|batch| batch.counts[1] > exact(batch)));
+    assert!(set.batches.iter().any(|batch| batch.counts[1] == exact(batch)), "the lower mode");
+}
+
+#[test]
+fn counters_that_wrap_lose_nothing() {
+    let wrapping = Execution { defect: Some(CounterDefect::Wraps(40)), ..Execution::QUIET };
+    let set = counted(wrapping, &plan(Mode::B, 400, &[1]));
+    assert_eq!((per_op(&set, 0), per_op(&set, 1)), (62.0, 240.0));
+}
+
+#[test]
+fn defects_make_a_set_void_with_their_reason() {
+    let still = CounterDefect::StandsStill;
+    for (defect, reason) in [
+        (CounterDefect::Multiplexed(0.6), "multiplexed: they counted for 60 %"),
+        (still(CounterEvent::InstructionsUser), "the counter of instructions:u stood still"),
+        (still(CounterEvent::Cycles), "the counter of cycles stood still"),
+        (
+            CounterDefect::Loses(0.9),
+            "a loop of 999999 instructions in user mode was counted as 8999",
+        ),
+        (CounterDefect::Backwards, "the counter of cycles went backwards"),
+    ] {
+        let set = counted(
+            Execution { defect: Some(defect), ..Execution::QUIET },
+            &plan(Mode::B, 400, &[1]),
+        );
+        let void = set.void.unwrap_or_default();
+        assert!(void.contains(reason), "{defect:?}: {void}");
+    }
+}
+
+#[test]
+fn absent_and_hidden_events_are_refused() {
+    let open = |defect, events: &[CounterEvent]| {
+        let execution = Execution { defect: Some(defect), ..Execution::QUIET };
+        let machine = SimulatedMachine::new(&Truth { execution, ..Truth::QUIET }, 1, 0.0);
+        SimCounters::open(&machine, events).map(drop)
+    };
+    let error = open(CounterDefect::Absent, &CounterEvent::WORK).unwrap_err();
+    assert_eq!(error.errno, Errno::ENOENT);
+    assert!(open(CounterDefect::Absent, &CounterEvent::SOFTWARE).is_ok());
+    let error = open(CounterDefect::UserOnly, &CounterEvent::WORK).unwrap_err();
+    assert_eq!((error.event, error.errno), (CounterEvent::InstructionsKernel, Errno::EACCES));
+    assert!(open(CounterDefect::UserOnly, &[CounterEvent::Cycles]).is_ok());
+}
