@@ -24,9 +24,9 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     };
     let some = |text: String| (!text.is_empty()).then_some(text);
     let mut found = vec![
-        fact("processor's counters", some(counters.pmus.join(", ")), no_pmu),
-        fact("events", some(names(false)), no_pmu),
-        fact("kernel's own events", some(names(true)), no_pmu),
+        fact("PMU", some(counters.pmus.join(", ")), no_pmu),
+        fact("PMU events", some(names(false)), no_pmu),
+        fact("software events", some(names(true)), no_pmu),
     ];
     let refused = counters.events.iter().filter_map(|it| {
         let why = it.refused.as_ref()?;
@@ -46,7 +46,7 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
         of_kernel.and_then(|it| it.refused.clone()).unwrap_or_else(no_pmu)
     };
     found.extend([
-        fact("kernel's instructions", kernel, no_kernel),
+        fact("kernel mode", kernel, no_kernel),
         fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), no_pmu),
         fact("counted at once", counters.simultaneous.map(|it| plural(it.into(), "event")), no_pmu),
         fact(
@@ -58,6 +58,6 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     let costs = counters.read_ns.iter().map(|it| format!("{} {:.0} ns", it.by.text(), it.ns));
     let costs = some(costs.collect::<Vec<_>>().join(", "));
     let used = counters.read_by.map(|by| format!("; used: {}", by.text())).unwrap_or_default();
-    found.push(fact("reading three", costs.map(|costs| costs + &used), no_pmu));
+    found.push(fact("read of three", costs.map(|costs| costs + &used), no_pmu));
     found
 }
