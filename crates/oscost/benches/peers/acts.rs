@@ -1,5 +1,10 @@
 //! The ops that both sides measure.
 
+use anyhow::{Context, bail, ensure};
+use oscost::plan;
+use oscost_model::case::Case;
+use oscost_model::definition::{Catalog, Definition, Extent};
+
 use super::tools::{Argument, PeerCpu, Tool};
 
 /// An op, as a case and in C.
@@ -228,3 +233,21 @@ pub(super) const ACTS: &[Act] = &[
         ..PLAIN
     },
 ];
+
+/// The case of an act. Fails when there is no such case, or when its op is another one.
+pub(crate) fn resolve_case<'a>(
+    act: &Act,
+    catalog: &'a Catalog,
+) -> anyhow::Result<(Case, &'a Definition)> {
+    let cases =
+        plan::select(catalog, &[act.case.to_owned()], Extent::Default).context("missing")?;
+    let [case] = &cases[..] else { bail!("this selects {} cases, not one", cases.len()) };
+    let definition = catalog.get(&case.benchmark).context("missing")?;
+    for word in act.op_words {
+        ensure!(
+            definition.op.contains(word),
+            "not the same op: the peer's involves `{word}`, which the definition's op does not mention"
+        );
+    }
+    Ok((case.clone(), definition))
+}

@@ -13,9 +13,8 @@ use oscost_model::definition::Catalog;
 use oscost_model::worker::{BatchPlan, Mode};
 use oscost_stats::order;
 
-use super::acts::{ACTS, Act};
+use super::acts::{ACTS, Act, resolve_case};
 use super::peer_programs::PeerPrograms;
-use super::resolve_case;
 use super::worker_session::WorkerSession;
 
 /// The largest allowed difference of a count per op, in per cent.

@@ -26,16 +26,14 @@ mod worker_session;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::bail;
 use oscost::hosts::{Interrupt, LocalSession, WorkerBinary};
-use oscost::plan;
 use oscost::run::{LockError, MachineLock};
-use oscost_model::case::Case;
-use oscost_model::definition::{Catalog, Definition, Extent};
+use oscost_model::definition::Catalog;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
-use acts::{ACTS, Act, MAX_RATIO};
+use acts::{ACTS, Act, MAX_RATIO, resolve_case};
 use peer_programs::PeerPrograms;
 use study_figures::Cpus;
 use worker_session::WorkerSession;
@@ -170,21 +168,6 @@ fn compare_act(
         holds &= print_comparison(tool.name(), act.max_ratio, pairs);
     }
     Ok(holds)
-}
-
-/// The case of an act. Fails when there is no such case, or when its op is another one.
-fn resolve_case<'a>(act: &Act, catalog: &'a Catalog) -> anyhow::Result<(Case, &'a Definition)> {
-    let cases =
-        plan::select(catalog, &[act.case.to_owned()], Extent::Default).context("missing")?;
-    let [case] = &cases[..] else { bail!("this selects {} cases, not one", cases.len()) };
-    let definition = catalog.get(&case.benchmark).context("missing")?;
-    for word in act.op_words {
-        ensure!(
-            definition.op.contains(word),
-            "not the same op: the peer's involves `{word}`, which the definition's op does not mention"
-        );
-    }
-    Ok((case.clone(), definition))
 }
 
 /// Pairs of figures, ours first. The two alternate, and so does which one begins, so that drift
