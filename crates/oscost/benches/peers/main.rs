@@ -26,7 +26,7 @@ mod worker_session;
 
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use oscost::hosts::{Interrupt, LocalSession, WorkerBinary};
 use oscost::run::{LockError, MachineLock};
 use oscost_model::definition::Catalog;
