@@ -71,7 +71,7 @@ fn the_table_has_instructions_and_in_shows_rows_in_them_or_in_cycles() {
     // 122 ns at 3 GHz.
     assert_shows(&cycles, "366.");
     let all = sandbox.oscost(&["runs", "show", "last", "--counters"]).exits(0);
-    assert_shows(&all, "Events per op, by counting workers beside the timed ones");
+    assert_shows(&all, "Events per op, counted by workers of their own");
     sandbox.oscost(&["runs", "show", "last", "--in", "hours"]).exits(2);
 }
 

@@ -22,9 +22,14 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
         None if is_tried => "no event opens".to_owned(),
         None => "this worker did not try to count".to_owned(),
     };
+    // The reason once: the rows below follow from it.
+    let of_pmu = || match unavailable {
+        Some(_) => "see `PMU events`".to_owned(),
+        None => no_pmu(),
+    };
     let some = |text: String| (!text.is_empty()).then_some(text);
     let mut found = vec![
-        fact("PMU", some(counters.pmus.join(", ")), no_pmu),
+        fact("PMU", some(counters.pmus.join(", ")), of_pmu),
         fact("PMU events", some(names(false)), no_pmu),
         fact("software events", some(names(true)), no_pmu),
     ];
@@ -47,17 +52,17 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     };
     found.extend([
         fact("kernel mode", kernel, no_kernel),
-        fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), no_pmu),
-        fact("counted at once", counters.simultaneous.map(|it| plural(it.into(), "event")), no_pmu),
+        fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), of_pmu),
+        fact("counted at once", counters.simultaneous.map(|it| plural(it.into(), "event")), of_pmu),
         fact(
             "rdpmc",
             counters.rdpmc.map(|it| if it { "allowed" } else { "not allowed" }.to_owned()),
-            no_pmu,
+            of_pmu,
         ),
     ]);
     let costs = counters.read_ns.iter().map(|it| format!("{} {:.0} ns", it.by.text(), it.ns));
     let costs = some(costs.collect::<Vec<_>>().join(", "));
     let used = counters.read_by.map(|by| format!("; used: {}", by.text())).unwrap_or_default();
-    found.push(fact("read of three", costs.map(|costs| costs + &used), no_pmu));
+    found.push(fact("read of three", costs.map(|costs| costs + &used), of_pmu));
     found
 }

@@ -138,7 +138,7 @@ pub(super) fn table(rows: &[&Row]) -> Option<Table> {
         Some(TableRow::of(cells))
     };
     let rows: Vec<TableRow> = rows.iter().filter_map(row).collect();
-    let caption = "Events per op, by counting workers beside the timed ones".to_owned();
+    let caption = "Events per op, counted by workers of their own".to_owned();
     (!rows.is_empty()).then(|| Table { caption, columns, rows, ..Table::default() })
 }
 
@@ -152,7 +152,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     if has_work {
         lines.push(match counted.iter().any(|it| it.kernel) {
             true => "insn: instructions of an op, the program's and the kernel's; cpi: cycles per \
-                     instruction: by the processor's counters, in workers beside the timed ones."
+                     instruction: by the processor's counters, in workers of their own."
                 .to_owned(),
             false => "insn: instructions of an op in user mode alone (u): the kernel's are not \
                       visible here (`oscost machine`)."
