@@ -34,7 +34,9 @@ fn a_row_has_its_instructions_cycles_and_clock_beside_its_time() {
     let cpi = figure("cycles") / figure("insn");
     assert!((figure("cpi") / cpi - 1.0).abs() < 0.02 && (figure("ghz") - 3.0).abs() < 0.01);
     let counters = &found["counters"];
-    assert_eq!(counters["workers"], 3, "three in a quick run");
+    // Three in a quick run of six rounds, and more only where they take little time.
+    let workers = counters["workers"].as_u64().unwrap();
+    assert!((3..=6).contains(&workers), "{workers}");
     assert_eq!(counters["repeats"], true);
     assert_eq!((&counters["kernel"], &counters["inherited"]), (&true.into(), &false.into()));
     let ratio = counters["counted_time_ratio"].as_f64().unwrap();
