@@ -29,11 +29,13 @@ check:
 
 test: lint unit
 
-# With the profile of the tests, so that dependencies are built once for both.
+# With the profile of the tests, so that dependencies are built once for both. The tool is also
+# checked as it is built without a BPF compiler.
 lint:
 	scripts/install.sh cc ph
 	cargo fmt --all --check
 	cargo clippy --profile test --locked --workspace --all-targets --features "$(FEATURES),oscost/live,oscost-worker/live" -- -D warnings
+	cargo check --profile test --locked -p oscost
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items --features "$(EBPF)"
 
 unit: worker
