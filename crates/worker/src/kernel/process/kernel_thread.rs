@@ -60,6 +60,7 @@ impl KernelThread {
 
     /// Removes the thread. Kernels before 6.17 stop it only when its queue is removed, which
     /// happens when the device is set down.
+    #[inline(never)]
     pub fn remove(&self) -> Result<(), Errno> {
         self.write(b"0")?;
         self.set_up(false)?;
@@ -67,6 +68,7 @@ impl KernelThread {
     }
 
     /// Whether the device has its thread, as the kernel reports it.
+    #[inline(never)]
     pub fn exists(&self) -> Result<bool, Errno> {
         let mut text = [0; 1];
         self.threaded.read_exact_at(&mut text, 0)?;
