@@ -35,11 +35,11 @@ lint:
 	scripts/install.sh cc ph
 	cargo fmt --all --check
 	cargo clippy --profile test --locked --workspace --all-targets --features "$(FEATURES),oscost/live,oscost-worker/live" -- -D warnings
-	cargo check --profile test --locked -p oscost
+	cargo check --profile test --locked --workspace
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items --features "$(EBPF)"
 
-unit: worker
-	scripts/install.sh browser hosts ph readers vm
+unit:
+	scripts/install.sh browser cc hosts ph readers vm
 	scripts/test.sh "$(FEATURES)"
 
 # What some tests need, and skip without.

@@ -1,15 +1,17 @@
 #!/bin/sh
-# Runs all tests, in two groups side by side:
+# Builds the worker and runs all tests, in three groups side by side:
 #
 #   scripts/test.sh FEATURES
 #
-# The simulated machines, the emulated guests and the unit tests compute; the tests of the tool
-# mostly wait, for each other's runs (one per machine), browsers and sleeping processes. The counts of the
-# supervisor's tests come last, when the first group has ended: a peer that answers late is asked
-# again, which is one more call.
+# The worker is one unit that one CPU links for a minute: the tests are built beside it.
+#
+# The simulated machines, the emulated guests and the unit tests compute, and so does the browser; the
+# other tests of the tool mostly wait, for each other's runs (one per machine) and for sleeping
+# processes. The supervisor's tests come last, alone: they count calls, and a peer that answers late
+# is asked again, which is one more call.
 set -eu
 cd "$(dirname "$0")/.."
-log=target/tests-that-compute.log
+logs=target/test-logs
 features=$1
 
 tests() {
@@ -21,23 +23,37 @@ tests() {
 # The options that select each group. `live` is for make test-live; `ph` needs a BPF compiler.
 computing="--lib --bins"
 waiting=""
+last=""
 for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     name=$(basename "${file%/main.rs}" .rs)
     case $name,$features in
     truth,* | store,* | vm,* | leaks,*) computing="$computing --test $name" ;;
-    live,*) ;;
+    browser,* | live,*) ;;
+    supervisor,* | process_leaks,* | memory_leaks,*) last="$last --test $name" ;;
     ph,*ebpf*) waiting="$waiting --test $name" ;;
     ph,*) ;;
     *) waiting="$waiting --test $name" ;;
     esac
 done
 
+mkdir -p $logs
+scripts/worker.sh >$logs/worker 2>&1 &
 tests --no-run
+wait $! || {
+    cat $logs/worker
+    exit 1
+}
 # shellcheck disable=SC2086
-(tests $computing && tests --doc) >"$log" 2>&1 &
+(tests $computing && tests --doc) >$logs/computing 2>&1 &
+computing=$!
+tests --test browser >$logs/browser 2>&1 &
+browser=$!
 failed=
 # shellcheck disable=SC2086
 tests $waiting || failed=yes
-wait $! || failed=yes
-cat "$log"
+wait $browser || failed=yes
+wait $computing || failed=yes
+cat $logs/browser $logs/computing
+# shellcheck disable=SC2086
+tests $last || failed=yes
 [ -z "$failed" ]
