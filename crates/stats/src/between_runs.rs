@@ -36,6 +36,18 @@ impl RunMedian {
         Some(Self { value, standard_error, count })
     }
 
+    /// The median of a run of which only the 95 % interval is known, by its logarithms. Its number
+    /// of repetitions is taken for the smallest that has an interval, six: with more of them the
+    /// standard error is larger than this, by at most a third, and what is not explained by it is
+    /// counted as variation between runs.
+    pub fn from_interval(value: f64, interval: Interval) -> Self {
+        const REPETITIONS: usize = 6;
+        /// The 97.5 % quantile of Student's distribution with five degrees of freedom.
+        const QUANTILE: f64 = 2.571;
+        let standard_error = interval.half_width() / QUANTILE;
+        Self { value, standard_error, count: REPETITIONS }
+    }
+
     fn variance(&self) -> f64 {
         self.standard_error * self.standard_error
     }
@@ -64,23 +76,38 @@ pub struct RunVariation {
 }
 
 impl RunVariation {
-    /// The variation of a case with these earlier runs. The sample variance of their medians, less
-    /// what their own repetitions explain, is shrunk towards the prior, with the degrees of freedom
-    /// of both as weights (empirical Bayes). Fewer than two runs leave the prior.
+    /// The variation of a case with these earlier runs of one system; see [`Self::pooled`].
     pub fn of(earlier: &[RunMedian], prior: Prior) -> Self {
+        Self::pooled(&[earlier], prior)
+    }
+
+    /// The variation of a case whose runs come from several systems, each with a long-run figure of
+    /// its own. The variance of their medians around that of their system, less what their own
+    /// repetitions explain, is shrunk towards the prior, with the degrees of freedom of both as
+    /// weights (empirical Bayes). Systems with fewer than two runs leave the prior.
+    pub fn pooled(systems: &[&[RunMedian]], prior: Prior) -> Self {
         let of_prior = prior.deviation * prior.deviation;
-        let values: Vec<f64> = earlier.iter().map(|run| run.value).collect();
-        let Some(total) = moments::standard_deviation(&values) else {
-            let Prior { deviation, degrees_of_freedom } = prior;
-            return Self { deviation, degrees_of_freedom };
-        };
-        let within = earlier.iter().map(RunMedian::variance).sum::<f64>() / earlier.len() as f64;
+        let (mut squares, mut within, mut own) = (0.0, 0.0, 0.0);
+        for runs in systems {
+            let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+            let Some(total) = moments::standard_deviation(&values) else { continue };
+            let degrees_of_freedom = (runs.len() - 1) as f64;
+            let mean = runs.iter().map(RunMedian::variance).sum::<f64>() / runs.len() as f64;
+            squares += degrees_of_freedom * total * total;
+            within += degrees_of_freedom * mean;
+            own += degrees_of_freedom;
+        }
         // A variance is not negative: the method of moments has none below zero.
-        let between = (total * total - within).max(0.0);
-        let own = (earlier.len() - 1) as f64;
+        let between = (squares - within).max(0.0);
         let degrees_of_freedom = prior.degrees_of_freedom + own;
-        let pooled = (prior.degrees_of_freedom * of_prior + own * between) / degrees_of_freedom;
+        let pooled = (prior.degrees_of_freedom * of_prior + between) / degrees_of_freedom;
         Self { deviation: pooled.sqrt(), degrees_of_freedom }
+    }
+
+    /// This variation, if it is at least as large as this deviation, otherwise that deviation.
+    #[must_use]
+    pub fn at_least(self, deviation: f64) -> Self {
+        Self { deviation: self.deviation.max(deviation), ..self }
     }
 
     fn variance(&self) -> f64 {
@@ -108,34 +135,6 @@ fn within_term(run: &RunMedian) -> VarianceTerm {
     VarianceTerm { variance: run.variance(), degrees_of_freedom: run.degrees_of_freedom() }
 }
 
-/// One side of a comparison: the runs of a case.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
-    /// Its runs, at least one.
-    pub runs: &'a [RunMedian],
-    /// Their variation.
-    pub variation: RunVariation,
-}
-
-impl Side<'_> {
-    /// The mean over its runs; `None` without runs.
-    fn value(&self) -> Option<f64> {
-        moments::mean(&self.runs.iter().map(|run| run.value).collect::<Vec<_>>())
-    }
-
-    /// The variances of that mean.
-    fn terms(&self) -> [VarianceTerm; 2] {
-        let count = self.runs.len() as f64;
-        let within = self.runs.iter().map(RunMedian::variance).sum::<f64>() / (count * count);
-        let repetitions = self.runs.iter().map(RunMedian::degrees_of_freedom).sum();
-        let VarianceTerm { variance, degrees_of_freedom } = self.variation.term();
-        [
-            VarianceTerm { variance: variance / count, degrees_of_freedom },
-            VarianceTerm { variance: within, degrees_of_freedom: repetitions },
-        ]
-    }
-}
-
 /// A difference between runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunDifference {
@@ -151,29 +150,61 @@ pub struct RunDifference {
     pub degrees_of_freedom: f64,
 }
 
-/// The difference between the long-run figures of two sides. `None` if a side has no runs.
-pub fn run_difference(base: Side<'_>, new: Side<'_>, nominal: Nominal) -> Option<RunDifference> {
-    let value = new.value()? - base.value()?;
-    let [between, within] = base.terms();
-    let [between_new, within_new] = new.terms();
-    let uncertainty = Uncertainty::of([between, within, between_new, within_new]);
+/// The difference between the long-run figures of two sides, each with at least one run of a case
+/// that varies by `variation` between runs. `None` if a side has no runs.
+///
+/// `alternations` is how many pairs of neighbours in time the sides form. Runs of one side in a row
+/// share the state of the machine, so their number does not reduce its variance; alternation does.
+pub fn run_difference(
+    base: &[RunMedian],
+    new: &[RunMedian],
+    alternations: usize,
+    variation: RunVariation,
+    nominal: Nominal,
+) -> Option<RunDifference> {
+    let mean =
+        |runs: &[RunMedian]| moments::mean(&runs.iter().map(|run| run.value).collect::<Vec<_>>());
+    let value = mean(new)? - mean(base)?;
+    // One estimate for both sides, so it is one term, however many runs it applies to.
+    let shares = 2.0 / alternations.max(1) as f64;
+    let VarianceTerm { variance, degrees_of_freedom } = variation.term();
+    let between = VarianceTerm { variance: shares * variance, degrees_of_freedom };
+    let uncertainty = Uncertainty::of([between, mean_term(base), mean_term(new)]);
     let Uncertainty { standard_error, degrees_of_freedom } = uncertainty;
     let interval = uncertainty.around(value, nominal);
     let p = uncertainty.two_sided_p(value);
     Some(RunDifference { value, interval, p, standard_error, degrees_of_freedom })
 }
 
+/// What the repetitions of these runs leave open of the mean of their medians.
+fn mean_term(runs: &[RunMedian]) -> VarianceTerm {
+    let count = runs.len() as f64;
+    VarianceTerm {
+        variance: runs.iter().map(RunMedian::variance).sum::<f64>() / (count * count),
+        degrees_of_freedom: runs.iter().map(RunMedian::degrees_of_freedom).sum(),
+    }
+}
+
 impl RunDifference {
-    /// The effect that is found in 80 of 100 such comparisons, if it is found where its interval at
-    /// `nominal` lies beyond a margin (a logarithm): the margin, the half-width, and what the value
-    /// falls short of the effect in one of five.
-    pub fn detectable(&self, nominal: Nominal, margin: f64) -> f64 {
-        let uncertainty = Uncertainty {
-            standard_error: self.standard_error,
-            degrees_of_freedom: self.degrees_of_freedom,
-        };
-        let quantile = |p: f64| uncertainty.quantile(p);
-        margin + self.standard_error * (quantile(0.5 + nominal.share() / 2.0) + quantile(0.8))
+    /// Its interval at another level.
+    pub fn interval_at(&self, nominal: Nominal) -> Interval {
+        self.uncertainty().around(self.value, nominal)
+    }
+
+    /// The effect that is found in 80 of 100 such comparisons by the whole rule: its interval,
+    /// corrected for this many hypotheses of which it is the only true one (Benjamini and Hochberg:
+    /// what the level leaves is divided by their number), lies beyond a margin (a logarithm).
+    pub fn detectable(&self, nominal: Nominal, margin: f64, hypotheses: usize) -> f64 {
+        let level = nominal.bonferroni(hypotheses);
+        let uncertainty = self.uncertainty();
+        // In one of five comparisons the value falls short of the effect by more than the last term.
+        let quantiles = uncertainty.quantile(0.5 + level.share() / 2.0) + uncertainty.quantile(0.8);
+        margin + self.standard_error * quantiles
+    }
+
+    fn uncertainty(&self) -> Uncertainty {
+        let Self { standard_error, degrees_of_freedom, .. } = *self;
+        Uncertainty { standard_error, degrees_of_freedom }
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! For ratios, callers pass logarithms.
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 use super::interval::{Interval, Nominal, median_hs};
 use super::order;
 
@@ -47,6 +49,37 @@ pub fn sign_test(differences: &[f64]) -> f64 {
         term += ((n - k) as f64 / (k + 1) as f64).ln();
     }
     (2.0 * tail).min(1.0)
+}
+
+/// The smallest shift of `count` values, with standard deviation `sd` around it, that the two-sided
+/// sign test at `level` finds in 80 of 100 tests, in their unit. `None` if so few values never reach
+/// the level.
+pub fn sign_test_detectable(sd: f64, count: usize, level: f64) -> Option<f64> {
+    const POWER: f64 = 0.8;
+    let other_sign =
+        (0..count / 2).take_while(|&k| 2.0 * at_most(k, count, 0.5) <= level).last()?;
+    // The share of values on the side of the shift, by bisection: more of them are found more often.
+    let (mut low, mut high) = (0.5, 1.0);
+    for _ in 0..50 {
+        let share = (low + high) / 2.0;
+        match at_most(other_sign, count, 1.0 - share) < POWER {
+            true => low = share,
+            false => high = share,
+        }
+    }
+    Some(sd * Normal::standard().inverse_cdf(high))
+}
+
+/// The probability of at most `k` successes in `n` trials.
+fn at_most(k: usize, n: usize, success: f64) -> f64 {
+    // By logarithms, as in the sign test.
+    let mut term = n as f64 * (-success).ln_1p();
+    let mut sum = 0.0;
+    for i in 0..=k {
+        sum += term.exp();
+        term += ((n - i) as f64 / (i + 1) as f64).ln() + success.ln() - (-success).ln_1p();
+    }
+    sum.min(1.0)
 }
 
 /// Adjusts p values for the false discovery rate (Benjamini and Hochberg 1995): if all hypotheses
@@ -104,6 +137,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_sign_test_finds_its_smallest_shift_in_four_of_five() {
+        // Six of six, at 5 %: each on one side with probability 0.8^(1/6), 0.9635, or 1.793 sd.
+        let six = sign_test_detectable(1.0, 6, 0.05).unwrap();
+        assert!((six - 1.793).abs() < 1e-3, "{six}");
+        assert_eq!(sign_test_detectable(1.0, 5, 0.05), None);
+        assert_eq!(sign_test_detectable(1.0, 6, 0.01), None);
+        // 8 or fewer of 30 on the other side are rarer than 1 in 40 (B(30, 1/2): 0.0081; 9: 0.0214;
+        // 10: 0.0494).
+        assert!((at_most(9, 30, 0.5) - 0.0214).abs() < 1e-4);
+        let found = |count| sign_test_detectable(0.02, count, 0.05).unwrap();
+        assert!(found(30) < found(12) && found(1_000) > 0.0, "{}", found(30));
+        // Many values: 2.802 standard errors of the median.
+        let ratio = found(10_000) / detectable_difference(0.02, 10_000);
+        assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    }
 
     #[test]
     fn the_sign_test_agrees_with_binomial_tables() {

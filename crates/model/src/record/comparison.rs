@@ -25,7 +25,8 @@ record! {
         pub ratio: Ratio,
         /// New minus base.
         pub added: AddedCost,
-        /// The p value of the two-sided sign test.
+        /// The p value, two-sided: of a sign test over pairs, of Student's t between runs that did not
+        /// alternate.
         pub p: f64,
         /// The p value adjusted over all comparisons (Benjamini-Hochberg).
         pub q: f64,

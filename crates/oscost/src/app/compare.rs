@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use oscost_model::record::Record;
 
 use super::error::UsageError;
+use super::results::earlier_runs::earlier_runs;
 use super::results::gate::{self, Gate, GateRule};
 use super::results::records::RecordReader;
 use crate::estimate::comparison;
-use crate::estimate::comparison::RunComparison;
+use crate::estimate::comparison::{EarlierRuns, RunComparison};
 
 /// More runs on a side are a mistake, such as a glob of the shell.
 const MAX_RUNS: usize = 200;
@@ -42,7 +43,13 @@ pub fn compare(request: &Request) -> anyhow::Result<Outcome> {
     let base = records(&mut reader, &request.base)?;
     let new = records(&mut reader, &request.new)?;
     check_distinct(base.iter().chain(&new))?;
-    let compared = comparison::compare(&base, &new);
+    let (earlier, unread) = match earlier_runs(&base, &new) {
+        Ok(earlier) => (earlier, None),
+        // Records of files can be compared without the store.
+        Err(error) => (EarlierRuns::default(), Some(error)),
+    };
+    let mut compared = comparison::compare(&base, &new, &earlier);
+    compared.notes.extend(unread.map(|why| format!("earlier runs are not known: {why:#}")));
     let gate = request.gate.map(|rule| gate::judge(&compared.results, &compared.comparisons, rule));
     Ok(Outcome { base, new, compared, gate })
 }

@@ -16,9 +16,11 @@ run before it; or a record file, with a slash in its name or ending in .json;
 `-` is standard input. Several runs of a side are joined by commas.
 
 Two runs that were measured one after the other also differ by what happened to
-the machine in between. Only a difference well beyond that is called slower or
-faster, and nothing is called equivalent. Several runs on each side, measured in
-alternation (base, new, new, base, ...), prove more: at least six on each side.
+the machine in between. Earlier runs of the same machine, kernel and worker in
+the store show how much that is; without any, it is that of similar ops on other
+machines. Only a difference beyond it is called slower or faster, and nothing is
+called equivalent. Several runs on each side, measured in alternation (base, new,
+new, base, ...), prove more: from six on each side on, pairs are compared.
 
 Examples:
   oscost compare last~1 last

@@ -166,11 +166,38 @@ fn several_runs_on_each_side_are_compared_in_alternation() {
     ran.stderr_contains(&format!("gate: failed: {SLOWED_CASE}: slower, 1.10 times"));
     let ran = ask("abbaabbaabba").exits(0);
     assert!(ran.stdout.contains("6 pairs cannot distinguish"), "{}", ran.stdout);
+    // In a row the state of the machine does not cancel out.
     let ran = ask("aaaaaabbbbbb").exits(0);
-    assert!(ran.stdout.contains("10 runs without a neighbour"), "{}", ran.stdout);
     assert!(ran.stdout.contains("0 slower"), "{}", ran.stdout);
-    let ran = ask("abbaabba").exits(0);
-    assert!(ran.stdout.contains("FEW_PAIRS"), "{}", ran.stdout);
+    golden("compare-in-a-row.txt", &ran.stdout);
+    let ran = ask("abbaabba").exits(1);
+    assert!(ran.stdout.contains("1 slower"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Each run is one value;"), "{}", ran.stdout);
+}
+
+#[test]
+fn earlier_runs_in_the_store_show_how_far_a_case_varies() {
+    let sandbox = Sandbox::new();
+    for _ in 0..8 {
+        sandbox.fake("measured", ASKED).exits(0);
+    }
+    let detectable = |found: &Value| {
+        let all = found["comparisons"].as_array().unwrap();
+        let it = all.iter().find(|it| it["case"] == SLOWED_CASE).unwrap();
+        it["mde_pct"].as_f64().unwrap()
+    };
+    let compare = ["compare", "last~1", "last"];
+    let known = sandbox.oscost(&[&compare[..], &["--json", "-"]].concat()).exits(0).json();
+    let shown = sandbox.oscost(&compare).exits(0);
+    let flat = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("that of 6 earlier runs of this system"), "{}", shown.stdout);
+    // Two records alone, in a home without a store.
+    let other = Sandbox::new();
+    let run = record(&sandbox);
+    let (one, two) = (file(&other, &run, 1), file(&other, &run, 2));
+    let unknown = other.oscost(&["compare", &one, &two, "--json", "-"]).exits(0).json();
+    assert!(detectable(&known) < detectable(&unknown), "{known} {unknown}");
+    assert!(unknown["notes"].to_string().contains("no earlier runs of this system"), "{unknown}");
 }
 
 #[test]

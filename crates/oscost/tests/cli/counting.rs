@@ -3,7 +3,7 @@
 use std::fs;
 
 use oscost::estimate::Assembler;
-use oscost::estimate::comparison::compare;
+use oscost::estimate::comparison::{EarlierRuns, compare};
 use oscost_model::record::{Comparison, Record, Row};
 use proptest::prelude::*;
 
@@ -167,7 +167,7 @@ fn other_formats_have_every_digit_too() {
 }
 
 fn comparisons(base: &[Record], new: &[Record]) -> Vec<Comparison> {
-    compare(base, new).comparisons
+    compare(base, new, &EarlierRuns::default()).comparisons
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn counts_are_compared_only_for_one_emulator_and_one_worker() {
         let mut other = serde_json::to_value(record(2, &[old()])).unwrap();
         *other.pointer_mut(path).unwrap() = value;
         let other: Record = serde_json::from_value(other).unwrap();
-        let compared = compare(std::slice::from_ref(&base), &[other]);
+        let compared = compare(std::slice::from_ref(&base), &[other], &EarlierRuns::default());
         let left = &compared.not_compared;
         assert!(left.iter().any(|it| it.reason.contains(words)), "{path}: {left:?}");
     }

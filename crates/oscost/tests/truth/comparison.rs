@@ -21,7 +21,17 @@ fn s7_two_separate_runs_raise_no_alarm_on_a_drifting_machine() {
 }
 
 #[test]
-fn a_row_that_costs_half_as_much_again_is_found_in_two_separate_runs() {
+fn s7_runs_in_a_row_raise_no_alarm_on_a_drifting_machine() {
+    passes(comparison_checks::s7_runs_in_a_row());
+}
+
+#[test]
+fn ten_per_cent_are_found_in_five_runs_a_side() {
+    passes(comparison_checks::five_runs_a_side());
+}
+
+#[test]
+fn a_row_that_costs_twice_as_much_is_found_in_two_separate_runs() {
     passes(comparison_checks::separate_runs_power());
 }
 
@@ -48,4 +58,9 @@ fn s11_many_rows_raise_few_false_alarms_and_miss_no_effect() {
 #[test]
 fn s12_the_smallest_detectable_effect_is_detected_in_four_of_five() {
     passes(comparison_checks::s12_smallest_effect());
+}
+
+#[test]
+fn s12_the_smallest_detectable_effect_is_that_of_the_whole_rule() {
+    passes(comparison_checks::s12_smallest_effect_among_many());
 }

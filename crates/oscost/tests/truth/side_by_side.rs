@@ -91,6 +91,7 @@ fn pairs_within_a_minute_are_flagged_and_never_called_equivalent() {
     for it in rows {
         assert_eq!(it.verdict, "inconclusive");
         assert!(it.flags.iter().any(|flag| flag == "SHORT_SPAN"), "{it:?}");
-        assert!(it.mde_pct.is_some_and(|pct| pct < 1.0), "{it:?}");
+        // The margin of 1 %, and little more.
+        assert!(it.mde_pct.is_some_and(|pct| (1.0..2.0).contains(&pct)), "{it:?}");
     }
 }

@@ -95,8 +95,7 @@ fn two_runs_that_do_not_differ_are_rarely_called_different() {
             let runs: Vec<RunMedian> = (0..earlier).map(|_| random.run(between)).collect();
             let variation = RunVariation::of(&runs, prior);
             let [base, new] = [random.run(between), random.run(between)];
-            let side = |run| Side { runs: std::slice::from_ref(run), variation };
-            run_difference(side(&base), side(&new), Nominal::FIXED).unwrap().p <= 0.05
+            run_difference(&[base], &[new], 1, variation, Nominal::FIXED).unwrap().p <= 0.05
         });
         let share = called.count() as f64 / CASES as f64;
         assert!(share <= at_most, "{earlier} runs: {share}");
@@ -113,11 +112,9 @@ fn the_detectable_effect_is_found_in_four_of_five_comparisons() {
     let found = (0..CASES).filter(|_| {
         let base: Vec<RunMedian> = (0..5).map(|_| random.run(BETWEEN)).collect();
         let new: Vec<RunMedian> = (0..5).map(|_| random.run(BETWEEN)).collect();
-        let difference = |new: &[RunMedian]| {
-            let side = |runs| Side { runs, variation };
-            run_difference(side(&base), side(new), Nominal::FIXED).unwrap()
-        };
-        let effect = difference(&new).detectable(Nominal::FIXED, margin);
+        let difference =
+            |new: &[RunMedian]| run_difference(&base, new, 5, variation, Nominal::FIXED).unwrap();
+        let effect = difference(&new).detectable(Nominal::FIXED, margin, 1);
         let moved: Vec<RunMedian> =
             new.iter().map(|run| RunMedian { value: run.value + effect, ..*run }).collect();
         difference(&moved).interval.lo > margin
@@ -152,9 +149,71 @@ fn figures_without_any_variance_have_intervals_of_no_width() {
     assert_eq!(variation.interval(&run, Nominal::FIXED), Interval { lo: 2.0, hi: 2.0 });
     assert_eq!(RunMedian::of(&[2.0]), None);
     let same = [run];
-    let side = Side { runs: &same, variation };
-    let found = run_difference(side, side, Nominal::FIXED).unwrap();
+    let found = run_difference(&same, &same, 1, variation, Nominal::FIXED).unwrap();
     assert_eq!((found.value, found.p), (0.0, 1.0));
-    let none = Side { runs: &[], variation };
-    assert_eq!(run_difference(side, none, Nominal::FIXED), None);
+    assert_eq!(run_difference(&same, &[], 1, variation, Nominal::FIXED), None);
+}
+
+#[test]
+fn runs_of_two_systems_vary_around_their_own_figures() {
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(23));
+    let prior = Prior { deviation: BETWEEN, degrees_of_freedom: 4.0 };
+    let mut runs = |level: f64| -> Vec<RunMedian> {
+        let shifted = |run: RunMedian| RunMedian { value: run.value + level, ..run };
+        (0..200).map(|_| shifted(random.run(BETWEEN))).collect()
+    };
+    let [base, new] = [runs(0.0), runs(0.5)];
+    let apart = RunVariation::pooled(&[&base, &new], prior);
+    assert!((apart.deviation / BETWEEN - 1.0).abs() < 0.1, "{apart:?}");
+    assert_eq!(apart.degrees_of_freedom, 402.0);
+    let mixed = RunVariation::of(&[base, new].concat(), prior);
+    assert!(mixed.deviation > 0.2, "a difference between systems is no variation: {mixed:?}");
+    assert_eq!(apart.at_least(0.1).deviation, 0.1);
+}
+
+#[test]
+fn one_of_many_hypotheses_needs_a_larger_effect() {
+    let run = RunMedian { value: 0.0, standard_error: 0.01, count: 15 };
+    let variation = RunVariation { deviation: 0.03, degrees_of_freedom: 12.0 };
+    let found = run_difference(&[run; 5], &[run; 5], 5, variation, Nominal::FIXED).unwrap();
+    let among = |hypotheses| found.detectable(Nominal::FIXED, 0.01, hypotheses);
+    assert!(among(1) < 0.08 && among(80) > 1.4 * among(1), "{} and {}", among(1), among(80));
+}
+
+#[test]
+fn an_interval_of_six_repetitions_has_their_standard_error() {
+    let run = RunMedian::from_interval(4.0, Interval { lo: 3.9, hi: 4.1 });
+    assert!((run.standard_error - 0.0389).abs() < 1e-4 && run.count == 6, "{run:?}");
+}
+
+#[test]
+fn runs_in_a_row_do_not_average_the_state_of_the_machine() {
+    let run = RunMedian { value: 0.0, standard_error: 0.0, count: 15 };
+    let variation = RunVariation { deviation: 0.03, degrees_of_freedom: 12.0 };
+    let width = |alternations| {
+        let found = run_difference(&[run; 5], &[run; 5], alternations, variation, Nominal::FIXED);
+        found.unwrap().interval.half_width()
+    };
+    assert!((width(1) / width(5) - 5f64.sqrt()).abs() < 1e-9);
+}
+
+#[test]
+fn a_corrected_interval_excludes_no_effect_as_its_corrected_p_says() {
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(29));
+    let variation = RunVariation { deviation: BETWEEN, degrees_of_freedom: 12.0 };
+    let found: Vec<RunDifference> = (0..200)
+        .map(|case| {
+            let (base, mut new) = (random.run(BETWEEN), random.run(BETWEEN));
+            new.value += if case % 4 == 0 { 0.4 } else { 0.0 };
+            run_difference(&[base], &[new], 1, variation, Nominal::FIXED).unwrap()
+        })
+        .collect();
+    let p: Vec<f64> = found.iter().map(|it| it.p).collect();
+    let q = crate::comparison::benjamini_hochberg(&p);
+    let discoveries = q.iter().filter(|&&q| q <= 0.05).count();
+    assert!((10..60).contains(&discoveries), "{discoveries}");
+    for (it, q) in found.iter().zip(q) {
+        let interval = it.interval_at(Nominal::FIXED.corrected(it.p, q, 200));
+        assert_eq!(!interval.contains(0.0), q <= 0.05, "{it:?}, {q}");
+    }
 }

@@ -25,7 +25,7 @@ const UNREPORTED: Duration = Duration::from_secs(1);
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 /// What a history needs of a run, with figures to their last bit.
-fn summary(record: &Record) -> Summary {
+pub(crate) fn summary(record: &Record) -> Summary {
     let worker = &record.tool.worker;
     Summary {
         rules: SUMMARY_RULES,

@@ -382,7 +382,7 @@ impl<'a> InterleavedRun<'a> {
             p: effect.p,
             q: judgement.q,
             verdict: verdict.text(found.metric.unit.better()).to_owned(),
-            mde_pct: effect.min_detectable_pct(),
+            mde_pct: judgement.detectable_pct(),
             ties: pairs.iter().map(|pair| pair.ties).sum(),
             monitor_events_per_op,
             decomposition: None,

@@ -4,33 +4,35 @@
 //!
 //! `comparability` decides which rows may be compared, `verdict` what follows from their values.
 
+mod alternating_runs;
 mod comparability;
 mod exact_counts;
 pub mod interleaved_run;
-mod reference_drift;
 mod rows;
 mod run_comparison;
-mod several_runs;
+mod separate_runs;
 mod start_time;
 pub mod threshold;
-mod two_runs;
 pub mod verdict;
 mod work;
 
 use oscost_model::record::Record;
 
+use self::alternating_runs::AlternatingRuns;
 pub use self::rows::is_count;
 pub use self::run_comparison::{RunComparison, SkippedComparison};
-use self::several_runs::compare_several;
-use self::two_runs::compare_two;
+use self::separate_runs::compare_separate;
+pub use self::separate_runs::{EarlierRuns, SystemRuns};
 pub use self::verdict::MIN_PAIRS;
 
-/// Compares two runs; if a side has several runs, pairs of neighbouring runs.
-pub fn compare(base: &[Record], new: &[Record]) -> RunComparison {
-    match (base, new) {
-        ([base], [new]) => compare_two(base, new),
-        _ => compare_several(base, new),
+/// Compares the runs of two sides: pairs of neighbours, where they alternated often enough,
+/// otherwise each run as one value that varies as `earlier` runs did.
+pub fn compare(base: &[Record], new: &[Record], earlier: &EarlierRuns) -> RunComparison {
+    if let ([one], [other]) = (base, new) {
+        return compare_separate(&[one], &[other], 1, earlier);
     }
+    let runs = AlternatingRuns::of(base, new);
+    if runs.can_be_paired() { runs.compare() } else { runs.compare_separate(earlier) }
 }
 
 #[cfg(test)]

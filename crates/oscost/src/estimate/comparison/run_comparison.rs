@@ -4,6 +4,8 @@ use oscost_model::record::{AddedCost, Comparison, Decomposition, Record, Row};
 
 use super::exact_counts::{CountSide, compare_counts};
 use super::rows::{PRIMARY, RunRow, calls_differ};
+use oscost_stats::interval::Interval;
+
 use super::verdict::{EffectEstimate, Judgement, MIN_EFFECT, verdicts};
 
 /// The result of a comparison of runs.
@@ -49,14 +51,23 @@ pub(super) struct JudgedPair<'a> {
     pub(super) new: RunRow<'a>,
     pub(super) timing: Timing,
     pub(super) effect: EffectEstimate,
+    /// The figure of the base's side, in the unit of its row.
+    pub(super) base_figure: f64,
     pub(super) added: AddedCost,
     /// Why the figure changed, by the processor's counters.
     pub(super) decomposition: Option<Decomposition>,
 }
 
 impl JudgedPair<'_> {
-    fn comparison(self, Judgement { q, verdict }: Judgement) -> Comparison {
-        let Self { base, new, timing, effect, added, decomposition } = self;
+    fn comparison(self, judgement: Judgement) -> Comparison {
+        let Self { base, new, timing, effect, base_figure, added, decomposition } = self;
+        // The interval of the ratio, applied to the base's figure: what runs differ by is a share.
+        let share_of_base = |it: Interval| [it.lo, it.hi].map(|end| base_figure * end.exp_m1());
+        let added = match effect.between_runs {
+            Some(_) => AddedCost { ci95: judgement.interval.map(share_of_base), ..added },
+            None => added,
+        };
+        let effect = EffectEstimate { interval: judgement.interval, ..effect };
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(base.row, new.row) {
             flags.push("CALLS_DIFFER".to_owned());
@@ -72,9 +83,9 @@ impl JudgedPair<'_> {
             ratio: effect.ratio(),
             added,
             p: effect.p,
-            q,
-            verdict: verdict.text(base.row.better).to_owned(),
-            mde_pct: effect.min_detectable_pct(),
+            q: judgement.q,
+            verdict: judgement.verdict.text(base.row.better).to_owned(),
+            mde_pct: judgement.detectable_pct(),
             ties: 0,
             monitor_events_per_op: None,
             decomposition,

@@ -2,8 +2,14 @@ use oscost_model::facts::Facts;
 use oscost_model::record::{CountedRepetition, Machine, Record, Row, RowCounters};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Better;
+use oscost_stats::between_runs::RunMedian;
 
 use super::*;
+
+/// Compares runs without earlier ones of their systems.
+fn compare(base: &[Record], new: &[Record]) -> RunComparison {
+    super::compare(base, new, &EarlierRuns::default())
+}
 
 /// A record that is empty except for these rows and reference cases.
 fn record(id: &str, started: &str, rows: Vec<Row>, reference_cases: [f64; 2]) -> Record {
@@ -46,7 +52,7 @@ fn row(case: &str, cost: f64) -> Row {
             "sd_within": null, "min": cost, "p10": cost, "repetitions": 11, "samples": 231,
             "ops_per_sample": 500, "half_width_pct": null, "converged": true, "quantiles": null},
         "metrics": {}, "repetitions": repetitions, "calls": null, "floor": null, "expected": "",
-        "class": null,
+        "class": "light",
         "disturbed": {"lost_repetitions": 0, "rejected_pct": null, "rejected": {},
             "lost_pct": null, "median_all": null, "plan": null},
         "flags": []
@@ -75,6 +81,7 @@ fn each_verdict_of_two_runs_points_to_its_rows() {
     assert!((found.ratio.value - 1.5).abs() < 1e-9 && (found.added.value - 50.0).abs() < 1e-9);
     let [low, high] = found.ratio.ci95.unwrap();
     assert!(low < 1.45 && high > 1.55, "an interval of one run alone would be narrower");
+    assert!(compared.notes.iter().any(|it| it.contains("no earlier runs")), "{compared:?}");
     let back = compare(&[new], &[base]);
     assert_eq!(verdict(&back), "faster");
 }
@@ -152,11 +159,12 @@ fn runs(order: &str) -> [Vec<Record>; 2] {
 }
 
 #[test]
-fn several_runs_on_each_side_need_six_alternating_pairs() {
-    for (order, expected, pairs) in [
-        ("abbaabbaabba", "slower", 6),
-        ("abbaabbaab", "inconclusive", 5),
-        ("aaaaaabbbbbb", "inconclusive", 1),
+fn several_runs_on_each_side_are_paired_if_they_alternate_and_values_of_their_own_otherwise() {
+    // Half as much again is more than twice what a light call varies by, in any order.
+    for (order, expected, design, pairs) in [
+        ("abbaabbaabba", "slower", "boots", 6),
+        ("abbaabbaab", "slower", "stored", 5),
+        ("aaaaaabbbbbb", "slower", "stored", 6),
     ] {
         let [base, new] = runs(order);
         let compared = compare(&base, &new);
@@ -165,8 +173,27 @@ fn several_runs_on_each_side_need_six_alternating_pairs() {
             (expected, pairs),
             "{order}"
         );
-        assert_eq!(compared.comparisons[0].design, "boots");
+        assert_eq!(compared.comparisons[0].design, design);
     }
+}
+
+#[test]
+fn earlier_runs_of_the_system_decide_how_far_apart_two_runs_may_be() {
+    let (base, new) = (one(100.0, NO_DRIFT), one(110.0, NO_DRIFT));
+    let compare = |deviation: f64| {
+        let mut earlier = EarlierRuns::default();
+        for step in -10..=10 {
+            let value = 100f64.ln() + deviation * f64::from(step) / 6.0;
+            let run = RunMedian { value, standard_error: 0.001, count: 6 };
+            earlier.base.insert("local", "syscall/read", run);
+        }
+        super::compare(std::slice::from_ref(&base), std::slice::from_ref(&new), &earlier)
+    };
+    let (steady, varying) = (compare(0.001), compare(0.1));
+    let mde = |it: &RunComparison| it.comparisons[0].mde_pct.unwrap();
+    assert!(mde(&steady) < mde(&varying), "{steady:?}");
+    assert_eq!(verdict(&varying), "inconclusive");
+    assert!(steady.notes.iter().any(|it| it.contains("21 earlier runs")), "{:?}", steady.notes);
 }
 
 #[test]

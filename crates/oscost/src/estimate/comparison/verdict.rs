@@ -6,9 +6,10 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::record::Ratio;
 use oscost_model::unit::Better;
 
+use oscost_stats::between_runs::RunDifference;
 use oscost_stats::comparison::{
-    Difference, benjamini_hochberg, block_medians, detectable_difference, lag_one_autocorrelation,
-    median_difference, sample_size, sign_test,
+    benjamini_hochberg, block_medians, detectable_difference, lag_one_autocorrelation,
+    median_difference, sample_size, sign_test, sign_test_detectable,
 };
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
@@ -27,12 +28,6 @@ const MIN_SPAN_S: f64 = 60.0;
 
 /// The accepted share of false discoveries, on average.
 const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
-
-/// The factor by which an interval of one run is widened to contain the figure of the next run: in
-/// ten price lists in a row, on the worst day, 56 % of the intervals of 95 % contained the grand
-/// median of their case, as if the spread were 2.5 times as large (docs/explanation/METHOD.md,
-/// section 10).
-const NEXT_RUN_FACTOR: f64 = 2.5;
 
 /// The standard deviation of a row from run to run if its repetitions show none: the largest Allan
 /// deviation of getppid on a shared host. It is the same from half a second to half a minute, so
@@ -55,8 +50,13 @@ pub struct EffectEstimate {
     pub interval: Option<Interval>,
     /// The probability of an effect of this size or larger if nothing differs.
     pub p: f64,
-    /// The smallest detectable effect, as a logarithm.
+    /// The smallest detectable effect of this pair of rows alone, without the margin, as a
+    /// logarithm; see [`detectable_effect`].
     pub min_detectable: Option<f64>,
+    /// How the effect varies between the values that it is the median of.
+    pub spread: Option<Spread>,
+    /// The same with its uncertainty, of runs that did not alternate.
+    pub between_runs: Option<RunDifference>,
     /// Whether it is within 3 % of no effect with certainty.
     pub equivalent: bool,
     /// How many pairs would detect an effect of the margin.
@@ -65,15 +65,19 @@ pub struct EffectEstimate {
     pub flags: Vec<&'static str>,
 }
 
+/// The spread of an effect over pairs, or blocks of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Its standard deviation.
+    pub sd: f64,
+    /// The number of values.
+    pub count: usize,
+}
+
 impl EffectEstimate {
     /// The effect as a ratio of new to base.
     pub(super) fn ratio(&self) -> Ratio {
         Ratio { value: self.effect.exp(), ci95: self.interval.map(|it| [it.lo.exp(), it.hi.exp()]) }
-    }
-
-    /// The smallest detectable effect in per cent.
-    pub(super) fn min_detectable_pct(&self) -> Option<f64> {
-        self.min_detectable.map(|it| 100.0 * it.exp_m1())
     }
 }
 
@@ -108,6 +112,7 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
     // The robust deviation of few values is too small (Croux and Rousseeuw 1992).
     let small_sample_factor = values.len() as f64 / (values.len() as f64 - 0.8);
     let spread = robust::mad_sd(&sorted).map(|spread| small_sample_factor * spread);
+    judged.spread = spread.map(|sd| Spread { sd, count: values.len() });
     judged.min_detectable = spread.map(|spread| {
         let all = detectable_difference(spread, values.len());
         let half = Z_95 / (Z_95 + Z_80);
@@ -158,45 +163,31 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
     found.is_some_and(|it| it.interval.lo > margin || it.interval.hi < -margin)
 }
 
-/// The effect between two runs that were measured one after the other, from the logarithms of their
-/// repetitions, the levels of the runs' intervals, and the drift of the reference cases as a
-/// logarithm. `None` if a side has fewer than six repetitions.
-///
-/// The interval describes what another two runs would show: that of the two medians, widened by the
-/// known variation between runs, and extended by the drift of the reference cases. Its tails are
-/// assumed to be exponential, with 5 % at its ends, since flicker noise strays further than a
-/// normal distribution. It is too wide for the verdict `equivalent`.
-pub fn unpaired_effect(
-    base: &[f64],
-    new: &[f64],
-    nominal: [Nominal; 2],
-    drift: f64,
-) -> Option<EffectEstimate> {
-    let (base, new) = (order::sorted(base), order::sorted(new));
-    let Difference { value: effect, interval: within } = median_difference(&base, &new, nominal)?;
-    let widened = |inside: f64| match is_injected(InjectedFault::RunsAsInterleaved) {
-        true => (inside, 0.0),
-        false => ((NEXT_RUN_FACTOR * inside).hypot(Z_95 * 2f64.sqrt() * RUN_TO_RUN_SD), drift),
-    };
-    let (below, drift_below) = widened(effect - within.lo);
-    let (above, drift_above) = widened(within.hi - effect);
-    // The half-width on the side of no effect.
-    let toward_zero = if effect > 0.0 { below } else { above };
-    let beyond = (effect.abs() - drift_below).max(0.0);
-    let p = match toward_zero > 0.0 {
-        true => (0.05f64).powf(beyond / toward_zero),
-        false => f64::from(u8::from(beyond == 0.0)),
-    };
-    Some(EffectEstimate {
-        effect,
-        interval: Some(Interval {
-            lo: effect - below - drift_below,
-            hi: effect + above + drift_above,
-        }),
-        p,
-        min_detectable: Some(drift_above + below.max(above) * (1.0 + Z_80 / Z_95)),
+/// The effect between runs that did not alternate. Its smallest detectable effect depends on the
+/// whole comparison, see [`detectable_effect`]. Its interval is too wide for the verdict
+/// `equivalent`.
+pub fn separate_effect(difference: RunDifference) -> EffectEstimate {
+    EffectEstimate {
+        effect: difference.value,
+        interval: Some(difference.interval),
+        p: difference.p,
+        between_runs: Some(difference),
         ..EffectEstimate::default()
-    })
+    }
+}
+
+/// The smallest effect that is found in 80 of 100 comparisons of this many rows by the whole rule, as
+/// a logarithm: its interval lies beyond the margin, and its p is small enough for the only discovery
+/// among all rows. `None` if no effect is large enough, or too little is known.
+fn detectable_effect(found: &EffectEstimate, margin: f64, rows: usize) -> Option<f64> {
+    if let Some(difference) = &found.between_runs {
+        return Some(difference.detectable(Nominal::FIXED, margin, rows));
+    }
+    // Other rules have their own.
+    let Some(Spread { sd, count }) = found.spread else { return found.min_detectable };
+    let level = MAX_FALSE_DISCOVERY_RATE / rows.max(1) as f64;
+    let discovery = sign_test_detectable(sd, count, level)?;
+    Some(discovery.max(margin + found.min_detectable?))
 }
 
 /// The verdict on a pair of rows.
@@ -231,12 +222,25 @@ pub struct Judgement {
     pub q: f64,
     /// The verdict.
     pub verdict: Verdict,
+    /// The interval of the effect that the verdict rests on.
+    pub interval: Option<Interval>,
+    /// The smallest effect, as a logarithm, that such comparisons find in 80 of 100; `None` if they
+    /// find none, or if too little is known.
+    pub detectable: Option<f64>,
+}
+
+impl Judgement {
+    /// The smallest detectable effect in per cent.
+    pub(super) fn detectable_pct(&self) -> Option<f64> {
+        self.detectable.map(|it| 100.0 * it.exp_m1())
+    }
 }
 
 /// The verdicts on all pairs of one comparison; `margins` are logarithms.
 ///
 /// The whole interval of a difference must be beyond the margin, and it must be a discovery among
-/// all pairs of the comparison.
+/// all pairs of the comparison. The intervals of runs that did not alternate are corrected for the
+/// number of pairs, so that the one follows from the other.
 pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<Judgement> {
     let p: Vec<f64> = judged.iter().map(|it| it.p).collect();
     let q = if is_injected(InjectedFault::NoMultiplicityCorrection) {
@@ -246,7 +250,12 @@ pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<Judgement> {
     };
     let verdict = |(it, (&margin, &q)): (&EffectEstimate, (&f64, &f64))| {
         let found = q <= MAX_FALSE_DISCOVERY_RATE;
-        let verdict = match it.interval {
+        let corrected = Nominal::FIXED.corrected(it.p, q, judged.len());
+        let interval = match &it.between_runs {
+            Some(difference) => Some(difference.interval_at(corrected)),
+            None => it.interval,
+        };
+        let verdict = match interval {
             Some(interval) if found && interval.lo > margin => Verdict::Larger,
             Some(interval) if found && interval.hi < -margin => Verdict::Smaller,
             Some(_) if it.equivalent || is_injected(InjectedFault::AbsenceIsEquivalence) => {
@@ -254,7 +263,8 @@ pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<Judgement> {
             }
             _ => Verdict::Inconclusive,
         };
-        Judgement { q, verdict }
+        let detectable = detectable_effect(it, margin, judged.len());
+        Judgement { q, verdict, interval, detectable }
     };
     judged.iter().zip(margins.iter().zip(&q)).map(verdict).collect()
 }
@@ -299,6 +309,8 @@ pub fn neighbours(sides: &[Side]) -> Vec<[usize; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use oscost_stats::between_runs::{RunMedian, RunVariation, run_difference};
+
     use super::*;
 
     const MARGIN: f64 = 0.00995;
@@ -379,29 +391,26 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_differ_only_by_more_than_the_variation_between_runs_and_the_drift() {
-        let around = |centre: f64| -> Vec<f64> {
-            (-7..=7).map(|i| (centre * (1.0 + 0.002 * f64::from(i))).ln()).collect()
+    fn runs_differ_only_by_more_than_the_variation_between_runs() {
+        let judge = |ratio: f64, deviation: f64| {
+            let run = |value: f64| RunMedian { value, standard_error: 0.003, count: 15 };
+            let variation = RunVariation { deviation, degrees_of_freedom: 4.0 };
+            let (base, new) = ([run(0.0)], [run(ratio.ln())]);
+            let found = run_difference(&base, &new, 1, variation, Nominal::FIXED).unwrap();
+            separate_effect(found)
         };
-        let judge = |ratio: f64, drift: f64| {
-            unpaired_effect(&around(100.0), &around(100.0 * ratio), [Nominal::FIXED; 2], drift)
-                .unwrap()
-        };
-        assert_eq!(verdict(&judge(1.05, 0.0)), Verdict::Inconclusive);
-        assert_eq!(verdict(&judge(1.20, 0.0)), Verdict::Larger);
-        assert_eq!(verdict(&judge(0.80, 0.0)), Verdict::Smaller);
-        assert_eq!(
-            verdict(&judge(1.20, 0.15)),
-            Verdict::Inconclusive,
-            "the reference cases drifted too"
-        );
-        assert_eq!(verdict(&judge(1.0, 0.0)), Verdict::Inconclusive, "never equivalent");
+        assert_eq!(verdict(&judge(1.05, 0.03)), Verdict::Inconclusive);
+        assert_eq!(verdict(&judge(1.20, 0.03)), Verdict::Larger);
+        assert_eq!(verdict(&judge(0.80, 0.03)), Verdict::Smaller);
+        assert_eq!(verdict(&judge(1.20, 0.10)), Verdict::Inconclusive);
+        assert_eq!(verdict(&judge(1.0, 0.03)), Verdict::Inconclusive, "never equivalent");
         let [up, down] = [judge(1.2, 0.01), judge(1.0 / 1.2, 0.01)];
-        assert!((up.effect + down.effect).abs() < 1e-9 && (up.p / down.p - 1.0).abs() < 0.1);
-        assert_eq!(
-            unpaired_effect(&around(100.0)[..5], &around(100.0), [Nominal::FIXED; 2], 0.0),
-            None
-        );
+        assert!((up.effect + down.effect).abs() < 1e-9 && (up.p / down.p - 1.0).abs() < 1e-6);
+        let at = |rows| {
+            let all = vec![judge(1.0, 0.03); rows];
+            verdicts(&all, &vec![MARGIN; rows])[0].detectable.unwrap()
+        };
+        assert!(at(1) < at(80), "one of many rows needs a larger effect");
     }
 
     #[test]

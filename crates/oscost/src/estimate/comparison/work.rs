@@ -122,7 +122,7 @@ pub(super) fn judge_work(effects: Vec<WorkEffect<'_>>) -> Vec<Comparison> {
             p: effect.p,
             q: judgement.q,
             verdict: judgement.verdict.text(Better::Lower).to_owned(),
-            mde_pct: effect.min_detectable_pct(),
+            mde_pct: judgement.detectable_pct(),
             ties: 0,
             monitor_events_per_op: None,
             decomposition: None,

@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 use super::chart::COLOURS;
 use super::report as html;
 use super::script::STYLE;
-use crate::estimate::comparison::compare;
 use crate::estimate::comparison::threshold::Threshold;
+use crate::estimate::comparison::{EarlierRuns, compare};
 use crate::report::render::terminal;
 use crate::report::view::comparison::compare::ComparisonContent as ComparedRuns;
 use crate::report::view::document::{Block, Section, View};
@@ -65,7 +65,7 @@ fn page(record: &Record) -> String {
 }
 
 fn page_compared(base: &[Record], new: &[Record]) -> String {
-    let compared = compare(base, new);
+    let compared = compare(base, new, &EarlierRuns::default());
     let shown = ComparedRuns { base, new, compared: &compared, threshold: Threshold::PerCent(5.0) };
     html(&page::comparison(&shown, None)).unwrap()
 }

@@ -13,7 +13,8 @@ use crate::report::view::comparison::compare::{compared, flag_remarks};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::{
-    INCONCLUSIVE, count_verdicts, has_detectable_effect, time_verdicts,
+    INCONCLUSIVE, MAY_BE_CHANCE, count_verdicts, has_detectable_effect, may_be_chance,
+    time_verdicts,
 };
 use crate::report::view::comparison::work;
 use crate::report::view::document::{Block, Section, View};
@@ -216,6 +217,9 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
+    }
+    if timed.iter().any(|it| may_be_chance(it)) {
+        lines.push(MAY_BE_CHANCE.to_owned());
     }
     if !record.complete {
         lines.push("The run was cut short.".to_owned());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use oscost_model::case::Case;
 use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Record, Row};
+use oscost_stats::order;
 use serde::Serialize;
 
 use crate::estimate::comparison::threshold::Threshold;
@@ -14,8 +15,8 @@ use crate::report::text::plain;
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::{
-    INCONCLUSIVE, RegressionCount, count_verdicts, has_detectable_effect, time_verdicts,
-    verdict_text,
+    INCONCLUSIVE, MAY_BE_CHANCE, RegressionCount, count_verdicts, has_detectable_effect,
+    may_be_chance, time_verdicts, verdict_text,
 };
 use crate::report::view::comparison::work::{self, WorkText};
 use crate::report::view::document::{
@@ -64,7 +65,28 @@ pub(in crate::report::view) fn lead(shown: &ComparisonContent<'_>) -> Vec<Paragr
     let differences = shown.compared.differences.iter();
     let differences = differences.map(|text| plain(&format!("differ: {text}")).into());
     let sides = [side("base", shown.base), side("new ", shown.new)];
-    sides.into_iter().chain(differences).collect()
+    let detectable = detectable_changes(shown.compared).map(|text| plain(&text).into());
+    sides.into_iter().chain(differences).chain(detectable).collect()
+}
+
+/// How large a change would have been found; `None` if no row of times has a limit.
+fn detectable_changes(compared: &RunComparison) -> Option<String> {
+    let is_timed = |it: &&Comparison| {
+        let base = &compared.results[it.base as usize];
+        !is_work(&it.metric) && !instructions::is_counted(base)
+    };
+    let timed = compared.comparisons.iter().filter(is_timed);
+    let limits: Vec<f64> = timed.filter_map(|it| it.mde_pct).collect();
+    let limits = order::sorted(&limits);
+    let (median, most) = (order::median(&limits)?, limits.last()?);
+    let (median, most) = (per_cent(median), per_cent(*most));
+    Some(match limits.len() {
+        1 => format!("detectable: a change of {median}"),
+        rows if median == most => format!("detectable: a change of {median} in all {rows} rows"),
+        rows => {
+            format!("detectable: a change of {median} in half of {rows} rows, of {most} in all")
+        }
+    })
 }
 
 /// The runs of a side: the only one, or how many there are and when they were started.
@@ -325,23 +347,34 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
     }
+    if timed.iter().any(|it| may_be_chance(it)) {
+        lines.push(MAY_BE_CHANCE.to_owned());
+    }
     if timed.is_empty() && !counted.is_empty() {
         return lines;
     }
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
     if one_a_side {
         lines.push(format!(
-            "Two separate runs are weaker evidence than an interleaved one: the machine may have \
-             changed between them, so each interval is widened by the known variation between \
-             runs. {MIN_PAIRS} runs a side in alternation (base, new, new, base, ...) are better: \
-             `oscost compare A,B,... C,D,...`; `oscost ab` is best, where one run can measure both."
+            "Two separate runs are weaker evidence than an interleaved one: each interval contains \
+             the known variation between runs, and is corrected for the number of rows. {MIN_PAIRS} runs a side in alternation (base, new, \
+             new, base, ...) are better: `oscost compare A,B,... C,D,...`; `oscost ab` is best, \
+             where one run can measure both."
         ));
     } else {
-        lines.push(
-            "Each run is one value, each pair of neighbouring runs one ratio. Separate runs are \
-                 weaker evidence than `oscost ab`, where one run can measure both."
-                .to_owned(),
-        );
+        let paired = comparisons.iter().any(|it| it.design == "boots");
+        let value = match paired {
+            true => "Each run is one value, each pair of neighbouring runs one ratio.",
+            false => {
+                "Each run is one value; intervals contain the known variation between runs, and are \
+                 corrected for the number of rows. In alternation (base, new, new, base, ...) the state of the \
+                 machine would cancel out: from six pairs on each pair is one ratio."
+            }
+        };
+        lines.push(format!(
+            "{value} Separate runs are weaker evidence than `oscost ab`, where one run can measure \
+             both."
+        ));
         let inconclusive = comparisons.iter().zip(pairs_needed);
         let inconclusive = inconclusive.filter(|(it, _)| it.verdict == "inconclusive");
         let missing =

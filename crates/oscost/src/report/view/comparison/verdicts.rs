@@ -6,13 +6,26 @@ use crate::estimate::comparison::threshold::Threshold;
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 
-/// A verdict; an inconclusive one with the smallest effect that could have been detected.
+/// A verdict; an inconclusive one with the smallest effect that could have been detected, or with
+/// why it is none though its own interval excludes no effect.
 pub(in crate::report::view) fn verdict_text(it: &Comparison) -> String {
     match (it.verdict.as_str(), it.mde_pct) {
+        ("inconclusive", _) if may_be_chance(it) => format!("inconclusive (q {:.2})", it.q),
         ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
         (verdict, _) => plain(verdict),
     }
 }
+
+/// Whether the interval of a comparison excludes no effect, but not after the correction for the
+/// number of rows.
+pub(in crate::report::view) fn may_be_chance(it: &Comparison) -> bool {
+    let excludes = it.ratio.ci95.is_some_and(|[low, high]| low > 1.01 || high < 0.99);
+    it.verdict == "inconclusive" && it.p <= 0.05 && it.q > 0.05 && excludes
+}
+
+/// What that means.
+pub(in crate::report::view) const MAY_BE_CHANCE: &str = "inconclusive (q 0.06) means: the interval of this row alone excludes no change, but so does that \
+     of one or more of that many equal rows by chance; q is its p corrected for their number.";
 
 /// The meaning of an inconclusive verdict.
 pub(in crate::report::view) const INCONCLUSIVE: &str = "inconclusive (12 %) means: a change of 12 % would have been detected in four of five such \

@@ -1,0 +1,167 @@
+//! Earlier runs of the systems that are compared, from the store: they show how far a figure varies
+//! between runs in which nothing changed.
+
+use std::collections::BTreeSet;
+
+use oscost_model::record::Record;
+use oscost_stats::between_runs::RunMedian;
+use oscost_stats::interval::Interval;
+
+use super::figures::{SUMMARY_RULES, summary};
+use super::user_data::existing_store;
+use crate::estimate::comparison::{EarlierRuns, SystemRuns};
+use crate::store::{Figure, MachineState, SummarisedRun, Summary};
+
+/// More runs of a case add nothing, and the newest ones show the machine as it is now.
+const MAX_RUNS: usize = 40;
+
+/// The earlier runs of both sides' systems, if there is a store; without the compared runs.
+pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<EarlierRuns> {
+    let mut found = EarlierRuns::default();
+    let (Some(of_base), Some(of_new)) = (base.first(), new.first()) else { return Ok(found) };
+    let Some(store) = existing_store()? else { return Ok(found) };
+    let (of_base, of_new) = (summary(of_base), summary(of_new));
+    let compared = |figures: &[Figure], case: &str| figures.iter().any(|it| it.case == case);
+    let is_compared =
+        |case: &str| compared(&of_base.figures, case) && compared(&of_new.figures, case);
+    let mut stored = store.figures(SUMMARY_RULES, &is_compared)?;
+    let compared: BTreeSet<&str> = base.iter().chain(new).map(|it| it.id.as_str()).collect();
+    // One that was measured elsewhere may be of another machine of the same class.
+    stored.retain(|it| !it.imported && !compared.contains(it.id.as_str()));
+    let is_shared = |it: &Figure| {
+        let same = of_base.figures.iter().find(|other| is_same_case(it, other));
+        same.is_some_and(|other| is_same_system(&of_base, other, &of_new, it))
+    };
+    collect(&of_base, &stored, |_| true, &mut found.base);
+    collect(&of_new, &stored, |it| !is_shared(it), &mut found.new);
+    Ok(found)
+}
+
+/// Adds the runs of the system of `compared`, for each of its figures that is asked for.
+fn collect(
+    compared: &Summary,
+    stored: &[SummarisedRun],
+    is_asked: impl Fn(&Figure) -> bool,
+    to: &mut SystemRuns,
+) {
+    for figure in compared.figures.iter().filter(|it| is_asked(it) && it.peer.is_none()) {
+        let of_run = |run: &SummarisedRun| {
+            // The first one: of a comparison of a target with itself the base.
+            let own = run.summary.figures.iter().find(|it| is_same_case(figure, it))?;
+            let same = is_same_system(compared, figure, &run.summary, own);
+            same.then(|| run_median(&run.summary, own)).flatten()
+        };
+        let newest = stored.iter().rev().filter_map(of_run).take(MAX_RUNS);
+        newest.for_each(|run| to.insert(&figure.target, &figure.case, run));
+    }
+}
+
+/// Whether two figures are of the same op at the same target, measured in the same way.
+fn is_same_case(one: &Figure, other: &Figure) -> bool {
+    let key = |it: &Figure| (it.rev, it.unit, it.mode, it.subject.clone(), it.file.clone());
+    (&one.case, &one.target) == (&other.case, &other.target)
+        && one.peer.is_none()
+        && other.peer.is_none()
+        && key(one) == key(other)
+}
+
+/// Whether two figures are of one machine with one kernel in one configuration, by one worker.
+fn is_same_system(one: &Summary, of_one: &Figure, other: &Summary, of_other: &Figure) -> bool {
+    let state = |summary: &Summary, figure: &Figure| {
+        let state = summary.machine_states.get(figure.machine?)?;
+        Some(MachineState { class: None, ..state.clone() })
+    };
+    let (one_state, other_state) = (state(one, of_one), state(other, of_other));
+    one.worker == other.worker && one_state.is_some() && one_state == other_state
+}
+
+/// A stored figure as one value, by its logarithm; `None` if nothing may be concluded from it.
+fn run_median(summary: &Summary, figure: &Figure) -> Option<RunMedian> {
+    let state = figure.machine.and_then(|at| summary.machine_states.get(at));
+    let very_noisy = state.and_then(|it| it.class.as_deref()) == Some("very-noisy");
+    let unusable = ["UNRELIABLE", "BELOW_DETECTION"];
+    let flagged = figure.flags.iter().any(|flag| unusable.contains(&flag.as_str()));
+    let [low, high] = figure.interval?;
+    let is_cost = low > 0.0 && low <= figure.median && figure.median <= high;
+    let usable = is_cost && !very_noisy && !flagged && !summary.clock_drifted;
+    let interval = Interval { lo: low.ln(), hi: high.ln() };
+    usable.then(|| RunMedian::from_interval(figure.median.ln(), interval))
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::unit::Unit;
+
+    use super::*;
+
+    fn run(id: &str, worker: &str, kernel: &str, median: f64) -> SummarisedRun {
+        let figure = Figure {
+            case: "syscall/read".to_owned(),
+            target: "local".to_owned(),
+            machine: Some(0),
+            peer: None,
+            cpu: Some(1),
+            rev: 1,
+            unit: Unit::NsPerOp,
+            mode: None,
+            subject: None,
+            file: None,
+            monitor: None,
+            flags: Vec::new(),
+            median,
+            interval: Some([0.99 * median, 1.01 * median]),
+        };
+        let class = Some("quiet".to_owned());
+        let state = MachineState { kernel: kernel.to_owned(), class, ..MachineState::default() };
+        let summary = Summary {
+            worker: worker.to_owned(),
+            machine_states: vec![state],
+            figures: vec![figure],
+            ..Summary::default()
+        };
+        SummarisedRun { id: id.to_owned(), started: id.to_owned(), imported: false, summary }
+    }
+
+    fn count(compared: &Summary, stored: &[SummarisedRun]) -> usize {
+        let mut found = SystemRuns::default();
+        collect(compared, stored, |_| true, &mut found);
+        found.len()
+    }
+
+    #[test]
+    fn runs_of_the_same_machine_kernel_and_worker_are_earlier_runs() {
+        let compared = run("9", "w", "k", 100.0).summary;
+        let mut noisy = run("4", "w", "k", 103.0);
+        noisy.summary.machine_states[0].class = Some("very-noisy".to_owned());
+        let mut flagged = run("5", "w", "k", 103.0);
+        flagged.summary.figures[0].flags.push("UNRELIABLE".to_owned());
+        let mut drifted = run("6", "w", "k", 103.0);
+        drifted.summary.clock_drifted = true;
+        let stored = [
+            run("1", "w", "k", 101.0),
+            run("2", "another worker", "k", 102.0),
+            run("3", "w", "another kernel", 103.0),
+            noisy,
+            flagged,
+            drifted,
+        ];
+        assert_eq!(count(&compared, &stored), 1);
+        let many: Vec<SummarisedRun> =
+            (0..100).map(|number| run(&format!("{number:03}"), "w", "k", 100.0)).collect();
+        assert_eq!(count(&compared, &many), MAX_RUNS);
+    }
+
+    #[test]
+    fn a_figure_of_another_revision_or_unit_or_peer_is_of_another_case() {
+        let one = run("1", "w", "k", 101.0).summary.figures[0].clone();
+        assert!(is_same_case(&one, &one));
+        for other in [
+            Figure { rev: 2, ..one.clone() },
+            Figure { unit: Unit::Seconds, ..one.clone() },
+            Figure { target: "seccomp=allow@local".to_owned(), ..one.clone() },
+            Figure { peer: Some(1), ..one.clone() },
+        ] {
+            assert!(!is_same_case(&one, &other), "{other:?}");
+        }
+    }
+}

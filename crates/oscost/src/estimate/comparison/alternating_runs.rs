@@ -1,0 +1,214 @@
+//! The comparison of several runs on each side: of pairs of neighbours, if they were measured
+//! alternately.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oscost_model::record::{AddedCost, Comparison, Record, RowOutcome};
+use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::order;
+
+use super::comparability::{
+    incomparable_reason, method_differences, not_claimable_reason, system_differences,
+};
+use super::rows::{RunRow, counts_instructions, is_count, median, rows_by_key};
+use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
+use super::separate_runs::{EarlierRuns, compare_separate};
+use super::start_time::{distance_s, start_time};
+use super::verdict::{self, MIN_PAIRS, Side, min_pairs_for_discovery, neighbours};
+
+/// Rows that were not compared, by reason.
+type ExcludedPairs = BTreeMap<String, u32>;
+
+/// Several runs of two sides, in the order in which they began.
+pub(super) struct AlternatingRuns<'a> {
+    base: &'a [Record],
+    new: &'a [Record],
+    /// All of them.
+    all: Vec<&'a Record>,
+    /// Those that verdicts may be based on.
+    claimable: Vec<(Side, &'a Record)>,
+    /// Why the others are left out.
+    left_out: Vec<String>,
+    /// Neighbours of two sides.
+    pairs: Vec<[&'a Record; 2]>,
+}
+
+impl<'a> AlternatingRuns<'a> {
+    pub(super) fn of(base: &'a [Record], new: &'a [Record]) -> Self {
+        let mut runs: Vec<(Side, &Record)> = Vec::new();
+        runs.extend(base.iter().map(|run| (Side::Base, run)));
+        runs.extend(new.iter().map(|run| (Side::New, run)));
+        runs.sort_by_key(|(_, run)| start_time(run));
+        let all: Vec<&Record> = runs.iter().map(|(_, run)| *run).collect();
+        let (mut claimable, mut left_out) = (Vec::new(), Vec::new());
+        for &(side, run) in &runs {
+            // A run without a start time has no neighbours.
+            let untimed = start_time(run).is_none().then_some("has no valid start time");
+            match not_claimable_reason(run).or(untimed) {
+                Some(why) => left_out.push(format!("run {} is left out: it {why}", run.id)),
+                None => claimable.push((side, run)),
+            }
+        }
+        let sides: Vec<Side> = claimable.iter().map(|(side, _)| *side).collect();
+        let neighbours = neighbours(&sides).into_iter();
+        let pairs = neighbours.map(|pair| pair.map(|at| claimable[at].1)).collect();
+        Self { base, new, all, claimable, left_out, pairs }
+    }
+
+    /// Whether they alternated often enough, or count instructions, which do not drift.
+    pub(super) fn can_be_paired(&self) -> bool {
+        self.pairs.len() >= MIN_PAIRS || self.all.iter().all(|run| counts_instructions(run))
+    }
+
+    /// Compares them as runs that did not alternate, without those that are left out if both sides
+    /// have others.
+    pub(super) fn compare_separate(&self, earlier: &EarlierRuns) -> RunComparison {
+        let of_side = |side: Side| -> Vec<&Record> {
+            self.claimable.iter().filter(|it| it.0 == side).map(|it| it.1).collect()
+        };
+        let (base, new) = (of_side(Side::Base), of_side(Side::New));
+        if base.is_empty() || new.is_empty() {
+            let (base, new): (Vec<_>, Vec<_>) =
+                (self.base.iter().collect(), self.new.iter().collect());
+            return compare_separate(&base, &new, 1, earlier);
+        }
+        let mut compared = compare_separate(&base, &new, self.pairs.len(), earlier);
+        compared.notes.extend(self.left_out.iter().cloned());
+        compared
+    }
+
+    /// Compares pairs of neighbours, and all counts.
+    pub(super) fn compare(&self) -> RunComparison {
+        let Self { base, new, all, pairs, .. } = self;
+        let mut compared = RunComparison::of_runs(all);
+        if let ([first, ..], [other, ..]) = (base, new) {
+            compared.differences = system_differences(first, other);
+            let notes = all.iter().flat_map(|run| method_differences(first, run));
+            compared.notes = notes.collect::<BTreeSet<_>>().into_iter().collect();
+        }
+        compared.notes.extend(self.left_out.iter().cloned());
+        let mut excluded = ExcludedPairs::new();
+        let mut judged = Vec::new();
+        for rows in rows_by_key(all).values() {
+            if rows.iter().all(|it| is_count(it.row)) {
+                compare_counts(&mut compared, rows, base, new, &mut excluded);
+            } else {
+                match judge_pairs(rows, pairs, &mut excluded) {
+                    Ok(pair) => judged.push(pair),
+                    Err(why) => compared.exclude(rows[0].row, why),
+                }
+            }
+        }
+        let counting = all.iter().all(|run| counts_instructions(run));
+        if !counting {
+            compared.notes.push(self.describe_pairing());
+        }
+        let excluded = excluded.iter();
+        compared.notes.extend(
+            excluded.map(|(why, pairs)| format!("{pairs} pairs of rows are left out: {why}")),
+        );
+        compared.conclude(judged, Vec::new());
+        compared.notes.extend(pairs_missing(&compared.comparisons).filter(|_| !counting));
+        compared
+    }
+
+    /// How the runs of the two sides alternated.
+    fn describe_pairing(&self) -> String {
+        let count = |side| self.claimable.iter().filter(|it| it.0 == side).count();
+        let (base, new) = (count(Side::Base), count(Side::New));
+        let pairs = self.pairs.len();
+        let left = self.claimable.len() - 2 * pairs;
+        let mut text = format!("{base} and {new} runs: {pairs} pairs of neighbours in time");
+        if left > 0 {
+            text.push_str(&format!(
+                "; {left} runs without a neighbour on the other side are not used"
+            ));
+        }
+        text
+    }
+}
+
+/// That there are too few pairs for a discovery, if there are, and none was made.
+fn pairs_missing(comparisons: &[Comparison]) -> Option<String> {
+    let rows = comparisons.len();
+    let max_pairs = comparisons.iter().map(|it| it.pairs).max()?;
+    let needed = min_pairs_for_discovery(rows);
+    let discovered = comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
+    (max_pairs < needed && !discovered).then(|| {
+        format!(
+            "{max_pairs} pairs cannot distinguish an effect in one of {rows} rows from chance: \
+             that takes {needed} pairs, or fewer rows"
+        )
+    })
+}
+
+/// Compares the rows of one case on one target, whose figures are counts. They do not drift, so
+/// each run is comparable if it is comparable with the first one.
+fn compare_counts(
+    compared: &mut RunComparison,
+    rows: &[RunRow<'_>],
+    base: &[Record],
+    new: &[Record],
+    excluded: &mut ExcludedPairs,
+) {
+    let is_measured = |it: &&RunRow<'_>| it.row.outcome == RowOutcome::Measured;
+    let first = *rows.iter().find(is_measured).unwrap_or(&rows[0]);
+    let mut comparable: Vec<RunRow<'_>> = Vec::new();
+    for &row in rows {
+        match incomparable_reason(first, row) {
+            Some(why) => *excluded.entry(why).or_default() += 1,
+            None => comparable.push(row),
+        }
+    }
+    let of_side = |runs: &[Record]| -> Vec<RunRow<'_>> {
+        let is_of = |it: &&RunRow<'_>| runs.iter().any(|run| run.id == it.run.id);
+        comparable.iter().filter(is_of).copied().collect()
+    };
+    let (base, new) = (of_side(base), of_side(new));
+    let ends = base.first().zip(new.last());
+    let span_s = ends.map_or(0.0, |(b, n)| distance_s(start_time(b.run), start_time(n.run)));
+    compared.compare_counts(rows[0].row, &base, &new, "boots", span_s);
+}
+
+/// Judges the rows of one case on one target in pairs of neighbouring runs; the error says why
+/// there is no pair.
+fn judge_pairs<'a>(
+    rows: &[RunRow<'a>],
+    pairs: &[[&Record; 2]],
+    excluded: &mut ExcludedPairs,
+) -> Result<JudgedPair<'a>, String> {
+    let row_of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
+    let mut comparable: Vec<[RunRow<'a>; 2]> = Vec::new();
+    let mut first_reason = None;
+    for [base, new] in pairs.iter().filter_map(|[b, n]| Some([row_of(b)?, row_of(n)?])) {
+        match incomparable_reason(rows[0], base).or_else(|| incomparable_reason(base, new)) {
+            Some(why) => {
+                *excluded.entry(why.clone()).or_default() += 1;
+                first_reason.get_or_insert(why);
+            }
+            None => comparable.push([base, new]),
+        }
+    }
+    let ([base, new], [last, _]) = match comparable[..] {
+        [only] => (only, only),
+        [first, .., last] => (first, last),
+        [] => {
+            let absent = || "no pair of neighbouring runs has it".to_owned();
+            return Err(first_reason.unwrap_or_else(absent));
+        }
+    };
+    let values: Vec<[f64; 2]> =
+        comparable.iter().map(|pair| pair.map(|found| median(found.row))).collect();
+    let span_s = distance_s(start_time(base.run), start_time(last.run));
+    let effect = verdict::paired_effect(&values, span_s, margin(base).ln_1p());
+    let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
+    let differences = order::sorted(&differences);
+    let added = AddedCost {
+        value: order::median(&differences).unwrap_or(0.0),
+        ci95: median_hs(&differences, Nominal::FIXED).map(|it| [it.lo, it.hi]),
+        unit: base.row.unit,
+    };
+    let timing = Timing { design: "boots", pairs: values.len() as u32, span_s };
+    let base_figure = median(base.row);
+    Ok(JudgedPair { base, new, timing, effect, base_figure, added, decomposition: None })
+}

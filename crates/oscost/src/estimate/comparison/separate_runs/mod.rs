@@ -1,0 +1,308 @@
+//! The comparison of runs that did not alternate: one on each side, or a few
+//! (docs/explanation/METHOD.md, section 11).
+//!
+//! Each run is one value, its median. Two values say nothing about how far a case varies between
+//! runs in which nothing changed; that is known from earlier runs of the same system, and from the
+//! class of the case.
+
+mod class_variation;
+mod earlier_runs;
+mod reference_drift;
+
+use std::collections::BTreeSet;
+
+use oscost_model::fault_injection::{InjectedFault, is_injected};
+use oscost_model::record::{AddedCost, Decomposition, Record, Row, RowOutcome};
+use oscost_stats::between_runs::{RunMedian, RunVariation, run_difference};
+use oscost_stats::interval::Nominal;
+use oscost_stats::{moments, order};
+
+pub use self::earlier_runs::{EarlierRuns, SystemRuns};
+use self::reference_drift::ReferenceDrift;
+use super::comparability::{
+    incomparable_reason, method_differences, not_claimable_reason, system_differences,
+};
+use super::rows::{
+    RowKey, RowsByKey, RunRow, counts_instructions, has_flag, is_count, median, rows_by_key,
+};
+use super::run_comparison::{JudgedPair, RunComparison, Timing};
+use super::start_time::{distance_s, start_time};
+use super::verdict::{self, EffectEstimate, MIN_EFFECT};
+use super::work::{
+    WorkEffect, WorkPair, decompose, judge_work, stored_sides, work_difference, work_effect,
+};
+
+/// The minimum number of repetitions of a run for an interval.
+const MIN_REPETITIONS: usize = 6;
+
+/// From so many earlier runs on they weigh as much as the class of a case.
+const ENOUGH_RUNS: f64 = 5.0;
+
+/// Compares the runs of two sides, each with at least one, which form so many pairs of neighbours.
+pub(super) fn compare_separate(
+    base: &[&Record],
+    new: &[&Record],
+    alternations: usize,
+    earlier: &EarlierRuns,
+) -> RunComparison {
+    let all: Vec<&Record> = base.iter().chain(new).copied().collect();
+    let mut compared = RunComparison::of_runs(&all);
+    let (Some(&first), Some(&other)) = (base.first(), new.first()) else { return compared };
+    compared.differences = system_differences(first, other);
+    let notes = all[1..].iter().flat_map(|run| method_differences(first, run));
+    compared.notes = notes.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut is_claimable = true;
+    for (side, runs) in [("base", base), ("new", new)] {
+        for run in runs {
+            let Some(why) = not_claimable_reason(run) else { continue };
+            is_claimable = false;
+            compared.notes.push(match runs.len() {
+                1 => format!("no verdict: the {side} run {why}"),
+                _ => format!("no verdict: run {} {why}", run.id),
+            });
+        }
+    }
+    // Instruction counts of reference cases do not drift.
+    let drift = match all.iter().any(|run| counts_instructions(run)) {
+        true => ReferenceDrift::default(),
+        false => ReferenceDrift::between(base, new, compared.differences.is_empty()),
+    };
+    let evidence = Evidence { earlier, alternations, drift, is_claimable };
+    let found = rows_by_key(&all);
+    let mut judged = Vec::new();
+    let mut work = Work::default();
+    let mut sources = Vec::new();
+    for (key, rows) in &found {
+        let sides = match comparable_sides(&found, *key, base, new) {
+            Ok(sides) => sides,
+            Err(why) => {
+                compared.exclude(rows[0].row, why);
+                continue;
+            }
+        };
+        let [one, other] = [sides.base[0], sides.new[0]];
+        if is_count(one.row) && is_count(other.row) {
+            let span_s = sides.span_s();
+            compared.compare_counts(rows[0].row, &sides.base, &sides.new, "stored", span_s);
+            continue;
+        }
+        let Some(effect) = evidence.effect(&sides) else {
+            let why = "fewer than six repetitions on a side: there is no interval";
+            compared.exclude(rows[0].row, why);
+            continue;
+        };
+        sources.push(evidence.earlier_count(&sides));
+        let decomposition = work.add(&sides, &effect);
+        judged.push(sides.judged(effect, decomposition));
+    }
+    let Work { effects, differences } = work;
+    let why = differences.into_iter();
+    compared.notes.extend(why.map(|why| format!("instructions are not compared: {why}")));
+    if !judged.is_empty() {
+        compared.notes.extend(evidence.drift_note());
+        compared.notes.push(source_of_variation(&sources));
+    }
+    compared.conclude(judged, judge_work(effects));
+    compared
+}
+
+/// The comparable rows of a case on a target, at least one on each side.
+struct CaseSides<'a> {
+    base: Vec<RunRow<'a>>,
+    new: Vec<RunRow<'a>>,
+}
+
+/// The rows with this key, or why they cannot be compared. Of several runs a side, those that are
+/// not comparable with the first measured one of the base are left out if others are.
+fn comparable_sides<'a>(
+    found: &RowsByKey<'a>,
+    key: RowKey<'a>,
+    base: &[&Record],
+    new: &[&Record],
+) -> Result<CaseSides<'a>, String> {
+    let of_side = |runs: &[&Record]| -> Vec<RunRow<'a>> {
+        let row_of = |run: &&Record| found[&key].iter().copied().find(|it| it.run.id == run.id);
+        runs.iter().filter_map(row_of).collect()
+    };
+    let sides = CaseSides { base: of_side(base), new: of_side(new) };
+    let is_measured = |it: &&RunRow<'_>| it.row.outcome == RowOutcome::Measured;
+    let first_of = |rows: &[RunRow<'a>]| rows.iter().find(is_measured).or(rows.first()).copied();
+    let (Some(first), Some(other)) = (first_of(&sides.base), first_of(&sides.new)) else {
+        let side = if sides.base.is_empty() { "base" } else { "new run" };
+        return Err(missing_reason(found, key, side));
+    };
+    let comparable = |rows: Vec<RunRow<'a>>| -> Vec<RunRow<'a>> {
+        rows.into_iter().filter(|it| incomparable_reason(first, *it).is_none()).collect()
+    };
+    let kept = CaseSides { base: comparable(sides.base), new: comparable(sides.new) };
+    match kept.base.is_empty() || kept.new.is_empty() {
+        true => Err(incomparable_reason(first, other)
+            .or_else(|| incomparable_reason(first, first))
+            .unwrap_or_else(|| "no run of a side is comparable".to_owned())),
+        false => Ok(kept),
+    }
+}
+
+impl<'a> CaseSides<'a> {
+    fn all(&self) -> impl Iterator<Item = &RunRow<'a>> {
+        self.base.iter().chain(&self.new)
+    }
+
+    /// The time from the first run to the last.
+    fn span_s(&self) -> f64 {
+        let mut starts: Vec<_> = self.all().filter_map(|it| start_time(it.run)).collect();
+        starts.sort_unstable();
+        distance_s(starts.first().copied(), starts.last().copied())
+    }
+
+    fn judged(
+        self,
+        effect: EffectEstimate,
+        decomposition: Option<Decomposition>,
+    ) -> JudgedPair<'a> {
+        let [from, to] = [&self.base, &self.new].map(|rows| median_of_side(rows));
+        // Its interval follows from that of the ratio, which is corrected for the number of rows.
+        let added = AddedCost { value: to - from, ci95: None, unit: self.base[0].row.unit };
+        let pairs = self.base.len().min(self.new.len()) as u32;
+        let timing = Timing { design: "stored", pairs, span_s: self.span_s() };
+        let (base, new) = (self.base[0], self.new[0]);
+        JudgedPair { base, new, timing, effect, base_figure: from, added, decomposition }
+    }
+}
+
+/// The figure of a side: as the effect, a mean of logarithms.
+fn median_of_side(rows: &[RunRow<'_>]) -> f64 {
+    match rows {
+        [only] => median(only.row),
+        rows => {
+            let logs: Vec<f64> = rows.iter().map(|it| median(it.row).ln()).collect();
+            moments::mean(&logs).map_or(0.0, f64::exp)
+        }
+    }
+}
+
+/// What is known of the variation between runs.
+struct Evidence<'a> {
+    earlier: &'a EarlierRuns,
+    /// How many pairs of neighbours in time the runs form.
+    alternations: usize,
+    drift: ReferenceDrift,
+    /// Whether verdicts may be based on these runs.
+    is_claimable: bool,
+}
+
+impl Evidence<'_> {
+    /// The effect between two sides; `None` if a run has too few repetitions.
+    fn effect(&self, sides: &CaseSides<'_>) -> Option<EffectEstimate> {
+        let medians = |rows: &[RunRow<'_>]| -> Option<Vec<RunMedian>> {
+            rows.iter().map(|it| run_median(it.row)).collect()
+        };
+        let (base, new) = (medians(&sides.base)?, medians(&sides.new)?);
+        let row = sides.base[0].row;
+        let systems = [
+            [self.earlier.base.of(row), &base].concat(),
+            [self.earlier.new.of(row), &new].concat(),
+        ];
+        let prior = class_variation::prior(row);
+        let variation = RunVariation::pooled(&[&systems[0], &systems[1]], prior)
+            // Both sides differ by one movement, as by two deviations of a run.
+            .at_least(self.drift.of(row) / 2f64.sqrt());
+        let variation = match is_injected(InjectedFault::RunsAsInterleaved) {
+            true => RunVariation { deviation: 0.0, ..variation },
+            false => variation,
+        };
+        let alternations = self.alternations.min(base.len()).min(new.len());
+        let difference = run_difference(&base, &new, alternations, variation, Nominal::FIXED)?;
+        let mut effect = verdict::separate_effect(difference);
+        if !self.is_claimable || sides.all().any(|it| has_flag(it.row, "UNRELIABLE")) {
+            effect.flags.push("UNRELIABLE");
+            effect.p = 1.0;
+        }
+        Some(effect)
+    }
+
+    /// How many earlier runs of their systems these rows have.
+    fn earlier_count(&self, sides: &CaseSides<'_>) -> f64 {
+        let row = sides.base[0].row;
+        (self.earlier.base.of(row).len() + self.earlier.new.of(row).len()) as f64
+    }
+
+    /// That the machine as a whole changed.
+    fn drift_note(&self) -> Option<String> {
+        let drift = self.drift.max();
+        (drift > MIN_EFFECT.ln_1p()).then(|| {
+            format!(
+                "the reference cases moved by {:.0} %: where that is more than a row varies \
+                 between runs, its interval is wider by as much",
+                100.0 * drift.exp_m1(),
+            )
+        })
+    }
+}
+
+/// A run as one value; `None` if it has too few repetitions for an interval.
+fn run_median(row: &Row) -> Option<RunMedian> {
+    let values = row.repetitions.iter().filter_map(|it| it.value);
+    let logs: Vec<f64> = values.map(f64::ln).collect();
+    RunMedian::of(&logs).filter(|_| logs.len() >= MIN_REPETITIONS)
+}
+
+/// Where the known variation between runs comes from.
+fn source_of_variation(earlier_counts: &[f64]) -> String {
+    let count = order::median(&order::sorted(earlier_counts)).unwrap_or(0.0);
+    let system = "of this system (machine, kernel, worker)";
+    if count < 1.0 {
+        return format!(
+            "the variation between runs is that of other cases of the same class: the store has no \
+             earlier runs {system}"
+        );
+    }
+    let runs = if count < 2.0 { "run" } else { "runs" };
+    let other = match count < ENOUGH_RUNS {
+        true => ", and that of other cases of the same class, until there are five",
+        false => "",
+    };
+    format!("the variation between runs is that of {count:.0} earlier {runs} {system}{other}")
+}
+
+/// The work of the compared rows, as far as it was counted.
+#[derive(Default)]
+struct Work<'a> {
+    effects: Vec<WorkEffect<'a>>,
+    /// Why some are not compared.
+    differences: BTreeSet<&'static str>,
+}
+
+impl<'a> Work<'a> {
+    /// Adds the work of a row that has one run on each side; the result is why its time changed.
+    fn add(&mut self, sides: &CaseSides<'a>, effect: &EffectEstimate) -> Option<Decomposition> {
+        let ([one], [other]) = (&sides.base[..], &sides.new[..]) else { return None };
+        if let Some(why) = work_difference(*one, *other) {
+            self.differences.insert(why);
+            return None;
+        }
+        let (base, new) = (one.row, other.row);
+        let counted = stored_sides(base, new)?;
+        let (rows, span_s) = ([one.index, other.index], sides.span_s());
+        let pair = WorkPair { base, new, rows, design: "stored", span_s, sides: counted };
+        self.effects.extend(work_effect(pair));
+        decompose(base, new, counted, &effect.ratio())
+    }
+}
+
+/// Why one of the two sides has no row with this key.
+fn missing_reason(found: &RowsByKey<'_>, key: RowKey<'_>, side: &str) -> String {
+    let mut of_case = found.keys().filter(|it| it.case == key.case);
+    if of_case.clone().any(|it| it.target == key.target && it.peer != key.peer) {
+        let location = |remote: bool| if remote { "on two machines" } else { "on one machine" };
+        let (own, other) = (location(key.peer.is_some()), location(key.peer.is_none()));
+        return format!("another peer: its ends are {own} here, {other} in the {side}");
+    }
+    let text = |key: &RowKey<'_>| found[key][0].row.target.text.clone();
+    match of_case.find(|it| it.target != key.target) {
+        Some(other) => {
+            format!("another target: `{}` here, `{}` in the {side}", text(&key), text(other))
+        }
+        None => format!("not measured in the {side}"),
+    }
+}
