@@ -51,7 +51,7 @@ pub struct EffectEstimate {
     /// The probability of an effect of this size or larger if nothing differs.
     pub p: f64,
     /// The smallest detectable effect of this pair of rows alone, without the margin, as a
-    /// logarithm; see [`detectable_effect`].
+    /// logarithm; see [`Judgement::detectable`].
     pub min_detectable: Option<f64>,
     /// How the effect varies between the values that it is the median of.
     pub spread: Option<Spread>,
@@ -164,7 +164,7 @@ fn drifts(ratios: &[f64], margin: f64) -> bool {
 }
 
 /// The effect between runs that did not alternate. Its smallest detectable effect depends on the
-/// whole comparison, see [`detectable_effect`]. Its interval is too wide for the verdict
+/// whole comparison, see [`Judgement::detectable`]. Its interval is too wide for the verdict
 /// `equivalent`.
 pub fn separate_effect(difference: RunDifference) -> EffectEstimate {
     EffectEstimate {
