@@ -16,6 +16,21 @@ use crate::record::{Machine, RowOutcome, Settings, TargetInfo, Tool};
 use crate::study_method::StudyMethod;
 use crate::worker::{BatchPlan, Disturbance, Sample};
 
+/// How far the figure of a case varies between runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseVariation {
+    /// The target.
+    pub target: String,
+    /// The case.
+    pub case: String,
+    /// How many earlier runs show it.
+    pub runs: u32,
+    /// The standard deviation of the figure's logarithm between runs.
+    pub deviation: f64,
+    /// The degrees of freedom of its estimate.
+    pub degrees_of_freedom: f64,
+}
+
 /// An entry of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "entry")]
@@ -70,6 +85,11 @@ pub enum Entry {
         workers: u32,
         /// How long they are expected to take, in seconds.
         expected_s: f64,
+    },
+    /// How far figures vary between runs, by earlier runs of the same system in the store.
+    VariationKnown {
+        /// The cases that have earlier runs.
+        cases: Vec<CaseVariation>,
     },
     /// The comparisons of the run.
     Paired {

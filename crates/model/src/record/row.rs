@@ -99,8 +99,12 @@ record! {
         pub exact: bool,
         /// The median over repetition values.
         pub median: f64,
-        /// Its interval; null below six repetitions.
+        /// Its interval within the run: what the repetitions leave open; null below six of them.
         pub ci95: Option<[f64; 2]>,
+        /// Where the long-run figure of the case lies on this machine and kernel; null below six
+        /// repetitions, of exact counts, below detection, and of metrics.
+        #[serde(default)]
+        pub between_run_ci95: Option<[f64; 2]>,
         /// The median of the raw clock readings, before any overhead was subtracted.
         pub raw_median: f64,
         /// The measurement overhead included in `raw_median`.

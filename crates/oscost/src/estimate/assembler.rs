@@ -2,10 +2,11 @@
 
 use oscost_model::clock::SyncedCalibration;
 use oscost_model::definition::Timer;
-use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader};
+use oscost_model::journal::{CaseVariation, Entry, Pairing, Phase, PlannedRow, RunHeader};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
+use super::between_runs;
 use super::clock_rate::{ClockRate, clock_rate};
 use super::comparison::interleaved_run::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
@@ -28,6 +29,7 @@ pub struct Assembler {
     timers: Vec<Timer>,
     pairings: Vec<Pairing>,
     controls: Vec<Control>,
+    variations: Vec<CaseVariation>,
     ended: Option<(String, bool)>,
 }
 
@@ -125,6 +127,7 @@ impl Assembler {
             Entry::RowsAdded { rows } => {
                 self.rows.extend(rows.iter().cloned().map(RowState::new));
             }
+            Entry::VariationKnown { cases } => self.variations.clone_from(cases),
             Entry::Paired { pairs } => {
                 let is_planned = |it: &&Pairing| (it.base.max(it.new) as usize) < self.rows.len();
                 self.pairings = pairs.iter().filter(is_planned).copied().collect();
@@ -202,6 +205,7 @@ impl Assembler {
             &mut rows,
             machine.and_then(|machine| machine.virtualization.as_deref()),
         );
+        between_runs::set_intervals(&mut rows, &self.variations, &conditions);
         let definitions = self.rows.iter().map(|state| &state.planned.definition);
         let defined: Vec<DefinedRow<'_>> = definitions
             .zip(&rows)

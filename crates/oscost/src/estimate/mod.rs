@@ -5,6 +5,7 @@
 //! record is stored or shown.
 
 mod assembler;
+pub mod between_runs;
 mod clock_rate;
 pub mod comparison;
 mod conditions;

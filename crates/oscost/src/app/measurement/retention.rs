@@ -5,8 +5,10 @@ use oscost_model::journal::{Entry, PlannedRow, RunHeader};
 use oscost_model::record::{Record, RowOutcome};
 
 use crate::app::observer::Observer;
+use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::figures::keep_figures;
 use crate::estimate::Assembler;
+use crate::estimate::between_runs::variations;
 use crate::hosts::HostError;
 use crate::plan;
 use crate::run::{Observer as RunObserver, RunEnd, RunError};
@@ -93,6 +95,12 @@ struct Recorder<'a> {
 
 impl RunObserver for Recorder<'_> {
     fn observe(&mut self, entry: &Entry) {
+        if matches!(entry, Entry::Ended { .. })
+            && let Some(known) = self.variation()
+        {
+            self.assembler.apply(&known);
+            self.keeper.append(&known);
+        }
         self.assembler.apply(entry);
         self.keeper.append(entry);
         self.observer.entry(entry);
@@ -101,6 +109,25 @@ impl RunObserver for Recorder<'_> {
     fn additional_rows(&mut self) -> Vec<PlannedRow> {
         let curves = self.assembler.record(false).map(|record| record.curves);
         plan::refinement_rows(&self.assembler.planned_rows(), &curves.unwrap_or_default())
+    }
+}
+
+impl Recorder<'_> {
+    /// How far the figures vary between runs, if the store has earlier runs of the same system. It is
+    /// part of the journal: later runs do not change a record.
+    fn variation(&self) -> Option<Entry> {
+        let store = self.keeper.store.as_ref()?;
+        let record = self.assembler.record(false)?;
+        match runs_before(store, &record) {
+            Ok(earlier) if earlier.is_empty() => None,
+            Ok(earlier) => {
+                Some(Entry::VariationKnown { cases: variations(&record.results, &earlier) })
+            }
+            Err(error) => {
+                self.observer.note(&format!("earlier runs are not known: {error}"));
+                None
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Earlier runs of the systems that are compared, from the store: they show how far a figure varies
 //! between runs in which nothing changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::Record;
 use oscost_stats::between_runs::RunMedian;
@@ -9,8 +9,9 @@ use oscost_stats::interval::Interval;
 
 use super::figures::{SUMMARY_RULES, summary};
 use super::user_data::existing_store;
-use crate::estimate::comparison::{EarlierRuns, SystemRuns};
-use crate::store::{Figure, MachineState, SummarisedRun, Summary};
+use crate::estimate::between_runs::SystemRuns;
+use crate::estimate::comparison::EarlierRuns;
+use crate::store::{Figure, MachineState, Store, StoreError, SummarisedRun, Summary};
 
 /// More runs of a case add nothing, and the newest ones show the machine as it is now.
 const MAX_RUNS: usize = 40;
@@ -21,39 +22,67 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
     let (Some(of_base), Some(of_new)) = (base.first(), new.first()) else { return Ok(found) };
     let Some(store) = existing_store()? else { return Ok(found) };
     let (of_base, of_new) = (summary(of_base), summary(of_new));
-    let compared = |figures: &[Figure], case: &str| figures.iter().any(|it| it.case == case);
-    let is_compared =
-        |case: &str| compared(&of_base.figures, case) && compared(&of_new.figures, case);
+    let has = |summary: &Summary, case: &str| summary.figures.iter().any(|it| it.case == case);
+    let is_compared = |case: &str| has(&of_base, case) && has(&of_new, case);
     let mut stored = store.figures(SUMMARY_RULES, &is_compared)?;
     let compared: BTreeSet<&str> = base.iter().chain(new).map(|it| it.id.as_str()).collect();
-    // One that was measured elsewhere may be of another machine of the same class.
-    stored.retain(|it| !it.imported && !compared.contains(it.id.as_str()));
+    stored.retain(|it| !compared.contains(it.id.as_str()));
     let is_shared = |it: &Figure| {
         let same = of_base.figures.iter().find(|other| is_same_case(it, other));
         same.is_some_and(|other| is_same_system(&of_base, other, &of_new, it))
     };
-    collect(&of_base, &stored, |_| true, &mut found.base);
-    collect(&of_new, &stored, |it| !is_shared(it), &mut found.new);
+    found.base = runs_of_system(&of_base, &stored, |_| true);
+    found.new = runs_of_system(&of_new, &stored, |it| !is_shared(it));
     Ok(found)
 }
 
-/// Adds the runs of the system of `compared`, for each of its figures that is asked for.
-fn collect(
-    compared: &Summary,
+/// The stored runs of the system of a run that has just been measured.
+pub(crate) fn runs_before(store: &Store, record: &Record) -> Result<SystemRuns, StoreError> {
+    let own = summary(record);
+    let cases: BTreeSet<&str> = own.figures.iter().map(|it| it.case.as_str()).collect();
+    let mut stored = store.figures(SUMMARY_RULES, &|case| cases.contains(case))?;
+    stored.retain(|it| it.id != record.id);
+    Ok(runs_of_system(&own, &stored, |_| true))
+}
+
+/// The newest runs of the system of `own`, for each of its figures that is asked for. Of a run that
+/// was measured elsewhere the machine may be another one of the same class.
+fn runs_of_system(
+    own: &Summary,
     stored: &[SummarisedRun],
     is_asked: impl Fn(&Figure) -> bool,
-    to: &mut SystemRuns,
-) {
-    for figure in compared.figures.iter().filter(|it| is_asked(it) && it.peer.is_none()) {
-        let of_run = |run: &SummarisedRun| {
-            // The first one: of a comparison of a target with itself the base.
-            let own = run.summary.figures.iter().find(|it| is_same_case(figure, it))?;
-            let same = is_same_system(compared, figure, &run.summary, own);
-            same.then(|| run_median(&run.summary, own)).flatten()
-        };
-        let newest = stored.iter().rev().filter_map(of_run).take(MAX_RUNS);
-        newest.for_each(|run| to.insert(&figure.target, &figure.case, run));
+) -> SystemRuns {
+    let asked = own.figures.iter().filter(|it| is_asked(it) && it.peer.is_none());
+    // Of several figures of a case the first one: of a comparison of a target with itself the base.
+    let mut wanted: BTreeMap<(&str, &str), Wanted<'_>> = BTreeMap::new();
+    for figure in asked {
+        wanted.entry(key(figure)).or_insert(Wanted { figure, found: 0 });
     }
+    let mut runs = SystemRuns::default();
+    for run in stored.iter().rev().filter(|it| !it.imported) {
+        let mut seen = BTreeSet::new();
+        for it in run.summary.figures.iter().filter(|it| seen.insert(key(it))) {
+            let Some(wanted) = wanted.get_mut(&key(it)) else { continue };
+            let matches = wanted.found < MAX_RUNS
+                && is_same_case(wanted.figure, it)
+                && is_same_system(own, wanted.figure, &run.summary, it);
+            if let Some(value) = run_median(&run.summary, it).filter(|_| matches) {
+                wanted.found += 1;
+                runs.insert(&it.target, &it.case, value);
+            }
+        }
+    }
+    runs
+}
+
+/// A figure whose earlier runs are wanted, and how many were found.
+struct Wanted<'a> {
+    figure: &'a Figure,
+    found: usize,
+}
+
+fn key(figure: &Figure) -> (&str, &str) {
+    (&figure.target, &figure.case)
 }
 
 /// Whether two figures are of the same op at the same target, measured in the same way.
@@ -123,9 +152,7 @@ mod tests {
     }
 
     fn count(compared: &Summary, stored: &[SummarisedRun]) -> usize {
-        let mut found = SystemRuns::default();
-        collect(compared, stored, |_| true, &mut found);
-        found.len()
+        runs_of_system(compared, stored, |_| true).len()
     }
 
     #[test]

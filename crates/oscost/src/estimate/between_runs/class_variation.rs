@@ -41,7 +41,7 @@ struct Class {
 }
 
 /// The variation between runs of cases like this one.
-pub(super) fn prior(row: &Row) -> Prior {
+pub(in crate::estimate) fn prior(row: &Row) -> Prior {
     let cpus = if is_on_two_cpus(row) { 2 } else { 1 };
     let name = row.class.as_deref();
     let class = CLASSES.classes.iter().find(|it| Some(&*it.class) == name && it.cpus == cpus);

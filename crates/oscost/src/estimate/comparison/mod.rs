@@ -21,8 +21,8 @@ use oscost_model::record::Record;
 use self::alternating_runs::AlternatingRuns;
 pub use self::rows::is_count;
 pub use self::run_comparison::{RunComparison, SkippedComparison};
+pub use self::separate_runs::EarlierRuns;
 use self::separate_runs::compare_separate;
-pub use self::separate_runs::{EarlierRuns, SystemRuns};
 pub use self::verdict::MIN_PAIRS;
 
 /// Compares the runs of two sides: pairs of neighbours, where they alternated often enough,

@@ -49,6 +49,7 @@ pub fn estimate(
     let clock = median_of(&|worker| worker.clock_ns).filter(|_| plan.mode != Mode::T);
     let relative = relative_half_width(median, raw_median, interval);
     let estimate = Estimate {
+        between_run_ci95: None,
         exact: false,
         median,
         ci95: interval.map(|interval| [interval.lo, interval.hi]),

@@ -107,6 +107,7 @@ pub(in crate::estimate) fn estimate_values(values: &[f64], nominal: Nominal) -> 
     let median = order::median(&values)?;
     let interval = median_hs(&values, nominal);
     Some(Estimate {
+        between_run_ci95: None,
         exact: false,
         median,
         ci95: interval.map(|interval| [interval.lo, interval.hi]),
@@ -136,6 +137,7 @@ fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
     let values = order::sorted(&each);
     let ops: Vec<f64> = accounts.iter().map(|account| account.ops as f64).collect();
     Estimate {
+        between_run_ci95: None,
         exact: false,
         median: figure,
         ci95: None,

@@ -124,6 +124,7 @@ impl Progress {
             Entry::Started(_)
             | Entry::Calibrated { .. }
             | Entry::Paired { .. }
+            | Entry::VariationKnown { .. }
             | Entry::MonitorReported { .. }
             | Entry::Abandoned { .. }
             | Entry::RowFinished { .. } => {}

@@ -1,10 +1,7 @@
 //! Earlier runs of the systems that are compared: they show how far a case's figure varies between
 //! runs in which nothing changed.
 
-use std::collections::BTreeMap;
-
-use oscost_model::record::Row;
-use oscost_stats::between_runs::RunMedian;
+use crate::estimate::between_runs::SystemRuns;
 
 /// Earlier runs, by case. None of them is among the compared runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,42 +10,4 @@ pub struct EarlierRuns {
     pub base: SystemRuns,
     /// Runs of the new system; empty if that is the base's.
     pub new: SystemRuns,
-}
-
-/// Runs of one system (machine, kernel and its configuration, worker), by case.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SystemRuns {
-    by_case: BTreeMap<CaseKey, Vec<RunMedian>>,
-}
-
-/// A case on a target, without a remote peer.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct CaseKey {
-    target: String,
-    case: String,
-}
-
-impl SystemRuns {
-    /// Adds the figure of a case in one run.
-    pub fn insert(&mut self, target: &str, case: &str, run: RunMedian) {
-        let key = CaseKey { target: target.to_owned(), case: case.to_owned() };
-        self.by_case.entry(key).or_default().push(run);
-    }
-
-    /// How many figures they are.
-    pub fn len(&self) -> usize {
-        self.by_case.values().map(Vec::len).sum()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.by_case.is_empty()
-    }
-
-    /// The runs of a row's case. A row with a remote peer has none: they may have had another peer.
-    pub(super) fn of(&self, row: &Row) -> &[RunMedian] {
-        let key = CaseKey { target: row.target.text.clone(), case: row.case.clone() };
-        let runs = self.by_case.get(&key).filter(|_| row.target.peer.is_none());
-        runs.map_or(&[], Vec::as_slice)
-    }
 }

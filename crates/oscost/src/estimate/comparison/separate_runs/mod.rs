@@ -5,19 +5,18 @@
 //! runs in which nothing changed; that is known from earlier runs of the same system, and from the
 //! class of the case.
 
-mod class_variation;
 mod earlier_runs;
 mod reference_drift;
 
 use std::collections::BTreeSet;
 
 use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::record::{AddedCost, Decomposition, Record, Row, RowOutcome};
+use oscost_model::record::{AddedCost, Decomposition, Record, RowOutcome};
 use oscost_stats::between_runs::{RunMedian, RunVariation, run_difference};
 use oscost_stats::interval::Nominal;
 use oscost_stats::{moments, order};
 
-pub use self::earlier_runs::{EarlierRuns, SystemRuns};
+pub use self::earlier_runs::EarlierRuns;
 use self::reference_drift::ReferenceDrift;
 use super::comparability::{
     incomparable_reason, method_differences, not_claimable_reason, system_differences,
@@ -31,9 +30,7 @@ use super::verdict::{self, EffectEstimate, MIN_EFFECT};
 use super::work::{
     WorkEffect, WorkPair, decompose, judge_work, stored_sides, work_difference, work_effect,
 };
-
-/// The minimum number of repetitions of a run for an interval.
-const MIN_REPETITIONS: usize = 6;
+use crate::estimate::between_runs::{prior, run_median};
 
 /// From so many earlier runs on they weigh as much as the class of a case.
 const ENOUGH_RUNS: f64 = 5.0;
@@ -203,7 +200,7 @@ impl Evidence<'_> {
             [self.earlier.base.of(row), &base].concat(),
             [self.earlier.new.of(row), &new].concat(),
         ];
-        let prior = class_variation::prior(row);
+        let prior = prior(row);
         let variation = RunVariation::pooled(&[&systems[0], &systems[1]], prior)
             // Both sides differ by one movement, as by two deviations of a run.
             .at_least(self.drift.of(row) / 2f64.sqrt());
@@ -238,13 +235,6 @@ impl Evidence<'_> {
             )
         })
     }
-}
-
-/// A run as one value; `None` if it has too few repetitions for an interval.
-fn run_median(row: &Row) -> Option<RunMedian> {
-    let values = row.repetitions.iter().filter_map(|it| it.value);
-    let logs: Vec<f64> = values.map(f64::ln).collect();
-    RunMedian::of(&logs).filter(|_| logs.len() >= MIN_REPETITIONS)
 }
 
 /// Where the known variation between runs comes from.

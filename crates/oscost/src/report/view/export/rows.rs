@@ -15,6 +15,9 @@ pub(super) const SCHEMA: &str = "oscost.rows/1";
 const NO_FIGURE: Option<&str> = Some("it was not measured");
 /// When an interval is unknown.
 const NO_INTERVAL: Option<&str> = Some("below six repetitions");
+/// Why a figure has no interval between runs.
+const NO_BETWEEN_RUN_INTERVAL: Option<&str> =
+    Some("below six repetitions, an exact count, below detection, or a metric");
 /// When quantiles are unknown.
 const NO_SHOTS: Option<&str> = Some("modes U, B, T");
 
@@ -246,6 +249,20 @@ pub(super) const COLUMNS: &[Column] = &[
         means: "where it ends",
         unknown: NO_INTERVAL,
         read: |line| line.new.ci95_high().into(),
+    },
+    Column {
+        name: "between_run_ci95_low",
+        kind: Float,
+        means: "where the 95 % interval of the case's long-run figure on this machine and kernel begins",
+        unknown: NO_BETWEEN_RUN_INTERVAL,
+        read: |line| line.estimate(|it| it.between_run_ci95.map(|[low, _]| low)),
+    },
+    Column {
+        name: "between_run_ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: NO_BETWEEN_RUN_INTERVAL,
+        read: |line| line.estimate(|it| it.between_run_ci95.map(|[_, high]| high)),
     },
     Column {
         name: "half_width_pct",

@@ -147,6 +147,8 @@ const HELD: &[(&str, &str)] = &[
     ("median", "estimate/median"),
     ("ci95_low", "estimate/ci95/0"),
     ("ci95_high", "estimate/ci95/1"),
+    ("between_run_ci95_low", "estimate/between_run_ci95/0"),
+    ("between_run_ci95_high", "estimate/between_run_ci95/1"),
     ("half_width_pct", "estimate/half_width_pct"),
     ("raw_median", "estimate/raw_median"),
     ("overhead_clock", "estimate/overhead/clock"),

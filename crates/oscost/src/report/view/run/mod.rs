@@ -20,7 +20,8 @@ pub mod wait_steps;
 use std::collections::BTreeMap;
 
 use oscost_model::channel::Datagrams;
-use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::record::{Estimate, Record, Row, RowOutcome};
+use oscost_stats::order;
 
 use self::counters::ShownFigure;
 pub use self::counters::{CountedEvents, FigureUnit};
@@ -225,8 +226,29 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
 pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(Block::list(remarks(record, rows)));
-    blocks.extend(repetitions(record, rows).map(Block::Text));
+    let evidence: Vec<String> =
+        [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
+    blocks.extend((!evidence.is_empty()).then(|| Block::Text(evidence.join(" "))));
     (!blocks.is_empty()).then(|| notes_of(blocks))
+}
+
+/// How much wider the intervals between runs are than those shown; `None` if no row has one.
+fn between_runs(rows: &[&Row]) -> Option<String> {
+    let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
+    let half_width_pct = |it: &Estimate| {
+        let [low, high] = it.between_run_ci95?;
+        Some(50.0 * (high - low) / it.median)
+    };
+    let widths = order::sorted(&estimates.filter_map(half_width_pct).collect::<Vec<_>>());
+    let (half, most) = (per_cent(order::median(&widths)?), per_cent(*widths.last()?));
+    let between = match widths.len() {
+        1 => format!("+-{half}"),
+        _ if half == most => format!("+-{half} in all rows"),
+        _ => format!("+-{half} in half of the rows, up to +-{most}"),
+    };
+    Some(format!(
+        "Intervals are of this run; for the long-run figure of a case they are {between}."
+    ))
 }
 
 /// How many repetitions the figures rest on.

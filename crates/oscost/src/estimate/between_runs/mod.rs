@@ -1,0 +1,90 @@
+//! The interval of a figure between runs: where the long-run figure of its case lies on this machine
+//! and kernel (docs/explanation/METHOD.md, section 4). The interval of the run alone says what its
+//! repetitions leave open.
+
+mod class_variation;
+mod system_runs;
+
+use oscost_model::journal::CaseVariation;
+use oscost_model::record::{Conditions, Row};
+use oscost_stats::between_runs::{RunMedian, RunVariation};
+use oscost_stats::interval::Nominal;
+
+pub(in crate::estimate) use self::class_variation::prior;
+pub use self::system_runs::SystemRuns;
+
+/// The minimum number of repetitions of a run for an interval.
+const MIN_REPETITIONS: usize = 6;
+
+/// A run as one value, by its logarithm; `None` if it has too few repetitions for an interval, or
+/// some that are not above 0.
+pub(in crate::estimate) fn run_median(row: &Row) -> Option<RunMedian> {
+    let values = row.repetitions.iter().filter_map(|it| it.value);
+    let logs: Vec<f64> = values.map(f64::ln).collect();
+    let is_usable = logs.len() >= MIN_REPETITIONS && logs.iter().all(|it| it.is_finite());
+    if is_usable { RunMedian::of(&logs) } else { None }
+}
+
+/// How far the cases of these rows vary between runs, by earlier runs of their system.
+pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
+    let variation = |row: &Row| {
+        let runs = earlier.of(row);
+        let RunVariation { deviation, degrees_of_freedom } = RunVariation::of(runs, prior(row));
+        (!runs.is_empty()).then(|| CaseVariation {
+            target: row.target.text.clone(),
+            case: row.case.clone(),
+            runs: runs.len() as u32,
+            deviation,
+            degrees_of_freedom,
+        })
+    };
+    rows.iter().filter_map(variation).collect()
+}
+
+/// Adds the intervals between runs to the estimates of a run. Those of exact counts and of figures
+/// that may be zero have none.
+pub(in crate::estimate) fn set_intervals(
+    rows: &mut [Row],
+    known: &[CaseVariation],
+    conditions: &[Conditions],
+) {
+    for row in rows {
+        let has_peer = row.target.peer.is_some();
+        let of_case = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
+        let variation = match known.iter().find(of_case).filter(|_| !has_peer) {
+            Some(it) => {
+                RunVariation { deviation: it.deviation, degrees_of_freedom: it.degrees_of_freedom }
+            }
+            None => RunVariation::of(&[], prior(row)),
+        };
+        let movement = conditions
+            .iter()
+            .find(|it| it.machine == row.target.machine)
+            .map_or(0.0, movement_within);
+        let variation = variation.at_least(movement / 2f64.sqrt());
+        let run = run_median(row);
+        let below_detection = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
+        let Some(estimate) = row.estimate.as_mut() else { continue };
+        let Some(run) = run.filter(|_| !estimate.exact && !below_detection) else { continue };
+        let interval = variation.interval(&run, Nominal::FIXED);
+        let [low, high] = [interval.lo.exp(), interval.hi.exp()];
+        // That of a run with outliers on one side is asymmetric: what this run leaves open, further
+        // runs leave open too.
+        let [own_low, own_high] = estimate.ci95.unwrap_or([low, high]);
+        estimate.between_run_ci95 = Some([low.min(own_low), high.max(own_high)]);
+    }
+}
+
+/// How far the reference cases moved from the beginning of a run to its end, as a logarithm: the
+/// smallest movement, since what they share moves each of them.
+fn movement_within(conditions: &Conditions) -> f64 {
+    let cases = &conditions.reference_cases;
+    let moved = cases.before.iter().filter_map(|(case, before)| {
+        let after = cases.after.get(case)?;
+        Some((after / before).ln().abs()).filter(|it| it.is_finite())
+    });
+    moved.min_by(f64::total_cmp).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests;
