@@ -1,14 +1,14 @@
 #!/bin/sh
-# Builds the worker and runs all tests, in three groups side by side:
+# Builds the worker and runs all tests, in two groups side by side:
 #
 #   scripts/test.sh FEATURES
 #
 # The worker is one unit that one CPU links for a minute: the tests are built beside it.
 #
-# The simulated machines, the emulated guests and the unit tests compute, and so does the browser; the
-# other tests of the tool mostly wait, for each other's runs (one per machine) and for sleeping
-# processes. The supervisor's tests come last, alone: they count calls, and a peer that answers late
-# is asked again, which is one more call.
+# The simulated machines, the emulated guests and the unit tests compute; the tests of the tool
+# mostly wait, for each other's runs (one per machine), browsers and sleeping processes. The counts of the
+# supervisor's tests come last, when the first group has ended: a peer that answers late is asked
+# again, which is one more call.
 set -eu
 cd "$(dirname "$0")/.."
 logs=target/test-logs
@@ -23,13 +23,11 @@ tests() {
 # The options that select each group. `live` is for make test-live; `ph` needs a BPF compiler.
 computing="--lib --bins"
 waiting=""
-last=""
 for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     name=$(basename "${file%/main.rs}" .rs)
     case $name,$features in
     truth,* | store,* | vm,* | leaks,*) computing="$computing --test $name" ;;
-    browser,* | live,*) ;;
-    supervisor,* | process_leaks,* | memory_leaks,*) last="$last --test $name" ;;
+    live,*) ;;
     ph,*ebpf*) waiting="$waiting --test $name" ;;
     ph,*) ;;
     *) waiting="$waiting --test $name" ;;
@@ -45,15 +43,9 @@ wait $! || {
 }
 # shellcheck disable=SC2086
 (tests $computing && tests --doc) >$logs/computing 2>&1 &
-computing=$!
-tests --test browser >$logs/browser 2>&1 &
-browser=$!
 failed=
 # shellcheck disable=SC2086
 tests $waiting || failed=yes
-wait $browser || failed=yes
-wait $computing || failed=yes
-cat $logs/browser $logs/computing
-# shellcheck disable=SC2086
-tests $last || failed=yes
+wait $! || failed=yes
+cat $logs/computing
 [ -z "$failed" ]

@@ -4,7 +4,7 @@
 //!
 //! All figures and deviations are of logarithms, so a deviation of 0.05 is one of 5 %. The model has
 //! random effects: the median of run `r` is `mu + b_r + e_r`, where `b_r` varies between runs and
-//! `e_r` is known from the run's own repetitions (docs/explanation/METHOD.md, section 12).
+//! `e_r` is known from the run's own repetitions (docs/explanation/METHOD.md, section 11).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -119,13 +119,6 @@ impl RunVariation {
         Uncertainty::of([self.term(), within_term(run)]).around(run.value, nominal)
     }
 
-    /// The interval for the median of the next run, if that has as many repetitions.
-    pub fn next_run_interval(&self, run: &RunMedian, nominal: Nominal) -> Interval {
-        let twice = |term: VarianceTerm| VarianceTerm { variance: 2.0 * term.variance, ..term };
-        let terms = [twice(self.term()), twice(within_term(run))];
-        Uncertainty::of(terms).around(run.value, nominal)
-    }
-
     fn term(&self) -> VarianceTerm {
         VarianceTerm { variance: self.variance(), degrees_of_freedom: self.degrees_of_freedom }
     }
@@ -140,7 +133,7 @@ fn within_term(run: &RunMedian) -> VarianceTerm {
 pub struct RunDifference {
     /// New minus base.
     pub value: f64,
-    /// Its interval.
+    /// Its interval of 95 %.
     pub interval: Interval,
     /// The probability of a difference of this size or larger if the cases do not differ.
     pub p: f64,
@@ -155,12 +148,13 @@ pub struct RunDifference {
 ///
 /// `alternations` is how many pairs of neighbours in time the sides form. Runs of one side in a row
 /// share the state of the machine, so their number does not reduce its variance; alternation does.
+/// `common` is a difference between the sides that all cases may have shared: nothing reduces it.
 pub fn run_difference(
     base: &[RunMedian],
     new: &[RunMedian],
     alternations: usize,
     variation: RunVariation,
-    nominal: Nominal,
+    common: f64,
 ) -> Option<RunDifference> {
     let mean =
         |runs: &[RunMedian]| moments::mean(&runs.iter().map(|run| run.value).collect::<Vec<_>>());
@@ -168,10 +162,11 @@ pub fn run_difference(
     // One estimate for both sides, so it is one term, however many runs it applies to.
     let shares = 2.0 / alternations.max(1) as f64;
     let VarianceTerm { variance, degrees_of_freedom } = variation.term();
-    let between = VarianceTerm { variance: shares * variance, degrees_of_freedom };
+    let variance = (shares * variance).max(common * common);
+    let between = VarianceTerm { variance, degrees_of_freedom };
     let uncertainty = Uncertainty::of([between, mean_term(base), mean_term(new)]);
     let Uncertainty { standard_error, degrees_of_freedom } = uncertainty;
-    let interval = uncertainty.around(value, nominal);
+    let interval = uncertainty.around(value, Nominal::FIXED);
     let p = uncertainty.two_sided_p(value);
     Some(RunDifference { value, interval, p, standard_error, degrees_of_freedom })
 }
@@ -179,10 +174,12 @@ pub fn run_difference(
 /// What the repetitions of these runs leave open of the mean of their medians.
 fn mean_term(runs: &[RunMedian]) -> VarianceTerm {
     let count = runs.len() as f64;
-    VarianceTerm {
-        variance: runs.iter().map(RunMedian::variance).sum::<f64>() / (count * count),
-        degrees_of_freedom: runs.iter().map(RunMedian::degrees_of_freedom).sum(),
-    }
+    let total: f64 = runs.iter().map(RunMedian::variance).sum();
+    let squares: f64 =
+        runs.iter().map(|run| run.variance().powi(2) / run.degrees_of_freedom()).sum();
+    // One run of large variance has its own degrees of freedom, not those of all.
+    let degrees_of_freedom = if squares > 0.0 { total * total / squares } else { 1.0 };
+    VarianceTerm { variance: total / (count * count), degrees_of_freedom }
 }
 
 impl RunDifference {

@@ -57,12 +57,12 @@ impl Nominal {
         Self(1.0 - (1.0 - self.0) / count.max(1) as f64)
     }
 
-    /// The level at which the interval of one of many hypotheses excludes no effect if and only if
-    /// its corrected p value `q` is within what this level leaves (of 95 %: q <= 5 %). `p` is its own
-    /// p value, so `p / q` is the share of the level that the correction leaves it.
+    /// The level for each of `count` intervals of which `discoveries` were made by the procedure of
+    /// Benjamini and Hochberg at what this level leaves (of 95 %: 5 %): an interval then excludes no
+    /// effect if and only if it is one of them (Benjamini and Yekutieli 2005).
     #[must_use]
-    pub fn corrected(self, p: f64, q: f64, hypotheses: usize) -> Self {
-        let share = if q > 0.0 { p / q } else { 1.0 / hypotheses.max(1) as f64 };
+    pub fn corrected(self, discoveries: usize, count: usize) -> Self {
+        let share = discoveries.max(1) as f64 / count.max(1) as f64;
         Self(1.0 - (1.0 - self.0) * share)
     }
 

@@ -36,5 +36,5 @@ mod targets;
 pub use error::{UsageError, is_interrupted, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;
-pub use results::gate::{Gate, GateMetric, GatePass, GateRule, Threshold};
+pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};
 pub use selection::programs::{Effort, ProgramRequest};

@@ -20,7 +20,7 @@ the machine in between. Earlier runs of the same machine, kernel and worker in
 the store show how much that is; without any, it is that of similar ops on other
 machines. Only a difference beyond it is called slower or faster, and nothing is
 called equivalent. Several runs on each side, measured in alternation (base, new,
-new, base, ...), prove more: from six on each side on, pairs are compared.
+new, base, ...), prove more: 6 pairs for one row, 12 for a hundred.
 
 Examples:
   oscost compare last~1 last

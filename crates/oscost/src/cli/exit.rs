@@ -12,6 +12,8 @@ pub(super) enum ExitStatus {
     Success,
     /// A requested case could not be measured, or a gate failed.
     Failure,
+    /// A gate could be neither passed nor failed.
+    NotJudged,
     /// The user pressed Ctrl-C.
     Interrupted,
     /// The status of a command that was run for the user.
@@ -26,6 +28,7 @@ impl From<ExitStatus> for ExitCode {
         match status {
             ExitStatus::Success => ExitCode::SUCCESS,
             ExitStatus::Failure => ExitCode::FAILURE,
+            ExitStatus::NotJudged => ExitCode::from(3),
             ExitStatus::Interrupted => ExitCode::from(130),
             ExitStatus::Of(status) => ExitCode::from(status),
         }

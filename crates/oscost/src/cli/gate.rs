@@ -4,7 +4,7 @@ use oscost_model::record::{Comparison, Row};
 
 use super::exit::ExitStatus;
 use super::output::report_line;
-use crate::app::{Gate, GateMetric, GatePass, GateRule, Threshold};
+use crate::app::{Gate, GateMetric, GatePower, GateRule, Threshold};
 use crate::report::compare::regressions;
 
 /// Reports what a gate found among these comparisons.
@@ -14,25 +14,27 @@ pub(super) fn report_gate(
     results: &[Row],
     comparisons: &[Comparison],
 ) -> ExitStatus {
-    let GateRule { threshold, on } = rule;
+    let GateRule { threshold, on, .. } = rule;
     match gate {
         Gate::ControlFailed => report_line(
-            "gate: failed: the control shows an effect where nothing differs: measure again",
+            "gate: not judged: the control shows an effect where nothing differs: measure again",
         ),
         Gate::NothingCompared if on == GateMetric::Work => report_line(
-            "gate: failed: no row has instructions of both sides that could be compared: they are \
+            "gate: not judged: no row has instructions of both sides that could be compared: they are \
              counted where the processor's counters are visible (`oscost machine`), and of stored \
              runs within one boot",
         ),
         Gate::NothingCompared => {
-            report_line("gate: failed: no row of one side could be compared with one of the other");
+            report_line(
+                "gate: not judged: no row of one side could be compared with one of the other",
+            );
         }
         Gate::NothingJudged { rows } if on == GateMetric::Work => report_line(&format!(
-            "gate: failed: the instructions of none of the {} compared repeat between workers",
+            "gate: not judged: the instructions of none of the {} compared repeat between workers",
             row_count(*rows)
         )),
         Gate::NothingJudged { rows } => report_line(&format!(
-            "gate: failed: none of the {} compared is counted in instructions: a \
+            "gate: not judged: none of the {} compared is counted in instructions: a \
              threshold of {threshold} does not apply to times",
             row_count(*rows)
         )),
@@ -41,13 +43,23 @@ pub(super) fn report_gate(
                 report_line(&format!("gate: failed: {line}"));
             }
         }
-        Gate::Passed(passed) => report_line(&text(passed, rule)),
+        Gate::Passed(power) => report_line(&format!("gate: passed: {}", text(power, rule))),
+        Gate::NotJudged(power) => report_line(&format!(
+            "gate: not judged: {}; `--gate-coverage` asks for {} % of them. More pairs in one run \
+             (`oscost ab --thorough`), more runs, or a larger threshold detect more",
+            text(power, rule),
+            rule.min_coverage_pct
+        )),
     }
-    if gate.is_passed() { ExitStatus::Success } else { ExitStatus::Failure }
+    match gate.is_passed() {
+        Some(true) => ExitStatus::Success,
+        Some(false) => ExitStatus::Failure,
+        None => ExitStatus::NotJudged,
+    }
 }
 
-fn text(&GatePass { judged, powered, not_judged }: &GatePass, rule: GateRule) -> String {
-    let GateRule { threshold, on } = rule;
+fn text(&GatePower { judged, powered, not_judged }: &GatePower, rule: GateRule) -> String {
+    let GateRule { threshold, on, .. } = rule;
     let rest = match not_judged {
         0 => String::new(),
         rows if on == GateMetric::Work => {
@@ -67,7 +79,7 @@ fn text(&GatePass { judged, powered, not_judged }: &GatePass, rule: GateRule) ->
         GateMetric::Work => "has significantly more instructions,",
     };
     format!(
-        "gate: passed: none of {} compared {what} by more than {threshold}; in \
+        "none of {} compared {what} by more than {threshold}; in \
          {powered} of them {change} would have been detected{rest}",
         row_count(judged)
     )

@@ -22,6 +22,17 @@ pub(super) struct GateArguments {
     #[arg(long, value_name = "METRIC", default_value = "figure", value_parser = gate_metric,
           requires = "gate")]
     on: GateMetric,
+    /// Exit with 3 if a change of the gate's size would have been detected in fewer than PCT per cent
+    /// of the rows.
+    #[arg(long, value_name = "PCT", default_value = "80", value_parser = gate_coverage,
+          requires = "gate")]
+    gate_coverage: f64,
+}
+
+fn gate_coverage(text: &str) -> Result<f64, String> {
+    let share = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let share = share.filter(|it| (0.0..=100.0).contains(it));
+    share.ok_or_else(|| "a share of the rows is 0 to 100 per cent".to_owned())
 }
 
 /// The threshold of a gate.
@@ -51,7 +62,7 @@ impl GateArguments {
             GateThreshold::Default => default,
             GateThreshold::Given(threshold) => threshold,
         };
-        Some(GateRule { threshold, on: self.on })
+        Some(GateRule { threshold, on: self.on, min_coverage_pct: self.gate_coverage })
     }
 
     /// The difference of a row's own figure that is called a regression.

@@ -72,8 +72,8 @@ fn a_missing_monitor_leaves_dashes_and_a_reason() {
 #[test]
 fn a_study_passes_its_gate_and_writes_its_record() {
     let sandbox = Sandbox::new();
-    let ran = study(&sandbox, "ph-2000", "sud", &["--quick", "--gate"]).exits(0);
-    ran.stderr_contains("gate: passed");
+    let ran = study(&sandbox, "ph-2000", "sud", &["--quick", "--gate"]).exits(3);
+    ran.stderr_contains("gate: not judged");
     let arguments = ["--quick", "--gate", "50", "--json", "-"];
     let ran = study(&sandbox, "ph-2000", "ph", &arguments).exits(1);
     assert_eq!(ran.json()["settings"]["study"], "ph-2000");

@@ -95,7 +95,7 @@ fn two_runs_that_do_not_differ_are_rarely_called_different() {
             let runs: Vec<RunMedian> = (0..earlier).map(|_| random.run(between)).collect();
             let variation = RunVariation::of(&runs, prior);
             let [base, new] = [random.run(between), random.run(between)];
-            run_difference(&[base], &[new], 1, variation, Nominal::FIXED).unwrap().p <= 0.05
+            run_difference(&[base], &[new], 1, variation, 0.0).unwrap().p <= 0.05
         });
         let share = called.count() as f64 / CASES as f64;
         assert!(share <= at_most, "{earlier} runs: {share}");
@@ -112,8 +112,7 @@ fn the_detectable_effect_is_found_in_four_of_five_comparisons() {
     let found = (0..CASES).filter(|_| {
         let base: Vec<RunMedian> = (0..5).map(|_| random.run(BETWEEN)).collect();
         let new: Vec<RunMedian> = (0..5).map(|_| random.run(BETWEEN)).collect();
-        let difference =
-            |new: &[RunMedian]| run_difference(&base, new, 5, variation, Nominal::FIXED).unwrap();
+        let difference = |new: &[RunMedian]| run_difference(&base, new, 5, variation, 0.0).unwrap();
         let effect = difference(&new).detectable(Nominal::FIXED, margin, 1);
         let moved: Vec<RunMedian> =
             new.iter().map(|run| RunMedian { value: run.value + effect, ..*run }).collect();
@@ -121,16 +120,6 @@ fn the_detectable_effect_is_found_in_four_of_five_comparisons() {
     });
     let share = found.count() as f64 / CASES as f64;
     assert!((0.75..0.85).contains(&share), "{share}");
-}
-
-#[test]
-fn the_next_run_is_further_away_than_the_long_run_figure() {
-    let run = RunMedian { value: 1.0, standard_error: 0.02, count: 6 };
-    let variation = RunVariation { deviation: 0.05, degrees_of_freedom: 4.0 };
-    let long = variation.interval(&run, Nominal::FIXED);
-    let next = variation.next_run_interval(&run, Nominal::FIXED);
-    assert!((next.half_width() / long.half_width() - 2f64.sqrt()).abs() < 1e-9);
-    assert!(long.contains(1.0) && next.contains(1.0));
 }
 
 #[test]
@@ -149,9 +138,9 @@ fn figures_without_any_variance_have_intervals_of_no_width() {
     assert_eq!(variation.interval(&run, Nominal::FIXED), Interval { lo: 2.0, hi: 2.0 });
     assert_eq!(RunMedian::of(&[2.0]), None);
     let same = [run];
-    let found = run_difference(&same, &same, 1, variation, Nominal::FIXED).unwrap();
+    let found = run_difference(&same, &same, 1, variation, 0.0).unwrap();
     assert_eq!((found.value, found.p), (0.0, 1.0));
-    assert_eq!(run_difference(&same, &[], 1, variation, Nominal::FIXED), None);
+    assert_eq!(run_difference(&same, &[], 1, variation, 0.0), None);
 }
 
 #[test]
@@ -175,7 +164,7 @@ fn runs_of_two_systems_vary_around_their_own_figures() {
 fn one_of_many_hypotheses_needs_a_larger_effect() {
     let run = RunMedian { value: 0.0, standard_error: 0.01, count: 15 };
     let variation = RunVariation { deviation: 0.03, degrees_of_freedom: 12.0 };
-    let found = run_difference(&[run; 5], &[run; 5], 5, variation, Nominal::FIXED).unwrap();
+    let found = run_difference(&[run; 5], &[run; 5], 5, variation, 0.0).unwrap();
     let among = |hypotheses| found.detectable(Nominal::FIXED, 0.01, hypotheses);
     assert!(among(1) < 0.08 && among(80) > 1.4 * among(1), "{} and {}", among(1), among(80));
 }
@@ -191,7 +180,7 @@ fn runs_in_a_row_do_not_average_the_state_of_the_machine() {
     let run = RunMedian { value: 0.0, standard_error: 0.0, count: 15 };
     let variation = RunVariation { deviation: 0.03, degrees_of_freedom: 12.0 };
     let width = |alternations| {
-        let found = run_difference(&[run; 5], &[run; 5], alternations, variation, Nominal::FIXED);
+        let found = run_difference(&[run; 5], &[run; 5], alternations, variation, 0.0);
         found.unwrap().interval.half_width()
     };
     assert!((width(1) / width(5) - 5f64.sqrt()).abs() < 1e-9);
@@ -205,7 +194,7 @@ fn a_corrected_interval_excludes_no_effect_as_its_corrected_p_says() {
         .map(|case| {
             let (base, mut new) = (random.run(BETWEEN), random.run(BETWEEN));
             new.value += if case % 4 == 0 { 0.4 } else { 0.0 };
-            run_difference(&[base], &[new], 1, variation, Nominal::FIXED).unwrap()
+            run_difference(&[base], &[new], 1, variation, 0.0).unwrap()
         })
         .collect();
     let p: Vec<f64> = found.iter().map(|it| it.p).collect();
@@ -213,7 +202,25 @@ fn a_corrected_interval_excludes_no_effect_as_its_corrected_p_says() {
     let discoveries = q.iter().filter(|&&q| q <= 0.05).count();
     assert!((10..60).contains(&discoveries), "{discoveries}");
     for (it, q) in found.iter().zip(q) {
-        let interval = it.interval_at(Nominal::FIXED.corrected(it.p, q, 200));
+        let interval = it.interval_at(Nominal::FIXED.corrected(discoveries, 200));
         assert_eq!(!interval.contains(0.0), q <= 0.05, "{it:?}, {q}");
     }
+}
+
+#[test]
+fn what_all_cases_may_have_shared_is_not_averaged_by_alternation() {
+    let run = |value: f64| RunMedian { value, standard_error: 0.001, count: 15 };
+    let variation = RunVariation { deviation: 0.005, degrees_of_freedom: 40.0 };
+    let p = |common: f64| {
+        run_difference(&[run(0.0); 5], &[run(0.113); 5], 5, variation, common).unwrap().p
+    };
+    assert!(p(0.0) < 1e-6 && p(0.113) > 0.3, "{} and {}", p(0.0), p(0.113));
+}
+
+#[test]
+fn one_noisy_run_of_several_has_its_own_degrees_of_freedom() {
+    let run = |standard_error: f64| RunMedian { value: 0.0, standard_error, count: 6 };
+    let term = mean_term(&[run(0.5), run(0.01), run(0.01), run(0.01), run(0.01)]);
+    assert!((term.degrees_of_freedom - 5.0).abs() < 0.1, "{term:?}");
+    assert_eq!(mean_term(&[run(0.1); 5]).degrees_of_freedom.round(), 25.0);
 }

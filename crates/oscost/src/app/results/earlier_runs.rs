@@ -26,7 +26,9 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
     let is_compared = |case: &str| has(&of_base, case) && has(&of_new, case);
     let mut stored = store.figures(SUMMARY_RULES, &is_compared)?;
     let compared: BTreeSet<&str> = base.iter().chain(new).map(|it| it.id.as_str()).collect();
-    stored.retain(|it| !compared.contains(it.id.as_str()));
+    // Later runs may contain the change that is looked for.
+    let newest = base.iter().chain(new).map(|it| it.started.as_str()).max().unwrap_or_default();
+    stored.retain(|it| !compared.contains(it.id.as_str()) && it.started.as_str() < newest);
     let is_shared = |it: &Figure| {
         let same = of_base.figures.iter().find(|other| is_same_case(it, other));
         same.is_some_and(|other| is_same_system(&of_base, other, &of_new, it))

@@ -8,8 +8,11 @@ pub use crate::estimate::comparison::threshold::Threshold;
 /// What a gate found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gate {
-    /// No row is significantly slower by more than the threshold.
-    Passed(GatePass),
+    /// No row is significantly slower by more than the threshold, which would have been detected in
+    /// enough of them.
+    Passed(GatePower),
+    /// The same, but in too few of them: a slowdown may have passed unseen.
+    NotJudged(GatePower),
     /// The control, in which nothing differs, shows an effect.
     ControlFailed,
     /// No row of one side could be compared with one of the other.
@@ -23,21 +26,29 @@ pub enum Gate {
     Regressed,
 }
 
-/// How many rows a passed gate judged, and with what power.
+/// How many rows a gate judged, and with what power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GatePass {
+pub struct GatePower {
     /// Rows that the threshold applies to.
     pub judged: usize,
-    /// The judged rows in which a change of that size would have been detected.
+    /// The judged rows in which a change of that size would have been detected, or that have a
+    /// verdict.
     pub powered: usize,
     /// Rows that the threshold does not apply to.
     pub not_judged: usize,
 }
 
 impl Gate {
-    /// Whether it was passed.
-    pub fn is_passed(&self) -> bool {
-        matches!(self, Gate::Passed(_))
+    /// Whether it was passed or failed; `None` if that could not be judged.
+    pub fn is_passed(&self) -> Option<bool> {
+        match self {
+            Gate::Passed(_) => Some(true),
+            Gate::Regressed => Some(false),
+            Gate::NotJudged(_)
+            | Gate::ControlFailed
+            | Gate::NothingCompared
+            | Gate::NothingJudged { .. } => None,
+        }
     }
 }
 
@@ -58,6 +69,9 @@ pub struct GateRule {
     pub threshold: Threshold,
     /// What is judged.
     pub on: GateMetric,
+    /// The share of rows, in per cent, in which a change of that size must be detectable: with fewer
+    /// the gate is neither passed nor failed.
+    pub min_coverage_pct: f64,
 }
 
 impl GateRule {
@@ -93,8 +107,14 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
     if judged.iter().any(|it| threshold.is_exceeded(it, &results[it.base as usize])) {
         return Gate::Regressed;
     }
-    let powered = judged.iter().filter(|it| threshold.would_detect(it)).count();
-    Gate::Passed(GatePass { judged: judged.len(), powered, not_judged: compared - judged.len() })
+    let is_powered = |it: &&Comparison| threshold.would_detect(it) || it.verdict != "inconclusive";
+    let powered = judged.iter().filter(is_powered).count();
+    let judged = judged.len();
+    let power = GatePower { judged, powered, not_judged: compared - judged };
+    match 100.0 * powered as f64 >= rule.min_coverage_pct * judged as f64 {
+        true => Gate::Passed(power),
+        false => Gate::NotJudged(power),
+    }
 }
 
 #[cfg(test)]
@@ -130,20 +150,46 @@ mod tests {
         let all =
             [comparison("primary", "slower", 1.5, &[]), comparison("insn", "equivalent", 1.0, &[])];
         let judge = |comparisons: &[Comparison], on, pct| {
-            judge(&[row()], comparisons, GateRule { threshold: Threshold::PerCent(pct), on })
+            let threshold = Threshold::PerCent(pct);
+            judge(&[row()], comparisons, GateRule { threshold, on, min_coverage_pct: 80.0 })
         };
         assert_eq!(judge(&all, GateMetric::Figure, 5.0), Gate::Regressed);
-        let passed = GatePass { judged: 1, powered: 1, not_judged: 0 };
+        let passed = GatePower { judged: 1, powered: 1, not_judged: 0 };
         assert_eq!(judge(&all, GateMetric::Work, 0.1), Gate::Passed(passed));
         let more = [
             comparison("primary", "equivalent", 1.0, &[]),
             comparison("insn", "slower", 1.004, &[]),
         ];
         assert_eq!(judge(&more, GateMetric::Work, 0.1), Gate::Regressed);
-        assert!(judge(&more, GateMetric::Figure, 0.1).is_passed());
+        assert_eq!(judge(&more, GateMetric::Figure, 0.1).is_passed(), Some(true));
         // What varies between workers is no evidence.
         let varies = [comparison("insn", "slower", 1.004, &["WORK_VARIES"])];
         assert_eq!(judge(&varies, GateMetric::Work, 0.1), Gate::NothingJudged { rows: 1 });
         assert_eq!(judge(&all[..1], GateMetric::Work, 0.1), Gate::NothingCompared);
+    }
+
+    #[test]
+    fn a_gate_is_judged_only_if_enough_rows_could_have_shown_the_threshold() {
+        let with_limit = |mde_pct: f64| Comparison {
+            mde_pct: Some(mde_pct),
+            ..comparison("primary", "inconclusive", 1.0, &[])
+        };
+        let rows = [4.0, 4.9, 5.0, 5.1, 400.0].map(with_limit);
+        let judge = |rows: &[Comparison], min_coverage_pct: f64| {
+            let (threshold, on) = (Threshold::PerCent(5.0), GateMetric::Figure);
+            judge(&[row()], rows, GateRule { threshold, on, min_coverage_pct })
+        };
+        let power = GatePower { judged: 5, powered: 3, not_judged: 0 };
+        assert_eq!(judge(&rows, 60.0), Gate::Passed(power));
+        assert_eq!(judge(&rows, 80.0), Gate::NotJudged(power));
+        assert_eq!(judge(&rows, 80.0).is_passed(), None);
+        assert!(matches!(judge(&rows[..3], 100.0), Gate::Passed(_)));
+        let unreliable = Comparison { flags: vec!["UNRELIABLE".to_owned()], ..with_limit(1.0) };
+        assert!(matches!(judge(&[unreliable], 80.0), Gate::NotJudged(_)));
+        // A verdict is one, whatever could have been detected.
+        assert!(matches!(
+            judge(&[comparison("primary", "faster", 0.5, &[])], 80.0),
+            Gate::Passed(_)
+        ));
     }
 }

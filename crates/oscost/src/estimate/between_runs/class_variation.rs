@@ -10,8 +10,8 @@ use serde::Deserialize;
 /// The measured deviations, with their provenance.
 const DATA: &str = include_str!("class_variation.toml");
 
-/// How many degrees of freedom a prior is worth: the deviations of the cases of a class differ by
-/// about a factor of 1.4 (docs/explanation/METHOD.md, section 11).
+/// How many degrees of freedom a prior is worth: few, since the cases of a class differ in how far
+/// they vary (docs/explanation/METHOD.md, section 11).
 const DEGREES_OF_FREEDOM: f64 = 4.0;
 
 static CLASSES: LazyLock<Classes> = LazyLock::new(|| {

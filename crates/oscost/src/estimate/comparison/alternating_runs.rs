@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::record::{AddedCost, Comparison, Record, RowOutcome};
+use oscost_model::record::{AddedCost, Record, RowOutcome};
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
@@ -14,7 +14,7 @@ use super::rows::{RunRow, counts_instructions, is_count, median, rows_by_key};
 use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
 use super::separate_runs::{EarlierRuns, compare_separate};
 use super::start_time::{distance_s, start_time};
-use super::verdict::{self, MIN_PAIRS, Side, min_pairs_for_discovery, neighbours};
+use super::verdict::{self, Side, min_pairs_for_discovery, neighbours};
 
 /// Rows that were not compared, by reason.
 type ExcludedPairs = BTreeMap<String, u32>;
@@ -55,9 +55,11 @@ impl<'a> AlternatingRuns<'a> {
         Self { base, new, all, claimable, left_out, pairs }
     }
 
-    /// Whether they alternated often enough, or count instructions, which do not drift.
+    /// Whether they alternated often enough for a discovery among their rows, or count
+    /// instructions, which do not drift.
     pub(super) fn can_be_paired(&self) -> bool {
-        self.pairs.len() >= MIN_PAIRS || self.all.iter().all(|run| counts_instructions(run))
+        let needed = min_pairs_for_discovery(rows_by_key(&self.all).len()) as usize;
+        self.pairs.len() >= needed || self.all.iter().all(|run| counts_instructions(run))
     }
 
     /// Compares them as runs that did not alternate, without those that are left out if both sides
@@ -70,9 +72,9 @@ impl<'a> AlternatingRuns<'a> {
         if base.is_empty() || new.is_empty() {
             let (base, new): (Vec<_>, Vec<_>) =
                 (self.base.iter().collect(), self.new.iter().collect());
-            return compare_separate(&base, &new, 1, earlier);
+            return compare_separate(&base, &new, earlier);
         }
-        let mut compared = compare_separate(&base, &new, self.pairs.len(), earlier);
+        let mut compared = compare_separate(&base, &new, earlier);
         compared.notes.extend(self.left_out.iter().cloned());
         compared
     }
@@ -108,7 +110,6 @@ impl<'a> AlternatingRuns<'a> {
             excluded.map(|(why, pairs)| format!("{pairs} pairs of rows are left out: {why}")),
         );
         compared.conclude(judged, Vec::new());
-        compared.notes.extend(pairs_missing(&compared.comparisons).filter(|_| !counting));
         compared
     }
 
@@ -126,20 +127,6 @@ impl<'a> AlternatingRuns<'a> {
         }
         text
     }
-}
-
-/// That there are too few pairs for a discovery, if there are, and none was made.
-fn pairs_missing(comparisons: &[Comparison]) -> Option<String> {
-    let rows = comparisons.len();
-    let max_pairs = comparisons.iter().map(|it| it.pairs).max()?;
-    let needed = min_pairs_for_discovery(rows);
-    let discovered = comparisons.iter().any(|it| it.verdict == "slower" || it.verdict == "faster");
-    (max_pairs < needed && !discovered).then(|| {
-        format!(
-            "{max_pairs} pairs cannot distinguish an effect in one of {rows} rows from chance: \
-             that takes {needed} pairs, or fewer rows"
-        )
-    })
 }
 
 /// Compares the rows of one case on one target, whose figures are counts. They do not drift, so

@@ -29,7 +29,7 @@ pub use self::verdict::MIN_PAIRS;
 /// otherwise each run as one value that varies as `earlier` runs did.
 pub fn compare(base: &[Record], new: &[Record], earlier: &EarlierRuns) -> RunComparison {
     if let ([one], [other]) = (base, new) {
-        return compare_separate(&[one], &[other], 1, earlier);
+        return compare_separate(&[one], &[other], earlier);
     }
     let runs = AlternatingRuns::of(base, new);
     if runs.can_be_paired() { runs.compare() } else { runs.compare_separate(earlier) }

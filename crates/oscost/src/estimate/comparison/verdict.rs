@@ -242,19 +242,27 @@ impl Judgement {
 /// all pairs of the comparison. The intervals of runs that did not alternate are corrected for the
 /// number of pairs, so that the one follows from the other.
 pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<Judgement> {
-    let p: Vec<f64> = judged.iter().map(|it| it.p).collect();
-    let q = if is_injected(InjectedFault::NoMultiplicityCorrection) {
-        p
-    } else {
-        benjamini_hochberg(&p)
+    let claimable = |it: &EffectEstimate| !it.flags.contains(&"UNRELIABLE");
+    let p: Vec<f64> = judged.iter().filter(|it| claimable(it)).map(|it| it.p).collect();
+    let hypotheses = p.len();
+    let q = match is_injected(InjectedFault::NoMultiplicityCorrection) {
+        true => p,
+        false => benjamini_hochberg(&p),
     };
-    let verdict = |(it, (&margin, &q)): (&EffectEstimate, (&f64, &f64))| {
-        let found = q <= MAX_FALSE_DISCOVERY_RATE;
-        let corrected = Nominal::FIXED.corrected(it.p, q, judged.len());
+    let discoveries = q.iter().filter(|&&q| q <= MAX_FALSE_DISCOVERY_RATE).count();
+    let corrected = Nominal::FIXED.corrected(discoveries, hypotheses);
+    let mut q = q.into_iter();
+    let verdict = |(it, &margin): (&EffectEstimate, &f64)| {
         let interval = match &it.between_runs {
             Some(difference) => Some(difference.interval_at(corrected)),
             None => it.interval,
         };
+        // A row that nothing may be concluded from is no hypothesis.
+        let Some(q) = claimable(it).then(|| q.next()).flatten() else {
+            let verdict = Verdict::Inconclusive;
+            return Judgement { q: 1.0, verdict, interval, detectable: None };
+        };
+        let found = q <= MAX_FALSE_DISCOVERY_RATE;
         let verdict = match interval {
             Some(interval) if found && interval.lo > margin => Verdict::Larger,
             Some(interval) if found && interval.hi < -margin => Verdict::Smaller,
@@ -263,10 +271,9 @@ pub fn verdicts(judged: &[EffectEstimate], margins: &[f64]) -> Vec<Judgement> {
             }
             _ => Verdict::Inconclusive,
         };
-        let detectable = detectable_effect(it, margin, judged.len());
-        Judgement { q, verdict, interval, detectable }
+        Judgement { q, verdict, interval, detectable: detectable_effect(it, margin, hypotheses) }
     };
-    judged.iter().zip(margins.iter().zip(&q)).map(verdict).collect()
+    judged.iter().zip(margins).map(verdict).collect()
 }
 
 /// The minimum number of pairs for one discovery among this many rows: with J pairs, the p of a
@@ -396,7 +403,7 @@ mod tests {
             let run = |value: f64| RunMedian { value, standard_error: 0.003, count: 15 };
             let variation = RunVariation { deviation, degrees_of_freedom: 4.0 };
             let (base, new) = ([run(0.0)], [run(ratio.ln())]);
-            let found = run_difference(&base, &new, 1, variation, Nominal::FIXED).unwrap();
+            let found = run_difference(&base, &new, 1, variation, 0.0).unwrap();
             separate_effect(found)
         };
         assert_eq!(verdict(&judge(1.05, 0.03)), Verdict::Inconclusive);

@@ -9,7 +9,6 @@ use oscost::estimate::comparison::verdict::{
 };
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_stats::between_runs::{Prior, RunMedian, RunVariation, run_difference};
-use oscost_stats::interval::Nominal;
 use oscost_stats::order::{median, sorted};
 
 use crate::shapes::Source;
@@ -113,7 +112,7 @@ fn separate(base: &[RunMedian], new: &[RunMedian], alternations: usize) -> Effec
         true => RunVariation { deviation: 0.0, ..variation },
         false => variation,
     };
-    let found = run_difference(base, new, alternations, variation, Nominal::FIXED);
+    let found = run_difference(base, new, alternations, variation, 0.0);
     separate_effect(found.unwrap())
 }
 

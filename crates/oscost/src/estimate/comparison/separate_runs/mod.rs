@@ -11,10 +11,9 @@ mod reference_drift;
 use std::collections::BTreeSet;
 
 use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::record::{AddedCost, Decomposition, Record, RowOutcome};
+use oscost_model::record::{AddedCost, Decomposition, Record};
 use oscost_stats::between_runs::{RunMedian, RunVariation, run_difference};
-use oscost_stats::interval::Nominal;
-use oscost_stats::{moments, order};
+use oscost_stats::moments;
 
 pub use self::earlier_runs::EarlierRuns;
 use self::reference_drift::ReferenceDrift;
@@ -26,20 +25,16 @@ use super::rows::{
 };
 use super::run_comparison::{JudgedPair, RunComparison, Timing};
 use super::start_time::{distance_s, start_time};
-use super::verdict::{self, EffectEstimate, MIN_EFFECT};
+use super::verdict::{self, EffectEstimate, MIN_EFFECT, Side, neighbours};
 use super::work::{
     WorkEffect, WorkPair, decompose, judge_work, stored_sides, work_difference, work_effect,
 };
 use crate::estimate::between_runs::{prior, run_median};
 
-/// From so many earlier runs on they weigh as much as the class of a case.
-const ENOUGH_RUNS: f64 = 5.0;
-
-/// Compares the runs of two sides, each with at least one, which form so many pairs of neighbours.
+/// Compares the runs of two sides, each with at least one.
 pub(super) fn compare_separate(
     base: &[&Record],
     new: &[&Record],
-    alternations: usize,
     earlier: &EarlierRuns,
 ) -> RunComparison {
     let all: Vec<&Record> = base.iter().chain(new).copied().collect();
@@ -48,6 +43,15 @@ pub(super) fn compare_separate(
     compared.differences = system_differences(first, other);
     let notes = all[1..].iter().flat_map(|run| method_differences(first, run));
     compared.notes = notes.collect::<BTreeSet<_>>().into_iter().collect();
+    for (side, runs) in [("base", base), ("new", new)] {
+        let differences = runs.iter().flat_map(|run| system_differences(runs[0], run));
+        let differences: BTreeSet<String> = differences.collect();
+        let differences = differences.into_iter();
+        compared.notes.extend(
+            differences.map(|text| format!("the {side} runs differ among themselves: {text}")),
+        );
+    }
+    let same_system = all[1..].iter().all(|run| system_differences(first, run).is_empty());
     let mut is_claimable = true;
     for (side, runs) in [("base", base), ("new", new)] {
         for run in runs {
@@ -62,9 +66,10 @@ pub(super) fn compare_separate(
     // Instruction counts of reference cases do not drift.
     let drift = match all.iter().any(|run| counts_instructions(run)) {
         true => ReferenceDrift::default(),
-        false => ReferenceDrift::between(base, new, compared.differences.is_empty()),
+        false => ReferenceDrift::between(base, new, same_system),
     };
-    let evidence = Evidence { earlier, alternations, drift, is_claimable };
+    let same_boot = boot(first).is_some() && all.iter().all(|run| boot(run) == boot(first));
+    let evidence = Evidence { earlier, same_boot, drift, is_claimable };
     let found = rows_by_key(&all);
     let mut judged = Vec::new();
     let mut work = Work::default();
@@ -83,12 +88,12 @@ pub(super) fn compare_separate(
             compared.compare_counts(rows[0].row, &sides.base, &sides.new, "stored", span_s);
             continue;
         }
-        let Some(effect) = evidence.effect(&sides) else {
+        let Some(JudgedEffect { effect, source }) = evidence.effect(&sides) else {
             let why = "fewer than six repetitions on a side: there is no interval";
             compared.exclude(rows[0].row, why);
             continue;
         };
-        sources.push(evidence.earlier_count(&sides));
+        sources.push(source);
         let decomposition = work.add(&sides, &effect);
         judged.push(sides.judged(effect, decomposition));
     }
@@ -97,20 +102,28 @@ pub(super) fn compare_separate(
     compared.notes.extend(why.map(|why| format!("instructions are not compared: {why}")));
     if !judged.is_empty() {
         compared.notes.extend(evidence.drift_note());
-        compared.notes.push(source_of_variation(&sources));
+        compared.notes.extend(source_of_variation(sources));
     }
     compared.conclude(judged, judge_work(effects));
     compared
+}
+
+/// The boot of the measuring machine of a run, if it is known.
+fn boot(run: &Record) -> Option<&str> {
+    run.machines.first()?.counters.boot.as_deref()
 }
 
 /// The comparable rows of a case on a target, at least one on each side.
 struct CaseSides<'a> {
     base: Vec<RunRow<'a>>,
     new: Vec<RunRow<'a>>,
+    /// How many pairs of neighbours in time they form, at least 1.
+    alternations: usize,
 }
 
 /// The rows with this key, or why they cannot be compared. Of several runs a side, those that are
-/// not comparable with the first measured one of the base are left out if others are.
+/// not comparable with the first usable one of the base, or have too few repetitions, are left out
+/// if others are not; and those without a neighbour on the other side, if at least two pairs have one.
 fn comparable_sides<'a>(
     found: &RowsByKey<'a>,
     key: RowKey<'a>,
@@ -121,26 +134,49 @@ fn comparable_sides<'a>(
         let row_of = |run: &&Record| found[&key].iter().copied().find(|it| it.run.id == run.id);
         runs.iter().filter_map(row_of).collect()
     };
-    let sides = CaseSides { base: of_side(base), new: of_side(new) };
-    let is_measured = |it: &&RunRow<'_>| it.row.outcome == RowOutcome::Measured;
-    let first_of = |rows: &[RunRow<'a>]| rows.iter().find(is_measured).or(rows.first()).copied();
-    let (Some(first), Some(other)) = (first_of(&sides.base), first_of(&sides.new)) else {
-        let side = if sides.base.is_empty() { "base" } else { "new run" };
+    let (base, new) = (of_side(base), of_side(new));
+    let is_usable = |it: &&RunRow<'_>| incomparable_reason(**it, **it).is_none();
+    let first_of = |rows: &[RunRow<'a>]| rows.iter().find(is_usable).or(rows.first()).copied();
+    let (Some(first), Some(other)) = (first_of(&base), first_of(&new)) else {
+        let side = if base.is_empty() { "base" } else { "new run" };
         return Err(missing_reason(found, key, side));
     };
-    let comparable = |rows: Vec<RunRow<'a>>| -> Vec<RunRow<'a>> {
-        rows.into_iter().filter(|it| incomparable_reason(first, *it).is_none()).collect()
+    let several = base.len() > 1 || new.len() > 1;
+    let is_comparable = |it: &RunRow<'a>| {
+        let has_value = !several || is_count(it.row) || run_median(it.row).is_some();
+        has_value && incomparable_reason(first, *it).is_none()
     };
-    let kept = CaseSides { base: comparable(sides.base), new: comparable(sides.new) };
-    match kept.base.is_empty() || kept.new.is_empty() {
+    let comparable = |rows: Vec<RunRow<'a>>| -> Vec<RunRow<'a>> {
+        rows.into_iter().filter(is_comparable).collect()
+    };
+    let (base, new) = (comparable(base), comparable(new));
+    match base.is_empty() || new.is_empty() {
         true => Err(incomparable_reason(first, other)
             .or_else(|| incomparable_reason(first, first))
             .unwrap_or_else(|| "no run of a side is comparable".to_owned())),
-        false => Ok(kept),
+        false => Ok(CaseSides::of(base, new)),
     }
 }
 
 impl<'a> CaseSides<'a> {
+    fn of(base: Vec<RunRow<'a>>, new: Vec<RunRow<'a>>) -> Self {
+        let of_side = |side: Side, rows: &[RunRow<'a>]| -> Vec<(Side, RunRow<'a>)> {
+            rows.iter().map(|&row| (side, row)).collect()
+        };
+        let mut all = of_side(Side::Base, &base);
+        all.extend(of_side(Side::New, &new));
+        all.sort_by_key(|(_, it)| start_time(it.run));
+        let sides: Vec<Side> = all.iter().map(|(side, _)| *side).collect();
+        let pairs = neighbours(&sides);
+        // Runs of another day would move the mean of their side alone.
+        if pairs.len() < 2 || is_count(all[0].1.row) {
+            return Self { base, new, alternations: 1 };
+        }
+        let base = pairs.iter().map(|&[at, _]| all[at].1).collect();
+        let new = pairs.iter().map(|&[_, at]| all[at].1).collect();
+        Self { base, new, alternations: pairs.len() }
+    }
+
     fn all(&self) -> impl Iterator<Item = &RunRow<'a>> {
         self.base.iter().chain(&self.new)
     }
@@ -160,7 +196,7 @@ impl<'a> CaseSides<'a> {
         let [from, to] = [&self.base, &self.new].map(|rows| median_of_side(rows));
         // Its interval follows from that of the ratio, which is corrected for the number of rows.
         let added = AddedCost { value: to - from, ci95: None, unit: self.base[0].row.unit };
-        let pairs = self.base.len().min(self.new.len()) as u32;
+        let pairs = self.alternations as u32;
         let timing = Timing { design: "stored", pairs, span_s: self.span_s() };
         let (base, new) = (self.base[0], self.new[0]);
         JudgedPair { base, new, timing, effect, base_figure: from, added, decomposition }
@@ -181,47 +217,58 @@ fn median_of_side(rows: &[RunRow<'_>]) -> f64 {
 /// What is known of the variation between runs.
 struct Evidence<'a> {
     earlier: &'a EarlierRuns,
-    /// How many pairs of neighbours in time the runs form.
-    alternations: usize,
+    /// Whether all runs are of one boot.
+    same_boot: bool,
     drift: ReferenceDrift,
     /// Whether verdicts may be based on these runs.
     is_claimable: bool,
 }
 
+/// An effect, and where the variation between runs that it rests on comes from.
+struct JudgedEffect {
+    effect: EffectEstimate,
+    source: VariationSource,
+}
+
+/// Where the variation between runs of a row comes from.
+#[derive(Clone, Copy)]
+struct VariationSource {
+    /// Its standard deviation.
+    deviation: f64,
+    /// How many earlier runs of its systems show it.
+    earlier_runs: usize,
+}
+
 impl Evidence<'_> {
     /// The effect between two sides; `None` if a run has too few repetitions.
-    fn effect(&self, sides: &CaseSides<'_>) -> Option<EffectEstimate> {
+    fn effect(&self, sides: &CaseSides<'_>) -> Option<JudgedEffect> {
         let medians = |rows: &[RunRow<'_>]| -> Option<Vec<RunMedian>> {
             rows.iter().map(|it| run_median(it.row)).collect()
         };
         let (base, new) = (medians(&sides.base)?, medians(&sides.new)?);
         let row = sides.base[0].row;
-        let systems = [
-            [self.earlier.base.of(row), &base].concat(),
-            [self.earlier.new.of(row), &new].concat(),
-        ];
+        // The compared runs apart from the earlier ones: which side they are on changes nothing.
+        let (of_base, of_new) = (self.earlier.base.of(row), self.earlier.new.of(row));
         let prior = prior(row);
-        let variation = RunVariation::pooled(&[&systems[0], &systems[1]], prior)
-            // Both sides differ by one movement, as by two deviations of a run.
-            .at_least(self.drift.of(row) / 2f64.sqrt());
-        let variation = match is_injected(InjectedFault::RunsAsInterleaved) {
-            true => RunVariation { deviation: 0.0, ..variation },
-            false => variation,
+        let variation = RunVariation::pooled(&[of_base, &base, of_new, &new], prior);
+        // Addresses and layouts change with the boot, which runs of one boot do not show.
+        let variation =
+            if self.same_boot { variation } else { variation.at_least(prior.deviation) };
+        let source = VariationSource {
+            deviation: variation.deviation,
+            earlier_runs: of_base.len() + of_new.len(),
         };
-        let alternations = self.alternations.min(base.len()).min(new.len());
-        let difference = run_difference(&base, &new, alternations, variation, Nominal::FIXED)?;
+        let (variation, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
+            true => (RunVariation { deviation: 0.0, ..variation }, 0.0),
+            false => (variation, self.drift.of(row)),
+        };
+        let difference = run_difference(&base, &new, sides.alternations, variation, common)?;
         let mut effect = verdict::separate_effect(difference);
         if !self.is_claimable || sides.all().any(|it| has_flag(it.row, "UNRELIABLE")) {
             effect.flags.push("UNRELIABLE");
             effect.p = 1.0;
         }
-        Some(effect)
-    }
-
-    /// How many earlier runs of their systems these rows have.
-    fn earlier_count(&self, sides: &CaseSides<'_>) -> f64 {
-        let row = sides.base[0].row;
-        (self.earlier.base.of(row).len() + self.earlier.new.of(row).len()) as f64
+        Some(JudgedEffect { effect, source })
     }
 
     /// That the machine as a whole changed.
@@ -229,30 +276,30 @@ impl Evidence<'_> {
         let drift = self.drift.max();
         (drift > MIN_EFFECT.ln_1p()).then(|| {
             format!(
-                "the reference cases moved by {:.0} %: where that is more than a row varies \
-                 between runs, its interval is wider by as much",
+                "the reference cases differ by {:.0} % between the sides: intervals allow for it",
                 100.0 * drift.exp_m1(),
             )
         })
     }
 }
 
-/// Where the known variation between runs comes from.
-fn source_of_variation(earlier_counts: &[f64]) -> String {
-    let count = order::median(&order::sorted(earlier_counts)).unwrap_or(0.0);
-    let system = "of this system (machine, kernel, worker)";
-    if count < 1.0 {
-        return format!(
-            "the variation between runs is that of other cases of the same class: the store has no \
-             earlier runs {system}"
-        );
-    }
-    let runs = if count < 2.0 { "run" } else { "runs" };
-    let other = match count < ENOUGH_RUNS {
-        true => ", and that of other cases of the same class, until there are five",
-        false => "",
+/// How far the rows vary between runs, and how that is known; `None` without rows.
+fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<String> {
+    sources.sort_by_key(|it| it.earlier_runs);
+    let runs = sources.get(sources.len() / 2)?.earlier_runs;
+    sources.sort_by(|one, other| one.deviation.total_cmp(&other.deviation));
+    let pct = 100.0 * sources.get(sources.len() / 2)?.deviation.exp_m1();
+    let s = if runs == 1 { "" } else { "s" };
+    let known = match runs {
+        0 => "that of cases of the same class, since no earlier runs of this system (machine, kernel, \
+              worker) are known"
+            .to_owned(),
+        runs => format!(
+            "by {runs} earlier run{s} of this system (machine, kernel, worker) in the store, the \
+             compared runs, and cases of the same class"
+        ),
     };
-    format!("the variation between runs is that of {count:.0} earlier {runs} {system}{other}")
+    Some(format!("variation between runs: {pct:.1} % in the median row, {known}"))
 }
 
 /// The work of the compared rows, as far as it was counted.

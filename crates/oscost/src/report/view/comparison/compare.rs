@@ -8,8 +8,9 @@ use oscost_model::record::{Comparison, Record, Row};
 use oscost_stats::order;
 use serde::Serialize;
 
+use crate::estimate::comparison::RunComparison;
 use crate::estimate::comparison::threshold::Threshold;
-use crate::estimate::comparison::{MIN_PAIRS, RunComparison};
+use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{Style, added, per_cent};
 use crate::report::text::plain;
 use crate::report::view::comparison::counts;
@@ -75,18 +76,22 @@ fn detectable_changes(compared: &RunComparison) -> Option<String> {
         let base = &compared.results[it.base as usize];
         !is_work(&it.metric) && !instructions::is_counted(base)
     };
-    let timed = compared.comparisons.iter().filter(is_timed);
-    let limits: Vec<f64> = timed.filter_map(|it| it.mde_pct).collect();
+    let timed: Vec<&Comparison> = compared.comparisons.iter().filter(is_timed).collect();
+    let limits: Vec<f64> = timed.iter().filter_map(|it| it.mde_pct).collect();
     let limits = order::sorted(&limits);
     let (median, most) = (order::median(&limits)?, limits.last()?);
     let (median, most) = (per_cent(median), per_cent(*most));
-    Some(match limits.len() {
-        1 => format!("detectable: a change of {median}"),
-        rows if median == most => format!("detectable: a change of {median} in all {rows} rows"),
-        rows => {
-            format!("detectable: a change of {median} in half of {rows} rows, of {most} in all")
-        }
-    })
+    let change = match limits.len() {
+        1 => median,
+        count if median == most => format!("{median} in {count} rows"),
+        count => format!("{median} in half of {count} rows, of {most} in all of them"),
+    };
+    let none = match timed.len() - limits.len() {
+        0 => String::new(),
+        1 => "; none in 1 row".to_owned(),
+        others => format!("; none in {others} rows"),
+    };
+    Some(format!("detectable: a change of {change}{none}"))
 }
 
 /// The runs of a side: the only one, or how many there are and when they were started.
@@ -354,22 +359,23 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
         return lines;
     }
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
+    let paired = comparisons.iter().any(|it| it.design == "boots");
+    let needed = min_pairs_for_discovery(timed.len());
     if one_a_side {
         lines.push(format!(
             "Two separate runs are weaker evidence than an interleaved one: each interval contains \
-             the known variation between runs, and is corrected for the number of rows. {MIN_PAIRS} runs a side in alternation (base, new, \
-             new, base, ...) are better: `oscost compare A,B,... C,D,...`; `oscost ab` is best, \
-             where one run can measure both."
+             the known variation between runs, and is corrected for the number of rows. {needed} \
+             runs a side in alternation (base, new, new, base, ...) are better: `oscost compare \
+             A,B,... C,D,...`; `oscost ab` is best, where one run can measure both."
         ));
     } else {
-        let paired = comparisons.iter().any(|it| it.design == "boots");
         let value = match paired {
-            true => "Each run is one value, each pair of neighbouring runs one ratio.",
-            false => {
+            true => "Each run is one value, each pair of neighbouring runs one ratio.".to_owned(),
+            false => format!(
                 "Each run is one value; intervals contain the known variation between runs, and are \
-                 corrected for the number of rows. In alternation (base, new, new, base, ...) the state of the \
-                 machine would cancel out: from six pairs on each pair is one ratio."
-            }
+                 corrected for the number of rows. {needed} pairs of neighbours, in alternation \
+                 (base, new, new, base, ...), would be compared pair by pair."
+            ),
         };
         lines.push(format!(
             "{value} Separate runs are weaker evidence than `oscost ab`, where one run can measure \

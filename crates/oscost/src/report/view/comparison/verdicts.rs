@@ -10,7 +10,9 @@ use crate::report::text::plain;
 /// why it is none though its own interval excludes no effect.
 pub(in crate::report::view) fn verdict_text(it: &Comparison) -> String {
     match (it.verdict.as_str(), it.mde_pct) {
-        ("inconclusive", _) if may_be_chance(it) => format!("inconclusive (q {:.2})", it.q),
+        ("inconclusive", _) if may_be_chance(it) => {
+            format!("inconclusive (q {:.2})", (100.0 * it.q).ceil() / 100.0)
+        }
         ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
         (verdict, _) => plain(verdict),
     }
@@ -24,8 +26,8 @@ pub(in crate::report::view) fn may_be_chance(it: &Comparison) -> bool {
 }
 
 /// What that means.
-pub(in crate::report::view) const MAY_BE_CHANCE: &str = "inconclusive (q 0.06) means: the interval of this row alone excludes no change, but so does that \
-     of one or more of that many equal rows by chance; q is its p corrected for their number.";
+pub(in crate::report::view) const MAY_BE_CHANCE: &str = "inconclusive (q 0.06) means: the interval of this row lies on one side of 1.00, but among all \
+     rows compared one such interval may be chance; q is the p value corrected for their number.";
 
 /// The meaning of an inconclusive verdict.
 pub(in crate::report::view) const INCONCLUSIVE: &str = "inconclusive (12 %) means: a change of 12 % would have been detected in four of five such \
