@@ -102,7 +102,7 @@ record! {
         /// Its interval within the run: what the repetitions leave open; null below six of them.
         pub ci95: Option<[f64; 2]>,
         /// Where the long-run figure of the case lies on this machine and kernel; null below six
-        /// repetitions, of exact counts, below detection, and of metrics.
+        /// repetitions, below detection, and of counts, programs and metrics.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
         /// The median of the raw clock readings, before any overhead was subtracted.

@@ -13,6 +13,8 @@ mod counters;
 mod curve;
 mod half_round_trip;
 pub mod history;
+#[cfg(test)]
+mod made_up_rows;
 mod rows;
 mod steps;
 mod uncertainty;

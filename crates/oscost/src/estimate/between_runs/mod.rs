@@ -7,6 +7,7 @@ mod system_runs;
 
 use oscost_model::journal::CaseVariation;
 use oscost_model::record::{Conditions, Row};
+use oscost_model::unit::Unit;
 use oscost_stats::between_runs::{RunMedian, RunVariation};
 use oscost_stats::interval::Nominal;
 
@@ -25,6 +26,12 @@ pub(in crate::estimate) fn run_median(row: &Row) -> Option<RunMedian> {
     if is_usable { RunMedian::of(&logs) } else { None }
 }
 
+/// Whether it is known how far such a figure varies between runs: not of counted instructions, which
+/// have no class of cost, nor of programs, which were not measured for it.
+fn has_variation(row: &Row) -> bool {
+    row.unit != Unit::InstructionsPerOp && row.primary_metric.is_none()
+}
+
 /// How far the cases of these rows vary between runs, by earlier runs of their system.
 pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
     let variation = |row: &Row| {
@@ -38,17 +45,17 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
             degrees_of_freedom,
         })
     };
-    rows.iter().filter_map(variation).collect()
+    rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
 }
 
-/// Adds the intervals between runs to the estimates of a run. Those of exact counts and of figures
-/// that may be zero have none.
+/// Adds the intervals between runs to the estimates of a run. Counts, programs, and figures that may
+/// be zero have none.
 pub(in crate::estimate) fn set_intervals(
     rows: &mut [Row],
     known: &[CaseVariation],
     conditions: &[Conditions],
 ) {
-    for row in rows {
+    for row in rows.iter_mut().filter(|row| has_variation(row)) {
         let has_peer = row.target.peer.is_some();
         let of_case = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
         let variation = match known.iter().find(of_case).filter(|_| !has_peer) {

@@ -5,6 +5,7 @@ use oscost_model::unit::Better;
 use oscost_stats::between_runs::RunMedian;
 
 use super::*;
+use crate::estimate::made_up_rows::{conditions, row};
 
 /// Compares runs without earlier ones of their systems.
 fn compare(base: &[Record], new: &[Record]) -> RunComparison {
@@ -13,7 +14,6 @@ fn compare(base: &[Record], new: &[Record]) -> RunComparison {
 
 /// A record that is empty except for these rows and reference cases.
 fn record(id: &str, started: &str, rows: Vec<Row>, reference_cases: [f64; 2]) -> Record {
-    let ends = |value: f64| serde_json::json!({"syscall/getppid:via=raw": value});
     let text = serde_json::json!({
         "schema": "oscost.run/1", "id": id, "started": started, "ended": null, "complete": true,
         "label": null, "command": [],
@@ -22,42 +22,10 @@ fn record(id: &str, started: &str, rows: Vec<Row>, reference_cases: [f64; 2]) ->
         "settings": {"seed": 1, "profile": "quick", "precision_pct": null, "nominal": 0.95,
                      "budget_s": null},
         "machines": [], "results": [], "comparisons": [],
-        "conditions": [{"machine": "m0", "class": "quiet", "lambda_per_s": null,
-                        "steal_pct": null, "lost_pct": null, "tracers": [], "probe": [],
-                        "flags": [],
-                        "reference_cases": {"before": ends(reference_cases[0]), "after": ends(reference_cases[1])}}],
+        "conditions": conditions(reference_cases),
     });
     let record: Record = serde_json::from_value(text).unwrap();
     Record { results: rows, ..record }
-}
-
-/// A row whose repetitions lie around `cost`, within a few parts in a thousand.
-fn row(case: &str, cost: f64) -> Row {
-    let values: Vec<f64> = (-5..=5).map(|step| cost * (1.0 + 0.001 * f64::from(step))).collect();
-    let repetitions: Vec<_> = values
-        .iter()
-        .map(|value| {
-            serde_json::json!({"round": 0, "at_s": 0.0, "arm": 0, "value": value,
-                "value_all": value, "batches": 21, "rejected": {}, "lost_pct": null,
-                "reason": null, "samples": null})
-        })
-        .collect();
-    serde_json::from_value(serde_json::json!({
-        "case": case, "benchmark": case, "rev": 1, "point": {},
-        "target": {"text": "local", "host": "local", "treatments": [], "machine": "m0", "cpu": 1,
-                  "peer": null},
-        "outcome": "measured", "reason": null, "mode": "B", "unit": "ns/op", "better": "lower",
-        "estimate": {"exact": false, "median": cost, "ci95": [cost, cost], "raw_median": cost,
-            "overhead": {"clock": null, "loop": null}, "mean": cost, "sd": null,
-            "sd_within": null, "min": cost, "p10": cost, "repetitions": 11, "samples": 231,
-            "ops_per_sample": 500, "half_width_pct": null, "converged": true, "quantiles": null},
-        "metrics": {}, "repetitions": repetitions, "calls": null, "floor": null, "expected": "",
-        "class": "light",
-        "disturbed": {"lost_repetitions": 0, "rejected_pct": null, "rejected": {},
-            "lost_pct": null, "median_all": null, "plan": null},
-        "flags": []
-    }))
-    .unwrap()
 }
 
 fn one(cost: f64, reference_cases: [f64; 2]) -> Record {

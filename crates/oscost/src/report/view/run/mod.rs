@@ -246,9 +246,7 @@ fn between_runs(rows: &[&Row]) -> Option<String> {
         _ if half == most => format!("+-{half} in all rows"),
         _ => format!("+-{half} in half of the rows, up to +-{most}"),
     };
-    Some(format!(
-        "Intervals are of this run; for the long-run figure of a case they are {between}."
-    ))
+    Some(format!("Intervals hold for this run; between runs they are {between}."))
 }
 
 /// How many repetitions the figures rest on.

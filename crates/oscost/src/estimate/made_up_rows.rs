@@ -1,0 +1,44 @@
+//! Made-up rows and conditions, for tests.
+
+use oscost_model::record::{Conditions, Row};
+
+/// A row whose repetitions lie around `cost`, within a few parts in a thousand.
+pub(super) fn row(case: &str, cost: f64) -> Row {
+    let values: Vec<f64> = (-5..=5).map(|step| cost * (1.0 + 0.001 * f64::from(step))).collect();
+    let repetitions: Vec<_> = values
+        .iter()
+        .map(|value| {
+            serde_json::json!({"round": 0, "at_s": 0.0, "arm": 0, "value": value,
+                "value_all": value, "batches": 21, "rejected": {}, "lost_pct": null,
+                "reason": null, "samples": null})
+        })
+        .collect();
+    serde_json::from_value(serde_json::json!({
+        "case": case, "benchmark": case, "rev": 1, "point": {},
+        "target": {"text": "local", "host": "local", "treatments": [], "machine": "m0", "cpu": 1,
+                  "peer": null},
+        "outcome": "measured", "reason": null, "mode": "B", "unit": "ns/op", "better": "lower",
+        "estimate": {"exact": false, "median": cost, "ci95": [cost, cost], "raw_median": cost,
+            "overhead": {"clock": null, "loop": null}, "mean": cost, "sd": null,
+            "sd_within": null, "min": cost, "p10": cost, "repetitions": 11, "samples": 231,
+            "ops_per_sample": 500, "half_width_pct": null, "converged": true, "quantiles": null},
+        "metrics": {}, "repetitions": repetitions, "calls": null, "floor": null, "expected": "",
+        "class": "light",
+        "disturbed": {"lost_repetitions": 0, "rejected_pct": null, "rejected": {},
+            "lost_pct": null, "median_all": null, "plan": null},
+        "flags": []
+    }))
+    .unwrap()
+}
+
+/// The conditions of a quiet machine, with the figure of a reference case at the beginning and at the
+/// end.
+pub(super) fn conditions([before, after]: [f64; 2]) -> Vec<Conditions> {
+    let reference = |value: f64| serde_json::json!({"syscall/getppid:via=raw": value});
+    let text = serde_json::json!([{
+        "machine": "m0", "class": "quiet", "lambda_per_s": null, "steal_pct": null,
+        "lost_pct": null, "tracers": [], "probe": [], "flags": [],
+        "reference_cases": {"before": reference(before), "after": reference(after)}
+    }]);
+    serde_json::from_value(text).unwrap()
+}
