@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::clock::{Calibration, ClockSync};
 use crate::counters::{EventCounts, TreeCounts};
 use crate::definition::{Definition, Timer};
-use crate::program::{Trial, Workload};
+use crate::program::{OutputDigest, Trial, Workload};
 use crate::protocol::CpuProbe;
 use crate::record::{Machine, RowOutcome, Settings, TargetInfo, Tool};
 use crate::study_method::StudyMethod;
@@ -102,6 +102,15 @@ pub enum Entry {
         row: u32,
         /// Its batch plan.
         plan: BatchPlan,
+    },
+    /// A program has run once, untimed, after its caches were warm.
+    WarmedUp {
+        /// The row's index.
+        row: u32,
+        /// Its times and resource usage.
+        trial: Box<Trial>,
+        /// What it wrote.
+        output: Option<OutputDigest>,
     },
     /// A worker has finished.
     Worker {
@@ -239,7 +248,7 @@ pub struct PlannedRow {
     pub study_method: Option<StudyMethod>,
 }
 
-/// Two rows of one case that are measured interleaved, to be compared.
+/// Two rows that are measured interleaved, to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairing {
     /// The index of the row to compare with.
@@ -250,6 +259,14 @@ pub struct Pairing {
     pub design: Design,
     /// The number in the worker entries of both rows that belong to this comparison.
     pub set: u32,
+    /// How often it may be looked at while it is measured, with the end of the measurement as a
+    /// possible consequence; 1 if the number of pairs depends on time alone.
+    #[serde(default = "one")]
+    pub looks: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// How two arms are interleaved.

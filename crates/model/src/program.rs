@@ -14,8 +14,11 @@ pub const FAMILY: &str = "workload";
 /// vectors; no shell is involved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// The command. Its standard input is empty.
+    /// The command.
     pub command: Vec<String>,
+    /// The file that is its standard input; `None` for an empty one.
+    #[serde(default)]
+    pub input: Option<String>,
     /// Environment variables of all commands, in addition to those of the supervisor.
     pub variables: BTreeMap<String, String>,
     /// The working directory of all commands; `None` for a fresh one that is removed after the
@@ -32,6 +35,9 @@ pub struct Program {
     pub captures_output: bool,
     /// The exit statuses that mean success.
     pub ok_statuses: Vec<i32>,
+    /// Whether every exit status means success. A program that a signal kills has none.
+    #[serde(default)]
+    pub ignores_status: bool,
     /// Its resource limits.
     pub limits: ProgramLimits,
 }
@@ -78,9 +84,48 @@ pub struct ProgramResult {
     pub lines: Option<u64>,
     /// The end of the captured output.
     pub output: String,
+    /// What identifies the standard output, if that is captured.
+    #[serde(default)]
+    pub digest: Option<OutputDigest>,
     /// The events of its process tree, if they were counted.
     #[serde(default)]
     pub counts: Option<TreeCounts>,
+}
+
+/// What identifies an output: two of the same digest are taken for equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputDigest {
+    /// Its length.
+    pub bytes: u64,
+    /// Its hash (FNV-1a, 64 bits).
+    pub hash: u64,
+}
+
+impl Default for OutputDigest {
+    fn default() -> Self {
+        Self { bytes: 0, hash: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl OutputDigest {
+    /// Adds the next bytes of the output.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        for &byte in bytes {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// One of several trials of a worker that runs programs in turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnResult {
+    /// The number of the program.
+    pub program: u8,
+    /// When it had exited, in nanoseconds since the worker's start.
+    pub ended_ns: u64,
+    /// Its result.
+    pub result: ProgramResult,
 }
 
 /// Resource usage of a process tree.
@@ -103,6 +148,13 @@ pub struct TreeUsage {
 }
 
 impl TreeUsage {
+    /// CPU time in nanoseconds. The kernel scales its ticks so that user and system time add up to
+    /// what the scheduler counted (cputime_adjust() in kernel/sched/cputime.c): the sum is exact to
+    /// a microsecond, each of the two is not.
+    pub fn cpu_ns(self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+
     /// The usage of both trees together.
     #[must_use]
     pub fn merged_with(self, other: TreeUsage) -> TreeUsage {
@@ -141,10 +193,29 @@ pub struct Workload {
     pub trials: u32,
     /// The minimum number of timed trials.
     pub min_trials: u32,
+    /// The time for its trials; `None` for its share of the time of all programs.
+    #[serde(default)]
+    pub time: Option<TrialTime>,
     /// Figures parsed from its output.
     pub figures: Vec<Figure>,
     /// The metric that is the row's figure: `real`, or the name of one of [`Self::figures`].
     pub primary: String,
+}
+
+/// The time for the trials of a command, which are as many as fit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialTime {
+    /// Until the first look at a comparison, in seconds; without another look, of all trials.
+    pub first_look_s: f64,
+    /// Until the last look, if the first one finds no difference.
+    pub last_look_s: Option<f64>,
+}
+
+impl TrialTime {
+    /// The number of looks: each is an opportunity for a false discovery.
+    pub fn looks(self) -> u32 {
+        1 + u32::from(self.last_look_s.is_some())
+    }
 }
 
 /// A figure parsed from the output of a program.
@@ -174,6 +245,8 @@ pub const REAL: &str = "real";
 pub const USER: &str = "user";
 /// CPU time in the kernel.
 pub const SYSTEM: &str = "system";
+/// CPU time, as the scheduler counts it.
+pub const CPU: &str = "cpu";
 /// The largest resident set of a single process.
 pub const PEAK_MEMORY: &str = "peak-memory";
 
@@ -190,8 +263,9 @@ pub struct MetricValue {
 
 /// The metrics of every workload: name, unit, and how it is computed from a trial.
 type StandardMetric = (&'static str, Unit, fn(&Trial) -> f64);
-const STANDARD_METRICS: [StandardMetric; 8] = [
+const STANDARD_METRICS: [StandardMetric; 9] = [
     (REAL, Unit::Seconds, |it| it.real_ns as f64 * 1e-9),
+    (CPU, Unit::Seconds, |it| it.usage.cpu_ns() as f64 * 1e-9),
     (USER, Unit::Seconds, |it| it.usage.user_ns as f64 * 1e-9),
     (SYSTEM, Unit::Seconds, |it| it.usage.system_ns as f64 * 1e-9),
     (PEAK_MEMORY, Unit::Bytes, |it| it.usage.peak_bytes as f64),
@@ -200,6 +274,23 @@ const STANDARD_METRICS: [StandardMetric; 8] = [
     ("voluntary-switches", Unit::TimesPerOp, |it| it.usage.voluntary_switches as f64),
     ("involuntary-switches", Unit::TimesPerOp, |it| it.usage.involuntary_switches as f64),
 ];
+
+impl Program {
+    /// Whether one worker can run it several times: it needs neither a fresh working directory nor a
+    /// companion.
+    pub fn can_take_turns(&self) -> bool {
+        self.working_directory.is_some() && self.companion.is_none()
+    }
+
+    /// Whether this exit status means success.
+    pub fn accepts(&self, status: i32) -> bool {
+        match &self.ok_statuses[..] {
+            _ if self.ignores_status => true,
+            [] => status == 0,
+            listed => listed.contains(&status),
+        }
+    }
+}
 
 impl Workload {
     /// The metrics of a trial: the standard ones, then those parsed from its output.
@@ -216,10 +307,13 @@ impl Workload {
         standard.chain(parsed).collect()
     }
 
-    /// Whether a metric is compared between targets: times and parsed figures are, other kernel
-    /// counters are only shown.
+    /// Whether a metric is compared: times and parsed figures are. Of a command only the whole CPU
+    /// time is, since the clock tick divides it into user and system time; a study may ask for each.
     pub fn is_compared(&self, metric: &str) -> bool {
-        [REAL, USER, SYSTEM].contains(&metric) || self.figures.iter().any(|it| it.name == metric)
+        let cpu_times: &[&str] = if self.time.is_some() { &[CPU] } else { &[USER, SYSTEM] };
+        metric == REAL
+            || cpu_times.contains(&metric)
+            || self.figures.iter().any(|it| it.name == metric)
     }
 
     /// The unit of the row's figure.

@@ -7,7 +7,7 @@ use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::counters::EventCounts;
 use crate::facts::Facts;
 use crate::monitor_report::MonitorReport;
-use crate::program::ProgramResult;
+use crate::program::{ProgramResult, TurnResult};
 use crate::treatment::AttachedTreatment;
 use crate::watch::SystemActivity;
 use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
@@ -194,6 +194,15 @@ pub enum Event {
         /// Its times, resource usage and output.
         result: Box<ProgramResult>,
     },
+    /// Programs have taken their turns, or one of them has failed.
+    TurnsTaken {
+        /// The job.
+        id: u64,
+        /// The trials that succeeded, in their order.
+        trials: Vec<TurnResult>,
+        /// The program that failed, after all of them, and how.
+        failure: Option<TurnFailure>,
+    },
     /// Treatments of the system have been undone.
     Detached {
         /// The job.
@@ -294,6 +303,7 @@ impl Event {
             | Event::Sampled { id, .. }
             | Event::EventsCounted { id, .. }
             | Event::ProgramExited { id, .. }
+            | Event::TurnsTaken { id, .. }
             | Event::BatchesDone { id }
             | Event::Detached { id, .. }
             | Event::Counted { id, .. }
@@ -307,6 +317,15 @@ impl Event {
             | Event::TimedOut { id, .. } => Some(id),
         }
     }
+}
+
+/// The failure of a program among others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnFailure {
+    /// The number of the program.
+    pub program: u8,
+    /// What the worker of it alone would have answered.
+    pub event: Box<Event>,
 }
 
 /// The part of an event that the supervisor parses before it forwards a worker's line unchanged.
@@ -329,6 +348,7 @@ pub enum EventKind {
     Sampled,
     EventsCounted,
     ProgramExited,
+    TurnsTaken,
     BatchesDone,
     Detached,
     Counted,

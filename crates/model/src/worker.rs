@@ -104,6 +104,9 @@ pub enum Subject {
     Case(Case),
     /// A program; its task is [`Task::Run`].
     Program(Box<Program>),
+    /// Programs that take turns; their task is [`Task::TakeTurns`]. The treatments of each are those
+    /// of the arm of its number.
+    Programs(Vec<Program>),
 }
 
 /// What a worker does with its subject.
@@ -135,6 +138,11 @@ pub enum Task {
         /// The events that are counted over its process tree; none in a timed trial.
         #[serde(default)]
         counted: Vec<CounterEvent>,
+    },
+    /// Runs programs in this order, by their numbers, once each time.
+    TakeTurns {
+        /// The numbers.
+        order: Vec<u8>,
     },
     /// Counts events of ops in batches that are no repetitions of the row.
     CountEvents(CountingPlan),

@@ -108,6 +108,13 @@ pub fn detectable_difference(sd: f64, count: usize) -> f64 {
     MEDIAN_STANDARD_ERROR_FACTOR * (1.960 + 0.842) * sd / (count as f64).sqrt()
 }
 
+/// The same at another level of confidence.
+pub fn detectable_difference_at(sd: f64, count: usize, nominal: Nominal) -> f64 {
+    let quantile = |share: f64| Normal::standard().inverse_cdf(share);
+    let factor = quantile((1.0 + nominal.share()) / 2.0) + quantile(0.8);
+    MEDIAN_STANDARD_ERROR_FACTOR * factor * sd / (count as f64).sqrt()
+}
+
 /// The number of differences needed to detect `difference`, given their standard deviation `sd` in
 /// the same unit; the inverse of [`detectable_difference`].
 pub fn sample_size(sd: f64, difference: f64) -> f64 {

@@ -39,6 +39,9 @@ record! {
         /// The metric used as its figure, for programs; null for benchmarks.
         #[serde(default)]
         pub primary_metric: Option<String>,
+        /// The words of the command, if it was given on the command line; null for others.
+        #[serde(default)]
+        pub command: Option<Vec<String>>,
         /// Further metrics, by name.
         pub metrics: BTreeMap<String, Metric>,
         /// How events were counted; null if none were.

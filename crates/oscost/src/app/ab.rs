@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
+use oscost_model::case::Case;
 use oscost_model::definition::Extent;
 use oscost_model::journal::Design;
 use oscost_model::program::FAMILY;
 use oscost_model::protocol::Hello;
 use oscost_model::record::{Comparison, Machine, Record, Settings};
-use oscost_model::target::Target;
+use oscost_model::target::{Host, Target};
 use oscost_stats::interval::Nominal;
 
 use super::error::UsageError;
@@ -21,12 +22,13 @@ use super::observer::Observer;
 use super::results::gate::{self, Gate, GateMetric, GateRule};
 use super::selection::cases::{Selection, select};
 use super::selection::named_files::find_study;
-use super::selection::programs::{Effort, ProgramRequest, trial_budget};
+use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
+use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::plan::{ComparisonRows, ComparisonSet};
@@ -151,7 +153,7 @@ impl Targets {
 pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome> {
     let study = request.study.as_deref().map(find_study).transpose()?;
     let targets = targets(request, study.as_ref())?;
-    let counted = counted_targets(&targets)?;
+    let counted = counted_targets(&targets)?.filter(|_| !targets.new.is_empty());
     match counted {
         Some(_) => request.check_counting()?,
         None => targets.new.iter().try_for_each(|new| check_same_host(&targets.base, new))?,
@@ -159,6 +161,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     let worker = WorkerBinary::find()?;
     let selection = select(&worker, &request.selectors, &request.programs, study, Extent::Default)?;
     targets.all().try_for_each(check)?;
+    let commands = compared_commands(request, &selection, &targets)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let on_busy = BusyPolicy::by_flag(request.no_wait);
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
@@ -176,7 +179,8 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
         None => {
             let mut connection = connect(&targets.base.host, &worker, options)?;
             let session = &mut *connection.session;
-            let planned = plan_run(request, &selection, &targets, session.hello(), observer)?;
+            let compared = Compared { targets: &targets, commands: commands.as_deref() };
+            let planned = plan_run(request, &selection, &compared, session.hello(), observer)?;
             let header = planned.header.clone();
             let measured = observe(&header, request.retention, observer, |listener| {
                 run::run(session, planned, listener)
@@ -197,6 +201,10 @@ fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> 
     if new.is_empty() {
         new.extend(of_study(1));
     }
+    if new.is_empty() && study.is_none() && !request.programs.has_commands() {
+        let hint = "`--new TARGET` names a target, `-- COMMAND -- COMMAND` two commands";
+        return Err(UsageError::with_hint("nothing to compare with the base", hint).into());
+    }
     if let (Some(study), true) = (study, new.is_empty()) {
         let name = request.study.as_deref().unwrap_or_default();
         let what =
@@ -215,6 +223,40 @@ fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> 
     }
     let new = new.iter().map(|text| resolve(text, None)).collect::<Result<_, _>>()?;
     Ok(Targets { base: resolve(base, None)?, new })
+}
+
+/// The commands that are compared with each other, as groups of cases, the first of which is the
+/// base; `None` if targets are compared.
+fn compared_commands(
+    request: &Request,
+    selection: &Selection,
+    targets: &Targets,
+) -> Result<Option<Vec<Vec<Case>>>, UsageError> {
+    if !request.programs.has_commands() {
+        return Ok(None);
+    }
+    let groups = selection.programs.compared_commands(&selection.cases);
+    let is_several = selection.programs.has_several_commands();
+    match (targets.new.is_empty(), groups) {
+        (false, _) if is_several => Err(UsageError::with_hint(
+            "cannot compare several commands and several targets in one run",
+            "name one command, or leave out `--new`",
+        )),
+        (false, _) => Ok(None),
+        (true, None) => Err(UsageError::with_hint(
+            "nothing to compare the command with",
+            "a second one after another `--`, another target (`--new`), or several values \
+             (`--param n=1,2`)",
+        )),
+        (true, Some(_)) if !request.selectors.is_empty() => Err(UsageError::with_hint(
+            "cannot compare benchmarks and commands in one run",
+            "leave out the selectors",
+        )),
+        (true, Some(_)) if matches!(targets.base.host, Host::Vm(_)) => Err(UsageError(
+            "commands run on this machine only: a virtual machine has none".to_owned(),
+        )),
+        (true, groups) => Ok(groups),
+    }
 }
 
 /// The machines of these targets, if instructions are counted on every one of them.
@@ -260,21 +302,31 @@ fn judge(record: &Record, rule: GateRule) -> Gate {
     gate::judge(&record.results, &requested_comparisons(record), rule)
 }
 
-/// The comparisons of the rows that the user asked for.
+/// The comparisons of the rows that the user asked for, on which the verdict of the run rests.
 pub fn requested_comparisons(record: &Record) -> Vec<Comparison> {
-    let is_requested =
-        |it: &&Comparison| !it.control && record.results[it.base as usize].is_requested();
+    let is_requested = |it: &&Comparison| {
+        let is_secondary = it.flags.iter().any(|flag| flag == SECONDARY);
+        !it.control && !is_secondary && record.results[it.base as usize].is_requested()
+    };
     record.comparisons.iter().filter(is_requested).cloned().collect()
+}
+
+/// What is compared.
+struct Compared<'a> {
+    targets: &'a Targets,
+    /// Commands at the base, if they are compared with each other.
+    commands: Option<&'a [Vec<Case>]>,
 }
 
 fn plan_run(
     request: &Request,
     selection: &Selection,
-    targets: &Targets,
+    compared: &Compared<'_>,
     hello: &Hello,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {
     let Selection { cases, definitions, programs, study } = selection;
+    let Compared { targets, commands } = compared;
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
     let PreparedTarget { side: base, mut notes } = prepare(&targets.base, arch)?;
     let mut new_sides = Vec::new();
@@ -285,9 +337,12 @@ fn plan_run(
     }
     notes.dedup();
     notes.iter().for_each(|note| observer.note(note));
-    let ComparisonRows { mut rows, treatments, sets } =
-        plan::comparison_rows(definitions, cases, &base, &new_sides);
-    let skipped = programs.fill(&mut rows, &targets.base.host, request.effort);
+    let ComparisonRows { mut rows, treatments, sets } = match commands {
+        Some(groups) => plan::program_rows(definitions, groups, &base),
+        None => plan::comparison_rows(definitions, cases, &base, &new_sides),
+    };
+    let trials = CommandTrials::compared(request.effort, request.budget_s);
+    let skipped = programs.fill(&mut rows, &targets.base.host, request.effort, trials);
     if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
         repeat_as_study(study, &mut rows);
     }

@@ -33,6 +33,7 @@ mod results;
 mod selection;
 mod targets;
 
+pub use crate::workloads::Parameter;
 pub use error::{UsageError, is_interrupted, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;

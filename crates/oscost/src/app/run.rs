@@ -16,7 +16,7 @@ use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
 use super::selection::cases::{Selection, select};
-use super::selection::programs::{Effort, ProgramRequest, trial_budget};
+use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::{
     StudyRows, repeat_as_study, study_rows, study_without_comparison,
 };
@@ -219,7 +219,8 @@ fn plan_run(
     if study.is_none() && peer.is_some() {
         skipped = move_ends_to_peer(&mut rows);
     }
-    skipped.extend(programs.fill(&mut rows, &target.host, request.effort));
+    let trials = CommandTrials::alone(request.effort, request.budget_s);
+    skipped.extend(programs.fill(&mut rows, &target.host, request.effort, trials));
     if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
         repeat_as_study(study, &mut rows);
     }

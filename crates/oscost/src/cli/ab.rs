@@ -8,7 +8,7 @@ use super::run_text;
 use super::terminal::Terminal;
 use super::values::{GateArguments, ProgramArguments, effort, label, positive};
 use crate::app::ab::{Outcome, Request, ab as measure, requested_comparisons};
-use crate::app::{CompletedRun, Completion, Retention};
+use crate::app::{CompletedRun, Completion, ProgramRequest, Retention};
 
 /// Which targets to compare, and with which cases.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,9 @@ Examples:
   oscost ab --base local --new cmd='nice -n 5' --gate 5 syscall
   oscost ab --base local --new seccomp=docker --gate --on insn syscall
   sudo oscost ab --base local --new ph workload/find  what a whole program pays
-  oscost ab --base local --new nice=5 -- make -C x    a command of yours
+  oscost ab -- ./old -n 9 -- ./new -n 9               two commands, as pairs
+  oscost ab --param n=1000,2000,4000 -- ./sort {n}    one, by a parameter
+  oscost ab --base local --new nice=5 -- make -C x    one, at two targets
   oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine
   oscost ab --base vm:6.1 --new vm:6.12 syscall       two kernels, exactly
   sudo oscost ab --study ph-2000 --quick              what pH cost, then and now
@@ -41,8 +43,14 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TARGET")]
     base: Option<String>,
     /// Target to compare; may be repeated.
-    #[arg(long, value_name = "TARGET", required_unless_present = "study")]
+    #[arg(long, value_name = "TARGET")]
     new: Vec<String>,
+    /// The command to compare with, as text that is split into words, without a shell.
+    #[arg(long, value_name = "COMMAND", requires = "new_cmd", conflicts_with_all = ["command", "new"])]
+    base_cmd: Option<String>,
+    /// A command to compare with it; may be repeated.
+    #[arg(long, value_name = "COMMAND", requires = "base_cmd")]
+    new_cmd: Vec<String>,
     /// A family, a benchmark, a case or a glob [default: the price list].
     #[arg(value_name = "SELECTOR", index = 1)]
     selectors: Vec<String>,
@@ -95,6 +103,17 @@ pub(super) struct Arguments {
     no_wait: bool,
 }
 
+/// The commands after `--`, which further ones separate, or those of options.
+fn commands(arguments: ProgramArguments, base: Option<String>, new: Vec<String>) -> ProgramRequest {
+    let request = ProgramRequest::from(arguments);
+    let split = request.commands.iter().flat_map(|words| words.split(|word| word == "--"));
+    ProgramRequest {
+        commands: split.map(<[String]>::to_vec).collect(),
+        command_texts: base.into_iter().chain(new).collect(),
+        ..request
+    }
+}
+
 pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { exports, samples, table, gate: gate_arguments, .. } = arguments;
     exports.check()?;
@@ -102,7 +121,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         base: arguments.base,
         new: arguments.new,
         selectors: arguments.selectors,
-        programs: arguments.programs.into(),
+        programs: commands(arguments.programs, arguments.base_cmd, arguments.new_cmd),
         study: arguments.study,
         effort: effort(arguments.quick, arguments.thorough),
         budget_s: arguments.budget,

@@ -13,6 +13,7 @@ pub(super) enum Format {
     Csv,
     Markdown,
     Parquet,
+    Hyperfine,
 }
 
 impl Format {
@@ -24,10 +25,12 @@ impl Format {
             Format::Csv => ".csv",
             Format::Markdown => ".md",
             Format::Parquet => ".parquet",
+            Format::Hyperfine => ".hyperfine.json",
         }
     }
 }
 
+/// Those that a file's ending names: hyperfine's is an ending of JSON, and has an option of its own.
 const FORMATS: [Format; 5] =
     [Format::Html, Format::Json, Format::Csv, Format::Markdown, Format::Parquet];
 

@@ -5,6 +5,7 @@ use oscost_model::record::Record;
 
 use super::documents::{self, Document, Format, by_ending};
 use super::output::Output;
+use crate::app::UsageError;
 use crate::app::list::definitions;
 use crate::app::report::{side_by_side, study_comparison};
 use crate::report;
@@ -34,6 +35,9 @@ pub(super) struct Exports {
     /// Write Parquet, for pandas and DuckDB.
     #[arg(long, value_name = "FILE")]
     parquet: Option<String>,
+    /// Write the programs of a run as `hyperfine --export-json` does.
+    #[arg(long, value_name = "FILE")]
+    export_hyperfine: Option<String>,
 }
 
 /// What a line of CSV and Parquet is.
@@ -113,6 +117,13 @@ impl Subject<'_> {
                 report::markdown(&report::compare::brief(shown)).into_bytes()
             }
             (Format::Parquet, _) => report::parquet(&sheet())?,
+            (Format::Hyperfine, Subject::Run(run)) => {
+                report::json::value(&report::export::hyperfine::results(run.record))?.into_bytes()
+            }
+            (Format::Hyperfine, Subject::Comparison(_)) => {
+                let text = "a comparison of runs is not in hyperfine's form: export each run";
+                return Err(UsageError(text.to_owned()).into());
+            }
         })
     }
 }
@@ -126,6 +137,7 @@ impl Exports {
             (Format::Csv, &self.csv),
             (Format::Markdown, &self.markdown),
             (Format::Parquet, &self.parquet),
+            (Format::Hyperfine, &self.export_hyperfine),
         ];
         let named =
             named.into_iter().filter_map(|(format, file)| Document::new(format, file.as_ref()));

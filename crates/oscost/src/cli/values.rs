@@ -1,6 +1,6 @@
 //! Parsers of option values, and options that several subcommands share.
 
-use crate::app::{Effort, GateMetric, GateRule, ProgramRequest, Threshold};
+use crate::app::{Effort, GateMetric, GateRule, Parameter, ProgramRequest, Threshold};
 use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
 /// The threshold of a gate without a value.
@@ -156,9 +156,21 @@ pub(super) struct ProgramArguments {
     /// A command to measure.
     #[arg(last = true, index = 2, value_name = "COMMAND")]
     command: Vec<String>,
+    /// Measure COMMAND with each of these values in place of `{NAME}`; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    param: Vec<Parameter>,
     /// Run this before each trial of COMMAND, untimed; split into words, without a shell.
-    #[arg(long, value_name = "COMMAND", requires = "command")]
+    #[arg(long, value_name = "COMMAND")]
     prepare: Vec<String>,
+    /// Run this after each trial of COMMAND, untimed, also after a failed one.
+    #[arg(long, value_name = "COMMAND")]
+    cleanup: Vec<String>,
+    /// The standard input of COMMAND [default: empty].
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<String>,
+    /// Measure COMMAND whatever its exit status is.
+    #[arg(long)]
+    ignore_failure: bool,
     /// Count the system calls of programs by name, in an extra, untimed run.
     #[arg(long)]
     calls: bool,
@@ -169,7 +181,17 @@ pub(super) struct ProgramArguments {
 
 impl From<ProgramArguments> for ProgramRequest {
     fn from(arguments: ProgramArguments) -> Self {
-        let ProgramArguments { command, prepare, calls, workload } = arguments;
-        Self { command, prepare, count_calls: calls, workload }
+        let ProgramArguments { command, .. } = arguments;
+        Self {
+            commands: (!command.is_empty()).then_some(command).into_iter().collect(),
+            command_texts: Vec::new(),
+            parameters: arguments.param,
+            prepare: arguments.prepare,
+            cleanup: arguments.cleanup,
+            input: arguments.stdin,
+            ignore_failure: arguments.ignore_failure,
+            count_calls: arguments.calls,
+            workload: arguments.workload,
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;
 use super::rows::relations;
 use super::rows::row_state::{
-    CountingEntry, ExperimentEntry, GivenUp, RowState, RunContext, WorkerEntry,
+    CountingEntry, ExperimentEntry, GivenUp, RowState, RunContext, WarmUp, WorkerEntry,
 };
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
@@ -140,6 +140,7 @@ impl Assembler {
             Entry::Control { .. } | Entry::StudyMethodsPlanned { .. } => {}
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
             Entry::Piloted { row, .. }
+            | Entry::WarmedUp { row, .. }
             | Entry::Worker { row, .. }
             | Entry::EventsCounted { row, .. }
             | Entry::Counted { row, .. }
@@ -259,6 +260,9 @@ impl Assembler {
 fn apply_to_row(state: &mut RowState, entry: &Entry) {
     match entry {
         Entry::Piloted { plan, .. } => state.plan = Some(plan.clone()),
+        Entry::WarmedUp { trial, output, .. } => {
+            state.warm_up = Some(WarmUp { trial: (**trial).clone(), output: *output });
+        }
         Entry::Worker { phase: Phase::StudyMethod { round, experiment }, outcome, .. } => {
             let (round, number, outcome) = (*round, *experiment, outcome.clone());
             state.experiments.push(ExperimentEntry { round, number, outcome });

@@ -19,8 +19,8 @@ use oscost_model::counters::TreeCounts;
 use oscost_model::facts::Facts;
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::point::Point;
-use oscost_model::program::{Program, ProgramResult, TreeUsage};
-use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
+use oscost_model::program::{OutputDigest, Program, ProgramResult, TreeUsage, TurnResult};
+use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, TurnFailure, WorkerBuild};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::AttachedTreatment;
 use oscost_model::watch::SystemActivity;
@@ -54,6 +54,12 @@ struct BatchGroups {
     arm: u8,
     groups: u32,
     added_ns: f64,
+}
+
+fn digest(output: &str) -> OutputDigest {
+    let mut digest = OutputDigest::default();
+    digest.add(output.as_bytes());
+    digest
 }
 
 /// One group of batches.
@@ -130,6 +136,7 @@ impl FakeSession {
         let case = match &spec.subject {
             Subject::Case(case) => case,
             Subject::Program(program) => return self.run_program(id, spec, program),
+            Subject::Programs(programs) => return self.take_turns(id, spec, programs),
         };
         let name = case.to_string();
         if let Some(missing) = self.scenario.skipped.get(&name) {
@@ -170,6 +177,35 @@ impl FakeSession {
         }
         self.specs.insert(id, spec.clone());
         Event::Ready { id, pid: 1, addr: None }
+    }
+
+    /// Trials of programs in turns.
+    fn take_turns(&mut self, id: u64, spec: &WorkerSpec, programs: &[Program]) -> Event {
+        let Task::TakeTurns { order } = &spec.task else {
+            let reason = "programs can only take turns".to_owned();
+            return Event::Failed { id, at_op: None, reason, errno: None, arm: None };
+        };
+        let start_ns = self.now_ns;
+        let mut trials = Vec::new();
+        for (&program, turn) in order.iter().zip(0..) {
+            let spec = WorkerSpec {
+                task: Task::Run { warm_up: false, counted: Vec::new() },
+                treatments: vec![spec.treatments_of(program).to_vec()],
+                seed: spec.seed.wrapping_add(turn),
+                ..spec.clone()
+            };
+            match self.run_program(id, &spec, &programs[usize::from(program)]) {
+                Event::ProgramExited { result, .. } => {
+                    let ended_ns = self.now_ns - start_ns;
+                    trials.push(TurnResult { program, ended_ns, result: *result });
+                }
+                other => {
+                    let failure = Some(TurnFailure { program, event: Box::new(other) });
+                    return Event::TurnsTaken { id, trials, failure };
+                }
+            }
+        }
+        Event::TurnsTaken { id, trials, failure: None }
     }
 
     /// A trial of a program: 60 % of its time is user time, 30 % system time.
@@ -217,6 +253,7 @@ impl FakeSession {
             real_ns: (cost + added) as u64,
             usage,
             lines: Some(output.lines().count() as u64),
+            digest: Some(digest(&output)),
             output,
             counts: self.tree_counts(&name, spec, cost + added),
         };

@@ -112,6 +112,32 @@ pub fn comparison_rows(
     sides
 }
 
+/// The rows and sets of programs that are compared with each other on one target: in each group the
+/// first case with the others. Reference cases are measured, not compared.
+pub fn program_rows(
+    catalog: &Catalog,
+    groups: &[Vec<Case>],
+    target: &ComparedTarget,
+) -> ComparisonRows {
+    let mut cases: Vec<Case> = Vec::new();
+    for case in groups.iter().flatten() {
+        if !cases.contains(case) {
+            cases.push(case.clone());
+        }
+    }
+    let mut rows = rows(catalog, cases.clone(), &target.target);
+    rows.retain(|row| row.requested || row.is_reference);
+    let monitored = has_monitor(&target.treatments);
+    rows.iter_mut().for_each(|row| row.monitored = monitored);
+    let set = |group: &Vec<Case>| {
+        let mut indices = group.iter().filter_map(|case| cases.iter().position(|it| it == case));
+        let base = indices.next()?;
+        Some(ComparisonSet { design: Design::Pairs, base, news: indices.collect() })
+    };
+    let sets = groups.iter().filter_map(set).collect();
+    ComparisonRows { treatments: vec![target.treatments.clone(); rows.len()], rows, sets }
+}
+
 /// How two targets are interleaved, depending on what they differ in.
 pub fn design(base: &ComparedTarget, new: &ComparedTarget) -> Design {
     let twins = |side: &ComparedTarget| {

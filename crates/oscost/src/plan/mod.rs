@@ -11,6 +11,7 @@ mod skipped_row;
 
 pub use comparison::{
     ComparedTarget, ComparisonRows, ComparisonSet, comparison_rows, design, has_monitor,
+    program_rows,
 };
 pub use refinement::refinement_rows;
 pub use remote_peer::{

@@ -12,6 +12,7 @@ mod jobs;
 mod machine;
 mod monitor_verification;
 mod observer;
+mod program_turns;
 mod request;
 mod rows;
 mod state;

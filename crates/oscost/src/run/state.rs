@@ -49,8 +49,25 @@ impl Run<'_> {
         set: u32,
         outcome: WorkerOutcome,
     ) {
-        let at_s = self.started_at.elapsed().as_secs_f64();
+        let at_s = self.now_s();
+        self.emit_worker_at(row, phase, at_s, set, outcome);
+    }
+
+    /// The same for a worker that ended at another time, in seconds since the start of the run.
+    pub(super) fn emit_worker_at(
+        &mut self,
+        row: usize,
+        phase: Phase,
+        at_s: f64,
+        set: u32,
+        outcome: WorkerOutcome,
+    ) {
         self.emit(Entry::Worker { row: row as u32, phase, at_s, set, outcome });
+    }
+
+    /// The seconds since the start of the run.
+    pub(super) fn now_s(&self) -> f64 {
+        self.started_at.elapsed().as_secs_f64()
     }
 
     pub(super) fn time_is_up(&self) -> bool {

@@ -20,6 +20,12 @@ use crate::workloads;
 /// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
 
+/// The most trials that have a worker each. (A study may ask for a hundred.)
+const MAX_TRIALS: u32 = 200;
+
+/// A warm-up of less than this is repeated.
+const SHORT_WARM_UP: Duration = Duration::from_secs(2);
+
 /// The rows of one workload whose trials follow each other.
 #[derive(Clone, Debug)]
 struct TrialSet {
@@ -43,6 +49,14 @@ impl TrialSet {
         let rounds = self.trial_count.saturating_sub(1).max(1);
         Some(self.started_at? + MIN_PAIR_SPAN * self.done.min(rounds) / rounds)
     }
+}
+
+/// Which trial of a row is counted.
+#[derive(Clone, Copy)]
+struct CountedTrial {
+    round: u32,
+    set: u32,
+    attaches: bool,
 }
 
 /// The warm-up succeeded and the first trial failed: leftovers of the warm-up may be the cause.
@@ -75,11 +89,16 @@ impl Run<'_> {
         let mut sets = self.trial_sets(comparison);
         let deadline = self.deadline;
         self.deadline = budget.run_limit.map(|until| self.started_at + until);
-        let share = budget.time_budget / u32::try_from(sets.len()).unwrap_or(1).max(1);
         self.warm_up_all(&sets)?;
         if budget.count_calls {
             self.count_programs(&sets)?;
         }
+        self.retain_measurable(&mut sets, comparison);
+        let (turns, mut sets): (Vec<TrialSet>, Vec<TrialSet>) =
+            sets.into_iter().partition(|set| self.can_take_turns(&set.rows, set.attaches));
+        let turns = turns.into_iter().map(|set| self.turn_set(set.number, set.rows)).collect();
+        self.take_turns(turns, comparison.is_some())?;
+        let share = budget.time_budget / u32::try_from(sets.len()).unwrap_or(1).max(1);
         while self.retain_measurable(&mut sets, comparison) {
             self.order.shuffle(&mut sets);
             for set in &mut sets {
@@ -162,8 +181,11 @@ impl Run<'_> {
     /// How many rounds fit into that time, if the first one took this long.
     fn trials_within(&self, row: usize, within: Duration, first: Duration) -> u32 {
         let Some(workload) = &self.rows[row].planned.workload else { return 0 };
+        let own = workload.time.map(|time| time.last_look_s.unwrap_or(time.first_look_s));
+        let within = own.map_or(within, Duration::from_secs_f64);
         let fit = within.as_secs_f64() / first.as_secs_f64().max(1e-3);
-        (fit as u32).clamp(workload.min_trials, workload.trials.max(workload.min_trials))
+        let most = workload.trials.min(MAX_TRIALS).max(workload.min_trials);
+        (fit as u32).clamp(workload.min_trials, most)
     }
 
     /// Runs one untimed trial of each row: it warms the caches, and a program that cannot run fails
@@ -176,17 +198,46 @@ impl Run<'_> {
                     continue;
                 }
                 done.push(row);
-                match self.trial(
-                    row,
-                    set.attaches,
-                    Task::Run { warm_up: true, counted: Vec::new() },
-                )? {
-                    Ok(result) => self.rows[row].warm_lines = result.lines,
+                match self.warm_up(row, set.attaches)? {
+                    Ok(result) => self.warmed_up(row, result),
                     Err(failure) => self.give_up(row, failure),
                 }
             }
         }
         Ok(())
+    }
+
+    /// Runs a program untimed: once for the caches, and a command that is short once more, since the
+    /// choice of the metric depends on it.
+    fn warm_up(
+        &mut self,
+        row: usize,
+        attaches: bool,
+    ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
+        let task = || Task::Run { warm_up: true, counted: Vec::new() };
+        let first = self.trial(row, attaches, task())?;
+        let is_command =
+            self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
+        match first {
+            Ok(result) if is_command && Duration::from_nanos(result.real_ns) < SHORT_WARM_UP => {
+                self.trial(row, attaches, task())
+            }
+            first => Ok(first),
+        }
+    }
+
+    /// Keeps what a warm-up showed.
+    fn warmed_up(&mut self, row: usize, result: ProgramResult) {
+        self.rows[row].warm_lines = result.lines;
+        let ProgramResult { real_ns, usage, digest, .. } = result;
+        let trial = Trial { real_ns, usage, ..Trial::default() };
+        let is_command =
+            self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
+        if is_command {
+            let (row, trial) = (row as u32, Box::new(trial.clone()));
+            self.emit(Entry::WarmedUp { row, trial, output: digest });
+        }
+        self.rows[row].warm_up = Some(trial);
     }
 
     /// Runs each program once under a tracer, which counts its system calls. Treatments make no
@@ -251,26 +302,45 @@ impl Run<'_> {
     /// Runs a row's program once more while its events are counted, if that is due. It is no trial
     /// of the row.
     fn counted_trial(&mut self, row: usize, set: &TrialSet) -> Result<(), RunError> {
-        let counted = self.events_of_trial(row, set.done, set.attaches);
-        if counted.is_empty() || self.time_is_up() {
+        let trial = CountedTrial { round: set.done, set: set.number, attaches: set.attaches };
+        self.count_trial(row, trial)
+    }
+
+    /// The same for a command that takes turns.
+    pub(super) fn counted_trial_of_turns(
+        &mut self,
+        row: usize,
+        round: u32,
+        set: u32,
+    ) -> Result<(), RunError> {
+        self.count_trial(row, CountedTrial { round, set, attaches: false })
+    }
+
+    fn count_trial(&mut self, row: usize, trial: CountedTrial) -> Result<(), RunError> {
+        let CountedTrial { round, set, attaches } = trial;
+        let counted = self.events_of_trial(row, round, attaches);
+        if counted.is_empty() || self.time_is_up() || self.rows[row].given_up {
             return Ok(());
         }
         let started_at = Instant::now();
         let task = Task::Run { warm_up: false, counted };
-        let result = self.trial(row, set.attaches, task)?;
+        let result = self.trial(row, attaches, task)?;
         let counts = result.and_then(|ProgramResult { counts, real_ns, .. }| {
             let none = || JobFailure::new(RowOutcome::Failed, "its worker counted nothing");
             let counts = counts.ok_or_else(none)?;
             Ok(TreeCounts { real_ns: Some(real_ns), ..counts })
         });
-        let (round, set) = (set.done, set.number);
         self.emit_tree_counts(row, round, set, started_at.elapsed(), counts);
         Ok(())
     }
 
     /// Reads the figures from a trial's output. If a figure is missing, the program or the
     /// expression is wrong: another trial would not help.
-    fn read_trial(&self, row: usize, result: ProgramResult) -> Result<Trial, JobFailure> {
+    pub(super) fn read_trial(
+        &self,
+        row: usize,
+        result: ProgramResult,
+    ) -> Result<Trial, JobFailure> {
         let Some(workload) = &self.rows[row].planned.workload else {
             return Ok(Trial::default());
         };

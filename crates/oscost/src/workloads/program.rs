@@ -42,6 +42,7 @@ impl Spec {
             one_cpu: self.one_cpu,
             trials,
             min_trials: self.min_trials.min(trials),
+            time: self.time,
             figures: figures.map(|it| it.figure.clone()).collect::<Vec<Figure>>(),
             primary: self.primary.clone(),
         })
@@ -61,6 +62,7 @@ impl Spec {
         };
         Ok(Program {
             command,
+            input: self.input.clone(),
             variables: placeholders.variables(&self.variables),
             working_directory: match self.folder {
                 Folder::Fresh => None,
@@ -72,6 +74,7 @@ impl Spec {
             companion: self.companion.as_ref().map(companion).transpose()?,
             captures_output: self.reads_output,
             ok_statuses: self.statuses.clone(),
+            ignores_status: self.ignores_status,
             limits: self.limits,
         })
     }

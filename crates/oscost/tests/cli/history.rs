@@ -221,6 +221,7 @@ fn programs_of_one_name_differ_by_their_words_and_files_by_their_file_system() {
         record["command"] = json!(command);
         let row = row(record);
         (row["case"], row["benchmark"]) = (json!("workload/true"), json!("workload/true"));
+        row["command"] = json!(words);
     };
     let sandbox = changed_days(12, as_program);
     let found = series(&sandbox, "workload/true");

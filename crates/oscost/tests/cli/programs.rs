@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 
 use crate::ab::assert_fits;
-use crate::common::{Ran, Sandbox, row, scenario_file};
+use crate::common::{Ran, Sandbox, has_flag, row, scenario_file};
 use crate::golden::golden;
 
 /// A run on a fake host, with the results of its scenario.
@@ -31,8 +31,9 @@ fn a_command_is_a_row_with_its_times_and_is_shown_again() {
     let row = row(&record, "workload/gzip");
     assert_eq!((&row["unit"], &row["primary_metric"]), (&"s".into(), &"real".into()));
     assert_eq!(row["estimate"]["median"], row["metrics"]["real"]["estimate"]["median"]);
-    assert_eq!(row["repetitions"].as_array().unwrap().len(), 10);
-    for metric in ["user", "system", "peak-memory", "minor-faults", "voluntary-switches"] {
+    // As many as fit into ten seconds.
+    assert_eq!(row["repetitions"].as_array().unwrap().len(), 20);
+    for metric in ["cpu", "user", "system", "peak-memory", "minor-faults", "voluntary-switches"] {
         assert!(row["metrics"][metric]["estimate"]["ci95"].is_array(), "{metric}");
     }
 }
@@ -46,12 +47,154 @@ fn targets_are_compared_by_each_time_of_a_program() {
     golden("ab-command.txt", &ran.stdout);
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let of_it = |it: &&Value| it["case"] == "workload/sh";
-    let compared: Vec<&Value> =
-        record["comparisons"].as_array().unwrap().iter().filter(of_it).collect();
+    let compared: Vec<&Value> = compared(&record).into_iter().filter(of_it).collect();
     let metrics: Vec<&str> = compared.iter().map(|it| it["metric"].as_str().unwrap()).collect();
-    assert_eq!(metrics, ["primary", "user", "system"]);
-    assert!(compared.iter().all(|it| it["design"] == "pairs" && it["pairs"] == 3));
+    assert_eq!(metrics, ["primary", "cpu"]);
+    assert!(compared.iter().all(|it| it["design"] == "pairs"));
+    // The treatment is attached to the system for each trial: no worker of several trials.
+    assert!(compared.iter().all(|it| it["pairs"].as_u64().unwrap() >= 8));
     assert!(compared.iter().all(|it| it["added"]["unit"] == "s"));
+}
+
+/// The comparisons of a run, without those of controls.
+fn compared(record: &Value) -> Vec<&Value> {
+    let all = record["comparisons"].as_array().unwrap().iter();
+    all.filter(|it| it["control"] == false).collect()
+}
+
+#[test]
+fn two_commands_are_compared_as_pairs_until_a_look_finds_a_difference() {
+    let sandbox = Sandbox::new();
+    let ab = ["ab", "--seed", "1", "--base", "HERE"];
+    let ran = fake_program(&sandbox, &ab, &["./old", "9", "--", "./new", "9"]).exits(0);
+    assert_fits(&ran.stdout);
+    golden("ab-commands.txt", &ran.stdout);
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let found = compared(&record);
+    let metrics: Vec<&str> = found.iter().map(|it| it["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, ["primary", "cpu"]);
+    for it in &found {
+        let [base, new] = ["base", "new"].map(|side| it[side].as_u64().unwrap() as usize);
+        let row = |at: usize| &record["results"][at];
+        assert_eq!(row(base)["command"], serde_json::json!(["./old", "9"]));
+        assert_eq!(row(new)["command"], serde_json::json!(["./new", "9"]));
+        assert_eq!((&it["verdict"], &it["design"]), (&"slower".into(), &"pairs".into()));
+        // The first look is after 20 s, and a round of both takes 41 ms.
+        assert!((400..=500).contains(&it["pairs"].as_u64().unwrap()), "{it}");
+        assert!(has_flag(it, "OUTPUT_DIFFERS"), "{it}");
+    }
+    assert!(!has_flag(found[1], "SECONDARY"), "both are on a CPU for 90 % of their time");
+    assert!(has_flag(found[0], "SECONDARY"));
+}
+
+#[test]
+fn equal_commands_are_measured_until_they_can_be_called_equivalent() {
+    let sandbox = Sandbox::new();
+    let ab = ["ab", "--seed", "1", "--base", "HERE", "--json", "-"];
+    let command = ["./old", "9", "--", "./old", "9"];
+    let record = fake_program(&sandbox, &ab, &command).exits(0).json();
+    let found = compared(&record);
+    assert!(found.iter().all(|it| it["verdict"] == "equivalent"), "{found:?}");
+    assert!(found.iter().all(|it| it["span_s"].as_f64().unwrap() >= 60.0), "{found:?}");
+    let names: Vec<&str> = record["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["case"].as_str().unwrap())
+        .collect();
+    assert_eq!(names[..2], ["workload/old", "workload/old-2"]);
+    let gate = [&ab[..], &["--gate", "2"]].concat();
+    fake_program(&sandbox, &gate, &command).exits(0).stderr_contains("gate: passed");
+    let gate = [&ab[..], &["--quick", "--gate", "2"]].concat();
+    let command = ["./old", "9", "--", "./new", "9"];
+    fake_program(&sandbox, &gate, &command).exits(1).stderr_contains("gate: failed");
+}
+
+#[test]
+fn a_parameter_stands_for_its_values_in_the_words_of_a_command() {
+    let sandbox = Sandbox::new();
+    let ab = ["ab", "--seed", "1", "--base", "HERE", "--param", "n=1000,2000,4000"];
+    let ran = fake_program(&sandbox, &ab, &["./sort", "{n}"]).exits(0);
+    assert_fits(&ran.stdout);
+    golden("ab-parameter.txt", &ran.stdout);
+    let run = ["run", "--at", "HERE", "--param", "n=1000,2000,4000", "--json", "-"];
+    let record = fake_program(&sandbox, &run, &["./sort", "{n}"]).exits(0).json();
+    for (n, seconds) in [(1000, 0.05), (2000, 0.11), (4000, 0.24)] {
+        let row = row(&record, &format!("workload/sort:n={n}"));
+        assert_eq!(row["command"], serde_json::json!(["./sort", n.to_string()]));
+        let median = row["estimate"]["median"].as_f64().unwrap();
+        assert!((median / seconds - 1.0).abs() < 0.01, "{n}: {median}");
+    }
+}
+
+#[test]
+fn commands_and_options_that_mean_nothing_together_are_refused() {
+    let sandbox = Sandbox::new();
+    let refused = |verb: &[&str], command: &[&str], words: &str| {
+        fake_program(&sandbox, verb, command).exits(2).stderr_contains(words);
+    };
+    let (ab, run) = (["ab", "--base", "HERE"], ["run", "--at", "HERE"]);
+    refused(&ab, &["./old"], "nothing to compare the command with");
+    refused(&ab, &[], "nothing to compare with the base");
+    refused(&[&ab[..], &["--new", "HERE"]].concat(), &["a", "--", "b"], "several commands");
+    refused(&[&ab[..], &["getppid"]].concat(), &["a", "--", "b"], "leave out the selectors");
+    refused(&[&ab[..], &["--param", "m=1"]].concat(), &["a", "--", "b"], "no command has");
+    refused(&[&run[..], &["--prepare", "true"]].concat(), &[], "--prepare belongs to a command");
+    refused(
+        &[&run[..], &["--stdin", "/no/such"]].concat(),
+        &["a"],
+        "cannot read the standard input",
+    );
+    for (parameter, why) in [
+        ("n", "NAME=VALUE"),
+        ("N=1", "lower-case"),
+        ("n=1,,2", "1 to 32 letters"),
+        ("n=a:b", "1 to 32 letters"),
+        ("n=1,1", "a value twice"),
+    ] {
+        refused(&[&run[..], &["--param", parameter]].concat(), &["a{n}"], why);
+    }
+}
+
+#[test]
+fn programs_are_exported_as_hyperfine_does() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("hyperfine.json");
+    let export = ["--export-hyperfine", file.to_str().unwrap()];
+    let run = [&["run", "--seed", "1", "--at", "HERE", "--quick"], &export[..]].concat();
+    fake_program(&sandbox, &run, &["gzip", "-kf9", "FILE"]).exits(0);
+    let read: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let result = &read["results"][0];
+    assert_eq!(result["command"], "gzip -kf9 FILE");
+    let times = result["times"].as_array().unwrap();
+    let seconds = |value: &Value| value.as_f64().unwrap();
+    let mean = times.iter().map(seconds).sum::<f64>() / times.len() as f64;
+    assert!((mean / seconds(&result["mean"]) - 1.0).abs() < 1e-9, "{result}");
+    assert_eq!(result["exit_codes"].as_array().unwrap().len(), times.len());
+    assert!(seconds(&result["min"]) <= seconds(&result["median"]), "{result}");
+    assert!((seconds(&result["user"]) / 0.6 / mean - 1.0).abs() < 0.01, "{result}");
+}
+
+#[test]
+fn real_commands_take_turns_and_are_read_from_text_and_files() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.file("input");
+    std::fs::write(&input, "x\n".repeat(1000)).unwrap();
+    let input = input.to_str().unwrap();
+    let counts = sandbox.file("counts");
+    let append = format!("sh -c 'echo x >>{}'", counts.display());
+    let ab =
+        ["ab", "--quick", "--budget", "1", "--stdin", input, "--cleanup", &append, "--json", "-"];
+    let texts = ["--base-cmd", "wc -l", "--new-cmd", "sh -c 'wc -l; wc -c </dev/null'"];
+    let record = sandbox.oscost(&[&ab[..], &texts].concat()).exits(0).json();
+    let found = compared(&record);
+    assert!(found.iter().all(|it| it["pairs"].as_u64().unwrap() >= 8), "{found:?}");
+    assert!(found.iter().all(|it| has_flag(it, "OUTPUT_DIFFERS")), "{found:?}");
+    assert_eq!(found[0]["verdict"], "slower", "it starts two more processes: {}", found[0]);
+    let trials: u64 = 2 * found[0]["pairs"].as_u64().unwrap();
+    let runs = std::fs::read_to_string(&counts).unwrap().lines().count() as u64;
+    assert_eq!(runs, trials + 4, "two warm-ups of each");
+    sandbox.nothing_is_left();
 }
 
 #[test]

@@ -190,6 +190,7 @@ pub(crate) fn journal(number: u32, kernels: &[Kernel]) -> Vec<Entry> {
             new: base + count,
             design: Design::Boots,
             set: base,
+            looks: 1,
         });
         entries.push(Entry::Paired { pairs: pairs.collect() });
     }

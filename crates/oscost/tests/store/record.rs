@@ -110,6 +110,7 @@ fn row(case: &str) -> Row {
         class: Some("light".into()),
         multiples: BTreeMap::new(),
         primary_metric: None,
+        command: None,
         counters: None,
         file: None,
         channel: None,

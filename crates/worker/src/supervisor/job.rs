@@ -1,7 +1,7 @@
 //! A job: the process that carries out one order, fresh for each repetition.
 
 use oscost_model::protocol::{Event, Order};
-use oscost_model::worker::Subject;
+use oscost_model::worker::{Subject, Task};
 
 use super::attach;
 use super::measurement::calibrate::calibrate_clock;
@@ -9,7 +9,7 @@ use super::measurement::measure::measure;
 use super::measurement::probe::probe_cpus;
 use super::measurement::serve::serve;
 use super::measurement::system_activity;
-use super::processes::program_run;
+use super::processes::{program_run, program_turns};
 use super::protocol::failure::failure;
 use super::protocol::wire::{Wire, parse_order};
 use super::trace::tracer;
@@ -32,6 +32,14 @@ pub fn run() -> Result<(), Errno> {
             if matches!(spec.subject, Subject::Program(_)) =>
         {
             return program_run::run_program(id, &spec, &line).send(&mut wire);
+        }
+        Order::Measure { spec, .. } if matches!(spec.subject, Subject::Programs(_)) => {
+            let (Subject::Programs(programs), Task::TakeTurns { order }) =
+                (&spec.subject, &spec.task)
+            else {
+                return wire.send(&failure(id, "programs can only take turns"));
+            };
+            program_turns::take_turns(id, &spec, &line, programs, order)
         }
         Order::Measure { spec, .. } => return measure(id, &spec, &mut wire).send(&mut wire),
         Order::Count { spec, .. } => return tracer::count(id, &spec, &line).send(&mut wire),

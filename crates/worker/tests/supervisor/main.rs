@@ -22,6 +22,7 @@ mod machine_code;
 mod monitors;
 mod page_faults;
 mod program_run;
+mod program_turns;
 mod protocol;
 mod remote_peer;
 mod shutdown;

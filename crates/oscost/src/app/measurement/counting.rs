@@ -12,7 +12,7 @@ use super::retention::{CompletedRun, Retention, observe};
 use super::run_header::run_header;
 use crate::app::observer::Observer;
 use crate::app::selection::cases::Selection;
-use crate::app::selection::programs::Effort;
+use crate::app::selection::programs::{CommandTrials, Effort};
 use crate::app::targets::connect::{ConnectOptions, reserve_this_machine};
 use crate::app::targets::prepare::{PreparedTarget, prepare};
 use crate::app::targets::vm::find_kernel;
@@ -122,7 +122,12 @@ fn plan(
             of_target.retain(|row| row.requested || row.is_reference);
         }
         let first = rows.len();
-        let missing = selection.programs.fill(&mut of_target, &target.host, Effort::Default);
+        let missing = selection.programs.fill(
+            &mut of_target,
+            &target.host,
+            Effort::Default,
+            CommandTrials::alone(Effort::Default, None),
+        );
         skipped.extend(missing.into_iter().map(|it| SkippedRow { row: first + it.row, ..it }));
         for row in of_target {
             if let Some(reason) = unattachable_reason(&side.treatments) {
@@ -195,6 +200,7 @@ fn pair_with_first(rows: usize, targets: usize) -> Vec<Pairing> {
         new: (target * per_target + row) as u32,
         design: Design::Boots,
         set: 0,
+        looks: 1,
     };
     (1..targets)
         .flat_map(|target| (0..per_target).map(move |row| (target, row)))

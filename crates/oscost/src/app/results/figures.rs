@@ -106,14 +106,13 @@ fn program_identity(record: &Record, row: &Row) -> Option<String> {
     if family != FAMILY {
         return None;
     }
-    let start = record.command.iter().position(|it| it == "--").map(|at| at + 1);
-    let command = start.map_or(&[][..], |at| &record.command[at..]);
-    let is_it = workloads::of_command(command).is_ok_and(|it| it.definition().id == row.benchmark);
     let mut parts: Vec<&str> = vec![row.primary_metric.as_deref().unwrap_or_default()];
-    if is_it {
+    if let Some(command) = &row.command {
         parts.extend(command.iter().map(String::as_str));
-        parts.push("--prepare");
-        parts.extend(options(&record.command, "--prepare"));
+        for option in ["--prepare", "--stdin"] {
+            parts.push(option);
+            parts.extend(options(&record.command, option));
+        }
     } else if workloads::find(&row.benchmark).is_none() {
         parts.extend(options(&record.command, "--workload"));
     }

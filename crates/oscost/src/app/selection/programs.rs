@@ -1,12 +1,13 @@
-//! Programs to measure: those that come with oscost, a file of the user's own, and the command
+//! Programs to measure: those that come with oscost, a file of the user's own, and the commands
 //! behind `--`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
-use oscost_model::program::FAMILY;
+use oscost_model::program::{FAMILY, TrialTime};
 use oscost_model::target::Host;
 
 use super::named_files::read_workload;
@@ -15,7 +16,10 @@ use crate::files::user_folder::cache_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
-use crate::workloads::{self, RunEnvironment, Spec};
+use crate::workloads::{self, Parameter, RunEnvironment, Spec};
+
+/// The most commands that are compared.
+const MAX_COMMANDS: usize = 12;
 
 /// The time for trials beyond the minimum number, as for the price list.
 const TRIAL_TIME: Duration = Duration::from_secs(60);
@@ -25,14 +29,49 @@ const TRIAL_TIME_THOROUGH: Duration = Duration::from_secs(600);
 /// What a request says about programs.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramRequest {
-    /// The command behind `--`, if there is one.
-    pub command: Vec<String>,
-    /// What is run before each trial of it, each a command line.
+    /// The commands, in words; the first is compared with the others.
+    pub commands: Vec<Vec<String>>,
+    /// Further ones as text, which is split into words.
+    pub command_texts: Vec<String>,
+    /// Parameters in the words of commands.
+    pub parameters: Vec<Parameter>,
+    /// What is run before each trial of a command, each a command line.
     pub prepare: Vec<String>,
+    /// What is run after each trial of a command, each a command line.
+    pub cleanup: Vec<String>,
+    /// The file that is the standard input of commands.
+    pub input: Option<String>,
+    /// Whether a command may fail.
+    pub ignore_failure: bool,
     /// Whether the system calls of programs are counted, in an extra run.
     pub count_calls: bool,
     /// The file of a workload of the user's own.
     pub workload: Option<String>,
+}
+
+impl ProgramRequest {
+    /// Whether it has commands of the command line.
+    pub fn has_commands(&self) -> bool {
+        !self.commands.is_empty() || !self.command_texts.is_empty()
+    }
+
+    /// Refuses options of commands without one.
+    fn check_options(&self) -> Result<(), UsageError> {
+        let given = [
+            ("--param", !self.parameters.is_empty()),
+            ("--prepare", !self.prepare.is_empty()),
+            ("--cleanup", !self.cleanup.is_empty()),
+            ("--stdin", self.input.is_some()),
+            ("--ignore-failure", self.ignore_failure),
+        ];
+        match given.into_iter().find(|&(_, is_given)| is_given && !self.has_commands()) {
+            Some((option, _)) => {
+                let what = format!("{option} belongs to a command, and none is named");
+                Err(UsageError::with_hint(&what, "name one after `--`"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// How precise the figures are to be.
@@ -62,14 +101,14 @@ impl Effort {
 pub(crate) struct Programs {
     specs: Vec<Spec>,
     own: Vec<String>,
-    /// What is run before each trial of the command behind `--`.
-    prepare: Vec<Vec<String>>,
+    /// The ids of the commands of the command line.
+    commands: Vec<String>,
 }
 
 impl Programs {
     /// The programs that come with oscost.
     pub(crate) fn bundled() -> Self {
-        Self { specs: workloads::all().to_vec(), own: Vec::new(), prepare: Vec::new() }
+        Self { specs: workloads::all().to_vec(), own: Vec::new(), commands: Vec::new() }
     }
 
     /// The programs that come with oscost, and those of a request.
@@ -79,15 +118,83 @@ impl Programs {
             programs.add(read_workload(path)?);
         }
         let error = |what: &str, why: String| UsageError(format!("cannot {what}: {why}"));
-        if !request.command.is_empty() {
-            let spec = workloads::of_command(&request.command);
-            programs.add(spec.map_err(|why| error("measure this command", why.to_string()))?);
+        let words = |option: &str, texts: &[String]| {
+            let read = texts.iter().map(|text| split(text)).collect::<Result<Vec<_>, _>>();
+            read.map_err(|why| error(&format!("read the command of `{option}`"), why))
+        };
+        request.check_options()?;
+        let mut commands = request.commands.clone();
+        commands.extend(words("--base-cmd` or `--new-cmd", &request.command_texts)?);
+        if commands.len() > MAX_COMMANDS {
+            let text = format!("{} commands: at most {MAX_COMMANDS} are compared", commands.len());
+            return Err(UsageError(text).into());
         }
-        for text in &request.prepare {
-            let words = split(text).map_err(|why| error("read the command of `--prepare`", why))?;
-            programs.prepare.push(words);
+        let (before, after) =
+            (words("--prepare", &request.prepare)?, words("--cleanup", &request.cleanup)?);
+        for command in commands {
+            let spec = workloads::of_command(&command, &request.parameters);
+            let spec = spec.map_err(|why| error("measure this command", why.to_string()))?;
+            let spec = Spec {
+                before: before.clone(),
+                after: after.clone(),
+                input: request.input.as_deref().map(absolute).transpose()?,
+                ignores_status: request.ignore_failure,
+                ..spec
+            };
+            let id = programs.unused_id(&spec.id);
+            programs.commands.push(id.clone());
+            programs.add(Spec { id, ..spec });
         }
+        programs.check_parameters(&request.parameters)?;
         Ok(programs)
+    }
+
+    /// An id that no command has yet: `sort`, `sort-2`.
+    fn unused_id(&self, id: &str) -> String {
+        let numbered = (2..).map(|number| format!("{id}-{number}"));
+        let mut ids = std::iter::once(id.to_owned()).chain(numbered);
+        ids.find(|id| !self.commands.contains(id)).unwrap_or_default()
+    }
+
+    /// Refuses a parameter that no command has.
+    fn check_parameters(&self, parameters: &[Parameter]) -> Result<(), UsageError> {
+        let is_command = |spec: &&Spec| self.commands.contains(&spec.id);
+        for parameter in parameters {
+            let placeholder = format!("{{{}}}", parameter.name);
+            let has_it = |spec: &Spec| spec.command.iter().any(|it| it.contains(&placeholder));
+            if !self.specs.iter().filter(is_command).any(has_it) {
+                let text = format!("no command has the parameter `{placeholder}`");
+                return Err(UsageError(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// The commands of the command line that are compared with each other: groups of cases, the first
+    /// of which is compared with the others. `None` if there is nothing to compare with.
+    pub(crate) fn compared_commands(&self, cases: &[Case]) -> Option<Vec<Vec<Case>>> {
+        let of = |id: &str| -> Vec<Case> {
+            cases.iter().filter(|case| case.benchmark == id).cloned().collect()
+        };
+        match &self.commands[..] {
+            [] => None,
+            [one] => {
+                let points = of(one);
+                (points.len() > 1).then(|| vec![points])
+            }
+            [first, others @ ..] => {
+                let group = |base: Case| {
+                    let new = others.iter().map(|id| Case::new(id, base.point.clone()));
+                    std::iter::once(base.clone()).chain(new).collect()
+                };
+                Some(of(first).into_iter().map(group).collect())
+            }
+        }
+    }
+
+    /// Whether there are several commands of the command line.
+    pub(crate) fn has_several_commands(&self) -> bool {
+        self.commands.len() > 1
     }
 
     /// Adds a program of the user's, which replaces one of the same name.
@@ -119,6 +226,7 @@ impl Programs {
         rows: &mut [PlannedRow],
         host: &Host,
         effort: Effort,
+        trials: CommandTrials,
     ) -> Vec<SkippedRow> {
         let mut skipped = Vec::new();
         let environment = environment(host, effort == Effort::Quick);
@@ -142,9 +250,10 @@ impl Programs {
             };
             match workload {
                 Ok(mut workload) => {
-                    // `--prepare` belongs to the command behind `--`, which was added last.
-                    if self.own.last() == Some(&row.case.benchmark) {
-                        workload.program.before.splice(0..0, self.prepare.iter().cloned());
+                    if self.commands.contains(&row.case.benchmark) {
+                        workload.trials = MAX_COMMAND_TRIALS;
+                        workload.min_trials = trials.min;
+                        workload.time = Some(trials.time);
                     }
                     row.workload = Some(Box::new(workload));
                 }
@@ -153,6 +262,55 @@ impl Programs {
         }
         skipped
     }
+}
+
+/// More trials of a command add little, and a record should stay readable.
+const MAX_COMMAND_TRIALS: u32 = 20_000;
+
+/// How many trials a command of the command line gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CommandTrials {
+    /// At least so many.
+    pub(crate) min: u32,
+    /// As many as fit into this time.
+    pub(crate) time: TrialTime,
+}
+
+impl CommandTrials {
+    /// Those of a command alone.
+    pub(crate) fn alone(effort: Effort, budget_s: Option<f64>) -> Self {
+        let (min, seconds) = match effort {
+            Effort::Quick => (3, 3.0),
+            Effort::Default => (10, 10.0),
+            Effort::Thorough => (30, 60.0),
+        };
+        let first_look_s = budget_s.unwrap_or(seconds);
+        Self { min, time: TrialTime { first_look_s, last_look_s: None } }
+    }
+
+    /// Those of commands that are compared. What is no different after the first look is measured
+    /// until the pairs span the minute that the verdict `equivalent` needs.
+    pub(crate) fn compared(effort: Effort, budget_s: Option<f64>) -> Self {
+        let (min, first_look_s, last_look_s) = match effort {
+            Effort::Quick => (8, 5.0, None),
+            Effort::Default => (20, 20.0, Some(62.0)),
+            Effort::Thorough => (40, 120.0, None),
+        };
+        let time = match budget_s {
+            Some(first_look_s) => TrialTime { first_look_s, last_look_s: None },
+            None => TrialTime { first_look_s, last_look_s },
+        };
+        Self { min, time }
+    }
+}
+
+/// The absolute path of a file that can be read.
+fn absolute(path: &str) -> anyhow::Result<String> {
+    let error = |why: String| UsageError(format!("cannot read the standard input {path}: {why}"));
+    std::fs::File::open(path).map_err(|why| error(why.to_string()))?;
+    let absolute = std::path::absolute(path).map_err(|why| error(why.to_string()))?;
+    let text = absolute.to_str().ok_or_else(|| error("its name is not UTF-8".to_owned()))?;
+    Ok(text.to_owned())
 }
 
 /// The environment of programs on a host: this machine, or an invented one for a fake host.

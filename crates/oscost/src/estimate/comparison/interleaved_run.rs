@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::journal::{Design, Pairing, Phase, WorkerOutcome};
-use oscost_model::program::{MetricValue, Workload};
+use oscost_model::journal::{Design, Pairing, WorkerOutcome};
+use oscost_model::program::Workload;
 use oscost_model::record::{
     AddedCost, Comparison, CountedRepetition, Decomposition, Row, RowOutcome,
 };
@@ -19,13 +19,14 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
 use super::exact_counts::{CountSide, compare_counts};
+use super::pairs::{Pair, round_of, span_s};
+use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
 use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, Verdict, verdicts};
 use super::work::{WorkPair, decompose, judge_work, work_effect};
 use crate::estimate::counters::row::EvaluatedCounting;
 use crate::estimate::counters::term::{Matching, Sides};
 use crate::estimate::rows::row_state::{RowState, WorkerEntry};
-use crate::estimate::rows::trials::{self, CountedTrial};
 use crate::estimate::rows::worker::{SampleContext, by_round};
 use oscost_stats::comparison::block_medians;
 use oscost_stats::interval::{Nominal, median_hs};
@@ -41,6 +42,9 @@ const MAX_CONTROL_P: f64 = 0.001;
 /// If the share of rejected batches differs by more than this many per cent, the rejection may
 /// hide the effect.
 const MAX_REJECTION_DIFFERENCE_PCT: f64 = 10.0;
+
+/// The flag of a metric that is no hypothesis.
+pub const SECONDARY: &str = "SECONDARY";
 
 /// The case name of controls in a record.
 const CONTROL: &str = "control";
@@ -87,22 +91,6 @@ impl CountedSides {
     }
 }
 
-/// One pair: when it was measured, its ratio, and the added cost of the new side in the case's
-/// unit.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    at_s: f64,
-    ratio: f64,
-    added: f64,
-    ties: u32,
-}
-
-/// When a trial was run, and its metrics.
-struct TrialMetrics {
-    at_s: f64,
-    metrics: Vec<MetricValue>,
-}
-
 /// A metric that is compared.
 struct ComparedMetric {
     name: String,
@@ -116,6 +104,9 @@ struct PairedRows {
     pairs: Vec<Pair>,
     effect: EffectEstimate,
     margin: f64,
+    /// Whether it is one of the hypotheses of the comparison; otherwise it is a further metric of a
+    /// row, judged with the others of that kind.
+    is_hypothesis: bool,
 }
 
 impl<'a> InterleavedRun<'a> {
@@ -131,10 +122,7 @@ impl<'a> InterleavedRun<'a> {
             .filter_map(|design| Some((design, self.control(design)?)))
             .collect();
         let is_void = controls.iter().any(|(_, control)| is_control_violated(control));
-        let effects: Vec<EffectEstimate> = found.iter().map(|it| it.effect.clone()).collect();
-        let margins: Vec<f64> = found.iter().map(|it| it.margin).collect();
-        let judgements = verdicts(&effects, &margins);
-        let rows = found.iter().zip(judgements).map(|(found, judgement)| {
+        let rows = found.iter().zip(judgements(&found)).map(|(found, judgement)| {
             let verdict = if is_void { Verdict::Inconclusive } else { judgement.verdict };
             let judgement = Judgement { verdict, ..judgement };
             let mut comparison = self.comparison(found, found.pairing.design, judgement);
@@ -240,37 +228,17 @@ impl<'a> InterleavedRun<'a> {
 
     /// Compares two programs: a pair is one trial of each, one after the other.
     fn compare_trials(self, versus: Pairing, workload: &Workload) -> Vec<PairedRows> {
-        let [base, new] = [versus.base, versus.new].map(|row| {
-            let of_set = trials::counted_trials(&self.states[row as usize]).into_iter();
-            let of_set = of_set.filter(|it| it.worker.set == versus.set);
-            let trials = of_set.filter_map(|CountedTrial { worker, trial }| {
-                let metrics = workload.metrics(trial?);
-                Some((round_of(worker.phase)?, TrialMetrics { at_s: worker.at_s, metrics }))
-            });
-            trials.collect::<BTreeMap<u32, TrialMetrics>>()
-        });
-        let Some(first) = base.values().next() else { return Vec::new() };
-        let compared = first.metrics.iter().filter(|it| workload.is_compared(&it.name));
-        let of = |MetricValue { name, unit, .. }: &MetricValue| {
-            let figure = |trial: &TrialMetrics| {
-                let of_name = trial.metrics.iter().find(|it| it.name == *name);
-                of_name.map(|it| it.value).filter(|&value| is_cost(value))
-            };
-            let both = base.iter().filter_map(|(round, it)| Some((it, new.get(round)?)));
-            // A metric that is 0 in some trials is not compared: leaving out only those trials
-            // would bias the ratio.
-            let pairs = both.map(|(base, new)| {
-                let at_s = base.at_s;
-                let (base, new) = (figure(base)?, figure(new)?);
-                Some(Pair { at_s, ratio: new / base, added: new - base, ties: 0 })
-            });
-            let pairs = pairs.collect::<Option<Vec<Pair>>>()?;
-            let is_primary = *name == workload.primary;
-            let name = if is_primary { PRIMARY.to_owned() } else { name.clone() };
-            let metric = ComparedMetric { name, unit: *unit };
-            (!pairs.is_empty()).then(|| self.judge(versus, metric, pairs))
+        let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
+        let judged = programs::judged_metric(workload, [base, new]);
+        let of = |MetricPairs { name, unit, pairs }: MetricPairs| {
+            let margin = programs::margin(workload, &name);
+            let is_hypothesis = judged.is_none_or(|judged| judged == name);
+            let is_primary = name == workload.primary;
+            let name = if is_primary { PRIMARY.to_owned() } else { name };
+            let metric = ComparedMetric { name, unit };
+            PairedRows { is_hypothesis, ..judge(versus, metric, pairs, margin) }
         };
-        compared.filter_map(of).collect()
+        metric_pairs(versus, workload, [base, new]).into_iter().map(of).collect()
     }
 
     fn compare_workers(self, versus: Pairing) -> PairedRows {
@@ -285,7 +253,8 @@ impl<'a> InterleavedRun<'a> {
             let of_new = self.clean_rounds(new, news.get(&round)?)?;
             pair(worker.at_s, &of_base, &of_new, versus.design)
         });
-        self.judge(versus, self.primary_metric(versus.new), pairs.collect())
+        let margin = self.margin(base);
+        judge(versus, self.primary_metric(versus.new), pairs.collect(), margin)
     }
 
     /// The control of a design: the pairs of all its rows.
@@ -300,21 +269,14 @@ impl<'a> InterleavedRun<'a> {
             pairs.extend(pair(control.at_s, &one, &other, design));
         }
         let row = first?;
-        let pairing = Pairing { base: row, new: row, design, set: 0 };
-        Some(self.judge(pairing, self.primary_metric(row), pairs))
+        let pairing = Pairing { base: row, new: row, design, set: 0, looks: 1 };
+        let margin = self.margin(&self.states[row as usize]);
+        Some(judge(pairing, self.primary_metric(row), pairs, margin))
     }
 
     /// The metric that a row's own figure is in.
     fn primary_metric(self, row: u32) -> ComparedMetric {
         ComparedMetric { name: PRIMARY.to_owned(), unit: self.rows[row as usize].unit }
-    }
-
-    fn judge(self, pairing: Pairing, metric: ComparedMetric, mut pairs: Vec<Pair>) -> PairedRows {
-        pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-        let margin = self.margin(&self.states[pairing.base as usize]).ln_1p();
-        let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-        let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), margin);
-        PairedRows { pairing, metric, pairs, effect, margin }
     }
 
     /// The clean batches of a worker of a row, by round.
@@ -346,6 +308,9 @@ impl<'a> InterleavedRun<'a> {
         let interval = median_hs(&added, Nominal::FIXED)
             .map(|it| verdict::widen_for_next_run(value, it, value));
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
+        if !found.is_hypothesis {
+            flags.push(SECONDARY.to_owned());
+        }
         if calls_differ(&self.states[versus.base as usize], &self.states[versus.new as usize]) {
             flags.push("CALLS_DIFFER".to_owned());
         }
@@ -358,6 +323,8 @@ impl<'a> InterleavedRun<'a> {
                 verdict = Verdict::Inconclusive;
             }
         }
+        let states = [versus.base, versus.new].map(|row| &self.states[row as usize]);
+        flags.extend(programs::flags(states).map(str::to_owned));
         if self.speculation_differs(versus) {
             flags.push("SPECULATION_DIFFERS".to_owned());
         }
@@ -427,6 +394,33 @@ impl<'a> InterleavedRun<'a> {
     }
 }
 
+/// The verdicts on pairs of rows, those on hypotheses apart from those on further metrics.
+fn judgements(found: &[PairedRows]) -> Vec<Judgement> {
+    let of_kind = |is_hypothesis: bool| {
+        let of_kind = found.iter().filter(|it| it.is_hypothesis == is_hypothesis);
+        let effects: Vec<EffectEstimate> = of_kind.clone().map(|it| it.effect.clone()).collect();
+        let margins: Vec<f64> = of_kind.map(|it| it.margin).collect();
+        verdicts(&effects, &margins).into_iter()
+    };
+    let (mut hypotheses, mut others) = (of_kind(true), of_kind(false));
+    let next = |it: &PairedRows| if it.is_hypothesis { hypotheses.next() } else { others.next() };
+    found.iter().filter_map(next).collect()
+}
+
+/// The effect in pairs; the margin is a share.
+fn judge(
+    pairing: Pairing,
+    metric: ComparedMetric,
+    mut pairs: Vec<Pair>,
+    margin: f64,
+) -> PairedRows {
+    pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    let margin = margin.ln_1p();
+    let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
+    let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), margin, pairing.looks);
+    PairedRows { pairing, metric, pairs, effect, margin, is_hypothesis: true }
+}
+
 /// The clean batches of one side by round.
 type Rounds = BTreeMap<u32, f64>;
 
@@ -481,21 +475,6 @@ fn is_control_violated(control: &PairedRows) -> bool {
     let half = control.margin / 2.0;
     let beyond = control.effect.interval.is_some_and(|it| it.lo > half || it.hi < -half);
     beyond && control.effect.p <= MAX_CONTROL_P
-}
-
-/// The round of a phase; rehearsals and reference cases have none.
-fn round_of(phase: Phase) -> Option<u32> {
-    match phase {
-        Phase::Round(round) => Some(round),
-        Phase::Before | Phase::Rehearsal(_) | Phase::After | Phase::StudyMethod { .. } => None,
-    }
-}
-
-fn span_s(pairs: &[Pair]) -> f64 {
-    match pairs {
-        [first, .., last] => last.at_s - first.at_s,
-        _ => 0.0,
-    }
 }
 
 /// Whether an op of one row makes other calls than one of the other row.

@@ -8,6 +8,8 @@ mod alternating_runs;
 mod comparability;
 mod exact_counts;
 pub mod interleaved_run;
+mod pairs;
+pub mod programs;
 mod rows;
 mod run_comparison;
 mod separate_runs;

@@ -8,8 +8,8 @@ use oscost_model::unit::Better;
 
 use oscost_stats::between_runs::RunDifference;
 use oscost_stats::comparison::{
-    benjamini_hochberg, block_medians, detectable_difference, lag_one_autocorrelation,
-    median_difference, sample_size, sign_test, sign_test_detectable,
+    benjamini_hochberg, block_medians, detectable_difference, detectable_difference_at,
+    lag_one_autocorrelation, median_difference, sample_size, sign_test, sign_test_detectable,
 };
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
@@ -57,6 +57,8 @@ pub struct EffectEstimate {
     pub spread: Option<Spread>,
     /// The same with its uncertainty, of runs that did not alternate.
     pub between_runs: Option<RunDifference>,
+    /// How often it may be looked at; 0 is the same as once.
+    pub looks: u32,
     /// Whether it is within 3 % of no effect with certainty.
     pub equivalent: bool,
     /// How many pairs would detect an effect of the margin.
@@ -84,9 +86,16 @@ impl EffectEstimate {
 /// The effect in pairs of values, base and new, in the order of their times, all above 0. `span_s`
 /// is the time from the first pair to the last; `margin` is a logarithm.
 pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEstimate {
+    effect_of_looks(pairs, span_s, margin, 1)
+}
+
+/// The same if it is looked at up to `looks` times, and the measurement ends at the first look that
+/// gives a verdict: each look has its part of the probability of error (Bonferroni).
+fn effect_of_looks(pairs: &[[f64; 2]], span_s: f64, margin: f64, looks: u32) -> EffectEstimate {
+    let nominal = Nominal::FIXED.corrected(1, looks as usize);
     let ratios: Vec<f64> = pairs.iter().map(|[base, new]| (new / base).ln()).collect();
     let effect = order::median(&order::sorted(&ratios)).unwrap_or(0.0);
-    let mut judged = EffectEstimate { effect, p: 1.0, ..EffectEstimate::default() };
+    let mut judged = EffectEstimate { effect, p: 1.0, looks, ..EffectEstimate::default() };
     if ratios.len() < MIN_PAIRS {
         judged.flags.push("FEW_PAIRS");
         return judged;
@@ -100,8 +109,8 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
         false => ratios.clone(),
     };
     let sorted = order::sorted(&values);
-    judged.interval = median_hs(&sorted, Nominal::FIXED);
-    judged.p = sign_test(&values);
+    judged.interval = median_hs(&sorted, nominal);
+    judged.p = (f64::from(looks.max(1)) * sign_test(&values)).min(1.0);
     if is_injected(InjectedFault::PairingIgnored) {
         let logs = |side: usize| {
             order::sorted(&pairs.iter().map(|pair| pair[side].ln()).collect::<Vec<_>>())
@@ -114,7 +123,10 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
     let spread = robust::mad_sd(&sorted).map(|spread| small_sample_factor * spread);
     judged.spread = spread.map(|sd| Spread { sd, count: values.len() });
     judged.min_detectable = spread.map(|spread| {
-        let all = detectable_difference(spread, values.len());
+        let all = match looks {
+            0 | 1 => detectable_difference(spread, values.len()),
+            _ => detectable_difference_at(spread, values.len(), nominal),
+        };
         let half = Z_95 / (Z_95 + Z_80);
         if is_injected(InjectedFault::HalfThePower) { all * half } else { all }
     });
@@ -136,8 +148,13 @@ pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEsti
 
 /// The same for values that were measured side by side in one run: the interval also contains the
 /// effect in the next run.
-pub fn interleaved_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEstimate {
-    let mut judged = paired_effect(pairs, span_s, margin);
+pub fn interleaved_effect(
+    pairs: &[[f64; 2]],
+    span_s: f64,
+    margin: f64,
+    looks: u32,
+) -> EffectEstimate {
+    let mut judged = effect_of_looks(pairs, span_s, margin, looks);
     // The share of the added cost in the more expensive side: only that part of the ratio varies.
     let added = -(-judged.effect.abs()).exp_m1();
     judged.interval = judged.interval.map(|it| widen_for_next_run(judged.effect, it, added));
@@ -185,7 +202,7 @@ fn detectable_effect(found: &EffectEstimate, margin: f64, rows: usize) -> Option
     }
     // Other rules have their own.
     let Some(Spread { sd, count }) = found.spread else { return found.min_detectable };
-    let level = MAX_FALSE_DISCOVERY_RATE / rows.max(1) as f64;
+    let level = MAX_FALSE_DISCOVERY_RATE / (rows.max(1) * found.looks.max(1) as usize) as f64;
     let discovery = sign_test_detectable(sd, count, level)?;
     Some(discovery.max(margin + found.min_detectable?))
 }
@@ -336,7 +353,7 @@ mod tests {
             let pairs: Vec<[f64; 2]> = (0..20u32)
                 .map(|it| [1.0, ratio * (1.0 + 0.0005 * (f64::from(it % 5) - 2.0))])
                 .collect();
-            [paired_effect(&pairs, 62.0, 0.01), interleaved_effect(&pairs, 62.0, 0.01)]
+            [paired_effect(&pairs, 62.0, 0.01), interleaved_effect(&pairs, 62.0, 0.01, 1)]
                 .map(|it| it.interval.unwrap())
         };
         let [within, next] = both(1.0);

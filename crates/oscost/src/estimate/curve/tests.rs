@@ -117,6 +117,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         class: None,
         multiples: BTreeMap::new(),
         primary_metric: None,
+        command: None,
         counters: None,
         file: None,
         channel: None,

@@ -90,6 +90,7 @@ impl RowState {
             class: None,
             multiples: BTreeMap::new(),
             primary_metric: None,
+            command: None,
             file: self.file(&workers),
             channel: self.channel(&workers),
             study_method: study_method::study_method_figure(self, shared.clock),

@@ -3,6 +3,7 @@
 use oscost_model::calls::CallCount;
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{CountingOutcome, Phase, PlannedRow, WorkerOutcome};
+use oscost_model::program::{OutputDigest, Trial};
 use oscost_model::record::{MonitorSummary, RowOutcome};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample};
 
@@ -15,6 +16,8 @@ use oscost_stats::interval::Nominal;
 pub(in crate::estimate) struct RowState {
     pub(in crate::estimate) planned: PlannedRow,
     pub(in crate::estimate) plan: Option<BatchPlan>,
+    /// Its run with warm caches, of a program.
+    pub(in crate::estimate) warm_up: Option<WarmUp>,
     pub(in crate::estimate) workers: Vec<WorkerEntry>,
     /// Its experiments with a study's method, by number. They are separate, since no figure of the
     /// row depends on them.
@@ -26,6 +29,13 @@ pub(in crate::estimate) struct RowState {
     pub(in crate::estimate) monitor: Option<MonitorSummary>,
     pub(in crate::estimate) given_up: Option<GivenUp>,
     pub(in crate::estimate) converged: Option<bool>,
+}
+
+/// A program's untimed run with warm caches.
+#[derive(Clone, Debug)]
+pub(in crate::estimate) struct WarmUp {
+    pub(in crate::estimate) trial: Trial,
+    pub(in crate::estimate) output: Option<OutputDigest>,
 }
 
 /// Why no further worker of a row is measured.
@@ -135,6 +145,7 @@ impl RowState {
         Self {
             planned,
             plan: None,
+            warm_up: None,
             workers: Vec::new(),
             experiments: Vec::new(),
             countings: Vec::new(),

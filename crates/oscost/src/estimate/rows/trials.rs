@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::{Phase, WorkerOutcome};
-use oscost_model::program::{MetricValue, REAL, Trial, Workload};
+use oscost_model::program::{MetricValue, REAL, TreeUsage, Trial, Workload};
 use oscost_model::record::{
     Calls, DisturbanceSummary, Estimate, Metric, Repetition, Row, RowOutcome,
 };
@@ -84,6 +84,9 @@ pub(in crate::estimate) fn row(
     if state.not_counted.is_some() {
         flags.push("CALLS_UNCOUNTED".to_owned());
     }
+    if workload.time.is_some() && trials.iter().any(|trial| is_split_by_ticks(trial)) {
+        flags.push("TICK_SPLIT".to_owned());
+    }
     if lost > 0 && state.given_up.is_none() {
         flags.push("WORKER_LOST".to_owned());
     }
@@ -110,6 +113,7 @@ pub(in crate::estimate) fn row(
         class: None,
         multiples: BTreeMap::new(),
         primary_metric: Some(workload.primary.clone()),
+        command: workload.time.map(|_| workload.program.command.clone()),
         file: None,
         channel: None,
         disturbed: DisturbanceSummary {
@@ -123,6 +127,13 @@ pub(in crate::estimate) fn row(
         study_method: study_method::study_method_figure(state, shared.clock),
         flags,
     }
+}
+
+/// Whether the clock tick divided the CPU time of a trial: no tick was in one of the two modes, so
+/// that the other has all of the time.
+fn is_split_by_ticks(trial: &Trial) -> bool {
+    let TreeUsage { user_ns, system_ns, .. } = trial.usage;
+    (user_ns == 0) != (system_ns == 0)
 }
 
 /// The calls of one run; they are not verified, since a program has no definition.

@@ -8,6 +8,11 @@ pub fn record(record: &Record) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(record).map(|text| text + "\n")
 }
 
+/// Another value, indented, with a line end.
+pub fn value(value: &serde_json::Value) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n")
+}
+
 /// The JSON Schema of a record as it is written: every key is present, and null if unknown.
 pub fn schema() -> Result<String, serde_json::Error> {
     let settings = SchemaSettings::draft2020_12().for_serialize();

@@ -13,6 +13,8 @@ pub struct Progress {
     done: usize,
     round: u32,
     study_methods: Option<StudyMethodProgress>,
+    /// When the first trial of a command ended, in seconds since the start of the run.
+    trials_begun_at_s: Option<f64>,
 }
 
 /// The progress of the measurements by study methods.
@@ -69,7 +71,14 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {wide_msg}") {
             line.set_style(style);
         }
-        Self { line, rows: Vec::new(), done: 0, round: 0, study_methods: None }
+        Self {
+            line,
+            rows: Vec::new(),
+            done: 0,
+            round: 0,
+            study_methods: None,
+            trials_begun_at_s: None,
+        }
     }
 
     /// Updates the line after an entry of the journal.
@@ -103,13 +112,20 @@ impl Progress {
                     "by the study's method, round {round} of {rounds}, about {left} left, {name}"
                 ));
             }
-            Entry::Worker { row, phase, .. } => {
+            Entry::Worker { row, phase, at_s, .. } => {
                 if let Phase::Round(round) | Phase::Rehearsal(round) = phase {
                     self.round = *round + 1;
                 }
                 self.done += 1;
                 let name = self.name(*row);
                 let workload = self.rows.get(*row as usize).and_then(|row| row.workload.as_ref());
+                if let Some(time) = workload.and_then(|workload| workload.time) {
+                    let begun_at_s = *self.trials_begun_at_s.get_or_insert(*at_s);
+                    let end_s = begun_at_s + time.last_look_s.unwrap_or(time.first_look_s);
+                    let left = about((end_s - at_s).max(0.0));
+                    let number = self.round;
+                    return self.show(&format!("trial {number}, at most {left} left, {name}"));
+                }
                 if let Some(workload) = workload {
                     let max = workload.trials;
                     return self.show(&format!("trial {} of at most {max}, {name}", self.round));
@@ -121,6 +137,7 @@ impl Progress {
                 self.show(&format!("round {}, a control of {}", self.round, self.name(*row)));
             }
             Entry::Ended { .. } => self.line.finish_and_clear(),
+            Entry::WarmedUp { row, .. } => self.show(&format!("warmed up {}", self.name(*row))),
             Entry::Started(_)
             | Entry::Calibrated { .. }
             | Entry::Paired { .. }

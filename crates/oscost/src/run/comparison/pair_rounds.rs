@@ -27,7 +27,13 @@ impl Run<'_> {
         comparison: &ComparisonPlan,
         time: TrialBudget,
     ) -> Result<(), RunError> {
-        self.emit(Entry::Paired { pairs: comparison.pairings() });
+        let looks = |set: &ComparisonSet| {
+            let rows: Vec<usize> =
+                std::iter::once(set.base).chain(set.news.iter().copied()).collect();
+            self.looks(&rows)
+        };
+        let pairs = comparison.pairings(&looks);
+        self.emit(Entry::Paired { pairs });
         self.pilot_targets()?;
         let planned = self.shared_plans(comparison);
         self.reference_cases(Phase::Before)?;

@@ -44,12 +44,18 @@ impl PairCount {
 }
 
 impl ComparisonPlan {
-    /// The pairs of rows for the journal.
-    pub(super) fn pairings(&self) -> Vec<Pairing> {
+    /// The pairs of rows for the journal; `looks` is how often there may be a look at those of a set.
+    pub(super) fn pairings(&self, looks: &dyn Fn(&ComparisonSet) -> u32) -> Vec<Pairing> {
         let of = |(number, set): (usize, &ComparisonSet)| {
-            let (base, design, set_number) = (set.base as u32, set.design, number as u32);
-            let one =
-                move |&new: &usize| Pairing { base, new: new as u32, design, set: set_number };
+            let (base, design, looks) = (set.base as u32, set.design, looks(set));
+            let set_number = number as u32;
+            let one = move |&new: &usize| Pairing {
+                base,
+                new: new as u32,
+                design,
+                set: set_number,
+                looks,
+            };
             set.news.iter().map(one).collect::<Vec<_>>()
         };
         self.sets.iter().enumerate().flat_map(of).collect()

@@ -6,8 +6,8 @@ use oscost_model::calls::CallCount;
 use oscost_model::clock::{ClockKind, SyncedCalibration};
 use oscost_model::counters::EventCounts;
 use oscost_model::journal::WorkerOutcome;
-use oscost_model::program::ProgramResult;
-use oscost_model::protocol::{CpuProbe, Event, Order};
+use oscost_model::program::{ProgramResult, TurnResult};
+use oscost_model::protocol::{CpuProbe, Event, Order, TurnFailure};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
@@ -26,6 +26,14 @@ pub(crate) struct Measurement {
     pub(crate) monitor_wakeups_per_op: Vec<Option<f64>>,
     /// The speculation control state of each arm.
     pub(crate) speculation: Vec<Option<String>>,
+}
+
+/// The trials of programs that took turns.
+pub(crate) struct TurnsTaken {
+    /// Those that succeeded.
+    pub(crate) trials: Vec<TurnResult>,
+    /// The program that failed, after all of them.
+    pub(crate) failure: Option<TurnFailure>,
 }
 
 impl Measurement {
@@ -282,6 +290,17 @@ impl<'a> Workers<'a> {
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
             Event::ProgramExited { result, .. } => Ok(*result),
+            other => Err(job_failure(other)),
+        })
+    }
+
+    /// Runs programs in turns.
+    pub(crate) fn take_turns(&mut self, spec: WorkerSpec) -> JobResult<TurnsTaken> {
+        let id = self.id();
+        let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
+        self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
+        Ok(match self.next(id, patience)? {
+            Event::TurnsTaken { trials, failure, .. } => Ok(TurnsTaken { trials, failure }),
             other => Err(job_failure(other)),
         })
     }

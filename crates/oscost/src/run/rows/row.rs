@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use oscost_model::calls::CallCount;
 use oscost_model::journal::PlannedRow;
+use oscost_model::program::Trial;
 use oscost_model::treatment::TreatmentSet;
 
 use super::iteration_cost::IterationCost;
@@ -24,6 +25,8 @@ pub(crate) struct RowRun {
     pub(crate) timed_ops: u64,
     /// How far its events have been counted.
     pub(crate) counting: RowCounting,
+    /// The run of its program with warm caches.
+    pub(crate) warm_up: Option<Trial>,
     /// The number of lines that its program wrote in its warm-up.
     pub(crate) warm_lines: Option<u64>,
     /// The cost of an iteration in its last worker; `None` before the first.
@@ -47,6 +50,7 @@ impl RowRun {
             count: None,
             timed_ops: 0,
             counting: RowCounting::default(),
+            warm_up: None,
             warm_lines: None,
             iteration_cost: None,
             worker_time: None,

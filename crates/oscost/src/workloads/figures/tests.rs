@@ -5,6 +5,7 @@ use super::*;
 fn workload(found: FigureSource, unit: Unit) -> Workload {
     let figure = Figure { name: "it".into(), unit, source: found };
     Workload {
+        time: None,
         program: oscost_model::program::Program::default(),
         one_cpu: false,
         trials: 1,

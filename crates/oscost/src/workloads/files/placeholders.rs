@@ -73,14 +73,23 @@ impl<'a> Placeholders<'a> {
         }
     }
 
+    /// A word of the command line with all parameters replaced once.
+    fn parameters_of(&self, word: &str) -> String {
+        self.replaced(word, |name| Some(self.point.get(name)?.to_string()))
+    }
+
     /// A text with all placeholders replaced once.
     pub(in crate::workloads) fn text(&self, text: &str) -> String {
+        self.replaced(text, |name| self.replacement(name))
+    }
+
+    fn replaced(&self, text: &str, replacement: impl Fn(&str) -> Option<String>) -> String {
         let mut filled = String::new();
         let mut rest = text;
         while let Some((before, after_brace)) = rest.split_once('{') {
             filled.push_str(before);
             let name = after_brace.split_once('}');
-            match name.and_then(|(name, after)| Some((self.replacement(name)?, after))) {
+            match name.and_then(|(name, after)| Some((replacement(name)?, after))) {
                 Some((replacement, after)) => {
                     filled.push_str(&replacement);
                     rest = after;
@@ -99,7 +108,7 @@ impl<'a> Placeholders<'a> {
     /// and a program outside of PATH by its path.
     pub(in crate::workloads) fn command(&self, words: &[String]) -> Result<Vec<String>, String> {
         if self.spec.origin == Origin::CommandLine {
-            return Ok(words.to_vec());
+            return Ok(words.iter().map(|word| self.parameters_of(word)).collect());
         }
         let mut filled: Vec<String> = Vec::new();
         for word in words {

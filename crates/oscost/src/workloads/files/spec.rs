@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::definition::{Axis, Definition};
 use oscost_model::point::{Point, Value};
-use oscost_model::program::{CompanionProgram, Figure, ProgramLimits};
+use oscost_model::program::{CompanionProgram, Figure, ProgramLimits, TrialTime};
 use oscost_model::unit::Unit;
 
 use crate::workloads::files::quoting;
@@ -40,6 +40,8 @@ pub struct Spec {
     pub rev: u32,
     /// The timed command.
     pub command: Vec<String>,
+    /// The file that is its standard input.
+    pub input: Option<String>,
     /// Environment variables of all its commands.
     pub variables: BTreeMap<String, String>,
     /// The working directory of its commands.
@@ -54,6 +56,8 @@ pub struct Spec {
     pub reads_output: bool,
     /// The exit statuses that mean success.
     pub statuses: Vec<i32>,
+    /// Whether every exit status means success.
+    pub ignores_status: bool,
     /// Its resource limits.
     pub limits: ProgramLimits,
     /// Whether its trials have one CPU, that on which the run measures.
@@ -64,6 +68,8 @@ pub struct Spec {
     pub min_trials: u32,
     /// The number of timed trials in a quick run.
     pub quick_trials: u32,
+    /// The time for its trials, if their number depends on it.
+    pub time: Option<TrialTime>,
     /// The figures that are read from its output.
     pub figures: Vec<ConditionalFigure>,
     /// The metric of its row: `real`, or the name of a figure.
@@ -168,6 +174,7 @@ impl Spec {
             explanation: String::new(),
             rev: 1,
             command,
+            input: None,
             variables: BTreeMap::new(),
             folder: Folder::Here,
             before: Vec::new(),
@@ -175,11 +182,13 @@ impl Spec {
             companion: None,
             reads_output: false,
             statuses: vec![0],
+            ignores_status: false,
             limits: ProgramLimits::default(),
             one_cpu: false,
             trials: defaults::TRIALS,
             min_trials: defaults::MIN_TRIALS,
             quick_trials: defaults::QUICK_TRIALS,
+            time: None,
             figures: Vec::new(),
             primary: "real".to_owned(),
             axes: Vec::new(),

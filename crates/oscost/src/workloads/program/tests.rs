@@ -52,7 +52,7 @@ fn placeholders_are_replaced_once_and_other_text_is_kept() {
 #[test]
 fn words_of_the_command_line_are_literal() {
     let words = ["echo", "{cpus}", "{cache}"].map(str::to_owned);
-    let spec = of_command(&words).unwrap();
+    let spec = of_command(&words, &[]).unwrap();
     assert_eq!(
         (spec.id.as_str(), spec.asks.as_str()),
         ("workload/echo", "What does `echo {cpus} {cache}` cost?")
@@ -65,17 +65,18 @@ fn words_of_the_command_line_are_literal() {
         ("./--", "workload/command"),
         ("find", "workload/find-command"),
     ] {
-        assert_eq!(of_command(&[program.to_owned()]).unwrap().id, id);
+        assert_eq!(of_command(&[program.to_owned()], &[]).unwrap().id, id);
     }
     for bad in [&[][..], &["".to_owned()], &["a".to_owned(), "\u{1b}".to_owned()]] {
-        assert!(of_command(bad).is_err(), "{bad:?}");
+        assert!(of_command(bad, &[]).is_err(), "{bad:?}");
     }
 }
 
 #[test]
 fn a_missing_program_is_reported() {
     let words = ["no-such-program-here".to_owned()];
-    let missing = of_command(&words).unwrap().workload(&Point::none(), &environment()).unwrap_err();
+    let missing =
+        of_command(&words, &[]).unwrap().workload(&Point::none(), &environment()).unwrap_err();
     assert_eq!(missing.to_string(), "there is no program no-such-program-here");
     // A program named by a path may be created before the trial.
     let text = "command = [\"./made\"]\nbefore = [[\"cc\", \"-o\", \"made\", \"made.c\"]]";

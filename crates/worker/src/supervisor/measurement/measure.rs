@@ -127,9 +127,11 @@ impl Session<'_> {
                 id,
                 format!("{} arms were requested; 1 to 3 are supported", self.spec.arms),
             )),
-            Task::Count { .. } | Task::CountEvents(_) | Task::Serve { .. } | Task::Run { .. } => {
-                Err(failure(id, "the task of the order is not to measure"))
-            }
+            Task::Count { .. }
+            | Task::CountEvents(_)
+            | Task::Serve { .. }
+            | Task::Run { .. }
+            | Task::TakeTurns { .. } => Err(failure(id, "the task of the order is not to measure")),
         }
     }
 
@@ -151,7 +153,7 @@ impl Session<'_> {
     fn bench(&self) -> Option<&'static Bench> {
         match &self.spec.subject {
             Subject::Case(case) => benchmarks::find(&case.benchmark),
-            Subject::Program(_) => None,
+            Subject::Program(_) | Subject::Programs(_) => None,
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn job_command(order: &Order, undo: &Undo) -> Command {
 
 /// Whether a job runs a program, which gets the user's environment.
 pub(crate) fn runs_program(spec: &WorkerSpec) -> bool {
-    matches!(spec.subject, Subject::Program(_))
+    matches!(spec.subject, Subject::Program(_) | Subject::Programs(_))
 }
 
 /// The variables of the treatments.

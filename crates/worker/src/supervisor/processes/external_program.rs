@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use oscost_model::program::{ProgramLimits, TreeUsage};
+use oscost_model::program::{OutputDigest, ProgramLimits, TreeUsage};
 use rustix::process::Resource;
 
 use crate::kernel::Errno;
@@ -91,21 +91,28 @@ pub(super) struct ProgramOutput {
     pub(crate) bytes: u64,
     newlines: u64,
     has_partial_line: bool,
+    /// Of standard output.
+    pub(super) digest: OutputDigest,
 }
 
 impl ExternalProgram {
-    /// Starts a program without input. Everything that is not part of starting it is done before
-    /// the clock is read.
+    /// Starts a program with this file as its input, or without input. Everything that is not part of
+    /// starting it is done before the clock is read.
     pub(crate) fn start(
         words: &[String],
+        input: Option<&str>,
         reads: Capture,
         limits: &ProgramLimits,
     ) -> Result<Self, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
         let null = File::options().read(true).write(true).open("/dev/null")?;
+        let stdin = match input {
+            Some(path) => File::open(path)?,
+            None => null.try_clone()?,
+        };
         let (stderr, to_stderr) = pipe()?;
         let mut command = Command::new(program);
-        command.args(arguments).process_group(0).stdin(null.try_clone()?).stderr(to_stderr);
+        command.args(arguments).process_group(0).stdin(stdin).stderr(to_stderr);
         let stdout = match reads {
             Capture::Stderr => {
                 command.stdout(null);
@@ -234,6 +241,7 @@ impl ProgramOutput {
         if is_open == Capture::Both {
             let room = MAX_HEAD_BYTES.saturating_sub(self.head.len());
             self.head.extend_from_slice(&new[..room.min(read)]);
+            self.digest.add(new);
             self.newlines += new.iter().filter(|&&byte| byte == b'\n').count() as u64;
             self.has_partial_line = new.last() != Some(&b'\n');
         }

@@ -5,5 +5,6 @@ pub(super) mod child;
 pub(super) mod command;
 pub(super) mod external_program;
 pub(super) mod program_run;
+pub(super) mod program_turns;
 mod tree_counters;
 pub(super) mod undo;

@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -82,6 +82,11 @@ pub(crate) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     }
 }
 
+/// Whether a command that is not measured has succeeded.
+fn is_zero(status: i32) -> bool {
+    status == 0
+}
+
 /// Whether an answer is a success.
 fn succeeded(answer: &Answer) -> bool {
     let Answer::Line(line) = answer else { return false };
@@ -90,11 +95,11 @@ fn succeeded(answer: &Answer) -> bool {
 }
 
 /// The private directory of a run, with one for temporary files and one as the working directory.
-struct PrivateDirectory(PathBuf);
+pub(super) struct PrivateDirectory(PathBuf);
 
 impl PrivateDirectory {
     /// Creates them, and changes to the program's working directory.
-    fn create(program: &Program) -> Result<Self, Errno> {
+    pub(super) fn create(program: &Program) -> Result<Self, Errno> {
         // The supervisor removes it by this name if this process is killed.
         let made = Self(std::env::temp_dir().join(location::own_leftover_name()));
         let make = |folder: &PathBuf| DirBuilder::new().mode(0o700).create(folder);
@@ -106,29 +111,44 @@ impl PrivateDirectory {
         std::env::set_current_dir(program.working_directory.as_ref().map_or(here, PathBuf::from))?;
         Ok(made)
     }
+
+    /// Removes the temporary files of a trial, so that the next one finds none.
+    pub(super) fn clear(&self) -> Result<(), Errno> {
+        let temporary = self.0.join("tmp");
+        // Most programs leave it empty.
+        if fs::remove_dir(&temporary).is_err() {
+            remove_all(&temporary);
+        }
+        DirBuilder::new().mode(0o700).create(&temporary).map_err(Errno::from)
+    }
 }
 
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
-        if fs::remove_dir_all(&self.0).is_err() {
-            // Some programs create directories without write permission, which cannot be emptied.
-            let mut command = Command::new("chmod");
-            command.args(["-R", "u+rwx"]).arg(&self.0).stderr(Stdio::null());
-            let _ = command.status();
-            // The rest is removed with the supervisor's own directory, if possible.
-            let _ = fs::remove_dir_all(&self.0);
-        }
+        remove_all(&self.0);
+    }
+}
+
+fn remove_all(directory: &Path) {
+    if fs::remove_dir_all(directory).is_err() {
+        // Some programs create directories without write permission, which cannot be emptied.
+        let mut command = Command::new("chmod");
+        command.args(["-R", "u+rwx"]).arg(directory).stderr(Stdio::null());
+        let _ = command.status();
+        // The rest is removed with the supervisor's own directory, if possible.
+        let _ = fs::remove_dir_all(directory);
     }
 }
 
 /// A program run in progress.
-struct ProgramRun<'a> {
-    id: u64,
-    spec: &'a WorkerSpec,
+#[derive(Clone, Copy)]
+pub(super) struct ProgramRun<'a> {
+    pub(super) id: u64,
+    pub(super) spec: &'a WorkerSpec,
     /// The line of the order.
-    line: &'a [u8],
-    program: &'a Program,
-    deadline: Instant,
+    pub(super) line: &'a [u8],
+    pub(super) program: &'a Program,
+    pub(super) deadline: Instant,
 }
 
 impl ProgramRun<'_> {
@@ -150,7 +170,7 @@ impl ProgramRun<'_> {
         answer
     }
 
-    fn failure(&self, reason: &[&str]) -> Event {
+    pub(super) fn failure(&self, reason: &[&str]) -> Event {
         failure(self.id, reason.concat())
     }
 
@@ -160,14 +180,14 @@ impl ProgramRun<'_> {
     }
 
     /// Runs one command after the other; each must succeed.
-    fn run_commands(
+    pub(super) fn run_commands(
         &self,
         lead: &str,
         commands: &[Vec<String>],
         limit: WaitLimit,
     ) -> Result<(), Event> {
         for command in commands {
-            let mut child = self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
+            let mut child = self.start_helper(lead, command)?;
             loop {
                 match external_program::wait_for_event(Some(&mut child), None, limit) {
                     Ok(WaitResult::Exited) => break,
@@ -190,19 +210,15 @@ impl ProgramRun<'_> {
                 .reap()
                 .map_err(|error| self.command_failure(lead, command, "waited for", error))?;
             child.drain_output();
-            self.check_end(lead, command, &child, end.termination, &[])?;
+            self.check_end(lead, command, &child, end.termination, is_zero)?;
         }
         Ok(())
     }
 
-    fn start(
-        &self,
-        lead: &str,
-        command: &[String],
-        reads: Capture,
-        bounds: &ProgramLimits,
-    ) -> Result<ExternalProgram, Event> {
-        let started = ExternalProgram::start(command, reads, bounds);
+    /// Starts a command that is not measured.
+    fn start_helper(&self, lead: &str, command: &[String]) -> Result<ExternalProgram, Event> {
+        let limits = ProgramLimits::default();
+        let started = ExternalProgram::start(command, None, Capture::Both, &limits);
         started.map_err(|error| self.command_failure(lead, command, "started", error))
     }
 
@@ -224,11 +240,10 @@ impl ProgramRun<'_> {
         command: &[String],
         child: &ExternalProgram,
         termination: Termination,
-        statuses: &[i32],
+        accepts: impl Fn(i32) -> bool,
     ) -> Result<(), Event> {
-        let statuses = if statuses.is_empty() { &[0] } else { statuses };
         match termination {
-            Termination::Exited(status) if statuses.contains(&status) => Ok(()),
+            Termination::Exited(status) if accepts(status) => Ok(()),
             _ => {
                 let termination = external_program::describe_end(termination, &self.program.limits);
                 let last = child.output.tail_clause(": ");
@@ -247,7 +262,7 @@ impl ProgramRun<'_> {
     }
 
     /// The event for a command that was stopped.
-    fn interruption(
+    pub(super) fn interruption(
         &self,
         lead: &str,
         command: &[String],
@@ -272,7 +287,7 @@ impl ProgramRun<'_> {
     /// Starts the companion, and waits for its first line.
     fn start_companion(&self, companion: &CompanionProgram) -> Result<ExternalProgram, Event> {
         let (lead, command) = ("companion: ", &companion.command);
-        let mut child = self.start(lead, command, Capture::Both, &ProgramLimits::default())?;
+        let mut child = self.start_helper(lead, command)?;
         let ready_by = Instant::now() + COMPANION_READY_TIMEOUT;
         let deadline = self.deadline.min(ready_by);
         let limit = WaitLimit { deadline, session: SessionEnd::Cancels };
@@ -321,7 +336,7 @@ impl ProgramRun<'_> {
                 self.failure(&[lead, &quoted_command(command), " exited without writing a line"])
             }
             Ok(ProgramEnd { termination, .. }) => {
-                match self.check_end(lead, command, child, termination, &[]) {
+                match self.check_end(lead, command, child, termination, is_zero) {
                     Err(reason) => reason,
                     Ok(()) => self.failure(&[lead, &quoted_command(command)]),
                 }
@@ -341,7 +356,7 @@ impl ProgramRun<'_> {
         match early {
             Ok(Some(EndedChild { termination, .. })) => {
                 child.drain_output();
-                self.check_end("companion: ", &companion.command, &child, termination, &[])
+                self.check_end("companion: ", &companion.command, &child, termination, is_zero)
             }
             _ => Ok(()),
         }
@@ -370,8 +385,14 @@ impl ProgramRun<'_> {
             let answer = match self.spec.task {
                 Task::Count { .. } => tracer::count(id, self.spec, self.line),
                 Task::Run { warm_up, .. } => {
-                    let timed = self.time_program(warm_up, counters.take());
-                    timed.unwrap_or_else(|event| event).into()
+                    let timed = self
+                        .become_starter()
+                        .and_then(|()| self.time_program(warm_up, counters.take()));
+                    match timed {
+                        Ok(result) => Event::ProgramExited { id, result: Box::new(result) },
+                        Err(event) => event,
+                    }
+                    .into()
                 }
                 _ => failure(id, "a program can only be run, or its calls counted").into(),
             };
@@ -415,22 +436,39 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Runs and times the program, in the fork, whose counters it inherits.
-    fn time_program(&self, warm_up: bool, counters: Option<TreeCounters>) -> Result<Event, Event> {
-        let (id, program) = (self.id, self.program);
+    /// Makes this fork the process that starts the program and reaps all that it leaves.
+    pub(super) fn become_starter(&self) -> Result<(), Event> {
         process::become_subreaper()
-            .map_err(|error| failure(id, format!("become a subreaper: {error}")))?;
+            .map_err(|error| failure(self.id, format!("become a subreaper: {error}")))?;
         if let Some(cpu) = self.spec.cpu {
             affinity::pin(cpu)
-                .map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
+                .map_err(|error| failure(self.id, format!("pin to CPU {cpu}: {error}")))?;
         }
+        // A fork copies each page at its first write. A failing start touches the pages that the
+        // timed start needs, so that these copies are not timed.
+        let limits = ProgramLimits::default();
+        let _ = ExternalProgram::start(&[String::new()], None, Capture::Both, &limits);
+        Ok(())
+    }
+
+    /// Runs and times the program, in the fork, whose counters it inherits.
+    pub(super) fn time_program(
+        &self,
+        warm_up: bool,
+        counters: Option<TreeCounters>,
+    ) -> Result<ProgramResult, Event> {
+        let program = self.program;
         let (command, limits) = (&program.command, &program.limits);
         let is_read = warm_up || program.captures_output;
         let reads = if is_read { Capture::Both } else { Capture::Stderr };
-        // A fork copies each page at its first write. A failing start touches the pages that the
-        // timed start needs, so that these copies are not timed.
-        let _ = ExternalProgram::start(&[String::new()], reads, &ProgramLimits::default());
-        let mut child = self.start("", command, reads, limits)?;
+        let started = ExternalProgram::start(command, program.input.as_deref(), reads, limits);
+        let mut child = started.map_err(|error| match &program.input {
+            // Only one of the two is wrong.
+            Some(path) if fs::File::open(path).is_err() => {
+                self.failure(&["open its standard input ", path, ": ", &error.to_string()])
+            }
+            _ => self.command_failure("", command, "started", error),
+        })?;
         let max_bytes = u64::from(self.max_output_mib()) << 20;
         let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
         let ended = loop {
@@ -472,17 +510,17 @@ impl ProgramRun<'_> {
         if child.output.bytes > max_bytes {
             return Err(self.interruption("", command, "", WaitResult::Output));
         }
-        self.check_end("", command, &child, termination, &program.ok_statuses)?;
+        self.check_end("", command, &child, termination, |status| program.accepts(status))?;
         if let Some(left) = external_program::describe_leftovers(&names) {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }
-        let ran = ProgramResult {
+        Ok(ProgramResult {
             real_ns: ended_ns.saturating_sub(child.started_ns),
             usage,
             lines: is_read.then(|| child.output.line_count()),
             output: child.output.tail_text(),
+            digest: is_read.then_some(child.output.digest),
             counts: counters.map(|counters| counters.totals(usage)),
-        };
-        Ok(Event::ProgramExited { id, result: Box::new(ran) })
+        })
     }
 }

@@ -88,9 +88,10 @@ struct SingleSteps {
 impl CallCounter {
     pub(crate) fn new(copy: u32, subject: &Subject) -> Self {
         let good = match subject {
-            Subject::Case(_) => None,
-            Subject::Program(program) if program.ok_statuses.is_empty() => Some(vec![0]),
-            Subject::Program(program) => Some(program.ok_statuses.clone()),
+            Subject::Program(program) => {
+                Some((0..=0xff).filter(|&status| program.accepts(status)).collect())
+            }
+            Subject::Case(_) | Subject::Programs(_) => None,
         };
         Self {
             traced_pid: copy,

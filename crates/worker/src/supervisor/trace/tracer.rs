@@ -68,6 +68,7 @@ pub fn run_traced_job() -> Result<(), Errno> {
     let done = match &spec.subject {
         Subject::Case(_) => run_counted_ops(id, &spec),
         Subject::Program(program) => Err(exec_program(id, &spec, program)),
+        Subject::Programs(_) => Err(failure(id, "the calls of one program are counted at a time")),
     };
     done.or_else(|answer| wire.send(&answer))
 }
@@ -103,8 +104,17 @@ fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
     let name = program.command.first().map_or("", String::as_str);
     let mut command = Command::new(name);
     command.args(program.command.iter().skip(1));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let error = command.exec();
+    let input = program
+        .input
+        .as_ref()
+        .map_or(Ok(Stdio::null()), |path| std::fs::File::open(path).map(Stdio::from));
+    let error = match input {
+        Ok(input) => {
+            command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
+            command.exec()
+        }
+        Err(error) => error,
+    };
     drop(lowered);
     failed(error.into())
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use oscost_model::counters::is_work;
 use oscost_model::journal::Design;
+use oscost_model::program::CPU;
 use oscost_model::record::{Comparison, Record, Row, RowOutcome};
 
+use crate::estimate::comparison::interleaved_run::SECONDARY;
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
 use crate::report::text::plain;
@@ -22,6 +24,9 @@ use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_requested;
 use crate::report::view::run::{flags, instructions, monitor};
 use crate::report::view::sections::{not_measured, notes_of, origin, section_of_cases};
+
+/// The most characters of a command.
+const MAX_COMMAND_CHARS: usize = 200;
 
 /// The comparisons of a run as a screen shows them.
 pub fn view(record: &Record) -> View {
@@ -47,9 +52,30 @@ fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
     let pairs = requested.iter().chain(&work);
     let pairs: Vec<Pair<'_>> =
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
-    let mut blocks = compared(number, &pairs);
+    let mut blocks: Vec<Block> = commands(&pairs).map(Block::Text).into_iter().collect();
+    blocks.extend(compared(number, &pairs));
     blocks.extend(added_to_reference_cases(record, &reference_cases).map(Block::Text));
     Section { title: pair_title(targets, &requested), blocks, ..Section::default() }
+}
+
+/// Which commands were compared, and by what; `None` if targets were.
+fn commands(pairs: &[Pair<'_>]) -> Option<String> {
+    let first = pairs.first()?;
+    let [base, new] = [first.base.command.as_ref()?, first.new.command.as_ref()?];
+    let words = |command: &[String]| {
+        let shown: String = command.join(" ").chars().take(MAX_COMMAND_CHARS).collect();
+        format!("`{}`", plain(&shown))
+    };
+    let judged = pairs.iter().find(|pair| !pair.it.flags.iter().any(|flag| flag == SECONDARY))?;
+    let by = match judged.it.metric.as_str() {
+        CPU => "CPU time: both were on a CPU for over 80 % of their warm-up",
+        _ => "wall time: one of them waited for over 20 % of its warm-up",
+    };
+    let judged = format!("judged by {by}");
+    Some(match base == new {
+        true => judged,
+        false => format!("base {}, new {}; {judged}", words(base), words(new)),
+    })
 }
 
 /// What follows all tables: rows without a figure or a comparison, flags, and the controls.
@@ -71,9 +97,14 @@ pub(in crate::report::view) struct Targets<'a> {
     pub(in crate::report::view) new: &'a str,
 }
 
+/// The targets of a comparison; of two commands at one target, their cases.
 fn targets_of<'a>(record: &'a Record, it: &Comparison) -> Option<Targets<'a>> {
-    let target = |row: u32| record.results.get(row as usize).map(|row| row.target.text.as_str());
-    Some(Targets { base: target(it.base)?, new: target(it.new)? })
+    let [base, new] = [it.base, it.new].map(|row| record.results.get(row as usize));
+    let (base, new) = (base?, new?);
+    Some(match base.case == new.case {
+        true => Targets { base: &base.target.text, new: &new.target.text },
+        false => Targets { base: &base.case, new: &new.case },
+    })
 }
 
 /// The targets that were compared, in the order of the record.

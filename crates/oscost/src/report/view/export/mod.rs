@@ -12,6 +12,7 @@ pub use self::sheet::{Column, Kind, Sheet, Value};
 use crate::report::view::comparison::compare::ComparisonContent;
 
 mod comparisons;
+pub mod hyperfine;
 mod reference;
 mod rows;
 mod sheet;

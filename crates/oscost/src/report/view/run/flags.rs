@@ -44,6 +44,10 @@ pub fn of_row(flag: &str) -> &'static str {
         "UNKNOWN_FILES" => {
             "the device of its file system is unknown: the figure may not be that of a disk"
         }
+        "TICK_SPLIT" => {
+            "the clock tick divides CPU time into user and system time: their sum is exact, the two of \
+             a short trial are not"
+        }
         "LONG_SHOTS" => "single shots of over 1 ms are often disturbed on a shared machine",
         "UNRELIABLE" => "too much time was lost for an absolute figure of single shots",
         "BELOW_FLOOR" => {
@@ -67,6 +71,11 @@ pub fn of_comparison(flag: &str) -> &'static str {
              compared"
         }
         "VOID" => "the control shows an effect where nothing differs: no verdict is given",
+        "OUTPUT_DIFFERS" => "the commands wrote different output: they may not do the same",
+        "SECONDARY" => {
+            "the verdict on these commands rests on another metric: CPU time if both were on a CPU for \
+             80 % of their warm-up, otherwise wall time"
+        }
         "REJECTION_DIFFERS" => {
             "more batches were disturbed on one side: what was left out may be the effect"
         }

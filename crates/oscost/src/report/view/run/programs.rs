@@ -2,6 +2,7 @@
 
 use oscost_model::program::{FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Metric, Row};
+use oscost_stats::order;
 
 use crate::report::figures::{Style, per_cent, rough};
 use crate::report::text::plain;
@@ -82,6 +83,7 @@ fn details(row: &Row, detailed: bool) -> Vec<String> {
             sd.unwrap_or_default()
         ));
     }
+    lines.extend(quantiles(name, row, &values));
     let times = |name: &str| row.metrics.get(name).map_or(0.0, |it| it.estimate.median);
     lines.push(format!(
         "{name}: {:.0} page faults, {:.0} of them major; {:.0} voluntary and {:.0} involuntary \
@@ -94,6 +96,19 @@ fn details(row: &Row, detailed: bool) -> Vec<String> {
     lines.extend(other_metrics(name, row));
     lines.extend(calls(name, row));
     lines
+}
+
+/// Quantiles of the trials, if there are enough of them.
+fn quantiles(name: &str, row: &Row, values: &[f64]) -> Option<String> {
+    const MIN_TRIALS: usize = 100;
+    let sorted = order::sorted(values);
+    let style = Style::of(order::median(&sorted)?, row.unit);
+    let quantile = |share: f64| Some(style.number(order::quantile(&sorted, share)?));
+    let [p10, p90, p99] = [quantile(0.1)?, quantile(0.9)?, quantile(0.99)?];
+    (values.len() >= MIN_TRIALS).then(|| {
+        let unit = style.with_unit(*sorted.last().unwrap_or(&0.0));
+        format!("{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}; the longest took {unit}")
+    })
 }
 
 /// The calls that a trial made, the most frequent by name.

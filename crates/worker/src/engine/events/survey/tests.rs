@@ -175,7 +175,7 @@ fn a_good_machine_counts_everything_by_the_cheaper_way() {
 }
 
 #[test]
-fn an_instruction_that_traps_is_dearer_than_read_and_not_chosen() {
+fn an_instruction_that_traps_is_slower_than_read_and_not_chosen() {
     let facts = surveyed(Machine { read_ns: [700, 1_900], ..GOOD });
     assert_eq!((facts.read_by, facts.rdpmc), (Some(CounterRead::Read), Some(true)));
     let facts = surveyed(Machine { rdpmc: false, ..GOOD });

@@ -44,7 +44,7 @@ pub(super) fn of_act(act: &ActFigures<'_>) -> Vec<String> {
     let oldest = measured.map(|it| (it.year, it.study.id.as_str())).next();
     let (year, study) = oldest.unwrap_or_default();
     let less = if is_rate { "faster" } else { "cheaper" };
-    let more = if is_rate { "slower" } else { "dearer" };
+    let more = if is_rate { "slower" } else { "more expensive" };
     let since = match in_time.oldest >= 1.0 {
         true => format!("{} times {less}", times(in_time.oldest)),
         false => format!("{} times {more}", times(1.0 / in_time.oldest)),

@@ -1,0 +1,211 @@
+//! Comparisons of programs: which metric the verdict rests on, and how small a difference may be.
+//!
+//! A pair is one trial of each program, one after the other.
+
+use std::collections::BTreeMap;
+
+use oscost_model::journal::Pairing;
+use oscost_model::program::{CPU, MetricValue, REAL, Trial, Workload};
+use oscost_model::unit::Unit;
+
+use super::pairs::{Pair, round_of};
+use super::rows::is_cost;
+use super::verdict::{Judgement, MIN_EFFECT, Verdict, interleaved_effect, verdicts};
+use crate::estimate::rows::row_state::RowState;
+use crate::estimate::rows::trials::{CountedTrial, counted_trials};
+
+/// A program that is on a CPU for at least this part of its time is judged by its CPU time, to which
+/// a competitor for the CPU adds nothing.
+const BUSY_SHARE: f64 = 0.8;
+
+/// The smallest differences of a command that are worth reporting.
+const MIN_CPU_EFFECT: f64 = 0.003;
+/// Wall time also has the waits, and what others do to them.
+const MIN_REAL_EFFECT: f64 = 0.005;
+
+/// A metric in pairs of trials.
+pub(super) struct MetricPairs {
+    pub(super) name: String,
+    pub(super) unit: Unit,
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// The metric that the verdict on two commands rests on. It is chosen by their warm-ups, before
+/// anything is timed, so that few hypotheses share the level. `None` for other workloads, whose
+/// metrics are all judged together.
+pub(super) fn judged_metric<'a>(workload: &'a Workload, sides: [&RowState; 2]) -> Option<&'a str> {
+    workload.time?;
+    let warm_ups = sides.map(|state| state.warm_up.as_ref().map(|it| &it.trial));
+    Some(metric_by_warm_ups(workload, warm_ups))
+}
+
+/// The same by the warm-ups alone.
+pub fn metric_by_warm_ups<'a>(workload: &'a Workload, warm_ups: [Option<&Trial>; 2]) -> &'a str {
+    let is_busy = |trial: Option<&Trial>| {
+        trial.is_some_and(|it| it.usage.cpu_ns() as f64 >= BUSY_SHARE * it.real_ns as f64)
+    };
+    match workload.primary == REAL && warm_ups.into_iter().all(is_busy) {
+        true => CPU,
+        false => &workload.primary,
+    }
+}
+
+/// The smallest difference of a metric that is worth reporting, as a share.
+pub fn margin(workload: &Workload, metric: &str) -> f64 {
+    match metric {
+        _ if workload.time.is_none() => MIN_EFFECT,
+        CPU => MIN_CPU_EFFECT,
+        REAL => MIN_REAL_EFFECT,
+        _ => MIN_EFFECT,
+    }
+}
+
+/// The trials of two programs so far.
+pub struct TrialsSoFar<'a> {
+    /// The program that is compared with.
+    pub workload: &'a Workload,
+    /// The runs of both with warm caches, base and new.
+    pub warm_ups: [Option<&'a Trial>; 2],
+    /// The trials of each, by round.
+    pub trials: [&'a BTreeMap<u32, Trial>; 2],
+    /// From the first of them to the last, in seconds.
+    pub span_s: f64,
+    /// How often there may be a look.
+    pub looks: u32,
+}
+
+/// Whether each of these comparisons has found a difference, so that more trials are not needed.
+pub fn have_differences(all: &[TrialsSoFar<'_>]) -> Vec<bool> {
+    let effect = |it: &TrialsSoFar<'_>| {
+        let metric = metric_by_warm_ups(it.workload, it.warm_ups);
+        let value = |trial: &Trial| {
+            let metrics = it.workload.metrics(trial).into_iter();
+            metrics.filter(|found| found.name == metric).map(|found| found.value).next()
+        };
+        let [base, new] = it.trials;
+        let pairs = base.iter().filter_map(|(round, base)| {
+            let pair = [value(base)?, value(new.get(round)?)?];
+            pair.iter().all(|&value| is_cost(value)).then_some(pair)
+        });
+        let margin = margin(it.workload, metric).ln_1p();
+        let pairs: Vec<[f64; 2]> = pairs.collect();
+        (interleaved_effect(&pairs, it.span_s, margin, it.looks), margin)
+    };
+    let (effects, margins): (Vec<_>, Vec<_>) = all.iter().map(effect).unzip();
+    let differs = |it: &Judgement| matches!(it.verdict, Verdict::Larger | Verdict::Smaller);
+    verdicts(&effects, &margins).iter().map(differs).collect()
+}
+
+/// What a reader has to know about two programs.
+pub(super) fn flags(sides: [&RowState; 2]) -> impl Iterator<Item = &'static str> {
+    let outputs = sides.map(|state| state.warm_up.as_ref().and_then(|it| it.output));
+    let differs = matches!(outputs, [Some(base), Some(new)] if base != new);
+    differs.then_some("OUTPUT_DIFFERS").into_iter()
+}
+
+/// When a trial was run, and its metrics.
+struct TrialMetrics {
+    at_s: f64,
+    metrics: Vec<MetricValue>,
+}
+
+/// The pairs of two rows, by metric.
+pub(super) fn metric_pairs(
+    versus: Pairing,
+    workload: &Workload,
+    sides: [&RowState; 2],
+) -> Vec<MetricPairs> {
+    let [base, new] = sides.map(|state| {
+        let of_set = counted_trials(state).into_iter().filter(|it| it.worker.set == versus.set);
+        let trials = of_set.filter_map(|CountedTrial { worker, trial }| {
+            let metrics = workload.metrics(trial?);
+            Some((round_of(worker.phase)?, TrialMetrics { at_s: worker.at_s, metrics }))
+        });
+        trials.collect::<BTreeMap<u32, TrialMetrics>>()
+    });
+    let Some(first) = base.values().next() else { return Vec::new() };
+    let compared = first.metrics.iter().filter(|it| workload.is_compared(&it.name));
+    let of = |MetricValue { name, unit, .. }: &MetricValue| {
+        let figure = |trial: &TrialMetrics| {
+            let of_name = trial.metrics.iter().find(|it| it.name == *name);
+            of_name.map(|it| it.value).filter(|&value| is_cost(value))
+        };
+        let both = base.iter().filter_map(|(round, it)| Some((it, new.get(round)?)));
+        // A metric that is 0 in some trials is not compared: leaving out only those trials would
+        // bias the ratio.
+        let pairs = both.map(|(base, new)| {
+            let at_s = base.at_s;
+            let (base, new) = (figure(base)?, figure(new)?);
+            Some(Pair { at_s, ratio: new / base, added: new - base, ties: 0 })
+        });
+        let pairs = pairs.collect::<Option<Vec<Pair>>>().filter(|pairs| !pairs.is_empty())?;
+        Some(MetricPairs { name: name.clone(), unit: *unit, pairs })
+    };
+    compared.filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::program::{Program, TreeUsage, TrialTime};
+
+    use super::*;
+
+    fn command() -> Workload {
+        Workload {
+            program: Program::default(),
+            one_cpu: false,
+            trials: 1,
+            min_trials: 1,
+            time: Some(TrialTime { first_look_s: 20.0, last_look_s: Some(62.0) }),
+            figures: Vec::new(),
+            primary: REAL.to_owned(),
+        }
+    }
+
+    fn warm_up(real_ns: u64, user_ns: u64, system_ns: u64) -> Trial {
+        let usage = TreeUsage { user_ns, system_ns, ..TreeUsage::default() };
+        Trial { real_ns, usage, ..Trial::default() }
+    }
+
+    #[test]
+    fn a_busy_program_is_judged_by_its_cpu_time_and_a_waiting_one_by_its_real_time() {
+        let judged = |base: Trial, new: Trial| {
+            metric_by_warm_ups(&command(), [Some(&base), Some(&new)]).to_owned()
+        };
+        let (busy, waiting) = (warm_up(1_000, 600, 200), warm_up(1_000, 600, 100));
+        assert_eq!(judged(busy.clone(), busy.clone()), CPU);
+        assert_eq!(judged(busy.clone(), warm_up(1_000, 3_000, 900)), CPU, "on several CPUs");
+        assert_eq!(judged(busy.clone(), waiting), REAL);
+        let unknown = [Some(&busy), None];
+        assert_eq!(metric_by_warm_ups(&command(), unknown), REAL);
+        let speed = Workload { primary: "speed".to_owned(), ..command() };
+        assert_eq!(metric_by_warm_ups(&speed, [Some(&busy); 2]), "speed");
+    }
+
+    #[test]
+    fn a_look_finds_a_difference_beyond_the_margin_alone() {
+        let rounds = |ns: u64| -> BTreeMap<u32, Trial> {
+            (0..40).map(|round| (round, warm_up(ns + u64::from(round % 7), 900, 100))).collect()
+        };
+        let (base, same, slower) = (rounds(100_000), rounds(100_001), rounds(102_000));
+        let workload = command();
+        let against = |new| TrialsSoFar {
+            workload: &workload,
+            warm_ups: [None, None],
+            trials: [&base, new],
+            span_s: 20.0,
+            looks: 2,
+        };
+        assert_eq!(have_differences(&[against(&same), against(&slower)]), [false, true]);
+        let few = rounds(102_000).into_iter().take(6).collect();
+        assert_eq!(have_differences(&[against(&few)]), [false], "half the level needs more pairs");
+    }
+
+    #[test]
+    fn margins_are_those_of_the_metric() {
+        let of = |metric| margin(&command(), metric);
+        assert_eq!([of(CPU), of(REAL), of("speed")], [0.003, 0.005, 0.01]);
+        let file = Workload { time: None, ..command() };
+        assert_eq!([margin(&file, REAL), margin(&file, "user")], [0.01, 0.01]);
+    }
+}

@@ -1,0 +1,283 @@
+//! Commands whose trials follow each other without a pause, as many as fit into their time.
+//!
+//! The trials of all commands of a comparison take turns in random order, round after round. After
+//! the time of the first look, a comparison that has found a difference is over; the others go on
+//! until the last one (docs/explanation/METHOD.md, section 13).
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use oscost_model::journal::{Phase, WorkerOutcome};
+use oscost_model::program::{ProgramResult, Trial, TrialTime, TurnResult, Workload};
+use oscost_model::protocol::TurnFailure;
+use oscost_model::treatment::AppliedTreatment;
+use oscost_model::worker::{Subject, Task, WorkerSpec};
+
+use super::error::RunError;
+use super::jobs::job::{JobFailure, job_failure};
+use super::jobs::workers::TurnsTaken;
+use super::state::Run;
+use crate::estimate::comparison::programs::{TrialsSoFar, have_differences};
+
+/// How long a worker runs programs in turns. Fresh ones have another layout of their environment.
+const WORKER_TIME: Duration = Duration::from_millis(700);
+/// The most rounds of a worker.
+const MAX_ROUNDS: u32 = 400;
+
+/// Commands that take turns.
+pub(super) struct TurnSet {
+    /// The number of the set in the journal.
+    number: u32,
+    /// The base comes first.
+    rows: Vec<usize>,
+    /// The rounds so far.
+    done: u32,
+    /// The trials of each row, by round.
+    trials: Vec<BTreeMap<u32, Trial>>,
+    /// What a round takes, in seconds.
+    round_s: f64,
+}
+
+/// The time since the first turn: that of the clock, or the sum of all trials, if that is more (on a
+/// made-up machine no time passes).
+struct Elapsed {
+    started_at: Instant,
+    /// The same in seconds since the start of the run.
+    start_s: f64,
+    trials: Duration,
+}
+
+impl Elapsed {
+    fn seconds(&self) -> f64 {
+        self.started_at.elapsed().max(self.trials).as_secs_f64()
+    }
+
+    /// Now, in seconds since the start of the run.
+    fn now_s(&self) -> f64 {
+        self.start_s + self.seconds()
+    }
+}
+
+impl Run<'_> {
+    /// Whether the programs of these rows can take turns: in particular, nothing that concerns one of
+    /// them is attached to the whole system for a trial, or part of the worker's own start.
+    pub(super) fn can_take_turns(&self, rows: &[usize], attaches: bool) -> bool {
+        let is_of_start = |it: &AppliedTreatment| {
+            matches!(
+                it,
+                AppliedTreatment::Env { .. }
+                    | AppliedTreatment::Wrapper { .. }
+                    | AppliedTreatment::Sud
+            )
+        };
+        rows.iter().all(|&row| {
+            let treatments = &self.rows[row].treatments;
+            let is_command = |it: &Workload| it.time.is_some() && it.program.can_take_turns();
+            self.rows[row].planned.workload.as_deref().is_some_and(is_command)
+                && !(attaches && !treatments.attached.is_empty())
+                && !treatments.applied.iter().any(is_of_start)
+        })
+    }
+
+    /// How often a comparison of these rows may be looked at.
+    pub(super) fn looks(&self, rows: &[usize]) -> u32 {
+        let time = self.trial_time(rows).filter(|_| self.can_take_turns(rows, true));
+        time.map_or(1, TrialTime::looks)
+    }
+
+    fn trial_time(&self, rows: &[usize]) -> Option<TrialTime> {
+        self.rows[*rows.first()?].planned.workload.as_ref()?.time
+    }
+
+    /// Commands that take turns, after their warm-ups.
+    pub(super) fn turn_set(&self, number: u32, rows: Vec<usize>) -> TurnSet {
+        let seconds = |&row: &usize| {
+            let warm_up = self.rows[row].warm_up.as_ref();
+            warm_up.map_or(0.0, |trial| trial.real_ns as f64 * 1e-9)
+        };
+        let round_s = rows.iter().map(seconds).sum();
+        let trials = vec![BTreeMap::new(); rows.len()];
+        TurnSet { number, rows, done: 0, trials, round_s }
+    }
+
+    /// Lets all commands take turns until their time is up.
+    pub(super) fn take_turns(
+        &mut self,
+        mut sets: Vec<TurnSet>,
+        compared: bool,
+    ) -> Result<(), RunError> {
+        let Some(time) = sets.first().and_then(|set| self.trial_time(&set.rows)) else {
+            return Ok(());
+        };
+        let (started_at, start_s) = (Instant::now(), self.now_s());
+        let mut elapsed = Elapsed { started_at, start_s, trials: Duration::ZERO };
+        self.turns_until(&mut sets, time.first_look_s, compared, &mut elapsed)?;
+        let Some(last_look_s) = time.last_look_s.filter(|_| compared) else { return Ok(()) };
+        let span_s = elapsed.seconds();
+        self.retain_undecided(&mut sets, time, span_s);
+        self.turns_until(&mut sets, last_look_s, compared, &mut elapsed)
+    }
+
+    /// Takes turns until `end_s` seconds after the first one, and as often as each command needs.
+    fn turns_until(
+        &mut self,
+        sets: &mut Vec<TurnSet>,
+        end_s: f64,
+        compared: bool,
+        elapsed: &mut Elapsed,
+    ) -> Result<(), RunError> {
+        loop {
+            self.order.shuffle(sets);
+            let mut has_run = false;
+            for set in &mut *sets {
+                let is_up = self.time_is_up();
+                self.pairs_missing |= is_up && set.done == 0;
+                let Some(rounds) = self.rounds_of_worker(set, end_s - elapsed.seconds()) else {
+                    continue;
+                };
+                if is_up && set.done > 0 {
+                    continue;
+                }
+                has_run = true;
+                elapsed.trials += self.rounds_in_turns(set, rounds, elapsed.now_s())?;
+            }
+            sets.retain(|set| {
+                let is_left = |row: &usize| !self.rows[*row].given_up;
+                let left = set.rows.iter().filter(|row| is_left(row)).count();
+                // A command that fails leaves the others without the one to compare with, or alone.
+                left == set.rows.len() || !compared && left > 0
+            });
+            if !has_run {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How many rounds the next worker of a set makes, if so much time is left; `None` if it is done.
+    fn rounds_of_worker(&self, set: &TurnSet, left_s: f64) -> Option<u32> {
+        let workload = self.rows[set.rows[0]].planned.workload.as_ref()?;
+        let missing = workload.min_trials.saturating_sub(set.done);
+        if set.done >= workload.trials || left_s <= 0.0 && missing == 0 {
+            return None;
+        }
+        let fit = |seconds: f64| (seconds / set.round_s.max(1e-6)) as u32;
+        // What is missing is needed even if the time is up.
+        let in_time = fit(left_s.max(0.0)).max(missing).max(1);
+        let most = fit(WORKER_TIME.as_secs_f64()).clamp(1, MAX_ROUNDS);
+        Some(in_time.min(most).min(workload.trials - set.done))
+    }
+
+    /// Runs a worker that makes some rounds from `start_s` on; returns how long its trials took
+    /// together.
+    fn rounds_in_turns(
+        &mut self,
+        set: &mut TurnSet,
+        rounds: u32,
+        start_s: f64,
+    ) -> Result<Duration, RunError> {
+        let programs = set.rows.iter().map(|&row| {
+            let workload = self.rows[row].planned.workload.as_deref();
+            workload.map(|it| it.program.clone()).unwrap_or_default()
+        });
+        let programs: Vec<_> = programs.collect();
+        let mut turn: Vec<u8> = (0..=u8::MAX).take(programs.len()).collect();
+        let mut order = Vec::new();
+        for _ in 0..rounds {
+            self.order.shuffle(&mut turn);
+            order.extend_from_slice(&turn);
+        }
+        let seconds = programs.iter().map(|it| u64::from(it.limits.seconds)).max().unwrap_or(0);
+        let treatments =
+            set.rows.iter().map(|&row| self.rows[row].treatments.applied.clone()).collect();
+        let one_cpu = self.rows[set.rows[0]].planned.workload.as_ref().is_some_and(|it| it.one_cpu);
+        let spec = WorkerSpec {
+            subject: Subject::Programs(programs),
+            cpu: self.cpu.filter(|_| one_cpu),
+            arms: turn.len() as u8,
+            treatments,
+            timeout_ms: 1_000 * (seconds + 20) * order.len() as u64,
+            ..self.worker_spec(set.rows[0], Task::TakeTurns { order: order.clone() })
+        };
+        let TurnsTaken { trials, failure } = match self.workers.take_turns(spec)? {
+            Ok(taken) => taken,
+            // No program of them is known to be the cause.
+            Err(failure) => {
+                set.rows.iter().for_each(|&row| self.give_up(row, failure.clone()));
+                return Ok(Duration::ZERO);
+            }
+        };
+        self.check_early_detachment();
+        let per_round = set.rows.len();
+        let mut took = Duration::ZERO;
+        for (position, turn) in trials.into_iter().enumerate() {
+            let round = set.done + (position / per_round) as u32;
+            let TurnResult { program, ended_ns, result } = turn;
+            took += Duration::from_nanos(result.real_ns);
+            let at_s = start_s + ended_ns as f64 * 1e-9;
+            self.keep_turn(set, usize::from(program), round, at_s, result);
+        }
+        set.done += rounds;
+        if let Some(TurnFailure { program, event }) = failure {
+            let row = set.rows.get(usize::from(program)).copied().unwrap_or(set.rows[0]);
+            self.lose_turn(set, row, job_failure(*event));
+        }
+        for row in set.rows.clone() {
+            self.counted_trial_of_turns(row, set.done - 1, set.number)?;
+        }
+        set.round_s = took.as_secs_f64() / f64::from(rounds);
+        Ok(took)
+    }
+
+    /// Emits a trial, and keeps it for the next look.
+    fn keep_turn(
+        &mut self,
+        set: &mut TurnSet,
+        program: usize,
+        round: u32,
+        at_s: f64,
+        result: ProgramResult,
+    ) {
+        let Some(&row) = set.rows.get(program) else { return };
+        match self.read_trial(row, result) {
+            Ok(trial) => {
+                let outcome = WorkerOutcome::Trial(Box::new(trial.clone()));
+                self.emit_worker_at(row, Phase::Round(round), at_s, set.number, outcome);
+                set.trials[program].insert(round, trial);
+            }
+            Err(failure) => self.lose_turn(set, row, failure),
+        }
+    }
+
+    fn lose_turn(&mut self, set: &TurnSet, row: usize, failure: JobFailure) {
+        let JobFailure { outcome, reason, .. } = failure.clone();
+        let lost = WorkerOutcome::Lost { outcome, reason };
+        self.emit_worker(row, Phase::Round(set.done), set.number, lost);
+        self.count_lost_worker(row, failure);
+    }
+
+    /// Removes the sets in which every comparison has found a difference.
+    fn retain_undecided(&self, sets: &mut Vec<TurnSet>, time: TrialTime, span_s: f64) {
+        let mut so_far = Vec::new();
+        for set in &*sets {
+            let Some(workload) = self.rows[set.rows[0]].planned.workload.as_deref() else {
+                continue;
+            };
+            let warm_up = |row: usize| self.rows[row].warm_up.as_ref();
+            for (&row, trials) in set.rows.iter().zip(&set.trials).skip(1) {
+                so_far.push(TrialsSoFar {
+                    workload,
+                    warm_ups: [warm_up(set.rows[0]), warm_up(row)],
+                    trials: [&set.trials[0], trials],
+                    span_s,
+                    looks: time.looks(),
+                });
+            }
+        }
+        let mut differ = have_differences(&so_far).into_iter();
+        sets.retain(|set| {
+            let comparisons = set.rows.len() - 1;
+            let found: Vec<bool> = differ.by_ref().take(comparisons).collect();
+            !found.into_iter().all(|differs| differs)
+        });
+    }
+}

@@ -1,0 +1,205 @@
+//! Programs that take turns: many short trials of several programs by one worker.
+//!
+//! Each program has a fork of the worker with its treatments, the starter, which lives as long as the
+//! worker: between two trials there is a byte to the next starter and its answer, not a new worker.
+//! Each trial is started, timed and cleaned up as one alone (see [`super::program_run`]).
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use oscost_model::program::{Program, ProgramResult, TurnResult};
+use oscost_model::protocol::{Event, TurnFailure};
+use oscost_model::treatment::AppliedTreatment;
+use oscost_model::worker::WorkerSpec;
+
+use super::external_program::{self, SessionEnd, WaitLimit, WaitResult};
+use super::program_run::{CLEANUP_TIME, PrivateDirectory, ProgramRun};
+use crate::kernel::Errno;
+use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::process;
+use crate::supervisor::protocol::failure::{failure, refusal};
+use crate::supervisor::protocol::io::read_some;
+use crate::supervisor::treat;
+use crate::treatments::{TreatedProcess, Treatments};
+
+/// The length of an answer in front of it.
+const LENGTH_BYTES: usize = 4;
+
+/// Runs programs in turns, as `order` says.
+pub(crate) fn take_turns(
+    id: u64,
+    spec: &WorkerSpec,
+    line: &[u8],
+    programs: &[Program],
+    order: &[u8],
+) -> Event {
+    let started_at = Instant::now();
+    let mut trials = Vec::with_capacity(order.len());
+    let failure = match Turns::start(id, spec, line, programs) {
+        Err(failure) => Some(failure),
+        Ok(mut turns) => {
+            let taken = order.iter().try_for_each(|&program| {
+                let result = turns.take(program)?;
+                let ended_ns = started_at.elapsed().as_nanos() as u64;
+                trials.push(TurnResult { program, ended_ns, result });
+                Ok(())
+            });
+            taken.err()
+        }
+    };
+    external_program::kill_children();
+    Event::TurnsTaken { id, trials, failure }
+}
+
+/// The process that starts one of the programs.
+struct Starter<'a> {
+    run: ProgramRun<'a>,
+    requests: File,
+    answers: File,
+    /// Dropping it kills the process.
+    _process: TreatedProcess,
+}
+
+/// All starters, and the directory that their trials share.
+struct Turns<'a> {
+    id: u64,
+    starters: Vec<Starter<'a>>,
+    folders: PrivateDirectory,
+}
+
+impl<'a> Turns<'a> {
+    fn start(
+        id: u64,
+        spec: &'a WorkerSpec,
+        line: &'a [u8],
+        programs: &'a [Program],
+    ) -> Result<Self, TurnFailure> {
+        let of_program =
+            |program: u8, event: Event| TurnFailure { program, event: Box::new(event) };
+        let Some(first) = programs.first() else {
+            return Err(of_program(0, failure(id, "the order has no program")));
+        };
+        // If the supervisor is killed, this process must end what it has started: its input ends
+        // then.
+        process::outlive_parent();
+        let prepared = process::become_subreaper().and_then(|()| PrivateDirectory::create(first));
+        let folders = prepared.map_err(|error| {
+            of_program(0, failure(id, format!("create a directory for the programs: {error}")))
+        })?;
+        let mut turns = Self { id, starters: Vec::new(), folders };
+        for (number, program) in (0..=u8::MAX).zip(programs) {
+            let run = ProgramRun { id, spec, line, program, deadline: Instant::now() };
+            let starter = start_starter(run, number).map_err(|event| of_program(number, event))?;
+            turns.starters.push(starter);
+        }
+        Ok(turns)
+    }
+
+    /// Lets a program run once.
+    fn take(&mut self, program: u8) -> Result<ProgramResult, TurnFailure> {
+        let failed = |event: Event| TurnFailure { program, event: Box::new(event) };
+        let Some(starter) = self.starters.get_mut(usize::from(program)) else {
+            return Err(failed(failure(self.id, "the order has no such program")));
+        };
+        let run = starter.run();
+        let before = WaitLimit { deadline: run.deadline, session: SessionEnd::Cancels };
+        let answer = run
+            .run_commands("command before it: ", &run.program.before, before)
+            .and_then(|()| starter.answer(run));
+        let after = WaitLimit {
+            deadline: run.deadline.max(Instant::now() + CLEANUP_TIME),
+            session: SessionEnd::Ignored,
+        };
+        let after = run.run_commands("command after it: ", &run.program.after, after);
+        let cleared = self.folders.clear().map_err(|error| {
+            failure(self.id, format!("empty the directory of temporary files: {error}"))
+        });
+        // The failure of the run itself is more useful.
+        let result = answer.and_then(|result| after.and(cleared).map(|()| result));
+        result.map_err(failed)
+    }
+}
+
+/// Starts the process that will start a program.
+fn start_starter(run: ProgramRun<'_>, number: u8) -> Result<Starter<'_>, Event> {
+    let ProgramRun { id, spec, .. } = run;
+    let applied = spec.treatments_of(number);
+    if applied.contains(&AppliedTreatment::Sud) {
+        return Err(Event::Skipped { id, missing: treat::NO_SUD.to_owned(), arm: None });
+    }
+    let pipes = pipe().and_then(|requests| Ok((requests, pipe()?)));
+    let lost = |error: Errno| failure(id, format!("reach the process that starts it: {error}"));
+    let ((to_read, requests), (answers, to_write)) = pipes.map_err(lost)?;
+    let mut ends = Some((to_read, to_write));
+    let treatments = Treatments { applied, cpu: spec.cpu, arm: number };
+    let started = treatments.start(&mut |_| {
+        let Some((requests, answers)) = ends.take() else { return 1 };
+        i32::from(serve(run, requests, answers).is_err())
+    });
+    let process = started.map_err(|reason| refusal(id, reason))?;
+    Ok(Starter { run, requests, answers, _process: process })
+}
+
+/// Runs the program at each byte that arrives, in the starter, until the other end is closed.
+fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io::Result<()> {
+    let ready = run.become_starter();
+    let mut request = [0];
+    while requests.read(&mut request)? > 0 {
+        let limit = Duration::from_secs(run.program.limits.seconds.into());
+        let run = ProgramRun { deadline: Instant::now() + limit, ..run };
+        let timed = ready.clone().and_then(|()| run.time_program(false, None));
+        let event = match timed {
+            Ok(result) => Event::ProgramExited { id: run.id, result: Box::new(result) },
+            Err(event) => event,
+        };
+        let line = serde_json::to_vec(&event)?;
+        let length = u32::try_from(line.len()).map_err(std::io::Error::other)?;
+        answers.write_all(&[&length.to_le_bytes()[..], &line].concat())?;
+    }
+    Ok(())
+}
+
+impl<'a> Starter<'a> {
+    /// The next run of its program.
+    fn run(&self) -> ProgramRun<'a> {
+        let limit = Duration::from_secs(self.run.program.limits.seconds.into());
+        ProgramRun { deadline: Instant::now() + limit, ..self.run }
+    }
+
+    /// Lets the program run once, and waits for the result.
+    fn answer(&mut self, run: ProgramRun<'_>) -> Result<ProgramResult, Event> {
+        let lost =
+            |error: Errno| failure(run.id, format!("read the result of the program: {error}"));
+        self.requests.write_all(&[1]).map_err(|error| lost(error.into()))?;
+        // The starter stops a program in time by itself.
+        let limit =
+            WaitLimit { deadline: run.deadline + 2 * CLEANUP_TIME, session: SessionEnd::Cancels };
+        let mut answer = Vec::new();
+        let line = loop {
+            if let Some((length, line)) = answer.split_first_chunk::<LENGTH_BYTES>()
+                && line.len() >= u32::from_le_bytes(*length) as usize
+            {
+                break line.to_vec();
+            }
+            let ready = external_program::wait_for_event(None, Some(self.answers.as_fd()), limit);
+            match ready.map_err(lost)? {
+                WaitResult::Other => {
+                    if read_some(&mut self.answers, &mut answer).map_err(lost)? == 0 {
+                        return Err(failure(run.id, "the process that starts it has ended"));
+                    }
+                }
+                WaitResult::Output | WaitResult::Exited => {}
+                result => {
+                    return Err(run.interruption("", &run.program.command, "", result));
+                }
+            }
+        };
+        match serde_json::from_slice(&line) {
+            Ok(Event::ProgramExited { result, .. }) => Ok(*result),
+            Ok(event) => Err(event),
+            Err(error) => Err(failure(run.id, format!("read the result of the program: {error}"))),
+        }
+    }
+}
