@@ -307,13 +307,11 @@ impl Workload {
         standard.chain(parsed).collect()
     }
 
-    /// Whether a metric is compared: times and parsed figures are. Of a command only the whole CPU
-    /// time is, since the clock tick divides it into user and system time; a study may ask for each.
+    /// Whether a metric is compared: of a command all are, one of which has the verdict; of other
+    /// workloads, of which all decide together, the times that studies ask for and parsed figures.
     pub fn is_compared(&self, metric: &str) -> bool {
-        let cpu_times: &[&str] = if self.time.is_some() { &[CPU] } else { &[USER, SYSTEM] };
-        metric == REAL
-            || cpu_times.contains(&metric)
-            || self.figures.iter().any(|it| it.name == metric)
+        let is_time = [REAL, USER, SYSTEM].contains(&metric);
+        self.time.is_some() || is_time || self.figures.iter().any(|it| it.name == metric)
     }
 
     /// The unit of the row's figure.

@@ -22,7 +22,7 @@ use super::observer::Observer;
 use super::results::gate::{self, Gate, GateMetric, GateRule};
 use super::selection::cases::{Selection, select};
 use super::selection::named_files::find_study;
-use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
+use super::selection::programs::{CommandTrials, Effort, ProgramRequest, Programs, trial_budget};
 use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::prepare::{PreparedTarget, check, prepare};
@@ -255,7 +255,11 @@ fn compared_commands(
         (true, Some(_)) if matches!(targets.base.host, Host::Vm(_)) => Err(UsageError(
             "commands run on this machine only: a virtual machine has none".to_owned(),
         )),
-        (true, groups) => Ok(groups),
+        (true, Some(_)) if request.programs.workload.is_some() => Err(UsageError::with_hint(
+            "cannot compare a workload and commands in one run",
+            "leave out `--workload`",
+        )),
+        (true, Some(groups)) => Programs::check_turns(&groups).map(|()| Some(groups)),
     }
 }
 
@@ -341,7 +345,8 @@ fn plan_run(
         Some(groups) => plan::program_rows(definitions, groups, &base),
         None => plan::comparison_rows(definitions, cases, &base, &new_sides),
     };
-    let trials = CommandTrials::compared(request.effort, request.budget_s);
+    let comparisons = sets.iter().map(|set| set.news.len()).sum();
+    let trials = CommandTrials::compared(request.effort, request.budget_s, comparisons);
     let skipped = programs.fill(&mut rows, &targets.base.host, request.effort, trials);
     if let Some(study) = study.as_ref().filter(|_| request.effort != Effort::Quick) {
         repeat_as_study(study, &mut rows);

@@ -32,7 +32,7 @@ Examples:
   oscost ab --base local --new seccomp=docker --gate --on insn syscall
   sudo oscost ab --base local --new ph workload/find  what a whole program pays
   oscost ab -- ./old -n 9 -- ./new -n 9               two commands, as pairs
-  oscost ab --param n=1000,2000,4000 -- ./sort {n}    one, by a parameter
+  oscost ab --param size=10,20,40 -- ./sort {size}    one, by a parameter
   oscost ab --base local --new nice=5 -- make -C x    one, at two targets
   oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine
   oscost ab --base vm:6.1 --new vm:6.12 syscall       two kernels, exactly
@@ -62,7 +62,7 @@ pub(super) struct Arguments {
     /// The fewest pairs that allow a verdict, as fast as possible: for large effects.
     #[arg(long, conflicts_with = "thorough")]
     quick: bool,
-    /// Up to 120 pairs per row, spread over ten minutes.
+    /// Up to 120 pairs per row, spread over ten minutes; commands in turns for two minutes.
     #[arg(long)]
     thorough: bool,
     /// Stop after this many seconds; rows with too few pairs by then are marked.
@@ -104,9 +104,16 @@ pub(super) struct Arguments {
 }
 
 /// The commands after `--`, which further ones separate, or those of options.
-fn commands(arguments: ProgramArguments, base: Option<String>, new: Vec<String>) -> ProgramRequest {
+fn commands(
+    arguments: ProgramArguments,
+    base: Option<String>,
+    new: Vec<String>,
+    at_targets: bool,
+) -> ProgramRequest {
     let request = ProgramRequest::from(arguments);
-    let split = request.commands.iter().flat_map(|words| words.split(|word| word == "--"));
+    // At several targets there is one command, and a `--` is its own.
+    let is_split = |word: &String| !at_targets && word == "--";
+    let split = request.commands.iter().flat_map(|words| words.split(is_split));
     ProgramRequest {
         commands: split.map(<[String]>::to_vec).collect(),
         command_texts: base.into_iter().chain(new).collect(),
@@ -117,11 +124,12 @@ fn commands(arguments: ProgramArguments, base: Option<String>, new: Vec<String>)
 pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { exports, samples, table, gate: gate_arguments, .. } = arguments;
     exports.check()?;
+    let at_targets = !arguments.new.is_empty();
     let request = Request {
         base: arguments.base,
         new: arguments.new,
         selectors: arguments.selectors,
-        programs: commands(arguments.programs, arguments.base_cmd, arguments.new_cmd),
+        programs: commands(arguments.programs, arguments.base_cmd, arguments.new_cmd, at_targets),
         study: arguments.study,
         effort: effort(arguments.quick, arguments.thorough),
         budget_s: arguments.budget,

@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use oscost_model::journal::{Phase, WorkerOutcome};
 use oscost_model::program::{ProgramResult, Trial, TrialTime, TurnResult, Workload};
 use oscost_model::protocol::TurnFailure;
+use oscost_model::record::RowOutcome;
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
+use super::comparison::ComparisonPlan;
 use super::error::RunError;
 use super::jobs::job::{JobFailure, job_failure};
 use super::jobs::workers::TurnsTaken;
-use super::state::Run;
+use super::state::{MAX_LOST_WORKERS, Run};
 use crate::estimate::comparison::programs::{TrialsSoFar, have_differences};
 
 /// How long a worker runs programs in turns. Fresh ones have another layout of their environment.
@@ -34,8 +36,28 @@ pub(super) struct TurnSet {
     done: u32,
     /// The trials of each row, by round.
     trials: Vec<BTreeMap<u32, Trial>>,
-    /// What a round takes, in seconds.
+    /// What a round takes, in seconds, with the commands before and after the trials.
     round_s: f64,
+    /// When its first trial ended, and its last one, in seconds since the start of the run.
+    span: Option<[f64; 2]>,
+    lost_workers: u32,
+}
+
+impl TurnSet {
+    /// The time from its first pair to its last one, in seconds.
+    fn span_s(&self) -> f64 {
+        self.span.map_or(0.0, |[first, last]| last - first)
+    }
+}
+
+/// When turns end.
+#[derive(Clone, Copy)]
+enum TurnEnd {
+    /// So many seconds after the first turn.
+    Elapsed(f64),
+    /// When the pairs of a set span so many seconds. Rounds that would exceed their maximum until then
+    /// are spread.
+    Span(f64),
 }
 
 /// The time since the first turn: that of the clock, or the sum of all trials, if that is more (on a
@@ -58,6 +80,21 @@ impl Elapsed {
     }
 }
 
+/// What may help a command that ran in its warm-ups.
+fn with_advice(failure: JobFailure) -> JobFailure {
+    match failure.outcome {
+        RowOutcome::Failed if !failure.is_final => JobFailure {
+            reason: format!(
+                "{}; it succeeded before: `--prepare COMMAND` runs before each trial, and \
+                 `--ignore-failure` accepts every exit status",
+                failure.reason
+            ),
+            ..failure
+        },
+        _ => failure,
+    }
+}
+
 impl Run<'_> {
     /// Whether the programs of these rows can take turns: in particular, nothing that concerns one of
     /// them is attached to the whole system for a trial, or part of the worker's own start.
@@ -68,6 +105,8 @@ impl Run<'_> {
                 AppliedTreatment::Env { .. }
                     | AppliedTreatment::Wrapper { .. }
                     | AppliedTreatment::Sud
+                    // Its group would be charged for all trials of a worker together.
+                    | AppliedTreatment::Cgroup { .. }
             )
         };
         rows.iter().all(|&row| {
@@ -97,32 +136,36 @@ impl Run<'_> {
         };
         let round_s = rows.iter().map(seconds).sum();
         let trials = vec![BTreeMap::new(); rows.len()];
-        TurnSet { number, rows, done: 0, trials, round_s }
+        TurnSet { number, rows, done: 0, trials, round_s, span: None, lost_workers: 0 }
     }
 
     /// Lets all commands take turns until their time is up.
     pub(super) fn take_turns(
         &mut self,
         mut sets: Vec<TurnSet>,
-        compared: bool,
+        compared: Option<&ComparisonPlan>,
     ) -> Result<(), RunError> {
         let Some(time) = sets.first().and_then(|set| self.trial_time(&set.rows)) else {
             return Ok(());
         };
         let (started_at, start_s) = (Instant::now(), self.now_s());
         let mut elapsed = Elapsed { started_at, start_s, trials: Duration::ZERO };
-        self.turns_until(&mut sets, time.first_look_s, compared, &mut elapsed)?;
-        let Some(last_look_s) = time.last_look_s.filter(|_| compared) else { return Ok(()) };
-        let span_s = elapsed.seconds();
-        self.retain_undecided(&mut sets, time, span_s);
-        self.turns_until(&mut sets, last_look_s, compared, &mut elapsed)
+        let is_compared = compared.is_some();
+        let first = TurnEnd::Elapsed(time.first_look_s);
+        self.turns_until(&mut sets, first, is_compared, &mut elapsed)?;
+        let (Some(compared), Some(last_look_s)) = (compared, time.last_look_s) else {
+            return Ok(());
+        };
+        let all: usize = compared.sets.iter().map(|set| set.news.len()).sum();
+        self.retain_undecided(&mut sets, time, all);
+        self.turns_until(&mut sets, TurnEnd::Span(last_look_s), true, &mut elapsed)
     }
 
-    /// Takes turns until `end_s` seconds after the first one, and as often as each command needs.
+    /// Takes turns until their end, and as often as each command needs.
     fn turns_until(
         &mut self,
         sets: &mut Vec<TurnSet>,
-        end_s: f64,
+        end: TurnEnd,
         compared: bool,
         elapsed: &mut Elapsed,
     ) -> Result<(), RunError> {
@@ -130,41 +173,79 @@ impl Run<'_> {
             self.order.shuffle(sets);
             let mut has_run = false;
             for set in &mut *sets {
-                let is_up = self.time_is_up();
-                self.pairs_missing |= is_up && set.done == 0;
-                let Some(rounds) = self.rounds_of_worker(set, end_s - elapsed.seconds()) else {
+                let Some(rounds) = self.rounds_of_worker(set, end, elapsed.seconds()) else {
                     continue;
                 };
-                if is_up && set.done > 0 {
+                if self.time_is_up() && set.done > 0 {
+                    self.pairs_missing = true;
                     continue;
                 }
                 has_run = true;
                 elapsed.trials += self.rounds_in_turns(set, rounds, elapsed.now_s())?;
+                self.pause(set, end)?;
             }
-            sets.retain(|set| {
-                let is_left = |row: &usize| !self.rows[*row].given_up;
-                let left = set.rows.iter().filter(|row| is_left(row)).count();
-                // A command that fails leaves the others without the one to compare with, or alone.
-                left == set.rows.len() || !compared && left > 0
-            });
+            self.retain_rows_left(sets, compared);
             if !has_run {
                 return Ok(());
             }
         }
     }
 
-    /// How many rounds the next worker of a set makes, if so much time is left; `None` if it is done.
-    fn rounds_of_worker(&self, set: &TurnSet, left_s: f64) -> Option<u32> {
-        let workload = self.rows[set.rows[0]].planned.workload.as_ref()?;
+    /// Removes commands that have failed, and sets without anything left to measure or to compare.
+    fn retain_rows_left(&self, sets: &mut Vec<TurnSet>, compared: bool) {
+        sets.retain_mut(|set| {
+            let base = set.rows.first().copied();
+            let is_left: Vec<bool> = set.rows.iter().map(|&row| !self.rows[row].given_up).collect();
+            let mut left = is_left.iter();
+            set.rows.retain(|_| left.next() == Some(&true));
+            let mut left = is_left.iter();
+            set.trials.retain(|_| left.next() == Some(&true));
+            match compared {
+                true => set.rows.first().copied() == base && set.rows.len() > 1,
+                false => !set.rows.is_empty(),
+            }
+        });
+    }
+
+    /// How many rounds the next worker of a set makes; `None` if it is done.
+    fn rounds_of_worker(&self, set: &TurnSet, end: TurnEnd, elapsed_s: f64) -> Option<u32> {
+        let workload = self.rows[*set.rows.first()?].planned.workload.as_ref()?;
         let missing = workload.min_trials.saturating_sub(set.done);
-        if set.done >= workload.trials || left_s <= 0.0 && missing == 0 {
+        let (left_s, most_trials) = match end {
+            // The rest is for the pairs until the last look.
+            TurnEnd::Elapsed(end_s) => (end_s - elapsed_s, workload.trials / 2),
+            TurnEnd::Span(span_s) => (span_s - set.span_s(), workload.trials),
+        };
+        let is_over = set.done >= most_trials.max(workload.min_trials);
+        if left_s <= 0.0 && missing == 0 || is_over && matches!(end, TurnEnd::Elapsed(_)) {
             return None;
         }
         let fit = |seconds: f64| (seconds / set.round_s.max(1e-6)) as u32;
         // What is missing is needed even if the time is up.
         let in_time = fit(left_s.max(0.0)).max(missing).max(1);
-        let most = fit(WORKER_TIME.as_secs_f64()).clamp(1, MAX_ROUNDS);
-        Some(in_time.min(most).min(workload.trials - set.done))
+        let has_helpers = !workload.program.before.is_empty() || !workload.program.after.is_empty();
+        let most = match set.done {
+            // The warm-ups do not show how long the commands before and after a trial take.
+            0 if has_helpers => 1,
+            _ => fit(WORKER_TIME.as_secs_f64()).clamp(1, MAX_ROUNDS),
+        };
+        Some(in_time.min(most).min(most_trials.saturating_sub(set.done).max(1)))
+    }
+
+    /// Waits after a worker, if its set would otherwise have all of its rounds too early.
+    fn pause(&mut self, set: &TurnSet, end: TurnEnd) -> Result<(), RunError> {
+        let TurnEnd::Span(span_s) = end else { return Ok(()) };
+        let workload = set.rows.first().and_then(|&row| self.rows[row].planned.workload.as_ref());
+        let Some(trials) = workload.map(|it| it.trials) else { return Ok(()) };
+        let left_s = span_s - set.span_s();
+        let affordable = f64::from(trials.saturating_sub(set.done)) * set.round_s;
+        if left_s <= 0.0 || affordable >= left_s {
+            return Ok(());
+        }
+        // As many workers as are affordable, and so many pauses.
+        let worker_s = WORKER_TIME.as_secs_f64();
+        let pause_s = (left_s - affordable) * worker_s / affordable.max(worker_s);
+        self.sleep_until(Instant::now() + Duration::from_secs_f64(pause_s.min(left_s)))
     }
 
     /// Runs a worker that makes some rounds from `start_s` on; returns how long its trials took
@@ -200,31 +281,41 @@ impl Run<'_> {
         };
         let TurnsTaken { trials, failure } = match self.workers.take_turns(spec)? {
             Ok(taken) => taken,
-            // No program of them is known to be the cause.
+            // No program of them is known to be the cause. The first loss may be an accident.
             Err(failure) => {
-                set.rows.iter().for_each(|&row| self.give_up(row, failure.clone()));
+                set.lost_workers += 1;
+                if set.lost_workers > MAX_LOST_WORKERS || failure.is_final {
+                    set.rows.iter().for_each(|&row| self.give_up(row, failure.clone()));
+                }
                 return Ok(Duration::ZERO);
             }
         };
         self.check_early_detachment();
         let per_round = set.rows.len();
+        let took_s = trials.last().map_or(0.0, |it| it.ended_ns as f64 * 1e-9);
+        // A failure ends the last round early.
+        let made = trials.len().div_ceil(per_round).max(1) as u32;
         let mut took = Duration::ZERO;
         for (position, turn) in trials.into_iter().enumerate() {
             let round = set.done + (position / per_round) as u32;
             let TurnResult { program, ended_ns, result } = turn;
             took += Duration::from_nanos(result.real_ns);
             let at_s = start_s + ended_ns as f64 * 1e-9;
+            let [first_s, _] = set.span.unwrap_or([at_s; 2]);
+            set.span = Some([first_s, at_s]);
             self.keep_turn(set, usize::from(program), round, at_s, result);
         }
-        set.done += rounds;
+        set.done += made;
+        if took_s > 0.0 {
+            set.round_s = took_s / f64::from(made);
+        }
         if let Some(TurnFailure { program, event }) = failure {
             let row = set.rows.get(usize::from(program)).copied().unwrap_or(set.rows[0]);
-            self.lose_turn(set, row, job_failure(*event));
+            self.lose_turn(set, row, with_advice(job_failure(*event)));
         }
         for row in set.rows.clone() {
-            self.counted_trial_of_turns(row, set.done - 1, set.number)?;
+            self.counted_trial_of_turns(row, set.done - 1, set.number, per_round > 1)?;
         }
-        set.round_s = took.as_secs_f64() / f64::from(rounds);
         Ok(took)
     }
 
@@ -255,8 +346,8 @@ impl Run<'_> {
         self.count_lost_worker(row, failure);
     }
 
-    /// Removes the sets in which every comparison has found a difference.
-    fn retain_undecided(&self, sets: &mut Vec<TurnSet>, time: TrialTime, span_s: f64) {
+    /// Removes the sets in which every comparison has found a difference among all that the run makes.
+    fn retain_undecided(&self, sets: &mut Vec<TurnSet>, time: TrialTime, all: usize) {
         let mut so_far = Vec::new();
         for set in &*sets {
             let Some(workload) = self.rows[set.rows[0]].planned.workload.as_deref() else {
@@ -268,12 +359,12 @@ impl Run<'_> {
                     workload,
                     warm_ups: [warm_up(set.rows[0]), warm_up(row)],
                     trials: [&set.trials[0], trials],
-                    span_s,
+                    span_s: set.span_s(),
                     looks: time.looks(),
                 });
             }
         }
-        let mut differ = have_differences(&so_far).into_iter();
+        let mut differ = have_differences(&so_far, all).into_iter();
         sets.retain(|set| {
             let comparisons = set.rows.len() - 1;
             let found: Vec<bool> = differ.by_ref().take(comparisons).collect();

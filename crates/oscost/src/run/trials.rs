@@ -20,11 +20,18 @@ use crate::workloads;
 /// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
 
-/// The most trials that have a worker each. (A study may ask for a hundred.)
-const MAX_TRIALS: u32 = 200;
+/// The most trials of a command that have a worker each.
+const MAX_SPACED_TRIALS: u32 = 200;
 
-/// A warm-up of less than this is repeated.
-const SHORT_WARM_UP: Duration = Duration::from_secs(2);
+/// How often the warm-up of a command is repeated that took this long: a short run may have waited for
+/// a CPU by chance.
+fn repeated_warm_ups(first: Duration) -> u32 {
+    match first.as_millis() {
+        0..100 => 5,
+        100..2_000 => 1,
+        _ => 0,
+    }
+}
 
 /// The rows of one workload whose trials follow each other.
 #[derive(Clone, Debug)]
@@ -57,6 +64,7 @@ struct CountedTrial {
     round: u32,
     set: u32,
     attaches: bool,
+    is_one_of_pair: bool,
 }
 
 /// The warm-up succeeded and the first trial failed: leftovers of the warm-up may be the cause.
@@ -97,7 +105,7 @@ impl Run<'_> {
         let (turns, mut sets): (Vec<TrialSet>, Vec<TrialSet>) =
             sets.into_iter().partition(|set| self.can_take_turns(&set.rows, set.attaches));
         let turns = turns.into_iter().map(|set| self.turn_set(set.number, set.rows)).collect();
-        self.take_turns(turns, comparison.is_some())?;
+        self.take_turns(turns, comparison)?;
         let share = budget.time_budget / u32::try_from(sets.len()).unwrap_or(1).max(1);
         while self.retain_measurable(&mut sets, comparison) {
             self.order.shuffle(&mut sets);
@@ -184,7 +192,8 @@ impl Run<'_> {
         let own = workload.time.map(|time| time.last_look_s.unwrap_or(time.first_look_s));
         let within = own.map_or(within, Duration::from_secs_f64);
         let fit = within.as_secs_f64() / first.as_secs_f64().max(1e-3);
-        let most = workload.trials.min(MAX_TRIALS).max(workload.min_trials);
+        let max = if workload.time.is_some() { MAX_SPACED_TRIALS } else { workload.trials };
+        let most = workload.trials.min(max).max(workload.min_trials);
         (fit as u32).clamp(workload.min_trials, most)
     }
 
@@ -207,23 +216,32 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs a program untimed: once for the caches, and a command that is short once more, since the
-    /// choice of the metric depends on it.
+    /// Runs a program untimed: once for the caches, and a command that is short again, since the choice
+    /// of its metric depends on how much it waits. Of these runs the least disturbed one counts.
     fn warm_up(
         &mut self,
         row: usize,
         attaches: bool,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
-        let task = || Task::Run { warm_up: true, counted: Vec::new() };
-        let first = self.trial(row, attaches, task())?;
+        let first = self.trial(row, attaches, Task::Run { warm_up: true, counted: Vec::new() })?;
         let is_command =
             self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
-        match first {
-            Ok(result) if is_command && Duration::from_nanos(result.real_ns) < SHORT_WARM_UP => {
-                self.trial(row, attaches, task())
+        let (true, Ok(mut warm)) = (is_command, first.clone()) else { return Ok(first) };
+        let mut best_share = None;
+        for _ in 0..repeated_warm_ups(Duration::from_nanos(warm.real_ns)) {
+            // As in a trial, its output is not read: reading would make it wait.
+            let timed = Task::Run { warm_up: false, counted: Vec::new() };
+            let ProgramResult { real_ns, usage, .. } = match self.trial(row, attaches, timed)? {
+                Ok(result) => result,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            let share = usage.cpu_ns() as f64 / real_ns.max(1) as f64;
+            if best_share.is_none_or(|best| share > best) {
+                best_share = Some(share);
+                warm = ProgramResult { real_ns, usage, ..warm };
             }
-            first => Ok(first),
         }
+        Ok(Ok(warm))
     }
 
     /// Keeps what a warm-up showed.
@@ -241,10 +259,15 @@ impl Run<'_> {
     }
 
     /// Runs each program once under a tracer, which counts its system calls. Treatments make no
-    /// calls in the program, so only the base's program is counted.
+    /// calls in the program, so that it is counted at the base alone.
     fn count_programs(&mut self, sets: &[TrialSet]) -> Result<(), RunError> {
         let mut counted: Vec<usize> = Vec::new();
-        for &row in sets.iter().flat_map(|set| set.rows.first()) {
+        for (set, &row) in sets.iter().flat_map(|set| set.rows.iter().map(move |row| (set, row))) {
+            let is_base_elsewhere = row != set.rows[0]
+                && self.rows[row].planned.case == self.rows[set.rows[0]].planned.case;
+            if is_base_elsewhere {
+                continue;
+            }
             if counted.contains(&row) || self.rows[row].given_up {
                 continue;
             }
@@ -302,8 +325,8 @@ impl Run<'_> {
     /// Runs a row's program once more while its events are counted, if that is due. It is no trial
     /// of the row.
     fn counted_trial(&mut self, row: usize, set: &TrialSet) -> Result<(), RunError> {
-        let trial = CountedTrial { round: set.done, set: set.number, attaches: set.attaches };
-        self.count_trial(row, trial)
+        let TrialSet { done: round, number: set, attaches, .. } = *set;
+        self.count_trial(row, CountedTrial { round, set, attaches, is_one_of_pair: attaches })
     }
 
     /// The same for a command that takes turns.
@@ -312,13 +335,14 @@ impl Run<'_> {
         row: usize,
         round: u32,
         set: u32,
+        is_one_of_pair: bool,
     ) -> Result<(), RunError> {
-        self.count_trial(row, CountedTrial { round, set, attaches: false })
+        self.count_trial(row, CountedTrial { round, set, attaches: false, is_one_of_pair })
     }
 
     fn count_trial(&mut self, row: usize, trial: CountedTrial) -> Result<(), RunError> {
-        let CountedTrial { round, set, attaches } = trial;
-        let counted = self.events_of_trial(row, round, attaches);
+        let CountedTrial { round, set, attaches, is_one_of_pair } = trial;
+        let counted = self.events_of_trial(row, round, is_one_of_pair);
         if counted.is_empty() || self.time_is_up() || self.rows[row].given_up {
             return Ok(());
         }

@@ -62,7 +62,7 @@ impl Spec {
         };
         Ok(Program {
             command,
-            input: self.input.clone(),
+            input: self.input.as_deref().map(|path| placeholders.parameters_of(path)),
             variables: placeholders.variables(&self.variables),
             working_directory: match self.folder {
                 Folder::Fresh => None,

@@ -49,11 +49,11 @@ fn targets_are_compared_by_each_time_of_a_program() {
     let of_it = |it: &&Value| it["case"] == "workload/sh";
     let compared: Vec<&Value> = compared(&record).into_iter().filter(of_it).collect();
     let metrics: Vec<&str> = compared.iter().map(|it| it["metric"].as_str().unwrap()).collect();
-    assert_eq!(metrics, ["primary", "cpu"]);
+    assert_eq!(metrics[..4], ["primary", "cpu", "user", "system"]);
     assert!(compared.iter().all(|it| it["design"] == "pairs"));
     // The treatment is attached to the system for each trial: no worker of several trials.
     assert!(compared.iter().all(|it| it["pairs"].as_u64().unwrap() >= 8));
-    assert!(compared.iter().all(|it| it["added"]["unit"] == "s"));
+    assert!(compared[..4].iter().all(|it| it["added"]["unit"] == "s"));
 }
 
 /// The comparisons of a run, without those of controls.
@@ -72,8 +72,13 @@ fn two_commands_are_compared_as_pairs_until_a_look_finds_a_difference() {
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let found = compared(&record);
     let metrics: Vec<&str> = found.iter().map(|it| it["metric"].as_str().unwrap()).collect();
-    assert_eq!(metrics, ["primary", "cpu"]);
+    let all =
+        ["primary", "cpu", "user", "system", "peak-memory", "minor-faults", "voluntary-switches"];
+    assert_eq!(metrics, all, "those that are 0 in a trial have no ratio");
     for it in &found {
+        assert_eq!(has_flag(it, "SECONDARY"), it["metric"] != "cpu", "both compute: {it}");
+    }
+    for it in &found[..4] {
         let [base, new] = ["base", "new"].map(|side| it[side].as_u64().unwrap() as usize);
         let row = |at: usize| &record["results"][at];
         assert_eq!(row(base)["command"], serde_json::json!(["./old", "9"]));
@@ -83,8 +88,8 @@ fn two_commands_are_compared_as_pairs_until_a_look_finds_a_difference() {
         assert!((400..=500).contains(&it["pairs"].as_u64().unwrap()), "{it}");
         assert!(has_flag(it, "OUTPUT_DIFFERS"), "{it}");
     }
-    assert!(!has_flag(found[1], "SECONDARY"), "both are on a CPU for 90 % of their time");
-    assert!(has_flag(found[0], "SECONDARY"));
+    // Counts that never differ: not for lack of a difference, but of time.
+    assert!(found[4..].iter().all(|it| it["verdict"] == "inconclusive"), "{found:?}");
 }
 
 #[test]
@@ -136,7 +141,15 @@ fn commands_and_options_that_mean_nothing_together_are_refused() {
     let (ab, run) = (["ab", "--base", "HERE"], ["run", "--at", "HERE"]);
     refused(&ab, &["./old"], "nothing to compare the command with");
     refused(&ab, &[], "nothing to compare with the base");
-    refused(&[&ab[..], &["--new", "HERE"]].concat(), &["a", "--", "b"], "several commands");
+    let texts = ["--new", "HERE", "--base-cmd", "a", "--new-cmd", "b"];
+    refused(&[&ab[..], &texts].concat(), &[], "cannot be used with");
+    let many = (0..20).map(|it| it.to_string()).collect::<Vec<_>>().join(",");
+    let (n, m) = (format!("n={many}"), format!("m={many}"));
+    let twice = ["--param", &n, "--param", &m];
+    refused(&[&ab[..], &twice].concat(), &["a{n}{m}"], "400 commands and values: at most 32");
+    let named_twice = ["--param", "n=1", "--param", "n=2"];
+    refused(&[&run[..], &named_twice].concat(), &["a{n}"], "named twice");
+    refused(&[&run[..], &["--stdin", "/dev/null"]].concat(), &["a"], "it is no file");
     refused(&[&ab[..], &["getppid"]].concat(), &["a", "--", "b"], "leave out the selectors");
     refused(&[&ab[..], &["--param", "m=1"]].concat(), &["a", "--", "b"], "no command has");
     refused(&[&run[..], &["--prepare", "true"]].concat(), &[], "--prepare belongs to a command");
@@ -193,7 +206,38 @@ fn real_commands_take_turns_and_are_read_from_text_and_files() {
     assert_eq!(found[0]["verdict"], "slower", "it starts two more processes: {}", found[0]);
     let trials: u64 = 2 * found[0]["pairs"].as_u64().unwrap();
     let runs = std::fs::read_to_string(&counts).unwrap().lines().count() as u64;
-    assert_eq!(runs, trials + 4, "two warm-ups of each");
+    assert_eq!(runs, trials + 2 * 6, "warm-ups of each, the first for the caches");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_command_with_two_dashes_of_its_own_is_one_at_two_targets() {
+    let sandbox = Sandbox::new();
+    let ab =
+        ["ab", "--quick", "--budget", "1", "--base", "local", "--new", "nice=5", "--json", "-"];
+    let command = ["--", "sh", "-c", "test $1 = --", "sh", "--"];
+    let record = sandbox.oscost(&[&ab[..], &command].concat()).exits(0).json();
+    let row = row(&record, "workload/sh");
+    assert_eq!(row["command"], serde_json::json!(command[1..]));
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn one_command_of_several_that_fails_leaves_the_others_compared() {
+    let sandbox = Sandbox::new();
+    let marker = sandbox.file("runs");
+    // Its warm-ups succeed.
+    let script = format!("echo x >>{0}; [ $(wc -l <{0}) -lt 9 ]", marker.display());
+    let ab = ["ab", "--quick", "--budget", "1", "--json", "-", "--"];
+    let commands = ["true", "--", "sh", "-c", &script, "--", "sh", "-c", "sleep 0.002"];
+    let ran = sandbox.oscost(&[&ab[..], &commands].concat()).exits(1);
+    let record = ran.json();
+    let failed = row(&record, "workload/sh");
+    assert_eq!(failed["outcome"], "failed", "{failed}");
+    assert!(failed["reason"].as_str().unwrap().contains("--ignore-failure"), "{failed}");
+    let found = compared(&record);
+    assert!(found.iter().all(|it| it["pairs"].as_u64().unwrap() >= 8), "{found:?}");
+    assert_eq!(found[0]["verdict"], "slower", "{}", found[0]);
     sandbox.nothing_is_left();
 }
 

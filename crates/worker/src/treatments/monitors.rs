@@ -48,6 +48,11 @@ impl TreatedProcess {
         }
     }
 
+    /// The child of the calling process: the outermost monitor, if there is one.
+    pub fn outermost(&self) -> u32 {
+        self.child
+    }
+
     /// Waits for its end.
     pub fn wait(mut self) -> Result<Termination, Refusal> {
         let termination = self.reap();

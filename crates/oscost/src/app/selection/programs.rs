@@ -12,6 +12,7 @@ use oscost_model::target::Host;
 
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
+use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::files::user_folder::cache_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
@@ -20,6 +21,10 @@ use crate::workloads::{self, Parameter, RunEnvironment, Spec};
 
 /// The most commands that are compared.
 const MAX_COMMANDS: usize = 12;
+/// The most commands and values of parameters that take turns.
+const MAX_TURNS: usize = 32;
+/// Pairs that may be lost.
+const SPARE_PAIRS: u32 = 2;
 
 /// The time for trials beyond the minimum number, as for the price list.
 const TRIAL_TIME: Duration = Duration::from_secs(60);
@@ -137,7 +142,7 @@ impl Programs {
             let spec = Spec {
                 before: before.clone(),
                 after: after.clone(),
-                input: request.input.as_deref().map(absolute).transpose()?,
+                input: request.input.as_deref().map(input_path).transpose()?,
                 ignores_status: request.ignore_failure,
                 ..spec
             };
@@ -156,12 +161,17 @@ impl Programs {
         ids.find(|id| !self.commands.contains(id)).unwrap_or_default()
     }
 
-    /// Refuses a parameter that no command has.
+    /// Refuses a parameter that no command has, and one that is named twice.
     fn check_parameters(&self, parameters: &[Parameter]) -> Result<(), UsageError> {
         let is_command = |spec: &&Spec| self.commands.contains(&spec.id);
-        for parameter in parameters {
+        for (at, parameter) in parameters.iter().enumerate() {
+            if parameters[..at].iter().any(|it| it.name == parameter.name) {
+                let text = format!("the parameter `{}` is named twice", parameter.name);
+                return Err(UsageError(text));
+            }
             let placeholder = format!("{{{}}}", parameter.name);
-            let has_it = |spec: &Spec| spec.command.iter().any(|it| it.contains(&placeholder));
+            let has_it =
+                |spec: &Spec| spec.words().chain(&spec.input).any(|it| it.contains(&placeholder));
             if !self.specs.iter().filter(is_command).any(has_it) {
                 let text = format!("no command has the parameter `{placeholder}`");
                 return Err(UsageError(text));
@@ -189,6 +199,17 @@ impl Programs {
                 };
                 Some(of(first).into_iter().map(group).collect())
             }
+        }
+    }
+
+    /// Refuses more commands and values than can take turns.
+    pub(crate) fn check_turns(groups: &[Vec<Case>]) -> Result<(), UsageError> {
+        match groups.iter().map(Vec::len).max() {
+            Some(count) if count > MAX_TURNS => {
+                let text = format!("{count} commands and values: at most {MAX_TURNS} take turns");
+                Err(UsageError(text))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -290,24 +311,34 @@ impl CommandTrials {
 
     /// Those of commands that are compared. What is no different after the first look is measured
     /// until the pairs span the minute that the verdict `equivalent` needs.
-    pub(crate) fn compared(effort: Effort, budget_s: Option<f64>) -> Self {
+    pub(crate) fn compared(effort: Effort, budget_s: Option<f64>, comparisons: usize) -> Self {
         let (min, first_look_s, last_look_s) = match effort {
             Effort::Quick => (8, 5.0, None),
-            Effort::Default => (20, 20.0, Some(62.0)),
+            Effort::Default => (20, 20.0, Some(61.0)),
             Effort::Thorough => (40, 120.0, None),
         };
         let time = match budget_s {
             Some(first_look_s) => TrialTime { first_look_s, last_look_s: None },
             None => TrialTime { first_look_s, last_look_s },
         };
-        Self { min, time }
+        // Fewer could never be a discovery, however large the difference is.
+        let enough = min_pairs_for_discovery(comparisons.max(1) * time.looks() as usize);
+        Self { min: min.max(enough + SPARE_PAIRS), time }
     }
 }
 
-/// The absolute path of a file that can be read.
-fn absolute(path: &str) -> anyhow::Result<String> {
+/// The absolute path of a file that can be read in each trial. A path with a parameter is that of
+/// several files, which the trials open.
+fn input_path(path: &str) -> anyhow::Result<String> {
     let error = |why: String| UsageError(format!("cannot read the standard input {path}: {why}"));
-    std::fs::File::open(path).map_err(|why| error(why.to_string()))?;
+    if !path.contains('{') {
+        let facts = std::fs::metadata(path).map_err(|why| error(why.to_string()))?;
+        if !facts.is_file() {
+            let why = "it is no file, and cannot be read again in each trial";
+            return Err(error(why.to_owned()).into());
+        }
+        std::fs::File::open(path).map_err(|why| error(why.to_string()))?;
+    }
     let absolute = std::path::absolute(path).map_err(|why| error(why.to_string()))?;
     let text = absolute.to_str().ok_or_else(|| error("its name is not UTF-8".to_owned()))?;
     Ok(text.to_owned())

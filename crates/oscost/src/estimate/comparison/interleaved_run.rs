@@ -22,14 +22,13 @@ use super::exact_counts::{CountSide, compare_counts};
 use super::pairs::{Pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
-use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, Verdict, verdicts};
+use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, PairRule, Verdict, verdicts};
 use super::work::{WorkPair, decompose, judge_work, work_effect};
 use crate::estimate::counters::row::EvaluatedCounting;
 use crate::estimate::counters::term::{Matching, Sides};
 use crate::estimate::rows::row_state::{RowState, WorkerEntry};
 use crate::estimate::rows::worker::{SampleContext, by_round};
-use oscost_stats::comparison::block_medians;
-use oscost_stats::interval::{Nominal, median_hs};
+use oscost_stats::interval::median_hs;
 use oscost_stats::order;
 
 /// A pair needs this many rounds in which neither side was disturbed.
@@ -103,7 +102,7 @@ struct PairedRows {
     metric: ComparedMetric,
     pairs: Vec<Pair>,
     effect: EffectEstimate,
-    margin: f64,
+    rule: PairRule,
     /// Whether it is one of the hypotheses of the comparison; otherwise it is a further metric of a
     /// row, judged with the others of that kind.
     is_hypothesis: bool,
@@ -135,7 +134,7 @@ impl<'a> InterleavedRun<'a> {
         let controls = controls.iter().map(|(design, found)| {
             // Controls are not corrected for the number of rows: they decide whether the rows are
             // valid.
-            let judged = verdicts(std::slice::from_ref(&found.effect), &[found.margin])[0];
+            let judged = verdicts(std::slice::from_ref(&found.effect), &[found.rule.margin])[0];
             let judgement = Judgement { q: found.effect.p, ..judged };
             let comparison = self.comparison(found, *design, judgement);
             Comparison {
@@ -231,12 +230,12 @@ impl<'a> InterleavedRun<'a> {
         let [base, new] = [versus.base, versus.new].map(|row| &self.states[row as usize]);
         let judged = programs::judged_metric(workload, [base, new]);
         let of = |MetricPairs { name, unit, pairs }: MetricPairs| {
-            let margin = programs::margin(workload, &name);
+            let rule = programs::rule(workload, &name, versus.looks);
             let is_hypothesis = judged.is_none_or(|judged| judged == name);
             let is_primary = name == workload.primary;
             let name = if is_primary { PRIMARY.to_owned() } else { name };
             let metric = ComparedMetric { name, unit };
-            PairedRows { is_hypothesis, ..judge(versus, metric, pairs, margin) }
+            PairedRows { is_hypothesis, ..judge(versus, metric, pairs, rule) }
         };
         metric_pairs(versus, workload, [base, new]).into_iter().map(of).collect()
     }
@@ -253,8 +252,7 @@ impl<'a> InterleavedRun<'a> {
             let of_new = self.clean_rounds(new, news.get(&round)?)?;
             pair(worker.at_s, &of_base, &of_new, versus.design)
         });
-        let margin = self.margin(base);
-        judge(versus, self.primary_metric(versus.new), pairs.collect(), margin)
+        judge(versus, self.primary_metric(versus.new), pairs.collect(), self.rule(base))
     }
 
     /// The control of a design: the pairs of all its rows.
@@ -270,8 +268,8 @@ impl<'a> InterleavedRun<'a> {
         }
         let row = first?;
         let pairing = Pairing { base: row, new: row, design, set: 0, looks: 1 };
-        let margin = self.margin(&self.states[row as usize]);
-        Some(judge(pairing, self.primary_metric(row), pairs, margin))
+        let rule = self.rule(&self.states[row as usize]);
+        Some(judge(pairing, self.primary_metric(row), pairs, rule))
     }
 
     /// The metric that a row's own figure is in.
@@ -290,22 +288,21 @@ impl<'a> InterleavedRun<'a> {
         Some(row.sample_context(row.plan.as_ref()?, self.clock))
     }
 
-    /// The smallest effect worth reporting, as a share: 1 %, or two steps of the clock in a batch.
-    fn margin(self, row: &RowState) -> f64 {
+    /// The smallest effect worth reporting is 1 %, or two steps of the clock in a batch.
+    fn rule(self, row: &RowState) -> PairRule {
         let batch_ns = row.plan.as_ref().map(|plan| plan.batch_ns).filter(|&ns| ns > 0.0);
         let step_ns = self.clock.ns(self.clock.quantum_ticks);
-        batch_ns.map_or(MIN_EFFECT, |ns| (2.0 * step_ns / ns).max(MIN_EFFECT))
+        let margin = batch_ns.map_or(MIN_EFFECT, |ns| (2.0 * step_ns / ns).max(MIN_EFFECT));
+        PairRule { margin: margin.ln_1p(), ..PairRule::default() }
     }
 
     fn comparison(self, found: &PairedRows, design: Design, judgement: Judgement) -> Comparison {
         let PairedRows { pairing: versus, pairs, effect, .. } = found;
         let [base, new] = [versus.base, versus.new].map(|row| &self.rows[row as usize]);
         let added: Vec<f64> = pairs.iter().map(|pair| pair.added).collect();
-        let merged = effect.flags.contains(&"BLOCKS");
-        let added = if merged { block_medians(&added, added.len() / 2) } else { added };
-        let added = order::sorted(&added);
-        let value = order::median(&added).unwrap_or(0.0);
-        let interval = median_hs(&added, Nominal::FIXED)
+        let value = order::median(&order::sorted(&added)).unwrap_or(0.0);
+        let added = order::sorted(&effect.merged(&added));
+        let interval = median_hs(&added, found.rule.nominal())
             .map(|it| verdict::widen_for_next_run(value, it, value));
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
         if !found.is_hypothesis {
@@ -399,7 +396,7 @@ fn judgements(found: &[PairedRows]) -> Vec<Judgement> {
     let of_kind = |is_hypothesis: bool| {
         let of_kind = found.iter().filter(|it| it.is_hypothesis == is_hypothesis);
         let effects: Vec<EffectEstimate> = of_kind.clone().map(|it| it.effect.clone()).collect();
-        let margins: Vec<f64> = of_kind.map(|it| it.margin).collect();
+        let margins: Vec<f64> = of_kind.map(|it| it.rule.margin).collect();
         verdicts(&effects, &margins).into_iter()
     };
     let (mut hypotheses, mut others) = (of_kind(true), of_kind(false));
@@ -407,18 +404,17 @@ fn judgements(found: &[PairedRows]) -> Vec<Judgement> {
     found.iter().filter_map(next).collect()
 }
 
-/// The effect in pairs; the margin is a share.
+/// The effect in pairs.
 fn judge(
     pairing: Pairing,
     metric: ComparedMetric,
     mut pairs: Vec<Pair>,
-    margin: f64,
+    rule: PairRule,
 ) -> PairedRows {
     pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-    let margin = margin.ln_1p();
     let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-    let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), margin, pairing.looks);
-    PairedRows { pairing, metric, pairs, effect, margin, is_hypothesis: true }
+    let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), rule);
+    PairedRows { pairing, metric, pairs, effect, rule, is_hypothesis: true }
 }
 
 /// The clean batches of one side by round.
@@ -472,7 +468,7 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
 
 /// Whether a control shows an effect with such certainty that the other results are not valid.
 fn is_control_violated(control: &PairedRows) -> bool {
-    let half = control.margin / 2.0;
+    let half = control.rule.margin / 2.0;
     let beyond = control.effect.interval.is_some_and(|it| it.lo > half || it.hi < -half);
     beyond && control.effect.p <= MAX_CONTROL_P
 }

@@ -10,13 +10,17 @@ use oscost_model::unit::Unit;
 
 use super::pairs::{Pair, round_of};
 use super::rows::is_cost;
-use super::verdict::{Judgement, MIN_EFFECT, Verdict, interleaved_effect, verdicts};
+use super::verdict::{
+    EffectEstimate, Judgement, MIN_EFFECT, PairRule, Verdict, interleaved_effect, verdicts,
+};
 use crate::estimate::rows::row_state::RowState;
 use crate::estimate::rows::trials::{CountedTrial, counted_trials};
 
 /// A program that is on a CPU for at least this part of its time is judged by its CPU time, to which
 /// a competitor for the CPU adds nothing.
 const BUSY_SHARE: f64 = 0.8;
+/// The same if it was preempted more often than it waited.
+const PREEMPTED_SHARE: f64 = 0.05;
 
 /// The smallest differences of a command that are worth reporting.
 const MIN_CPU_EFFECT: f64 = 0.003;
@@ -39,19 +43,36 @@ pub(super) fn judged_metric<'a>(workload: &'a Workload, sides: [&RowState; 2]) -
     Some(metric_by_warm_ups(workload, warm_ups))
 }
 
+/// Whether a program computes: it was on a CPU, or waited for one because others had it.
+fn is_busy(trial: &Trial) -> bool {
+    let usage = trial.usage;
+    let share = usage.cpu_ns() as f64 / trial.real_ns.max(1) as f64;
+    let was_preempted = usage.involuntary_switches > 4 * usage.voluntary_switches.max(1);
+    share >= BUSY_SHARE || share >= PREEMPTED_SHARE && was_preempted
+}
+
 /// The same by the warm-ups alone.
 pub fn metric_by_warm_ups<'a>(workload: &'a Workload, warm_ups: [Option<&Trial>; 2]) -> &'a str {
-    let is_busy = |trial: Option<&Trial>| {
-        trial.is_some_and(|it| it.usage.cpu_ns() as f64 >= BUSY_SHARE * it.real_ns as f64)
-    };
+    let is_busy = |trial: Option<&Trial>| trial.is_some_and(is_busy);
     match workload.primary == REAL && warm_ups.into_iter().all(is_busy) {
         true => CPU,
         false => &workload.primary,
     }
 }
 
+/// Pairs of a command are merged into at most so many blocks, which take a second each in the
+/// shortest usual run: longer than a worker, whose layout all of its trials share.
+const MAX_BLOCKS: usize = 20;
+
+/// How a metric is judged.
+pub(super) fn rule(workload: &Workload, metric: &str, looks: u32) -> PairRule {
+    let max_blocks =
+        if workload.time.is_some() { MAX_BLOCKS } else { PairRule::default().max_blocks };
+    PairRule { margin: margin(workload, metric).ln_1p(), looks, max_blocks }
+}
+
 /// The smallest difference of a metric that is worth reporting, as a share.
-pub fn margin(workload: &Workload, metric: &str) -> f64 {
+fn margin(workload: &Workload, metric: &str) -> f64 {
     match metric {
         _ if workload.time.is_none() => MIN_EFFECT,
         CPU => MIN_CPU_EFFECT,
@@ -74,8 +95,9 @@ pub struct TrialsSoFar<'a> {
     pub looks: u32,
 }
 
-/// Whether each of these comparisons has found a difference, so that more trials are not needed.
-pub fn have_differences(all: &[TrialsSoFar<'_>]) -> Vec<bool> {
+/// Whether each of these comparisons has found a difference among all `count` that the run makes, so
+/// that more trials are not needed.
+pub fn have_differences(found: &[TrialsSoFar<'_>], count: usize) -> Vec<bool> {
     let effect = |it: &TrialsSoFar<'_>| {
         let metric = metric_by_warm_ups(it.workload, it.warm_ups);
         let value = |trial: &Trial| {
@@ -87,19 +109,26 @@ pub fn have_differences(all: &[TrialsSoFar<'_>]) -> Vec<bool> {
             let pair = [value(base)?, value(new.get(round)?)?];
             pair.iter().all(|&value| is_cost(value)).then_some(pair)
         });
-        let margin = margin(it.workload, metric).ln_1p();
+        let rule = rule(it.workload, metric, it.looks);
         let pairs: Vec<[f64; 2]> = pairs.collect();
-        (interleaved_effect(&pairs, it.span_s, margin, it.looks), margin)
+        (interleaved_effect(&pairs, it.span_s, rule), rule.margin)
     };
-    let (effects, margins): (Vec<_>, Vec<_>) = all.iter().map(effect).unzip();
+    let (mut effects, mut margins): (Vec<_>, Vec<_>) = found.iter().map(effect).unzip();
+    // The others may turn out to be no discoveries.
+    let count = count.max(found.len());
+    effects.resize(count, EffectEstimate { p: 1.0, ..EffectEstimate::default() });
+    margins.resize(count, 0.0);
     let differs = |it: &Judgement| matches!(it.verdict, Verdict::Larger | Verdict::Smaller);
-    verdicts(&effects, &margins).iter().map(differs).collect()
+    verdicts(&effects, &margins)[..found.len()].iter().map(differs).collect()
 }
 
 /// What a reader has to know about two programs.
 pub(super) fn flags(sides: [&RowState; 2]) -> impl Iterator<Item = &'static str> {
     let outputs = sides.map(|state| state.warm_up.as_ref().and_then(|it| it.output));
-    let differs = matches!(outputs, [Some(base), Some(new)] if base != new);
+    // The output of one command may depend on its parameter.
+    let [base, new] = sides.map(|state| &state.planned.case);
+    let is_same = base.benchmark == new.benchmark && base != new;
+    let differs = matches!(outputs, [Some(base), Some(new)] if base != new) && !is_same;
     differs.then_some("OUTPUT_DIFFERS").into_iter()
 }
 
@@ -175,7 +204,13 @@ mod tests {
         let (busy, waiting) = (warm_up(1_000, 600, 200), warm_up(1_000, 600, 100));
         assert_eq!(judged(busy.clone(), busy.clone()), CPU);
         assert_eq!(judged(busy.clone(), warm_up(1_000, 3_000, 900)), CPU, "on several CPUs");
-        assert_eq!(judged(busy.clone(), waiting), REAL);
+        assert_eq!(judged(busy.clone(), waiting.clone()), REAL);
+        let preempted = |voluntary_switches| {
+            let usage = TreeUsage { involuntary_switches: 30, voluntary_switches, ..waiting.usage };
+            Trial { usage, ..waiting.clone() }
+        };
+        assert_eq!(judged(busy.clone(), preempted(2)), CPU, "others had the CPU");
+        assert_eq!(judged(busy.clone(), preempted(20)), REAL);
         let unknown = [Some(&busy), None];
         assert_eq!(metric_by_warm_ups(&command(), unknown), REAL);
         let speed = Workload { primary: "speed".to_owned(), ..command() };
@@ -196,9 +231,14 @@ mod tests {
             span_s: 20.0,
             looks: 2,
         };
-        assert_eq!(have_differences(&[against(&same), against(&slower)]), [false, true]);
+        let all = [against(&same), against(&slower)];
+        assert_eq!(have_differences(&all, 2), [false, true]);
+        assert_eq!(have_differences(&[against(&slower)], 100), [true]);
         let few = rounds(102_000).into_iter().take(6).collect();
-        assert_eq!(have_differences(&[against(&few)]), [false], "half the level needs more pairs");
+        assert_eq!(have_differences(&[against(&few)], 1), [false], "half the level needs more");
+        let ten = rounds(102_000).into_iter().take(10).collect();
+        assert_eq!(have_differences(&[against(&ten)], 1), [true]);
+        assert_eq!(have_differences(&[against(&ten)], 100), [false], "one among many needs more");
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub struct EffectEstimate {
     pub between_runs: Option<RunDifference>,
     /// How often it may be looked at; 0 is the same as once.
     pub looks: u32,
+    /// The number of blocks that pairs were merged into, if they were.
+    pub blocks: Option<usize>,
     /// Whether it is within 3 % of no effect with certainty.
     pub equivalent: bool,
     /// How many pairs would detect an effect of the margin.
@@ -77,6 +79,11 @@ pub struct Spread {
 }
 
 impl EffectEstimate {
+    /// The values of pairs, merged as those of the effect.
+    pub(super) fn merged(&self, values: &[f64]) -> Vec<f64> {
+        self.blocks.map_or_else(|| values.to_vec(), |count| block_medians(values, count))
+    }
+
     /// The effect as a ratio of new to base.
     pub(super) fn ratio(&self) -> Ratio {
         Ratio { value: self.effect.exp(), ci95: self.interval.map(|it| [it.lo.exp(), it.hi.exp()]) }
@@ -86,13 +93,38 @@ impl EffectEstimate {
 /// The effect in pairs of values, base and new, in the order of their times, all above 0. `span_s`
 /// is the time from the first pair to the last; `margin` is a logarithm.
 pub fn paired_effect(pairs: &[[f64; 2]], span_s: f64, margin: f64) -> EffectEstimate {
-    effect_of_looks(pairs, span_s, margin, 1)
+    effect_by(PairRule { margin, ..PairRule::default() }, pairs, span_s)
 }
 
-/// The same if it is looked at up to `looks` times, and the measurement ends at the first look that
-/// gives a verdict: each look has its part of the probability of error (Bonferroni).
-fn effect_of_looks(pairs: &[[f64; 2]], span_s: f64, margin: f64, looks: u32) -> EffectEstimate {
-    let nominal = Nominal::FIXED.corrected(1, looks as usize);
+/// How the effect in pairs is found.
+#[derive(Clone, Copy, Debug)]
+pub struct PairRule {
+    /// The smallest difference worth reporting, as a logarithm.
+    pub margin: f64,
+    /// How often it may be looked at, if the measurement ends at the first look that gives a verdict:
+    /// each look has its part of the probability of error (Bonferroni).
+    pub looks: u32,
+    /// More pairs than four times this are merged into so many blocks of neighbours: neighbours that
+    /// share a worker are alike, however little of that each pair shows.
+    pub max_blocks: usize,
+}
+
+impl Default for PairRule {
+    fn default() -> Self {
+        Self { margin: 0.0, looks: 1, max_blocks: usize::MAX / 4 }
+    }
+}
+
+impl PairRule {
+    /// The level of an interval at one look.
+    pub fn nominal(self) -> Nominal {
+        Nominal::FIXED.corrected(1, self.looks as usize)
+    }
+}
+
+fn effect_by(rule: PairRule, pairs: &[[f64; 2]], span_s: f64) -> EffectEstimate {
+    let PairRule { margin, looks, max_blocks } = rule;
+    let nominal = rule.nominal();
     let ratios: Vec<f64> = pairs.iter().map(|[base, new]| (new / base).ln()).collect();
     let effect = order::median(&order::sorted(&ratios)).unwrap_or(0.0);
     let mut judged = EffectEstimate { effect, p: 1.0, looks, ..EffectEstimate::default() };
@@ -101,13 +133,13 @@ fn effect_of_looks(pairs: &[[f64; 2]], span_s: f64, margin: f64, looks: u32) -> 
         return judged;
     }
     let correlated = lag_one_autocorrelation(&ratios).is_some_and(|lag| lag > 0.2);
-    let values = match correlated && ratios.len() >= 16 {
-        true => {
-            judged.flags.push("BLOCKS");
-            block_medians(&ratios, ratios.len() / 2)
-        }
-        false => ratios.clone(),
-    };
+    if ratios.len() > 4 * max_blocks {
+        judged.blocks = Some(max_blocks);
+    } else if correlated && ratios.len() >= 16 {
+        judged.flags.push("BLOCKS");
+        judged.blocks = Some(ratios.len() / 2);
+    }
+    let values = judged.merged(&ratios);
     let sorted = order::sorted(&values);
     judged.interval = median_hs(&sorted, nominal);
     judged.p = (f64::from(looks.max(1)) * sign_test(&values)).min(1.0);
@@ -148,13 +180,8 @@ fn effect_of_looks(pairs: &[[f64; 2]], span_s: f64, margin: f64, looks: u32) -> 
 
 /// The same for values that were measured side by side in one run: the interval also contains the
 /// effect in the next run.
-pub fn interleaved_effect(
-    pairs: &[[f64; 2]],
-    span_s: f64,
-    margin: f64,
-    looks: u32,
-) -> EffectEstimate {
-    let mut judged = effect_of_looks(pairs, span_s, margin, looks);
+pub fn interleaved_effect(pairs: &[[f64; 2]], span_s: f64, rule: PairRule) -> EffectEstimate {
+    let mut judged = effect_by(rule, pairs, span_s);
     // The share of the added cost in the more expensive side: only that part of the ratio varies.
     let added = -(-judged.effect.abs()).exp_m1();
     judged.interval = judged.interval.map(|it| widen_for_next_run(judged.effect, it, added));
@@ -353,7 +380,8 @@ mod tests {
             let pairs: Vec<[f64; 2]> = (0..20u32)
                 .map(|it| [1.0, ratio * (1.0 + 0.0005 * (f64::from(it % 5) - 2.0))])
                 .collect();
-            [paired_effect(&pairs, 62.0, 0.01), interleaved_effect(&pairs, 62.0, 0.01, 1)]
+            let rule = PairRule { margin: 0.01, ..PairRule::default() };
+            [paired_effect(&pairs, 62.0, 0.01), interleaved_effect(&pairs, 62.0, rule)]
                 .map(|it| it.interval.unwrap())
         };
         let [within, next] = both(1.0);
@@ -374,6 +402,23 @@ mod tests {
         assert_eq!(neighbours(&[A, A, A, B, B, B]), [[2, 3]]);
         assert_eq!(neighbours(&[A, A, B, A, B]), [[1, 2], [3, 4]]);
         assert_eq!(neighbours(&[A]), Vec::<[usize; 2]>::new());
+    }
+
+    #[test]
+    fn many_pairs_are_merged_into_blocks_so_that_those_of_one_worker_count_once() {
+        // Twenty workers of 100 pairs, each with an effect of its own, without any on average.
+        let of_worker = |worker: u32| 0.01 * (f64::from(worker * 7 % 20) - 9.5) / 9.5;
+        let noise = |pair: u32| 0.02 * (f64::from(pair * 37 % 101) / 50.0 - 1.0);
+        let ratios: Vec<f64> =
+            (0..2_000).map(|pair| (of_worker(pair / 100) + noise(pair)).exp()).collect();
+        let width = |max_blocks: usize| {
+            let rule = PairRule { margin: MARGIN, looks: 2, max_blocks };
+            let found = interleaved_effect(&pairs(&ratios), 62.0, rule);
+            let interval = found.interval.unwrap();
+            assert!(interval.lo < 0.0 && interval.hi > 0.0, "{found:?}");
+            interval.hi - interval.lo
+        };
+        assert!(width(20) > 4.0 * width(2_000), "{} {}", width(20), width(2_000));
     }
 
     #[test]

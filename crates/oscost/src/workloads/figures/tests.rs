@@ -82,13 +82,13 @@ fn standard_metrics_come_first_and_figures_of_the_file_last() {
     let found = workload(FigureSource::PerLine, Unit::OpsPerSecond).metrics(&trial);
     let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
     assert!(
-        names[..8].iter().all(|name| is_standard_metric(name)) && names[8..] == ["it"],
+        names[..9].iter().all(|name| is_standard_metric(name)) && names[9..] == ["it"],
         "{names:?}"
     );
-    assert_eq!(names[..4], ["real", "user", "system", "peak-memory"]);
+    assert_eq!(names[..5], ["real", "cpu", "user", "system", "peak-memory"]);
     let values: Vec<f64> = found.iter().map(|it| it.value).collect();
-    assert_eq!(values, [2.0, 1.5, 0.25, 4_096.0, 1.0, 2.0, 3.0, 4.0, 9.0]);
+    assert_eq!(values, [2.0, 1.75, 1.5, 0.25, 4_096.0, 1.0, 2.0, 3.0, 4.0, 9.0]);
     let units: Vec<Unit> = found.iter().map(|it| it.unit).collect();
-    assert_eq!(units[2..5], [Unit::Seconds, Unit::Bytes, Unit::TimesPerOp]);
-    assert_eq!(units[8], Unit::OpsPerSecond);
+    assert_eq!(units[3..6], [Unit::Seconds, Unit::Bytes, Unit::TimesPerOp]);
+    assert_eq!(units[9], Unit::OpsPerSecond);
 }

@@ -74,7 +74,7 @@ impl<'a> Placeholders<'a> {
     }
 
     /// A word of the command line with all parameters replaced once.
-    fn parameters_of(&self, word: &str) -> String {
+    pub(in crate::workloads) fn parameters_of(&self, word: &str) -> String {
         self.replaced(word, |name| Some(self.point.get(name)?.to_string()))
     }
 

@@ -198,7 +198,7 @@ impl Spec {
     }
 
     /// All words of commands in which placeholders are replaced, without those of the preparation.
-    pub(in crate::workloads) fn words(&self) -> impl Iterator<Item = &String> {
+    pub fn words(&self) -> impl Iterator<Item = &String> {
         let companion = self.companion.iter().flat_map(|companion| &companion.command);
         let others = self.before.iter().chain(&self.after).flatten();
         self.command.iter().chain(companion).chain(others)

@@ -323,12 +323,18 @@ fn printable(letters: impl Iterator<Item = char>) -> String {
 /// Kills every child of this process, and the orphans that are reparented to it; returns the names
 /// of those that were still running.
 pub(super) fn kill_children() -> Vec<String> {
+    kill_children_except(&[])
+}
+
+/// The same, except for these children.
+pub(super) fn kill_children_except(kept: &[u32]) -> Vec<String> {
     // A program that forks faster than it can be killed is left to the supervisor.
     const PATIENCE: Duration = Duration::from_secs(2);
     let deadline = Instant::now() + PATIENCE;
     let (mut names, mut killed) = (Vec::new(), Vec::new());
     loop {
-        let children = process::children();
+        let mut children = process::children();
+        children.retain(|pid| !kept.contains(pid));
         if children.is_empty() || time_until(deadline).is_zero() {
             return names;
         }

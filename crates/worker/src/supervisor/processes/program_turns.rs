@@ -5,8 +5,8 @@
 //! Each trial is started, timed and cleaned up as one alone (see [`super::program_run`]).
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
 use oscost_model::program::{Program, ProgramResult, TurnResult};
@@ -20,12 +20,14 @@ use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process;
 use crate::supervisor::protocol::failure::{failure, refusal};
-use crate::supervisor::protocol::io::read_some;
+use crate::supervisor::protocol::io::{read_some, time_until};
 use crate::supervisor::treat;
 use crate::treatments::{TreatedProcess, Treatments};
 
 /// The length of an answer in front of it.
 const LENGTH_BYTES: usize = 4;
+/// A request: how many milliseconds the program may take.
+const REQUEST_BYTES: usize = 8;
 
 /// Runs programs in turns, as `order` says.
 pub(crate) fn take_turns(
@@ -58,11 +60,11 @@ struct Starter<'a> {
     run: ProgramRun<'a>,
     requests: File,
     answers: File,
-    /// Dropping it kills the process.
-    _process: TreatedProcess,
+    /// Dropping it kills the process, with the program.
+    process: TreatedProcess,
 }
 
-/// All starters, and the directory that their trials share.
+/// All starters, and the directory that their trials share: removed after they have ended.
 struct Turns<'a> {
     id: u64,
     starters: Vec<Starter<'a>>,
@@ -91,8 +93,9 @@ impl<'a> Turns<'a> {
         let mut turns = Self { id, starters: Vec::new(), folders };
         for (number, program) in (0..=u8::MAX).zip(programs) {
             let run = ProgramRun { id, spec, line, program, deadline: Instant::now() };
-            let starter = start_starter(run, number).map_err(|event| of_program(number, event))?;
-            turns.starters.push(starter);
+            let earlier: Vec<RawFd> = turns.starters.iter().flat_map(Starter::ends).collect();
+            let starter = start_starter(run, number, earlier);
+            turns.starters.push(starter.map_err(|event| of_program(number, event))?);
         }
         Ok(turns)
     }
@@ -108,11 +111,20 @@ impl<'a> Turns<'a> {
         let answer = run
             .run_commands("command before it: ", &run.program.before, before)
             .and_then(|()| starter.answer(run));
+        if answer.is_err() {
+            // A program that was given up must not run while the commands after it do.
+            self.starters.clear();
+        }
         let after = WaitLimit {
             deadline: run.deadline.max(Instant::now() + CLEANUP_TIME),
             session: SessionEnd::Ignored,
         };
         let after = run.run_commands("command after it: ", &run.program.after, after);
+        if !run.program.before.is_empty() || !run.program.after.is_empty() {
+            // What these commands left running would compete with the next trial.
+            let own: Vec<u32> = self.starters.iter().map(|it| it.process.outermost()).collect();
+            external_program::kill_children_except(&own);
+        }
         let cleared = self.folders.clear().map_err(|error| {
             failure(self.id, format!("empty the directory of temporary files: {error}"))
         });
@@ -122,8 +134,13 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// Starts the process that will start a program.
-fn start_starter(run: ProgramRun<'_>, number: u8) -> Result<Starter<'_>, Event> {
+/// Starts the process that will start a program. It closes its copies of `inherited`, so that the
+/// programs of all starters inherit as much.
+fn start_starter(
+    run: ProgramRun<'_>,
+    number: u8,
+    mut inherited: Vec<RawFd>,
+) -> Result<Starter<'_>, Event> {
     let ProgramRun { id, spec, .. } = run;
     let applied = spec.treatments_of(number);
     if applied.contains(&AppliedTreatment::Sud) {
@@ -132,24 +149,39 @@ fn start_starter(run: ProgramRun<'_>, number: u8) -> Result<Starter<'_>, Event> 
     let pipes = pipe().and_then(|requests| Ok((requests, pipe()?)));
     let lost = |error: Errno| failure(id, format!("reach the process that starts it: {error}"));
     let ((to_read, requests), (answers, to_write)) = pipes.map_err(lost)?;
+    inherited.extend([requests.as_raw_fd(), answers.as_raw_fd()]);
     let mut ends = Some((to_read, to_write));
     let treatments = Treatments { applied, cpu: spec.cpu, arm: number };
     let started = treatments.start(&mut |_| {
         let Some((requests, answers)) = ends.take() else { return 1 };
+        // This process never returns to the owners of the others.
+        for &fd in &inherited {
+            let _ = nix::unistd::close(fd);
+        }
         i32::from(serve(run, requests, answers).is_err())
     });
     let process = started.map_err(|reason| refusal(id, reason))?;
-    Ok(Starter { run, requests, answers, _process: process })
+    Ok(Starter { run, requests, answers, process })
 }
 
-/// Runs the program at each byte that arrives, in the starter, until the other end is closed.
+/// Runs the program at each request, in the starter, until the other end is closed.
 fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io::Result<()> {
     let ready = run.become_starter();
-    let mut request = [0];
-    while requests.read(&mut request)? > 0 {
-        let limit = Duration::from_secs(run.program.limits.seconds.into());
+    let mut request = [0; REQUEST_BYTES];
+    loop {
+        match requests.read_exact(&mut request) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let limit = Duration::from_millis(u64::from_le_bytes(request));
         let run = ProgramRun { deadline: Instant::now() + limit, ..run };
         let timed = ready.clone().and_then(|()| run.time_program(false, None));
+        // The tool reads no output that a trial does not need: thousands of trials are one answer.
+        let timed = timed.map(|result| match run.program.captures_output {
+            true => result,
+            false => ProgramResult { output: String::new(), ..result },
+        });
         let event = match timed {
             Ok(result) => Event::ProgramExited { id: run.id, result: Box::new(result) },
             Err(event) => event,
@@ -158,10 +190,14 @@ fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io:
         let length = u32::try_from(line.len()).map_err(std::io::Error::other)?;
         answers.write_all(&[&length.to_le_bytes()[..], &line].concat())?;
     }
-    Ok(())
 }
 
 impl<'a> Starter<'a> {
+    /// Our ends of its pipes.
+    fn ends(&self) -> [RawFd; 2] {
+        [self.requests.as_raw_fd(), self.answers.as_raw_fd()]
+    }
+
     /// The next run of its program.
     fn run(&self) -> ProgramRun<'a> {
         let limit = Duration::from_secs(self.run.program.limits.seconds.into());
@@ -172,7 +208,8 @@ impl<'a> Starter<'a> {
     fn answer(&mut self, run: ProgramRun<'_>) -> Result<ProgramResult, Event> {
         let lost =
             |error: Errno| failure(run.id, format!("read the result of the program: {error}"));
-        self.requests.write_all(&[1]).map_err(|error| lost(error.into()))?;
+        let left_ms = time_until(run.deadline).as_millis() as u64;
+        self.requests.write_all(&left_ms.to_le_bytes()).map_err(|error| lost(error.into()))?;
         // The starter stops a program in time by itself.
         let limit =
             WaitLimit { deadline: run.deadline + 2 * CLEANUP_TIME, session: SessionEnd::Cancels };

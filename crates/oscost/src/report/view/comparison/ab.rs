@@ -58,6 +58,11 @@ fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
     Section { title: pair_title(targets, &requested), blocks, ..Section::default() }
 }
 
+/// Whether it is a metric on which no verdict of the run rests.
+fn is_secondary(it: &Comparison) -> bool {
+    it.flags.iter().any(|flag| flag == SECONDARY)
+}
+
 /// Which commands were compared, and by what; `None` if targets were.
 fn commands(pairs: &[Pair<'_>]) -> Option<String> {
     let first = pairs.first()?;
@@ -66,10 +71,13 @@ fn commands(pairs: &[Pair<'_>]) -> Option<String> {
         let shown: String = command.join(" ").chars().take(MAX_COMMAND_CHARS).collect();
         format!("`{}`", plain(&shown))
     };
-    let judged = pairs.iter().find(|pair| !pair.it.flags.iter().any(|flag| flag == SECONDARY))?;
-    let by = match judged.it.metric.as_str() {
-        CPU => "CPU time: both were on a CPU for over 80 % of their warm-up",
-        _ => "wall time: one of them waited for over 20 % of its warm-up",
+    let mut judged = pairs.iter().filter(|pair| !is_secondary(pair.it));
+    let is_by_cpu = |pair: &Pair<'_>| pair.it.metric == CPU;
+    let by_cpu = is_by_cpu(judged.next()?);
+    let by = match judged.all(|pair| is_by_cpu(pair) == by_cpu) {
+        false => "CPU time where both computed in their warm-up, otherwise wall time",
+        true if by_cpu => "CPU time: both computed in their warm-up",
+        true => "wall time: one of them waited in its warm-up",
     };
     let judged = format!("judged by {by}");
     Some(match base == new {
@@ -224,9 +232,10 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
         record.comparisons.iter().partition(|it| it.control);
     let asked = |it: &&Comparison| is_requested(&record.results[it.base as usize]);
     let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
+    let mut lines = flag_remarks(rows.iter().copied().filter(|it| !is_secondary(it)));
+    let rows: Vec<&Comparison> = rows.into_iter().filter(|it| !is_secondary(it)).collect();
     let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(|it| is_work(&it.metric));
-    let mut lines = flag_remarks(rows.iter().copied());
     for flag in record.conditions.iter().flat_map(|it| &it.flags) {
         lines.push(format!("{}: {}", plain(flag), flags::of_run(flag)));
     }

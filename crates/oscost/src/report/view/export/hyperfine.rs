@@ -10,7 +10,8 @@ pub fn results(record: &Record) -> Value {
         row.outcome == RowOutcome::Measured && row.primary_metric.as_deref() == Some(REAL)
     };
     // Statuses are not kept: they are known to be 0 only if nothing else was accepted.
-    let accepts_any = record.command.iter().any(|word| word == "--ignore-failure");
+    let mut options = record.command.iter().take_while(|word| *word != "--");
+    let accepts_any = options.any(|word| word == "--ignore-failure");
     let result = |row| result(row, !accepts_any);
     let results = record.results.iter().filter(is_timed).filter_map(result);
     json!({ "results": results.collect::<Vec<Value>>() })
