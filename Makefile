@@ -27,16 +27,19 @@ check:
 	scripts/install.sh ph
 	scripts/check.sh
 
-test: lint unit
+test:
+	scripts/install.sh cc ph
+	scripts/install-beside.sh $(MAKE) lint
+	$(MAKE) unit
 
 # With the profile of the tests, so that dependencies are built once for both. The tool is also
-# checked as it is built without a BPF compiler.
+# checked, and documented, as it is built without a BPF compiler.
 lint:
 	scripts/install.sh cc ph
 	cargo fmt --all --check
 	cargo clippy --profile test --locked --workspace --all-targets --features "$(FEATURES),oscost/live,oscost-worker/live" -- -D warnings
 	cargo check --profile test --locked --workspace
-	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items --features "$(EBPF)"
+	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items
 
 unit:
 	scripts/install.sh browser cc hosts ph readers vm
@@ -47,7 +50,7 @@ browser hosts ph readers vm:
 	scripts/install.sh $@
 
 # On an idle machine, minutes each.
-test-live: build
+test-live: build vm
 	scripts/test-live.sh
 bench: build
 	scripts/bench.sh

@@ -110,6 +110,7 @@ fn slowed_record(record: &Value, case: &str, more: f64) -> Value {
 }
 
 #[test]
+#[ignore = "three boots, half a minute of two CPUs: make test-live"]
 fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_slower() {
     let Some(kernel) = Kernel::of_all() else { return };
     let sandbox = Sandbox::new();

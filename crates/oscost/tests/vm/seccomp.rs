@@ -31,6 +31,7 @@ fn profile(more: usize) -> Value {
 }
 
 #[test]
+#[ignore = "five boots, half a minute of two CPUs: make test-live"]
 fn each_further_instruction_of_a_filter_is_found() {
     let Some(kernel) = Kernel::of_all() else { return };
     let sandbox = Sandbox::new();
