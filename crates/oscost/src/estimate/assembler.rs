@@ -207,6 +207,7 @@ impl Assembler {
             machine.and_then(|machine| machine.virtualization.as_deref()),
         );
         between_runs::set_intervals(&mut rows, &self.variations, &conditions);
+        between_runs::flag_drift(&mut conditions, &rows, &self.variations);
         let definitions = self.rows.iter().map(|state| &state.planned.definition);
         let defined: Vec<DefinedRow<'_>> = definitions
             .zip(&rows)

@@ -14,9 +14,6 @@ use super::counters::core::core_conditions;
 use super::rows::row_state::RowState;
 use oscost_stats::order;
 
-/// A larger difference of a reference case before and after the run means that something was
-/// attached, or that the machine changed.
-const MAX_REFERENCE_DRIFT_PCT: f64 = 3.0;
 /// A tick of `/proc/stat`, in nanoseconds.
 const USER_HZ_TICK_NS: f64 = 10_000_000.0;
 
@@ -53,14 +50,6 @@ pub(super) fn conditions(
     let steal_pct = share(&|(d, _)| d.steal_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS));
     let reference_cases = reference_cases(rows, clock);
     let mut flags = Vec::new();
-    let has_drifted = reference_cases.before.iter().any(|(case, before)| {
-        let after = reference_cases.after.get(case);
-        after.is_some_and(|after| 100.0 * (after / before - 1.0).abs() > MAX_REFERENCE_DRIFT_PCT)
-    });
-    // Counts do not drift; a difference between two workers is flagged in their row.
-    if has_drifted && !counts {
-        flags.push("REFERENCE_DRIFT".to_owned());
-    }
     if disturbances.iter().any(|(d, _)| d.throttled_periods.is_some_and(|periods| periods > 0)) {
         flags.push("THROTTLED".to_owned());
     }

@@ -113,7 +113,7 @@ impl Run<'_> {
             let treatments = &self.rows[row].treatments;
             let is_command = |it: &Workload| it.time.is_some() && it.program.can_take_turns();
             self.rows[row].planned.workload.as_deref().is_some_and(is_command)
-                && !(attaches && !treatments.attached.is_empty())
+                && (!attaches || treatments.attached.is_empty())
                 && !treatments.applied.iter().any(is_of_start)
         })
     }

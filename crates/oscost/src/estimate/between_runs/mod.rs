@@ -14,6 +14,10 @@ use oscost_stats::interval::Nominal;
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::SystemRuns;
 
+/// The quantile of a normal distribution beyond which one of three values lies in 5 of 100 cases:
+/// there are three reference cases.
+const Z_OF_THREE: f64 = 2.394;
+
 /// The minimum number of repetitions of a run for an interval.
 const MIN_REPETITIONS: usize = 6;
 
@@ -48,6 +52,43 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
     rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
 }
 
+/// How far a case varies between runs: by earlier runs, or by its class.
+fn variation_of(row: &Row, known: &[CaseVariation]) -> RunVariation {
+    let of_case = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
+    match known.iter().find(of_case).filter(|_| row.target.peer.is_none()) {
+        Some(it) => {
+            RunVariation { deviation: it.deviation, degrees_of_freedom: it.degrees_of_freedom }
+        }
+        None => RunVariation::of(&[], prior(row)),
+    }
+}
+
+/// Flags a machine whose reference cases moved within the run by more than they do from run to run:
+/// something was attached, or the machine changed. Of ordinary runs at most 5 % have the flag.
+pub(in crate::estimate) fn flag_drift(
+    conditions: &mut [Conditions],
+    rows: &[Row],
+    known: &[CaseVariation],
+) {
+    for there in conditions {
+        let cases = &there.reference_cases;
+        let has_moved = cases.before.iter().any(|(case, before)| {
+            let is_it = |row: &&Row| row.case == *case && row.target.machine == there.machine;
+            // Counts do not drift; a difference between two workers is flagged in their row.
+            let row = rows.iter().find(is_it).filter(|row| has_variation(row));
+            let (Some(after), Some(row)) = (cases.after.get(case), row) else { return false };
+            let deviation = variation_of(row, known).deviation;
+            // A third of the run has a third of its repetitions.
+            let error = run_median(row).map_or(0.0, |run| 3f64.sqrt() * run.standard_error);
+            let moved = (after / before).ln().abs();
+            moved > Z_OF_THREE * 2f64.sqrt() * deviation.hypot(error)
+        });
+        if has_moved {
+            there.flags.insert(0, "REFERENCE_DRIFT".to_owned());
+        }
+    }
+}
+
 /// Adds the intervals between runs to the estimates of a run. Counts, programs, and figures that may
 /// be zero have none.
 pub(in crate::estimate) fn set_intervals(
@@ -56,14 +97,7 @@ pub(in crate::estimate) fn set_intervals(
     conditions: &[Conditions],
 ) {
     for row in rows.iter_mut().filter(|row| has_variation(row)) {
-        let has_peer = row.target.peer.is_some();
-        let of_case = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
-        let variation = match known.iter().find(of_case).filter(|_| !has_peer) {
-            Some(it) => {
-                RunVariation { deviation: it.deviation, degrees_of_freedom: it.degrees_of_freedom }
-            }
-            None => RunVariation::of(&[], prior(row)),
-        };
+        let variation = variation_of(row, known);
         let movement = conditions
             .iter()
             .find(|it| it.machine == row.target.machine)

@@ -51,6 +51,31 @@ fn a_machine_that_changed_during_the_run_widens_the_interval() {
 }
 
 #[test]
+fn a_reference_case_drifts_if_it_moves_by_more_than_it_varies_between_runs() {
+    let case = "syscall/getppid:via=raw";
+    let known = |deviation: f64| CaseVariation {
+        target: "local".to_owned(),
+        case: case.to_owned(),
+        runs: 9,
+        deviation,
+        degrees_of_freedom: 10.0,
+    };
+    let is_flagged = |after: f64, known: &[CaseVariation], row: Row| {
+        let mut there = conditions([100.0, after]);
+        flag_drift(&mut there, &[row], known);
+        there[0].flags == ["REFERENCE_DRIFT"]
+    };
+    // By the class: 2.394 times the square root of 2 times 5 %.
+    assert!(!is_flagged(115.0, &[], row(case, 100.0)));
+    assert!(is_flagged(120.0, &[], row(case, 100.0)) && is_flagged(80.0, &[], row(case, 100.0)));
+    assert!(is_flagged(103.0, &[known(0.002)], row(case, 100.0)), "a steady machine");
+    assert!(!is_flagged(150.0, &[known(0.2)], row(case, 100.0)), "one that always varies");
+    let counted = Row { unit: Unit::InstructionsPerOp, ..row(case, 100.0) };
+    assert!(!is_flagged(150.0, &[], counted), "counts do not drift");
+    assert!(!is_flagged(150.0, &[], row("syscall/read", 100.0)), "another case");
+}
+
+#[test]
 fn counts_programs_and_figures_of_few_repetitions_or_near_zero_have_no_interval_between_runs() {
     let quiet = conditions([100.0; 2]);
     let mut few = read_row();

@@ -70,6 +70,12 @@ pub(super) fn details(name: &str, row: &Row) -> Vec<String> {
         Some(interval) => format!("{} ({interval})", figure.text),
         None => format!("{}, without an interval", figure.text),
     });
+    let within_run = figure.within_run_text().filter(|_| !instructions::is_counted(row));
+    lines.extend(
+        within_run
+            .filter(|_| figure.within_run != figure.interval)
+            .map(|it| format!("this run: {it}")),
+    );
     if let Some(estimate) = &row.estimate {
         let n = estimate.repetitions;
         let samples = estimate.samples;
@@ -145,8 +151,10 @@ fn columns() -> Vec<Column> {
         Column::choice("outcome"),
         Column::number("per op", "median"),
         Column::text("unit"),
-        Column::number("95 % low", "ci95_low"),
-        Column::number("95 % high", "ci95_high"),
+        Column::number("95 % low", "between_run_ci95_low"),
+        Column::number("95 % high", "between_run_ci95_high"),
+        Column::number("this run: low", "ci95_low"),
+        Column::number("high", "ci95_high"),
         Column::number("repetitions", "repetitions"),
         Column::number("spread", "spread_pct"),
         Column::number("insn", INSN),
@@ -162,10 +170,17 @@ fn columns() -> Vec<Column> {
 fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
     let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
     let shown = figure(row).filter(|_| estimate.is_some());
-    let end = |which: usize| {
-        let text = shown.as_ref().and_then(|figure| Some(figure.interval.as_ref()?[which].clone()));
-        let value = estimate.and_then(|it| it.ci95).map(|ends| ends[which]);
-        Cell::number(text.unwrap_or("-".to_owned()), value)
+    let end = |texts: Option<&[String; 2]>, values: Option<[f64; 2]>, which: usize| {
+        let text = texts.map_or("-", |ends| ends[which].as_str());
+        Cell::number(text, values.map(|ends| ends[which]))
+    };
+    let between_runs = |which| {
+        let values = estimate.and_then(|it| it.between_run_ci95.or(it.ci95));
+        end(shown.as_ref().and_then(|it| it.interval.as_ref()), values, which)
+    };
+    let within_run = |which| {
+        let values = estimate.and_then(|it| it.ci95);
+        end(shown.as_ref().and_then(|it| it.within_run.as_ref()), values, which)
     };
     let n = estimate.map(|it| it.repetitions);
     let spread = estimate.and_then(|_| spread_pct(row));
@@ -186,8 +201,10 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
             estimate.map(|it| it.median),
         ),
         Cell::text(row.unit.text()),
-        end(0),
-        end(1),
+        between_runs(0),
+        between_runs(1),
+        within_run(0),
+        within_run(1),
         Cell::number(n.map_or("-".to_owned(), |n| n.to_string()), n.map(f64::from)),
         Cell::number(spread.map_or("-".to_owned(), per_cent), spread),
         Cell::number(counters::insn(row), counters::median(row, INSN)),

@@ -18,7 +18,7 @@ pub fn of_row(flag: &str) -> &'static str {
         "COARSE_CLOCK" => "no batch length suits the clock, the rate of interruptions and the op",
         "FEW_REPETITIONS" => "below six repetitions there is no interval",
         "NOT_EXACT" => "not all repetitions counted the same number: the figure is their range",
-        "NOT_CONVERGED" => "its interval is wider than was asked for",
+        "NOT_CONVERGED" => "what the run leaves open is wider than was asked for",
         "BELOW_DETECTION" => "its interval contains zero: the upper end is a bound of the figure",
         "SKEWED" => "most repetitions are not near the median: skewed, or bimodal",
         "REJECT_MATTERS" => "the disturbed batches would change the figure",
@@ -93,8 +93,8 @@ pub fn of_comparison(flag: &str) -> &'static str {
 pub fn of_run(flag: &str) -> &'static str {
     match flag {
         "REFERENCE_DRIFT" => {
-            "a reference case's raw median differs by over 3 % between the first and the last \
-             third of the run: something was attached, or the machine changed"
+            "a reference case moved from the first to the last third of the run by more than it varies \
+             between runs: something was attached, or the machine changed"
         }
         "CLOCK_DRIFTED" => "the clock's rate changed during the run: do not trust any figure of it",
         "THROTTLED" => "the control group's CPU quota stopped workers while they were timing",

@@ -232,21 +232,26 @@ pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
     (!blocks.is_empty()).then(|| notes_of(blocks))
 }
 
-/// How much wider the intervals between runs are than those shown; `None` if no row has one.
+/// What the intervals are, and how much narrower those of the run alone; `None` if no row has one
+/// between runs.
 fn between_runs(rows: &[&Row]) -> Option<String> {
     let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
     let half_width_pct = |it: &Estimate| {
-        let [low, high] = it.between_run_ci95?;
+        it.between_run_ci95?;
+        let [low, high] = it.ci95?;
         Some(50.0 * (high - low) / it.median)
     };
     let widths = order::sorted(&estimates.filter_map(half_width_pct).collect::<Vec<_>>());
     let (half, most) = (per_cent(order::median(&widths)?), per_cent(*widths.last()?));
-    let between = match widths.len() {
+    let own = match widths.len() {
         1 => format!("+-{half}"),
         _ if half == most => format!("+-{half} in all rows"),
         _ => format!("+-{half} in half of the rows, up to +-{most}"),
     };
-    Some(format!("Intervals hold for this run; between runs they are {between}."))
+    Some(format!(
+        "Intervals say where long-run figures lie on this machine and kernel; what this run leaves open \
+         is {own}."
+    ))
 }
 
 /// How many repetitions the figures rest on.

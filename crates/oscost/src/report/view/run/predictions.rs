@@ -159,7 +159,7 @@ impl PredictionRow {
             Cell::text(self.predicted.as_str()),
             dash(self.floor.clone()),
             dash(figure.map(|figure| figure.text.clone())),
-            dash(figure.and_then(row::Figure::interval_text)),
+            dash(figure.and_then(row::Figure::within_run_text)),
             Cell::text(self.verdict.result.text()),
         ];
         TableRow { notes: self.notes.clone(), ..TableRow::of(cells) }
@@ -252,7 +252,7 @@ fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> Verdict {
         .as_ref()
         .map_or(PredictionResult::Undecided, |&(one, other)| judge_order(Some(one), Some(other)));
     let figure = other_row.ok().and_then(row::figure);
-    let figure = figure.map(|figure| match figure.interval_text() {
+    let figure = figure.map(|figure| match figure.within_run_text() {
         Some(interval) => format!(": {} ({interval})", figure.text),
         None => format!(": {}", figure.text),
     });

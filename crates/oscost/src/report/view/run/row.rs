@@ -19,15 +19,27 @@ pub(in crate::report::view) fn family(row: &Row) -> &str {
 pub(in crate::report::view) struct Figure {
     /// The figure with its unit.
     pub(in crate::report::view) text: String,
-    /// The ends of its interval, in the same unit.
+    /// The ends of its interval, in the same unit: where the long-run figure lies, if that is known,
+    /// otherwise what the run leaves open.
     pub(in crate::report::view) interval: Option<[String; 2]>,
+    /// The ends of what the run leaves open.
+    pub(in crate::report::view) within_run: Option<[String; 2]>,
 }
 
 impl Figure {
     /// The interval as one text.
     pub(in crate::report::view) fn interval_text(&self) -> Option<String> {
-        self.interval.as_ref().map(|[low, high]| format!("{low} .. {high}"))
+        self.interval.as_ref().map(interval_text)
     }
+
+    /// The interval of the run alone as one text.
+    pub(in crate::report::view) fn within_run_text(&self) -> Option<String> {
+        self.within_run.as_ref().map(interval_text)
+    }
+}
+
+fn interval_text([low, high]: &[String; 2]) -> String {
+    format!("{low} .. {high}")
 }
 
 /// The figure of a measured row. What cannot be distinguished from zero has an upper bound: the upper
@@ -39,8 +51,9 @@ pub(in crate::report::view) fn figure(row: &Row) -> Option<Figure> {
     let size = bound.unwrap_or(estimate.median);
     let style = Style::of(size, row.unit);
     let text = format!("{}{}", if is_bound { "<" } else { "" }, style.with_unit(size));
-    let interval = estimate.ci95.map(|ends| ends.map(|end| style.number(end)));
-    Some(Figure { text, interval })
+    let ends = |interval: [f64; 2]| interval.map(|end| style.number(end));
+    let interval = estimate.between_run_ci95.or(estimate.ci95).map(ends);
+    Some(Figure { text, interval, within_run: estimate.ci95.map(ends) })
 }
 
 /// The standard deviation between repetitions in per cent of the figure. What cannot be distinguished
