@@ -108,6 +108,9 @@ record! {
         /// repetitions, below detection, and of counts, programs and metrics.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
+        /// The two levels of repetition values, if they lie around two; null otherwise.
+        #[serde(default)]
+        pub levels: Option<Levels>,
         /// The median of the raw clock readings, before any overhead was subtracted.
         pub raw_median: f64,
         /// The measurement overhead included in `raw_median`.
@@ -134,6 +137,18 @@ record! {
         pub converged: bool,
         /// Quantiles over single shots; null in other modes.
         pub quantiles: Option<Quantiles>,
+    }
+
+    /// Two levels of repetition values: a short run may lie on one of them alone.
+    pub struct Levels {
+        /// The median of the values of the lower level.
+        pub low: f64,
+        /// How many they are.
+        pub low_count: u32,
+        /// The median of the values of the higher level.
+        pub high: f64,
+        /// How many they are.
+        pub high_count: u32,
     }
 
     /// Overhead of the measurement, in the row's unit. Modes U and T exclude it by the slope; modes

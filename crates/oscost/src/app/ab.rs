@@ -162,6 +162,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     let selection = select(&worker, &request.selectors, &request.programs, study, Extent::Default)?;
     targets.all().try_for_each(check)?;
     let commands = compared_commands(request, &selection, &targets)?;
+    selection.programs.check_commands(&targets.base.host)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let on_busy = BusyPolicy::by_flag(request.no_wait);
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };

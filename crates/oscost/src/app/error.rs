@@ -23,6 +23,11 @@ pub fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<SelectorError>() || error.is::<UsageError>()
 }
 
+/// Whether a host could not be used.
+pub fn is_of_host(error: &anyhow::Error) -> bool {
+    error.is::<HostError>() || error.is::<RunError>()
+}
+
 /// Whether the user interrupted it, as the error of the session or of the run says.
 pub fn is_interrupted(error: &anyhow::Error) -> bool {
     let host = error.downcast_ref::<HostError>();

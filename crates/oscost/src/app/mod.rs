@@ -33,8 +33,9 @@ mod results;
 mod selection;
 mod targets;
 
-pub use crate::workloads::Parameter;
-pub use error::{UsageError, is_interrupted, is_usage};
+pub use crate::files::output_file;
+pub use crate::workloads::{CommandError, Parameter};
+pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;
 pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};

@@ -151,6 +151,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
     let study = request.study.as_deref().map(study_without_comparison).transpose()?;
     let mut selection =
         select(&worker, &request.selectors, &request.programs, study, request.extent())?;
+    selection.programs.check_commands(&target.host)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
     let on_busy = BusyPolicy::by_flag(request.no_wait);
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };

@@ -3,33 +3,40 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use crate::app::Completion;
+use super::output::OutputError;
+use crate::app::{CommandError, Completion, is_of_host, is_usage};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExitStatus {
     /// Done.
     Success,
-    /// A requested case could not be measured, or a gate failed.
+    /// A gate failed: a regression was found.
     Failure,
-    /// A gate could be neither passed nor failed.
-    NotJudged,
+    /// What was asked for could not be measured, or a gate could be neither passed nor failed.
+    NotMeasured,
+    /// It was measured, but a file could not be written.
+    NotWritten,
     /// The user pressed Ctrl-C.
     Interrupted,
+    /// The reader of standard output closed it.
+    ClosedOutput,
     /// The status of a command that was run for the user.
     Of(u8),
 }
 
 /// A usage error.
-pub(super) const USAGE: u8 = 2;
+const USAGE: u8 = 2;
 
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
         match status {
             ExitStatus::Success => ExitCode::SUCCESS,
             ExitStatus::Failure => ExitCode::FAILURE,
-            ExitStatus::NotJudged => ExitCode::from(3),
+            ExitStatus::NotMeasured => ExitCode::from(3),
+            ExitStatus::NotWritten => ExitCode::from(4),
             ExitStatus::Interrupted => ExitCode::from(130),
+            ExitStatus::ClosedOutput => ExitCode::from(141),
             ExitStatus::Of(status) => ExitCode::from(status),
         }
     }
@@ -39,9 +46,22 @@ impl From<Completion> for ExitStatus {
     fn from(completion: Completion) -> Self {
         match completion {
             Completion::Complete => ExitStatus::Success,
-            Completion::WithFailures => ExitStatus::Failure,
+            Completion::WithFailures => ExitStatus::NotMeasured,
             Completion::Interrupted => ExitStatus::Interrupted,
         }
+    }
+}
+
+/// The exit status after an error. What cannot be read is an error of usage, unless the command was to
+/// measure something.
+pub(super) fn of_error(error: &anyhow::Error, measures: bool) -> ExitStatus {
+    match error.downcast_ref::<CommandError>() {
+        Some(CommandError::NotFound(_)) => not_started(ErrorKind::NotFound),
+        Some(CommandError::NotExecutable(_)) => not_started(ErrorKind::PermissionDenied),
+        None if is_usage(error) => ExitStatus::Of(USAGE),
+        None if error.is::<OutputError>() => ExitStatus::NotWritten,
+        None if measures || is_of_host(error) => ExitStatus::NotMeasured,
+        None => ExitStatus::Of(USAGE),
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn report_gate(
     match gate.is_passed() {
         Some(true) => ExitStatus::Success,
         Some(false) => ExitStatus::Failure,
-        None => ExitStatus::NotJudged,
+        None => ExitStatus::NotMeasured,
     }
 }
 

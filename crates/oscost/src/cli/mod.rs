@@ -39,8 +39,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::{is_interrupted, is_usage};
-use exit::{ExitStatus, USAGE};
+use crate::app::is_interrupted;
+use exit::ExitStatus;
 use output::Output;
 
 /// Measure what operating system operations cost, and what a change adds.
@@ -106,18 +106,46 @@ enum Verb {
     Man(man::Arguments),
 }
 
+impl Verb {
+    /// Whether it measures, or prepares what is measured; others read what was measured.
+    fn measures(&self) -> bool {
+        match self {
+            Verb::Run(_)
+            | Verb::Ab(_)
+            | Verb::Machine(_)
+            | Verb::Doctor(_)
+            | Verb::Workload(_)
+            | Verb::Kernels(_)
+            | Verb::Treat(_)
+            | Verb::Ph(_) => true,
+            Verb::Compare(_)
+            | Verb::History(_)
+            | Verb::List(_)
+            | Verb::Explain(_)
+            | Verb::Runs(_)
+            | Verb::Report(_)
+            | Verb::Study(_)
+            | Verb::Predict(_)
+            | Verb::Schema
+            | Verb::Completions(_)
+            | Verb::Man(_) => false,
+        }
+    }
+}
+
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     // clap exits with 2 and a hint on unknown arguments.
     let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
+    let measures = arguments.verb.measures();
     match dispatch(arguments.verb, &mut Output::stdout()) {
         Ok(status) => status.into(),
         Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),
-        // A reader may close its pipe whenever it has enough.
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // A reader may close its pipe whenever it has enough: this ends as by SIGPIPE.
+        Err(error) if output::is_broken_pipe(&error) => ExitStatus::ClosedOutput.into(),
         Err(error) => {
             output::report_error(&error);
-            if is_usage(&error) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+            exit::of_error(&error, measures).into()
         }
     }
 }

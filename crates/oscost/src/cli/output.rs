@@ -1,15 +1,11 @@
 //! Standard output, standard error, and files of the user's.
 
-#![expect(
-    clippy::print_stderr,
-    reason = "the only module that writes to standard error, and only between workers"
-)]
-
-use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use thiserror::Error;
+
+use crate::app::{UsageError, output_file};
 
 /// Standard output, for data.
 pub(super) struct Output(std::io::Stdout);
@@ -23,9 +19,27 @@ impl Output {
     pub(super) fn write(&mut self, data: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
         let mut out = self.0.lock();
         let written = out.write_all(data.as_ref()).and_then(|()| out.flush());
-        written.context("cannot write to standard output")
+        written.map_err(|error| OutputError::new("to standard output", error).into())
     }
 }
+
+/// A document or a text could not be written.
+#[derive(Debug, Error)]
+#[error("cannot write {to}")]
+pub(super) struct OutputError {
+    to: String,
+    #[source]
+    error: io::Error,
+}
+
+impl OutputError {
+    fn new(to: &str, error: io::Error) -> Self {
+        Self { to: to.to_owned(), error }
+    }
+}
+
+/// The names of standard output.
+const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// The destination of a document: `-` is standard output, anything else a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +52,10 @@ pub(super) enum Destination {
 
 impl Destination {
     pub(super) fn of(text: &str) -> Self {
-        if text == "-" { Destination::Stdout } else { Destination::File(PathBuf::from(text)) }
+        match STDOUT_NAMES.contains(&text) {
+            true => Destination::Stdout,
+            false => Destination::File(PathBuf::from(text)),
+        }
     }
 
     /// Writes the document; a file is written completely or not created.
@@ -49,8 +66,8 @@ impl Destination {
     ) -> anyhow::Result<()> {
         match self {
             Destination::Stdout => output.write(document),
-            Destination::File(path) => write_atomically(path, document.as_ref())
-                .with_context(|| format!("cannot write {}", path.display())),
+            Destination::File(path) => output_file::write(path, document.as_ref())
+                .map_err(|error| OutputError::new(&path.display().to_string(), error).into()),
         }
     }
 
@@ -58,20 +75,13 @@ impl Destination {
     /// cost the results. The check leaves no file behind; a device or a pipe is not touched.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let Destination::File(path) = self else { return Ok(()) };
-        if path.exists() && !path.is_file() && !path.is_dir() {
-            return Ok(());
-        }
-        let tried = temporary_name(path).and_then(|temporary| {
-            File::create_new(&temporary)?;
-            std::fs::remove_file(&temporary)
-        });
-        tried.map_err(|error| {
+        output_file::check(path).map_err(|error| {
             let why = match error.kind() {
                 ErrorKind::NotFound if !has_parent(path) => "its folder does not exist".to_owned(),
                 ErrorKind::IsADirectory => "it is a folder".to_owned(),
                 _ => error.to_string(),
             };
-            anyhow::anyhow!("cannot write {}: {why}", path.display())
+            UsageError(format!("cannot write {}: {why}", path.display())).into()
         })
     }
 }
@@ -81,34 +91,6 @@ impl Destination {
 fn has_parent(path: &Path) -> bool {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.is_none_or(Path::is_dir)
-}
-
-/// The file next to `path` that is renamed to it when it is complete.
-fn temporary_name(path: &Path) -> std::io::Result<PathBuf> {
-    if path.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    Ok(path.with_file_name(format!(".{name}.{}", std::process::id())))
-}
-
-/// Writes a temporary file and renames it: a full disk leaves no partial file behind.
-pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // A device or a pipe cannot be replaced by a rename; it is written directly.
-    if path.exists() && !path.is_file() && !path.is_dir() {
-        return File::options().write(true).open(path)?.write_all(bytes);
-    }
-    let temporary = temporary_name(path)?;
-    let written = File::create_new(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| std::fs::rename(&temporary, path));
-    if renamed.is_err() {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    renamed
 }
 
 /// Whether the error is that the reader has closed its pipe.
@@ -121,13 +103,14 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Reports an error with its causes.
 pub(super) fn report_error(error: &anyhow::Error) {
-    eprintln!("error: {error}");
+    report_line(&format!("error: {error}"));
     for cause in error.chain().skip(1) {
-        eprintln!("  caused by: {cause}");
+        report_line(&format!("  caused by: {cause}"));
     }
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error. Where that is closed or full nobody reads it, and the work goes
+/// on.
 pub(super) fn report_line(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

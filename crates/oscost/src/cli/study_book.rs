@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::output::{report_line, write_atomically};
+use super::output::report_line;
 use super::terminal::Terminal;
+use crate::app::output_file;
 use crate::app::study::{last_runs, list};
 use crate::app::study_across::{Request, look_up_with};
 use crate::app::study_book::{lesson_cases, lessons};
@@ -50,7 +51,7 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for file in report::book_files(&book)? {
         let path = folder.join(&file.name);
-        write_atomically(&path, file.text.as_bytes())
+        output_file::write(&path, file.text.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())

@@ -31,7 +31,7 @@ enum Verb {
     /// Make the folder that a workload works on.
     #[command(after_help = "\
 With --all, what this machine lacks is named with the packages that have it, and
-does not stop the others. The exit status is 1 if a preparation failed, or if no
+does not stop the others. The exit status is 3 if a preparation failed, or if no
 workload can be run.")]
     Prepare {
         /// A workload, or a file of your own.
@@ -83,7 +83,7 @@ fn prepare_all() -> anyhow::Result<ExitStatus> {
         report_line(&format!("  hint: {hint}"));
     }
     Ok(match summary.failed > 0 || summary.ready == 0 {
-        true => ExitStatus::Failure,
+        true => ExitStatus::NotMeasured,
         false => ExitStatus::Success,
     })
 }

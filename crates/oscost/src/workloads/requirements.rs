@@ -105,6 +105,35 @@ fn exists(item: &RequiredItem) -> bool {
     }
 }
 
+/// Why the program of a command cannot be started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// There is none of that name.
+    #[error("cannot measure `{0}`: no such program\n  hint: give its path, or install it")]
+    NotFound(String),
+    /// It is no program.
+    #[error(
+        "cannot measure `{0}`: it is not executable\n  hint: `chmod +x` makes a script a program"
+    )]
+    NotExecutable(String),
+}
+
+/// Checks that the program of a command can be started, as a shell would.
+pub fn check_command_program(name: &str) -> Result<(), CommandError> {
+    let shown = display_text(name, 80);
+    if !name.contains('/') {
+        let is_found = matches!(find_program(name), Some(ProgramLocation::OnPath));
+        return if is_found { Ok(()) } else { Err(CommandError::NotFound(shown)) };
+    }
+    match std::fs::metadata(name) {
+        Err(_) => Err(CommandError::NotFound(shown)),
+        Ok(it) if !it.is_file() || it.permissions().mode() & 0o111 == 0 => {
+            Err(CommandError::NotExecutable(shown))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
 /// The location of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProgramLocation {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{Ran, Sandbox, rows};
+use crate::common::{Ran, Sandbox, has_flag, rows};
 use crate::golden::golden;
 
 const ASKED: &[&str] = &["timer/clock-gettime", "syscall/getppid", "--json", "-"];
@@ -103,6 +103,22 @@ fn as_json_each_verdict_points_to_its_rows() {
 }
 
 #[test]
+fn an_op_that_is_timed_in_another_mode_for_its_cost_alone_is_compared() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let mut other = base.clone();
+    let rows = other["results"].as_array_mut().unwrap();
+    let row = rows.iter_mut().find(|row| row["case"] == SLOWED_CASE).unwrap();
+    assert_eq!(row["mode"], "B");
+    row["mode"] = json!("S");
+    let (one, other) = (file(&sandbox, &base, 1), file(&sandbox, &other, 2));
+    let found = sandbox.oscost(&["compare", &one, &other, "--json", "-"]).exits(0).json();
+    let all = found["comparisons"].as_array().unwrap();
+    let it = all.iter().find(|it| it["case"] == SLOWED_CASE).unwrap();
+    assert!(has_flag(it, "MODES_DIFFER"), "{it}");
+}
+
+#[test]
 fn incomparable_runs_are_refused_with_a_reason() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
@@ -112,7 +128,7 @@ fn incomparable_runs_are_refused_with_a_reason() {
     let at = |path: &str| format!("{row}{path}");
     for (path, value, words) in [
         (at("/rev"), json!(2), "another revision of the benchmark"),
-        (at("/mode"), json!("S"), "timed in another mode: B and S"),
+        (at("/mode"), json!("C"), "timed in another mode: B and C"),
         (at("/unit"), json!("B/s"), "another unit: ns/op and B/s"),
         (at("/outcome"), json!("skipped"), "not measured in the new: skipped"),
         (at("/flags"), json!(["BELOW_DETECTION"]), "cannot be distinguished from 0"),
@@ -223,18 +239,18 @@ fn runs_are_named_by_id_or_by_file() {
         .stderr_contains("is named twice");
     sandbox
         .oscost(&["compare", "last~2", "last"])
-        .exits(1)
+        .exits(2)
         .no_data()
         .stderr_contains("there is no run `last~2`");
     sandbox.oscost(&["compare", "last"]).exits(2).no_data();
     sandbox.oscost(&["compare"]).exits(2).no_data();
-    sandbox.oscost(&["compare", "-", "-"]).exits(1).no_data();
+    sandbox.oscost(&["compare", "-", "-"]).exits(2).no_data();
     let refused = sandbox.oscost(&["compare", "last~1", "last", "--gate=-5"]);
     refused.exits(2).no_data();
     let garbage = sandbox.file("garbage.json");
     fs::write(&garbage, "{}").unwrap();
-    let ran = sandbox.oscost(&["compare", "last", garbage.to_str().unwrap()]).exits(1).no_data();
+    let ran = sandbox.oscost(&["compare", "last", garbage.to_str().unwrap()]).exits(2).no_data();
     ran.stderr_contains("garbage.json").stderr_contains("the file is not a record");
-    let ran = sandbox.oscost(&["compare", "last", "./no/such"]).exits(1).no_data();
+    let ran = sandbox.oscost(&["compare", "last", "./no/such"]).exits(2).no_data();
     ran.stderr_contains("cannot open ./no/such");
 }

@@ -153,7 +153,7 @@ fn an_interval_with_swapped_ends_is_refused_and_a_kept_one_is_ignored() {
     row(&mut wrong)["estimate"]["ci95"] = json!([130.0, 110.0]);
     let path = sandbox.file("wrong.json");
     fs::write(&path, wrong.to_string()).unwrap();
-    let ran = sandbox.oscost(&["runs", "import", path.to_str().unwrap()]).exits(1).no_data();
+    let ran = sandbox.oscost(&["runs", "import", path.to_str().unwrap()]).exits(2).no_data();
     ran.stderr_contains("estimate.ci95[1]` is 110, below 130 where it begins");
 
     // An older oscost took it.

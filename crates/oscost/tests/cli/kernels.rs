@@ -207,7 +207,7 @@ fn a_failed_fetch_leaves_nothing() {
     let fails = |script: &str, words: &str| {
         apt.downloads(script);
         apt.kernels(&["fetch", PACKAGE])
-            .exits(1)
+            .exits(3)
             .no_data()
             .stderr_contains(words)
             .stderr_contains("\n  hint: ");
@@ -233,7 +233,7 @@ fn a_package_without_a_kernel_is_not_kept() {
     }
     let log = r#"cp "$HOME/$3.deb" "./${3%=*}_${3#*=}_amd64.deb""#;
     apt.downloads(log);
-    let ran = apt.kernels(&["fetch", PACKAGE]).exits(1).no_data();
+    let ran = apt.kernels(&["fetch", PACKAGE]).exits(3).no_data();
     ran.stderr_contains("the package contains no kernel");
     assert_eq!(apt.files(), Vec::<String>::new());
 }
@@ -248,7 +248,7 @@ fn ctrl_c_ends_apt_and_leaves_nothing() {
     // One at a time, and nothing is waited for.
     let second = apt.kernels(&["delete", VERSION]);
     assert_eq!(second.code, Some(2));
-    apt.kernels(&["fetch", PACKAGE]).exits(1).stderr_contains("another oscost is downloading");
+    apt.kernels(&["fetch", PACKAGE]).exits(3).stderr_contains("another oscost is downloading");
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     Ran::of_child(child).exits(130).no_data();
     assert_eq!(apt.files(), Vec::<String>::new());
@@ -271,19 +271,19 @@ fn impossible_names_are_refused_without_starting_apt() {
 #[test]
 fn a_missing_apt_or_kernel_is_reported_with_a_hint() {
     let apt = Apt::new();
-    let ran = apt.kernels(&["fetch", "6.1.0-none"]).exits(1).no_data();
+    let ran = apt.kernels(&["fetch", "6.1.0-none"]).exits(3).no_data();
     ran.stderr_contains("cannot fetch linux-image-6.1.0-none: apt has no package of that name");
     apt.program("apt-cache", "exit 0");
-    apt.kernels(&["fetch", VERSION]).exits(1).stderr_contains("`sudo apt-get update` updates them");
+    apt.kernels(&["fetch", VERSION]).exits(3).stderr_contains("`sudo apt-get update` updates them");
     apt.kernels(&["list", "--available"]).exits(0).no_data().stderr_contains("hint:");
     let empty: &Path = &apt.0.folder("tmp");
     for arguments in [&["fetch", VERSION][..], &["list", "--available"]] {
-        let ran = Ran::of(apt.command(arguments).env("PATH", empty)).exits(1).no_data();
+        let ran = Ran::of(apt.command(arguments).env("PATH", empty)).exits(3).no_data();
         ran.stderr_contains("apt-cache cannot be started")
             .stderr_contains("hint: kernels are fetched on Debian");
     }
     let ran = Ran::of(apt.command(&["fetch", VERSION]).env("XDG_CACHE_HOME", "x").env("HOME", "x"));
-    ran.exits(1).no_data();
+    ran.exits(3).no_data();
 }
 
 #[test]

@@ -202,10 +202,10 @@ fn a_real_run_is_shown_again_unchanged() {
 }
 
 #[test]
-fn a_case_that_does_not_apply_is_skipped_and_is_not_a_failure() {
+fn a_case_that_does_not_apply_is_skipped_and_alone_measures_nothing() {
     let sandbox = Sandbox::new();
     let case = "procedure/call:args=0,chain=dependent";
-    let ran = sandbox.oscost(&["run", "--quick", case]).exits(0);
+    let ran = sandbox.oscost(&["run", "--quick", case]).exits(3);
     assert!(ran.stdout.contains("Not measured\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("skipped: a call without"), "{}", ran.stdout);
     sandbox.nothing_is_left();
@@ -214,7 +214,7 @@ fn a_case_that_does_not_apply_is_skipped_and_is_not_a_failure() {
 #[test]
 fn a_missing_cpu_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(1);
+    let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(3);
     ran.stderr_contains("cannot measure on CPU 4095").stderr_contains("hint:");
     sandbox.nothing_is_left();
 }

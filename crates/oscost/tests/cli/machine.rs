@@ -170,7 +170,7 @@ fn a_killed_supervisor_ends_the_run_and_what_was_measured_is_shown() {
     let mut running = long_run(&sandbox, &[]);
     signal(running.supervisor(), Signal::SIGKILL);
     let ran =
-        running.ended().exits(1).stderr_contains("the supervisor ended").stderr_contains("SIGKILL");
+        running.ended().exits(3).stderr_contains("the supervisor ended").stderr_contains("SIGKILL");
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
     sandbox.nothing_is_left();
 }
@@ -207,7 +207,7 @@ fn a_killed_worker_is_a_failed_row_with_its_signal() {
         running.child().try_wait().unwrap().is_some()
             || kept(&sandbox).is_some_and(|it| failed(&it))
     });
-    let ran = running.ended().exits(1);
+    let ran = running.ended().exits(3);
     let record = ran.json();
     assert_eq!(record["complete"], true, "the others went on to their end");
     let hit = rows(&record).iter().find(is_hit).unwrap();
@@ -225,11 +225,11 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     let mut first = long_run(&sandbox, &["--label", "first"]);
     let pid = first.pid();
     let quick = ["run", "--quick", "timer/nothing"];
-    let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(1).no_data();
+    let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))
         .stderr_contains("is measuring on this machine");
 
-    let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(1).no_data();
+    let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))
         .stderr_contains("is measuring on this machine");
     // Whatever needs no spin is shown without waiting; the rest has a reason why it is missing.

@@ -152,7 +152,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     let file = sandbox.file("given");
     let refuse = |bytes: &[u8], words: &str| {
         fs::write(&file, bytes).unwrap();
-        let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(1).no_data();
+        let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(3).no_data();
         ran.stderr_contains("error: cannot load ").stderr_contains(words);
         assert_eq!(sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout, before);
     };
@@ -172,13 +172,13 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     refuse(b"", "line 1: the text ends here, and is incomplete");
     sandbox
         .oscost(&["ph", "load", "/no/such/file"])
-        .exits(1)
+        .exits(3)
         .no_data()
         .stderr_contains("No such file");
     // While a monitor has them, they are its own.
     fs::write(&file, &before).unwrap();
     let claim = lock(&folder(&sandbox)).unwrap();
-    let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(1);
+    let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(3);
     ran.stderr_contains("a monitor uses them").stderr_contains("hint:");
     drop(claim);
 }
@@ -196,7 +196,7 @@ fn a_damaged_profile_is_reported_and_the_others_are_shown() {
     assert_eq!(json["refused"][0]["line"], 1);
     let all = profiles();
     let others = profile_file::write_all(&[all[0].clone(), all[2].clone()]).unwrap();
-    let ran = sandbox.oscost(&["ph", "save", "-"]).exits(1);
+    let ran = sandbox.oscost(&["ph", "save", "-"]).exits(3);
     assert_eq!(ran.stdout, others, "all others are saved");
     ran.stderr_contains("refused: ").stderr_contains("saved 2 profiles");
     assert_eq!(fs::read_to_string(&damaged).unwrap(), "oscost ph profile 7\n");
@@ -222,7 +222,7 @@ fn profiles_of_executables_that_are_gone_are_deleted_on_request() {
     let held = lock(&folder(&sandbox)).unwrap();
     sandbox
         .oscost(&["ph", "profiles", "delete", "--gone"])
-        .exits(1)
+        .exits(3)
         .no_data()
         .stderr_contains("a monitor uses them");
     drop(held);
@@ -261,7 +261,7 @@ fn without_a_monitor_no_command_runs_and_a_hint_is_shown() {
     let sandbox = Sandbox::new();
     for verb in ["train", "watch"] {
         let ran = Ran::of(&mut sandbox.ordinary(&["ph", verb, "--", "echo", "it ran"]));
-        ran.exits(1)
+        ran.exits(3)
             .no_data()
             .stderr_contains("error: cannot monitor here")
             .stderr_contains("run it with sudo");
@@ -272,7 +272,7 @@ fn without_a_monitor_no_command_runs_and_a_hint_is_shown() {
 #[test]
 fn a_window_larger_than_that_of_a_profile_is_refused() {
     let sandbox = kept();
-    let ran = sandbox.oscost(&["ph", "watch", "--", "echo", "it ran"]).exits(1).no_data();
+    let ran = sandbox.oscost(&["ph", "watch", "--", "echo", "it ran"]).exits(3).no_data();
     ran.stderr_contains("cannot use a window of 9 calls: 1 profiles")
         .stderr_contains("hint: use theirs");
 }

@@ -158,7 +158,7 @@ fn predictions_are_deleted_by_their_numbers() {
     assert_eq!(fs::read_dir(sandbox.folder("data")).unwrap().count(), 0, "a look keeps nothing");
     predict(&sandbox, &[RAW, "120 ns"]);
     predict(&sandbox, &[RAW, "130 ns"]);
-    sandbox.oscost(&["predict", "delete", "3"]).exits(1).stderr_contains("it has no prediction 3");
+    sandbox.oscost(&["predict", "delete", "3"]).exits(2).stderr_contains("it has no prediction 3");
     sandbox.oscost(&["predict", "delete", "1"]).exits(0).stderr_contains("deleted 1 prediction");
     let list = sandbox.oscost(&["predict", "list"]).exits(0).stdout;
     assert!(
@@ -212,9 +212,9 @@ fn an_imported_record_cannot_control_the_terminal() {
         sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(code)
     };
     record["settings"]["predictions"] = json!([odd("estimate", "\u{1b}[2J ns")]);
-    import(&sandbox, &record, 1).stderr_contains("control character");
+    import(&sandbox, &record, 2).stderr_contains("control character");
     record["settings"]["predictions"] = json!(vec![one.clone(); 1_001]);
-    import(&sandbox, &record, 1).stderr_contains("the maximum is 1000");
+    import(&sandbox, &record, 2).stderr_contains("the maximum is 1000");
     record["settings"]["predictions"] =
         json!([odd("estimate", "very\nlittle"), odd("case", "no such"), odd("below", "no such")]);
     import(&sandbox, &record, 0);

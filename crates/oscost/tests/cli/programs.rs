@@ -211,6 +211,25 @@ fn real_commands_take_turns_and_are_read_from_text_and_files() {
 }
 
 #[test]
+fn a_command_that_is_not_there_ends_as_in_a_shell_and_nothing_is_kept() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.file("script");
+    std::fs::write(&script, "#!/bin/sh\n").unwrap();
+    let script = script.to_str().unwrap();
+    for (command, status, words) in [
+        ("nosuchcommand", 127, "no such program"),
+        ("/no/such/command", 127, "no such program"),
+        (script, 126, "it is not executable"),
+    ] {
+        for verb in [&["run", "--quick", "--", command][..], &["ab", "--", "true", "--", command]] {
+            let ran = sandbox.oscost(verb).exits(status).stderr_contains(words);
+            assert_eq!(ran.stdout, "");
+        }
+    }
+    assert!(!sandbox.oscost(&["runs", "list"]).exits(0).stdout.contains("command"));
+}
+
+#[test]
 fn a_command_with_two_dashes_of_its_own_is_one_at_two_targets() {
     let sandbox = Sandbox::new();
     let ab =
@@ -230,7 +249,7 @@ fn one_command_of_several_that_fails_leaves_the_others_compared() {
     let script = format!("echo x >>{0}; [ $(wc -l <{0}) -lt 9 ]", marker.display());
     let ab = ["ab", "--quick", "--budget", "1", "--json", "-", "--"];
     let commands = ["true", "--", "sh", "-c", &script, "--", "sh", "-c", "sleep 0.002"];
-    let ran = sandbox.oscost(&[&ab[..], &commands].concat()).exits(1);
+    let ran = sandbox.oscost(&[&ab[..], &commands].concat()).exits(3);
     let record = ran.json();
     let failed = row(&record, "workload/sh");
     assert_eq!(failed["outcome"], "failed", "{failed}");
@@ -250,8 +269,7 @@ fn a_program_that_fails_misses_something_or_takes_too_long_is_reported() {
         ("absent", "skipped", "is not installed"),
         ("slow", "timed-out", "600000 ms"),
     ] {
-        let code = i32::from(outcome != "skipped");
-        let ran = fake_program(&sandbox, &run, &[command]).exits(code);
+        let ran = fake_program(&sandbox, &run, &[command]).exits(3);
         assert!(ran.stdout.contains("Not measured\n"), "{}", ran.stdout);
         assert!(ran.stdout.contains(outcome), "{}", ran.stdout);
         let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -287,7 +305,7 @@ fn a_figure_is_read_from_what_a_program_writes() {
     assert!(found["metrics"]["real"]["estimate"]["median"].is_number());
     // A missing figure is reported with the output.
     std::fs::write(path, MINE.replace("did (", "made (")).unwrap();
-    let ran = fake_program(&sandbox, &run[..5], &[]).exits(1);
+    let ran = fake_program(&sandbox, &run[..5], &[]).exits(3);
     assert!(ran.stdout.contains("did 1234.5 a second"), "{}", ran.stdout);
     // A file that is none is refused with its line.
     std::fs::write(path, MINE.replace("\ntrials = 6", "\ntrails = 6")).unwrap();
@@ -313,7 +331,7 @@ fn a_failing_command_is_reported_with_its_output_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let mark = format!("{}", 1_000_000 + std::process::id());
     let script = format!("sleep {mark} & echo it broke >&2; exit 3");
-    let ran = sandbox.oscost(&["run", "--quick", "--", "/bin/sh", "-c", &script]).exits(1);
+    let ran = sandbox.oscost(&["run", "--quick", "--", "/bin/sh", "-c", &script]).exits(3);
     assert!(ran.stdout.contains("it broke") && ran.stdout.contains("status 3"), "{}", ran.stdout);
     let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
         let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -341,7 +359,7 @@ fn all_workloads_are_prepared_by_one_command_as_far_as_the_machine_allows() {
     let tools = [("sh", ""), ("tar", ""), ("gzip", "")];
     // A preparation that fails does not hide what came of the others.
     let broken = [&tools[..], &[("awk", "echo no space; exit 3")]].concat();
-    let ran = prepare_all(&sandbox, &broken).exits(1).no_data();
+    let ran = prepare_all(&sandbox, &broken).exits(3).no_data();
     let ran = ran.stderr_contains("no space").stderr_contains("workload/tar: not prepared: ");
     let ran = ran.stderr_contains("ended with exit status: 3");
     let ran = ran.stderr_contains("workload/kernel-build: not ready: there is ");

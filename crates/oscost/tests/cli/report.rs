@@ -81,7 +81,7 @@ fn every_format_is_the_same_from_the_store_a_file_and_the_run() {
 #[test]
 fn a_run_as_markdown_has_tables_for_a_pull_request() {
     let sandbox = Sandbox::new();
-    let file = sandbox.fake("all-outcomes", &[&["--json", "-"], ASKED].concat()).exits(1).stdout;
+    let file = sandbox.fake("all-outcomes", &[&["--json", "-"], ASKED].concat()).exits(3).stdout;
     let original = path(&sandbox, "run.json");
     fs::write(&original, file).unwrap();
     let file = changed(&sandbox, &original, "odd.json", |record| {
@@ -164,13 +164,13 @@ fn an_unwritable_file_is_refused_before_anything_is_measured() {
     for (file, words) in [(&missing, "its folder does not exist"), (&folder, "it is a folder")] {
         for option in ["--csv", "--json", "--markdown", "--parquet"] {
             let ran = sandbox.fake("measured", &[ASKED, &[option, file]].concat());
-            ran.exits(1).no_data().stderr_contains(&format!("cannot write {file}: {words}"));
+            ran.exits(2).no_data().stderr_contains(&format!("cannot write {file}: {words}"));
         }
         let target = format!("fake:{}", scenario_file("treated").display());
         let ran = sandbox.oscost(&["ab", "--base", &target, "--new", &target, "--csv", file]);
-        ran.exits(1).no_data().stderr_contains(words);
+        ran.exits(2).no_data().stderr_contains(words);
     }
-    sandbox.oscost(&["runs", "show", "last"]).exits(1).stderr_contains("the store is empty");
+    sandbox.oscost(&["runs", "show", "last"]).exits(2).stderr_contains("the store is empty");
     assert_eq!(files(&sandbox), Vec::<String>::new());
 }
 
@@ -183,7 +183,7 @@ fn an_unwritable_folder_is_refused_and_left_unchanged() {
     let target = format!("fake:{}", scenario_file("measured").display());
     let mut command =
         sandbox.ordinary(&["run", "--at", &target, "syscall/getppid", "--csv", &file]);
-    let ran = Ran::of(&mut command).exits(1).no_data();
+    let ran = Ran::of(&mut command).exits(2).no_data();
     ran.stderr_contains(&format!("cannot write {file}: Permission denied"));
     assert_eq!(fs::read_dir(sandbox.file("theirs")).unwrap().count(), 0);
 }
@@ -204,7 +204,7 @@ fn two_documents_in_one_file_and_unknown_tables_are_refused() {
     sandbox.oscost(&["report"]).exits(2).no_data().stderr_contains("RUN");
     sandbox
         .oscost(&["report", "last~9"])
-        .exits(1)
+        .exits(2)
         .no_data()
         .stderr_contains("there is no run `last~9`");
     assert_eq!(files(&sandbox), there);
@@ -235,18 +235,18 @@ fn a_full_disk_keeps_the_table_and_leaves_no_partial_file() {
     let csv = path(&sandbox, "run.csv");
     // A device is written to as it is; that it is full shows then.
     let options = ["--json", "/dev/full", "--csv", &csv];
-    let ran = sandbox.fake("measured", &[ASKED, &options].concat()).exits(1);
+    let ran = sandbox.fake("measured", &[ASKED, &options].concat()).exits(4);
     let ran =
         ran.stderr_contains("cannot write /dev/full").stderr_contains("No space left on device");
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
     assert!(fs::read_to_string(&csv).unwrap().starts_with("run,"));
-    sandbox.oscost(&["report", "last", "--csv", "/dev/full"]).exits(1).no_data();
+    sandbox.oscost(&["report", "last", "--csv", "/dev/full"]).exits(4).no_data();
 
     let full = sandbox.file("full");
     fs::create_dir(&full).unwrap();
     let Some(_mounted) = Full::at(&full) else { return };
     let target = full.join("run.csv");
-    let ran = sandbox.oscost(&["report", "last", "--csv", target.to_str().unwrap()]).exits(1);
+    let ran = sandbox.oscost(&["report", "last", "--csv", target.to_str().unwrap()]).exits(4);
     ran.no_data().stderr_contains("cannot write").stderr_contains("No space left on device");
     assert_eq!(fs::read_dir(&full).unwrap().count(), 0, "half a file was left");
 }
@@ -297,14 +297,14 @@ fn an_invalid_record_is_refused_in_one_line_and_writes_no_file() {
         fs::write(&bad, content).unwrap();
         let ran = sandbox.oscost(&["report", &bad, "--csv", &csv, "--markdown", &page]);
         let ran = ran
-            .exits(1)
+            .exits(2)
             .no_data()
             .stderr_contains(&format!("cannot report {bad}"))
             .stderr_contains(words);
         assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
         assert_eq!(files(&sandbox), ["bad.json", "run.json"], "{words}");
     }
-    let ran = sandbox.oscost(&["report", "./no/such.json", "--csv", &csv]).exits(1).no_data();
+    let ran = sandbox.oscost(&["report", "./no/such.json", "--csv", &csv]).exits(2).no_data();
     ran.stderr_contains("cannot open ./no/such.json");
 }
 
@@ -315,7 +315,7 @@ fn an_existing_file_is_kept_until_the_new_one_is_complete() {
     let csv = path(&sandbox, "run.csv");
     fs::write(&csv, "mine").unwrap();
     let bad = changed(&sandbox, &good, "bad.json", |record| record["schema"] = json!("other/1"));
-    sandbox.oscost(&["report", &bad, "--csv", &csv]).exits(1);
+    sandbox.oscost(&["report", &bad, "--csv", &csv]).exits(2);
     assert_eq!(fs::read_to_string(&csv).unwrap(), "mine");
     sandbox.oscost(&["report", &good, "--csv", &csv]).exits(0);
     assert!(fs::read_to_string(&csv).unwrap().starts_with("run,"));

@@ -25,7 +25,7 @@ fn assert_same(now: &str, then: &str) {
 #[test]
 fn show_prints_exactly_what_run_printed() {
     let sandbox = Sandbox::new();
-    for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("interrupted", 130)] {
+    for (scenario, code) in [("measured", 0), ("all-outcomes", 3), ("interrupted", 130)] {
         let printed = sandbox.fake(scenario, ASKED).exits(code);
         let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
         assert_eq!(shown.stdout, printed.stdout, "{scenario}");
@@ -36,7 +36,7 @@ fn show_prints_exactly_what_run_printed() {
 #[test]
 fn the_kept_record_is_the_printed_record() {
     let sandbox = Sandbox::new();
-    for (scenario, code) in [("measured", 0), ("all-outcomes", 1), ("very-noisy", 0)] {
+    for (scenario, code) in [("measured", 0), ("all-outcomes", 3), ("very-noisy", 0)] {
         for samples in [&[][..], &["--samples"]] {
             let arguments = [ASKED, &["--json", "-"], samples].concat();
             let printed = sandbox.fake(scenario, &arguments).exits(code);
@@ -58,12 +58,12 @@ fn an_exported_and_imported_run_is_the_same_run() {
     let exported: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let samples = &row(&exported, "syscall/getppid:via=raw")["repetitions"][0]["samples"];
     assert_eq!(samples.as_array().unwrap().len(), 21, "an export holds every raw batch");
-    sandbox.oscost(&["runs", "import", file]).exits(1).stderr_contains("is already in the store");
+    sandbox.oscost(&["runs", "import", file]).exits(2).stderr_contains("is already in the store");
 
     sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains(&format!("deleted {id}"));
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
-    sandbox.oscost(&["runs", "show", "last"]).exits(1).stderr_contains("the store is empty");
-    sandbox.oscost(&["runs", "delete", &id]).exits(1).stderr_contains("there is no run");
+    sandbox.oscost(&["runs", "show", "last"]).exits(2).stderr_contains("the store is empty");
+    sandbox.oscost(&["runs", "delete", &id]).exits(2).stderr_contains("there is no run");
 
     sandbox
         .oscost(&["runs", "import", file])
@@ -106,12 +106,12 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
     }
     sandbox
         .oscost(&["runs", "show", "0"])
-        .exits(1)
+        .exits(2)
         .no_data()
         .stderr_contains("`0` is ambiguous: 3 run ids start with it");
     sandbox
         .oscost(&["runs", "show", "zzz"])
-        .exits(1)
+        .exits(2)
         .no_data()
         .stderr_contains("there is no run `zzz`");
 }
@@ -128,11 +128,11 @@ fn an_invalid_record_is_not_imported() {
     ] {
         let file = sandbox.file("record.json");
         fs::write(&file, text).unwrap();
-        let ran = sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(1).no_data();
+        let ran = sandbox.oscost(&["runs", "import", file.to_str().unwrap()]).exits(2).no_data();
         ran.stderr_contains("cannot import").stderr_contains(words);
     }
     let missing = sandbox.file("missing.json");
-    let ran = sandbox.oscost(&["runs", "import", missing.to_str().unwrap()]).exits(1);
+    let ran = sandbox.oscost(&["runs", "import", missing.to_str().unwrap()]).exits(2);
     ran.stderr_contains("missing.json").stderr_contains("No such file");
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
 }
@@ -155,7 +155,7 @@ fn a_run_goes_on_if_the_store_cannot_be_written() {
     let ran = Ran::of(command.env_remove("XDG_DATA_HOME").env_remove("HOME")).exits(0);
     ran.stderr_contains("neither XDG_DATA_HOME nor HOME names a folder");
     let mut command = sandbox.command(&["runs", "list"]);
-    let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(1).no_data();
+    let ran = Ran::of(command.env("XDG_DATA_HOME", file.join("below"))).exits(2).no_data();
     ran.stderr_contains("cannot open the store");
 }
 
@@ -173,7 +173,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
         .stderr_contains("store.db")
         .stderr_contains("is not a SQLite database");
     assert_eq!(fs::read_to_string(&store).unwrap(), garbage);
-    let ran = sandbox.oscost(&["runs", "list"]).exits(1).no_data();
+    let ran = sandbox.oscost(&["runs", "list"]).exits(2).no_data();
     ran.stderr_contains("error: cannot open the store").stderr_contains("is not a SQLite database");
 }
 

@@ -421,6 +421,6 @@ fn a_book_without_runs_names_the_command_and_a_folder_that_cannot_be_made_is_nam
     sandbox.oscost(&["study", "book", folder.to_str().unwrap()]).exits(0);
     assert_eq!(fs::read(folder.join("book.html")).unwrap(), first, "equal stores, equal bytes");
     let below_a_file = own.join("book");
-    let refused = sandbox.oscost(&["study", "book", below_a_file.to_str().unwrap()]).exits(1);
+    let refused = sandbox.oscost(&["study", "book", below_a_file.to_str().unwrap()]).exits(2);
     assert!(refused.stderr.contains("cannot make") && refused.stderr.contains("own.md"));
 }

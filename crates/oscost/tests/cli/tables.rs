@@ -35,14 +35,14 @@ fn a_thorough_table_fixes_its_repetitions_by_a_first_phase() {
 }
 
 #[test]
-fn rows_that_were_not_measured_are_listed_below_with_reasons_and_failures_exit_1() {
-    let ran = Sandbox::new().fake("all-outcomes", USUAL).exits(1);
+fn rows_that_were_not_measured_are_listed_below_with_reasons_and_failures_exit_3() {
+    let ran = Sandbox::new().fake("all-outcomes", USUAL).exits(3);
     golden("all-outcomes.txt", &ran.stdout);
 }
 
 #[test]
 fn every_outcome_is_a_row_of_the_record_with_its_reason() {
-    let ran = Sandbox::new().fake("all-outcomes", &[USUAL, &["--json", "-"]].concat()).exits(1);
+    let ran = Sandbox::new().fake("all-outcomes", &[USUAL, &["--json", "-"]].concat()).exits(3);
     let record = ran.json();
     assert_eq!(record["complete"], true, "every requested row was tried");
     for (case, outcome, reason) in [
@@ -160,7 +160,7 @@ fn a_failed_reference_case_does_not_fail_the_run() {
     let reference_case = row(&ran.json(), "timer/nothing").clone();
     assert_eq!(reference_case["outcome"], "failed");
     assert!(has_flag(&reference_case, "REFERENCE"));
-    sandbox.oscost(&["run", "--at", &target, "timer/nothing"]).exits(1);
+    sandbox.oscost(&["run", "--at", &target, "timer/nothing"]).exits(3);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_noisy_machine_is_reported_and_costs_have_units_that_fit() {
 
 #[test]
 fn text_from_a_worker_cannot_control_the_terminal() {
-    let ran = Sandbox::new().fake("terminal", &["syscall/getppid"]).exits(1);
+    let ran = Sandbox::new().fake("terminal", &["syscall/getppid"]).exits(3);
     let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
     assert!(is_plain(&ran.stdout), "{:?}", ran.stdout);
     assert!(is_plain(&ran.stderr), "{:?}", ran.stderr);
@@ -231,7 +231,7 @@ fn a_json_file_is_written_complete_while_the_table_is_shown() {
 fn an_unwritable_file_is_named_and_the_table_is_still_shown() {
     let sandbox = Sandbox::new();
     // That it is full shows only in the end.
-    let ran = sandbox.fake("measured", &["syscall", "--json", "/dev/full"]).exits(1);
+    let ran = sandbox.fake("measured", &["syscall", "--json", "/dev/full"]).exits(4);
     let ran = ran
         .stderr_contains("error: cannot write /dev/full")
         .stderr_contains("No space left on device");
@@ -253,8 +253,8 @@ fn an_invalid_scenario_is_named() {
     let file = sandbox.file("scenario.json");
     fs::write(&file, r#"{"no_such_word": 1}"#).unwrap();
     let target = format!("fake:{}", file.display());
-    let ran = sandbox.oscost(&["run", "--at", &target]).exits(1).no_data();
+    let ran = sandbox.oscost(&["run", "--at", &target]).exits(3).no_data();
     ran.stderr_contains("cannot read the scenario").stderr_contains("no_such_word");
     let target = format!("fake:{}", sandbox.file("nothing.json").display());
-    sandbox.oscost(&["run", "--at", &target]).exits(1).stderr_contains("nothing.json");
+    sandbox.oscost(&["run", "--at", &target]).exits(3).stderr_contains("nothing.json");
 }

@@ -39,7 +39,7 @@ fn attached(scenario: &str) -> Ran {
 
 #[test]
 fn all_rows_are_skipped_if_a_treatment_cannot_be_attached() {
-    let ran = attached(r#"{"attach_error": "BPF is for root: run it with sudo"}"#).exits(0);
+    let ran = attached(r#"{"attach_error": "BPF is for root: run it with sudo"}"#).exits(3);
     for row in rows(&ran.json()) {
         assert_eq!(row["outcome"], "skipped", "{row}");
         assert_eq!(row["reason"], "BPF is for root: run it with sudo");
@@ -48,7 +48,7 @@ fn all_rows_are_skipped_if_a_treatment_cannot_be_attached() {
 
 #[test]
 fn rows_are_not_measured_further_when_a_treatment_is_detached() {
-    let ran = attached(r#"{"detached_after_workers": 25}"#).exits(1);
+    let ran = attached(r#"{"detached_after_workers": 25}"#).exits(3);
     let record = ran.json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "failed", "{row}");
@@ -81,7 +81,7 @@ fn a_row_under_ph_reports_its_calls_and_the_state_of_its_profile() {
 #[test]
 fn a_row_is_void_if_ph_missed_a_call() {
     let missed = r#"{"missed_calls": {"syscall/getppid:via=libc": 1}}"#;
-    let record = monitored(missed, &["--json", "-"]).exits(1).json();
+    let record = monitored(missed, &["--json", "-"]).exits(3).json();
     let libc = row(&record, "syscall/getppid:via=libc");
     assert_eq!(libc["outcome"], "failed");
     let reason = libc["reason"].as_str().unwrap();
@@ -133,7 +133,7 @@ fn a_wrapper_starts_the_workers_and_variables_are_in_their_environment() {
     ran.exits(0);
     assert_eq!(with["outcome"], "measured", "{}", with["reason"]);
     let (without, ran) = real(wrapper);
-    ran.exits(1);
+    ran.exits(3);
     assert_eq!(without["outcome"], "failed");
     let reason = without["reason"].as_str().unwrap();
     assert!(reason.contains("exited without an answer, with status 1"), "{reason}");
@@ -142,7 +142,7 @@ fn a_wrapper_starts_the_workers_and_variables_are_in_their_environment() {
 #[test]
 fn a_missing_wrapper_is_a_failed_row_that_names_it() {
     let (row, ran) = real("cmd=/nowhere/at/all -x");
-    ran.exits(1);
+    ran.exits(3);
     assert_eq!(row["outcome"], "failed");
     let reason = row["reason"].as_str().unwrap();
     assert!(reason.contains("cannot start a worker by `/nowhere/at/all`"), "{reason}");

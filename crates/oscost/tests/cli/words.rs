@@ -330,7 +330,7 @@ fn piped_output_has_no_colours() {
 }
 
 #[test]
-fn a_closed_pipe_is_not_an_error() {
+fn a_closed_pipe_ends_as_by_its_signal_and_is_no_error() {
     let sandbox = Sandbox::new();
     let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
     for arguments in [
@@ -349,9 +349,42 @@ fn a_closed_pipe_is_not_an_error() {
         drop(command); // It holds an end of the pipe as well.
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
+        assert_eq!(output.status.code(), Some(141), "{arguments:?}: {stderr}");
         assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
     }
+    // What was measured is kept first.
+    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+}
+
+#[test]
+fn a_lost_standard_error_changes_no_status() {
+    let sandbox = Sandbox::new();
+    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let run = ["run", "--at", &scenario];
+    for (arguments, status) in [(&run[..], 0), (&["runs", "delete", "last"], 0), (&["oops"], 2)] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = sandbox.command(arguments).stdout(Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(ended.code(), Some(status), "{arguments:?}");
+    }
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = sandbox.command(&run).stdout(Stdio::null()).stderr(closed).status().unwrap();
+    assert_eq!(ended.code(), Some(0));
+}
+
+#[test]
+fn standard_output_by_its_name_is_written_where_it_goes() {
+    let sandbox = Sandbox::new();
+    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let path = sandbox.file("out.json");
+    let file = fs::File::create(&path).unwrap();
+    let arguments = ["run", "--at", &scenario, "--no-store", "--json", "/dev/stdout"];
+    let ended = sandbox.command(&arguments).stdout(file).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"schema\": \"oscost.run/1\"") && text.contains("getppid"), "{text}");
+    let link = fs::symlink_metadata("/dev/stdout").unwrap();
+    assert!(link.is_symlink(), "a link of the whole machine must not be replaced");
 }
 
 #[test]
@@ -370,7 +403,7 @@ fn a_full_disk_at_stdout_is_an_error() {
         let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {stderr}");
         assert!(
             stderr.contains("error: cannot write to standard output"),
             "{arguments:?}: {stderr}"
@@ -385,7 +418,7 @@ fn a_full_disk_at_stdout_is_an_error() {
 fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
     let sandbox = Sandbox::new();
     let with = |worker: &str, arguments: &[&str]| {
-        Ran::of(sandbox.command(arguments).env("OSCOST_WORKER", worker)).exits(1).no_data()
+        Ran::of(sandbox.command(arguments).env("OSCOST_WORKER", worker)).exits(3).no_data()
     };
     for arguments in [&["run"][..], &["list"], &["explain", "timer"], &["machine"], &["doctor"]] {
         let ran = with("/no/such/worker", arguments);

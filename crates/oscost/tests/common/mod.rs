@@ -181,6 +181,7 @@ impl Ran {
     }
 
     /// Asserts its exit status.
+    #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         let output = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         assert_eq!(self.code, Some(code), "{}", output());

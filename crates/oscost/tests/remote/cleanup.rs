@@ -46,7 +46,7 @@ fn a_killed_peer_fails_its_rows_but_not_the_run() {
     for by_session in [false, true] {
         let tool = long_run(&hosts);
         kill("-9", if by_session { session(&hosts, 2) } else { hosts.supervisor(2).unwrap() });
-        let record = Ran::of_child(tool).exits(1).json();
+        let record = Ran::of_child(tool).exits(3).json();
         assert_eq!(record["complete"], false);
         let lost = row(&record, ROUND_TRIP);
         assert_eq!(lost["outcome"], "failed");
@@ -89,7 +89,7 @@ fn results_measured_before_the_machine_disappears_are_kept() {
     until("it is there", || hosts.supervisor(2).is_some());
     std::thread::sleep(Duration::from_millis(1_500));
     kill("-9", session(&hosts, 2));
-    let ran = Ran::of_child(tool).exits(1).stderr_contains(&["the supervisor ended"]);
+    let ran = Ran::of_child(tool).exits(3).stderr_contains(&["the supervisor ended"]);
     assert_eq!(ran.json()["complete"], false);
     hosts.nothing_is_left();
 }
@@ -102,7 +102,7 @@ fn an_interrupted_copy_leaves_nothing() {
     let cut = ssh.replace("exec ssh", "head -c 100000 | ssh");
     std::fs::write(hosts.file("ssh"), cut).unwrap();
     let at = format!("ssh:{}", address(2));
-    let ran = hosts.oscost(&["run", "syscall/getppid", "--quick", "--at", &at]).exits(1);
+    let ran = hosts.oscost(&["run", "syscall/getppid", "--quick", "--at", &at]).exits(3);
     ran.stderr_contains(&["cannot reach `ssh:"]);
     hosts.nothing_is_left();
 }

@@ -9,7 +9,7 @@ fn refused(hosts: &Hosts, host: &str, words: &[&str]) {
     let at = format!("ssh:{host}");
     let ran = hosts.oscost(&["run", "syscall/getppid", "--quick", "--no-store", "--at", &at]);
     let ran = ran
-        .exits(1)
+        .exits(3)
         .stderr_contains(&["error: cannot reach `ssh:", "hint: "])
         .stderr_contains(words);
     assert!(ran.stdout.is_empty(), "{}", ran.stdout);
@@ -90,7 +90,7 @@ fn remote_text_is_shown_without_control_characters() {
         ..Kind::default()
     };
     let Some(hosts) = Hosts::like(&[Kind::default(), rude]) else { return };
-    let ran = hosts.oscost(&["machine", "--at", &format!("ssh:{}", address(2))]).exits(1);
+    let ran = hosts.oscost(&["machine", "--at", &format!("ssh:{}", address(2))]).exits(3);
     assert!(!ran.stderr.contains('\u{1b}') && !ran.stderr.contains('\u{7}'), "{:?}", ran.stderr);
     assert!(ran.stderr.contains("\\u{1b}[2J"), "{:?}", ran.stderr);
 }

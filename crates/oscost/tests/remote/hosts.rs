@@ -376,6 +376,7 @@ impl Ran {
     }
 
     /// Asserts the exit status; a failure shows the output.
+    #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         let output = || format!("stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         assert_eq!(self.code, Some(code), "{}", output());

@@ -197,7 +197,7 @@ fn a_firewalled_data_port_costs_one_timeout_and_has_a_hint() {
     }
     let peer = format!("ssh:{}", address(2));
     let arguments = messages(&["syscall/getppid:via=raw", "--peer", &peer]);
-    let record = hosts.oscost(&arguments).exits(1).json();
+    let record = hosts.oscost(&arguments).exits(3).json();
     let reason = |case: &str| row(&record, case)["reason"].as_str().unwrap().to_owned();
     assert_eq!(row(&record, ROUND_TRIP)["outcome"], "failed");
     assert!(reason(ROUND_TRIP).contains("a firewall may block it"), "{}", reason(ROUND_TRIP));
@@ -222,11 +222,11 @@ fn the_peer_s_cpu_can_be_chosen_on_one_machine_and_on_two() {
     for targets in [&["--peer", &peer, "--peer-cpu", "4095"][..], &["--peer-cpu", "4095"]] {
         hosts
             .oscost(&messages(targets))
-            .exits(1)
+            .exits(3)
             .stderr_contains(&["cannot run the peer on", "--peer-cpu"]);
     }
     let both = ["--cpu", "0", "--peer-cpu", "0"];
-    hosts.oscost(&messages(&both)).exits(1).stderr_contains(&["cannot run the peer on CPU 0"]);
+    hosts.oscost(&messages(&both)).exits(3).stderr_contains(&["cannot run the peer on CPU 0"]);
     hosts.nothing_is_left();
 }
 

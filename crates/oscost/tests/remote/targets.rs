@@ -73,7 +73,7 @@ fn the_measuring_machine_allows_one_run_at_a_time() {
         let unix = fs::read_to_string(format!("/proc/{}/net/unix", hosts.sshd(2))).unwrap();
         unix.contains("@oscost.run")
     });
-    let refused = hosts.oscost(&[&words(&at_2())[..], &["--no-wait"]].concat()).exits(1);
+    let refused = hosts.oscost(&[&words(&at_2())[..], &["--no-wait"]].concat()).exits(3);
     let refused = refused.stderr_contains(&["cannot measure: process", "is measuring at ssh:"]);
     assert!(refused.stdout.is_empty());
     let output = hosts.oscost(&["machine", "--at", &at]).exits(0).stdout;

@@ -39,6 +39,7 @@ fn estimate(median: f64, repetitions: u32) -> Estimate {
         median,
         ci95: Some([median - 1.0, median + 1.0]),
         between_run_ci95: None,
+        levels: None,
         raw_median: median + 2.0,
         overhead: Overhead { clock: Some(0.5), loop_cost: None },
         mean: median,

@@ -74,7 +74,7 @@ fn killing_the_machine_fails_only_the_rows_not_yet_counted() {
     let (tool, machine) = half_way(&sandbox, &kernel.target(""));
     send(Signal::SIGKILL, machine);
     let message = "the emulator ended with signal: 9 (SIGKILL)";
-    let ran = Ran::of_child(tool).exits(1);
+    let ran = Ran::of_child(tool).exits(3);
     let record = ran.json();
     assert_eq!(record["complete"], false);
     assert_eq!(row(&record, GETPPID)["outcome"], "measured");

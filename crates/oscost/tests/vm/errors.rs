@@ -15,7 +15,7 @@ fn without_qemu_every_row_is_skipped_with_the_package_to_install() {
     let empty = sandbox.folder("tmp");
     let unfound = crate::common::Ran::of(sandbox.command(&arguments).env("PATH", empty));
     for ran in [nowhere, unfound] {
-        let record = ran.exits(0).json();
+        let record = ran.exits(3).json();
         assert!(!rows(&record).is_empty());
         for row in rows(&record) {
             assert_eq!(row["outcome"], "skipped", "{row}");
@@ -24,7 +24,7 @@ fn without_qemu_every_row_is_skipped_with_the_package_to_install() {
         }
     }
     let arguments = ["ab", "--base", &target, "--new", &target, "syscall/getppid"];
-    let ran = with(&sandbox, "/nonexistent/qemu".as_ref(), &arguments).exits(0);
+    let ran = with(&sandbox, "/nonexistent/qemu".as_ref(), &arguments).exits(3);
     assert!(ran.stdout.contains("qemu-system-x86"), "{}", ran.stdout);
     sandbox.nothing_is_left();
 }

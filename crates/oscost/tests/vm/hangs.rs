@@ -14,7 +14,7 @@ fn fails(sandbox: &Sandbox, target: &str, emulator: Option<&Path>, seconds: &str
     if let Some(emulator) = emulator {
         command.env("OSCOST_QEMU", emulator);
     }
-    let record = Ran::of(&mut command).exits(1).json();
+    let record = Ran::of(&mut command).exits(3).json();
     assert_eq!(record["complete"], false);
     let mut reasons = Vec::new();
     for row in rows(&record) {
@@ -97,7 +97,7 @@ fn a_program_without_a_qemu_version_is_not_an_emulator() {
     let target = spinning_target(&sandbox, "");
     let arguments = ["run", "--quick", "--at", &target, "syscall/getppid:via=raw", "--json", "-"];
     // The output of this program holds a version, that of its licence.
-    let record = with(&sandbox, "/bin/true".as_ref(), &arguments).exits(0).json();
+    let record = with(&sandbox, "/bin/true".as_ref(), &arguments).exits(3).json();
     for row in rows(&record) {
         assert_eq!(row["outcome"], "skipped");
         assert!(row["reason"].as_str().unwrap().contains("is not QEMU"), "{row}");

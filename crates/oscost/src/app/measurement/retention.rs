@@ -41,7 +41,7 @@ pub struct CompletedRun {
 pub enum Completion {
     /// Every requested case was measured, or skipped with a reason.
     Complete,
-    /// A requested case could not be measured.
+    /// A requested case could not be measured, or none was.
     WithFailures,
     /// The user stopped it.
     Interrupted,
@@ -72,11 +72,19 @@ pub(crate) fn observe(
     keeper.keep_figures(&record);
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
-        RunEnd::Completed if any_failed(&record) => Completion::WithFailures,
+        RunEnd::Completed if any_failed(&record) || none_measured(&record) => {
+            Completion::WithFailures
+        }
         RunEnd::Completed => Completion::Complete,
     });
     let kept_as = keeper.store.is_some().then_some(keeper.id);
     Ok(CompletedRun { record, study: None, kept_as, ended })
+}
+
+/// Whether nothing that was requested could be measured.
+fn none_measured(record: &Record) -> bool {
+    let mut requested = record.results.iter().filter(|row| row.is_requested());
+    requested.all(|row| row.outcome != RowOutcome::Measured)
 }
 
 /// Whether a requested case could not be measured although nothing that it needs is missing.

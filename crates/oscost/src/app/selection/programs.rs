@@ -17,7 +17,7 @@ use crate::files::user_folder::cache_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
-use crate::workloads::{self, Parameter, RunEnvironment, Spec};
+use crate::workloads::{self, CommandError, Parameter, RunEnvironment, Spec};
 
 /// The most commands that are compared.
 const MAX_COMMANDS: usize = 12;
@@ -199,6 +199,20 @@ impl Programs {
                 };
                 Some(of(first).into_iter().map(group).collect())
             }
+        }
+    }
+
+    /// Checks before anything is measured that the commands can be started on this machine. One that
+    /// is prepared may not be there yet.
+    pub(crate) fn check_commands(&self, host: &Host) -> Result<(), CommandError> {
+        let is_checked = |spec: &&Spec| {
+            let name = spec.command.first().map_or("", String::as_str);
+            self.commands.contains(&spec.id) && spec.before.is_empty() && !name.contains('{')
+        };
+        let mut commands = self.specs.iter().filter(is_checked).filter_map(|it| it.command.first());
+        match host {
+            Host::Local => commands.try_for_each(|name| workloads::check_command_program(name)),
+            Host::Ssh(_) | Host::Vm(_) | Host::Fake(_) => Ok(()),
         }
     }
 

@@ -63,7 +63,7 @@ of oscost, which waits for it; without one, all processes until Ctrl-C. Profiles
 are kept when it ends. A profile that has learnt enough becomes normal by
 itself, by the constants above: as published, after a week.
 
-Exit status: the command's own; 1 if pH cannot run here; 130 after Ctrl-C, 143
+Exit status: the command's own; 3 if pH cannot run here; 130 after Ctrl-C, 143
 after SIGTERM: the command is asked to end too, and what was learnt is kept.
 
 Examples:
@@ -91,7 +91,7 @@ An anomaly is a call and an earlier call that is not normal before it, with the
 distance in calls. `locality` counts the anomalies among the last calls of that
 process, `anomalies` those of the executable since its profile became normal.
 
-Exit status: the command's own; 1 if pH cannot run here; 130 after Ctrl-C, 143
+Exit status: the command's own; 3 if pH cannot run here; 130 after Ctrl-C, 143
 after SIGTERM: the command is asked to end too, and what was learnt is kept.
 
 Examples:

@@ -96,7 +96,7 @@ pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<ExitStatus
     Destination::of(file).write(&text, output)?;
     report_unreadable(&unreadable);
     report_line(&format!("saved {count} profiles"));
-    Ok(if unreadable.is_empty() { ExitStatus::Success } else { ExitStatus::Failure })
+    Ok(if unreadable.is_empty() { ExitStatus::Success } else { ExitStatus::NotMeasured })
 }
 
 /// Keeps the profiles of a file.

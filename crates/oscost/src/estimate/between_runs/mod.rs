@@ -6,10 +6,12 @@ mod class_variation;
 mod system_runs;
 
 use oscost_model::journal::CaseVariation;
-use oscost_model::record::{Conditions, Row};
+use oscost_model::record::{Conditions, Levels, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::between_runs::{RunMedian, RunVariation};
 use oscost_stats::interval::Nominal;
+use oscost_stats::levels::two_levels;
+use oscost_stats::order;
 
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::SystemRuns;
@@ -104,6 +106,7 @@ pub(in crate::estimate) fn set_intervals(
             .map_or(0.0, movement_within);
         let variation = variation.at_least(movement / 2f64.sqrt());
         let run = run_median(row);
+        let levels = levels(row);
         let below_detection = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
         let Some(estimate) = row.estimate.as_mut() else { continue };
         let Some(run) = run.filter(|_| !estimate.exact && !below_detection) else { continue };
@@ -112,8 +115,32 @@ pub(in crate::estimate) fn set_intervals(
         // That of a run with outliers on one side is asymmetric: what this run leaves open, further
         // runs leave open too.
         let [own_low, own_high] = estimate.ci95.unwrap_or([low, high]);
-        estimate.between_run_ci95 = Some([low.min(own_low), high.max(own_high)]);
+        let [mut low, mut high] = [low.min(own_low), high.max(own_high)];
+        // The long-run figure may be that of either level.
+        if let Some(Levels { low: lower, high: higher, .. }) = levels {
+            (low, high) = (low.min(lower), high.max(higher));
+        }
+        estimate.between_run_ci95 = Some([low, high]);
+        estimate.levels = levels;
+        if estimate.levels.is_some() {
+            row.flags.push("TWO_LEVELS".to_owned());
+        }
     }
+}
+
+/// The two levels of a row's repetitions, if they lie around two.
+fn levels(row: &Row) -> Option<Levels> {
+    let values = row.repetitions.iter().filter_map(|it| it.value);
+    let logs: Vec<f64> = values.map(f64::ln).collect();
+    // Figures around zero have no logarithms.
+    let is_usable = logs.iter().all(|it| it.is_finite());
+    let found = two_levels(&order::sorted(is_usable.then_some(&logs[..])?))?;
+    Some(Levels {
+        low: found.low.exp(),
+        low_count: found.low_count as u32,
+        high: found.high.exp(),
+        high_count: found.high_count as u32,
+    })
 }
 
 /// How far the reference cases moved from the beginning of a run to its end, as a logarithm: the

@@ -51,6 +51,28 @@ fn a_machine_that_changed_during_the_run_widens_the_interval() {
 }
 
 #[test]
+fn the_interval_of_a_row_on_two_levels_spans_both() {
+    let mut row = read_row();
+    for (at, it) in row.repetitions.iter_mut().enumerate() {
+        it.value = it.value.map(|value| if at % 2 == 0 { value } else { 1.8 * value });
+    }
+    let steady = [CaseVariation {
+        target: "local".to_owned(),
+        case: "syscall/read".to_owned(),
+        runs: 9,
+        deviation: 0.002,
+        degrees_of_freedom: 10.0,
+    }];
+    set_intervals(std::slice::from_mut(&mut row), &steady, &conditions([100.0; 2]));
+    let estimate = row.estimate.unwrap();
+    let levels = estimate.levels.unwrap();
+    assert_eq!((levels.low_count, levels.high_count), (6, 5));
+    let [low, high] = estimate.between_run_ci95.unwrap();
+    assert!(low <= levels.low && levels.low < 101.0 && high >= levels.high, "{low} {high}");
+    assert_eq!(row.flags, ["TWO_LEVELS"]);
+}
+
+#[test]
 fn a_reference_case_drifts_if_it_moves_by_more_than_it_varies_between_runs() {
     let case = "syscall/getppid:via=raw";
     let known = |deviation: f64| CaseVariation {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
+use oscost_model::worker::Mode;
 
 use super::exact_counts::count_difference;
 use super::rows::{
@@ -33,7 +34,7 @@ pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> 
     if base.unit != new.unit {
         return Some(format!("another unit: {} and {}", base.unit.text(), new.unit.text()));
     }
-    if base.mode != new.mode {
+    if base.mode != new.mode && !modes_differ_by_cost_alone(base, new) {
         let letter = |row: &Row| row.mode.map_or("none".to_owned(), |mode| format!("{mode:?}"));
         return Some(format!("timed in another mode: {} and {}", letter(base), letter(new)));
     }
@@ -68,6 +69,14 @@ pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> 
         }
     }
     None
+}
+
+/// Whether two modes differ because of what an op costs: the pilot chooses U, B or S by that, and what
+/// is still inside of one of them and not of the other is below 1 % of the figure at the borders
+/// (docs/explanation/METHOD.md, section 2). Otherwise a slower op could not be compared.
+pub(super) fn modes_differ_by_cost_alone(base: &Row, new: &Row) -> bool {
+    let is_by_cost = |row: &Row| matches!(row.mode, Some(Mode::U | Mode::B | Mode::S));
+    base.mode != new.mode && is_by_cost(base) && is_by_cost(new)
 }
 
 fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {

@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::calls::CallCount;
+use oscost_model::calls::{CallRule, CallTimes, Caller};
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::journal::{Design, Pairing, WorkerOutcome};
+use oscost_model::journal::{Design, Pairing, PlannedRow, WorkerOutcome};
 use oscost_model::program::Workload;
 use oscost_model::record::{
     AddedCost, Comparison, CountedRepetition, Decomposition, Row, RowOutcome,
@@ -473,14 +473,35 @@ fn is_control_violated(control: &PairedRows) -> bool {
     beyond && control.effect.p <= MAX_CONTROL_P
 }
 
-/// Whether an op of one row makes other calls than one of the other row.
+/// Whether an op of one row makes other calls than one of the other row. A call that the definition
+/// does not fix (a wait that is over before it begins) differs by chance.
 fn calls_differ(base: &RowState, new: &RowState) -> bool {
-    let same = |one: &CallCount, other: &CallCount| one.own == other.own && one.ops == other.ops;
-    base.count.as_ref().zip(new.count.as_ref()).is_some_and(|(base, new)| !same(base, new))
+    let (Some(one), Some(other)) = (&base.count, &new.count) else { return false };
+    let names: BTreeSet<&String> = one.own.keys().chain(other.own.keys()).collect();
+    let differs =
+        |call: &&String| one.own.get(*call) != other.own.get(*call) && !may_vary(base, call);
+    one.ops != other.ops || names.iter().any(differs)
+}
+
+/// Whether the definition of a row leaves open how often an op makes this call.
+fn may_vary(state: &RowState, call: &str) -> bool {
+    let PlannedRow { definition, case, .. } = &state.planned;
+    let point = definition.with_implied(&case.point);
+    let is_it = |rule: &&CallRule| {
+        rule.caller == Caller::Own
+            && point.includes(&rule.when)
+            && rule.call.split('|').any(|name| name == call)
+    };
+    let mut rules = definition.calls.iter().filter(is_it);
+    rules.any(|rule| !matches!(rule.times, CallTimes::Exactly(_)))
 }
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::calls::CallCount;
+    use oscost_model::case::Case;
+    use oscost_model::record::TargetInfo;
+
     use super::*;
 
     fn rounds(values: &[f64]) -> Rounds {
@@ -519,6 +540,40 @@ mod tests {
         new.remove(&15);
         let toggled = pair(0.0, &base, &new, Design::Toggle).unwrap();
         assert!((toggled.ratio - 1.0).abs() < 2e-4, "{toggled:?}");
+    }
+
+    #[test]
+    fn a_call_that_the_definition_does_not_fix_may_differ() {
+        let catalog = oscost_worker::benchmarks::data();
+        let case = Case::parse("thread/create-join:via=raw").unwrap();
+        let definition = catalog.get(&case.benchmark).unwrap().clone();
+        let counted = |futex: u64, clone: u64| {
+            let own = [("futex", futex), ("clone", clone)];
+            let own = own.map(|(call, times)| (call.to_owned(), times)).into();
+            let target = TargetInfo {
+                text: "local".to_owned(),
+                host: "local".to_owned(),
+                treatments: Vec::new(),
+                machine: "m0".to_owned(),
+                cpu: None,
+                peer: None,
+            };
+            let planned = PlannedRow {
+                case: case.clone(),
+                definition: definition.clone(),
+                target,
+                requested: true,
+                is_reference: false,
+                is_refinement: false,
+                monitored: false,
+                workload: None,
+                study_method: None,
+            };
+            let count = CallCount { ops: 23, own, ..CallCount::default() };
+            RowState { count: Some(count), ..RowState::new(planned) }
+        };
+        assert!(!calls_differ(&counted(23, 23), &counted(20, 23)), "the thread had ended");
+        assert!(calls_differ(&counted(23, 23), &counted(23, 46)));
     }
 
     #[test]

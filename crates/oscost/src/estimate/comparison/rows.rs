@@ -89,10 +89,15 @@ pub(super) fn has_flag(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
-/// Whether an op of one row makes other calls than one of the other row.
+/// Whether an op of one row makes other calls than one of the other row. A call that some ops make and
+/// some do not (a wait that is over before it begins) differs by chance.
 pub(super) fn calls_differ(base: &Row, new: &Row) -> bool {
-    let calls = |row: &Row| row.calls.as_ref().map(|calls| calls.per_op.clone());
-    calls(base).zip(calls(new)).is_some_and(|(base, new)| base != new)
+    let (Some(base), Some(new)) = (&base.calls, &new.calls) else { return false };
+    let differs = |call: &String| {
+        let times = [base, new].map(|calls| calls.per_op.get(call).copied().unwrap_or(0.0));
+        times[0] != times[1] && times.iter().all(|times| times.fract() == 0.0)
+    };
+    base.per_op.keys().chain(new.per_op.keys()).any(differs)
 }
 
 /// The median of a row; 0 if it has none.

@@ -2,6 +2,7 @@
 
 use oscost_model::record::{AddedCost, Comparison, Decomposition, Record, Row};
 
+use super::comparability::modes_differ_by_cost_alone;
 use super::exact_counts::{CountSide, compare_counts};
 use super::rows::{PRIMARY, RunRow, calls_differ};
 use oscost_stats::interval::Interval;
@@ -71,6 +72,9 @@ impl JudgedPair<'_> {
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
         if calls_differ(base.row, new.row) {
             flags.push("CALLS_DIFFER".to_owned());
+        }
+        if modes_differ_by_cost_alone(base.row, new.row) {
+            flags.push("MODES_DIFFER".to_owned());
         }
         Comparison {
             case: base.row.case.clone(),

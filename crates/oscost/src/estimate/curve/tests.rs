@@ -91,6 +91,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         better: definition.unit.better(),
         estimate: Some(Estimate {
             between_run_ci95: None,
+            levels: None,
             exact: false,
             median: figure,
             ci95: Some([low, figure + figure.abs() * 0.005]),

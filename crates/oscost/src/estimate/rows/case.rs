@@ -50,6 +50,7 @@ pub fn estimate(
     let relative = relative_half_width(median, raw_median, interval);
     let estimate = Estimate {
         between_run_ci95: None,
+        levels: None,
         exact: false,
         median,
         ci95: interval.map(|interval| [interval.lo, interval.hi]),

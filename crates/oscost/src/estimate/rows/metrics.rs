@@ -108,6 +108,7 @@ pub(in crate::estimate) fn estimate_values(values: &[f64], nominal: Nominal) -> 
     let interval = median_hs(&values, nominal);
     Some(Estimate {
         between_run_ci95: None,
+        levels: None,
         exact: false,
         median,
         ci95: interval.map(|interval| [interval.lo, interval.hi]),
@@ -138,6 +139,7 @@ fn pooled(accounts: &[&Usage], of: fn(&Usage) -> u64) -> Estimate {
     let ops: Vec<f64> = accounts.iter().map(|account| account.ops as f64).collect();
     Estimate {
         between_run_ci95: None,
+        levels: None,
         exact: false,
         median: figure,
         ci95: None,

@@ -28,10 +28,10 @@ const DEFAULT_PAGE_BYTES: u64 = 4_096;
 pub(in crate::estimate) fn set_floors(states: &[RowState], rows: &mut [Row]) {
     // A row with a remote peer is not part of others.
     let key = |row: &Row, case: &str| (row.target.machine.clone(), case.to_owned());
-    let medians: BTreeMap<(String, String), f64> = rows
+    let costs: BTreeMap<(String, String), PartCost> = rows
         .iter()
         .filter(|row| row.target.peer.is_none())
-        .filter_map(|row| Some((key(row, &row.case), row.estimate.as_ref()?.median)))
+        .filter_map(|row| Some((key(row, &row.case), PartCost::of(row)?)))
         .collect();
     for (state, row) in states.iter().zip(rows) {
         let parts: Vec<_> = state
@@ -44,17 +44,38 @@ pub(in crate::estimate) fn set_floors(states: &[RowState], rows: &mut [Row]) {
         if parts.is_empty() {
             continue;
         }
-        let values = parts
-            .iter()
-            .map(|part| Some(f64::from(part.times) * medians.get(&key(row, &part.case))?));
-        let value = values.sum::<Option<f64>>();
+        let sum = |cost: &dyn Fn(&PartCost) -> Option<f64>| {
+            let cost = |case: &str| cost(costs.get(&key(row, case))?);
+            parts
+                .iter()
+                .map(|part| Some(f64::from(part.times) * cost(&part.case)?))
+                .sum::<Option<f64>>()
+        };
+        let value = sum(&|part| Some(part.median));
+        let least = sum(&|part| part.least);
         let of = parts.iter().map(|part| format!("{} x {}", part.times, part.case)).collect();
         row.floor = Some(Floor { value, of });
-        // An op cannot be cheaper than its parts: the measurement is wrong.
+        // An op cannot be cheaper than the least that its parts can cost: the measurement is wrong.
         let upper_end = row.estimate.as_ref().and_then(|estimate| estimate.ci95.map(|[_, hi]| hi));
-        if upper_end.zip(value).is_some_and(|(upper_end, floor)| upper_end < floor) {
+        if upper_end.zip(least).is_some_and(|(upper_end, least)| upper_end < least) {
             row.flags.push("BELOW_FLOOR".to_owned());
         }
+    }
+}
+
+/// The cost of a case that is part of others.
+struct PartCost {
+    median: f64,
+    /// The lower end of its interval; `None` if it has none, or was too disturbed to rest anything on.
+    least: Option<f64>,
+}
+
+impl PartCost {
+    fn of(row: &Row) -> Option<Self> {
+        let estimate = row.estimate.as_ref()?;
+        let is_reliable = !row.flags.iter().any(|flag| flag == "UNRELIABLE");
+        let least = estimate.ci95.map(|[low, _]| low).filter(|_| is_reliable);
+        Some(Self { median: estimate.median, least })
     }
 }
 
@@ -178,4 +199,46 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
         voluntary_switches: row.metrics.get(VOLUNTARY_SWITCHES).map(|it| it.estimate.median),
         page_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::case::Case;
+    use oscost_model::journal::PlannedRow;
+
+    use super::*;
+    use crate::estimate::made_up_rows;
+
+    /// Whether a row of 50 ns is flagged next to its part with this interval and these flags.
+    fn is_below_floor(part_ci95: [f64; 2], part_flags: &[&str]) -> bool {
+        let catalog = oscost_worker::benchmarks::data();
+        let (whole, part) = ("syscall/stat:via=raw", "syscall/invalid");
+        let states = [whole, part].map(|text| {
+            let case = Case::parse(text).unwrap();
+            RowState::new(PlannedRow {
+                definition: catalog.get(&case.benchmark).unwrap().clone(),
+                case,
+                target: made_up_rows::row(text, 1.0).target,
+                requested: true,
+                is_reference: false,
+                is_refinement: false,
+                monitored: false,
+                workload: None,
+                study_method: None,
+            })
+        });
+        let mut rows = [made_up_rows::row(whole, 50.0), made_up_rows::row(part, 100.0)];
+        rows[1].estimate.as_mut().unwrap().ci95 = Some(part_ci95);
+        rows[1].flags = part_flags.iter().map(|&flag| flag.to_owned()).collect();
+        set_floors(&states, &mut rows);
+        assert_eq!(rows[0].floor.as_ref().unwrap().value, Some(100.0));
+        rows[0].flags.iter().any(|flag| flag == "BELOW_FLOOR")
+    }
+
+    #[test]
+    fn a_row_is_below_its_floor_only_if_its_parts_certainly_cost_more() {
+        assert!(is_below_floor([90.0, 110.0], &[]));
+        assert!(!is_below_floor([45.0, 300.0], &[]), "a part that was disturbed");
+        assert!(!is_below_floor([90.0, 110.0], &["UNRELIABLE"]));
+    }
 }

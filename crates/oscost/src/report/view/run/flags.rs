@@ -44,6 +44,10 @@ pub fn of_row(flag: &str) -> &'static str {
         "UNKNOWN_FILES" => {
             "the device of its file system is unknown: the figure may not be that of a disk"
         }
+        "TWO_LEVELS" => {
+            "repetitions lie around two values, and the interval spans both: a shorter run may show one \
+             of them alone"
+        }
         "TICK_SPLIT" => {
             "the clock tick divides CPU time into user and system time: their sum is exact, the two of \
              a short trial are not"
@@ -51,7 +55,7 @@ pub fn of_row(flag: &str) -> &'static str {
         "LONG_SHOTS" => "single shots of over 1 ms are often disturbed on a shared machine",
         "UNRELIABLE" => "too much time was lost for an absolute figure of single shots",
         "BELOW_FLOOR" => {
-            "less than the sum of what it contains: an error of oscost, please report it"
+            "less than the least that its parts can cost: an error of oscost, please report it"
         }
         _ => "unknown to this version",
     }
@@ -64,6 +68,10 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "CALLS_DIFFER" => "an op makes different system calls on the two sides",
         "EFFECT_DRIFTS" => "the effect differs between the first and the second half of the pairs",
         "FEW_PAIRS" => "below six pairs there is no interval and no verdict",
+        "MODES_DIFFER" => {
+            "the two sides were timed in two modes, which the cost of the op selects: they agree within \
+             1 %"
+        }
         "NEVER_SEEN" => "an op makes no system call: the treatment does not affect it",
         "UNRELIABLE" => "too much time was lost, or the clock drifted: no verdict",
         "NOT_EXACT" => {

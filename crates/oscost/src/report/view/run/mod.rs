@@ -20,7 +20,7 @@ pub mod wait_steps;
 use std::collections::BTreeMap;
 
 use oscost_model::channel::Datagrams;
-use oscost_model::record::{Estimate, Record, Row, RowOutcome};
+use oscost_model::record::{Estimate, Levels, Record, Row, RowOutcome};
 use oscost_stats::order;
 
 use self::counters::ShownFigure;
@@ -29,7 +29,7 @@ pub use self::curves::Plots;
 use self::headline::{headline, title};
 pub use self::row::is_requested;
 use self::row::{entries, family, figure, floor, has, spread_pct};
-use crate::report::figures::per_cent;
+use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 use crate::report::view::sections::{first_of, grouped, not_measured, notes_of, origin};
@@ -145,6 +145,23 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
     ]
 }
 
+/// The levels of rows whose repetitions lie around two values, of the first few.
+fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
+    const MAX_NAMED: usize = 4;
+    let line = |row: &&Row| {
+        let Levels { low, low_count, high, high_count } =
+            row.estimate.as_ref()?.levels.as_ref()?.clone();
+        let (lower, higher) = (Style::of(low, row.unit), Style::of(high, row.unit));
+        Some(format!(
+            "{}: {} in {low_count} repetitions, {} in {high_count}",
+            plain(&row.case),
+            lower.with_unit(low),
+            higher.with_unit(high)
+        ))
+    };
+    rows.iter().filter_map(line).take(MAX_NAMED).collect::<Vec<_>>().into_iter()
+}
+
 /// Datagrams that did not arrive once and in order.
 fn lost_datagrams(rows: &[&Row]) -> Option<String> {
     let is_odd = |it: &Datagrams| it.lost + it.late + it.duplicate + it.reordered > 0;
@@ -198,6 +215,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     for (text, cases) in grouped(surprises) {
         lines.push(format!("{}: {text}", plain(&first_of(&cases))));
     }
+    lines.extend(levels(rows));
     lines.extend(lost_datagrams(rows));
     let unauthorised: u64 = rows
         .iter()
