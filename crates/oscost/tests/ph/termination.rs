@@ -120,7 +120,7 @@ fn wait_until_continued(delayed: &mut DelayedTool) {
 /// Waits until the tool fails with this reason.
 fn wait_for_failure(tool: Child, why: &str) {
     let ended = tool.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{}", text(&ended));
+    assert_eq!(ended.status.code(), Some(3), "{}", text(&ended));
     assert!(text(&ended).contains(why), "{}", text(&ended));
 }
 
