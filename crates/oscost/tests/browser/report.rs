@@ -28,7 +28,7 @@ fn measured(sandbox: &Sandbox, arguments: &[&str]) -> (Value, PathBuf) {
     let files = ["--json", text(&json), "--html", text(&html)];
     let ran = sandbox.oscost(&[&["run", "--quick"], arguments, &files].concat());
     // On a loaded machine a row may have too few undisturbed batches.
-    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     (serde_json::from_slice(&fs::read(json).unwrap()).unwrap(), html)
 }
 
