@@ -5,7 +5,7 @@
 #
 # The status is that of the command: without what cannot be installed, some tests are skipped.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 log=$(mktemp)
 scripts/install.sh browser hosts readers vm >"$log" 2>&1 &
 "$@"

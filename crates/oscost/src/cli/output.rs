@@ -109,7 +109,7 @@ pub(super) fn report_error(error: &anyhow::Error) {
     }
 }
 
-/// Writes a line to standard error. Where that is closed or full nobody reads it, and the work goes
+/// Writes a line to standard error. Where that is closed or full the line is lost, and the work goes
 /// on.
 pub(super) fn report_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");

@@ -1,5 +1,8 @@
 //! Made-up rows and conditions, for tests.
 
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+use oscost_model::journal::PlannedRow;
 use oscost_model::record::{Conditions, Row};
 
 /// A row whose repetitions lie around `cost`, within a few parts in a thousand.
@@ -29,6 +32,22 @@ pub(super) fn row(case: &str, cost: f64) -> Row {
         "flags": []
     }))
     .unwrap()
+}
+
+/// The plan of a row of a benchmark in this catalog.
+pub(super) fn planned_row(catalog: &Catalog, case: &str) -> PlannedRow {
+    let case = Case::parse(case).unwrap();
+    PlannedRow {
+        definition: catalog.get(&case.benchmark).unwrap().clone(),
+        target: row(&case.to_string(), 1.0).target,
+        case,
+        requested: true,
+        is_reference: false,
+        is_refinement: false,
+        monitored: false,
+        workload: None,
+        study_method: None,
+    }
 }
 
 /// The conditions of a quiet machine, with the figure of a reference case at the beginning and at the

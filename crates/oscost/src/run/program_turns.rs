@@ -151,7 +151,11 @@ impl Run<'_> {
         let (started_at, start_s) = (Instant::now(), self.now_s());
         let mut elapsed = Elapsed { started_at, start_s, trials: Duration::ZERO };
         let is_compared = compared.is_some();
-        let first = TurnEnd::Elapsed(time.first_look_s);
+        let first = match is_compared && time.last_look_s.is_none() {
+            // The only look: its pairs span all of the time, however short they are.
+            true => TurnEnd::Span(time.first_look_s),
+            false => TurnEnd::Elapsed(time.first_look_s),
+        };
         self.turns_until(&mut sets, first, is_compared, &mut elapsed)?;
         let (Some(compared), Some(last_look_s)) = (compared, time.last_look_s) else {
             return Ok(());

@@ -499,10 +499,9 @@ fn may_vary(state: &RowState, call: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use oscost_model::calls::CallCount;
-    use oscost_model::case::Case;
-    use oscost_model::record::TargetInfo;
 
     use super::*;
+    use crate::estimate::made_up_rows::planned_row;
 
     fn rounds(values: &[f64]) -> Rounds {
         (0..).zip(values.iter().copied()).collect()
@@ -545,30 +544,10 @@ mod tests {
     #[test]
     fn a_call_that_the_definition_does_not_fix_may_differ() {
         let catalog = oscost_worker::benchmarks::data();
-        let case = Case::parse("thread/create-join:via=raw").unwrap();
-        let definition = catalog.get(&case.benchmark).unwrap().clone();
         let counted = |futex: u64, clone: u64| {
             let own = [("futex", futex), ("clone", clone)];
             let own = own.map(|(call, times)| (call.to_owned(), times)).into();
-            let target = TargetInfo {
-                text: "local".to_owned(),
-                host: "local".to_owned(),
-                treatments: Vec::new(),
-                machine: "m0".to_owned(),
-                cpu: None,
-                peer: None,
-            };
-            let planned = PlannedRow {
-                case: case.clone(),
-                definition: definition.clone(),
-                target,
-                requested: true,
-                is_reference: false,
-                is_refinement: false,
-                monitored: false,
-                workload: None,
-                study_method: None,
-            };
+            let planned = planned_row(&catalog, "thread/create-join:via=raw");
             let count = CallCount { ops: 23, own, ..CallCount::default() };
             RowState { count: Some(count), ..RowState::new(planned) }
         };

@@ -203,9 +203,6 @@ fn evidence(state: &RowState, row: &Row, page_bytes: f64) -> Option<Evidence> {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::case::Case;
-    use oscost_model::journal::PlannedRow;
-
     use super::*;
     use crate::estimate::made_up_rows;
 
@@ -213,20 +210,8 @@ mod tests {
     fn is_below_floor(part_ci95: [f64; 2], part_flags: &[&str]) -> bool {
         let catalog = oscost_worker::benchmarks::data();
         let (whole, part) = ("syscall/stat:via=raw", "syscall/invalid");
-        let states = [whole, part].map(|text| {
-            let case = Case::parse(text).unwrap();
-            RowState::new(PlannedRow {
-                definition: catalog.get(&case.benchmark).unwrap().clone(),
-                case,
-                target: made_up_rows::row(text, 1.0).target,
-                requested: true,
-                is_reference: false,
-                is_refinement: false,
-                monitored: false,
-                workload: None,
-                study_method: None,
-            })
-        });
+        let states =
+            [whole, part].map(|case| RowState::new(made_up_rows::planned_row(&catalog, case)));
         let mut rows = [made_up_rows::row(whole, 50.0), made_up_rows::row(part, 100.0)];
         rows[1].estimate.as_mut().unwrap().ci95 = Some(part_ci95);
         rows[1].flags = part_flags.iter().map(|&flag| flag.to_owned()).collect();

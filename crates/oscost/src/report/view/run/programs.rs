@@ -107,7 +107,10 @@ fn quantiles(name: &str, row: &Row, values: &[f64]) -> Option<String> {
     let [p10, p90, p99] = [quantile(0.1)?, quantile(0.9)?, quantile(0.99)?];
     (values.len() >= MIN_TRIALS).then(|| {
         let unit = style.with_unit(*sorted.last().unwrap_or(&0.0));
-        format!("{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}; the longest took {unit}")
+        format!(
+            "{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}; the \
+             longest took {unit}"
+        )
     })
 }
 
