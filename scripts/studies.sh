@@ -19,6 +19,7 @@ scripts/install.sh programs
 # What it cannot prepare it names, and the run skips it.
 "$oscost" workload prepare --all || true
 "$oscost" ab --study ph-2000 --quick
+"$oscost" kernels fetch linux-image-6.12-cloud-amd64 && "$oscost" ab --study lebench-2019-mitigations || true
 "$oscost" run syscall/getpid:via=raw procedure/call:args=0,chain=independent,code=plain \
     switch/pipe:between=processes switch/signal:between=processes
 # A picture of a table that has none now is not to stay.

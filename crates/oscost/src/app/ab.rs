@@ -101,10 +101,10 @@ pub struct Outcome {
 
 impl Request {
     /// Refuses options without meaning where instructions are counted.
-    fn check_counting(&self) -> Result<(), UsageError> {
+    fn check_counting(&self, study: Option<&Study>) -> Result<(), UsageError> {
         let option = |name, is_given| GivenOption { name, is_given };
         refuse_options(&[
-            option("--study", self.study.is_some()),
+            option("--study", study.is_some_and(|study| !study.has_instructions())),
             option("--budget", self.budget_s.is_some()),
             option("--counters", self.counters),
             option("--cpu", self.cpu.is_some()),
@@ -155,7 +155,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     let targets = targets(request, study.as_ref())?;
     let counted = counted_targets(&targets)?.filter(|_| !targets.new.is_empty());
     match counted {
-        Some(_) => request.check_counting()?,
+        Some(_) => request.check_counting(study.as_ref())?,
         None => targets.new.iter().try_for_each(|new| check_same_host(&targets.base, new))?,
     }
     let worker = WorkerBinary::find()?;
@@ -170,12 +170,14 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
         Some(targets) => {
             let counted = CountRequest {
                 label: request.label.clone(),
+                study: request.study.clone(),
                 effort: request.effort,
                 targets,
                 compared: true,
                 retention: request.retention,
             };
-            count(&worker, &selection, counted, options)?
+            let measured = count(&worker, &selection, counted, options)?;
+            CompletedRun { study: selection.study, ..measured }
         }
         None => {
             let mut connection = connect(&targets.base.host, &worker, options)?;

@@ -159,6 +159,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
         request.check_counting()?;
         let counted = CountRequest {
             label: request.label.clone(),
+            study: None,
             effort: request.effort,
             targets: vec![CountedTarget { target, machine }],
             compared: false,

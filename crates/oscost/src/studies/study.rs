@@ -385,6 +385,11 @@ impl Study {
         })
     }
 
+    /// Whether its figures are instructions, which only emulated machines count.
+    pub fn has_instructions(&self) -> bool {
+        self.tables.iter().all(|table| table.unit == TableUnit::Instructions)
+    }
+
     /// The placements in which a claim on these rows is judged: both if one of them is of a row
     /// whose study states none.
     pub(super) fn placements(&self, keys: &[String]) -> Vec<Placement> {

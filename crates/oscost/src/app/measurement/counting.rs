@@ -37,6 +37,8 @@ pub(crate) struct CountedTarget {
 /// What is counted, and where.
 pub(crate) struct CountRequest {
     pub(crate) label: Option<String>,
+    /// The study whose rows they are, as it was requested.
+    pub(crate) study: Option<String>,
     pub(crate) effort: Effort,
     pub(crate) targets: Vec<CountedTarget>,
     /// Whether all targets are compared with the first.
@@ -63,7 +65,8 @@ pub(crate) fn count(
     let hello = LocalSession::start(worker, interrupt)?.hello().clone();
     let version = emulator.as_ref().map_or("none", |emulator| &emulator.version);
     let plan = plan(selection, &request, Boot { kernels: &kernels, emulator: version }, observer)?;
-    let header = run_header(request.label.clone(), &hello, settings(request.effort));
+    let settings = settings(request.effort, request.study.clone());
+    let header = run_header(request.label.clone(), &hello, settings);
     let counted = count_request(&header, plan, request.effort);
     let mut machines = EmulatedMachines {
         worker,
@@ -152,14 +155,14 @@ fn plan(
     Ok(CountPlan { rows, treated, pairs, skipped, machines: machines.collect() })
 }
 
-fn settings(effort: Effort) -> Settings {
+fn settings(effort: Effort, study: Option<String>) -> Settings {
     Settings {
         seed: 1,
         profile: effort.text().to_owned(),
         precision_pct: None,
         nominal: Nominal::FIXED.share(),
         budget_s: None,
-        study: None,
+        study,
         predictions: Vec::new(),
     }
 }

@@ -43,6 +43,9 @@ pub enum TableUnit {
     /// System calls.
     #[serde(rename = "calls")]
     Calls,
+    /// Instructions per op, as an emulated machine counts them.
+    #[serde(rename = "insn")]
+    Instructions,
 }
 
 /// The kind of a figure: only figures of the same kind can be converted.
@@ -56,6 +59,8 @@ pub enum UnitKind {
     Frames,
     /// Ops per second.
     Ops,
+    /// Instructions per op.
+    Instructions,
     /// A number without a unit.
     Plain,
 }
@@ -101,6 +106,7 @@ impl TableUnit {
             TableUnit::Times => "x",
             TableUnit::PerCent => "%",
             TableUnit::Calls => "calls",
+            TableUnit::Instructions => "insn",
         }
     }
 
@@ -126,6 +132,7 @@ impl TableUnit {
             TableUnit::FramesPerSecond => UnitKind::Frames,
             TableUnit::OpsPerSecond => UnitKind::Ops,
             TableUnit::Times | TableUnit::PerCent | TableUnit::Calls => UnitKind::Plain,
+            TableUnit::Instructions => UnitKind::Instructions,
         }
     }
 
@@ -144,7 +151,8 @@ impl TableUnit {
             | TableUnit::OpsPerSecond
             | TableUnit::Times
             | TableUnit::PerCent
-            | TableUnit::Calls => Some(1.0),
+            | TableUnit::Calls
+            | TableUnit::Instructions => Some(1.0),
         }
     }
 
@@ -173,8 +181,8 @@ pub fn base_unit(unit: Unit) -> BaseUnit {
         Unit::BytesPerSecond => (UnitKind::Rate, 1.0),
         Unit::FramesPerSecond => (UnitKind::Frames, 1.0),
         Unit::OpsPerSecond => (UnitKind::Ops, 1.0),
+        Unit::InstructionsPerOp => (UnitKind::Instructions, 1.0),
         Unit::Bytes
-        | Unit::InstructionsPerOp
         | Unit::CyclesPerOp
         | Unit::CyclesPerInstruction
         | Unit::Gigahertz
@@ -200,10 +208,13 @@ mod tests {
         assert_eq!(factor(TableUnit::FramesPerSecond, Unit::FramesPerSecond), Some(1.0));
         assert_eq!(factor(TableUnit::OpsPerSecond, Unit::OpsPerSecond), Some(1.0));
         assert_eq!(factor(TableUnit::Times, Unit::TicksPerCycle), Some(1.0));
+        assert_eq!(factor(TableUnit::Instructions, Unit::InstructionsPerOp), Some(1.0));
         for (unit, of) in [
             (TableUnit::Cycles, Unit::BytesPerSecond),
             (TableUnit::MegabytesPerSecond, Unit::NsPerOp),
             (TableUnit::Calls, Unit::NsPerOp),
+            (TableUnit::Instructions, Unit::NsPerOp),
+            (TableUnit::Times, Unit::InstructionsPerOp),
             (TableUnit::FramesPerSecond, Unit::OpsPerSecond),
         ] {
             assert_eq!(factor(unit, of), None);

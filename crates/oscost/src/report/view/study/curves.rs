@@ -119,6 +119,7 @@ fn plot(
         UnitKind::Rate => Unit::BytesPerSecond,
         UnitKind::Frames => Unit::FramesPerSecond,
         UnitKind::Ops => Unit::OpsPerSecond,
+        UnitKind::Instructions => Unit::InstructionsPerOp,
         UnitKind::Plain => Unit::TimesPerOp,
     };
     let size = figure.unit.size(rates).unwrap_or(1.0);

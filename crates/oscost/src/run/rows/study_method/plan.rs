@@ -16,6 +16,8 @@ const MIN_ITERATIONS: u64 = 1_000;
 const MIN_EXPERIMENTS: u32 = 3;
 /// The maximum number of samples of a row, in all its workers. Each is stored.
 const MAX_SAMPLES: u64 = 5_000;
+/// An op that takes at most this share of the time of its row once for each round is made in each.
+const SHARE_OF_REPEATED_OP: f64 = 0.2;
 /// A sample holds at least so many windows, if there are as many: then hardly any window comes
 /// directly after the accounting was read.
 const MIN_WINDOWS_PER_SAMPLE: u64 = 1_000;
@@ -44,9 +46,10 @@ pub(super) struct Limits {
     pub(super) row_ns: f64,
     /// The time of all rows.
     pub(super) all_ns: f64,
-    /// The rounds over which a row is spread, if it has as many ops.
+    /// The rounds over which a row is spread, if it has as many ops, or short ones.
     pub(super) rounds: u32,
     /// A row with fewer ops than these gets one in so many rounds: a verdict needs the rounds.
+    /// With these alone an interval is as wide as its values, so short ops get one in each.
     pub(super) min_rounds: u32,
 }
 
@@ -231,10 +234,15 @@ impl MethodCost<'_> {
     }
 
     /// The most iterations of an experiment: those of the study. With fewer ops than rounds, each
-    /// round that a verdict needs repeats one.
+    /// round repeats one, or of long ops each round that a verdict needs.
     fn max_iterations(&self, experiments: u32) -> u64 {
         let of_study = self.study_method.iterations.div_ceil(self.cost.ops.max(1)).max(1);
-        of_study.max(self.limits.min_rounds.div_ceil(experiments).into())
+        let repeated_ns = f64::from(self.limits.rounds) * self.iteration_ns();
+        let rounds = match repeated_ns <= SHARE_OF_REPEATED_OP * self.limits.row_ns {
+            true => self.limits.rounds,
+            false => self.limits.min_rounds,
+        };
+        of_study.max(rounds.div_ceil(experiments).into())
     }
 
     fn experiments(&self) -> u32 {

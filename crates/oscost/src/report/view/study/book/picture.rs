@@ -28,7 +28,8 @@ fn name(value: f64, unit: TableUnit) -> String {
         | TableUnit::Ticks
         | TableUnit::Times
         | TableUnit::PerCent
-        | TableUnit::Calls => {
+        | TableUnit::Calls
+        | TableUnit::Instructions => {
             // The title of the axis names the unit.
             if value < 1.0 { format!("{value}") } else { per_op(value) }
         }

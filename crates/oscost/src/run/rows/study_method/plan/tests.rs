@@ -138,6 +138,12 @@ fn with_fewer_ops_than_rounds_a_verdict_still_gets_its_rounds() {
     // Two passes fit.
     let plan = plan_in(&of(1), 15e9);
     assert_eq!((plan.workers(), plan.iterations), (2, 2));
+    // A short pass is made in every round.
+    for (window_ns, rounds) in [(0.2e9, 10), (1.2e9, 10), (1.3e9, 6)] {
+        let cost = IterationCost { window_ns, ..pass };
+        let plan = plan_in(&MethodCost { cost, ..of(1) }, 60e9);
+        assert_eq!((plan.workers(), plan.iterations), (rounds, rounds), "{window_ns}");
+    }
 }
 
 #[test]
