@@ -22,7 +22,7 @@ use crate::report::view::comparison::work;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_requested;
-use crate::report::view::run::{flags, instructions, monitor};
+use crate::report::view::run::{flags, instructions, monitor, programs};
 use crate::report::view::sections::{not_measured, notes_of, origin, section_of_cases};
 
 /// The most characters of a command.
@@ -80,9 +80,13 @@ fn commands(pairs: &[Pair<'_>]) -> Option<String> {
         true => "wall time: one of them waited in its warm-up",
     };
     let judged = format!("judged by {by}");
-    Some(match base == new {
+    let text = match base == new {
         true => judged,
         false => format!("base {}, new {}; {judged}", words(base), words(new)),
+    };
+    Some(match programs::sampled_ranges(first.new) {
+        Some(sampled) => format!("{text}; {sampled}"),
+        None => text,
     })
 }
 
