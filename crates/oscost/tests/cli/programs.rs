@@ -209,6 +209,39 @@ fn helpers_and_the_input_of_real_commands_have_the_values_of_their_round() {
 }
 
 #[test]
+fn five_values_of_a_parameter_are_curves_of_both_commands_and_show_where_they_cross() {
+    let sandbox = Sandbox::new();
+    let ab = ["ab", "--seed", "1", "--base", "HERE", "--param", "n=10,50,100,500,1000"];
+    let command = ["./scan", "{n}", "--", "./index", "{n}"];
+    let ran = fake_program(&sandbox, &ab, &command).exits(0);
+    assert_fits(&ran.stdout);
+    let (_, shown) = ran.stdout.split_once("workload/scan and workload/index by n").unwrap();
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("command scan index"), "{shown}");
+    assert!(flat.contains("workload/scan is cheaper at 50, workload/index from 100 on"), "{shown}");
+    // The ratios at each value, below each other.
+    assert!(flat.contains("n new base ratio"), "{shown}");
+    for (n, verdict) in [(10, "slower"), (50, "slower"), (100, "faster"), (1_000, "faster")] {
+        let is_it = |line: &&str| {
+            line.trim_start().starts_with(&format!("{n} ")) && line.contains(" index ")
+        };
+        let line = shown.lines().find(is_it).unwrap_or_else(|| panic!("{n}: {shown}"));
+        assert!(line.ends_with(verdict), "{line}");
+    }
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let [scan, index] = [0, 1].map(|at| &record["curves"][at]);
+    assert_eq!(scan["benchmark"], "workload/scan");
+    assert_eq!(index["benchmark"], "workload/index");
+    let crossing = &record["crossings"][0];
+    assert_eq!(crossing["differing_axis"], "benchmark");
+    assert_eq!(crossing["costlier"], "workload/scan");
+    assert_eq!(crossing["cheaper_wins_from"], 100);
+    // One command has one curve, and nothing to cross.
+    let ran = fake_program(&sandbox, &ab, &["./scan", "{n}"]).exits(0);
+    assert!(ran.stdout.contains("workload/scan by n"), "{}", ran.stdout);
+}
+
+#[test]
 fn commands_and_options_that_mean_nothing_together_are_refused() {
     let sandbox = Sandbox::new();
     let refused = |verb: &[&str], command: &[&str], words: &str| {
